@@ -1,0 +1,142 @@
+/* The contract between the emitter and the runtime: the types a bundle's const tables are made of.
+ *
+ * This header stands alone, needs only C99's freestanding headers, and also compiles as C++. Every table below is
+ * emitted `const` and owned by the bundle; the runtime never writes to it.
+ */
+#ifndef TARGET_ARCH_ABI_H
+#define TARGET_ARCH_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TA_ABI_VERSION 1u
+
+/* Fails to compile where the condition is false, in every language version. */
+#define TA_JOIN_(a, b) a##b
+#define TA_JOIN(a, b) TA_JOIN_(a, b)
+#define TA_STATIC_ASSERT(condition, name) typedef char TA_JOIN(ta_assert_##name##_, __LINE__)[(condition) ? 1 : -1]
+
+#if defined(__GNUC__)
+#define TA_ALIGNED(bytes) __attribute__((aligned(bytes)))
+#else
+#define TA_ALIGNED(bytes)
+#endif
+
+typedef enum ta_status {
+    TA_OK = 0,
+    TA_ERROR_ARGUMENT = 1,     /* NULL, an unknown id, a size that does not fit */
+    TA_ERROR_ABI_MISMATCH = 2, /* bundle and port were built from different SoC descriptions */
+    TA_ERROR_STATE = 3,        /* not initialised, not loaded, not started */
+    TA_ERROR_UNSUPPORTED = 4,  /* the port or device lacks the operation (NULL in its table) */
+    TA_ERROR_TIMEOUT = 5,      /* an event did not happen in time */
+    TA_ERROR_DMA = 6,          /* a copy failed */
+    TA_ERROR_DEVICE = 7,       /* a device reported a fault */
+    TA_ERROR_IMAGE = 8,        /* a load image is corrupt or for another machine */
+    TA_ERROR_BUSY = 9          /* the queue of a channel or device is full; the core waits and tries again */
+} ta_status;
+
+/* A place: byte `offset` of arena `arena` (index into ta_bundle.arenas). */
+typedef struct ta_ref {
+    uint32_t arena;
+    uint32_t offset;
+} ta_ref;
+
+/* A run of bytes carved from one memory.
+ * `base` is where the host sees it; NULL where the host cannot, and then `device_offset` is the first byte's distance
+ * from the start of the memory. Constant arenas have `base_const` instead of `base`. */
+typedef struct ta_arena {
+    uint32_t memory; /* TA_MEMORY_* of the SoC header */
+    uint32_t device_offset;
+    uint32_t bytes;
+    uint8_t *base;
+    const uint8_t *base_const;
+} ta_arena;
+
+/* The n-th asynchronous step of a run on a timeline (a DMA channel or an instance) completes value n, from 1. */
+typedef struct ta_event {
+    uint32_t timeline; /* TA_TIMELINE_* of the SoC header */
+    uint32_t value;
+} ta_event;
+
+#define TA_TIMELINE_NONE 0xffffffffu /* synchronous: complete when the step returns */
+
+enum { TA_CACHE_NONE = 0, TA_CACHE_CLEAN_SOURCE = 1, TA_CACHE_INVALIDATE_TARGET = 2 }; /* a bit set */
+
+/* `rows` runs of `row_bytes`; strides are ignored where rows == 1. */
+typedef struct ta_copy {
+    ta_ref source;
+    ta_ref target;
+    uint32_t row_bytes;
+    uint32_t rows;
+    uint32_t source_stride;
+    uint32_t target_stride;
+    uint32_t cache;
+} ta_copy;
+
+/* A C kernel: `pointers` in the order of the call's operands, in the address space of the core that runs it. */
+typedef void (*ta_function)(void *const *pointers);
+
+/* Start `function`, or for a device with a driver, the command `words`, with the operands `refs`. */
+typedef struct ta_dispatch {
+    uint32_t instance; /* TA_INSTANCE_* of the SoC header */
+    ta_function function;
+    const uint32_t *words;
+    uint32_t word_count;
+    const ta_ref *refs;
+    uint32_t ref_count;
+} ta_dispatch;
+
+typedef struct ta_load {
+    uint32_t instance;
+    const uint8_t *image; /* NULL where the program is linked */
+    uint32_t image_bytes;
+    uint32_t image_crc32; /* of the image; checked by load */
+} ta_load;
+
+typedef enum ta_step_kind { TA_STEP_LOAD = 0, TA_STEP_COPY = 1, TA_STEP_DISPATCH = 2, TA_STEP_WAIT = 3 } ta_step_kind;
+
+/* One step. `index` is into the bundle's table of that kind (loads, copies, dispatches), unused for WAIT.
+ * `event` is what an asynchronous step signals, and what a WAIT waits for. */
+typedef struct ta_step {
+    uint32_t kind;
+    uint32_t index;
+    ta_event event;
+} ta_step;
+
+typedef struct ta_tensor {
+    const char *name;
+    ta_ref where;
+    uint32_t bytes;
+} ta_tensor;
+
+/* Everything a compiled model is, besides its kernels. Steps of kind LOAD come first. */
+typedef struct ta_bundle {
+    uint32_t abi_version; /* TA_ABI_VERSION */
+    uint32_t reserved;
+    uint64_t abi_hash; /* of the SoC description */
+    const char *name;
+    const ta_arena *arenas;
+    const ta_load *loads;
+    const ta_copy *copies;
+    const ta_dispatch *dispatches;
+    const ta_step *steps;
+    const ta_tensor *inputs;
+    const ta_tensor *outputs;
+    uint32_t arena_count;
+    uint32_t load_count;
+    uint32_t copy_count;
+    uint32_t dispatch_count;
+    uint32_t step_count;
+    uint32_t input_count;
+    uint32_t output_count;
+} ta_bundle;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,124 @@
+"""The backend contract: what a plug-in says about one kind of hardware, as one value.
+
+A backend is found by the entry-point group `target_arch.backends` or in a `--backend-dir`; it is checked when it is
+registered (see `target_arch.registry`). Nothing here imports TVM; hooks that need it import it when they are called.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from target_arch.plan.kernels import Kernel
+from target_arch.plan.memory import Budget
+from target_arch.plan.model import Model, Operator
+from target_arch.plan.partitions import Partition
+from target_arch.soc.model import Instance, SoC
+
+CONTRACT_VERSION = 1
+ENTRY_POINT_GROUP = "target_arch.backends"
+
+
+class DoesNotFit(Exception):
+    """Raised by `lower` when no tiling fits the budget.
+
+    The pipeline re-places the partition and records the reason; it never reaches a user as a traceback.
+    """
+
+    def __init__(self, site: str, memory: str, needed: int, available: int) -> None:
+        self.site, self.memory, self.needed, self.available = site, memory, needed, available
+        super().__init__(f"{site} needs {needed} B of `{memory}`, {available} B are available")
+
+
+@frozen(kw_only=True)
+class Pattern:
+    """A composite the backend wants matched in the imported Relax program.
+
+    `name` is the operator kind it yields. `load` returns the matcher (see `target_arch.relax.patterns`); it is called
+    once, after TVM was imported.
+    """
+
+    name: str
+    load: Callable[[], Any]
+
+
+@frozen(kw_only=True)
+class Option:
+    """A typed option of a target_arch, settable in the SoC file and as `--<target_arch>-<name>`."""
+
+    name: str
+    default: int | float | str | bool
+    help: str
+
+
+@frozen(kw_only=True)
+class Question:
+    """What `supports` and `cost` are asked about: one operator at one instance."""
+
+    operator: Operator
+    model: Model = field(repr=False)
+    instance: Instance
+    soc: SoC = field(repr=False)
+
+    def option(self, backend: "Backend", name: str) -> Any:
+        """The value of a backend option at this target_arch, or its default."""
+        return backend.option(self.instance, name)
+
+
+@frozen(kw_only=True)
+class LoweringRequest:
+    """What `lower` is given.
+
+    `program` is the imported Relax program (`target_arch.relax`), opaque to everything but that room and plug-ins.
+    """
+
+    partition: Partition
+    model: Model = field(repr=False)
+    soc: SoC = field(repr=False)
+    instance: Instance
+    budget: Budget
+    program: Any = field(default=None, repr=False)
+
+
+@frozen(kw_only=True)
+class RuntimeSources:
+    """C files the bundle carries for a backend: the driver, and the behavioural simulator of the host port.
+
+    `driver` is the C symbol of its `ta_driver`, None for backends whose kernels are plain C functions. `files` and
+    `simulator` return path (below `runtime/`) → text.
+    """
+
+    driver: str | None = None
+    simulator_symbol: str | None = None
+    files: Callable[[], Mapping[str, str]] = dict
+    simulator: Callable[[], Mapping[str, str]] = dict
+
+
+@frozen(kw_only=True)
+class Backend:
+    """One kind of hardware.
+
+    `codegen` is `c` when kernels are C functions (the default lowering order lowers these first), else what else it
+    emits, such as `command_stream`. `supports` returns None, or the reason why not (lower case, no full stop, numbers
+    with units). `cost` returns seconds of computing, copies not counted. `lower` raises `DoesNotFit`.
+    """
+
+    name: str
+    description: str
+    codegen: str
+    patterns: tuple[Pattern, ...]
+    supports: Callable[[Question], str | None]
+    cost: Callable[[Question], float]
+    lower: Callable[[LoweringRequest], Kernel]
+    options: tuple[Option, ...] = ()
+    runtime: RuntimeSources = RuntimeSources()
+    needs_buffers: tuple[str, ...] = ()
+    """Local buffer names that a SoC file must map to memories, such as `inp`, `wgt`, `acc`."""
+    contract: int = CONTRACT_VERSION
+
+    def option(self, instance: Instance, name: str) -> Any:
+        """The value of an option at an instance, or its default. KeyError for an option this backend lacks."""
+        default = next((option.default for option in self.options if option.name == name), None)
+        if default is None:
+            raise KeyError(name)
+        return instance.arch.options.get(name, default)

@@ -1,0 +1,117 @@
+"""What lowering a partition yields: C functions or device commands, local buffers, and a short program.
+
+The program of a kernel is a tuple of actions in an order that would be correct if every action completed before the
+next began. Overlap is not the backend's business: the step stage turns actions into steps and puts waits where two
+actions touch the same bytes.
+
+Two ways to touch a tensor:
+
+- A `Call` names a *tensor* as operand: the instance uses it where it lives, and the step stage copies the whole tensor
+  into a memory of the instance first, where the operand rule demands that.
+- A `Call` names a *local buffer* (declared in `Kernel.buffers`, in a memory of the instance), and `Move`s carry slices
+  of tensors to and from it. This is how a device with little memory tiles.
+"""
+
+from attrs import frozen
+
+from target_arch.plan.model import Tensor
+
+
+@frozen(kw_only=True)
+class Slice:
+    """Bytes of a tensor or of a local buffer: `rows` runs of `row_bytes`, `stride` apart, the first at `offset`.
+
+    A contiguous slice has one row (and then `stride` is 0).
+    """
+
+    of: str
+    offset: int
+    row_bytes: int
+    rows: int = 1
+    stride: int = 0
+
+    @property
+    def bytes(self) -> int:
+        return self.row_bytes * self.rows
+
+    @property
+    def end(self) -> int:
+        """First byte offset after the slice."""
+        return self.offset + (self.rows - 1) * self.stride + self.row_bytes
+
+    def __str__(self) -> str:
+        rows = f"{self.rows}x" if self.rows > 1 else ""
+        stride = f"/{self.stride}" if self.rows > 1 else ""
+        return f"{self.of}[{self.offset}:+{rows}{self.row_bytes}{stride}]"
+
+
+@frozen(kw_only=True)
+class Move:
+    """Copy a slice of a tensor into a local buffer, or back. Both slices have equally many bytes."""
+
+    source: Slice
+    target: Slice
+
+
+@frozen(kw_only=True)
+class Operand:
+    """A tensor or local buffer that a call touches, at a byte offset. `access` is `r`, `w` or `rw`."""
+
+    of: str
+    access: str
+    offset: int = 0
+
+
+@frozen(kw_only=True)
+class Call:
+    """Start one C function (by name) or one device command on the instance.
+
+    For a C function, the operands are its pointer parameters in order. For a device command, `words` are the 32-bit
+    words the driver understands (its meaning is documented in the driver's header); the driver gets the device
+    addresses of the operands, in order.
+    """
+
+    function: str
+    operands: tuple[Operand, ...]
+    words: tuple[int, ...] = ()
+    operator: str = ""
+
+
+@frozen(kw_only=True)
+class LocalBuffer:
+    """Bytes a kernel needs in a memory of its instance while it runs: a tile, an accumulator, scratch."""
+
+    name: str
+    bytes: int
+    memory: str
+    alignment: int = 16
+
+
+@frozen(kw_only=True)
+class CFunction:
+    """A C function definition. `parameters` are its pointer parameters as C types, such as `const int8_t *`.
+
+    Two functions with equal `text` are one function: the name is derived from the body.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    text: str
+
+
+@frozen(kw_only=True)
+class Kernel:
+    """The lowered form of one partition.
+
+    `constants` are tensors the backend packed for itself, such as weights in the device's order; `actions` may name
+    them like any other tensor. Model constants that no action names do not reach the bundle.
+    """
+
+    partition: str
+    instance: str
+    functions: tuple[CFunction, ...] = ()
+    constants: tuple[Tensor, ...] = ()
+    buffers: tuple[LocalBuffer, ...] = ()
+    actions: tuple[Move | Call, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What a reader of the report should know, such as the tiling chosen and why."""

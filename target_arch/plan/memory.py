@@ -1,0 +1,76 @@
+"""Bytes over time: buffers, pools, budgets and the memory plan.
+
+An *arena* is the static run of bytes a bundle carves from a memory: `sram`, or `ddr.constants` for the read-only part
+that the linker fills. Offsets count from the start of the arena.
+
+Time is counted in steps. A buffer is live from the step `first` to the step `last`, both included.
+"""
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+
+@frozen(kw_only=True)
+class Pool:
+    """Part of a memory that the planner may fill for a purpose. `purposes` are workspace, constants, io, local."""
+
+    memory: str
+    capacity: int
+    purposes: tuple[str, ...]
+
+
+@frozen(kw_only=True)
+class Buffer:
+    """Something that needs bytes. `kind`: activation, constant, local, input or output."""
+
+    name: str
+    kind: str
+    memory: str
+    bytes: int
+    alignment: int
+    first: int
+    last: int
+    tensor: str | None = None
+
+    @property
+    def arena(self) -> str:
+        """Name of the arena the buffer lies in."""
+        return f"{self.memory}.constants" if self.kind == "constant" else self.memory
+
+    def overlaps(self, other: "Buffer") -> bool:
+        """True where both are live in some step."""
+        return self.first <= other.last and other.first <= self.last
+
+
+@frozen(kw_only=True)
+class PoolBudget:
+    """What one pool leaves to one call: capacity = live + remaining; guaranteed is one contiguous block of it."""
+
+    memory: str
+    live: int
+    remaining: int
+    guaranteed: int
+    used: int | None = None
+
+
+@frozen(kw_only=True)
+class Budget:
+    """What a partition about to be lowered may take, per call site (operator id) and pool."""
+
+    partition: str
+    sites: Mapping[str, tuple[PoolBudget, ...]]
+
+    def guaranteed(self, site: str, memory: str) -> int:
+        """Contiguous bytes of the memory promised at a call site; 0 where the memory is no pool."""
+        return next((pool.guaranteed for pool in self.sites[site] if pool.memory == memory), 0)
+
+
+@frozen(kw_only=True)
+class MemoryPlan:
+    """Byte offsets for every buffer. `peaks` and `bounds` are per arena; a bound is the largest sum of live bytes."""
+
+    buffers: tuple[Buffer, ...]
+    offsets: Mapping[str, int] = field(repr=False)
+    peaks: Mapping[str, int] = field(factory=dict)
+    bounds: Mapping[str, int] = field(factory=dict)

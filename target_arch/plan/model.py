@@ -1,0 +1,92 @@
+"""The model as the planner sees it: tensors and operators, no TVM.
+
+An operator is one matched composite (or one single Relax call). Activations are NHWC where they have four dimensions;
+the importer's layout pass has put explicit `transpose` operators where a model wanted something else. A constant keeps
+the layout its operator kind names (see `docs/operators.md`).
+"""
+
+from collections.abc import Mapping
+from math import prod
+
+from attrs import field, frozen
+
+DTYPE_BYTES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "float32": 4, "int64": 8, "float64": 8}
+
+Attribute = int | float | str | bool | tuple[int, ...] | tuple[float, ...]
+
+
+@frozen(kw_only=True)
+class Quantization:
+    """real = scale * (stored - zero_point). Scales are float32 values; one for the tensor or one per index of `axis`."""
+
+    scale: tuple[float, ...]
+    zero_point: tuple[int, ...]
+    axis: int | None = None
+
+
+@frozen(kw_only=True)
+class Tensor:
+    """A value of the model. `data` holds a constant's bytes (little endian, row major), None for an activation."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    quantization: Quantization | None = None
+    data: bytes | None = field(default=None, repr=False)
+
+    @property
+    def bytes(self) -> int:
+        """Size in bytes, unpadded."""
+        return prod(self.shape) * DTYPE_BYTES[self.dtype]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+@frozen(kw_only=True)
+class Operator:
+    """One composite.
+
+    `arithmetic` is `tflite`, `onnx` or `float`: whose rules of rounding hold. `inputs` are activations, `constants`
+    are weights and the like, both by tensor name; every operator has one output. `relax_ops` are the Relax operators
+    it stands for, `location` is what the model's author would recognise.
+    """
+
+    id: str
+    kind: str
+    arithmetic: str
+    inputs: tuple[str, ...]
+    constants: tuple[str, ...]
+    output: str
+    attributes: Mapping[str, Attribute] = field(factory=dict)
+    relax_ops: tuple[str, ...] = ()
+    location: str = ""
+
+
+@frozen(kw_only=True)
+class Model:
+    """A model after import: operators in a topological order of the original program."""
+
+    name: str
+    source: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    tensors: Mapping[str, Tensor] = field(repr=False)
+    operators: tuple[Operator, ...] = field(repr=False)
+
+    def operator(self, id: str) -> Operator:
+        """The operator with that id. KeyError where there is none."""
+        return next((op for op in self.operators if op.id == id), None) or _missing(id)
+
+    def __str__(self) -> str:
+        lines = [f"model {self.name} ({self.source})"]
+        lines += [f"  input  {self.tensors[name]}" for name in self.inputs]
+        for op in self.operators:
+            operands = ", ".join((*op.inputs, *op.constants))
+            lines.append(f"  {op.id} {op.kind}[{op.arithmetic}]({operands}) -> {self.tensors[op.output]}")
+        lines += [f"  output {self.tensors[name]}" for name in self.outputs]
+        return "\n".join(lines) + "\n"
+
+
+def _missing(id: str) -> Operator:
+    raise KeyError(id)

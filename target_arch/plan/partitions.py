@@ -1,0 +1,69 @@
+"""Which operator goes where and why: choices, partitions and their graph."""
+
+from attrs import field, frozen
+
+from target_arch.plan.model import Model, Operator
+
+
+@frozen(kw_only=True)
+class Cost:
+    """What a candidate would cost at one instance: seconds of computing and of the copies it brings."""
+
+    compute: float
+    copy: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return self.compute + self.copy
+
+
+@frozen(kw_only=True)
+class Candidate:
+    """One instance that was considered for an operator: its cost, or the reason why it was refused."""
+
+    instance: str
+    cost: Cost | None = None
+    refusal: str | None = None
+
+
+@frozen(kw_only=True)
+class Choice:
+    """Where an operator went. `candidates` lists every instance of the SoC, chosen one included."""
+
+    operator: str
+    instance: str
+    reason: str
+    candidates: tuple[Candidate, ...]
+
+
+@frozen(kw_only=True)
+class Partition:
+    """A piece of the model given to one instance; its operators run one after the other."""
+
+    id: str
+    instance: str
+    operators: tuple[Operator, ...]
+    reason: str
+
+
+@frozen(kw_only=True)
+class PartitionGraph:
+    """The model cut into partitions, in execution order, with the choice behind every operator."""
+
+    model: Model = field(repr=False)
+    partitions: tuple[Partition, ...]
+    choices: tuple[Choice, ...] = field(repr=False)
+
+    def partition(self, id: str) -> Partition:
+        """The partition with that id. KeyError where there is none."""
+        for partition in self.partitions:
+            if partition.id == id:
+                return partition
+        raise KeyError(id)
+
+    def choice(self, operator: str) -> Choice:
+        """The choice made for an operator id. KeyError where there is none."""
+        for choice in self.choices:
+            if choice.operator == operator:
+                return choice
+        raise KeyError(operator)

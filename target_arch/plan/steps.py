@@ -1,0 +1,78 @@
+"""What the bundle executes: Load, Copy, Dispatch and Wait, in a total order, over logical buffers.
+
+Events: every asynchronous step runs on a *timeline* (a DMA channel such as `axi_dma.0`, or an instance such as
+`fpga_conv2d[1]`), in order. The n-th asynchronous step of a run on a timeline completes value n of it (counted from 1).
+"""
+
+from attrs import frozen
+
+from target_arch.plan.kernels import Operand, Slice
+from target_arch.plan.memory import Buffer
+
+
+@frozen(kw_only=True)
+class Event:
+    """A point on a timeline."""
+
+    timeline: str
+    value: int
+
+    def __str__(self) -> str:
+        return f"{self.timeline}#{self.value}"
+
+
+@frozen(kw_only=True)
+class Load:
+    """Bring up an instance. Executed by `init`, before any other step."""
+
+    instance: str
+    process: str
+    image: str | None = None
+
+
+@frozen(kw_only=True)
+class Copy:
+    """Copy between two buffers. `engine` is `cpu` or a DMA engine; an asynchronous copy has an event."""
+
+    source: Slice
+    target: Slice
+    engine: str
+    cache: str = "none"
+    event: Event | None = None
+    partition: str = ""
+
+
+@frozen(kw_only=True)
+class Dispatch:
+    """Start a call on an instance. Operands name buffers. A dispatch to the host is synchronous and has no event."""
+
+    partition: str
+    operator: str
+    instance: str
+    function: str
+    operands: tuple[Operand, ...]
+    words: tuple[int, ...] = ()
+    event: Event | None = None
+
+
+@frozen(kw_only=True)
+class Wait:
+    """Go on only when the event has happened."""
+
+    event: Event
+
+
+Step = Load | Copy | Dispatch | Wait
+
+
+@frozen(kw_only=True)
+class StepOrder:
+    """All steps, and the buffers they name with the steps over which each is live.
+
+    `inputs` and `outputs` pair a model input or output tensor with the buffer that holds it.
+    """
+
+    steps: tuple[Step, ...]
+    buffers: tuple[Buffer, ...]
+    inputs: tuple[tuple[str, str], ...]
+    outputs: tuple[tuple[str, str], ...]

@@ -1,0 +1,23 @@
+"""Where the files that travel with the package are: the C runtime and the shipped SoC files.
+
+In a wheel they lie inside the package, in a checkout beside it.
+"""
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+
+
+def runtime_c() -> Path:
+    """The folder of the C runtime (`include/`, `core/`, `ports/`, `drivers/`, `simulators/`)."""
+    return _folder("runtime_c")
+
+
+def soc_configs() -> Path:
+    """The folder of the shipped SoC files."""
+    return _folder("soc_configs")
+
+
+def _folder(name: str) -> Path:
+    inside = _PACKAGE / name
+    return inside if inside.is_dir() else _PACKAGE.parent / name

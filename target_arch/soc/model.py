@@ -1,0 +1,240 @@
+"""The values a SoC description consists of.
+
+The reader (`reader.py`) makes them from TOML, rules (`rules.py`) check what relates several of them, and anyone may
+build them in Python. They hold what the chip is and nothing about a model. Units are SI: bytes, bytes per second,
+seconds, hertz.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar, Protocol, TypeVar
+
+from attrs import field, frozen
+
+HOST_ENGINE = "cpu"
+"""The engine name of a copy path that the host CPU itself performs (synchronous)."""
+
+IN_AND_OUT = "inputs and outputs"
+OUTPUTS = "outputs"
+
+
+@frozen(kw_only=True, order=True)
+class DLDevice:
+    """The pair (device_type, device_id) of DLPack. `type` is DLPack's name, such as `kDLCPU`."""
+
+    type: str
+    id: int
+
+    CODES: ClassVar[Mapping[str, int]] = {
+        "kDLCPU": 1,
+        "kDLCUDA": 2,
+        "kDLCUDAHost": 3,
+        "kDLOpenCL": 4,
+        "kDLVulkan": 7,
+        "kDLMetal": 8,
+        "kDLExtDev": 12,
+        "kDLHexagon": 16,
+    }
+
+    @property
+    def code(self) -> int:
+        """The number of the device type in `dlpack.h`."""
+        return self.CODES[self.type]
+
+    def __str__(self) -> str:
+        return f"{self.type}:{self.id}"
+
+
+@frozen(kw_only=True)
+class Memory:
+    """A physical memory.
+
+    `base` is the host's address of its first byte, None where the host cannot see it. `observers` gives the address at
+    which a target_arch sees it; the host observes every memory that has a base. `replica_of` names the declaration
+    that a per-instance memory was expanded from (`conv_bram_2` has `replica_of="conv_bram"`).
+    """
+
+    name: str
+    size: int
+    base: int | None = None
+    observers: Mapping[str, int] = field(factory=dict)
+    read_bandwidth: float | None = None
+    write_bandwidth: float | None = None
+    latency: float = 0.0
+    cached: bool = False
+    writable: bool = True
+    replica_of: str | None = None
+
+
+@frozen(kw_only=True)
+class Dma:
+    """A DMA engine: `channels` copies may be in flight at once, each channel in order."""
+
+    name: str
+    channels: int = 1
+
+
+@frozen(kw_only=True)
+class CopyPath:
+    """A declared way from one memory to another.
+
+    `alignment` holds for both start addresses and for 2-D strides; `max_bytes` bounds one transfer (one row of a 2-D
+    one); `dimensions` is 1 or 2; `cache` is the duty of whoever starts it: `none`, `clean source`,
+    `invalidate destination` or `clean and invalidate`.
+    """
+
+    source: str
+    target: str
+    engine: str = HOST_ENGINE
+    bandwidth: float | None = None
+    setup: float = 0.0
+    alignment: int = 1
+    max_bytes: int | None = None
+    dimensions: int = 1
+    cache: str = "none"
+
+    @property
+    def is_async(self) -> bool:
+        """True where a DMA engine copies behind the host's back and an event tells the end."""
+        return self.engine != HOST_ENGINE
+
+
+@frozen(kw_only=True)
+class LoadProcess:
+    """How an instance gets its program: linked, firmware, bitstream, module or command_stream."""
+
+    process: str = "linked"
+    image: str | None = None
+    bytes: int = 0
+    time: float = 0.0
+
+
+@frozen(kw_only=True)
+class TargetArch:
+    """The description of one named compute element (all its instances).
+
+    `memory` is the order of preference in which its operands are placed. `buffers` maps the local buffer names of its
+    backend (`inp`, `wgt`, `acc`) to memories; TVM code refers to them as scope `local.<buffer>_buffer`. `options` are
+    the backend's own, checked by the backend. `clock` is in hertz.
+    """
+
+    name: str
+    backend: str
+    device: DLDevice
+    host: bool = False
+    instances: int = 1
+    clock: float = 0.0
+    memory: tuple[str, ...] = ()
+    buffers: Mapping[str, str] = field(factory=dict)
+    operands: str = IN_AND_OUT
+    load: LoadProcess = LoadProcess()
+    options: Mapping[str, int | float | str | bool] = field(factory=dict)
+
+
+@frozen(kw_only=True)
+class Instance:
+    """One of the identical pieces of a target_arch, with its own DLDevice and, where replicated, its own memories.
+
+    `name` is the target_arch's name when there is one instance, else `name[index]`.
+    """
+
+    arch: TargetArch
+    index: int
+    device: DLDevice
+    memory: tuple[str, ...]
+    buffers: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return self.arch.name if self.arch.instances == 1 else f"{self.arch.name}[{self.index}]"
+
+    @property
+    def identifier(self) -> str:
+        """The name as a C identifier."""
+        return self.arch.name if self.arch.instances == 1 else f"{self.arch.name}_{self.index}"
+
+
+@frozen(kw_only=True)
+class MemoryMode:
+    """How a product uses the memories: for each purpose the memories in order of preference."""
+
+    name: str
+    workspace: tuple[str, ...]
+    constants: tuple[str, ...]
+    io: tuple[str, ...]
+
+
+@frozen(kw_only=True)
+class SoC:
+    """A whole described chip. `partitioning` is the order in which target_archs may claim an operator."""
+
+    name: str
+    memories: tuple[Memory, ...]
+    dmas: tuple[Dma, ...]
+    copies: tuple[CopyPath, ...]
+    archs: tuple[TargetArch, ...]
+    modes: tuple[MemoryMode, ...]
+    partitioning: tuple[str, ...]
+    lowering: str | tuple[str, ...] = "c-first"
+    schema: int = 1
+
+    @property
+    def host(self) -> TargetArch:
+        return next(arch for arch in self.archs if arch.host)
+
+    def memory(self, name: str) -> Memory:
+        """The memory of that name. KeyError where this SoC has none."""
+        return _named(self.memories, name)
+
+    def arch(self, name: str) -> TargetArch:
+        """The target_arch of that name. KeyError where this SoC has none."""
+        return _named(self.archs, name)
+
+    def mode(self, name: str = "default") -> MemoryMode:
+        """The memory mode of that name. KeyError where this SoC has none."""
+        return _named(self.modes, name)
+
+    def dma(self, name: str) -> Dma:
+        """The DMA engine of that name. KeyError where this SoC has none."""
+        return _named(self.dmas, name)
+
+    @property
+    def instances(self) -> tuple[Instance, ...]:
+        """Every instance of every target_arch, in the order of the description."""
+        return tuple(self._instance(arch, index) for arch in self.archs for index in range(arch.instances))
+
+    def instance(self, name: str) -> Instance:
+        """The instance of that name (`fpga_conv2d[1]`, `host_cpu`). KeyError where this SoC has none."""
+        return _named(self.instances, name)
+
+    def observes(self, arch: str, memory: str) -> bool:
+        """True where the target_arch itself can read and write the memory, without a copy."""
+        described = self.memory(memory)
+        if self.arch(arch).host and described.base is not None:
+            return True
+        return arch in described.observers
+
+    def _instance(self, arch: TargetArch, index: int) -> Instance:
+        replicas = {memory.replica_of: memory.name for memory in self.memories if memory.name.endswith(f"_{index}")}
+        own = {name: replicas.get(name, name) for name in (*arch.memory, *arch.buffers.values())}
+        return Instance(
+            arch=arch,
+            index=index,
+            device=DLDevice(type=arch.device.type, id=arch.device.id + index),
+            memory=tuple(own[name] for name in arch.memory),
+            buffers={buffer: own[name] for buffer, name in arch.buffers.items()},
+        )
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_N = TypeVar("_N", bound=_Named)
+
+
+def _named(values: tuple[_N, ...], name: str) -> _N:
+    for value in values:
+        if value.name == name:
+            return value
+    raise KeyError(name)
