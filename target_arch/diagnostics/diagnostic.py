@@ -1,0 +1,92 @@
+"""A message to the user, and its text form."""
+
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from target_arch.diagnostics.span import Span
+
+Place = Span | str
+"""Where a message belongs: in a file, or in words (`step 12 (dispatch conv3 on npu)`)."""
+
+
+@frozen(kw_only=True)
+class Note:
+    """The second place of a conflict."""
+
+    place: Place
+    message: str
+
+
+@frozen(kw_only=True)
+class Diagnostic:
+    """One mistake.
+
+    `message` says what is wrong, lower case, without a full stop, names in backticks; only `hint` says what to do.
+    `rule` is the name that documentation and tests know it by.
+    """
+
+    rule: str
+    place: Place
+    message: str
+    hint: str | None = None
+    notes: tuple[Note, ...] = ()
+    level: str = "error"
+
+    def __str__(self) -> str:
+        return render(self)
+
+
+class DiagnosticError(Exception):
+    """Carries every mistake found; `str` is the text of all of them."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__(self.diagnostics)
+
+    def __str__(self) -> str:
+        return render_all(self.diagnostics)
+
+
+def render(diagnostic: Diagnostic) -> str:
+    """The message, source line and caret, notes and hint as lines without a final newline."""
+    lines = _placed(diagnostic.place, diagnostic.level, f"{diagnostic.message} [{diagnostic.rule}]")
+    for note in diagnostic.notes:
+        lines += _placed(note.place, "note", note.message)
+    if diagnostic.hint is not None:
+        lines.append(f"hint: {diagnostic.hint}")
+    return "\n".join(lines)
+
+
+def render_all(diagnostics: Iterable[Diagnostic]) -> str:
+    """All messages, each separated from the next by an empty line."""
+    return "\n\n".join(render(diagnostic) for diagnostic in diagnostics)
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The diagnostics in the order of their places, each once; those without a file keep their order, last."""
+    found = dict.fromkeys(diagnostics)
+    return tuple(sorted(found, key=lambda diagnostic: _position(diagnostic.place)))
+
+
+def _position(place: Place) -> tuple[int, str, int, int]:
+    if isinstance(place, Span):
+        return (0, place.path, place.line, place.column)
+    return (1, "", 0, 0)
+
+
+def _placed(place: Place, level: str, message: str) -> list[str]:
+    lines = [f"{place}: {level}: {message}"]
+    if isinstance(place, Span) and place.text:
+        lines += [f"{place.line:5} | {place.text}", f"      | {_padding(place)}{'^' * _visible(place)}"]
+    return lines
+
+
+def _padding(span: Span) -> str:
+    """Blanks as wide as what stands before the span; tabs stay tabs, whatever their width is."""
+    return "".join("\t" if character == "\t" else " " for character in span.text[: span.column - 1])
+
+
+def _visible(span: Span) -> int:
+    """Carets that stay below the line, at least one."""
+    return max(1, min(span.length, len(span.text) - span.column + 1))
