@@ -135,6 +135,66 @@ typedef struct ta_bundle {
     uint32_t output_count;
 } ta_bundle;
 
+/* An address as some observer sees a memory. Observers disagree: the same byte may be 0x40000000 for the host and 0 for
+ * the device whose local memory it is. */
+typedef uint64_t ta_address;
+
+/* A memory of the SoC, indexed by TA_MEMORY_*. `address` is the host's of the first byte, 0 where it cannot see it. */
+typedef struct ta_memory_info {
+    const char *name;
+    uint64_t bytes;
+    ta_address address;
+    uint32_t host_visible; /* 0 or 1; where 0, only copies reach it */
+} ta_memory_info;
+
+/* A DMA channel. Its index is its timeline. */
+typedef struct ta_channel_info {
+    const char *name; /* "axi_dma.0" */
+} ta_channel_info;
+
+/* A memory an instance reads and writes itself, and the address at which it sees the first byte. */
+typedef struct ta_observed {
+    uint32_t memory;
+    ta_address address;
+} ta_observed;
+
+typedef enum ta_load_process {
+    TA_LOAD_LINKED = 0,
+    TA_LOAD_FIRMWARE = 1,
+    TA_LOAD_BITSTREAM = 2,
+    TA_LOAD_MODULE = 3,
+    TA_LOAD_COMMAND_STREAM = 4
+} ta_load_process;
+
+struct ta_driver; /* driver.h */
+
+/* An instance of a target_arch, indexed by TA_INSTANCE_*. The host observes every host-visible memory without an entry
+ * in `observed`. */
+typedef struct ta_instance_info {
+    const char *name; /* "fpga_conv2d[1]" */
+    uint32_t is_host; /* 1 for exactly one instance: dispatches to it are synchronous */
+    uint32_t timeline;
+    uint32_t load_process;          /* ta_load_process */
+    const struct ta_driver *driver; /* NULL: the instance runs C functions */
+    const ta_observed *observed;
+    uint32_t observed_count;
+} ta_instance_info;
+
+/* What the runtime must know of a SoC. Timelines are numbered: all channels first, then all instances, the host's
+ * included (which stays unused). */
+typedef struct ta_soc {
+    uint32_t abi_version; /* TA_ABI_VERSION */
+    uint32_t timeline_count;
+    uint64_t abi_hash; /* the same as ta_bundle.abi_hash, or ta_init refuses */
+    const char *name;
+    const ta_memory_info *memories;
+    const ta_channel_info *channels;
+    const ta_instance_info *instances;
+    uint32_t memory_count;
+    uint32_t channel_count;
+    uint32_t instance_count;
+} ta_soc;
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,31 @@
+/* What only the host port can do: make latency and failure visible to tests. No bundle needs this to run.
+ * Set these between ta_stop and ta_init unless said otherwise; they stay set. Not thread-safe.
+ */
+#ifndef TARGET_ARCH_PORT_HOST_H
+#define TARGET_ARCH_PORT_HOST_H
+
+#include "target_arch/port.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Delay each asynchronous operation by a pseudo-random time (up to about 0.2 ms) that follows from `seed`; 0: do not. */
+void ta_host_set_jitter(uint32_t seed);
+
+/* 1: every device and channel is as late as it may be: it does nothing until somebody waits for the result. A step
+ * table with a missing Wait then gives a wrong answer every time. 0: as early as it can. */
+void ta_host_set_lazy(uint32_t lazy);
+
+/* Where all counters start at the next open. A value near 2^32 shows what wraps. */
+void ta_host_set_counters(uint32_t value);
+
+/* When open: the operation after the next `skip` ones on a timeline ends with `status` and does nothing else, once.
+ * TA_ERROR_TIMEOUT: it never ends. */
+void ta_host_fail(uint32_t timeline, uint32_t skip, ta_status status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
