@@ -1,0 +1,304 @@
+"""Fixed-point parameters of quantized operators, and what they mean, to the bit.
+
+This is the only place where scales become integers. Every kernel (C, accelerator, simulator) takes its
+multipliers and shifts from here and implements one of the two requantizers:
+
+`tflite` (the LiteRT reference kernels: gemmlowp's two roundings). `multiplier` is in [2**30, 2**31), or 0;
+`shift` is in [-31, 30], positive to the left. With `a = saturate_int32(accumulator << max(shift, 0))` and
+`e = max(-shift, 0)`::
+
+    high    = (a * multiplier + 2**30) >> 31           64-bit product, floor: SaturatingRoundingDoubling
+    result  = round_half_away_from_zero(high / 2**e)   RoundingDivideByPOT
+            = (high + 2**(e - 1) - (high < 0)) >> e    for e > 0, floor; in 64 bits: the sum may overflow 32
+
+(LiteRT leaves the overflow of the left shift undefined; here it saturates.)
+
+`onnx` (QLinearConv and QDQ: one rounding of an exact product). The real multiplier is the float32 value `m`;
+`multiplier` is its 24-bit mantissa (up to 2**31 - 1 where m >= 2**24, 0 where m is too small to matter),
+`shift` in [0, 62] counts to the right, m = multiplier / 2**shift::
+
+    result  = round_half_even(accumulator * multiplier / 2**shift)
+            = floor = product >> shift; rest = product - (floor << shift);
+              floor + (rest > half or (rest == half and floor is odd)), half = 2**(shift - 1), for shift > 0
+
+Both then: `output = clamp(result + output_offset, activation_min, activation_max)`, the sum in 64 bits.
+
+Sources: the TFLite 8-bit quantization specification; LiteRT `kernels/kernel_util.cc`,
+`kernels/internal/{common.h,quantization_util.cc}`, `reference/integer_ops/`; gemmlowp
+`fixedpoint/fixedpoint.h`; the ONNX operators QLinearConv, QLinearMatMul, QuantizeLinear.
+"""
+
+import math
+import struct
+from collections.abc import Mapping
+from fractions import Fraction
+
+from attrs import frozen
+
+from target_arch.plan.model import Model, Operator, Quantization
+
+INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+DTYPE_RANGE: Mapping[str, tuple[int, int]] = {
+    "int8": (-128, 127),
+    "uint8": (0, 255),
+    "int16": (-32768, 32767),
+    "uint16": (0, 65535),
+    "int32": (INT32_MIN, INT32_MAX),
+}
+TFLITE, ONNX = "tflite", "onnx"
+ADDITION_LEFT_SHIFT = 20
+"""Bits the TFLite addition of 8-bit values keeps below the binary point."""
+
+
+@frozen(kw_only=True)
+class Requantization:
+    """How an accumulator becomes an output: one multiplier and shift per output channel, or one for all.
+
+    `input_offset` is minus the zero point of the input (added to each value before it is multiplied). For
+    `mul` there is a second input, whose offset is `second_offset`.
+    """
+
+    multipliers: tuple[int, ...]
+    shifts: tuple[int, ...]
+    rounding: str
+    input_offset: int
+    output_offset: int
+    activation_min: int
+    activation_max: int
+    second_offset: int = 0
+
+    @property
+    def uniform(self) -> bool:
+        """True where all channels have the same multiplier and shift."""
+        return len(set(zip(self.multipliers, self.shifts, strict=True))) == 1
+
+    def apply(self, accumulator: int, channel: int = 0) -> int:
+        """The output for an accumulator (input offset already applied), by Python integers: the reference."""
+        index = channel if len(self.multipliers) > 1 else 0
+        scale = multiply_tflite if self.rounding == TFLITE else multiply_onnx
+        value = scale(accumulator, self.multipliers[index], self.shifts[index]) + self.output_offset
+        return min(max(value, self.activation_min), self.activation_max)
+
+
+@frozen(kw_only=True)
+class Addition:
+    """How two quantized values are added (`sign` 1) or subtracted (`sign` -1).
+
+    `tflite`: each input plus its offset is shifted left by `left_shift` and scaled with its multiplier and
+    shift; the sum is scaled with `output_multiplier` and `output_shift`, all with the `tflite` requantizer.
+    `onnx`: the input multipliers are aligned to the one right shift `output_shift` (they may take more than
+    32 bits), the sum of the products is rounded once, half to even; the other fields are 0.
+    """
+
+    rounding: str
+    sign: int
+    input_offsets: tuple[int, int]
+    input_multipliers: tuple[int, int]
+    input_shifts: tuple[int, int]
+    left_shift: int
+    output_multiplier: int
+    output_shift: int
+    output_offset: int
+    activation_min: int
+    activation_max: int
+
+    def apply(self, first: int, second: int) -> int:
+        """The output for two stored values, by Python integers: the reference."""
+        values = (first + self.input_offsets[0], second + self.input_offsets[1])
+        if self.rounding == TFLITE:
+            scaled = [
+                multiply_tflite(value << self.left_shift, multiplier, shift)
+                for value, multiplier, shift in zip(
+                    values, self.input_multipliers, self.input_shifts, strict=True
+                )
+            ]
+            raw = scaled[0] + self.sign * scaled[1]
+            result = multiply_tflite(raw, self.output_multiplier, self.output_shift)
+        else:
+            products = [v * m for v, m in zip(values, self.input_multipliers, strict=True)]
+            result = shift_half_even(products[0] + self.sign * products[1], self.output_shift)
+        return min(max(result + self.output_offset, self.activation_min), self.activation_max)
+
+
+@frozen(kw_only=True)
+class Softmax:
+    """TFLite's softmax of 8-bit values, which is a table of exponentials in float32.
+
+    `table[d]` is exp(-d * scale * beta) for a distance d = maximum - value in 0..255. With the float32 sum of
+    the table entries in order and `inverse = 1 / (sum * output_scale)`, an output is
+    round_half_away(table[d] * inverse) + output_offset, clamped to the output's type.
+    """
+
+    table: tuple[float, ...]
+    output_scale: float
+    output_offset: int
+
+
+def requantization(operator: Operator, model: Model) -> Requantization:
+    """Parameters of conv2d, depthwise_conv2d, dense, mul, requantize, relu, avg_pool2d and max_pool2d.
+
+    Raises ValueError where a tensor lacks quantization, weights have a zero point, or the kind has none.
+    """
+    first = _quantization(operator.inputs[0], model)
+    out = _quantization(operator.output, model)
+    scales = _effective_scales(operator, model)
+    encode = quantize_multiplier if operator.arithmetic == TFLITE else mantissa_and_shift
+    encoded = [encode(scale) for scale in scales]
+    second = [*operator.inputs[1:], *operator.constants] if operator.kind == "mul" else []
+    low, high = activation_range(operator, model)
+    return Requantization(
+        multipliers=tuple(multiplier for multiplier, _ in encoded),
+        shifts=tuple(shift for _, shift in encoded),
+        rounding=operator.arithmetic,
+        input_offset=-first.zero_point[0],
+        output_offset=out.zero_point[0],
+        activation_min=low,
+        activation_max=high,
+        second_offset=-_quantization(second[0], model).zero_point[0] if second else 0,
+    )
+
+
+def addition(operator: Operator, model: Model) -> Addition:
+    """Parameters of add and sub. Raises ValueError where a tensor lacks quantization."""
+    names = (*operator.inputs, *operator.constants)
+    first, second = (_quantization(name, model) for name in names[:2])
+    out = _quantization(operator.output, model)
+    scales = (first.scale[0], second.scale[0], out.scale[0])
+    parameters = _tflite_addition(*scales) if operator.arithmetic == TFLITE else _onnx_addition(*scales)
+    multipliers, shifts, left_shift, output_multiplier, output_shift = parameters
+    low, high = activation_range(operator, model)
+    return Addition(
+        rounding=operator.arithmetic,
+        sign=-1 if operator.kind == "sub" else 1,
+        input_offsets=(-first.zero_point[0], -second.zero_point[0]),
+        input_multipliers=multipliers,
+        input_shifts=shifts,
+        left_shift=left_shift,
+        output_multiplier=output_multiplier,
+        output_shift=output_shift,
+        output_offset=out.zero_point[0],
+        activation_min=low,
+        activation_max=high,
+    )
+
+
+def softmax(operator: Operator, model: Model) -> Softmax:
+    """Parameters of TFLite's softmax of 8-bit values (PopulateSoftmaxLookupTable)."""
+    out = _quantization(operator.output, model)
+    beta = float(operator.attributes.get("beta", 1.0))  # type: ignore[arg-type]
+    scale = float32(-_quantization(operator.inputs[0], model).scale[0] * beta)
+    return Softmax(
+        table=tuple(float32(math.exp(float32(scale * distance))) for distance in range(256)),
+        output_scale=out.scale[0],
+        output_offset=out.zero_point[0],
+    )
+
+
+def activation_range(operator: Operator, model: Model) -> tuple[int, int]:
+    """Least and greatest output of an integer operator: its attributes, else the range of its type."""
+    low, high = DTYPE_RANGE[model.tensors[operator.output].dtype]
+    attributes = operator.attributes
+    return int(attributes.get("activation_min", low)), int(attributes.get("activation_max", high))  # type: ignore[arg-type]
+
+
+def quantize_multiplier(real: float) -> tuple[int, int]:
+    """(multiplier, shift) of the `tflite` requantizer: LiteRT's QuantizeMultiplier."""
+    if real == 0.0:
+        return 0, 0
+    mantissa, shift = math.frexp(real)
+    # The product with a power of two is exact; std::round rounds half away from zero.
+    multiplier = math.floor(mantissa * 2.0**31 + 0.5)
+    if multiplier == 2**31:
+        multiplier, shift = 2**30, shift + 1
+    return (0, 0) if shift < -31 else (multiplier, shift)
+
+
+def mantissa_and_shift(real: float) -> tuple[int, int]:
+    """(multiplier, shift) of the `onnx` requantizer for a float32 value >= 0."""
+    mantissa, exponent = math.frexp(real)
+    multiplier, shift = int(mantissa * 2**24), 24 - exponent
+    if shift > 62:
+        # A 32-bit accumulator times 24 bits stays below 2**55: the result is 0 either way.
+        return 0, 0
+    # From 2**31 up, every accumulator but 0 saturates any output.
+    return (multiplier, shift) if shift >= 0 else (min(multiplier << min(-shift, 32), INT32_MAX), 0)
+
+
+def multiply_tflite(value: int, multiplier: int, shift: int) -> int:
+    """The `tflite` requantizer without offset and clamp."""
+    left = min(max(value << max(shift, 0), INT32_MIN), INT32_MAX)
+    high = (left * multiplier + 2**30) >> 31
+    right = max(-shift, 0)
+    return (high + (1 << right >> 1) - (high < 0)) >> right if right else high
+
+
+def multiply_onnx(value: int, multiplier: int, shift: int) -> int:
+    """The `onnx` requantizer without offset and clamp."""
+    return shift_half_even(value * multiplier, shift)
+
+
+def shift_half_even(value: int, shift: int) -> int:
+    """value / 2**shift, rounded half to even."""
+    return round(Fraction(value, 1 << shift))
+
+
+def float32(value: float) -> float:
+    """The float32 nearest to a double."""
+    return float(struct.unpack("<f", struct.pack("<f", value))[0])
+
+
+def _effective_scales(operator: Operator, model: Model) -> list[float]:
+    """Real multipliers per output channel, rounded where, and only where, the implementation rounds."""
+    x = _quantization(operator.inputs[0], model).scale[0]
+    out = _quantization(operator.output, model).scale[0]
+    onnx = operator.arithmetic == ONNX
+    if operator.kind in ("conv2d", "depthwise_conv2d", "dense"):
+        w = _quantization(operator.constants[0], model)
+        if any(w.zero_point):
+            raise ValueError(f"`{operator.id}`: weights with a zero point other than 0")
+        if onnx:
+            return [float32(float32(x * scale) / out) for scale in w.scale]
+        if operator.kind == "dense" and len(w.scale) == 1:
+            # LiteRT's GetQuantizedConvolutionMultipler multiplies as float; convolutions do not.
+            return [float32(x * w.scale[0]) / out]
+        return [x * scale / out for scale in w.scale]
+    if operator.kind == "mul":
+        second = _quantization((*operator.inputs, *operator.constants)[1], model).scale[0]
+        return [float32(float32(x * second) / out)]
+    if operator.kind == "requantize" and not onnx:
+        return [x / out]
+    if operator.kind in ("requantize", "relu", "avg_pool2d", "max_pool2d"):
+        return [float32(x / out)]
+    raise ValueError(f"`{operator.id}`: kind {operator.kind} has no requantization")
+
+
+def _tflite_addition(
+    first: float, second: float, out: float
+) -> tuple[tuple[int, int], tuple[int, int], int, int, int]:
+    """LiteRT `kernels/add.cc`: both inputs on the grid of twice the larger scale, 20 bits finer."""
+    twice = 2.0 * max(first, second)
+    encoded = (quantize_multiplier(first / twice), quantize_multiplier(second / twice))
+    output = quantize_multiplier(twice / ((1 << ADDITION_LEFT_SHIFT) * out))
+    return (encoded[0][0], encoded[1][0]), (encoded[0][1], encoded[1][1]), ADDITION_LEFT_SHIFT, *output
+
+
+def _onnx_addition(
+    first: float, second: float, out: float
+) -> tuple[tuple[int, int], tuple[int, int], int, int, int]:
+    """Float32 multipliers scale/out, their mantissas aligned to one right shift of at most 48 bits.
+
+    48 bits below the binary point are exact for multipliers of at least 2**-24 and leave 15 bits above it.
+    """
+    reals = (Fraction(float32(first / out)), Fraction(float32(second / out)))
+    if max(reals) >= 1 << 5:
+        raise ValueError("addition whose output scale is less than 1/32 of an input scale")
+    shift = min(48, max(real.denominator.bit_length() - 1 for real in reals))
+    aligned = (round(reals[0] * (1 << shift)), round(reals[1] * (1 << shift)))
+    return aligned, (0, 0), 0, 0, shift
+
+
+def _quantization(name: str, model: Model) -> Quantization:
+    quantization = model.tensors[name].quantization
+    if quantization is None:
+        raise ValueError(f"`{name}` has no quantization")
+    return quantization
