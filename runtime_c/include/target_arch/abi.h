@@ -180,8 +180,8 @@ typedef struct ta_instance_info {
     uint32_t observed_count;
 } ta_instance_info;
 
-/* What the runtime must know of a SoC. Timelines are numbered: all channels first, then all instances, the host's
- * included (which stays unused). */
+/* What the runtime must know of a SoC. Timelines are numbered: all channels first, in the order of `channels`, then all
+ * instances, in the order of `instances`, the host's included (which stays unused). */
 typedef struct ta_soc {
     uint32_t abi_version; /* TA_ABI_VERSION */
     uint32_t timeline_count;

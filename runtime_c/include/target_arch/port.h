@@ -9,7 +9,7 @@
  * port's choice: the core reads it once, after open. "Reached" means (int32_t)(counter - value) >= 0.
  *
  * Failure on a timeline. Work that fails after it was accepted still counts as complete. The first `wait` for its value
- * or a later one returns the failure, once; then the timeline is as good as new.
+ * or a later one returns the failure, once; then the timeline goes on with what is queued behind it.
  *
  * Threads. The core calls a port from one thread at a time, never from an interrupt. None of these operations is
  * interrupt-safe unless a port says so. Only `wait`, `copy`, `load`, `start`, `stop`, `cancel`, `close` and a
@@ -87,7 +87,7 @@ struct ta_port {
      * For an instance with a driver, the counter moves when the device is done: on its interrupt, or, on a system
      * without one, because this operation calls driver->poll until it stops answering TA_ERROR_BUSY. The outcome of
      * the command is what driver->poll says; the core asks it.
-     * TA_ERROR_TIMEOUT: not reached. TA_ERROR_DMA, TA_ERROR_DEVICE: reached, but work up to it failed (once). */
+     * TA_ERROR_TIMEOUT: not reached. TA_ERROR_DMA, TA_ERROR_DEVICE: work up to it failed (said once). */
     ta_status (*wait)(const ta_port *port, uint32_t timeline, uint32_t value, uint32_t timeout_us);
 
     /* Drop what is queued and running on a timeline; the counter then stands as if all had completed, with no failure.

@@ -26,7 +26,7 @@ typedef struct ta_progress {
     uint32_t base;    /* the port's counter when the current run began */
     uint32_t issued;  /* asynchronous steps submitted in this run */
     uint32_t settled; /* of these, how many are known to be complete, their outcome seen */
-    uint32_t scanned; /* steps up to here had their cache duties done */
+    uint32_t cursor;  /* steps before this one are settled, where they are on this timeline */
 } ta_progress;
 
 /* All zero before the first ta_init. Fields are for reading, but for `timeout_us`. */
@@ -57,7 +57,8 @@ ta_status ta_init(ta_runtime *runtime, const ta_bundle *bundle, const ta_soc *so
  * outputs are, and nothing is in flight. May be repeated forever.
  * On failure `failed_step` is the step that failed, or whose event failed or did not come; the outputs are undefined.
  * Before it returns, what is in flight is waited for, and cancelled where it does not end, so that no device touches
- * memory afterwards. If something had to be cancelled the runtime is broken: ta_stop, then ta_init.
+ * memory afterwards. If something had to be cancelled the runtime is broken: ta_stop, then ta_init. Where the port
+ * cannot even cancel it, ta_stop says so with TA_ERROR_TIMEOUT, and memory is not safe to reuse.
  *   TA_ERROR_STATE    not ready, or a dispatch to an instance that no LOAD step brought up
  *   TA_ERROR_TIMEOUT  an event did not happen within `timeout_us`
  *   TA_ERROR_DMA, TA_ERROR_DEVICE, TA_ERROR_UNSUPPORTED, TA_ERROR_ARGUMENT  from the port or a driver */

@@ -1,0 +1,192 @@
+/* init, run, stop: what happens in which order, and what is undone after a failure. */
+#include "core/internal.h"
+
+static int mismatched(const ta_bundle *bundle, const ta_soc *soc, const ta_port *port)
+{
+    return bundle->abi_version != TA_ABI_VERSION || soc->abi_version != TA_ABI_VERSION ||
+           port->version != TA_PORT_VERSION || bundle->abi_hash != soc->abi_hash;
+}
+
+static ta_status first_failure(ta_status earlier, ta_status later)
+{
+    return earlier != TA_OK ? earlier : later;
+}
+
+static uint32_t load_steps(const ta_bundle *bundle)
+{
+    uint32_t count = 0;
+    while (count < bundle->step_count && bundle->steps[count].kind == TA_STEP_LOAD)
+        count++;
+    return count;
+}
+
+static ta_status bring_up(const ta_runtime *rt, const ta_load *load)
+{
+    if (load->image != NULL && ta_crc32(load->image, load->image_bytes) != load->image_crc32)
+        return TA_ERROR_IMAGE;
+    if (rt->soc->instances[load->instance].is_host)
+        return TA_OK; /* it is what executes this */
+    const ta_status status = rt->port->load(rt->port, load->instance, load->image, load->image_bytes);
+    return status != TA_OK ? status : rt->port->start(rt->port, load->instance);
+}
+
+/* Stop the instances of the first `count` LOAD steps, last one first, whatever they answer. */
+static ta_status take_down(const ta_runtime *rt, uint32_t count)
+{
+    ta_status status = TA_OK;
+    while (count-- > 0) {
+        const uint32_t instance = rt->bundle->loads[rt->bundle->steps[count].index].instance;
+        if (!rt->soc->instances[instance].is_host)
+            status = first_failure(status, rt->port->stop(rt->port, instance));
+    }
+    return status;
+}
+
+static ta_status bring_all_up(ta_runtime *rt)
+{
+    const uint32_t count = load_steps(rt->bundle);
+    for (uint32_t i = 0; i < count; i++) {
+        const ta_status status = bring_up(rt, &rt->bundle->loads[rt->bundle->steps[i].index]);
+        if (status != TA_OK) {
+            ta_blame(rt, i);
+            (void)take_down(rt, i + 1u); /* the first failure is the one to tell */
+            return status;
+        }
+    }
+    return TA_OK;
+}
+
+static ta_status read_timelines(ta_runtime *rt)
+{
+    for (uint32_t t = 0; t < TA_MAX_TIMELINES; t++) {
+        const ta_progress fresh = {0, 0, 0, 0};
+        rt->progress[t] = fresh;
+        if (t >= rt->soc->timeline_count || rt->port->read_timeline == NULL)
+            continue;
+        const ta_status status = rt->port->read_timeline(rt->port, t, &rt->progress[t].base);
+        if (status != TA_OK)
+            return status;
+    }
+    return TA_OK;
+}
+
+ta_status ta_init(ta_runtime *rt, const ta_bundle *bundle, const ta_soc *soc, const ta_port *port)
+{
+    if (rt == NULL || bundle == NULL || soc == NULL || port == NULL)
+        return TA_ERROR_ARGUMENT;
+    if (rt->state != TA_STATE_STOPPED)
+        return TA_ERROR_STATE;
+    rt->failed_step = TA_NO_STEP;
+    if (mismatched(bundle, soc, port))
+        return TA_ERROR_ABI_MISMATCH;
+    ta_status status = ta_validate(bundle, soc, port, &rt->failed_step);
+    if (status != TA_OK)
+        return status;
+    rt->bundle = bundle;
+    rt->soc = soc;
+    rt->port = port;
+    rt->timeout_us = TA_DEFAULT_TIMEOUT_US;
+    rt->run_us = 0;
+    status = port->open(port, soc, bundle);
+    if (status != TA_OK)
+        return status;
+    status = bring_all_up(rt);
+    if (status == TA_OK)
+        status = read_timelines(rt);
+    if (status != TA_OK) {
+        (void)port->close(port);
+        return status;
+    }
+    rt->state = TA_STATE_READY;
+    return TA_OK;
+}
+
+static void begin_run(ta_runtime *rt)
+{
+    rt->failed_step = TA_NO_STEP;
+    for (uint32_t t = 0; t < rt->soc->timeline_count; t++) {
+        ta_progress *progress = &rt->progress[t];
+        progress->base += progress->issued;
+        progress->issued = 0;
+        progress->settled = 0;
+        progress->cursor = 0;
+    }
+}
+
+/* Wait for all that is in flight. The first failure, if any; then other timelines are not looked at. */
+static ta_status settle_all(ta_runtime *rt)
+{
+    for (uint32_t t = 0; t < rt->soc->timeline_count; t++) {
+        const ta_status status = ta_settle(rt, t, rt->progress[t].issued, rt->timeout_us);
+        if (status != TA_OK)
+            return status;
+    }
+    return TA_OK;
+}
+
+/* After a failure: wait for one timeline's work, whatever it answers, and cancel what does not end. */
+static void quiesce(ta_runtime *rt, uint32_t timeline, uint32_t timeout_us)
+{
+    ta_progress *progress = &rt->progress[timeline];
+    while (progress->settled < progress->issued) {
+        const uint32_t before = progress->settled;
+        (void)ta_settle(rt, timeline, progress->issued, timeout_us);
+        if (progress->settled == before) {
+            (void)rt->port->cancel(rt->port, timeline);
+            rt->state = TA_STATE_BROKEN;
+            return;
+        }
+    }
+}
+
+static void abandon(ta_runtime *rt, ta_status reason)
+{
+    /* After a timeout something must be cancelled anyway, so nothing else is waited for. */
+    const uint32_t timeout_us = reason == TA_ERROR_TIMEOUT ? 0 : rt->timeout_us;
+    for (uint32_t t = 0; t < rt->soc->timeline_count; t++)
+        quiesce(rt, t, timeout_us);
+}
+
+static ta_status execute_all(ta_runtime *rt)
+{
+    for (uint32_t i = load_steps(rt->bundle); i < rt->bundle->step_count; i++) {
+        const ta_status status = ta_execute(rt, i);
+        if (status != TA_OK)
+            return status;
+    }
+    return settle_all(rt);
+}
+
+static uint64_t now(const ta_port *port)
+{
+    uint64_t time = 0;
+    if (port->now_us == NULL || port->now_us(port, &time) != TA_OK)
+        return 0;
+    return time;
+}
+
+ta_status ta_run(ta_runtime *rt)
+{
+    if (rt == NULL)
+        return TA_ERROR_ARGUMENT;
+    if (rt->state != TA_STATE_READY)
+        return TA_ERROR_STATE;
+    const uint64_t started = now(rt->port);
+    begin_run(rt);
+    const ta_status status = execute_all(rt);
+    if (status != TA_OK)
+        abandon(rt, status);
+    rt->run_us = now(rt->port) - started;
+    return status;
+}
+
+ta_status ta_stop(ta_runtime *rt)
+{
+    if (rt == NULL)
+        return TA_ERROR_ARGUMENT;
+    if (rt->state == TA_STATE_STOPPED)
+        return TA_OK;
+    const ta_status status = take_down(rt, load_steps(rt->bundle));
+    rt->state = TA_STATE_STOPPED;
+    return first_failure(status, rt->port->close(rt->port));
+}

@@ -1,0 +1,44 @@
+/* Names, places and checksums: the parts of the runtime that need no runtime. */
+#include "core/internal.h"
+
+const char *ta_status_name(ta_status status)
+{
+    switch (status) {
+    case TA_OK: return "TA_OK";
+    case TA_ERROR_ARGUMENT: return "TA_ERROR_ARGUMENT";
+    case TA_ERROR_ABI_MISMATCH: return "TA_ERROR_ABI_MISMATCH";
+    case TA_ERROR_STATE: return "TA_ERROR_STATE";
+    case TA_ERROR_UNSUPPORTED: return "TA_ERROR_UNSUPPORTED";
+    case TA_ERROR_TIMEOUT: return "TA_ERROR_TIMEOUT";
+    case TA_ERROR_DMA: return "TA_ERROR_DMA";
+    case TA_ERROR_DEVICE: return "TA_ERROR_DEVICE";
+    case TA_ERROR_IMAGE: return "TA_ERROR_IMAGE";
+    case TA_ERROR_BUSY: return "TA_ERROR_BUSY";
+    }
+    return "unknown";
+}
+
+void *ta_pointer(const ta_bundle *bundle, ta_ref where)
+{
+    if (where.arena >= bundle->arena_count)
+        return NULL;
+    const ta_arena *arena = &bundle->arenas[where.arena];
+    if (where.offset >= arena->bytes)
+        return NULL;
+    if (arena->base != NULL)
+        return arena->base + where.offset;
+    if (arena->base_const != NULL)
+        return (void *)(uintptr_t)(arena->base_const + where.offset);
+    return NULL;
+}
+
+uint32_t ta_crc32(const uint8_t *bytes, uint32_t count)
+{
+    uint32_t crc = 0xffffffffu;
+    for (uint32_t i = 0; i < count; i++) {
+        crc ^= bytes[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = (crc >> 1) ^ ((crc & 1u) != 0 ? 0xedb88320u : 0u);
+    }
+    return crc ^ 0xffffffffu;
+}

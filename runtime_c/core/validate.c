@@ -1,0 +1,221 @@
+/* The tables are checked here, once, so that neither the executor nor a port has to.
+ *
+ * A step that passes has indices that exist, ranges inside their arenas, an event that continues its timeline by one,
+ * and operations that the port has.
+ */
+#include "core/internal.h"
+
+typedef struct checked {
+    const ta_bundle *bundle;
+    const ta_soc *soc;
+    const ta_port *port;
+    uint32_t issued[TA_MAX_TIMELINES]; /* asynchronous steps seen so far */
+} checked;
+
+static ta_status need(int available)
+{
+    return available ? TA_OK : TA_ERROR_UNSUPPORTED;
+}
+
+static ta_status require(int holds)
+{
+    return holds ? TA_OK : TA_ERROR_ARGUMENT;
+}
+
+static int has_events(const ta_port *port)
+{
+    return port->read_timeline != NULL && port->wait != NULL && port->cancel != NULL;
+}
+
+static int host_sees(const checked *c, uint32_t arena)
+{
+    return c->soc->memories[c->bundle->arenas[arena].memory].host_visible != 0;
+}
+
+static ta_status check_soc(const ta_soc *soc)
+{
+    uint32_t hosts = 0;
+    if (soc->timeline_count > TA_MAX_TIMELINES || soc->channel_count > TA_MAX_TIMELINES)
+        return TA_ERROR_ARGUMENT;
+    if (soc->timeline_count != soc->channel_count + soc->instance_count)
+        return TA_ERROR_ARGUMENT;
+    if (soc->memories == NULL || soc->instances == NULL || (soc->channel_count != 0 && soc->channels == NULL))
+        return TA_ERROR_ARGUMENT;
+    for (uint32_t i = 0; i < soc->instance_count; i++) {
+        const ta_instance_info *instance = &soc->instances[i];
+        hosts += instance->is_host != 0;
+        if (instance->timeline != soc->channel_count + i)
+            return TA_ERROR_ARGUMENT;
+        if (instance->observed_count != 0 && instance->observed == NULL)
+            return TA_ERROR_ARGUMENT;
+        for (uint32_t j = 0; j < instance->observed_count; j++)
+            if (instance->observed[j].memory >= soc->memory_count)
+                return TA_ERROR_ARGUMENT;
+    }
+    return require(hosts == 1);
+}
+
+static ta_status check_tables(const ta_bundle *b)
+{
+    return require((b->arena_count == 0 || b->arenas != NULL) && (b->load_count == 0 || b->loads != NULL) &&
+                   (b->copy_count == 0 || b->copies != NULL) && (b->dispatch_count == 0 || b->dispatches != NULL) &&
+                   (b->step_count == 0 || b->steps != NULL) && (b->input_count == 0 || b->inputs != NULL) &&
+                   (b->output_count == 0 || b->outputs != NULL));
+}
+
+static ta_status check_arenas(const checked *c)
+{
+    for (uint32_t i = 0; i < c->bundle->arena_count; i++) {
+        const ta_arena *arena = &c->bundle->arenas[i];
+        if (arena->memory >= c->soc->memory_count)
+            return TA_ERROR_ARGUMENT;
+        const ta_memory_info *memory = &c->soc->memories[arena->memory];
+        const int backed = (arena->base != NULL) + (arena->base_const != NULL);
+        if (arena->bytes != 0 && backed != (memory->host_visible != 0))
+            return TA_ERROR_ARGUMENT;
+        if ((uint64_t)arena->device_offset + arena->bytes > memory->bytes)
+            return TA_ERROR_ARGUMENT;
+    }
+    return TA_OK;
+}
+
+/* Are `rows` runs of `row_bytes`, `stride` apart, inside the arena? */
+static int inside(const checked *c, ta_ref where, uint32_t row_bytes, uint32_t rows, uint32_t stride)
+{
+    if (where.arena >= c->bundle->arena_count || rows == 0 || row_bytes == 0)
+        return 0;
+    const uint64_t runs = (uint64_t)(rows - 1u) * stride; /* below 2^64 - 2^33: the sum cannot wrap */
+    return where.offset + runs + row_bytes <= c->bundle->arenas[where.arena].bytes;
+}
+
+static ta_status check_tensors(const checked *c, const ta_tensor *tensors, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!inside(c, tensors[i].where, tensors[i].bytes, 1, 0) || !host_sees(c, tensors[i].where.arena))
+            return TA_ERROR_ARGUMENT;
+    return TA_OK;
+}
+
+static ta_status check_load(const checked *c, const ta_step *step)
+{
+    if (step->index >= c->bundle->load_count || step->event.timeline != TA_TIMELINE_NONE)
+        return TA_ERROR_ARGUMENT;
+    const ta_load *load = &c->bundle->loads[step->index];
+    if (load->instance >= c->soc->instance_count || (load->image == NULL) != (load->image_bytes == 0))
+        return TA_ERROR_ARGUMENT;
+    if (c->soc->instances[load->instance].is_host)
+        return TA_OK;
+    return need(c->port->load != NULL && c->port->start != NULL && c->port->stop != NULL);
+}
+
+static ta_status check_caches(const checked *c, const ta_copy *copy)
+{
+    if ((copy->cache & TA_CACHE_CLEAN_SOURCE) != 0 && host_sees(c, copy->source.arena) && c->port->cache_clean == NULL)
+        return TA_ERROR_UNSUPPORTED;
+    if ((copy->cache & TA_CACHE_INVALIDATE_TARGET) != 0 && host_sees(c, copy->target.arena))
+        return need(c->port->cache_invalidate != NULL);
+    return TA_OK;
+}
+
+static ta_status check_copy(const checked *c, const ta_step *step)
+{
+    if (step->index >= c->bundle->copy_count)
+        return TA_ERROR_ARGUMENT;
+    const ta_copy *copy = &c->bundle->copies[step->index];
+    if (!inside(c, copy->source, copy->row_bytes, copy->rows, copy->source_stride))
+        return TA_ERROR_ARGUMENT;
+    if (!inside(c, copy->target, copy->row_bytes, copy->rows, copy->target_stride))
+        return TA_ERROR_ARGUMENT;
+    if (copy->rows > 1 && copy->target_stride < copy->row_bytes)
+        return TA_ERROR_ARGUMENT; /* rows would overwrite each other */
+    if (c->bundle->arenas[copy->target.arena].base_const != NULL)
+        return TA_ERROR_ARGUMENT;
+    if (step->event.timeline != TA_TIMELINE_NONE) {
+        if (step->event.timeline >= c->soc->channel_count)
+            return TA_ERROR_ARGUMENT;
+        const ta_status status = need(c->port->copy_async != NULL && has_events(c->port));
+        return status != TA_OK ? status : check_caches(c, copy);
+    }
+    if (!host_sees(c, copy->source.arena) || !host_sees(c, copy->target.arena))
+        return TA_ERROR_ARGUMENT;
+    return c->port->copy == NULL ? TA_ERROR_UNSUPPORTED : check_caches(c, copy);
+}
+
+static ta_status check_operands(const checked *c, const ta_dispatch *dispatch)
+{
+    if (dispatch->ref_count > TA_MAX_OPERANDS || (dispatch->ref_count != 0 && dispatch->refs == NULL))
+        return TA_ERROR_ARGUMENT;
+    for (uint32_t i = 0; i < dispatch->ref_count; i++)
+        if (!inside(c, dispatch->refs[i], 1, 1, 0))
+            return TA_ERROR_ARGUMENT;
+    return require(dispatch->word_count == 0 || dispatch->words != NULL);
+}
+
+static ta_status check_dispatch(const checked *c, const ta_step *step)
+{
+    if (step->index >= c->bundle->dispatch_count)
+        return TA_ERROR_ARGUMENT;
+    const ta_dispatch *dispatch = &c->bundle->dispatches[step->index];
+    if (dispatch->instance >= c->soc->instance_count || check_operands(c, dispatch) != TA_OK)
+        return TA_ERROR_ARGUMENT;
+    const ta_instance_info *instance = &c->soc->instances[dispatch->instance];
+    const uint32_t timeline = instance->is_host ? TA_TIMELINE_NONE : instance->timeline;
+    if (step->event.timeline != timeline || (instance->driver == NULL) != (dispatch->function != NULL))
+        return TA_ERROR_ARGUMENT;
+    if (!instance->is_host && !has_events(c->port))
+        return TA_ERROR_UNSUPPORTED;
+    if (instance->driver != NULL)
+        return need(c->port->address != NULL && c->port->mmio_read32 != NULL && c->port->mmio_write32 != NULL);
+    return need(c->port->dispatch != NULL);
+}
+
+/* An asynchronous step completes the next value of its timeline; a WAIT is for one that was issued before it. */
+static ta_status check_event(checked *c, const ta_step *step)
+{
+    const ta_event event = step->event;
+    if (event.timeline == TA_TIMELINE_NONE)
+        return require(step->kind != TA_STEP_WAIT);
+    if (event.timeline >= c->soc->timeline_count)
+        return TA_ERROR_ARGUMENT;
+    if (step->kind == TA_STEP_WAIT)
+        return require(event.value != 0 && event.value <= c->issued[event.timeline]);
+    c->issued[event.timeline]++;
+    return require(event.value == c->issued[event.timeline]);
+}
+
+static ta_status check_step(checked *c, uint32_t index)
+{
+    const ta_step *step = &c->bundle->steps[index];
+    ta_status status = TA_OK;
+    switch (step->kind) {
+    case TA_STEP_LOAD:
+        if (index != 0 && c->bundle->steps[index - 1u].kind != TA_STEP_LOAD)
+            return TA_ERROR_ARGUMENT; /* LOADs come first */
+        status = check_load(c, step);
+        break;
+    case TA_STEP_COPY: status = check_copy(c, step); break;
+    case TA_STEP_DISPATCH: status = check_dispatch(c, step); break;
+    case TA_STEP_WAIT: break;
+    default: return TA_ERROR_ARGUMENT;
+    }
+    return status != TA_OK ? status : check_event(c, step);
+}
+
+ta_status ta_validate(const ta_bundle *bundle, const ta_soc *soc, const ta_port *port, uint32_t *bad_step)
+{
+    checked c = {bundle, soc, port, {0}};
+    *bad_step = TA_NO_STEP;
+    if (port->open == NULL || port->close == NULL || check_soc(soc) != TA_OK || check_tables(bundle) != TA_OK)
+        return TA_ERROR_ARGUMENT;
+    if (check_arenas(&c) != TA_OK || check_tensors(&c, bundle->inputs, bundle->input_count) != TA_OK ||
+        check_tensors(&c, bundle->outputs, bundle->output_count) != TA_OK)
+        return TA_ERROR_ARGUMENT;
+    for (uint32_t i = 0; i < bundle->step_count; i++) {
+        const ta_status status = check_step(&c, i);
+        if (status != TA_OK) {
+            *bad_step = i;
+            return status;
+        }
+    }
+    return TA_OK;
+}
