@@ -22,8 +22,8 @@ class Note:
 class Diagnostic:
     """One mistake.
 
-    `message` says what is wrong, lower case, without a full stop, names in backticks; only `hint` says what to do.
-    `rule` is the name that documentation and tests know it by.
+    `message` says what is wrong, lower case, without a full stop, names in backticks; only `hint` says what
+    to do. `rule` is the name that documentation and tests know it by.
     """
 
     rule: str
@@ -64,7 +64,7 @@ def render_all(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The diagnostics in the order of their places, each once; those without a file keep their order, last."""
+    """The diagnostics in the order of their places, each once; those without a file come last."""
     found = dict.fromkeys(diagnostics)
     return tuple(sorted(found, key=lambda diagnostic: _position(diagnostic.place)))
 

@@ -1,0 +1,32 @@
+"""What the chip is: values, the reader of SoC files, rules, numbers. Knows nothing of models and of TVM."""
+
+from target_arch.soc.model import (
+    CopyPath,
+    DLDevice,
+    Dma,
+    Instance,
+    LoadProcess,
+    Memory,
+    MemoryMode,
+    SoC,
+    TargetArch,
+)
+from target_arch.soc.reader import parse_soc, read_soc, shipped_socs
+from target_arch.soc.rules import RULES, check_soc
+
+__all__ = [
+    "RULES",
+    "CopyPath",
+    "DLDevice",
+    "Dma",
+    "Instance",
+    "LoadProcess",
+    "Memory",
+    "MemoryMode",
+    "SoC",
+    "TargetArch",
+    "check_soc",
+    "parse_soc",
+    "read_soc",
+    "shipped_socs",
+]

@@ -1,8 +1,8 @@
 """The values a SoC description consists of.
 
-The reader (`reader.py`) makes them from TOML, rules (`rules.py`) check what relates several of them, and anyone may
-build them in Python. They hold what the chip is and nothing about a model. Units are SI: bytes, bytes per second,
-seconds, hertz.
+The reader (`reader.py`) makes them from TOML, rules (`rules.py`) check what relates several of them, and
+anyone may build them in Python. They hold what the chip is and nothing about a model. Units are SI: bytes,
+bytes per second, seconds, hertz.
 """
 
 from collections.abc import Mapping
@@ -48,9 +48,9 @@ class DLDevice:
 class Memory:
     """A physical memory.
 
-    `base` is the host's address of its first byte, None where the host cannot see it. `observers` gives the address at
-    which a target_arch sees it; the host observes every memory that has a base. `replica_of` names the declaration
-    that a per-instance memory was expanded from (`conv_bram_2` has `replica_of="conv_bram"`).
+    `base` is the host's address of its first byte, None where the host cannot see it. `observers` gives the
+    address at which a target_arch sees it; the host observes every memory that has a base. `replica_of` names
+    the declaration that a per-instance memory was expanded from (`conv_bram_2` has `replica_of="conv_bram"`).
     """
 
     name: str
@@ -77,8 +77,8 @@ class Dma:
 class CopyPath:
     """A declared way from one memory to another.
 
-    `alignment` holds for both start addresses and for 2-D strides; `max_bytes` bounds one transfer (one row of a 2-D
-    one); `dimensions` is 1 or 2; `cache` is the duty of whoever starts it: `none`, `clean source`,
+    `alignment` holds for both start addresses and for 2-D strides; `max_bytes` bounds one transfer (one row
+    of a 2-D one); `dimensions` is 1 or 2; `cache` is the duty of whoever starts it: `none`, `clean source`,
     `invalidate destination` or `clean and invalidate`.
     """
 
@@ -112,9 +112,9 @@ class LoadProcess:
 class TargetArch:
     """The description of one named compute element (all its instances).
 
-    `memory` is the order of preference in which its operands are placed. `buffers` maps the local buffer names of its
-    backend (`inp`, `wgt`, `acc`) to memories; TVM code refers to them as scope `local.<buffer>_buffer`. `options` are
-    the backend's own, checked by the backend. `clock` is in hertz.
+    `memory` is the order of preference in which its operands are placed. `buffers` maps the local buffer
+    names of its backend (`inp`, `wgt`, `acc`) to memories; TVM code refers to them as scope
+    `local.<buffer>_buffer`. `options` are the backend's own, checked by the backend. `clock` is in hertz.
     """
 
     name: str
@@ -132,7 +132,7 @@ class TargetArch:
 
 @frozen(kw_only=True)
 class Instance:
-    """One of the identical pieces of a target_arch, with its own DLDevice and, where replicated, its own memories.
+    """One of the identical pieces of a target_arch, with its own DLDevice and its own replicas of memories.
 
     `name` is the target_arch's name when there is one instance, else `name[index]`.
     """
@@ -214,7 +214,9 @@ class SoC:
         return arch in described.observers
 
     def _instance(self, arch: TargetArch, index: int) -> Instance:
-        replicas = {memory.replica_of: memory.name for memory in self.memories if memory.name.endswith(f"_{index}")}
+        replicas = {
+            memory.replica_of: memory.name for memory in self.memories if memory.name.endswith(f"_{index}")
+        }
         own = {name: replicas.get(name, name) for name in (*arch.memory, *arch.buffers.values())}
         return Instance(
             arch=arch,

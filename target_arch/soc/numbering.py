@@ -48,12 +48,12 @@ def c_prefix(soc: SoC) -> str:
 
 
 def c_identifier(name: str) -> str:
-    """The upper-case C form of the name of an instance, memory or timeline: `fpga_conv2d[1]` → `FPGA_CONV2D_1`."""
+    """The C form of the name of an instance, memory or timeline: `fpga_conv2d[1]` → `FPGA_CONV2D_1`."""
     return name.replace("[", "_").replace("]", "").replace(".", "_").upper()
 
 
 def abi_hash(soc: SoC) -> int:
-    """64 bits that change when anything in the description does: the start of SHA-256 over `canonical(soc)`."""
+    """64 bits that change with anything in the description: the start of SHA-256 over `canonical(soc)`."""
     return int.from_bytes(hashlib.sha256(canonical(soc).encode()).digest()[:8], "big")
 
 
@@ -63,10 +63,11 @@ def canonical(soc: SoC) -> str:
 
 
 def _lines(path: str, value: object) -> list[str]:
-    if attrs.has(type(value)):
+    kind = type(value)
+    if attrs.has(kind):
         return [
             line
-            for field in attrs.fields(type(value))
+            for field in attrs.fields(kind)
             for line in _lines(f"{path}.{field.name}", getattr(value, field.name))
         ]
     if isinstance(value, Mapping):

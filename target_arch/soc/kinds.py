@@ -1,0 +1,291 @@
+"""The kinds of values a SoC file holds: how each is read, checked and described to an editor.
+
+`read` turns what TOML gave into what the model holds, `check` judges what the model holds (also when it was
+built in Python). Both add to `faults` what is wrong and return None where nothing usable is left.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import date, time
+from fractions import Fraction
+from typing import Any, Protocol
+
+from attrs import frozen
+
+from target_arch.diagnostics import listed, name_hint
+from target_arch.soc.faults import Fault, Path
+from target_arch.soc.units import PATTERN, SIZE, split, written
+
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+Faults = list[Fault]
+
+
+class Kind(Protocol):
+    """How one value is read."""
+
+    def read(self, path: Path, value: object, faults: Faults) -> Any: ...
+
+    def check(self, path: Path, value: Any, faults: Faults) -> None: ...
+
+    def schema(self) -> dict[str, Any]: ...
+
+
+@frozen(kw_only=True)
+class Text:
+    """Text that is not empty; an identifier of C where `identifier`."""
+
+    identifier: bool = False
+
+    def read(self, path: Path, value: object, faults: Faults) -> Any:
+        if not isinstance(value, str):
+            return wrong_type(path, "text", value, faults)
+        self.check(path, value, faults)
+        return value
+
+    def check(self, path: Path, value: str, faults: Faults) -> None:
+        if self.identifier:
+            check_identifier(path, value, faults)
+        elif not value or not value.isprintable():
+            faults.append(
+                Fault(rule="bad-text", path=path, message=f"`{path[-1]}` must be printable text on one line")
+            )
+
+    def schema(self) -> dict[str, Any]:
+        pattern = f"^{IDENTIFIER.pattern}$" if self.identifier else "^[^\\n]+$"
+        return {"type": "string", "pattern": pattern}
+
+
+@frozen(kw_only=True)
+class Flag:
+    """True or false."""
+
+    def read(self, path: Path, value: object, faults: Faults) -> Any:
+        return value if isinstance(value, bool) else wrong_type(path, "true or false", value, faults)
+
+    def check(self, path: Path, value: bool, faults: Faults) -> None:
+        return None
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "boolean"}
+
+
+@frozen(kw_only=True)
+class Integer:
+    """An integer from `least` to `most`, both included; a power of two where `power_of_two`."""
+
+    least: int
+    most: int
+    power_of_two: bool = False
+
+    def read(self, path: Path, value: object, faults: Faults) -> Any:
+        if not isinstance(value, int) or isinstance(value, bool):
+            return wrong_type(path, "an integer", value, faults)
+        before = len(faults)
+        self.check(path, value, faults)
+        return value if len(faults) == before else None
+
+    def check(self, path: Path, value: int, faults: Faults) -> None:
+        if not self.least <= value <= self.most:
+            out_of_range(path, f"`{path[-1]}` must be from {self.least:,} to {self.most:,}", faults)
+        elif self.power_of_two and value & (value - 1):
+            out_of_range(path, f"`{path[-1]}` must be a power of two", faults)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "integer", "minimum": self.least, "maximum": self.most}
+
+
+@frozen(kw_only=True)
+class Quantity:
+    """A number with a unit, as a float in the base unit, or as an int where `whole`.
+
+    A size may also be a bare number of bytes. `zero` allows zero.
+    """
+
+    what: str
+    units: Mapping[str, Fraction]
+    most: float
+    whole: bool = False
+    zero: bool = False
+
+    def read(self, path: Path, value: object, faults: Faults) -> Any:
+        exact = self._exact(path, value, faults)
+        if exact is None:
+            return None
+        if self.whole and exact.denominator != 1:
+            return out_of_range(path, f"`{path[-1]}` must be a whole number of bytes", faults)
+        before = len(faults)
+        self.check(path, exact, faults)
+        if len(faults) > before:
+            return None
+        return int(exact) if self.whole else float(exact)
+
+    def check(self, path: Path, value: float | Fraction, faults: Faults) -> None:
+        if not math.isfinite(value) or value < 0 or (value == 0 and not self.zero) or value > self.most:
+            least = "at least 0" if self.zero else "above 0"
+            most = written(self.most, self.units)
+            out_of_range(path, f"`{path[-1]}` must be {least} and at most {most}", faults)
+
+    def schema(self) -> dict[str, Any]:
+        alternatives = "|".join(re.escape(unit) for unit in self.units)
+        text = {"type": "string", "pattern": PATTERN.replace("UNIT", f"({alternatives})")}
+        return {"anyOf": [text, {"type": "integer", "minimum": 1}]} if self.whole else text
+
+    def _exact(self, path: Path, value: object, faults: Faults) -> Any:
+        if self.whole and isinstance(value, int) and not isinstance(value, bool):
+            return Fraction(value)
+        example = f'such as `"{self._example()}"`'
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return self._bad(path, f"`{path[-1]}` needs a unit", example, faults)
+        if not isinstance(value, str):
+            return wrong_type(path, f"a {self.what} {example}", value, faults)
+        parts = split(value)
+        if parts is None:
+            return self._bad(
+                path, f"`{path[-1]}` must be a {self.what}: a number and a unit", example, faults
+            )
+        number, unit = parts
+        if unit not in self.units:
+            said = f"`{unit}` is no unit of {self.what}" if unit else f"`{path[-1]}` needs a unit"
+            hint = name_hint(unit, self.units, "units are") if unit else example
+            return self._bad(path, said, hint, faults)
+        return number * self.units[unit]
+
+    def _example(self) -> str:
+        return f"64 {list(self.units)[1]}"
+
+    def _bad(self, path: Path, message: str, hint: str, faults: Faults) -> Any:
+        faults.append(Fault(rule="bad-unit", path=path, message=message, hint=hint))
+        return None
+
+
+@frozen(kw_only=True)
+class Choice:
+    """One of a few words."""
+
+    words: tuple[str, ...]
+
+    def read(self, path: Path, value: object, faults: Faults) -> Any:
+        if not isinstance(value, str):
+            return wrong_type(path, f"one of {listed(self.words)}", value, faults)
+        before = len(faults)
+        self.check(path, value, faults)
+        return value if len(faults) == before else None
+
+    def check(self, path: Path, value: str, faults: Faults) -> None:
+        if value not in self.words:
+            hint = name_hint(value, self.words, "choose from")
+            message = f"`{path[-1]}` cannot be `{value}`"
+            faults.append(Fault(rule="bad-choice", path=path, message=message, hint=hint))
+
+    def schema(self) -> dict[str, Any]:
+        return {"enum": list(self.words)}
+
+
+@frozen(kw_only=True)
+class Names:
+    """A list of names, at least one, none twice."""
+
+    def read(self, path: Path, value: object, faults: Faults) -> Any:
+        if not isinstance(value, list):
+            return wrong_type(path, "a list of names", value, faults)
+        for index, item in enumerate(value):
+            if not isinstance(item, str):
+                return wrong_type((*path, index), "a name", item, faults)
+        self.check(path, tuple(value), faults)
+        return tuple(value)
+
+    def check(self, path: Path, value: tuple[str, ...], faults: Faults) -> None:
+        if not value:
+            faults.append(Fault(rule="empty-list", path=path, message=f"`{path[-1]}` names nothing"))
+        for index, name in enumerate(value):
+            if name in value[:index]:
+                message = f"`{path[-1]}` names `{name}` twice"
+                faults.append(Fault(rule="repeated-name", path=(*path, index), message=message))
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True}
+
+
+@frozen(kw_only=True)
+class Table:
+    """A table from names to values of one kind."""
+
+    of: Kind
+
+    def read(self, path: Path, value: object, faults: Faults) -> Any:
+        if not isinstance(value, dict):
+            return wrong_type(path, "a table", value, faults)
+        read = {}
+        for key, item in value.items():
+            check_identifier((*path, key), key, faults)
+            read[key] = self.of.read((*path, key), item, faults)
+        return {key: item for key, item in read.items() if item is not None}
+
+    def check(self, path: Path, value: Mapping[str, Any], faults: Faults) -> None:
+        for key, item in value.items():
+            check_identifier((*path, key), key, faults)
+            self.of.check((*path, key), item, faults)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "object", "additionalProperties": self.of.schema()}
+
+
+@frozen(kw_only=True)
+class Scalar:
+    """An option of a backend, whose type the backend knows."""
+
+    def read(self, path: Path, value: object, faults: Faults) -> Any:
+        if isinstance(value, int | float | str) and (not isinstance(value, float) or math.isfinite(value)):
+            return value
+        return wrong_type(path, "a number, text, true or false", value, faults)
+
+    def check(self, path: Path, value: object, faults: Faults) -> None:
+        self.read(path, value, faults)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": ["number", "string", "boolean"]}
+
+
+SIZE_IN_BYTES = Quantity(what="size", units=SIZE, most=2**44, whole=True)
+
+
+def check_identifier(path: Path, name: str, faults: Faults) -> None:
+    """A fault where the name cannot become part of a C identifier."""
+    if not IDENTIFIER.fullmatch(name):
+        message = f"`{name}` is not a C identifier"
+        hint = "use letters, digits and `_`, and start with a letter or `_`"
+        faults.append(
+            Fault(rule="bad-identifier", path=path, message=message, hint=hint, at_key=name == path[-1])
+        )
+
+
+def wrong_type(path: Path, expected: str, value: object, faults: Faults) -> Any:
+    """A fault that says what kind of value stands where another one must.
+
+    Returns None, as `read` then does.
+    """
+    key = path[-1] if isinstance(path[-1], str) else f"{path[-2]}[{path[-1]}]"
+    message = f"`{key}` must be {expected}, not {_described(value)}"
+    faults.append(Fault(rule="wrong-type", path=path, message=message))
+    return None
+
+
+def out_of_range(path: Path, message: str, faults: Faults) -> Any:
+    """A fault that tells the limits of a number. Returns None, as `read` then does."""
+    faults.append(Fault(rule="out-of-range", path=path, message=message))
+    return None
+
+
+def _described(value: object) -> str:
+    names: tuple[tuple[type | tuple[type, ...], str], ...] = (
+        (bool, "true or false"),
+        (int, "an integer"),
+        (float, "a number with a fraction"),
+        (str, "text"),
+        (list, "a list"),
+        (dict, "a table"),
+        ((date, time), "a date or time"),
+    )
+    return next((name for kind, name in names if isinstance(value, kind)), type(value).__name__)
