@@ -1,0 +1,163 @@
+/* Who sees which bytes, and at which address.
+ *
+ * Memories that the host sees consist of the bundle's arenas. Memories it does not see are backed by the simulation's
+ * arrays, which no code of the bundle can name.
+ */
+#include <string.h>
+
+#include "ports/host/state.h"
+
+#define TA_HOST_POISON 0xa5
+#define TA_HOST_ARENA_GAP 64u
+
+static const ta_simulated_memory *backing(uint32_t memory)
+{
+    for (uint32_t i = 0; i < ta_host_simulation.memory_count; i++)
+        if (ta_host_simulation.memories[i].memory == memory)
+            return &ta_host_simulation.memories[i];
+    return NULL;
+}
+
+static const ta_observed *observation(uint32_t instance, uint32_t memory)
+{
+    const ta_instance_info *info = &ta_host.soc->instances[instance];
+    for (uint32_t i = 0; i < info->observed_count; i++)
+        if (info->observed[i].memory == memory)
+            return &info->observed[i];
+    return NULL;
+}
+
+/* Where an arena begins in its memory. Arenas of a memory that the host sees are arrays, wherever the compiler put
+ * them; devices see them one behind the other. */
+static ta_address arena_start(uint32_t arena)
+{
+    const ta_arena *arenas = ta_host.bundle->arenas;
+    if (!ta_host.soc->memories[arenas[arena].memory].host_visible)
+        return arenas[arena].device_offset;
+    ta_address start = 0;
+    for (uint32_t i = 0; i < arena; i++)
+        if (arenas[i].memory == arenas[arena].memory)
+            start += ((ta_address)arenas[i].bytes + TA_HOST_ARENA_GAP - 1u) / TA_HOST_ARENA_GAP * TA_HOST_ARENA_GAP;
+    return start;
+}
+
+const ta_simulator *ta_host_simulator(uint32_t instance)
+{
+    return instance < ta_host_simulation.simulator_count ? ta_host_simulation.simulators[instance] : NULL;
+}
+
+static int backed(const ta_soc *soc, const ta_arena *arena)
+{
+    if (arena->bytes == 0 || soc->memories[arena->memory].host_visible)
+        return 1;
+    const ta_simulated_memory *memory = backing(arena->memory);
+    return memory != NULL && (uint64_t)arena->device_offset + arena->bytes <= memory->bytes;
+}
+
+ta_status ta_host_check(const ta_soc *soc, const ta_bundle *bundle)
+{
+    for (uint32_t i = 0; i < bundle->arena_count; i++)
+        if (!backed(soc, &bundle->arenas[i]))
+            return TA_ERROR_ARGUMENT;
+    for (uint32_t i = 0; i < soc->instance_count; i++) {
+        const ta_simulator *simulator = ta_host_simulator(i);
+        if ((simulator == NULL) != (soc->instances[i].driver == NULL))
+            return TA_ERROR_ARGUMENT;
+        if (simulator != NULL && simulator->register_count > TA_SIMULATOR_MAX_REGISTERS)
+            return TA_ERROR_ARGUMENT;
+    }
+    return TA_OK;
+}
+
+void ta_host_poison(void)
+{
+    for (uint32_t i = 0; i < ta_host_simulation.memory_count; i++)
+        memset(ta_host_simulation.memories[i].base, TA_HOST_POISON, ta_host_simulation.memories[i].bytes);
+}
+
+uint8_t *ta_host_byte(ta_ref where)
+{
+    const ta_arena *arena = &ta_host.bundle->arenas[where.arena];
+    if (ta_host.soc->memories[arena->memory].host_visible)
+        return ta_pointer(ta_host.bundle, where);
+    const ta_simulated_memory *memory = backing(arena->memory);
+    return memory == NULL ? NULL : memory->base + arena->device_offset + where.offset;
+}
+
+ta_status ta_host_address(uint32_t instance, ta_ref where, ta_address *address)
+{
+    const uint32_t memory = ta_host.bundle->arenas[where.arena].memory;
+    if (ta_host.soc->instances[instance].is_host) {
+        if (!ta_host.soc->memories[memory].host_visible)
+            return TA_ERROR_ARGUMENT;
+        *address = (ta_address)(uintptr_t)ta_host_byte(where);
+        return TA_OK;
+    }
+    const ta_observed *observed = observation(instance, memory);
+    if (observed == NULL)
+        return TA_ERROR_ARGUMENT;
+    *address = observed->address + arena_start(where.arena) + where.offset;
+    return TA_OK;
+}
+
+static uint32_t shared_windows(const ta_observed *observed, ta_window *windows, uint32_t count)
+{
+    for (uint32_t i = 0; i < ta_host.bundle->arena_count && count < TA_HOST_MAX_WINDOWS; i++) {
+        const ta_arena *arena = &ta_host.bundle->arenas[i];
+        const ta_ref start = {i, 0};
+        if (arena->memory != observed->memory || arena->bytes == 0)
+            continue;
+        const ta_window window = {arena->memory, arena->bytes, observed->address + arena_start(i), ta_host_byte(start)};
+        windows[count++] = window;
+    }
+    return count;
+}
+
+uint32_t ta_host_windows(uint32_t instance, ta_window *windows)
+{
+    const ta_instance_info *info = &ta_host.soc->instances[instance];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < info->observed_count && count < TA_HOST_MAX_WINDOWS; i++) {
+        const ta_observed *observed = &info->observed[i];
+        const ta_simulated_memory *own = backing(observed->memory);
+        if (ta_host.soc->memories[observed->memory].host_visible) {
+            count = shared_windows(observed, windows, count);
+        } else if (own != NULL) {
+            const ta_window window = {own->memory, own->bytes, observed->address, own->base};
+            windows[count++] = window;
+        }
+    }
+    return count;
+}
+
+ta_status ta_host_pointers(const ta_dispatch *dispatch, void **pointers)
+{
+    for (uint32_t i = 0; i < dispatch->ref_count; i++) {
+        ta_address unused;
+        const ta_status status = ta_host_address(dispatch->instance, dispatch->refs[i], &unused);
+        if (status != TA_OK)
+            return status;
+        pointers[i] = ta_host_byte(dispatch->refs[i]);
+    }
+    return TA_OK;
+}
+
+void ta_host_copy(const ta_copy *copy)
+{
+    uint8_t *target = ta_host_byte(copy->target);
+    const uint8_t *source = ta_host_byte(copy->source);
+    for (uint32_t row = 0; row < copy->rows; row++)
+        memmove(target + (size_t)row * copy->target_stride, source + (size_t)row * copy->source_stride, copy->row_bytes);
+}
+
+uint8_t *ta_window_at(const ta_window *windows, uint32_t window_count, ta_address address, uint64_t bytes)
+{
+    for (uint32_t i = 0; i < window_count; i++) {
+        const ta_window *window = &windows[i];
+        if (address < window->address || address - window->address > window->bytes)
+            continue;
+        if (bytes <= window->bytes - (address - window->address))
+            return window->base + (address - window->address);
+    }
+    return NULL;
+}

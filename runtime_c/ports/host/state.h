@@ -1,0 +1,94 @@
+/* What the files of the host port share.
+ *
+ * A lane is a thread with a queue: one per DMA channel, one per started instance but the host's. Lanes are numbered as
+ * timelines are. One lock guards everything; work is done outside it. What was written before the lock was released is
+ * seen by who takes it next, so operands need no lock of their own as long as the step table waits where it must: a
+ * thread sanitizer finds where it does not.
+ */
+#ifndef TARGET_ARCH_PORT_HOST_STATE_H
+#define TARGET_ARCH_PORT_HOST_STATE_H
+
+#include <pthread.h>
+#include <time.h>
+
+#include "ports/host/host.h"
+#include "ports/host/simulator.h"
+#include "target_arch/runtime.h"
+
+#define TA_HOST_QUEUE_DEPTH 4u /* a power of two, so that slots continue where counters wrap */
+#define TA_HOST_MAX_WINDOWS 64u
+#define TA_HOST_PATIENCE_US 2000000u /* for a device that was told to halt */
+
+typedef struct ta_host_work {
+    const ta_copy *copy;         /* a DMA transfer, */
+    const ta_dispatch *dispatch; /* or a C function, */
+    const ta_simulator *command; /* or what the registers say */
+} ta_host_work;
+
+typedef struct ta_host_lane {
+    pthread_t thread;
+    pthread_cond_t changed;
+    uint32_t number;
+    uint32_t alive;    /* there is a thread */
+    uint32_t leaving;  /* it shall end */
+    uint32_t busy;     /* it is at work, outside the lock */
+    uint32_t dropping; /* what it is at, and what is queued, shall not complete */
+    uint32_t submitted;
+    uint32_t completed;
+    uint32_t released; /* in lazy mode: how far somebody waited */
+    ta_status fault;   /* of the last completed work; the lane halts until it is told */
+    uint32_t fail_armed;
+    uint32_t fail_skip;
+    ta_status fail_status;
+    uint32_t random;
+    ta_host_work queue[TA_HOST_QUEUE_DEPTH];
+} ta_host_lane;
+
+typedef struct ta_host_instance {
+    uint32_t loaded;
+    uint32_t started;
+    uint32_t registers[TA_SIMULATOR_MAX_REGISTERS];
+} ta_host_instance;
+
+typedef struct ta_host_state {
+    pthread_mutex_t lock;
+    const ta_soc *soc; /* NULL: not open */
+    const ta_bundle *bundle;
+    uint32_t jitter;
+    uint32_t lazy;
+    uint32_t first_value;
+    ta_host_lane lanes[TA_MAX_TIMELINES];
+    ta_host_instance instances[TA_MAX_TIMELINES];
+} ta_host_state;
+
+extern ta_host_state ta_host;
+
+/* memory.c: what is where. Nothing here locks; tables do not change while the port is open. */
+
+/* TA_ERROR_ARGUMENT where the simulation lacks a memory, or a simulator, that the bundle needs. */
+ta_status ta_host_check(const ta_soc *soc, const ta_bundle *bundle);
+/* Fill every memory the host cannot see with 0xA5, so that bytes nobody copied there are noticed. */
+void ta_host_poison(void);
+/* The byte itself, for a DMA channel, which reaches all memories. NULL where nothing backs it. */
+uint8_t *ta_host_byte(ta_ref where);
+/* TA_ERROR_ARGUMENT where the instance does not observe the memory; else where it sees the place. */
+ta_status ta_host_address(uint32_t instance, ta_ref where, ta_address *address);
+/* What the instance observes. `windows` holds TA_HOST_MAX_WINDOWS. */
+uint32_t ta_host_windows(uint32_t instance, ta_window *windows);
+/* Pointers for a C function that runs on the instance. TA_ERROR_ARGUMENT as in ta_host_address. */
+ta_status ta_host_pointers(const ta_dispatch *dispatch, void **pointers);
+/* Row by row. Runs of one row may overlap. */
+void ta_host_copy(const ta_copy *copy);
+/* The simulator of an instance; NULL where it runs C functions. */
+const ta_simulator *ta_host_simulator(uint32_t instance);
+
+/* lanes.c. The caller holds the lock in all of these; those that wait release it meanwhile. */
+
+ta_status ta_host_lane_open(uint32_t number);
+/* Ends the thread, dropping what is queued. TA_ERROR_TIMEOUT: it did not let go of its work. */
+ta_status ta_host_lane_close(ta_host_lane *lane);
+ta_status ta_host_lane_submit(ta_host_lane *lane, ta_host_work work);
+ta_status ta_host_lane_wait(ta_host_lane *lane, uint32_t value, uint32_t timeout_us);
+ta_status ta_host_lane_drop(ta_host_lane *lane);
+
+#endif
