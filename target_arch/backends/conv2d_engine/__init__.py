@@ -1,0 +1,33 @@
+"""A behavioural int8 conv2d engine: convolution, bias, requantization and clamping of one tile per command.
+
+The engine sees one block RAM and nothing else. Everything it works on is moved there first, tile by tile; see
+`tiles.py` for how a layer is cut, `registers.py` for what a command says.
+"""
+
+from target_arch.backend.contract import Backend, LoweringRequest, RuntimeSources
+from target_arch.backends.conv2d_engine.lower import lower
+from target_arch.backends.conv2d_engine.support import OPTIONS, cost, describe, supports
+from target_arch.backends.sources import driver_files, simulator_files
+from target_arch.plan.kernels import Kernel
+
+
+def _lower(request: LoweringRequest) -> Kernel:
+    return lower(request, describe(request.soc, request.instance))
+
+
+backend = Backend(
+    name="conv2d_engine",
+    description="int8 conv2d with bias, requantization and clamping, tiled through one block RAM",
+    codegen="command_stream",
+    patterns=(),
+    supports=supports,
+    cost=cost,
+    lower=_lower,
+    options=OPTIONS,
+    runtime=RuntimeSources(
+        driver="ta_conv2d_engine_driver",
+        simulator_symbol="ta_conv2d_engine_simulator",
+        files=lambda: driver_files("conv2d_engine"),
+        simulator=lambda: simulator_files("conv2d_engine"),
+    ),
+)

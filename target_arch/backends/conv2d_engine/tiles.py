@@ -1,0 +1,227 @@
+"""How one convolution is cut so that its tiles fit the block RAM.
+
+Two cuts: output rows (a full-width run of rows is one contiguous slice of an NHWC tensor) and output channels
+(the weights of a run of channels are contiguous in OHWI; the output tile is then a 2-D slice). The search
+tries every useful pair, both loop orders and one or two buffers per role, and takes the cheapest by this
+estimate:
+
+    copying   = bytes moved / bandwidth + transfers x set-up
+    computing = calls x start + multiply-accumulates / rate
+    cost      = max(copying, computing) + min(copying, computing) / tiles   with two buffers
+              = copying + computing                                         with one
+
+Ties go to the smaller footprint.
+"""
+
+from collections.abc import Iterator
+from math import prod
+
+from attrs import evolve, frozen
+
+from target_arch.backends.tiling import Link, loads, needed, overlapped, round_up, spans, tile_sizes
+from target_arch.plan.model import Model, Operator
+
+PARAMETER_BYTES = 12
+"""Bias, multiplier and shift of one output channel, int32 each."""
+
+ROLES = ("input", "weights", "output")
+
+
+@frozen(kw_only=True)
+class Convolution:
+    """The sizes of a conv2d. `row_step` is the distance of the input rows that are moved.
+
+    It is 1, unless the kernel has one row and a vertical stride: then only the rows that are read are moved,
+    and the engine sees them as adjacent.
+    """
+
+    height: int
+    width: int
+    channels: int
+    out_height: int
+    out_width: int
+    out_channels: int
+    kernel: tuple[int, int]
+    strides: tuple[int, int]
+    pad_top: int
+    pad_left: int
+    row_step: int = 1
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one input row."""
+        return self.width * self.channels
+
+    @property
+    def out_row_bytes(self) -> int:
+        """Bytes of one output row, all channels."""
+        return self.out_width * self.out_channels
+
+    @property
+    def filter_bytes(self) -> int:
+        """Bytes of the weights of one output channel."""
+        return prod(self.kernel) * self.channels
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of the whole convolution."""
+        return self.out_height * self.out_row_bytes * self.filter_bytes
+
+    def window(self, first: int, last: int) -> tuple[int, int, int]:
+        """Of output rows `first … last`: the input rows they read (half open) and the padding above those."""
+        top = first * self.strides[0] - self.pad_top
+        bottom = (last - 1) * self.strides[0] - self.pad_top + self.kernel[0]
+        return max(top, 0), max(min(bottom, self.height), 0), max(-top, 0)
+
+
+@frozen(kw_only=True)
+class Tiling:
+    """Tile sizes, loop order, and per role how many buffers of how many bytes (input, weights, output)."""
+
+    rows: int
+    channels: int
+    channels_outer: bool
+    buffers: tuple[int, int, int]
+    sizes: tuple[int, int, int]
+
+    def footprint(self, alignment: int) -> int:
+        """Bytes of all buffers, each aligned."""
+        return needed(zip(self.buffers, self.sizes, strict=True), alignment)
+
+    def __str__(self) -> str:
+        order = "channels, then rows" if self.channels_outer else "rows, then channels"
+        roles = zip(ROLES, self.buffers, self.sizes, strict=True)
+        local = ", ".join(f"{role} {count} x {size} B" for role, count, size in roles)
+        return f"tiles of {self.rows} rows x {self.channels} channels, {order}; {local}"
+
+
+@frozen(kw_only=True)
+class Engine:
+    """What the search must know of the instance: its links and its speed (seconds)."""
+
+    inward: Link
+    outward: Link
+    start: float
+    per_mac: float
+
+    @property
+    def alignment(self) -> int:
+        """Alignment of every local buffer."""
+        return max(16, self.inward.alignment, self.outward.alignment)
+
+
+def convolution(operator: Operator, model: Model, inward: Link) -> Convolution:
+    """The sizes of a conv2d operator that `supports` accepted."""
+    _, height, width, channels = model.tensors[operator.inputs[0]].shape
+    out_channels, kernel_height, kernel_width, _ = model.tensors[operator.constants[0]].shape
+    _, out_height, out_width, _ = model.tensors[operator.output].shape
+    strides, padding = pair(operator, "strides"), operator.attributes["padding"]
+    assert isinstance(padding, tuple)
+    whole = Convolution(
+        height=height,
+        width=width,
+        channels=channels,
+        out_height=out_height,
+        out_width=out_width,
+        out_channels=out_channels,
+        kernel=(kernel_height, kernel_width),
+        strides=strides,
+        pad_top=int(padding[0]),
+        pad_left=int(padding[1]),
+    )
+    aligned = whole.row_bytes % inward.alignment == 0
+    skips = (
+        kernel_height == 1 and strides[0] > 1 and whole.pad_top == 0 and inward.two_dimensional and aligned
+    )
+    return evolve(whole, row_step=strides[0]) if skips else whole
+
+
+def pair(operator: Operator, name: str) -> tuple[int, int]:
+    """A (height, width) attribute."""
+    value = operator.attributes[name]
+    assert isinstance(value, tuple)
+    return int(value[0]), int(value[1])
+
+
+def input_bytes(conv: Convolution, first: int, last: int, alignment: int) -> int:
+    """Bytes moved in for output rows `first … last`, with the lead back to an aligned offset."""
+    top, bottom, _ = conv.window(first, last)
+    if conv.row_step > 1:
+        return (last - first) * conv.row_bytes
+    return (bottom - top) * conv.row_bytes + top * conv.row_bytes % alignment
+
+
+def block_bytes(conv: Convolution, channels: int) -> int:
+    """Bytes of the parameters and weights of that many output channels."""
+    return channels * (PARAMETER_BYTES + conv.filter_bytes)
+
+
+def tilings(conv: Convolution, engine: Engine) -> Iterator[Tiling]:
+    """Every tiling worth weighing, whether it fits or not."""
+    row_unit = engine.outward.unit(conv.out_row_bytes)
+    for rows in tile_sizes(conv.out_height, row_unit):
+        row_spans = spans(conv.out_height, rows)
+        size = max(input_bytes(conv, *span, engine.inward.alignment) for span in row_spans)
+        for channels in _channel_sizes(conv, engine.outward):
+            sizes = (size, block_bytes(conv, channels), rows * conv.out_width * channels)
+            blocks = -(-conv.out_channels // channels)
+            yield from _variants(rows, channels, sizes, len(row_spans), blocks)
+
+
+def _channel_sizes(conv: Convolution, outward: Link) -> tuple[int, ...]:
+    if conv.out_channels % outward.alignment:
+        return (conv.out_channels,)
+    return tile_sizes(conv.out_channels, outward.alignment)
+
+
+def _variants(
+    rows: int, channels: int, sizes: tuple[int, int, int], row_tiles: int, blocks: int
+) -> Iterator[Tiling]:
+    single = (1, 1, 1)
+    double = (min(row_tiles, 2), min(blocks, 2), min(row_tiles * blocks, 2))
+    for channels_outer in (True, False) if blocks > 1 and row_tiles > 1 else (True,):
+        for buffers in (single, (double[0], 1, double[2]), double):
+            yield Tiling(
+                rows=rows, channels=channels, channels_outer=channels_outer, buffers=buffers, sizes=sizes
+            )
+
+
+def seconds(conv: Convolution, tiling: Tiling, engine: Engine) -> float:
+    """The estimate of this module's docstring."""
+    row_spans = spans(conv.out_height, tiling.rows)
+    blocks = -(-conv.out_channels // tiling.channels)
+    inputs = sum(input_bytes(conv, *span, engine.inward.alignment) for span in row_spans)
+    weights = block_bytes(conv, conv.out_channels)
+    input_rounds, weight_rounds = (blocks, 1) if tiling.channels_outer else (1, len(row_spans))
+    input_loads = loads(len(row_spans), input_rounds, tiling.buffers[0])
+    weight_loads = loads(blocks, weight_rounds, tiling.buffers[1])
+    arriving = inputs * input_loads // len(row_spans) + weights * weight_loads // blocks
+    calls = len(row_spans) * blocks
+    strided = conv.out_width * tiling.rows if blocks > 1 and not engine.outward.two_dimensional else 1
+    copying = engine.inward.seconds(arriving, input_loads + weight_loads)
+    copying += engine.outward.seconds(conv.out_height * conv.out_row_bytes, calls * strided)
+    computing = calls * engine.start + conv.macs * engine.per_mac
+    return overlapped(copying, computing, calls) if tiling.buffers[2] > 1 else copying + computing
+
+
+def smallest(conv: Convolution, engine: Engine) -> int:
+    """Bytes that the smallest tiling needs."""
+    return min(tiling.footprint(engine.alignment) for tiling in tilings(conv, engine))
+
+
+def choose(
+    conv: Convolution, engine: Engine, budget: int, roles: tuple[int, int, int] | None = None
+) -> Tiling | None:
+    """The cheapest tiling whose buffers fit `budget` bytes, None where none does.
+
+    `roles` bounds what each role may take in all, where several operators share the buffers.
+    """
+
+    def fits(tiling: Tiling) -> bool:
+        if tiling.footprint(engine.alignment) > budget:
+            return False
+        taken = (n * round_up(s, engine.alignment) for n, s in zip(tiling.buffers, tiling.sizes, strict=True))
+        return roles is None or all(size <= most for size, most in zip(taken, roles, strict=True))
+
+    fitting = [tiling for tiling in tilings(conv, engine) if fits(tiling)]
+    return min(fitting, key=lambda t: (seconds(conv, t, engine), t.footprint(engine.alignment)), default=None)

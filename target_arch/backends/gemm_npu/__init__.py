@@ -1,0 +1,35 @@
+"""A behavioural int8 matrix engine with input, weight and accumulator scratchpads.
+
+It serves dense layers and pointwise convolutions. One command multiplies one block; see `tiles.py` for how a
+layer is cut, `registers.py` for what a command says. Weights and requantization parameters lie in the weight
+scratchpad, accumulators and int8 results in the accumulator scratchpad.
+"""
+
+from target_arch.backend.contract import Backend, LoweringRequest, RuntimeSources
+from target_arch.backends.gemm_npu.lower import lower
+from target_arch.backends.gemm_npu.support import BUFFERS, OPTIONS, cost, describe, supports
+from target_arch.backends.sources import driver_files, simulator_files
+from target_arch.plan.kernels import Kernel
+
+
+def _lower(request: LoweringRequest) -> Kernel:
+    return lower(request, describe(request.soc, request.instance))
+
+
+backend = Backend(
+    name="gemm_npu",
+    description="int8 matrix products (dense, pointwise conv2d), tiled through three scratchpads",
+    codegen="command_stream",
+    patterns=(),
+    supports=supports,
+    cost=cost,
+    lower=_lower,
+    options=OPTIONS,
+    runtime=RuntimeSources(
+        driver="ta_gemm_npu_driver",
+        simulator_symbol="ta_gemm_npu_simulator",
+        files=lambda: driver_files("gemm_npu"),
+        simulator=lambda: simulator_files("gemm_npu"),
+    ),
+    needs_buffers=BUFFERS,
+)

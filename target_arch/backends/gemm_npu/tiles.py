@@ -1,0 +1,206 @@
+"""How one matrix product is cut so that its blocks fit the scratchpads.
+
+Rows of the input, columns of the result, and, only where nothing else fits, the depth that is summed over.
+The search tries useful sizes, both loop orders and one or two buffers per role, and takes the cheapest by
+this estimate:
+
+    copying   = bytes moved / bandwidth + transfers x set-up
+    computing = calls x start + multiply-accumulates / rate
+    cost      = max(copying, computing) + min(copying, computing) / tiles   with two buffers
+              = copying + computing                                         with one
+
+Ties go to the smaller footprint. Accumulators have one buffer: commands run in order, and no move touches it.
+"""
+
+from collections.abc import Iterator, Mapping
+from math import prod
+
+from attrs import frozen
+
+from target_arch.backends.tiling import Link, loads, overlapped, round_up, spans, tile_sizes
+from target_arch.plan.model import Model, Operator
+
+PARAMETER_BYTES = 12
+"""Bias, multiplier and shift of one column, int32 each."""
+
+ROLES = ("input", "weights", "accumulators", "output")
+SCRATCHPADS = {"input": "inp", "weights": "wgt", "accumulators": "acc", "output": "acc"}
+"""The local buffer (as the SoC file maps it) of each role: results are written beside the accumulators."""
+
+
+@frozen(kw_only=True)
+class Product:
+    """int8 [rows, depth] times int8 [columns, depth] transposed."""
+
+    rows: int
+    depth: int
+    columns: int
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of the whole product."""
+        return self.rows * self.depth * self.columns
+
+
+@frozen(kw_only=True)
+class Tiling:
+    """Block sizes, loop order, and per role (see ROLES) how many buffers of how many bytes."""
+
+    rows: int
+    depth: int
+    columns: int
+    columns_outer: bool
+    buffers: tuple[int, int, int, int]
+    sizes: tuple[int, int, int, int]
+
+    def __str__(self) -> str:
+        order = "columns, then rows" if self.columns_outer else "rows, then columns"
+        roles = zip(ROLES, self.buffers, self.sizes, strict=True)
+        local = ", ".join(f"{role} {count} x {size} B" for role, count, size in roles)
+        return f"blocks of {self.rows} x {self.depth} x {self.columns}, {order}; {local}"
+
+
+@frozen(kw_only=True)
+class Engine:
+    """What the search must know of the instance: memory per role, links, speed (seconds)."""
+
+    memories: Mapping[str, str]
+    inputs: Link
+    weights: Link
+    outward: Link
+    start: float
+    per_mac: float
+
+    @property
+    def alignment(self) -> int:
+        """Alignment of every local buffer."""
+        return max(16, self.inputs.alignment, self.weights.alignment, self.outward.alignment)
+
+
+def product(operator: Operator, model: Model) -> Product:
+    """The sizes of a dense or a pointwise conv2d operator that `supports` accepted."""
+    weights = model.tensors[operator.constants[0]].shape
+    depth = prod(weights[1:])
+    return Product(
+        rows=prod(model.tensors[operator.inputs[0]].shape) // depth, depth=depth, columns=weights[0]
+    )
+
+
+def block_bytes(columns: int, depth: int, last: bool) -> int:
+    """Bytes of one block of weights; the last over the depth also carries the parameters."""
+    return columns * (depth + (PARAMETER_BYTES if last else 0))
+
+
+def taken(buffers: tuple[int, ...], sizes: tuple[int, ...], engine: Engine) -> dict[str, int]:
+    """Bytes per memory of so many buffers of such sizes per role, each aligned."""
+    total = dict.fromkeys(engine.memories.values(), 0)
+    for role, count, size in zip(ROLES, buffers, sizes, strict=True):
+        total[engine.memories[role]] += count * round_up(size, engine.alignment)
+    return total
+
+
+def depths(whole: Product, engine: Engine) -> tuple[int, ...]:
+    """Depths worth trying, the whole first: a cut needs aligned rows and 2-D moves, or a single row."""
+    if whole.rows > 1 and (whole.depth % engine.inputs.alignment or not engine.inputs.two_dimensional):
+        return (whole.depth,)
+    return tile_sizes(whole.depth, engine.inputs.alignment)
+
+
+def tilings(whole: Product, depth: int, engine: Engine, *, double: bool = True) -> Iterator[Tiling]:
+    """Every tiling of one depth worth weighing, fitting or not; without `double` with single buffers only."""
+    row_unit = engine.outward.unit(whole.columns)
+    for rows in tile_sizes(whole.rows, row_unit):
+        for columns in _column_sizes(whole, engine.outward):
+            counts = (-(-whole.rows // rows), -(-whole.depth // depth), -(-whole.columns // columns))
+            lead = 0 if depth < whole.depth else _lead(whole, rows, engine.inputs.alignment)
+            sizes = (
+                rows * depth + lead,
+                block_bytes(columns, depth, True),
+                4 * rows * columns,
+                rows * columns,
+            )
+            twice = (
+                min(2, counts[0] * counts[1]),
+                min(2, counts[1] * counts[2]),
+                min(2, counts[0] * counts[2]),
+            )
+            variants = [(1, 1, 1, 1)]
+            if double:
+                variants += [
+                    (twice[0], 1, 1, twice[2]),
+                    (1, twice[1], 1, twice[2]),
+                    (*twice[:2], 1, twice[2]),
+                ]
+            for columns_outer in (True, False) if counts[0] > 1 and counts[2] > 1 else (True,):
+                for buffers in dict.fromkeys(variants):
+                    yield Tiling(
+                        rows=rows,
+                        depth=depth,
+                        columns=columns,
+                        columns_outer=columns_outer,
+                        buffers=buffers,
+                        sizes=sizes,
+                    )
+
+
+def _lead(whole: Product, rows: int, alignment: int) -> int:
+    """Most bytes that come along before a block of whole rows, back to an aligned offset."""
+    return max(first * whole.depth % alignment for first, _ in spans(whole.rows, rows))
+
+
+def _column_sizes(whole: Product, outward: Link) -> tuple[int, ...]:
+    """Columns may be cut where the pieces of a row stay aligned; of a single row any aligned piece is."""
+    if whole.rows > 1 and whole.columns % outward.alignment:
+        return (whole.columns,)
+    return tile_sizes(whole.columns, outward.alignment)
+
+
+def seconds(whole: Product, tiling: Tiling, engine: Engine) -> float:
+    """The estimate of this module's docstring."""
+    row_blocks = -(-whole.rows // tiling.rows)
+    slices = -(-whole.depth // tiling.depth)
+    column_blocks = -(-whole.columns // tiling.columns)
+    if tiling.columns_outer:
+        input_loads = loads(row_blocks * slices, column_blocks, tiling.buffers[0])
+        weight_loads = column_blocks * loads(slices, row_blocks, tiling.buffers[1])
+    else:
+        input_loads = row_blocks * loads(slices, column_blocks, tiling.buffers[0])
+        weight_loads = loads(column_blocks * slices, row_blocks, tiling.buffers[1])
+    inputs = whole.rows * whole.depth * input_loads // (row_blocks * slices)
+    weights = block_bytes(whole.columns, whole.depth, True) * weight_loads // (column_blocks * slices)
+    copying = engine.inputs.seconds(inputs, input_loads) + engine.weights.seconds(weights, weight_loads)
+    strided = tiling.rows if column_blocks > 1 and not engine.outward.two_dimensional else 1
+    results = row_blocks * column_blocks
+    copying += engine.outward.seconds(whole.rows * whole.columns, results * strided)
+    computing = results * slices * engine.start + whole.macs * engine.per_mac
+    overlaps = tiling.buffers != (1, 1, 1, 1)
+    return overlapped(copying, computing, results * slices) if overlaps else copying + computing
+
+
+def smallest(whole: Product, engine: Engine) -> dict[str, int]:
+    """Bytes per memory of the smallest tiling: the least rows, columns and depth."""
+    every = tilings(whole, depths(whole, engine)[-1], engine, double=False)
+    return min((taken(t.buffers, t.sizes, engine) for t in every), key=lambda each: sum(each.values()))
+
+
+def choose(
+    whole: Product, engine: Engine, budget: Mapping[str, int], *, double: bool = True
+) -> Tiling | None:
+    """The cheapest tiling whose buffers fit the bytes of each memory, None where none does.
+
+    The depth is cut only where no tiling of the whole depth fits.
+    """
+    for depth in depths(whole, engine):
+        fitting = [
+            tiling
+            for tiling in tilings(whole, depth, engine, double=double)
+            if all(size <= budget[name] for name, size in taken(tiling.buffers, tiling.sizes, engine).items())
+        ]
+        if fitting:
+            return min(fitting, key=lambda t: (seconds(whole, t, engine), footprint(t, engine)))
+    return None
+
+
+def footprint(tiling: Tiling, engine: Engine) -> int:
+    """Bytes of all buffers, each aligned."""
+    return sum(taken(tiling.buffers, tiling.sizes, engine).values())

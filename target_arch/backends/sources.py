@@ -1,0 +1,19 @@
+"""The C files that a bundle carries for a register-file engine: its own, and what all such engines share."""
+
+from target_arch.resources import runtime_c
+
+
+def driver_files(engine: str) -> dict[str, str]:
+    """Driver and register header: path below `runtime/` → text."""
+    stems = ("drivers/engine", f"drivers/{engine}")
+    return _read(tuple(f"{stem}.{suffix}" for stem in stems for suffix in ("c", "h")))
+
+
+def simulator_files(engine: str) -> dict[str, str]:
+    """Behavioural simulator: path below `runtime/` → text."""
+    return _read((f"simulators/{engine}.c", "simulators/int8.c", "simulators/int8.h"))
+
+
+def _read(paths: tuple[str, ...]) -> dict[str, str]:
+    folder = runtime_c()
+    return {path: (folder / path).read_text(encoding="utf-8") for path in paths}
