@@ -13,6 +13,7 @@ from target_arch.soc.model import (
 )
 from target_arch.soc.reader import parse_soc, read_soc, shipped_socs
 from target_arch.soc.rules import RULES, check_soc
+from target_arch.soc.text import show
 
 __all__ = [
     "RULES",
@@ -29,4 +30,5 @@ __all__ = [
     "parse_soc",
     "read_soc",
     "shipped_socs",
+    "show",
 ]

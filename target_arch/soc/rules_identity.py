@@ -127,7 +127,7 @@ def _images(soc: SoC) -> Iterator[Fault]:
         if load.process in fields.IMAGE_PROCESSES:
             if load.image is None:
                 message = f"{where} has no image"
-                hint = 'write `load = { process = …, image = "file name" }`'
+                hint = f'write `load = {{ process = "{load.process}", image = "{arch.name}.bin" }}`'
                 yield Fault(
                     rule="missing-image", path=_at(arch, "load"), message=message, hint=hint, uses=uses
                 )

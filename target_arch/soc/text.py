@@ -1,0 +1,153 @@
+"""The readable summary of a SoC."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from target_arch.soc.model import CopyPath, Instance, LoadProcess, Memory, SoC
+from target_arch.soc.units import BANDWIDTH, FREQUENCY, SIZE, TIME, written
+
+Row = tuple[str, ...]
+
+_ADDRESS_GROUP = 4
+
+
+def show(soc: SoC, codegen: Mapping[str, str] | None = None) -> str:
+    """The summary that `target-arch show` prints, without a final newline.
+
+    `codegen` maps backend names to what they emit (`c`, `command_stream`); it needs the registry, so it is
+    given from outside. Where a backend is not in it, the column holds `-`.
+    """
+    counts = (
+        _count(len(soc.archs), "target_arch"),
+        _count(len(soc.instances), "instance"),
+        _count(len(soc.memories), "memory", "memories"),
+        _count(len(soc.copies), "copy path"),
+    )
+    sections = (
+        [f"{soc.name}: {', '.join(counts)}"],
+        _section("target_archs", _archs(soc, codegen or {})),
+        _section("memories", _memories(soc)),
+        _section("copy paths", _copies(soc)),
+        _section("memory modes", _modes(soc)),
+        _section("orders", _orders(soc)),
+    )
+    return "\n\n".join("\n".join(section) for section in sections if section)
+
+
+def _archs(soc: SoC, codegen: Mapping[str, str]) -> list[Row]:
+    head = ("instance", "DLDevice", "backend", "codegen", "load process", "clock", "operands", "memories")
+    return [head, *(_arch(instance, codegen) for instance in soc.instances)]
+
+
+def _arch(instance: Instance, codegen: Mapping[str, str]) -> Row:
+    arch = instance.arch
+    backend = arch.backend + "".join(f" {name}={value}" for name, value in sorted(arch.options.items()))
+    buffers = {name: buffer for buffer, name in instance.buffers.items()}
+    memories = [f"{name} (as {buffers[name]})" if name in buffers else name for name in instance.memory]
+    memories += [
+        f"{name} (as {buffer})" for buffer, name in instance.buffers.items() if name not in instance.memory
+    ]
+    return (
+        instance.name + (" (host)" if arch.host else ""),
+        str(instance.device),
+        backend,
+        codegen.get(arch.backend, "-"),
+        _load(arch.load),
+        written(arch.clock, FREQUENCY) if arch.clock else "-",
+        arch.operands,
+        ", ".join(memories),
+    )
+
+
+def _load(load: LoadProcess) -> str:
+    said = [load.process]
+    if load.image:
+        said.append(load.image)
+    if load.bytes:
+        said.append(written(load.bytes, SIZE))
+    if load.time:
+        said.append(written(load.time, TIME))
+    return ", ".join(said)
+
+
+def _memories(soc: SoC) -> list[Row]:
+    head = ("memory", "size", "host address", "other observers", "read", "write", "latency", "remarks")
+    return [head, *(_memory(memory) for memory in soc.memories)]
+
+
+def _memory(memory: Memory) -> Row:
+    remarks = ["cached"] if memory.cached else []
+    remarks += [] if memory.writable else ["read-only"]
+    observers = (f"{name} at {_address(address)}" for name, address in sorted(memory.observers.items()))
+    return (
+        memory.name,
+        written(memory.size, SIZE),
+        "-" if memory.base is None else _address(memory.base),
+        ", ".join(observers) or "-",
+        _bandwidth(memory.read_bandwidth),
+        _bandwidth(memory.write_bandwidth) if memory.writable else "-",
+        written(memory.latency, TIME) if memory.latency else "-",
+        ", ".join(remarks) or "-",
+    )
+
+
+def _copies(soc: SoC) -> list[Row]:
+    head = ("from", "to", "by", "kind", "bandwidth", "set-up", "alignment", "transfer", "cache")
+    return [head, *(_copy(soc, copy) for copy in soc.copies)] if soc.copies else []
+
+
+def _copy(soc: SoC, copy: CopyPath) -> Row:
+    engine = copy.engine
+    if copy.is_async:
+        engine += f" ({_count(soc.dma(copy.engine).channels, 'channel')})"
+    most = "any length" if copy.max_bytes is None else f"up to {written(copy.max_bytes, SIZE)}"
+    return (
+        copy.source,
+        copy.target,
+        engine,
+        "async" if copy.is_async else "sync",
+        _bandwidth(copy.bandwidth),
+        written(copy.setup, TIME) if copy.setup else "-",
+        f"{copy.alignment} B",
+        f"{copy.dimensions}-D, {most}",
+        copy.cache,
+    )
+
+
+def _modes(soc: SoC) -> list[Row]:
+    head = ("mode", "workspace", "constants", "inputs and outputs")
+    rows = [(m.name, _chain(m.workspace), _chain(m.constants), _chain(m.io)) for m in soc.modes]
+    return [head, *rows]
+
+
+def _orders(soc: SoC) -> list[Row]:
+    lowering = soc.lowering if isinstance(soc.lowering, str) else _chain(soc.lowering)
+    return [("order", "is"), ("partitioning", _chain(soc.partitioning)), ("lowering", lowering)]
+
+
+def _section(title: str, rows: Sequence[Row]) -> list[str]:
+    """A title and the rows below it in columns, the first row being the head; nothing where there are no rows."""
+    if not rows:
+        return []
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return [title, *(f"  {line.rstrip()}" for line in lines)]
+
+
+def _chain(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def _bandwidth(value: float | None) -> str:
+    return "-" if value is None else written(value, BANDWIDTH)
+
+
+def _address(value: int) -> str:
+    """Hexadecimal in groups of four digits, as in a SoC file: `0x2000_0000`."""
+    digits = f"{value:x}"
+    digits = digits.rjust(-(-len(digits) // _ADDRESS_GROUP) * _ADDRESS_GROUP, "0")
+    groups = (digits[at : at + _ADDRESS_GROUP] for at in range(0, len(digits), _ADDRESS_GROUP))
+    return f"0x{'_'.join(groups)}"

@@ -1,0 +1,105 @@
+/* Generated from the description of SoC `quad_conv`; edits are lost.
+ *
+ * The numbers are those Python uses; what is compiled against another description has another
+ * QUAD_CONV_ABI_HASH. Addresses are the host's where nothing else is said.
+ */
+#ifndef QUAD_CONV_SOC_H
+#define QUAD_CONV_SOC_H
+
+#include <stdint.h>
+
+#define QUAD_CONV_ABI_HASH UINT64_C(0x26a5cf17427d8dfc)
+
+enum quad_conv_target_arch {
+    QUAD_CONV_TARGET_ARCH_HOST_CPU = 0,
+    QUAD_CONV_TARGET_ARCH_FPGA_CONV2D = 1,
+    QUAD_CONV_TARGET_ARCH_COUNT = 2
+};
+
+enum quad_conv_instance {
+    QUAD_CONV_INSTANCE_HOST_CPU = 0,
+    QUAD_CONV_INSTANCE_FPGA_CONV2D_0 = 1,
+    QUAD_CONV_INSTANCE_FPGA_CONV2D_1 = 2,
+    QUAD_CONV_INSTANCE_FPGA_CONV2D_2 = 3,
+    QUAD_CONV_INSTANCE_FPGA_CONV2D_3 = 4,
+    QUAD_CONV_INSTANCE_COUNT = 5
+};
+
+enum quad_conv_memory {
+    QUAD_CONV_MEMORY_DDR = 0,
+    QUAD_CONV_MEMORY_SRAM = 1,
+    QUAD_CONV_MEMORY_CONV_BRAM_0 = 2,
+    QUAD_CONV_MEMORY_CONV_BRAM_1 = 3,
+    QUAD_CONV_MEMORY_CONV_BRAM_2 = 4,
+    QUAD_CONV_MEMORY_CONV_BRAM_3 = 5,
+    QUAD_CONV_MEMORY_COUNT = 6
+};
+
+/* One channel of a DMA engine. */
+enum quad_conv_channel {
+    QUAD_CONV_CHANNEL_AXI_DMA_0 = 0,
+    QUAD_CONV_CHANNEL_AXI_DMA_1 = 1,
+    QUAD_CONV_CHANNEL_COUNT = 2
+};
+
+/* What completes in order: DMA channels, then instances. */
+enum quad_conv_timeline {
+    QUAD_CONV_TIMELINE_AXI_DMA_0 = 0,
+    QUAD_CONV_TIMELINE_AXI_DMA_1 = 1,
+    QUAD_CONV_TIMELINE_HOST_CPU = 2,
+    QUAD_CONV_TIMELINE_FPGA_CONV2D_0 = 3,
+    QUAD_CONV_TIMELINE_FPGA_CONV2D_1 = 4,
+    QUAD_CONV_TIMELINE_FPGA_CONV2D_2 = 5,
+    QUAD_CONV_TIMELINE_FPGA_CONV2D_3 = 6,
+    QUAD_CONV_TIMELINE_COUNT = 7
+};
+
+/* The pools of memory mode `default`, by purpose, best first. */
+enum quad_conv_pool {
+    QUAD_CONV_POOL_WORKSPACE_SRAM = 0,
+    QUAD_CONV_POOL_WORKSPACE_DDR = 1,
+    QUAD_CONV_POOL_CONSTANTS_DDR = 2,
+    QUAD_CONV_POOL_IO_SRAM = 3,
+    QUAD_CONV_POOL_IO_DDR = 4,
+    QUAD_CONV_POOL_COUNT = 5
+};
+
+/* How many instances each target_arch has, and the DLDevice of each (dlpack.h). */
+#define QUAD_CONV_HOST_CPU_INSTANCES 1
+#define QUAD_CONV_HOST_CPU_DEVICE_TYPE 1 /* kDLCPU */
+#define QUAD_CONV_HOST_CPU_DEVICE_ID 0
+#define QUAD_CONV_FPGA_CONV2D_INSTANCES 4
+#define QUAD_CONV_FPGA_CONV2D_0_DEVICE_TYPE 12 /* kDLExtDev */
+#define QUAD_CONV_FPGA_CONV2D_0_DEVICE_ID 0
+#define QUAD_CONV_FPGA_CONV2D_1_DEVICE_TYPE 12 /* kDLExtDev */
+#define QUAD_CONV_FPGA_CONV2D_1_DEVICE_ID 1
+#define QUAD_CONV_FPGA_CONV2D_2_DEVICE_TYPE 12 /* kDLExtDev */
+#define QUAD_CONV_FPGA_CONV2D_2_DEVICE_ID 2
+#define QUAD_CONV_FPGA_CONV2D_3_DEVICE_TYPE 12 /* kDLExtDev */
+#define QUAD_CONV_FPGA_CONV2D_3_DEVICE_ID 3
+
+/* Size of each memory, and its address for the host and for whoever else sees it. */
+#define QUAD_CONV_MEMORY_DDR_BYTES 33554432u
+#define QUAD_CONV_MEMORY_DDR_BASE UINT64_C(0x100000)
+#define QUAD_CONV_MEMORY_SRAM_BYTES 262144u
+#define QUAD_CONV_MEMORY_SRAM_BASE UINT64_C(0x20000000)
+#define QUAD_CONV_MEMORY_CONV_BRAM_0_BYTES 32768u
+#define QUAD_CONV_MEMORY_CONV_BRAM_0_BASE_AT_FPGA_CONV2D UINT64_C(0x0)
+#define QUAD_CONV_MEMORY_CONV_BRAM_1_BYTES 32768u
+#define QUAD_CONV_MEMORY_CONV_BRAM_1_BASE_AT_FPGA_CONV2D UINT64_C(0x0)
+#define QUAD_CONV_MEMORY_CONV_BRAM_2_BYTES 32768u
+#define QUAD_CONV_MEMORY_CONV_BRAM_2_BASE_AT_FPGA_CONV2D UINT64_C(0x0)
+#define QUAD_CONV_MEMORY_CONV_BRAM_3_BYTES 32768u
+#define QUAD_CONV_MEMORY_CONV_BRAM_3_BASE_AT_FPGA_CONV2D UINT64_C(0x0)
+
+/* Fails to compile where the condition is false, in every version of C and C++. */
+#define QUAD_CONV_STATIC_ASSERT_JOIN_(a, b) a##b
+#define QUAD_CONV_STATIC_ASSERT_JOIN(a, b) QUAD_CONV_STATIC_ASSERT_JOIN_(a, b)
+#define QUAD_CONV_STATIC_ASSERT(condition) \
+    typedef char QUAD_CONV_STATIC_ASSERT_JOIN(quad_conv_soc_assert_, __LINE__)[(condition) ? 1 : -1]
+
+QUAD_CONV_STATIC_ASSERT((int)QUAD_CONV_TIMELINE_COUNT == (int)QUAD_CONV_CHANNEL_COUNT + (int)QUAD_CONV_INSTANCE_COUNT);
+QUAD_CONV_STATIC_ASSERT((int)QUAD_CONV_INSTANCE_COUNT == QUAD_CONV_HOST_CPU_INSTANCES + QUAD_CONV_FPGA_CONV2D_INSTANCES);
+QUAD_CONV_STATIC_ASSERT(QUAD_CONV_MEMORY_DDR_BASE + QUAD_CONV_MEMORY_DDR_BYTES <= QUAD_CONV_MEMORY_SRAM_BASE);
+
+#endif
