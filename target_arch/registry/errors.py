@@ -1,0 +1,29 @@
+"""What goes wrong between a SoC and its backends."""
+
+from collections.abc import Iterable
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
+
+
+class BackendError(DiagnosticError):
+    """A plug-in that cannot be used, or a SoC that asks for what no plug-in has.
+
+    `backend` is the name in question; `origins` are the parties, two of them for a clash.
+    """
+
+    def __init__(self, backend: str, origins: Iterable[str], diagnostics: Iterable[Diagnostic]) -> None:
+        self.backend = backend
+        self.origins = tuple(origins)
+        super().__init__(diagnostics)
+
+
+class UnknownNameError(KeyError):
+    """A look-up by a name that is not there; `str` says which names are."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind, self.name = kind, name
+        self.known = tuple(sorted(known))
+        super().__init__(name)
+
+    def __str__(self) -> str:
+        return f"there is no {self.kind} `{self.name}`: {name_hint(self.name, self.known, 'there are')}"

@@ -1,0 +1,111 @@
+"""The rules a plug-in has to keep, each a message about one thing that is missing or wrong."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from target_arch.backend.contract import CONTRACT_VERSION, Backend, Option, Pattern, RuntimeSources
+
+Complaint = tuple[str, str, str | None]
+"""Rule, message, hint."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_HOOKS = ("supports", "cost", "lower")
+_TEXTS = ("description", "codegen")
+
+
+def complaints(value: object, name: str) -> tuple[Complaint, ...]:
+    """Everything wrong with what was found under `name`; nothing for a backend that can be used."""
+    if not isinstance(value, Backend):
+        hint = "export a `target_arch.backend.contract.Backend`"
+        return (("backend-type", f"backend `{name}` is a {type(value).__name__}, not a Backend", hint),)
+    if value.contract != CONTRACT_VERSION:
+        message = (
+            f"backend `{name}` is written for contract {value.contract}, this is contract {CONTRACT_VERSION}"
+        )
+        return (("backend-contract", message, f"see what changed in contract {CONTRACT_VERSION}"),)
+    return (*_misnamed(value, name), *_half_filled(value, name))
+
+
+def _misnamed(backend: Backend, name: str) -> Iterator[Complaint]:
+    if backend.name != name:
+        message = f"what is registered as `{name}` calls itself `{backend.name}`"
+        yield "backend-misnamed", message, "give both the same name"
+    elif not _NAME.fullmatch(name):
+        message = f"backend name `{name}` is not a lower-case identifier"
+        yield "backend-misnamed", message, "use letters a to z, digits and `_`"
+
+
+def _half_filled(backend: Backend, name: str) -> Iterator[Complaint]:
+    wrong = [
+        *(f"`{hook}` is not callable" for hook in _HOOKS if not callable(getattr(backend, hook))),
+        *(f"`{text}` is empty" for text in _TEXTS if not _is_text(getattr(backend, text))),
+        *_wrong_patterns(backend.patterns),
+        *_wrong_options(backend.options),
+        *_wrong_buffers(backend.needs_buffers),
+        *_wrong_runtime(backend.runtime),
+    ]
+    for problem in wrong:
+        yield "backend-incomplete", f"backend `{name}`: {problem}", None
+
+
+def _wrong_patterns(patterns: object) -> Iterator[str]:
+    if not isinstance(patterns, tuple):
+        yield "`patterns` is not a tuple"
+        return
+    for index, pattern in enumerate(patterns):
+        if not isinstance(pattern, Pattern):
+            yield f"`patterns[{index}]` is not a Pattern"
+        elif not _is_text(pattern.name) or not callable(pattern.load):
+            yield f"`patterns[{index}]` lacks a name or a `load` that can be called"
+
+
+def _wrong_options(options: object) -> Iterator[str]:
+    if not isinstance(options, tuple):
+        yield "`options` is not a tuple"
+        return
+    for index, option in enumerate(options):
+        if not isinstance(option, Option):
+            yield f"`options[{index}]` is not an Option"
+        elif not isinstance(option.name, str) or not _NAME.fullmatch(option.name):
+            yield f"`options[{index}]`: name `{option.name}` is not a lower-case identifier"
+        elif not isinstance(option.default, int | float | str | bool):
+            yield f"option `{option.name}` has no default that a SoC file can hold"
+        elif not _is_text(option.help):
+            yield f"option `{option.name}` has no help"
+    yield from _twice("option", [option.name for option in options if isinstance(option, Option)])
+
+
+def _wrong_buffers(buffers: object) -> Iterator[str]:
+    if not isinstance(buffers, tuple):
+        yield "`needs_buffers` is not a tuple"
+        return
+    for buffer in buffers:
+        if not isinstance(buffer, str) or not _NAME.fullmatch(buffer):
+            yield f"buffer name `{buffer}` is not a lower-case identifier"
+    yield from _twice("buffer", [str(buffer) for buffer in buffers])
+
+
+def _wrong_runtime(runtime: object) -> Iterator[str]:
+    if not isinstance(runtime, RuntimeSources):
+        yield "`runtime` is not a RuntimeSources"
+        return
+    for hook in ("files", "simulator"):
+        if not callable(getattr(runtime, hook)):
+            yield f"`runtime.{hook}` is not callable"
+    for symbol in ("driver", "simulator_symbol"):
+        value = getattr(runtime, symbol)
+        if value is not None and not _C_IDENTIFIER.fullmatch(value):
+            yield f"`runtime.{symbol}` is `{value}`, not a C identifier"
+    if runtime.simulator_symbol is not None and runtime.driver is None:
+        yield "`runtime` has a simulator and no driver that would talk to it"
+
+
+def _twice(kind: str, names: Iterable[str]) -> Iterator[str]:
+    listed = list(names)
+    for name in sorted({name for name in listed if listed.count(name) > 1}):
+        yield f"{kind} `{name}` is declared {listed.count(name)} times"
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
