@@ -1,0 +1,25 @@
+"""Bundles on disk: write, build with the machine's C compiler, execute, and compare with the reference."""
+
+from target_arch.run.build import Executable, build
+from target_arch.run.execute import run_frames, run_self_test
+from target_arch.run.references import reference_for, self_test
+from target_arch.run.toolchain import Compiler, ToolMissing, find_compiler
+from target_arch.run.verification import Verification
+from target_arch.run.verify import verify
+from target_arch.run.write import read_manifest, write_bundle
+
+__all__ = [
+    "Compiler",
+    "Executable",
+    "ToolMissing",
+    "Verification",
+    "build",
+    "find_compiler",
+    "read_manifest",
+    "reference_for",
+    "run_frames",
+    "run_self_test",
+    "self_test",
+    "verify",
+    "write_bundle",
+]

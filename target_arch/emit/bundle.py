@@ -1,0 +1,83 @@
+"""The bundle: every file of it, from the finished plan."""
+
+import json
+from collections.abc import Mapping
+
+from target_arch.emit.arenas import Arena, Arenas, arenas
+from target_arch.emit.build_files import cmake_lists, makefile
+from target_arch.emit.constants import constants_source, constants_symbol
+from target_arch.emit.emitter import Emitter
+from target_arch.emit.inputs import EmitInputs
+from target_arch.emit.kernels import entry, kernels, kernels_source
+from target_arch.emit.linker import linker_fragment
+from target_arch.emit.model_header import model_header, model_source, soc_symbol
+from target_arch.emit.names import comment, identifier
+from target_arch.emit.programs import runner_source, selftest_source
+from target_arch.emit.runtime_files import runtime_files
+from target_arch.emit.soc_header import soc_header
+from target_arch.emit.soc_source import simulation_source, soc_source
+from target_arch.emit.steps import bundle_symbol, steps_source
+from target_arch.plan.bundle import Bundle
+
+MANIFEST = "manifest.json"
+
+
+def emit_bundle(inputs: EmitInputs) -> Bundle:
+    """Every file of the bundle. Same inputs, same bytes.
+
+    ValueError where the plan contradicts itself: a constant without data, a copy whose ends differ in size,
+    two C functions of one name.
+    """
+    placed = arenas(inputs)
+    model = identifier(inputs.model.name)
+    soc = inputs.soc.name
+    texts: dict[str, str] = dict(runtime_files(inputs))
+    texts[f"include/{soc}_soc.h"] = soc_header(inputs.soc)
+    texts[f"include/{model}.h"] = model_header(inputs)
+    texts[f"src/{model}.c"] = model_source(inputs)
+    texts[f"src/{model}_internal.h"] = _internal_header(inputs, placed)
+    texts[f"src/{model}_steps.c"] = steps_source(inputs, placed)
+    if any(arena.constant for arena in placed.all):
+        texts[f"src/{model}_constants.c"] = constants_source(inputs, placed)
+    for of in kernels(inputs):
+        texts[f"src/{model}_{of.arch}.c"] = kernels_source(inputs, of)
+    texts[f"src/{soc}_soc.c"] = soc_source(inputs)
+    if inputs.port == "host":
+        texts[f"src/{soc}_simulation.c"] = simulation_source(inputs, placed)
+    texts["src/runner.c"] = runner_source(inputs)
+    if inputs.self_test is not None:
+        texts["src/selftest.c"] = selftest_source(inputs, inputs.self_test)
+    paths = sorted(texts)
+    texts["Makefile"] = makefile(inputs, paths)
+    texts["CMakeLists.txt"] = cmake_lists(inputs, paths)
+    texts[f"{soc}.ld"] = linker_fragment(inputs.soc)
+    texts[MANIFEST] = manifest_text(inputs.manifest)
+    return Bundle(name=model, files={path: texts[path].encode("utf-8") for path in sorted(texts)})
+
+
+def manifest_text(manifest: Mapping[str, object]) -> str:
+    """The manifest as it stands in the bundle."""
+    return json.dumps(manifest, indent=2, sort_keys=True) + "\n"
+
+
+def _internal_header(inputs: EmitInputs, placed: Arenas) -> str:
+    model = identifier(inputs.model.name)
+    guard = f"{model.upper()}_INTERNAL_H"
+    out = Emitter()
+    out.line(f"/* What the sources of `{comment(inputs.model.name)}` share. */")
+    out.lines((f"#ifndef {guard}", f"#define {guard}", "", '#include "target_arch/abi.h"', ""))
+    out.line(f"extern const ta_bundle {bundle_symbol(inputs)};")
+    out.line(f"extern const ta_soc {soc_symbol(inputs)};")
+    out.lines(_constants(inputs, arena) for arena in placed.all if arena.constant)
+    for of in kernels(inputs):
+        out.line()
+        names = sorted(of.called)
+        out.lines(f"void {entry(inputs, of.arch, name)}(void *const *p);" for name in names)
+    out.line()
+    out.line("#endif")
+    return out.text()
+
+
+def _constants(inputs: EmitInputs, arena: Arena) -> str:
+    symbol = constants_symbol(inputs, arena)
+    return f"extern const struct {symbol}_layout {symbol};"

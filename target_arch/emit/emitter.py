@@ -1,0 +1,54 @@
+"""Text in lines, with indentation: what every generator of this room writes to."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+INDENT = "    "
+LINE = 110
+
+
+class Emitter:
+    """Collects lines. `text()` is everything so far; equal calls give equal text."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._depth = 0
+
+    def line(self, text: str = "") -> None:
+        """Add one line at the current depth; an empty one carries no blanks."""
+        self._lines.append(f"{INDENT * self._depth}{text}" if text else "")
+
+    def lines(self, texts: Iterable[str]) -> None:
+        """Add several lines."""
+        for text in texts:
+            self.line(text)
+
+    def block(self, text: str) -> None:
+        """Add text that already has its own lines and indentation, such as a function from a backend."""
+        self._lines.extend(text.rstrip("\n").split("\n"))
+
+    def wrapped(self, items: Iterable[str]) -> None:
+        """Add items separated by commas, as many to a line as fit, with a comma after the last."""
+        room = LINE - len(INDENT) * self._depth
+        row: list[str] = []
+        width = 0
+        for item in items:
+            if row and width + len(item) + 2 > room:
+                self.line(", ".join(row) + ",")
+                row, width = [], 0
+            row.append(item)
+            width += len(item) + 2
+        if row:
+            self.line(", ".join(row) + ",")
+
+    @contextmanager
+    def indent(self) -> Iterator[None]:
+        """One level deeper inside the `with`."""
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    def text(self) -> str:
+        return "\n".join(self._lines) + "\n"

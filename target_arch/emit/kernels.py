@@ -1,0 +1,101 @@
+"""`src/<model>_<target_arch>.c`: the C functions of one target_arch, and their entries.
+
+A function is defined once per target_arch however many partitions use it. What the step table calls is its
+entry, which takes the operands as an array and casts each to the type the function wants.
+"""
+
+import re
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from target_arch.emit.emitter import Emitter
+from target_arch.emit.inputs import EmitInputs
+from target_arch.emit.names import comment, identifier
+from target_arch.plan.kernels import CFunction
+from target_arch.plan.steps import Dispatch
+
+_HEADERS = ("float.h", "limits.h", "math.h", "stdbool.h", "stddef.h", "stdint.h", "string.h")
+
+
+@frozen(kw_only=True)
+class Kernels:
+    """The C functions of one target_arch, by name; `called` are those that some step dispatches."""
+
+    arch: str
+    functions: tuple[CFunction, ...]
+    called: frozenset[str]
+
+
+def kernels(inputs: EmitInputs) -> tuple[Kernels, ...]:
+    """Every target_arch that has C functions, by name.
+
+    ValueError where two functions share a name but not a text.
+    """
+    found: dict[str, dict[str, CFunction]] = {}
+    for partition in sorted(inputs.kernels):
+        kernel = inputs.kernels[partition]
+        known = found.setdefault(inputs.soc.instance(kernel.instance).arch.name, {})
+        for function in kernel.functions:
+            if known.setdefault(function.name, function) != function:
+                raise ValueError(f"two C functions are named `{function.name}` and differ")
+    called = _called(inputs)
+    return tuple(
+        Kernels(arch=arch, functions=tuple(known.values()), called=called.get(arch, frozenset()))
+        for arch, known in sorted(found.items())
+        if known
+    )
+
+
+def entry(inputs: EmitInputs, arch: str, function: str) -> str:
+    """The C name of what the step table calls for a function of a target_arch."""
+    return f"{identifier(inputs.model.name)}_{arch}_{function}"
+
+
+def kernels_source(inputs: EmitInputs, of: Kernels) -> str:
+    """The C text of one target_arch."""
+    out = Emitter()
+    out.line(f"/* Kernels of `{comment(inputs.model.name)}` for {of.arch}. */")
+    out.lines(f"#include <{header}>" for header in _HEADERS)
+    out.line()
+    out.line(f'#include "{identifier(inputs.model.name)}_internal.h"')
+    for function in of.functions:
+        out.line()
+        out.block(_static(function))
+    out.line()
+    out.line("/* What the step table calls: `p` holds the operands in the order of the parameters. */")
+    for function in of.functions:
+        if function.name in of.called:
+            out.line()
+            _entry(out, entry(inputs, of.arch, function.name), function)
+    return out.text()
+
+
+def _called(inputs: EmitInputs) -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for step in inputs.steps.steps:
+        if isinstance(step, Dispatch):
+            found.setdefault(inputs.soc.instance(step.instance).arch.name, set()).add(step.function)
+    return {arch: frozenset(names) for arch, names in found.items()}
+
+
+def _static(function: CFunction) -> str:
+    """The definition with internal linkage: two target_archs may use the same function."""
+    pattern = rf"^(?:static\s+)?void\s+{re.escape(function.name)}\s*\("
+    text, count = re.subn(
+        pattern, f"static void {function.name}(", function.text, count=1, flags=re.MULTILINE
+    )
+    if count == 0:
+        raise ValueError(f"the text of C function `{function.name}` does not define it")
+    return text
+
+
+def _entry(out: Emitter, name: str, function: CFunction) -> None:
+    out.line(f"void {name}(void *const *p)")
+    out.line("{")
+    with out.indent():
+        if not function.parameters:
+            out.line("(void)p;")
+        casts = (f"({kind})p[{number}]" for number, kind in enumerate(function.parameters))
+        out.line(f"{function.name}({', '.join(casts)});")
+    out.line("}")

@@ -1,0 +1,79 @@
+"""Constants as C literals, exact to the bit on any machine that compiles them.
+
+Integers are decimal (the most negative one as a difference, since C has no negative literals), floats are
+hexadecimal. A float tensor that holds an infinity or a NaN is written as its bit patterns: no literal of C99
+carries a NaN's payload.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import frozen
+
+from target_arch.plan.model import Tensor
+
+_C_TYPES = {
+    "bool": "uint8_t",
+    "int8": "int8_t",
+    "uint8": "uint8_t",
+    "int16": "int16_t",
+    "uint16": "uint16_t",
+    "int32": "int32_t",
+    "uint32": "uint32_t",
+    "int64": "int64_t",
+    "float32": "float",
+    "float64": "double",
+}
+_SUFFIXES = {"uint32": "u", "int64": "LL", "float32": "f"}
+_LOWEST = {"int32": "(-2147483647-1)", "int64": "(-9223372036854775807LL-1)"}
+
+
+@frozen(kw_only=True)
+class Literals:
+    """The elements of a tensor, in row-major order, and the C type they have."""
+
+    c_type: str
+    items: Sequence[str]
+
+
+def c_type(dtype: str) -> str:
+    """The C type of an element of that dtype, such as `int8_t`. KeyError where there is none."""
+    return _C_TYPES[dtype]
+
+
+def literals(tensor: Tensor) -> Literals:
+    """The literals of a constant tensor. ValueError where `data` is absent or has the wrong length."""
+    if tensor.data is None or len(tensor.data) != tensor.bytes:
+        held = "no data" if tensor.data is None else f"{len(tensor.data)} B"
+        raise ValueError(f"constant `{tensor.name}` needs {tensor.bytes} B and holds {held}")
+    dtype = "uint8" if tensor.dtype == "bool" else tensor.dtype
+    values = np.frombuffer(tensor.data, dtype=np.dtype(dtype).newbyteorder("<"))
+    if dtype.startswith("float"):
+        return _floats(values, dtype)
+    return Literals(c_type=c_type(dtype), items=_integers(values.tolist(), dtype))
+
+
+def _integers(values: list[int], dtype: str) -> list[str]:
+    suffix = _SUFFIXES.get(dtype, "")
+    lowest = _LOWEST.get(dtype)
+    if lowest is None:
+        return [f"{value}{suffix}" for value in values]
+    bound = int(np.iinfo(dtype).min)
+    return [lowest if value == bound else f"{value}{suffix}" for value in values]
+
+
+def _floats(values: np.ndarray, dtype: str) -> Literals:
+    if not np.isfinite(values).all():
+        bits = values.view(f"<u{values.itemsize}").tolist()
+        digits, suffix = values.itemsize * 2, "u" if values.itemsize == 4 else "ULL"
+        items = [f"0x{word:0{digits}x}{suffix}" for word in bits]
+        return Literals(c_type=f"uint{values.itemsize * 8}_t", items=items)
+    suffix = _SUFFIXES.get(dtype, "")
+    return Literals(
+        c_type=c_type(dtype), items=[f"{_hexadecimal(value)}{suffix}" for value in values.tolist()]
+    )
+
+
+def _hexadecimal(value: float) -> str:
+    mantissa, exponent = value.hex().split("p")
+    return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}p{exponent}"

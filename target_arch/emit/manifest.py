@@ -1,0 +1,135 @@
+"""`manifest.json`: what a bundle is, for programs. The command line prints the same with `--format=json`."""
+
+from collections.abc import Iterable
+
+from target_arch.emit.steps import describe
+from target_arch.plan.memory import Budget, MemoryPlan
+from target_arch.plan.model import Model
+from target_arch.plan.orders import LoweringOrder
+from target_arch.plan.partitions import PartitionGraph
+from target_arch.plan.steps import Load, Step, StepOrder
+from target_arch.soc.model import MemoryMode, SoC
+from target_arch.soc.numbering import abi_hash
+
+SCHEMA = 1
+
+
+def manifest(
+    *,
+    soc: SoC,
+    mode: MemoryMode,
+    model: Model,
+    graph: PartitionGraph,
+    order: LoweringOrder,
+    budgets: Iterable[Budget],
+    steps: StepOrder,
+    plan: MemoryPlan,
+    port: str = "host",
+) -> dict[str, object]:
+    """The manifest as JSON values, names and numbers as in the plan; hashes are hexadecimal text.
+
+    `budgets` are those of the accelerator partitions, after lowering, with `used` filled in. The key
+    `verification` is null until `verify` writes it.
+    """
+    return {
+        "schema": SCHEMA,
+        "soc": soc.name,
+        "mode": mode.name,
+        "model": model.name,
+        "port": port,
+        "abi_hash": f"0x{abi_hash(soc):016x}",
+        "inputs": _tensors(model, steps.inputs),
+        "outputs": _tensors(model, steps.outputs),
+        "partitions": _partitions(soc, graph),
+        "lowering_order": [
+            {"partition": slot.partition, "phase": slot.phase, "reason": slot.reason} for slot in order.slots
+        ],
+        "lowering_policy": order.policy,
+        "budgets": _budgets(soc, graph, budgets),
+        "pools": _pools(soc, plan),
+        "buffers": _buffers(plan),
+        "steps": [_step(number, step) for number, step in enumerate(steps.steps)],
+        "verification": None,
+    }
+
+
+def _tensors(model: Model, pairs: tuple[tuple[str, str], ...]) -> list[dict[str, object]]:
+    return [
+        {
+            "name": tensor,
+            "shape": list(model.tensors[tensor].shape),
+            "dtype": model.tensors[tensor].dtype,
+            "bytes": model.tensors[tensor].bytes,
+            "buffer": buffer,
+        }
+        for tensor, buffer in pairs
+    ]
+
+
+def _partitions(soc: SoC, graph: PartitionGraph) -> list[dict[str, object]]:
+    return [
+        {
+            "id": partition.id,
+            "target_arch": soc.instance(partition.instance).arch.name,
+            "instance": partition.instance,
+            "operators": [operator.id for operator in partition.operators],
+            "reason": partition.reason,
+        }
+        for partition in graph.partitions
+    ]
+
+
+def _budgets(soc: SoC, graph: PartitionGraph, budgets: Iterable[Budget]) -> list[dict[str, object]]:
+    return [
+        {
+            "partition": budget.partition,
+            "target_arch": soc.instance(graph.partition(budget.partition).instance).arch.name,
+            "site": site,
+            "pool": pool.memory,
+            "live": pool.live,
+            "remaining": pool.remaining,
+            "guaranteed": pool.guaranteed,
+            "used": pool.used,
+        }
+        for budget in budgets
+        for site in budget.sites
+        for pool in budget.sites[site]
+    ]
+
+
+def _pools(soc: SoC, plan: MemoryPlan) -> dict[str, dict[str, object]]:
+    memories = {buffer.arena: buffer.memory for buffer in plan.buffers}
+    return {
+        arena: {
+            "memory": memory,
+            "capacity": soc.memory(memory).size,
+            "peak": plan.peaks[arena],
+            "bound": plan.bounds[arena],
+        }
+        for arena, memory in memories.items()
+    }
+
+
+def _buffers(plan: MemoryPlan) -> list[dict[str, object]]:
+    return [
+        {
+            "name": buffer.name,
+            "kind": buffer.kind,
+            "pool": buffer.arena,
+            "offset": plan.offsets[buffer.name],
+            "bytes": buffer.bytes,
+            "first": buffer.first,
+            "last": buffer.last,
+        }
+        for buffer in plan.buffers
+    ]
+
+
+def _step(number: int, step: Step) -> dict[str, object]:
+    event = None if isinstance(step, Load) else step.event
+    return {
+        "number": number,
+        "kind": type(step).__name__.lower(),
+        "what": describe(step),
+        "event": str(event) if event is not None else None,
+    }

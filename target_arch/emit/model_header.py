@@ -1,0 +1,179 @@
+"""`include/<model>.h` and `src/<model>.c`: the model as its user sees it, typed."""
+
+from attrs import frozen
+
+from target_arch.emit.emitter import Emitter
+from target_arch.emit.inputs import EmitInputs
+from target_arch.emit.literals import c_type
+from target_arch.emit.names import comment, identifier, identifiers
+from target_arch.emit.steps import abi_guard, bundle_symbol
+from target_arch.plan.model import DTYPE_BYTES, Tensor
+
+
+@frozen(kw_only=True)
+class Terminal:
+    """A model input or output: its C function, the macros' common start, and where it stands among its like.
+    """
+
+    function: str
+    macro: str
+    kind: str
+    number: int
+    tensor: Tensor
+
+    @property
+    def elements(self) -> int:
+        return self.tensor.bytes // DTYPE_BYTES[self.tensor.dtype]
+
+    @property
+    def c_type(self) -> str:
+        return c_type(self.tensor.dtype)
+
+
+def terminals(inputs: EmitInputs) -> tuple[Terminal, ...]:
+    """All inputs, then all outputs, each in the model's order."""
+    model = identifier(inputs.model.name)
+    pairs = {"input": inputs.steps.inputs, "output": inputs.steps.outputs}
+    return tuple(
+        Terminal(
+            function=f"{model}_{kind}_{name}",
+            macro=f"{model}_{kind}_{name}".upper(),
+            kind=kind,
+            number=number,
+            tensor=inputs.model.tensors[tensor],
+        )
+        for kind, held in pairs.items()
+        for number, (tensor, name) in enumerate(identifiers(tensor for tensor, _ in held).items())
+    )
+
+
+def model_header(inputs: EmitInputs) -> str:
+    """The C text of the header."""
+    model = identifier(inputs.model.name)
+    guard = f"{model.upper()}_H"
+    out = Emitter()
+    out.line(f"/* The model `{comment(inputs.model.name)}` on {inputs.soc.name}.")
+    out.line(" *")
+    out.line(
+        " * There is one of it per program: inputs, outputs and everything between lie in static memory. Calls come"
+    )
+    out.line(" * from one thread at a time and not from interrupts. Statuses are those of target_arch/abi.h.")
+    out.line(" */")
+    out.lines((f"#ifndef {guard}", f"#define {guard}", ""))
+    out.line('#include "target_arch/runtime.h"')
+    for terminal in terminals(inputs):
+        out.line()
+        _macros(out, terminal)
+    out.line()
+    out.lines(("#ifdef __cplusplus", 'extern "C" {', "#endif"))
+    _lifecycle(out, model)
+    for terminal in terminals(inputs):
+        out.line()
+        _accessor_prose(out, terminal)
+        out.line(f"{_accessor(terminal)};")
+    out.line()
+    out.lines(("#ifdef __cplusplus", "}", "#endif", "", "#endif"))
+    return out.text()
+
+
+def model_source(inputs: EmitInputs) -> str:
+    """The C text of the source."""
+    model = identifier(inputs.model.name)
+    out = Emitter()
+    out.line(
+        f"/* The functions of {model}.h: the one runtime of this model, and where its inputs and outputs lie. */"
+    )
+    out.line(f"#include <{inputs.soc.name}_soc.h>")
+    out.line(f"#include <{model}.h>")
+    out.line()
+    out.line(f'#include "{model}_internal.h"')
+    out.line()
+    abi_guard(out, inputs)
+    out.line()
+    out.line("static ta_runtime runtime;")
+    calls = {
+        f"ta_status {model}_init(const ta_port *port)": (
+            f"return ta_init(&runtime, &{bundle_symbol(inputs)}, &{soc_symbol(inputs)}, port);"
+        ),
+        f"ta_status {model}_run(void)": "return ta_run(&runtime);",
+        f"ta_status {model}_stop(void)": "return ta_stop(&runtime);",
+        f"ta_runtime *{model}_runtime(void)": "return &runtime;",
+    }
+    for terminal in terminals(inputs):
+        where = f"{bundle_symbol(inputs)}.{terminal.kind}s[{terminal.number}].where"
+        calls[_accessor(terminal)] = (
+            f"return ({_pointee(terminal)} *)ta_pointer(&{bundle_symbol(inputs)}, {where});"
+        )
+    for signature, body in calls.items():
+        out.line()
+        out.line(signature)
+        out.line("{")
+        with out.indent():
+            out.line(body)
+        out.line("}")
+    return out.text()
+
+
+def soc_symbol(inputs: EmitInputs) -> str:
+    """The C name of the `ta_soc`."""
+    return f"{inputs.soc.name}_soc"
+
+
+def _macros(out: Emitter, terminal: Terminal) -> None:
+    tensor = terminal.tensor
+    out.line(f"/* {terminal.kind} {terminal.number}: {comment(str(tensor))} */")
+    out.line(f"#define {terminal.macro}_RANK {len(tensor.shape)}")
+    if tensor.shape:
+        out.line(f"#define {terminal.macro}_SHAPE {{{', '.join(map(str, tensor.shape))}}}")
+    out.line(f"#define {terminal.macro}_ELEMENTS {terminal.elements}u")
+    out.line(f"#define {terminal.macro}_BYTES {tensor.bytes}u")
+    quantization = tensor.quantization
+    if quantization is not None and len(quantization.scale) == 1:
+        scale = quantization.scale[0]
+        out.line(f"/* real = scale * (stored - zero point); the scale is {scale:.9g} */")
+        out.line(f"#define {terminal.macro}_SCALE {float(scale).hex()}f")
+        out.line(f"#define {terminal.macro}_ZERO_POINT ({quantization.zero_point[0]})")
+
+
+def _lifecycle(out: Emitter, model: str) -> None:
+    out.line()
+    out.line(
+        "/* Bring the system up: open `port`, load and start every instance the model uses. Blocks until all run."
+    )
+    out.line(" * The port stays the caller's until stop. On failure nothing is left running; see ta_init. */")
+    out.line(f"ta_status {model}_init(const ta_port *port);")
+    out.line()
+    out.line(
+        "/* Execute the model once on what the inputs hold. Blocks until the outputs are there. May overwrite the"
+    )
+    out.line(
+        " * inputs. On failure the outputs are undefined and the runtime's `failed_step` tells where; see ta_run. */"
+    )
+    out.line(f"ta_status {model}_run(void);")
+    out.line()
+    out.line("/* Stop every instance and close the port; see ta_stop. init works again. */")
+    out.line(f"ta_status {model}_stop(void);")
+    out.line()
+    out.line("/* The model's runtime, for its `failed_step`, `run_us` and `timeout_us`. Never NULL. */")
+    out.line(f"ta_runtime *{model}_runtime(void);")
+
+
+def _accessor_prose(out: Emitter, terminal: Terminal) -> None:
+    size = f"{terminal.macro}_ELEMENTS elements"
+    if terminal.kind == "input":
+        out.line(
+            f"/* Where input {terminal.number} goes, {size}. Write it before every run: a run may use the bytes for"
+        )
+        out.line(" * something else, and writing may overwrite the last run's outputs. */")
+        return
+    out.line(
+        f"/* Output {terminal.number}, {size}. Valid from a run that returned TA_OK until an input is written. */"
+    )
+
+
+def _pointee(terminal: Terminal) -> str:
+    return terminal.c_type if terminal.kind == "input" else f"const {terminal.c_type}"
+
+
+def _accessor(terminal: Terminal) -> str:
+    return f"{_pointee(terminal)} *{terminal.function}(void)"

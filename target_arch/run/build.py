@@ -1,0 +1,143 @@
+"""Build a bundle on this machine.
+
+Objects are kept by the hash of everything that went into them, so that a second build, or one of a bundle
+that differs in a line, compiles only what changed. A project that takes a bundle along uses its Makefile or
+CMakeLists.txt instead.
+"""
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.emit.build_files import FLAGS, library_sources, programs
+from target_arch.run.toolchain import Compiler, find_compiler
+from target_arch.run.write import read_manifest
+
+_TIMEOUT = 600.0
+_SHOWN_LINES = 20
+
+
+@frozen(kw_only=True)
+class Executable:
+    """The programs of a built bundle, and the sizes of a frame.
+
+    `self_test` is None where the bundle has no vector.
+    """
+
+    directory: Path
+    runner: Path
+    self_test: Path | None
+    input_bytes: tuple[int, ...]
+    output_bytes: tuple[int, ...]
+    manifest: Mapping[str, Any] = field(repr=False)
+
+
+def build(
+    directory: Path,
+    *,
+    sanitize: Sequence[str] = (),
+    compiler: Compiler | None = None,
+    optimize: str = "-O2",
+    cache: Path | None = None,
+) -> Executable:
+    """Compile and link the bundle in `directory` into its folder `build`; objects go to `cache`, there by
+    default.
+
+    `sanitize` are names for `-fsanitize`, such as `address` and `undefined`. Warnings are errors.
+    DiagnosticError where this is no bundle or the compiler refuses it, ToolMissing without a compiler.
+    """
+    manifest = read_manifest(directory)
+    cc = compiler or find_compiler()
+    flags = (*FLAGS.split(), optimize, "-pthread", "-Iinclude", "-Iruntime", *_sanitizers(sanitize))
+    paths = sorted(path.relative_to(directory).as_posix() for path in _sources(directory))
+    mains = programs(paths)
+    folder = directory / "build"
+    objects = cache or folder / "objects"
+    objects.mkdir(parents=True, exist_ok=True)
+    sources = (*library_sources(paths), *(f"src/{program}.c" for program in mains))
+    made = _compile_all(directory, sources, (*cc.command, *flags), cc.version, objects)
+    common = [made[source] for source in library_sources(paths)]
+    linked = {
+        program: _link(
+            directory, (*cc.command, *flags), [made[f"src/{program}.c"], *common], folder / program
+        )
+        for program in mains
+    }
+    return Executable(
+        directory=directory,
+        runner=linked["runner"],
+        self_test=linked.get("selftest"),
+        input_bytes=tuple(tensor["bytes"] for tensor in manifest["inputs"]),
+        output_bytes=tuple(tensor["bytes"] for tensor in manifest["outputs"]),
+        manifest=manifest,
+    )
+
+
+def _sanitizers(names: Sequence[str]) -> tuple[str, ...]:
+    if not names:
+        return ()
+    return (f"-fsanitize={','.join(names)}", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g")
+
+
+def _sources(directory: Path) -> list[Path]:
+    roots = [directory / name for name in ("include", "runtime", "src")]
+    return [path for root in roots for path in root.rglob("*.[ch]")]
+
+
+def _compile_all(
+    directory: Path, sources: Sequence[str], command: Sequence[str], version: str, objects: Path
+) -> dict[str, Path]:
+    """Object file of each source, compiled where it is not there yet."""
+    headers = hashlib.sha256("\0".join((*command, version)).encode())
+    for path in sorted(_sources(directory)):
+        if path.suffix == ".h":
+            headers.update(path.relative_to(directory).as_posix().encode() + b"\0" + path.read_bytes())
+
+    def one(source: str) -> Path:
+        key = headers.copy()
+        key.update(source.encode() + b"\0" + (directory / source).read_bytes())
+        made = objects / f"{Path(source).stem}-{key.hexdigest()[:24]}.o"
+        if not made.exists():
+            temporary = made.with_suffix(f".{os.getpid()}.tmp")
+            _run((*command, "-c", "-o", str(temporary.absolute()), source), directory, temporary)
+            temporary.replace(made)
+        return made
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        return dict(zip(sources, pool.map(one, sources), strict=True))
+
+
+def _link(directory: Path, command: Sequence[str], objects: Sequence[Path], program: Path) -> Path:
+    temporary = program.with_suffix(f".{os.getpid()}.tmp")
+    inputs = [str(path.absolute()) for path in objects]
+    _run((*command, "-o", str(temporary.absolute()), *inputs, "-lm"), directory, temporary)
+    temporary.replace(program)
+    return program
+
+
+def _run(command: Sequence[str], directory: Path, output: Path) -> None:
+    try:
+        answer = subprocess.run(
+            command, cwd=directory, capture_output=True, text=True, timeout=_TIMEOUT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        output.unlink(missing_ok=True)
+        raise _failed(directory, f"the C compiler did not end within {_TIMEOUT:.0f} s") from None
+    if answer.returncode != 0:
+        output.unlink(missing_ok=True)
+        said = "\n".join(answer.stderr.strip().splitlines()[:_SHOWN_LINES])
+        raise _failed(directory, f"the C compiler refuses the bundle:\n{said}")
+
+
+def _failed(directory: Path, message: str) -> DiagnosticError:
+    hint = "the files may have been edited, or mixed from two bundles; `compile` writes them anew"
+    return DiagnosticError(
+        [Diagnostic(rule="build-failed", place=str(directory), message=message, hint=hint)]
+    )

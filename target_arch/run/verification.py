@@ -1,0 +1,44 @@
+"""What comparing a bundle with its reference found."""
+
+from attrs import asdict, frozen
+
+
+@frozen(kw_only=True)
+class Verification:
+    """`outputs` output tensors were compared over `frames` random inputs; `equal` of them agree in every bit.
+
+    `largest` is the largest difference of one element, `allowed` what the rule lets pass, both in steps of
+    the output (1 for float outputs of float models). `self_test` is `passed`, `failed` or `absent`.
+    """
+
+    reference: str
+    rule: str
+    seed: int
+    frames: int
+    outputs: int
+    equal: int
+    largest: float
+    allowed: float
+    self_test: str
+
+    @property
+    def passed(self) -> bool:
+        return self.largest <= self.allowed and self.self_test != "failed"
+
+    def to_json(self) -> dict[str, object]:
+        """The value as it stands in the manifest."""
+        return {**asdict(self), "passed": self.passed}
+
+    def __str__(self) -> str:
+        return "\n".join(
+            (
+                f"verification {'passed' if self.passed else 'FAILED'}",
+                f"  reference           {self.reference}",
+                f"  rule                {self.rule}",
+                f"  inputs              {self.frames} random frames, seed {self.seed}",
+                f"  bit-equal           {self.equal} of {self.outputs} outputs",
+                f"  largest difference  {self.largest:g}, allowed {self.allowed:g}",
+                f"  self-test           {self.self_test}",
+                "",
+            )
+        )

@@ -1,0 +1,107 @@
+"""Compare a bundle with the reference its model came from."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.run.build import Executable, build
+from target_arch.run.execute import run_frames, run_self_test
+from target_arch.run.reference import Frame, Reference, distance, spread
+from target_arch.run.references import reference_for
+from target_arch.run.toolchain import Compiler
+from target_arch.run.verification import Verification
+from target_arch.run.write import read_manifest, write_manifest
+
+
+def verify(
+    model: Path,
+    directory: Path,
+    *,
+    count: int = 50,
+    seed: int = 0,
+    record: bool = True,
+    compiler: Compiler | None = None,
+) -> Verification:
+    """Build the bundle in `directory`, run it on `count` random inputs and its own vector, and compare.
+
+    With `record` the result is written into the bundle's manifest. A difference is not an error, see
+    `passed`. DiagnosticError where the bundle cannot be built or run, or is of another model; ToolMissing
+    without a compiler or without the reference's package.
+    """
+    reference = reference_for(model)
+    executable = build(directory, compiler=compiler)
+    verification = compare(reference, executable, count=count, seed=seed)
+    if record:
+        write_manifest(directory, {**read_manifest(directory), "verification": verification.to_json()})
+    return verification
+
+
+def compare(
+    reference: Reference, executable: Executable, *, count: int = 50, seed: int = 0, lazy: bool = False
+) -> Verification:
+    """Compare a built bundle with a reference; see `verify`. `lazy` as in `run_frames`."""
+    frames = reference.frames(count, seed)
+    answers = tuple(reference.answer(frame) for frame in frames)
+    _same_model(reference, executable, answers[0][0] if answers else ())
+    packed = tuple(b"".join(value.tobytes() for value in frame) for frame in frames)
+    results = run_frames(executable, packed, lazy=lazy)
+    ours = tuple(_split(result, answer[0]) for result, answer in zip(results, answers, strict=True))
+    own = run_self_test(executable)
+    return Verification(
+        reference=reference.name,
+        rule=reference.rule,
+        seed=seed,
+        frames=count,
+        outputs=count * len(reference.units),
+        equal=sum(_equal(mine, answer[0]) for mine, answer in zip(ours, answers, strict=True)),
+        largest=_largest(reference, ours, answers),
+        allowed=reference.allowed + spread(reference, answers),
+        self_test={None: "absent", True: "passed", False: "failed"}[own],
+    )
+
+
+def _largest(reference: Reference, ours: Sequence[Frame], answers: Sequence[tuple[Frame, ...]]) -> float:
+    """The largest difference from any of the reference's answers; whole steps where the reference counts
+    steps.
+    """
+    apart = (
+        distance(reference, mine, theirs)
+        for mine, every in zip(ours, answers, strict=True)
+        for theirs in every
+    )
+    return max(apart, default=0.0)
+
+
+def _equal(mine: Frame, theirs: Frame) -> int:
+    return sum(a.tobytes() == b.tobytes() for a, b in zip(mine, theirs, strict=True))
+
+
+def _split(result: bytes, answer: Frame) -> Frame:
+    """The output bytes of a frame as arrays like the reference's."""
+    ends = np.cumsum([value.nbytes for value in answer])
+    return tuple(
+        np.frombuffer(result[end - value.nbytes : end], dtype=value.dtype).reshape(value.shape)
+        for value, end in zip(answer, ends.tolist(), strict=True)
+    )
+
+
+def _same_model(reference: Reference, executable: Executable, answer: Frame) -> None:
+    wanted = tuple(math.prod(value.shape) * value.dtype.itemsize for value in reference.inputs)
+    given = tuple(value.nbytes for value in answer)
+    if executable.input_bytes == wanted and executable.output_bytes == given:
+        return
+    message = (
+        f"the bundle takes {_sizes(executable.input_bytes)} and gives {_sizes(executable.output_bytes)}, "
+        f"the model takes {_sizes(wanted)} and gives {_sizes(given)}"
+    )
+    hint = "name the model that the bundle was compiled from"
+    raise DiagnosticError(
+        [Diagnostic(rule="another-model", place=str(executable.directory), message=message, hint=hint)]
+    )
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    return " + ".join(f"{size} B" for size in sizes) or "nothing"
