@@ -1,0 +1,4 @@
+"""The door to TVM: importers, composites, layout, and lowering to C text.
+
+Tests: `tests/relax`.
+"""

@@ -1,0 +1,79 @@
+"""Call a frontend of TVM so that nothing but a diagnostic comes out where a model is wrong."""
+
+import contextlib
+import io
+import re
+import struct
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from target_arch.diagnostics import listed
+from target_arch.relax.errors import model_error
+from target_arch.relax.graph import read_graph
+from target_arch.relax.program import Program
+from target_arch.relax.source import Imported
+
+# What the frontends were seen to raise on models they cannot take; none of them is raised by our own code in
+# there.
+_REFUSALS = (
+    tvm.error.InternalError,
+    RuntimeError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    AssertionError,
+    OverflowError,
+    ZeroDivisionError,
+    struct.error,
+)
+
+
+def translated(path: Path, translate: Callable[[], Any]) -> Any:
+    """What a frontend makes of a model. Raises DiagnosticError for whatever it refuses.
+
+    Frontends print and warn on their way; that is not for the user's terminal.
+    """
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return translate()
+    except _REFUSALS as error:
+        text = _first_line(error)
+        names = _operators_in(text)
+        if names:
+            raise model_error("unsupported-operator", path, f"{_plural(names)} not supported", HINT) from None
+        raise model_error(
+            "unsupported-operator", path, f"the model cannot be imported: {text}", HINT
+        ) from None
+
+
+HINT = "replace it in the model, or split the model before it"
+
+
+def imported(module: Any, arithmetic: str, outputs: tuple[str, ...], names: Mapping[bytes, str]) -> Imported:
+    """The reader's result from a frontend's module whose quantized operators follow `arithmetic`."""
+    module = relax.transform.CanonicalizeBindings()(module)
+    graph = read_graph(module["main"], arithmetic)
+    return Imported(program=Program(module=module, graph=graph, constant_names=names), outputs=outputs)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[0] if lines else type(error).__name__).rstrip(".")
+
+
+def _operators_in(text: str) -> list[str]:
+    """The operators named in the frontends' message about those they do not know."""
+    found = re.search(r"operators are not supported (?:in|for) frontend \w+: (.*)", text)
+    return sorted(re.findall(r"[\w.]+", found.group(1))) if found else []
+
+
+def _plural(names: list[str]) -> str:
+    return f"operator {listed(names)} is" if len(names) == 1 else f"operators {listed(names)} are"

@@ -1,0 +1,116 @@
+"""Facts about one Relax function that matching, layout and lowering ask for again and again.
+
+The function must be straight-line: dataflow blocks of bindings, one tensor or a tuple of tensors returned.
+Control flow is refused by the importers.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import field, frozen
+from tvm import relax
+
+
+@frozen(kw_only=True, eq=False)
+class Graph:
+    """A Relax function with who defines, uses and returns every variable.
+
+    `arithmetic` says whose rules quantized operators of this program follow: `tflite` or `onnx`. `bound` maps
+    a variable to its expression, `users` a variable to the variables whose expressions read it (dead ones
+    left out).
+    """
+
+    function: Any
+    arithmetic: str
+    variables: tuple[Any, ...]
+    bound: Any
+    users: dict[Any, tuple[Any, ...]]
+    outputs: tuple[Any, ...]
+    constant: frozenset[Any] = field(repr=False)
+    """Variables whose value follows from constants alone. Only membership is asked, never order."""
+
+    def is_parameter(self, var: Any) -> bool:
+        """True for an input of the function."""
+        return var not in self.bound
+
+    def is_activation(self, expr: Any) -> bool:
+        """True for a variable that depends on an input of the function."""
+        return isinstance(expr, relax.Var) and expr not in self.constant
+
+    def call(self, var: Any) -> Any | None:
+        """The call that a variable is bound to, else None."""
+        value = self.bound.get(var)
+        return value if isinstance(value, relax.Call) else None
+
+
+def read_graph(function: Any, arithmetic: str) -> Graph:
+    """The facts of a Relax function whose quantized operators follow `arithmetic`."""
+    bindings = [binding for block in function.body.blocks for binding in block.bindings]
+    bound = {binding.var: binding.value for binding in bindings}
+    outputs = _outputs(function, bound)
+    live = _live(bindings, outputs)
+    users: dict[Any, list[Any]] = {}
+    constant: set[Any] = set()
+    for var in live:
+        reads = tuple(dict.fromkeys(variables_of(bound[var])))
+        for read in reads:
+            users.setdefault(read, []).append(var)
+        if all(read in constant for read in reads):
+            constant.add(var)
+    return Graph(
+        function=function,
+        arithmetic=arithmetic,
+        variables=tuple(live),
+        bound=bound,
+        users={var: tuple(found) for var, found in users.items()},
+        outputs=outputs,
+        constant=frozenset(constant),
+    )
+
+
+def variables_of(expr: Any) -> Iterator[Any]:
+    """The variables an expression reads, in order, repeated where it reads one twice."""
+    if isinstance(expr, relax.Var):
+        yield expr
+    elif isinstance(expr, relax.Call):
+        for argument in expr.args:
+            yield from variables_of(argument)
+    elif isinstance(expr, relax.Tuple):
+        for item in expr.fields:
+            yield from variables_of(item)
+    elif isinstance(expr, relax.TupleGetItem):
+        yield from variables_of(expr.tuple_value)
+
+
+def shape_of(expr: Any) -> tuple[int, ...]:
+    """The static shape of a tensor expression."""
+    return tuple(int(extent) for extent in expr.ty.shape)
+
+
+def dtype_of(expr: Any) -> str:
+    """The element type of a tensor expression, as `int8`."""
+    return str(expr.ty.dtype)
+
+
+def operator_name(call: Any) -> str:
+    """The name of the Relax operator a call applies, without the leading `relax.`; empty for other callees."""
+    return str(getattr(call.op, "name", "")).removeprefix("relax.")
+
+
+def _outputs(function: Any, bound: dict[Any, Any]) -> tuple[Any, ...]:
+    """The variables returned, with tuples (and variables bound to tuples) opened."""
+    result = function.body.body
+    while isinstance(result, relax.Var) and isinstance(bound.get(result), relax.Tuple | relax.Var):
+        result = bound[result]
+    return tuple(result.fields) if isinstance(result, relax.Tuple) else (result,)
+
+
+def _live(bindings: list[Any], outputs: tuple[Any, ...]) -> list[Any]:
+    """The variables the outputs depend on, in program order."""
+    needed = dict.fromkeys(outputs)
+    live = []
+    for binding in reversed(bindings):
+        if binding.var in needed:
+            live.append(binding.var)
+            needed.update(dict.fromkeys(variables_of(binding.value)))
+    return live[::-1]

@@ -1,0 +1,96 @@
+"""Read a model file: `.tflite`, `.onnx` or `.pt2` (a saved `torch.export` program).
+
+Whatever is wrong with the file becomes a DiagnosticError with one message; rules:
+
+    model-not-found      there is no such file, or it cannot be read
+    model-empty          the file has no bytes
+    model-type           the content is not what the extension says, or no model at all
+    model-damaged        truncated, or inconsistent in itself
+    unsupported-operator an operator that cannot be imported
+    dynamic-shape        a dimension without a fixed extent
+    dynamic-range        float activations with quantized weights
+    missing-extra        the file type needs an optional dependency
+    two-quantizations    see `finder.py`
+
+Tests: `tests/relax/test_importer.py`, `tests/relax/test_bad_models.py`.
+"""
+
+from pathlib import Path
+
+from attrs import frozen
+
+from target_arch.backend.contract import Pattern
+from target_arch.plan.model import Model
+from target_arch.relax.errors import model_error
+from target_arch.relax.finder import find_operators
+from target_arch.relax.patterns import standard_patterns
+from target_arch.relax.program import Program
+from target_arch.relax.source import Imported, content_kind
+
+_EXTENSIONS = {".tflite": "tflite", ".onnx": "onnx", ".pt2": "pt2"}
+_NAMES = {"tflite": "a TFLite model", "onnx": "an ONNX model", "pt2": "a saved torch.export program"}
+
+
+@frozen(kw_only=True)
+class _Checked:
+    kind: str
+    data: bytes
+
+
+def import_model(
+    path: str | Path, name: str | None = None, patterns: tuple[Pattern, ...] | None = None
+) -> tuple[Model, Program]:
+    """The model in a file as operators on NHWC tensors, and its Relax program.
+
+    `name` is what the model is to be called (a C identifier is made of it), by default the file's stem.
+    `patterns` are the composites to look for, by default `standard_patterns()`. Raises DiagnosticError, see
+    above.
+    """
+    path = Path(path)
+    checked = _checked(path)
+    imported = _imported(path, checked)
+    wanted = standard_patterns() if patterns is None else patterns
+    return find_operators(imported.program, wanted, name or path.stem, path.name, imported.outputs)
+
+
+def _imported(path: Path, checked: _Checked) -> Imported:
+    """By the reader of the file's kind; only that one is imported, each brings a library."""
+    if checked.kind == "tflite":
+        from target_arch.relax.tflite_file import read_tflite
+
+        return read_tflite(path, checked.data)
+    if checked.kind == "onnx":
+        from target_arch.relax.onnx_file import read_onnx
+
+        return read_onnx(path, checked.data)
+    from target_arch.relax.torch_file import read_torch
+
+    return read_torch(path)
+
+
+def _checked(path: Path) -> _Checked:
+    """The bytes of the file, once its content is what its extension says."""
+    kind = _EXTENSIONS.get(path.suffix.lower())
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise model_error("model-not-found", path, "there is no such file") from None
+    except IsADirectoryError:
+        raise model_error("model-not-found", path, "this is a folder, not a model file") from None
+    except OSError as error:
+        raise model_error("model-not-found", path, f"cannot be read: {error.strerror}") from None
+    if kind is None:
+        raise model_error(
+            "model-type",
+            path,
+            f"extension `{path.suffix}` is not one of a model",
+            "known are `.onnx`, `.pt2` and `.tflite`",
+        )
+    if not data:
+        raise model_error("model-empty", path, "the file is empty", "copy or export the model again")
+    content = content_kind(data)
+    if content is not None and content != kind:
+        hint = f"name it `*.{content}`" if content in _NAMES else "give the path of the model itself"
+        found = _NAMES.get(content, content)
+        raise model_error("model-type", path, f"this is {found}, not {_NAMES[kind]}", hint)
+    return _Checked(kind=kind, data=data)

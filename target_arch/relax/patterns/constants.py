@@ -1,0 +1,145 @@
+"""Constants as the author stored them: integers with their quantization, through whatever reshapes the
+frontend put on.
+
+A frontend says "weights" as `reshape(dequantize(const))` or `dequantize(permute_dims(const))`. What an
+operator needs is the stored integers in a layout of its own, and the scales beside them.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from attrs import evolve, frozen
+from tvm import relax
+
+from target_arch.plan.model import Quantization
+from target_arch.relax.graph import Graph, operator_name, shape_of
+
+
+@frozen(kw_only=True, eq=False)
+class Constant:
+    """Values as stored. `quantization` is None for floats; its axis refers to `values` as they lie here.
+
+    `stored` are the bytes in the model file (or the frontend's copy of them), by which the author's name is
+    found.
+    """
+
+    values: np.ndarray[Any, Any]
+    quantization: Quantization | None = None
+    stored: bytes = b""
+
+    @property
+    def real(self) -> np.ndarray[Any, Any]:
+        """The real numbers they stand for, in double precision, shaped like `values`."""
+        if self.quantization is None:
+            return self.values.astype(np.float64)
+        scale = _along(self.quantization.scale, self.quantization.axis, self.values.ndim)
+        zero_point = _along(self.quantization.zero_point, self.quantization.axis, self.values.ndim)
+        real: np.ndarray[Any, Any] = (self.values.astype(np.float64) - zero_point) * scale
+        return real
+
+    def transposed(self, axes: tuple[int, ...]) -> "Constant":
+        """With dimension `axes[i]` of this one as dimension i."""
+        return evolve(self, values=self.values.transpose(axes), quantization=_moved(self.quantization, axes))
+
+    def reshaped(self, shape: tuple[int, ...]) -> "Constant | None":
+        """In another shape. None where the quantized axis would be torn apart."""
+        values = self.values.reshape(shape)
+        if self.quantization is None or self.quantization.axis is None:
+            return evolve(self, values=values)
+        axis = _axis_after_reshape(self.values.shape, self.quantization.axis, shape)
+        return (
+            axis
+            if axis is None
+            else evolve(self, values=values, quantization=evolve(self.quantization, axis=axis))
+        )
+
+
+def constant_of(graph: Graph, expr: Any) -> Constant | None:
+    """The constant an expression stands for; None for activations and for expressions not understood here."""
+    if hasattr(expr, "value") and hasattr(expr.value, "numpy"):
+        values = expr.value.numpy()
+        return Constant(values=values, stored=values.tobytes())
+    if not isinstance(expr, relax.Var) or expr not in graph.constant:
+        return None
+    call = graph.call(expr)
+    step = _STEPS.get(operator_name(call)) if call is not None else None
+    if call is None or step is None:
+        return None
+    inner = constant_of(graph, call.args[0])
+    return None if inner is None else step(graph, call, inner)
+
+
+def quantization_of(graph: Graph, call: Any, data: Any) -> Quantization | None:
+    """The parameters of a `quantize` or `dequantize` call on tensor expression `data`.
+
+    None where they are not constants or belong to no single axis.
+    """
+    scale, zero_point = constant_of(graph, call.args[1]), constant_of(graph, call.args[2])
+    if scale is None or zero_point is None:
+        return None
+    scales = tuple(float(value) for value in scale.values.astype(np.float32).ravel())
+    zeros = tuple(int(value) for value in zero_point.values.ravel())
+    if len(scales) == 1 and len(zeros) == 1:
+        return Quantization(scale=scales, zero_point=zeros)
+    shape = shape_of(data)
+    axis = int(call.attrs.axis) % len(shape)
+    count = shape[axis]
+    scales = scales * count if len(scales) == 1 else scales
+    zeros = zeros * count if len(zeros) == 1 else zeros
+    if len(scales) != count or len(zeros) != count:
+        return None
+    return Quantization(scale=scales, zero_point=zeros, axis=axis)
+
+
+def _dequantize(graph: Graph, call: Any, inner: Constant) -> Constant | None:
+    quantization = quantization_of(graph, call, call.args[0])
+    if inner.quantization is not None or quantization is None:
+        return None
+    return evolve(inner, quantization=quantization)
+
+
+def _permute(graph: Graph, call: Any, inner: Constant) -> Constant | None:
+    del graph
+    axes = call.attrs.axes
+    order = range(inner.values.ndim)[::-1] if axes is None else (int(axis) for axis in axes)
+    return inner.transposed(tuple(order))
+
+
+def _reshape(graph: Graph, call: Any, inner: Constant) -> Constant | None:
+    del graph
+    return inner.reshaped(shape_of(call))
+
+
+_STEPS: dict[str, Callable[[Graph, Any, Constant], Constant | None]] = {
+    "dequantize": _dequantize,
+    "permute_dims": _permute,
+    "reshape": _reshape,
+    "squeeze": _reshape,
+    "expand_dims": _reshape,
+    "flatten": _reshape,
+}
+
+
+def _along(values: tuple[float, ...] | tuple[int, ...], axis: int | None, rank: int) -> np.ndarray[Any, Any]:
+    array = np.asarray(values, dtype=np.float64)
+    if axis is None:
+        return array.reshape(())
+    return array.reshape([-1 if index == axis else 1 for index in range(rank)])
+
+
+def _moved(quantization: Quantization | None, axes: tuple[int, ...]) -> Quantization | None:
+    if quantization is None or quantization.axis is None:
+        return quantization
+    return evolve(quantization, axis=axes.index(quantization.axis))
+
+
+def _axis_after_reshape(before: tuple[int, ...], axis: int, after: tuple[int, ...]) -> int | None:
+    """The dimension of `after` that holds what dimension `axis` of `before` held: same extent, same inner
+    size.
+    """
+    inner = int(np.prod(before[axis + 1 :], dtype=np.int64))
+    for index, extent in enumerate(after):
+        if extent == before[axis] and int(np.prod(after[index + 1 :], dtype=np.int64)) == inner:
+            return index
+    return None

@@ -1,0 +1,186 @@
+"""Convolutions: `conv2d` and `depthwise_conv2d`, integer and float."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from tvm.relax.dpl import is_op, wildcard
+
+from target_arch.plan.model import Attribute, Quantization
+from target_arch.relax.graph import dtype_of, shape_of
+from target_arch.relax.patterns.constants import Constant
+from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft, Match, Matcher
+from target_arch.relax.patterns.pieces import (
+    bias_of,
+    biased,
+    dequantized,
+    float_activation,
+    float_bias,
+    float_constant,
+    float_ending,
+    input_quantization,
+    integer_activation,
+    integer_bias,
+    integer_ending,
+    output_quantization,
+)
+
+_TO_OHWI = {"HWIO": (3, 0, 1, 2), "HWOI": (2, 0, 1, 3), "OIHW": (0, 2, 3, 1), "OHWI": (0, 1, 2, 3)}
+
+
+@frozen(kw_only=True, eq=False)
+class _Convolution:
+    """What a conv2d call says: kind, weights in the layout of that kind, attributes, output channels."""
+
+    kind: str
+    weights: Constant
+    channels: int
+    attributes: dict[str, Attribute]
+    layout: str
+
+    @property
+    def position(self) -> int:
+        """Where the channels of an activation are, counted from the right."""
+        return 4 - self.layout.index("C")
+
+
+def integer_conv2d() -> Matcher:
+    """`dequantize → conv2d → [+ bias] → [relu | clip] → quantize → [clip]`, groups = 1."""
+    return _integer("conv2d")
+
+
+def integer_depthwise_conv2d() -> Matcher:
+    """The same with as many groups as input channels."""
+    return _integer("depthwise_conv2d")
+
+
+def float_conv2d() -> Matcher:
+    """`conv2d → [+ bias] → [relu | clip]`, groups = 1."""
+    return _float("conv2d")
+
+
+def float_depthwise_conv2d() -> Matcher:
+    """The same with as many groups as input channels."""
+    return _float("depthwise_conv2d")
+
+
+def _integer(kind: str) -> Matcher:
+    x = dequantized()
+    conv = is_op("relax.nn.conv2d")(x, wildcard())
+    value, added = biased(conv)
+    ending = integer_ending(value)
+    calls = {"x": x, "conv": conv, "bias": added, **ending.calls}
+    return Matcher(
+        roots=ending.roots, pattern=ending.pattern, calls=calls, build=_of_kind(kind, _build_integer)
+    )
+
+
+def _float(kind: str) -> Matcher:
+    conv = is_op("relax.nn.conv2d")(wildcard(), wildcard())
+    value, added = biased(conv)
+    ending = float_ending(value, ("add", "nn.conv2d"))
+    calls = {"conv": conv, "bias": added, **ending.calls}
+    return Matcher(
+        roots=ending.roots, pattern=ending.pattern, calls=calls, build=_of_kind(kind, _build_float)
+    )
+
+
+_Builder = Callable[[Match, _Convolution, Any], Draft | None]
+
+
+def _of_kind(kind: str, build: _Builder) -> Callable[[Match], Draft | None]:
+    def built(match: Match) -> Draft | None:
+        call = match.required("conv")
+        convolution = _read(match, call)
+        if convolution is None or convolution.kind != kind:
+            return None
+        return build(match, convolution, call)
+
+    return built
+
+
+def _build_integer(match: Match, convolution: _Convolution, call: Any) -> Draft | None:
+    del call
+    x, out = input_quantization(match, "x"), output_quantization(match)
+    weights = convolution.weights.quantization
+    if x is None or out is None or weights is None or any(weights.zero_point):
+        return None
+    if convolution.weights.values.dtype != np.int8 or not _per_output_channel(convolution, weights):
+        return None
+    bias = bias_of(match, match.call("bias"), convolution.channels, convolution.position)
+    scales = tuple(float(np.float64(x.scale[0]) * scale) for scale in weights.scale)
+    stored = None if bias is None else integer_bias(bias, convolution.channels, scales)
+    if stored is None:
+        return None
+    source = match.required("x").args[0]
+    return Draft(
+        kind=convolution.kind,
+        arithmetic=match.graph.arithmetic,
+        inputs=(source,),
+        output=match.root,
+        constants=(convolution.weights, stored),
+        attributes={**convolution.attributes, **integer_activation(match, out)},
+        layout=convolution.layout,
+        quantizations={source: x, match.root: out},
+    )
+
+
+def _build_float(match: Match, convolution: _Convolution, call: Any) -> Draft | None:
+    activation = float_activation(match)
+    bias = bias_of(match, match.call("bias"), convolution.channels, convolution.position)
+    source = call.args[0]
+    if activation is None or bias is None or not match.is_activation(source) or dtype_of(source) != "float32":
+        return None
+    return Draft(
+        kind=convolution.kind,
+        inputs=(source,),
+        output=match.root,
+        constants=(float_constant(convolution.weights), float_bias(bias, convolution.channels)),
+        attributes={**convolution.attributes, **activation},
+        layout=convolution.layout,
+    )
+
+
+def _read(match: Match, call: Any) -> _Convolution | None:
+    """None for grouped convolutions, weights that are not constant and layouts that are neither NHWC nor
+    NCHW.
+    """
+    layout, order = str(call.attrs.data_layout), _TO_OHWI.get(str(call.attrs.kernel_layout))
+    weights = match.constant(call.args[1])
+    if weights is None or order is None or layout not in (NHWC, NCHW):
+        return None
+    in_channels = shape_of(call.args[0])[layout.index("C")]
+    attributes: dict[str, Attribute] = {
+        "strides": tuple(int(step) for step in call.attrs.strides),
+        "padding": four_sides(call.attrs.padding),
+        "dilation": tuple(int(step) for step in call.attrs.dilation),
+    }
+    ohwi, groups = weights.transposed(order), int(call.attrs.groups)
+    channels = ohwi.values.shape[0]
+    if groups == 1:
+        return _Convolution(
+            kind="conv2d", weights=ohwi, channels=channels, attributes=attributes, layout=layout
+        )
+    if groups != in_channels or ohwi.values.shape[3] != 1:
+        return None
+    flat = ohwi.transposed((1, 2, 0, 3)).reshaped((*ohwi.values.shape[1:3], channels))
+    if flat is None:
+        return None
+    attributes["depth_multiplier"] = channels // in_channels
+    return _Convolution(
+        kind="depthwise_conv2d", weights=flat, channels=channels, attributes=attributes, layout=layout
+    )
+
+
+def _per_output_channel(convolution: _Convolution, weights: Quantization) -> bool:
+    return weights.axis is None or weights.axis == (0 if convolution.kind == "conv2d" else 2)
+
+
+def four_sides(padding: Any) -> tuple[int, int, int, int]:
+    """(top, left, bottom, right) from Relax's one, two or four numbers."""
+    numbers = tuple(int(number) for number in padding)
+    if len(numbers) == 4:
+        return numbers[0], numbers[1], numbers[2], numbers[3]
+    top, left = (numbers * 2)[:2]
+    return top, left, top, left

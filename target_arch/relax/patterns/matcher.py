@@ -1,0 +1,144 @@
+"""What a pattern is made of: a shape in the graph (`tvm.relax.dpl`) and a function that reads a match.
+
+A `Matcher` finds the shape quickly (only calls named in `roots` are tried) and `build` turns a `Match` into a
+`Draft` of an operator, or returns None to refuse. What a draft's `inputs` leave out and constants do not
+explain is the inside of the composite: it must not be used by anybody else (a `dequantize` may: it is then
+repeated).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+from tvm import relax
+
+from target_arch.plan.model import Attribute, Quantization
+from target_arch.relax.graph import Graph, operator_name, variables_of
+from target_arch.relax.patterns.constants import Constant, constant_of, quantization_of
+
+NHWC, NCHW = "NHWC", "NCHW"
+
+
+@frozen(kw_only=True, eq=False)
+class Draft:
+    """An operator in the author's layout; the layout pass makes a `plan.Operator` of it.
+
+    `layout` is NHWC or NCHW for operators that see their inputs as images, else None. `constants` are already
+    in the layout of the operator kind, but for two things the pass may still have to permute: the columns of
+    a dense weight and an elementwise constant (which is as the author shaped it). `quantizations` tells what
+    the composite knows of its tensors."""
+
+    kind: str
+    inputs: tuple[Any, ...]
+    output: Any
+    arithmetic: str = "float"
+    constants: tuple[Constant, ...] = ()
+    attributes: Mapping[str, Attribute] = field(factory=dict)
+    layout: str | None = None
+    quantizations: Mapping[Any, Quantization] = field(factory=dict)
+    relax_ops: tuple[str, ...] = ()
+
+
+@frozen(kw_only=True, eq=False)
+class Match:
+    """One place where a pattern fits, with convenient questions."""
+
+    graph: Graph
+    root: Any
+    """The variable the composite defines."""
+    _found: Any
+    _calls: Mapping[str, Any]
+
+    def call(self, name: str) -> Any | None:
+        """The call that the named sub-pattern matched; None where that alternative was not taken."""
+        expr = self._found.get(self._calls[name])
+        if isinstance(expr, relax.Var):
+            return self.graph.call(expr)
+        return expr
+
+    def required(self, name: str) -> Any:
+        """The call that a sub-pattern without alternative matched."""
+        call = self.call(name)
+        if call is None:
+            raise KeyError(name)
+        return call
+
+    def constant(self, expr: Any) -> Constant | None:
+        """The constant behind an expression, None for an activation."""
+        return constant_of(self.graph, expr)
+
+    def quantization(self, call: Any) -> Quantization | None:
+        """The parameters of a quantize or dequantize call, None where they are not constant."""
+        return quantization_of(self.graph, call, call.args[0])
+
+    def is_activation(self, expr: Any) -> bool:
+        """True for a variable that depends on the model's inputs."""
+        return self.graph.is_activation(expr)
+
+
+@frozen(kw_only=True, eq=False)
+class Matcher:
+    """A composite: `pattern` ends in a call of one of the Relax operators `roots`.
+
+    `calls` names the sub-patterns that `build` asks for. `build` returns None to refuse.
+    """
+
+    roots: tuple[str, ...]
+    pattern: Any
+    calls: Mapping[str, Any]
+    build: Callable[[Match], Draft | None]
+
+    def match(self, graph: Graph, var: Any) -> Draft | None:
+        """The operator ending at this variable, None where there is none."""
+        call = graph.call(var)
+        if call is None or operator_name(call) not in self.roots:
+            return None
+        found = self.pattern.extract_matched_expr(call, graph.bound)
+        if not found:
+            return None
+        return self.build(Match(graph=graph, root=var, found=found, calls=self.calls))
+
+
+def single_quantization(quantization: Quantization | None) -> Quantization | None:
+    """The same when it holds for the whole tensor, else None."""
+    return quantization if quantization is not None and quantization.axis is None else None
+
+
+def full_range(dtype: str) -> tuple[int, int]:
+    """Smallest and largest value of an integer type of 8, 16 or 32 bits."""
+    bits = int(dtype.removeprefix("u").removeprefix("int"))
+    return (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def activation_range(
+    quantization: Quantization, dtype: str, low: float | None, high: float | None, arithmetic: str
+) -> tuple[int, int]:
+    """The clamp to [low, high] in the stored domain; None means no bound on that side.
+
+    As TFLite's `CalculateActivationRangeQuantized` defines it (half away from zero, in float32); ONNX models
+    round half to even, as QuantizeLinear does.
+    """
+    smallest, largest = full_range(dtype)
+    scale, zero_point = np.float32(quantization.scale[0]), quantization.zero_point[0]
+    rounded = np.rint if arithmetic == "onnx" else _round_away
+    least = smallest if low is None else zero_point + int(rounded(np.float32(low) / scale))
+    most = largest if high is None else zero_point + int(rounded(np.float32(high) / scale))
+    return max(smallest, least), min(largest, most)
+
+
+def operators_between(graph: Graph, root: Any, inputs: tuple[Any, ...]) -> Iterator[Any]:
+    """The variables inside a composite, `root` first, up to but without `inputs` and constants; each once."""
+    seen = dict.fromkeys([root])
+    queue = [root]
+    while queue:
+        var = queue.pop()
+        yield var
+        for read in variables_of(graph.bound[var]):
+            if graph.is_activation(read) and read not in inputs and read not in seen:
+                seen[read] = None
+                queue.append(read)
+
+
+def _round_away(value: np.float32) -> np.float32:
+    return np.float32(np.copysign(np.floor(np.abs(value) + np.float32(0.5)), value))

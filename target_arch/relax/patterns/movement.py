@@ -1,0 +1,132 @@
+"""Softmax, and operators that only move or rename elements: reshape and transpose."""
+
+from typing import Any
+
+from tvm.relax.dpl import is_op, wildcard
+
+from target_arch.plan.model import Attribute
+from target_arch.relax.graph import dtype_of, operator_name, shape_of
+from target_arch.relax.patterns.matcher import NCHW, Draft, Match, Matcher, single_quantization
+from target_arch.relax.patterns.pieces import dequantized, input_quantization, output_quantization
+
+_RESHAPES = ("reshape", "squeeze", "expand_dims", "flatten")
+
+
+def integer_softmax() -> Matcher:
+    """`dequantize → softmax → quantize`."""
+    x = dequantized()
+    softmax = is_op("relax.nn.softmax")(x)
+    quantize = is_op("relax.quantize")(softmax, wildcard(), wildcard())
+    calls = {"x": x, "softmax": softmax, "quantize": quantize}
+    return Matcher(roots=("quantize",), pattern=quantize, calls=calls, build=_build_integer_softmax)
+
+
+def float_softmax() -> Matcher:
+    """`softmax` on floats."""
+    softmax = is_op("relax.nn.softmax")(wildcard())
+    return Matcher(
+        roots=("nn.softmax",), pattern=softmax, calls={"softmax": softmax}, build=_build_float_softmax
+    )
+
+
+def reshape() -> Matcher:
+    """A reshape, squeeze, expand_dims or flatten, alone."""
+    call = _any_reshape(wildcard())
+    return Matcher(roots=_RESHAPES, pattern=call, calls={"call": call}, build=_build_move)
+
+
+def transpose() -> Matcher:
+    """A permutation of dimensions, alone."""
+    call = is_op("relax.permute_dims")(wildcard())
+    return Matcher(roots=("permute_dims",), pattern=call, calls={"call": call}, build=_build_move)
+
+
+def quantized_reshape() -> Matcher:
+    """`dequantize → reshape → quantize` with equal parameters: the integers are the same."""
+    return _quantized_move(_any_reshape)
+
+
+def quantized_transpose() -> Matcher:
+    """`dequantize → transpose → quantize` with equal parameters."""
+    return _quantized_move(is_op("relax.permute_dims"))
+
+
+def _any_reshape(value: Any) -> Any:
+    plain = is_op("relax.squeeze")(value) | is_op("relax.expand_dims")(value) | is_op("relax.flatten")(value)
+    return is_op("relax.reshape")(value, wildcard()) | plain
+
+
+def _quantized_move(move: Any) -> Matcher:
+    x = dequantized()
+    call = move(x)
+    quantize = is_op("relax.quantize")(call, wildcard(), wildcard())
+    calls = {"x": x, "call": call, "quantize": quantize}
+    return Matcher(roots=("quantize",), pattern=quantize, calls=calls, build=_build_quantized_move)
+
+
+def _softmax_place(match: Match) -> tuple[dict[str, Attribute], str | None] | None:
+    """Attributes and layout of a softmax along the last axis, once images are NHWC; None for other axes."""
+    call = match.required("softmax")
+    rank = len(shape_of(call))
+    axis = int(call.attrs.axis) % rank
+    if axis == rank - 1:
+        return {"axis": -1, "beta": 1.0}, None
+    return ({"axis": -1, "beta": 1.0}, NCHW) if (rank, axis) == (4, 1) else None
+
+
+def _build_integer_softmax(match: Match) -> Draft | None:
+    x, out, place = input_quantization(match, "x"), output_quantization(match), _softmax_place(match)
+    if x is None or out is None or place is None:
+        return None
+    source = match.required("x").args[0]
+    return Draft(
+        kind="softmax",
+        arithmetic=match.graph.arithmetic,
+        inputs=(source,),
+        output=match.root,
+        attributes=place[0],
+        layout=place[1],
+        quantizations={source: x, match.root: out},
+    )
+
+
+def _build_float_softmax(match: Match) -> Draft | None:
+    place, source = _softmax_place(match), match.required("softmax").args[0]
+    if place is None or not match.is_activation(source) or dtype_of(source) != "float32":
+        return None
+    return Draft(kind="softmax", inputs=(source,), output=match.root, attributes=place[0], layout=place[1])
+
+
+def _build_move(match: Match) -> Draft | None:
+    call = match.required("call")
+    return _moved(match, call, call.args[0])
+
+
+def _build_quantized_move(match: Match) -> Draft | None:
+    before = single_quantization(match.quantization(match.required("x")))
+    if before is None or before != output_quantization(match):
+        return None
+    source = match.required("x").args[0]
+    if dtype_of(source) != dtype_of(match.root):
+        return None
+    return _moved(match, match.required("call"), source)
+
+
+def _moved(match: Match, call: Any, source: Any) -> Draft | None:
+    if not match.is_activation(source):
+        return None
+    if operator_name(call) != "permute_dims":
+        return Draft(kind="reshape", arithmetic=_arithmetic(match), inputs=(source,), output=match.root)
+    rank = len(shape_of(source))
+    axes = tuple(int(axis) % rank for axis in call.attrs.axes or range(rank)[::-1])
+    return Draft(
+        kind="transpose",
+        arithmetic=_arithmetic(match),
+        inputs=(source,),
+        output=match.root,
+        attributes={"axes": axes},
+    )
+
+
+def _arithmetic(match: Match) -> str:
+    return "float" if dtype_of(match.root).startswith("float") else match.graph.arithmetic
