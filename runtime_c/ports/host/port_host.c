@@ -142,6 +142,8 @@ static ta_status host_stop(const ta_port *port, uint32_t instance)
 static ta_status host_copy(const ta_port *port, const ta_copy *copy)
 {
     (void)port;
+    if (ta_host.soc == NULL)
+        return TA_ERROR_STATE;
     if (ta_pointer(ta_host.bundle, copy->source) == NULL || ta_pointer(ta_host.bundle, copy->target) == NULL)
         return TA_ERROR_ARGUMENT; /* the CPU does not reach it */
     ta_host_copy(copy);

@@ -1,0 +1,230 @@
+/* What the core promises on any port: versions, tables, states. */
+#include <string.h>
+
+#include "conformance/conformance.h"
+
+static workload w;
+
+static ta_status init(void)
+{
+    return ta_init(&rt, &w.bundle, &conformance_soc, under_test.port);
+}
+
+static const char *names_of_statuses(void)
+{
+    CHECK(strcmp(ta_status_name(TA_OK), "TA_OK") == 0);
+    CHECK(strcmp(ta_status_name(TA_ERROR_BUSY), "TA_ERROR_BUSY") == 0);
+    CHECK(strcmp(ta_status_name((ta_status)99), "unknown") == 0);
+    return NULL;
+}
+
+static const char *checksum(void)
+{
+    CHECK(ta_crc32((const uint8_t *)"123456789", 9) == 0xcbf43926u);
+    CHECK(ta_crc32(NULL, 0) == 0);
+    return NULL;
+}
+
+static const char *null_arguments(void)
+{
+    begin(&w);
+    CHECK(ta_init(NULL, &w.bundle, &conformance_soc, under_test.port) == TA_ERROR_ARGUMENT);
+    CHECK(ta_init(&rt, NULL, &conformance_soc, under_test.port) == TA_ERROR_ARGUMENT);
+    CHECK(ta_init(&rt, &w.bundle, NULL, under_test.port) == TA_ERROR_ARGUMENT);
+    CHECK(ta_init(&rt, &w.bundle, &conformance_soc, NULL) == TA_ERROR_ARGUMENT);
+    CHECK(ta_run(NULL) == TA_ERROR_ARGUMENT && ta_stop(NULL) == TA_ERROR_ARGUMENT);
+    return NULL;
+}
+
+static const char *abi_mismatch(void)
+{
+    begin(&w);
+    w.bundle.abi_version++;
+    CHECK(init() == TA_ERROR_ABI_MISMATCH);
+    begin(&w);
+    w.bundle.abi_hash ^= 1;
+    CHECK(init() == TA_ERROR_ABI_MISMATCH);
+    begin(&w);
+    ta_soc soc = conformance_soc;
+    soc.abi_version++;
+    CHECK(ta_init(&rt, &w.bundle, &soc, under_test.port) == TA_ERROR_ABI_MISMATCH);
+    ta_port port = *under_test.port;
+    port.version++;
+    CHECK(ta_init(&rt, &w.bundle, &conformance_soc, &port) == TA_ERROR_ABI_MISMATCH);
+    CHECK(init() == TA_OK && ta_stop(&rt) == TA_OK);
+    return NULL;
+}
+
+static const char *states(void)
+{
+    begin(&w);
+    CHECK(ta_run(&rt) == TA_ERROR_STATE && ta_stop(&rt) == TA_OK);
+    CHECK(init() == TA_OK);
+    CHECK(init() == TA_ERROR_STATE);
+    ta_runtime other = {0};
+    CHECK(ta_init(&other, &w.bundle, &conformance_soc, under_test.port) == TA_ERROR_STATE);
+    CHECK(ta_run(&rt) == TA_OK && rt.failed_step == TA_NO_STEP);
+    CHECK(ta_stop(&rt) == TA_OK && ta_stop(&rt) == TA_OK);
+    CHECK(ta_run(&rt) == TA_ERROR_STATE);
+    return NULL;
+}
+
+static const char *pointers(void)
+{
+    begin(&w);
+    CHECK(ta_pointer(&w.bundle, at(ARENA_SRAM, 7)) == conformance_sram + 7);
+    CHECK(ta_pointer(&w.bundle, at(ARENA_CONSTANTS, 1)) == w.arenas[ARENA_CONSTANTS].base_const + 1);
+    CHECK(ta_pointer(&w.bundle, at(ARENA_SRAM, SRAM_BYTES)) == NULL);
+    CHECK(ta_pointer(&w.bundle, at(ARENA_TCM, 0)) == NULL && ta_pointer(&w.bundle, at(ARENA_COUNT, 0)) == NULL);
+    return NULL;
+}
+
+/* A workload of one host copy (step 0) and one host call (step 1), both right. */
+static void make_right(void)
+{
+    begin(&w);
+    (void)add_copy(&w, TA_TIMELINE_NONE, at(ARENA_SRAM, 0), at(ARENA_SRAM, 256), 64);
+    (void)add_call(&w, INSTANCE_HOST, at(ARENA_SRAM, 0), at(ARENA_SRAM, 64), at(ARENA_SRAM, 128));
+}
+
+#define REFUSED(mutation, step)                                            \
+    do {                                                                   \
+        make_right();                                                      \
+        mutation;                                                          \
+        CHECK(init() == TA_ERROR_ARGUMENT && rt.failed_step == (step));    \
+    } while (0)
+
+static const char *bad_copies(void)
+{
+    REFUSED(w.steps[0].index = 1, 0);
+    REFUSED(w.copies[0].source.arena = ARENA_COUNT, 0);
+    REFUSED(w.copies[0].source.arena = ARENA_TCM, 0); /* the CPU does not see it */
+    REFUSED(w.copies[0].target.arena = ARENA_TCM, 0);
+    REFUSED(w.copies[0].target = at(ARENA_CONSTANTS, 0), 0);
+    REFUSED(w.copies[0].source.offset = SRAM_BYTES - 63, 0);
+    REFUSED(w.copies[0].target.offset = 0xffffffffu, 0);
+    REFUSED(w.copies[0].row_bytes = 0, 0);
+    REFUSED(w.copies[0].rows = 0, 0);
+    REFUSED((w.copies[0].rows = 3, w.copies[0].target_stride = 63), 0);
+    REFUSED((w.copies[0].rows = 0xffffffffu, w.copies[0].target_stride = 0xffffffffu), 0);
+    REFUSED((w.copies[0].rows = 100, w.copies[0].target_stride = 64, w.copies[0].source_stride = 100), 0);
+    return NULL;
+}
+
+static const char *bad_dispatches(void)
+{
+    REFUSED(w.steps[1].index = 1, 1);
+    REFUSED(w.dispatches[0].instance = INSTANCE_COUNT, 1);
+    REFUSED(w.dispatches[0].function = NULL, 1);
+    REFUSED(w.dispatches[0].refs = NULL, 1);
+    REFUSED(w.dispatches[0].ref_count = TA_MAX_OPERANDS + 1, 1);
+    REFUSED(w.refs[0][2].offset = SRAM_BYTES, 1);
+    REFUSED(w.refs[0][2].arena = 99, 1);
+    REFUSED(w.dispatches[0].word_count = 1, 1);
+    REFUSED(w.dispatches[0].instance = INSTANCE_DSP, 1); /* asynchronous, but without an event */
+    return NULL;
+}
+
+static const char *bad_tables(void)
+{
+    REFUSED(w.bundle.steps = NULL, TA_NO_STEP);
+    REFUSED(w.bundle.arenas = NULL, TA_NO_STEP);
+    REFUSED(w.arenas[ARENA_SRAM].memory = MEMORY_COUNT, TA_NO_STEP);
+    REFUSED(w.arenas[ARENA_SRAM].base = NULL, TA_NO_STEP);
+    REFUSED(w.arenas[ARENA_TCM].base = conformance_sram, TA_NO_STEP);
+    REFUSED(w.arenas[ARENA_TCM].device_offset = 65, TA_NO_STEP);
+    REFUSED(w.steps[1].kind = 4, 1);
+    REFUSED(w.steps[1].kind = TA_STEP_LOAD, 1);
+    REFUSED(w.steps[1].kind = TA_STEP_WAIT, 1);
+    const ta_tensor tensor = {"x", {ARENA_TCM, 0}, 4};
+    REFUSED((w.bundle.inputs = &tensor, w.bundle.input_count = 1), TA_NO_STEP);
+    return NULL;
+}
+
+static const char *bad_events(void)
+{
+    SKIP_WITHOUT(under_test.port->copy_async, "no asynchronous copies");
+    for (uint32_t fault = 0; fault < 5; fault++) {
+        begin(&w);
+        const uint32_t copy = add_copy(&w, CHANNEL_1, at(ARENA_SRAM, 0), at(ARENA_SRAM, 64), 64);
+        const uint32_t wait = add_wait(&w, CHANNEL_1);
+        if (fault == 0)
+            w.steps[copy].event.value = 2;
+        else if (fault == 1)
+            w.steps[copy].event.timeline = TIMELINE_OF(INSTANCE_DSP);
+        else if (fault == 2)
+            w.steps[wait].event.value = 2;
+        else if (fault == 3)
+            w.steps[wait].event.timeline = CHANNEL_0;
+        else
+            w.steps[wait].event.timeline = TIMELINE_COUNT;
+        CHECK(init() == TA_ERROR_ARGUMENT && rt.failed_step == (fault < 2 ? copy : wait));
+    }
+    return NULL;
+}
+
+static const char *bad_soc(void)
+{
+    for (uint32_t fault = 0; fault < 4; fault++) {
+        ta_soc soc = conformance_soc;
+        ta_instance_info instances[INSTANCE_COUNT];
+        memcpy(instances, soc.instances, sizeof instances);
+        soc.instances = instances;
+        if (fault == 0)
+            soc.timeline_count = TA_MAX_TIMELINES + 1;
+        else if (fault == 1)
+            instances[INSTANCE_DSP].timeline = 0;
+        else if (fault == 2)
+            instances[INSTANCE_DSP].is_host = 1;
+        else
+            instances[INSTANCE_HOST].is_host = 0;
+        make_right();
+        CHECK(ta_init(&rt, &w.bundle, &soc, under_test.port) == TA_ERROR_ARGUMENT);
+    }
+    return NULL;
+}
+
+static const char *again_and_again(void)
+{
+    make_right();
+    for (uint32_t i = 0; i < 20; i++) {
+        fill(0, 128, i);
+        CHECK(init() == TA_OK);
+        CHECK(ta_run(&rt) == TA_OK && ta_run(&rt) == TA_OK);
+        CHECK(same(0, 256, 64) && is_sum(0, 64, 128, ADD_BYTES));
+        CHECK(ta_stop(&rt) == TA_OK);
+    }
+    return NULL;
+}
+
+static const char *load_of_the_host(void)
+{
+    static const uint8_t image[4] = {1, 2, 3, 4};
+    begin(&w);
+    (void)add_load(&w, INSTANCE_HOST);
+    CHECK(init() == TA_OK && ta_run(&rt) == TA_OK && ta_stop(&rt) == TA_OK);
+    w.loads[0].image = image;
+    CHECK(init() == TA_ERROR_ARGUMENT);
+    w.loads[0].image_bytes = 4;
+    CHECK(init() == TA_ERROR_IMAGE && rt.failed_step == 0);
+    w.loads[0].image_crc32 = ta_crc32(image, 4);
+    CHECK(init() == TA_OK && ta_stop(&rt) == TA_OK);
+    return NULL;
+}
+
+const test_case core_tests[] = {
+    {"names of statuses", names_of_statuses},
+    {"checksum", checksum},
+    {"null arguments", null_arguments},
+    {"ABI mismatch", abi_mismatch},
+    {"states", states},
+    {"pointers", pointers},
+    {"bad copies are refused", bad_copies},
+    {"bad dispatches are refused", bad_dispatches},
+    {"bad tables are refused", bad_tables},
+    {"bad events are refused", bad_events},
+    {"bad SoCs are refused", bad_soc},
+    {"init, run, stop, again and again", again_and_again},
+    {"load of the host checks the image", load_of_the_host},
+    {NULL, NULL},
+};
