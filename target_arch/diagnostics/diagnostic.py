@@ -9,6 +9,8 @@ from target_arch.diagnostics.span import Span
 Place = Span | str
 """Where a message belongs: in a file, or in words (`step 12 (dispatch conv3 on npu)`)."""
 
+_LONGEST = 160
+
 
 @frozen(kw_only=True)
 class Note:
@@ -78,15 +80,15 @@ def _position(place: Place) -> tuple[int, str, int, int]:
 def _placed(place: Place, level: str, message: str) -> list[str]:
     lines = [f"{place}: {level}: {message}"]
     if isinstance(place, Span) and place.text:
-        lines += [f"{place.line:5} | {place.text}", f"      | {_padding(place)}{'^' * _visible(place)}"]
+        lines += _source(place)
     return lines
 
 
-def _padding(span: Span) -> str:
-    """Blanks as wide as what stands before the span; tabs stay tabs, whatever their width is."""
-    return "".join("\t" if character == "\t" else " " for character in span.text[: span.column - 1])
-
-
-def _visible(span: Span) -> int:
-    """Carets that stay below the line, at least one."""
-    return max(1, min(span.length, len(span.text) - span.column + 1))
+def _source(span: Span) -> list[str]:
+    """The source line, or the part around the place of a very long one, and carets below; tabs stay tabs."""
+    first = max(0, span.column - 1 - _LONGEST // 2) if len(span.text) > _LONGEST else 0
+    text = span.text[first : first + _LONGEST]
+    at = span.column - 1 - first
+    padding = "".join("\t" if character == "\t" else " " for character in text[:at])
+    carets = "^" * max(1, min(span.length, len(text) - at))
+    return [f"{span.line:5} | {text}", f"      | {padding}{carets}"]

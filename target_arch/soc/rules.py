@@ -94,9 +94,11 @@ def relations(soc: SoC, wrong: Iterable[Path] = (), origins: Sequence[int] = ())
 
 
 def check_soc(soc: SoC) -> tuple[Diagnostic, ...]:
-    """What is wrong with a SoC that was built in Python: the rules of a file, with places in words."""
-    single = _values(soc)
-    faults = (*single, *relations(soc, [fault.path for fault in single]))
+    """What is wrong with a SoC that was built in Python: the rules of a file, with places in words.
+
+    What relates values is judged when each of them is right.
+    """
+    faults = _values(soc) or relations(soc)
     return tuple(dict.fromkeys(_in_words(fault) for fault in faults))
 
 

@@ -95,7 +95,12 @@ def _not_observed(soc: SoC) -> Iterator[Fault]:
                         message=message,
                         hint=wanted,
                         related=(Related(path=declared(memory), message=f"`{name}` is declared here"),),
-                        uses=(path, (*declared(memory), "observers"), (*declared(memory), "base")),
+                        uses=(
+                            path,
+                            (*declared(memory), "observers"),
+                            (*declared(memory), "base"),
+                            ("target_arch", arch.name, "host"),
+                        ),
                     )
 
 
@@ -158,9 +163,10 @@ def _pools(soc: SoC) -> Iterator[Fault]:
 
 
 def _host_workspace(soc: SoC) -> Iterator[Fault]:
-    for host in soc.archs:
+    hosts = [arch for arch in soc.archs if arch.host]
+    for host in hosts[:1]:
         for mode in soc.modes:
-            if host.host and not set(host.memory) & set(mode.workspace):
+            if not set(host.memory) & set(mode.workspace):
                 path: Path = ("memory_mode", mode.name, "workspace")
                 theirs: Path = ("target_arch", host.name, "memory")
                 message = f"memory mode `{mode.name}` has no workspace in a memory of the host `{host.name}`"

@@ -75,7 +75,7 @@ def _unknown(section: str, path: Path, name: str, known: Iterable[str]) -> Fault
         path=path,
         message=f"{word} `{name}` is not declared",
         hint=name_hint(name, known, "declared here"),
-        uses=((section, "*"),),
+        uses=((section, "*"), path),
         at_key=path[-1] == name,
     )
 

@@ -125,7 +125,7 @@ def _orders(soc: SoC) -> list[Row]:
 
 
 def _section(title: str, rows: Sequence[Row]) -> list[str]:
-    """A title and the rows below it in columns, the first row being the head; nothing where there are no rows."""
+    """A title and the rows below it in columns, the first of them the head; nothing where there are none."""
     if not rows:
         return []
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -46,13 +46,17 @@ def split(text: str) -> tuple[Fraction, str] | None:
     return Fraction(found.group(1)), text[found.end() :].strip()
 
 
-def written(value: float | Fraction, units: Mapping[str, Fraction]) -> str:
-    """The quantity in the largest unit that leaves a number of at least one: 65536 → `64 KiB`.
+def written(value: float, units: Mapping[str, Fraction]) -> str:
+    """The quantity for a reader: `800 MB/s`, `64 KiB`.
 
-    Four digits are kept where the number is no integer; decimal units win over binary ones.
+    A size is exact, in the largest unit that leaves an integer; others keep four digits in the largest
+    decimal unit that leaves at least one.
     """
-    exact = Fraction(value)
-    fitting = [name for name, factor in units.items() if abs(exact) >= factor and "iB/" not in name]
+    exact = Fraction(str(value))
+    if units is SIZE:
+        fitting = [name for name, factor in units.items() if exact % factor == 0]
+    else:
+        fitting = [name for name, factor in units.items() if exact >= factor and "iB/" not in name]
     unit = fitting[-1] if fitting else next(iter(units))
     number = float(exact / units[unit])
     return f"{number:,.0f} {unit}" if number.is_integer() else f"{number:.4g} {unit}"

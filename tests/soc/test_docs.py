@@ -1,0 +1,50 @@
+"""`docs/soc-file.md` says everything there is, and what it says is so."""
+
+import re
+from pathlib import Path
+
+from target_arch.soc import RULES, fields, units
+
+TEXT = (Path(__file__).parents[2] / "docs" / "soc-file.md").read_text()
+
+
+def test_every_rule_with_its_line() -> None:
+    assert [rule for rule, line in RULES.items() if f"| `{rule}` | {line} |" not in TEXT] == []
+
+
+def test_every_key() -> None:
+    tables = (
+        fields.MEMORY,
+        fields.DMA,
+        fields.COPY,
+        fields.DEVICE,
+        fields.LOAD,
+        fields.TARGET_ARCH,
+        fields.MEMORY_MODE,
+        fields.PARTITIONING,
+    )
+    keys = {key.name for table in tables for key in table}
+    assert [key for key in sorted(keys) if not re.search(rf"\b{key}\b", TEXT)] == []
+
+
+def test_every_word_and_unit() -> None:
+    words = (
+        *fields.PROCESSES,
+        *fields.CACHE_DUTIES,
+        *units.SIZE,
+        *units.BANDWIDTH,
+        *units.TIME,
+        *units.FREQUENCY,
+    )
+    assert [word for word in words if f"`{word}`" not in TEXT and f'"{word}"' not in TEXT] == []
+
+
+def test_the_python_example_runs() -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    exec(compile(example, "docs/soc-file.md", "exec"), {})
+
+
+def test_the_message_shown_is_a_real_one() -> None:
+    (shown,) = re.findall(r"```\n(bad/.*?)```", TEXT, re.DOTALL)
+    golden = (Path(__file__).parent / "golden" / "unknown-memory.txt").read_text()
+    assert golden.startswith(shown)
