@@ -1,4 +1,4 @@
-"""Hand-made plans that are small enough to read: a SoC, a model, steps and a memory plan, without any stage."""
+"""Hand-made plans that are small enough to read: SoC, model, steps and memory plan, without any stage."""
 
 import struct
 

@@ -10,7 +10,45 @@ PROGRAMS = ("runner", "selftest")
 """The C files below `src/` that have a `main`, without their ending."""
 
 FLAGS = "-std=c99 -pedantic -Wall -Wextra -Werror"
-_OPTIMIZE = "-O2"
+
+_MAKE_HEAD = """\
+# {model} on {soc}: `make` builds the library and its programs, `make selftest` checks the model,
+# `make run < frames > results` reads raw inputs, one frame after the other, and writes raw outputs.
+# CC, AR, CFLAGS, CPPFLAGS, LDFLAGS and BUILD may be set on the command line.
+CFLAGS = {flags} -O2
+BUILD = build
+ALL_CFLAGS = $(CPPFLAGS) -Iinclude -Iruntime{threads} $(CFLAGS)
+"""
+
+_MAKE_RULES = """
+$(LIBRARY): $(OBJECTS)
+	rm -f $@
+	$(AR) rcs $@ $(OBJECTS)
+
+$(BUILD)/%.o: %.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+clean:
+	rm -rf $(BUILD)
+
+.PHONY: all selftest run clean"""
+
+_MAKE_PROGRAM = """
+$(BUILD)/{program}: $(BUILD)/src/{program}.o $(LIBRARY)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lm
+
+{target}: $(BUILD)/{program}
+	@$(BUILD)/{program}"""
+
+_CMAKE_PROPERTIES = "C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF"
+
+_CMAKE_THREADS = """\
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+target_link_libraries({model} PUBLIC Threads::Threads)"""
+
+_TARGETS = {"runner": "run", "selftest": "selftest"}
 
 
 def library_sources(paths: Sequence[str]) -> tuple[str, ...]:
@@ -25,55 +63,22 @@ def programs(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def makefile(inputs: EmitInputs, paths: Sequence[str]) -> str:
-    """The Makefile of a bundle with these files.
-
-    Variables a user sets: CC, AR, CFLAGS, CPPFLAGS, LDFLAGS, BUILD.
-    """
+    """The Makefile of a bundle with these files."""
     model = identifier(inputs.model.name)
     mains = programs(paths)
+    threads = " -pthread" if inputs.port == "host" else ""
     out = Emitter()
-    out.line(
-        f"# {model} on {inputs.soc.name}: `make` builds the library and its programs, `make selftest` checks them."
-    )
-    if "runner" in mains:
-        out.line(
-            "# `make run < frames > results` reads raw inputs, one frame after the other, and writes raw outputs."
-        )
-    out.line("# CC, AR, CFLAGS, CPPFLAGS, LDFLAGS and BUILD may be set on the command line.")
-    out.line(f"CFLAGS = {FLAGS} {_OPTIMIZE}")
-    out.line("BUILD = build")
-    out.line(f"ALL_CFLAGS = $(CPPFLAGS) -Iinclude -Iruntime {_threads(inputs)}$(CFLAGS)".rstrip())
+    out.block(_MAKE_HEAD.format(model=model, soc=inputs.soc.name, flags=FLAGS, threads=threads))
+    _listed(out, "SOURCES", library_sources(paths))
+    _listed(out, "HEADERS", sorted(path for path in paths if path.endswith(".h")))
     out.line()
-    out.line("SOURCES = \\")
-    _listed(out, library_sources(paths))
-    out.line("HEADERS = \\")
-    _listed(out, sorted(path for path in paths if path.endswith(".h")))
     out.line("OBJECTS = $(SOURCES:%.c=$(BUILD)/%.o)")
     out.line(f"LIBRARY = $(BUILD)/lib{model}.a")
     out.line()
-    out.line(f"all: $(LIBRARY) {' '.join(f'$(BUILD)/{program}' for program in mains)}".rstrip())
-    for program, target in (("selftest", "selftest"), ("runner", "run")):
-        if program in mains:
-            out.line()
-            out.line(f"{target}: $(BUILD)/{program}")
-            out.line(f"\t@$(BUILD)/{program}")
-    out.line()
-    out.line("$(LIBRARY): $(OBJECTS)")
-    out.line("\trm -f $@")
-    out.line("\t$(AR) rcs $@ $(OBJECTS)")
+    out.line(" ".join(("all: $(LIBRARY)", *(f"$(BUILD)/{program}" for program in mains))))
     for program in mains:
-        out.line()
-        out.line(f"$(BUILD)/{program}: $(BUILD)/src/{program}.o $(LIBRARY)")
-        out.line("\t$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lm")
-    out.line()
-    out.line("$(BUILD)/%.o: %.c $(HEADERS)")
-    out.line("\t@mkdir -p $(@D)")
-    out.line("\t$(CC) $(ALL_CFLAGS) -c -o $@ $<")
-    out.line()
-    out.line("clean:")
-    out.line("\trm -rf $(BUILD)")
-    out.line()
-    out.line(".PHONY: all selftest run clean")
+        out.block(_MAKE_PROGRAM.format(program=program, target=_TARGETS[program]))
+    out.block(_MAKE_RULES)
     return out.text()
 
 
@@ -89,34 +94,25 @@ def cmake_lists(inputs: EmitInputs, paths: Sequence[str]) -> str:
         out.lines(library_sources(paths))
     out.line(")")
     out.line(f"target_include_directories({model} PUBLIC include PRIVATE runtime)")
-    out.line(
-        f"set_target_properties({model} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)"
-    )
+    out.line(f"set_target_properties({model} PROPERTIES {_CMAKE_PROPERTIES})")
     out.line(f"target_link_libraries({model} PUBLIC m)")
     if inputs.port == "host":
-        out.line("set(THREADS_PREFER_PTHREAD_FLAG ON)")
-        out.line("find_package(Threads REQUIRED)")
-        out.line(f"target_link_libraries({model} PUBLIC Threads::Threads)")
+        out.block(_CMAKE_THREADS.format(model=model))
     out.line("enable_testing()")
     for program in programs(paths):
         name = f"{model}_{program}"
         out.line()
         out.line(f"add_executable({name} src/{program}.c)")
-        out.line(
-            f"set_target_properties({name} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)"
-        )
+        out.line(f"target_include_directories({name} PRIVATE runtime)")
+        out.line(f"set_target_properties({name} PROPERTIES {_CMAKE_PROPERTIES})")
         out.line(f"target_link_libraries({name} PRIVATE {model})")
         if program == "selftest":
             out.line(f"add_test(NAME {name} COMMAND {name})")
     return out.text()
 
 
-def _threads(inputs: EmitInputs) -> str:
-    return "-pthread " if inputs.port == "host" else ""
-
-
-def _listed(out: Emitter, paths: Sequence[str]) -> None:
-    for path in paths[:-1]:
-        out.line(f"\t{path} \\")
-    out.line(f"\t{paths[-1]}")
+def _listed(out: Emitter, variable: str, paths: Sequence[str]) -> None:
     out.line()
+    out.line(f"{variable} = \\")
+    out.lines(f"\t{path} \\" for path in paths[:-1])
+    out.line(f"\t{paths[-1]}")

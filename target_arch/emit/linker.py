@@ -6,8 +6,7 @@ from target_arch.soc.model import Memory, SoC
 
 
 def linker_fragment(soc: SoC) -> str:
-    """A GNU ld script that adds to the linker's own: one region per memory the host sees, and its sections.
-    """
+    """A GNU ld script that adds to the linker's own: a region per memory the host sees, and its sections."""
     visible = [memory for memory in soc.memories if memory.base is not None]
     out = Emitter()
     out.line(

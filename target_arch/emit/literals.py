@@ -70,10 +70,11 @@ def _floats(values: np.ndarray, dtype: str) -> Literals:
         return Literals(c_type=f"uint{values.itemsize * 8}_t", items=items)
     suffix = _SUFFIXES.get(dtype, "")
     return Literals(
-        c_type=c_type(dtype), items=[f"{_hexadecimal(value)}{suffix}" for value in values.tolist()]
+        c_type=c_type(dtype), items=[f"{hexadecimal(value)}{suffix}" for value in values.tolist()]
     )
 
 
-def _hexadecimal(value: float) -> str:
+def hexadecimal(value: float) -> str:
+    """The shortest hexadecimal floating literal of a finite number, without a type suffix: `-0x1.8p+0`."""
     mantissa, exponent = value.hex().split("p")
     return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}p{exponent}"

@@ -9,11 +9,40 @@ from target_arch.emit.names import comment, identifier, identifiers
 from target_arch.emit.steps import abi_guard, bundle_symbol
 from target_arch.plan.model import DTYPE_BYTES, Tensor
 
+_HEAD = """\
+/* The model `{name}` on {soc}.
+ *
+ * There is one of it per program: inputs, outputs and everything between lie in static memory. Calls come
+ * from one thread at a time and not from interrupts. Statuses are those of target_arch/abi.h.
+ */"""
+
+_LIFECYCLE = """
+/* Bring the system up: open `port`, load and start every instance the model uses. Blocks until all run.
+ * The port stays the caller's until stop. On failure nothing is left running; see ta_init. */
+ta_status {model}_init(const ta_port *port);
+
+/* Execute the model once on what the inputs hold. Blocks until the outputs are there. May overwrite the
+ * inputs. On failure the outputs are undefined and the runtime's `failed_step` tells where; see ta_run. */
+ta_status {model}_run(void);
+
+/* Stop every instance and close the port; see ta_stop. init works again. */
+ta_status {model}_stop(void);
+
+/* The model's runtime, for its `failed_step`, `run_us` and `timeout_us`. Never NULL. */
+ta_runtime *{model}_runtime(void);"""
+
+_INPUT = """
+/* Where input {number} goes, {macro}_ELEMENTS elements. Write it before every
+ * run: a run may use the bytes for something else, and writing may overwrite the last run's outputs. */"""
+
+_OUTPUT = """
+/* Output {number}, {macro}_ELEMENTS elements.
+ * Valid from a run that returned TA_OK until an input is written. */"""
+
 
 @frozen(kw_only=True)
 class Terminal:
-    """A model input or output: its C function, the macros' common start, and where it stands among its like.
-    """
+    """A model input or output: its C function, how its macros start, and its number among its like."""
 
     function: str
     macro: str
@@ -52,13 +81,7 @@ def model_header(inputs: EmitInputs) -> str:
     model = identifier(inputs.model.name)
     guard = f"{model.upper()}_H"
     out = Emitter()
-    out.line(f"/* The model `{comment(inputs.model.name)}` on {inputs.soc.name}.")
-    out.line(" *")
-    out.line(
-        " * There is one of it per program: inputs, outputs and everything between lie in static memory. Calls come"
-    )
-    out.line(" * from one thread at a time and not from interrupts. Statuses are those of target_arch/abi.h.")
-    out.line(" */")
+    out.block(_HEAD.format(name=comment(inputs.model.name), soc=inputs.soc.name))
     out.lines((f"#ifndef {guard}", f"#define {guard}", ""))
     out.line('#include "target_arch/runtime.h"')
     for terminal in terminals(inputs):
@@ -66,10 +89,10 @@ def model_header(inputs: EmitInputs) -> str:
         _macros(out, terminal)
     out.line()
     out.lines(("#ifdef __cplusplus", 'extern "C" {', "#endif"))
-    _lifecycle(out, model)
+    out.block(_LIFECYCLE.format(model=model))
     for terminal in terminals(inputs):
-        out.line()
-        _accessor_prose(out, terminal)
+        prose = _INPUT if terminal.kind == "input" else _OUTPUT
+        out.block(prose.format(number=terminal.number, macro=terminal.macro))
         out.line(f"{_accessor(terminal)};")
     out.line()
     out.lines(("#ifdef __cplusplus", "}", "#endif", "", "#endif"))
@@ -80,9 +103,7 @@ def model_source(inputs: EmitInputs) -> str:
     """The C text of the source."""
     model = identifier(inputs.model.name)
     out = Emitter()
-    out.line(
-        f"/* The functions of {model}.h: the one runtime of this model, and where its inputs and outputs lie. */"
-    )
+    out.line(f"/* The functions of {model}.h: the one runtime of this model, and its inputs and outputs. */")
     out.line(f"#include <{inputs.soc.name}_soc.h>")
     out.line(f"#include <{model}.h>")
     out.line()
@@ -130,45 +151,9 @@ def _macros(out: Emitter, terminal: Terminal) -> None:
     quantization = tensor.quantization
     if quantization is not None and len(quantization.scale) == 1:
         scale = quantization.scale[0]
-        out.line(f"/* real = scale * (stored - zero point); the scale is {scale:.9g} */")
-        out.line(f"#define {terminal.macro}_SCALE {float(scale).hex()}f")
+        out.line("/* real = scale * (stored - zero point) */")
+        out.line(f"#define {terminal.macro}_SCALE {_decimal(scale)}f")
         out.line(f"#define {terminal.macro}_ZERO_POINT ({quantization.zero_point[0]})")
-
-
-def _lifecycle(out: Emitter, model: str) -> None:
-    out.line()
-    out.line(
-        "/* Bring the system up: open `port`, load and start every instance the model uses. Blocks until all run."
-    )
-    out.line(" * The port stays the caller's until stop. On failure nothing is left running; see ta_init. */")
-    out.line(f"ta_status {model}_init(const ta_port *port);")
-    out.line()
-    out.line(
-        "/* Execute the model once on what the inputs hold. Blocks until the outputs are there. May overwrite the"
-    )
-    out.line(
-        " * inputs. On failure the outputs are undefined and the runtime's `failed_step` tells where; see ta_run. */"
-    )
-    out.line(f"ta_status {model}_run(void);")
-    out.line()
-    out.line("/* Stop every instance and close the port; see ta_stop. init works again. */")
-    out.line(f"ta_status {model}_stop(void);")
-    out.line()
-    out.line("/* The model's runtime, for its `failed_step`, `run_us` and `timeout_us`. Never NULL. */")
-    out.line(f"ta_runtime *{model}_runtime(void);")
-
-
-def _accessor_prose(out: Emitter, terminal: Terminal) -> None:
-    size = f"{terminal.macro}_ELEMENTS elements"
-    if terminal.kind == "input":
-        out.line(
-            f"/* Where input {terminal.number} goes, {size}. Write it before every run: a run may use the bytes for"
-        )
-        out.line(" * something else, and writing may overwrite the last run's outputs. */")
-        return
-    out.line(
-        f"/* Output {terminal.number}, {size}. Valid from a run that returned TA_OK until an input is written. */"
-    )
 
 
 def _pointee(terminal: Terminal) -> str:
@@ -177,3 +162,9 @@ def _pointee(terminal: Terminal) -> str:
 
 def _accessor(terminal: Terminal) -> str:
     return f"{_pointee(terminal)} *{terminal.function}(void)"
+
+
+def _decimal(scale: float) -> str:
+    """Nine digits carry a float32; C++ before 2017 has no hexadecimal ones."""
+    text = f"{scale:.9g}"
+    return text if set(text) & {".", "e"} else f"{text}.0"

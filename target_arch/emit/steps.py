@@ -62,8 +62,7 @@ def abi_guard(out: Emitter, inputs: EmitInputs) -> None:
 
 
 def describe(step: Step) -> str:
-    """What a step does, in a few words: `copy conv1@sram[0:+64] -> conv1@dsp_tcm[0:+64], event axi_dma.0#3`.
-    """
+    """What a step does, in a few words: `copy a@sram[0:+64] -> a@tcm[0:+64] by dma, event dma.0#3`."""
     match step:
         case Load():
             return f"load {step.instance} ({step.process})"

@@ -62,8 +62,8 @@ def _sessions(model: Path, content: bytes) -> list[Any]:
     except ImportError as error:
         raise package_missing("onnxruntime", "verify") from error
     failures = (
-        state.EPFail, state.Fail, state.InvalidArgument, state.InvalidGraph, state.InvalidProtobuf, state.NoModel,
-        state.NotImplemented, state.RuntimeException, RuntimeError, ValueError,
+        state.EPFail, state.Fail, state.InvalidArgument, state.InvalidGraph, state.InvalidProtobuf,
+        state.NoModel, state.NotImplemented, state.RuntimeException, RuntimeError, ValueError,
     )  # fmt: skip
     levels = onnxruntime.GraphOptimizationLevel
     sessions = []

@@ -1,0 +1,60 @@
+/* tiny as the runtime sees it. */
+#include <tiny_soc.h>
+#include "target_arch/driver.h"
+
+#if TINY_ABI_HASH != 0x660840ce299dfba6ULL
+#error "tiny_soc.h is the header of another description of the SoC"
+#endif
+
+static const ta_memory_info memories[] = {
+    {"flash", 4096ULL, 0x8000000ULL, 1},
+    {"sram", 4096ULL, 0x20000000ULL, 1},
+    {"tcm", 1024ULL, 0, 0},
+};
+
+static const ta_channel_info channels[] = {
+    {"dma.0"},
+};
+
+static const ta_observed observed_dsp[] = {
+    {TINY_MEMORY_TCM, 0x0ULL},
+};
+
+static const ta_instance_info instances[] = {
+    {"host", 1, TINY_TIMELINE_HOST, TA_LOAD_LINKED, NULL, NULL, 0},
+    {"dsp", 0, TINY_TIMELINE_DSP, TA_LOAD_FIRMWARE, NULL, observed_dsp, 1},
+};
+
+extern const ta_soc tiny_soc;
+const ta_soc tiny_soc = {
+    TA_ABI_VERSION,
+    3, /* timelines */
+    TINY_ABI_HASH,
+    "tiny",
+    memories,
+    channels,
+    instances,
+    3, /* memories */
+    1, /* channels */
+    2, /* instances */
+};
+/* The simulation of tiny on a computer: memories that the host cannot see, and devices. */
+#include <tiny_soc.h>
+#include "ports/host/simulator.h"
+
+#if TINY_ABI_HASH != 0x660840ce299dfba6ULL
+#error "tiny_soc.h is the header of another description of the SoC"
+#endif
+
+static uint8_t memory_tcm[64] TA_ALIGNED(64);
+
+static const ta_simulated_memory memories[] = {
+    {TINY_MEMORY_TCM, 64, memory_tcm},
+};
+
+static const ta_simulator *const simulators[] = {
+    NULL, /* host */
+    NULL, /* dsp */
+};
+
+const ta_simulation ta_host_simulation = {memories, 1, simulators, 2};

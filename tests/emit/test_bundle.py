@@ -1,0 +1,197 @@
+"""The bundle as a value: which files, which bytes, what the tables say."""
+
+import json
+import os
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from target_arch.emit import EmitInputs, emit_bundle
+from target_arch.plan.kernels import CFunction, Kernel, Slice
+from target_arch.plan.steps import Copy
+from target_arch.soc.numbering import abi_hash
+from tests import tiny_plans
+
+Golden = Callable[[str, str], None]
+
+
+def text(inputs: EmitInputs, path: str) -> str:
+    return emit_bundle(inputs).files[path].decode()
+
+
+def test_files() -> None:
+    files = emit_bundle(tiny_plans.on_dsp()).files
+    own = [path for path in files if not path.startswith(("runtime/", "include/target_arch/"))]
+    assert own == [
+        "CMakeLists.txt",
+        "Makefile",
+        "include/tiny_add.h",
+        "include/tiny_soc.h",
+        "manifest.json",
+        "src/runner.c",
+        "src/selftest.c",
+        "src/tiny_add.c",
+        "src/tiny_add_constants.c",
+        "src/tiny_add_dsp.c",
+        "src/tiny_add_internal.h",
+        "src/tiny_add_steps.c",
+        "src/tiny_simulation.c",
+        "src/tiny_soc.c",
+        "tiny.ld",
+    ]
+    assert {
+        "include/target_arch/abi.h",
+        "runtime/core/runtime.c",
+        "runtime/ports/host/port_host.c",
+    } <= files.keys()
+
+
+def test_without_a_vector_there_is_no_self_test() -> None:
+    files = emit_bundle(tiny_plans.on_host(self_test=None)).files
+    assert "src/selftest.c" not in files
+    assert b"build/selftest" not in files["Makefile"]
+
+
+def test_the_null_port_has_no_simulation() -> None:
+    files = emit_bundle(tiny_plans.on_host(port="null")).files
+    assert "src/tiny_simulation.c" not in files
+    assert not any("ports/host" in path for path in files)
+    assert b"pthread" not in files["Makefile"]
+
+
+def test_steps(golden: Golden) -> None:
+    golden("tiny_add_steps.c", text(tiny_plans.on_dsp(), "src/tiny_add_steps.c"))
+
+
+def test_kernels(golden: Golden) -> None:
+    golden("tiny_add_dsp.c", text(tiny_plans.on_dsp(), "src/tiny_add_dsp.c"))
+
+
+def test_constants(golden: Golden) -> None:
+    golden("tiny_add_constants.c", text(tiny_plans.on_dsp(), "src/tiny_add_constants.c"))
+
+
+def test_model_header(golden: Golden) -> None:
+    golden("tiny_add.h", text(tiny_plans.on_host(), "include/tiny_add.h"))
+
+
+def test_soc_and_simulation(golden: Golden) -> None:
+    inputs = tiny_plans.on_dsp()
+    golden("tiny_soc.c", text(inputs, "src/tiny_soc.c") + text(inputs, "src/tiny_simulation.c"))
+
+
+def test_linker_fragment(golden: Golden) -> None:
+    golden("tiny.ld", text(tiny_plans.on_host(), "tiny.ld"))
+
+
+def test_manifest() -> None:
+    manifest = json.loads(text(tiny_plans.on_dsp(), "manifest.json"))
+    assert manifest["abi_hash"] == f"0x{abi_hash(tiny_plans.soc()):016x}"
+    assert manifest["partitions"] == [
+        {
+            "id": "p0",
+            "instance": "dsp",
+            "operators": ["add0"],
+            "reason": "only one there is",
+            "target_arch": "dsp",
+        }
+    ]
+    assert manifest["lowering_order"] == [{"partition": "p0", "phase": "codegen", "reason": "codegen is C"}]
+    assert manifest["pools"]["tcm"] == {"memory": "tcm", "capacity": 1024, "peak": 56, "bound": 56}
+    assert manifest["steps"][2] == {
+        "number": 2,
+        "kind": "copy",
+        "what": "copy add/bias@flash[0:+32] -> add/bias@tcm[0:+32] by dma, event dma.0#2",
+        "event": "dma.0#2",
+    }
+    assert manifest["inputs"][0] == {
+        "name": "x:0",
+        "shape": [1, 8],
+        "dtype": "int8",
+        "bytes": 8,
+        "buffer": "x:0@sram",
+    }
+    assert manifest["verification"] is None
+
+
+def test_the_stand_in_image_has_its_crc() -> None:
+    source = text(tiny_plans.on_dsp(), "src/tiny_add_steps.c")
+    assert f"#define TINY_IMAGE_DSP_CRC32 0x{zlib.crc32(b'stand-in for dsp.elf'):08x}u" in source
+
+
+def test_same_inputs_same_bytes_whatever_the_hash_seed() -> None:
+    program = (
+        "import hashlib; from tests import tiny_plans; from target_arch.emit import emit_bundle;"
+        "files = emit_bundle(tiny_plans.on_dsp()).files;"
+        "print(hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest())"
+    )
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=Path(__file__).parents[2],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(answers) == 1
+
+
+def test_one_function_for_two_partitions_is_defined_once() -> None:
+    inputs = tiny_plans.on_host()
+    kernel = inputs.kernels["p0"]
+    twice = evolve(inputs, kernels={"p0": kernel, "p1": evolve(kernel, partition="p1")})
+    assert text(twice, "src/tiny_add_host.c").count("static void add_bias(") == 1
+
+
+def test_one_function_on_two_archs_has_two_entries() -> None:
+    inputs = tiny_plans.on_dsp()
+    kernels = {**inputs.kernels, "p1": Kernel(partition="p1", instance="host", functions=(tiny_plans.ADD,))}
+    both = emit_bundle(evolve(inputs, kernels=kernels)).files
+    assert b"static void add_bias(" in both["src/tiny_add_host.c"]
+    assert b"static void add_bias(" in both["src/tiny_add_dsp.c"]
+
+
+def test_two_functions_of_one_name_are_refused() -> None:
+    inputs = tiny_plans.on_host()
+    other = CFunction(name="add_bias", parameters=(), text="void add_bias(void)\n{\n}\n")
+    kernels = {**inputs.kernels, "p1": Kernel(partition="p1", instance="host", functions=(other,))}
+    with pytest.raises(ValueError, match="two C functions are named `add_bias` and differ"):
+        emit_bundle(evolve(inputs, kernels=kernels))
+
+
+def test_a_text_that_does_not_define_its_function_is_refused() -> None:
+    bad = CFunction(name="other", parameters=(), text="void add_bias(void)\n{\n}\n")
+    kernels = {"p0": Kernel(partition="p0", instance="host", functions=(bad,))}
+    with pytest.raises(ValueError, match="the text of C function `other` does not define it"):
+        emit_bundle(tiny_plans.on_host(kernels=kernels))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        ({"row_bytes": 8}, {"row_bytes": 4}, "different size"),
+        (
+            {"row_bytes": 4, "rows": 4, "stride": 8},
+            {"row_bytes": 8, "rows": 2, "stride": 16},
+            "different shape",
+        ),
+    ],
+)
+def test_a_copy_whose_ends_differ_is_refused(
+    source: dict[str, int], target: dict[str, int], message: str
+) -> None:
+    copy = Copy(
+        source=Slice(of="x:0@sram", offset=0, **source),
+        target=Slice(of="y@sram", offset=0, **target),
+        engine="cpu",
+    )
+    inputs = tiny_plans.on_host()
+    with pytest.raises(ValueError, match=message):
+        emit_bundle(evolve(inputs, steps=evolve(inputs.steps, steps=(copy,))))
