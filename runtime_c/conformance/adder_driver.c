@@ -1,4 +1,5 @@
-/* Driver of the suite's accelerator: one word, the count of bytes; operands a, b, out. Registers as in conformance.h. */
+/* Driver of the suite's accelerator: one word, the count of bytes; operands a, b, out. Registers as in
+ * conformance.h. */
 #include "conformance/conformance.h"
 
 static ta_status write_all(const ta_port *port, uint32_t instance, const uint32_t *values)

@@ -1,8 +1,8 @@
 /* The conformance suite: what every port must do, asked through the public headers alone.
  *
- * A test builds a small bundle for the suite's own SoC (system.c), runs it on the port under test and looks at the
- * bytes. What a port lacks (NULL in its table) makes tests skip, not fail. Output is one line per test:
- * `ok N name`, `skip N name: reason` or `not ok N name: condition (file:line)`.
+ * A test builds a small bundle for the suite's own SoC (system.c), runs it on the port under test and
+ * looks at the bytes. What a port lacks (NULL in its table) makes tests skip, not fail. Output is one line
+ * per test: `ok N name`, `skip N name: reason` or `not ok N name: condition (file:line)`.
  */
 #ifndef TARGET_ARCH_CONFORMANCE_H
 #define TARGET_ARCH_CONFORMANCE_H
@@ -18,8 +18,8 @@ enum { SRAM_BYTES = 8192, TCM_BYTES = 4096, RAM_BYTES = 2048 };
 
 #define TIMELINE_OF(instance) ((uint32_t)CHANNEL_COUNT + (uint32_t)(instance))
 
-/* Two C cores (host, dsp), two instances of an accelerator that adds bytes, a DMA engine of two channels. Only `sram`
- * is visible to the host; the dsp observes it too, and so does adder[1]. */
+/* Two C cores (host, dsp), two instances of an accelerator that adds bytes, a DMA engine of two channels.
+ * Only `sram` is visible to the host; the dsp observes it too, and so does adder[1]. */
 extern const ta_soc conformance_soc;
 extern const ta_driver conformance_adder_driver;
 extern uint8_t conformance_sram[SRAM_BYTES];
@@ -49,7 +49,8 @@ typedef struct workload {
     uint32_t issued[TIMELINE_COUNT];
 } workload;
 
-/* Each appends one step (`begin` none) and returns its index. Channel TA_TIMELINE_NONE copies synchronously. */
+/* Each appends one step (`begin` none) and returns its index. Channel TA_TIMELINE_NONE copies
+ * synchronously. */
 void begin(workload *w);
 uint32_t add_load(workload *w, uint32_t instance);
 uint32_t add_copy(workload *w, uint32_t channel, ta_ref source, ta_ref target, uint32_t bytes);
@@ -61,6 +62,10 @@ uint32_t add_command(workload *w, uint32_t instance, uint32_t count, ta_ref a, t
 uint32_t add_wait(workload *w, uint32_t timeline);
 
 ta_ref at(uint32_t arena, uint32_t offset);
+ta_ref sram(uint32_t offset);
+ta_ref tcm(uint32_t offset);
+ta_ref ram_0(uint32_t offset);
+ta_ref ram_1(uint32_t offset);
 /* Fill with a pattern that depends on `seed` and has no period. */
 void fill(uint32_t offset, uint32_t bytes, uint32_t seed);
 /* Are sram[a..] and sram[b..] equal? */
@@ -80,7 +85,8 @@ typedef struct test_case {
     const char *name;
     test_function run;
 } test_case;
-extern const test_case core_tests[], copy_tests[], event_tests[], device_tests[], failure_tests[]; /* end with NULL */
+/* Each ends with a NULL name. */
+extern const test_case core_tests[], copy_tests[], event_tests[], device_tests[], failure_tests[];
 
 #define TEXT_(value) #value
 #define TEXT(value) TEXT_(value)

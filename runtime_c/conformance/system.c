@@ -17,11 +17,12 @@ static const ta_channel_info channels[] = {{"dma.0"}, {"dma.1"}};
 static const ta_observed dsp_observes[] = {{MEMORY_TCM, 0x100}, {MEMORY_SRAM, 0x20000000u}};
 static const ta_observed adder_0_observes[] = {{MEMORY_RAM_0, 0}};
 static const ta_observed adder_1_observes[] = {{MEMORY_RAM_1, 0}, {MEMORY_SRAM, 0x20000000u}};
+#define ADDER &conformance_adder_driver
 static const ta_instance_info instances[] = {
     {"host", 1, TIMELINE_OF(INSTANCE_HOST), TA_LOAD_LINKED, NULL, NULL, 0},
     {"dsp", 0, TIMELINE_OF(INSTANCE_DSP), TA_LOAD_FIRMWARE, NULL, dsp_observes, 2},
-    {"adder[0]", 0, TIMELINE_OF(INSTANCE_ADDER_0), TA_LOAD_BITSTREAM, &conformance_adder_driver, adder_0_observes, 1},
-    {"adder[1]", 0, TIMELINE_OF(INSTANCE_ADDER_1), TA_LOAD_BITSTREAM, &conformance_adder_driver, adder_1_observes, 2},
+    {"adder[0]", 0, TIMELINE_OF(INSTANCE_ADDER_0), TA_LOAD_BITSTREAM, ADDER, adder_0_observes, 1},
+    {"adder[1]", 0, TIMELINE_OF(INSTANCE_ADDER_1), TA_LOAD_BITSTREAM, ADDER, adder_1_observes, 2},
 };
 const ta_soc conformance_soc = {
     TA_ABI_VERSION, TIMELINE_COUNT, HASH,          "conformance", memories,
@@ -126,6 +127,26 @@ ta_ref at(uint32_t arena, uint32_t offset)
 {
     const ta_ref ref = {arena, offset};
     return ref;
+}
+
+ta_ref sram(uint32_t offset)
+{
+    return at(ARENA_SRAM, offset);
+}
+
+ta_ref tcm(uint32_t offset)
+{
+    return at(ARENA_TCM, offset);
+}
+
+ta_ref ram_0(uint32_t offset)
+{
+    return at(ARENA_RAM_0, offset);
+}
+
+ta_ref ram_1(uint32_t offset)
+{
+    return at(ARENA_RAM_1, offset);
 }
 
 void fill(uint32_t offset, uint32_t bytes, uint32_t seed)

@@ -25,7 +25,7 @@ static const char *copies_by_the_cpu(void)
     for (uint32_t i = 0; i < SIZES; i++) {
         begin(&w);
         for (uint32_t k = 0; k < 16; k++)
-            (void)add_copy(&w, TA_TIMELINE_NONE, at(ARENA_SRAM, k % 4), at(ARENA_SRAM, TARGET + k / 4), sizes[i]);
+            (void)add_copy(&w, TA_TIMELINE_NONE, sram(k % 4), sram(TARGET + k / 4), sizes[i]);
         INIT(w);
         for (uint32_t k = 0; k < 16; k++) {
             fill(0, sizes[i] + 4, i + k);
@@ -43,7 +43,7 @@ static const char *overlapping_copies_by_the_cpu(void)
     for (uint32_t forward = 0; forward < 2; forward++) {
         const uint32_t source = forward ? 100u : 107u, target = forward ? 107u : 100u;
         begin(&w);
-        (void)add_copy(&w, TA_TIMELINE_NONE, at(ARENA_SRAM, source), at(ARENA_SRAM, target), 200);
+        (void)add_copy(&w, TA_TIMELINE_NONE, sram(source), sram(target), 200);
         INIT(w);
         fill(source, 200, forward);
         fill(TARGET, 200, forward);
@@ -82,7 +82,7 @@ static const char *rows_by_the_cpu(void)
 static const char *constants(void)
 {
     begin(&w);
-    (void)add_copy(&w, TA_TIMELINE_NONE, at(ARENA_CONSTANTS, 0), at(ARENA_SRAM, 0), ADD_BYTES);
+    (void)add_copy(&w, TA_TIMELINE_NONE, at(ARENA_CONSTANTS, 0), sram(0), ADD_BYTES);
     INIT(w);
     CHECK(ta_run(&rt) == TA_OK);
     CHECK(conformance_sram[0] == 3 && conformance_sram[15] == 3 && conformance_sram[16] == 0);
@@ -94,9 +94,9 @@ static const char *there_and_back(uint32_t arena, uint32_t bytes)
 {
     for (uint32_t k = 0; k < 16; k++) {
         begin(&w);
-        (void)add_copy(&w, CHANNEL_0, at(ARENA_SRAM, 8 + k % 4), at(arena, 5 + k / 4), bytes);
+        (void)add_copy(&w, CHANNEL_0, sram(8 + k % 4), at(arena, 5 + k / 4), bytes);
         (void)add_wait(&w, CHANNEL_0);
-        (void)add_copy(&w, CHANNEL_1, at(arena, 5 + k / 4), at(ARENA_SRAM, TARGET + k % 3), bytes);
+        (void)add_copy(&w, CHANNEL_1, at(arena, 5 + k / 4), sram(TARGET + k % 3), bytes);
         (void)add_wait(&w, CHANNEL_1);
         INIT(w);
         fill(0, bytes + 16, k);
@@ -122,7 +122,7 @@ static const char *copies_by_dma(void)
 static const char *rows_by_dma(void)
 {
     ta_copy out = rows_of_11, back = rows_of_11;
-    out.target = at(ARENA_TCM, 70);
+    out.target = tcm(70);
     out.target_stride = 11; /* packed there, spread out again on the way back */
     out.cache = TA_CACHE_CLEAN_SOURCE;
     back.source = out.target;

@@ -72,10 +72,10 @@ static const char *states(void)
 static const char *pointers(void)
 {
     begin(&w);
-    CHECK(ta_pointer(&w.bundle, at(ARENA_SRAM, 7)) == conformance_sram + 7);
+    CHECK(ta_pointer(&w.bundle, sram(7)) == conformance_sram + 7);
     CHECK(ta_pointer(&w.bundle, at(ARENA_CONSTANTS, 1)) == w.arenas[ARENA_CONSTANTS].base_const + 1);
-    CHECK(ta_pointer(&w.bundle, at(ARENA_SRAM, SRAM_BYTES)) == NULL);
-    CHECK(ta_pointer(&w.bundle, at(ARENA_TCM, 0)) == NULL && ta_pointer(&w.bundle, at(ARENA_COUNT, 0)) == NULL);
+    CHECK(ta_pointer(&w.bundle, sram(SRAM_BYTES)) == NULL);
+    CHECK(ta_pointer(&w.bundle, tcm(0)) == NULL && ta_pointer(&w.bundle, at(ARENA_COUNT, 0)) == NULL);
     return NULL;
 }
 
@@ -83,8 +83,8 @@ static const char *pointers(void)
 static void make_right(void)
 {
     begin(&w);
-    (void)add_copy(&w, TA_TIMELINE_NONE, at(ARENA_SRAM, 0), at(ARENA_SRAM, 256), 64);
-    (void)add_call(&w, INSTANCE_HOST, at(ARENA_SRAM, 0), at(ARENA_SRAM, 64), at(ARENA_SRAM, 128));
+    (void)add_copy(&w, TA_TIMELINE_NONE, sram(0), sram(256), 64);
+    (void)add_call(&w, INSTANCE_HOST, sram(0), sram(64), sram(128));
 }
 
 #define REFUSED(mutation, step)                                            \
@@ -146,7 +146,7 @@ static const char *bad_events(void)
     SKIP_WITHOUT(under_test.port->copy_async, "no asynchronous copies");
     for (uint32_t fault = 0; fault < 5; fault++) {
         begin(&w);
-        const uint32_t copy = add_copy(&w, CHANNEL_1, at(ARENA_SRAM, 0), at(ARENA_SRAM, 64), 64);
+        const uint32_t copy = add_copy(&w, CHANNEL_1, sram(0), sram(64), 64);
         const uint32_t wait = add_wait(&w, CHANNEL_1);
         if (fault == 0)
             w.steps[copy].event.value = 2;

@@ -6,8 +6,8 @@ static workload w;
 static const char *a_channel_is_in_order(void)
 {
     begin(&w);
-    for (uint32_t i = 0; i < 6; i++) /* each reads what the one before it wrote; only the last is waited for */
-        (void)add_copy(&w, CHANNEL_0, at(ARENA_SRAM, 512 * i), at(ARENA_SRAM, 512 * (i + 1)), 512);
+    for (uint32_t i = 0; i < 6; i++) /* each reads what the one before it wrote */
+        (void)add_copy(&w, CHANNEL_0, sram(512 * i), sram(512 * (i + 1)), 512);
     (void)add_wait(&w, CHANNEL_0);
     INIT(w);
     for (uint32_t i = 0; i < 10; i++) {
@@ -21,11 +21,11 @@ static const char *channels_do_not_wait_for_each_other(void)
 {
     begin(&w);
     for (uint32_t i = 0; i < 8; i++)
-        (void)add_copy(&w, i % 2 ? CHANNEL_1 : CHANNEL_0, at(ARENA_SRAM, 64 * i), at(ARENA_TCM, 64 * i), 64);
+        (void)add_copy(&w, i % 2 ? CHANNEL_1 : CHANNEL_0, sram(64 * i), tcm(64 * i), 64);
     (void)add_wait(&w, CHANNEL_1);
     (void)add_wait(&w, CHANNEL_0);
     for (uint32_t i = 0; i < 8; i++)
-        (void)add_copy(&w, i % 2 ? CHANNEL_0 : CHANNEL_1, at(ARENA_TCM, 64 * i), at(ARENA_SRAM, 4096 + 64 * i), 64);
+        (void)add_copy(&w, i % 2 ? CHANNEL_0 : CHANNEL_1, tcm(64 * i), sram(4096 + 64 * i), 64);
     (void)add_wait(&w, CHANNEL_0);
     (void)add_wait(&w, CHANNEL_1);
     INIT(w);
@@ -38,7 +38,7 @@ static const char *a_full_queue_is_waited_for(void)
 {
     begin(&w);
     for (uint32_t i = 0; i < 64; i++)
-        (void)add_copy(&w, CHANNEL_0, at(ARENA_SRAM, 16 * i), at(ARENA_SRAM, 4096 + 16 * i), 16);
+        (void)add_copy(&w, CHANNEL_0, sram(16 * i), sram(4096 + 16 * i), 16);
     (void)add_wait(&w, CHANNEL_0);
     INIT(w);
     for (uint32_t i = 0; i < 5; i++) {
@@ -51,7 +51,7 @@ static const char *a_full_queue_is_waited_for(void)
 static const char *the_end_waits_for_everything(void)
 {
     begin(&w);
-    (void)add_copy(&w, CHANNEL_1, at(ARENA_SRAM, 0), at(ARENA_SRAM, 4096), 1000); /* and no Wait */
+    (void)add_copy(&w, CHANNEL_1, sram(0), sram(4096), 1000); /* and no Wait */
     INIT(w);
     for (uint32_t i = 0; i < 5; i++) {
         fill(0, 1000, i);
@@ -63,8 +63,8 @@ static const char *the_end_waits_for_everything(void)
 static const char *waiting_twice_or_for_the_past(void)
 {
     begin(&w);
-    (void)add_copy(&w, CHANNEL_0, at(ARENA_SRAM, 0), at(ARENA_SRAM, 4096), 64);
-    (void)add_copy(&w, CHANNEL_0, at(ARENA_SRAM, 64), at(ARENA_SRAM, 4160), 64);
+    (void)add_copy(&w, CHANNEL_0, sram(0), sram(4096), 64);
+    (void)add_copy(&w, CHANNEL_0, sram(64), sram(4160), 64);
     (void)add_wait(&w, CHANNEL_0);
     (void)add_wait(&w, CHANNEL_0);
     w.steps[add_wait(&w, CHANNEL_0)].event.value = 1;
@@ -77,9 +77,9 @@ static const char *waiting_twice_or_for_the_past(void)
 static const char *runs_without_end(void)
 {
     begin(&w);
-    (void)add_copy(&w, CHANNEL_0, at(ARENA_SRAM, 0), at(ARENA_TCM, 0), 32);
+    (void)add_copy(&w, CHANNEL_0, sram(0), tcm(0), 32);
     (void)add_wait(&w, CHANNEL_0);
-    (void)add_copy(&w, CHANNEL_0, at(ARENA_TCM, 0), at(ARENA_SRAM, 4096), 32);
+    (void)add_copy(&w, CHANNEL_0, tcm(0), sram(4096), 32);
     (void)add_wait(&w, CHANNEL_0);
     INIT(w);
     for (uint32_t i = 0; i < 200; i++) {
@@ -89,23 +89,29 @@ static const char *runs_without_end(void)
     return NULL;
 }
 
+static uint32_t counter(void)
+{
+    uint32_t value = 0x55555555u;
+    (void)under_test.port->read_timeline(under_test.port, CHANNEL_0, &value);
+    return value;
+}
+
 static const char *counters_wrap(void)
 {
     SKIP_WITHOUT(under_test.set_counters, "no way to set where counters start");
     for (uint32_t before = 0; before < 8; before++) {
         begin(&w);
         for (uint32_t i = 0; i < 3; i++)
-            (void)add_copy(&w, CHANNEL_0, at(ARENA_SRAM, 64 * i), at(ARENA_SRAM, 64 * (i + 1)), 64);
+            (void)add_copy(&w, CHANNEL_0, sram(64 * i), sram(64 * (i + 1)), 64);
         (void)add_wait(&w, CHANNEL_0);
         under_test.set_counters(0u - before);
         INIT(w);
-        uint32_t counter = 1;
-        CHECK(under_test.port->read_timeline(under_test.port, CHANNEL_0, &counter) == TA_OK && counter == 0u - before);
+        CHECK(counter() == 0u - before);
         for (uint32_t i = 0; i < 4; i++) {
             fill(0, 64, i);
             CHECK(ta_run(&rt) == TA_OK && same(0, 192, 64));
         }
-        CHECK(under_test.port->read_timeline(under_test.port, CHANNEL_0, &counter) == TA_OK && counter == 12u - before);
+        CHECK(counter() == 12u - before);
         CHECK(ta_stop(&rt) == TA_OK);
     }
     return NULL;
@@ -114,15 +120,14 @@ static const char *counters_wrap(void)
 static const char *asking_does_not_block(void)
 {
     const ta_port *port = under_test.port;
-    uint32_t counter = 0;
     begin(&w);
-    (void)add_copy(&w, CHANNEL_0, at(ARENA_SRAM, 0), at(ARENA_SRAM, 64), 64);
+    (void)add_copy(&w, CHANNEL_0, sram(0), sram(64), 64);
     INIT(w);
     CHECK(ta_run(&rt) == TA_OK);
-    CHECK(port->read_timeline(port, CHANNEL_0, &counter) == TA_OK);
-    CHECK(port->wait(port, CHANNEL_0, counter, 0) == TA_OK && port->wait(port, CHANNEL_0, counter - 1, 0) == TA_OK);
-    CHECK(port->wait(port, CHANNEL_0, counter + 1, 0) == TA_ERROR_TIMEOUT);
-    CHECK(port->wait(port, CHANNEL_0, counter + 1, 1000) == TA_ERROR_TIMEOUT);
+    const uint32_t now = counter();
+    CHECK(port->wait(port, CHANNEL_0, now, 0) == TA_OK && port->wait(port, CHANNEL_0, now - 1, 0) == TA_OK);
+    CHECK(port->wait(port, CHANNEL_0, now + 1, 0) == TA_ERROR_TIMEOUT);
+    CHECK(port->wait(port, CHANNEL_0, now + 1, 1000) == TA_ERROR_TIMEOUT);
     CHECK(port->cancel(port, CHANNEL_0) == TA_OK && ta_run(&rt) == TA_OK);
     return NULL;
 }
@@ -131,8 +136,8 @@ static const char *a_missing_wait_shows(void)
 {
     SKIP_WITHOUT(under_test.set_lazy, "no lazy mode");
     begin(&w);
-    (void)add_copy(&w, CHANNEL_0, at(ARENA_SRAM, 0), at(ARENA_TCM, 0), 64);
-    (void)add_copy(&w, CHANNEL_1, at(ARENA_TCM, 0), at(ARENA_SRAM, 4096), 64); /* of what is not there yet */
+    (void)add_copy(&w, CHANNEL_0, sram(0), tcm(0), 64);
+    (void)add_copy(&w, CHANNEL_1, tcm(0), sram(4096), 64); /* of what is not there yet */
     (void)add_wait(&w, CHANNEL_1);
     under_test.set_lazy(1);
     INIT(w);

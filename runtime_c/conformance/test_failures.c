@@ -7,13 +7,13 @@ static const uint8_t image[5] = {'i', 'm', 'a', 'g', 'e'};
 static const char *dispatch_before_load(void)
 {
     begin(&w);
-    const uint32_t call = add_call(&w, INSTANCE_DSP, at(ARENA_TCM, 0), at(ARENA_TCM, 64), at(ARENA_TCM, 128));
+    const uint32_t call = add_call(&w, INSTANCE_DSP, tcm(0), tcm(64), tcm(128));
     INIT(w);
     CHECK(ta_run(&rt) == TA_ERROR_STATE && rt.failed_step == call);
     CHECK(ta_stop(&rt) == TA_OK);
     begin(&w);
     (void)add_load(&w, INSTANCE_ADDER_0); /* not the one that is used */
-    const uint32_t command = add_command(&w, INSTANCE_ADDER_1, 4, at(ARENA_RAM_1, 0), at(ARENA_RAM_1, 4), at(ARENA_RAM_1, 8));
+    const uint32_t command = add_command(&w, INSTANCE_ADDER_1, 4, ram_1(0), ram_1(4), ram_1(8));
     INIT(w);
     CHECK(ta_run(&rt) == TA_ERROR_STATE && rt.failed_step == command);
     return NULL;
@@ -40,13 +40,13 @@ static const char *operands_out_of_reach(void)
 {
     begin(&w);
     (void)add_load(&w, INSTANCE_DSP);
-    uint32_t step = add_call(&w, INSTANCE_DSP, at(ARENA_TCM, 0), at(ARENA_RAM_0, 0), at(ARENA_TCM, 128));
+    uint32_t step = add_call(&w, INSTANCE_DSP, tcm(0), ram_0(0), tcm(128));
     INIT(w);
     CHECK(ta_run(&rt) == TA_ERROR_ARGUMENT && rt.failed_step == step);
     CHECK(ta_stop(&rt) == TA_OK);
     begin(&w);
     (void)add_load(&w, INSTANCE_ADDER_0);
-    step = add_command(&w, INSTANCE_ADDER_0, 4, at(ARENA_RAM_0, 0), at(ARENA_SRAM, 0), at(ARENA_RAM_0, 8));
+    step = add_command(&w, INSTANCE_ADDER_0, 4, ram_0(0), sram(0), ram_0(8));
     INIT(w);
     CHECK(ta_run(&rt) == TA_ERROR_ARGUMENT && rt.failed_step == step);
     CHECK(ta_stop(&rt) == TA_OK);
@@ -56,7 +56,7 @@ static const char *operands_out_of_reach(void)
 static const char *the_host_does_not_reach_device_memory(void)
 {
     begin(&w);
-    const uint32_t step = add_call(&w, INSTANCE_HOST, at(ARENA_SRAM, 0), at(ARENA_TCM, 0), at(ARENA_SRAM, 128));
+    const uint32_t step = add_call(&w, INSTANCE_HOST, sram(0), tcm(0), sram(128));
     INIT(w);
     CHECK(ta_run(&rt) == TA_ERROR_ARGUMENT && rt.failed_step == step);
     return NULL;
@@ -66,7 +66,7 @@ static const char *bad_commands(void)
 {
     begin(&w);
     (void)add_load(&w, INSTANCE_ADDER_0);
-    const uint32_t step = add_command(&w, INSTANCE_ADDER_0, 4, at(ARENA_RAM_0, 0), at(ARENA_RAM_0, 4), at(ARENA_RAM_0, 8));
+    const uint32_t step = add_command(&w, INSTANCE_ADDER_0, 4, ram_0(0), ram_0(4), ram_0(8));
     w.dispatches[0].ref_count = 2;
     INIT(w);
     CHECK(ta_run(&rt) == TA_ERROR_ARGUMENT && rt.failed_step == step);
@@ -82,7 +82,7 @@ static const char *a_fault_names_its_step(void)
         begin(&w);
         (void)add_load(&w, INSTANCE_ADDER_0);
         for (uint32_t i = 0; i < 3; i++)
-            steps[i] = add_command(&w, INSTANCE_ADDER_0, 4, at(ARENA_RAM_0, 0), at(ARENA_RAM_0, 4), at(ARENA_RAM_0, 8));
+            steps[i] = add_command(&w, INSTANCE_ADDER_0, 4, ram_0(0), ram_0(4), ram_0(8));
         (void)add_wait(&w, TIMELINE_OF(INSTANCE_ADDER_0));
         w.words[faulty] = 0;
         INIT(w);
@@ -100,8 +100,8 @@ static const char *a_device_that_hangs(void)
     begin(&w);
     (void)add_load(&w, INSTANCE_ADDER_0);
     const uint32_t command =
-        add_command(&w, INSTANCE_ADDER_0, ADDER_HANGS, at(ARENA_RAM_0, 0), at(ARENA_RAM_0, 4), at(ARENA_RAM_0, 8));
-    (void)add_copy(&w, CHANNEL_0, at(ARENA_SRAM, 0), at(ARENA_SRAM, 4096), 500);
+        add_command(&w, INSTANCE_ADDER_0, ADDER_HANGS, ram_0(0), ram_0(4), ram_0(8));
+    (void)add_copy(&w, CHANNEL_0, sram(0), sram(4096), 500);
     (void)add_wait(&w, TIMELINE_OF(INSTANCE_ADDER_0));
     INIT(w);
     rt.timeout_us = 20000;
@@ -119,7 +119,7 @@ static void add_six_copies(uint32_t *steps)
 {
     begin(&w);
     for (uint32_t i = 0; i < 6; i++)
-        steps[i] = add_copy(&w, i < 3 ? CHANNEL_0 : CHANNEL_1, at(ARENA_SRAM, 256 * i), at(ARENA_SRAM, 4096 + 256 * i), 256);
+        steps[i] = add_copy(&w, i < 3 ? CHANNEL_0 : CHANNEL_1, sram(256 * i), sram(4096 + 256 * i), 256);
     (void)add_wait(&w, CHANNEL_0);
     (void)add_wait(&w, CHANNEL_1);
 }
@@ -162,7 +162,7 @@ static const char *a_full_queue_that_never_moves(void)
     SKIP_WITHOUT(under_test.fail, "no way to make copies fail");
     begin(&w);
     for (uint32_t i = 0; i < 40; i++)
-        (void)add_copy(&w, CHANNEL_1, at(ARENA_SRAM, 16 * i), at(ARENA_SRAM, 4096 + 16 * i), 16);
+        (void)add_copy(&w, CHANNEL_1, sram(16 * i), sram(4096 + 16 * i), 16);
     INIT(w);
     rt.timeout_us = 20000;
     under_test.fail(CHANNEL_1, 0, TA_ERROR_TIMEOUT);
@@ -174,11 +174,11 @@ static const char *what_a_port_lacks(void)
 {
     ta_port port = *under_test.port;
     begin(&w);
-    const uint32_t copy = add_copy(&w, TA_TIMELINE_NONE, at(ARENA_SRAM, 0), at(ARENA_SRAM, 64), 64);
+    const uint32_t copy = add_copy(&w, TA_TIMELINE_NONE, sram(0), sram(64), 64);
     port.copy = NULL;
     CHECK(ta_init(&rt, &w.bundle, &conformance_soc, &port) == TA_ERROR_UNSUPPORTED && rt.failed_step == copy);
     begin(&w);
-    const uint32_t call = add_call(&w, INSTANCE_HOST, at(ARENA_SRAM, 0), at(ARENA_SRAM, 64), at(ARENA_SRAM, 128));
+    const uint32_t call = add_call(&w, INSTANCE_HOST, sram(0), sram(64), sram(128));
     port.dispatch = NULL;
     CHECK(ta_init(&rt, &w.bundle, &conformance_soc, &port) == TA_ERROR_UNSUPPORTED && rt.failed_step == call);
     begin(&w);
@@ -186,7 +186,7 @@ static const char *what_a_port_lacks(void)
     port.start = NULL;
     CHECK(ta_init(&rt, &w.bundle, &conformance_soc, &port) == TA_ERROR_UNSUPPORTED && rt.failed_step == load);
     begin(&w);
-    const uint32_t dma = add_copy(&w, CHANNEL_0, at(ARENA_SRAM, 0), at(ARENA_SRAM, 64), 64);
+    const uint32_t dma = add_copy(&w, CHANNEL_0, sram(0), sram(64), 64);
     port.wait = NULL;
     CHECK(ta_init(&rt, &w.bundle, &conformance_soc, &port) == TA_ERROR_UNSUPPORTED && rt.failed_step == dma);
     return NULL;

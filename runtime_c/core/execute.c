@@ -1,7 +1,8 @@
 /* One step: submit it, or wait for its event.
  *
- * Asynchronous steps are settled one by one, in the order of their timeline, although ports could tell about many at
- * once: so a failure is blamed on the step that failed, and each copy's cache duty is done when its bytes are there.
+ * Asynchronous steps are settled one by one, in the order of their timeline, although ports could tell
+ * about many at once: so a failure is blamed on the step that failed, and each copy's cache duty is done
+ * when its bytes are there.
  */
 #include "core/internal.h"
 
@@ -13,13 +14,13 @@ void ta_blame(ta_runtime *runtime, uint32_t step)
 
 static ta_status each_row(const ta_runtime *rt, ta_ref where, const ta_copy *copy, uint32_t stride, int clean)
 {
-    const uint8_t *start = ta_pointer(rt->bundle, where);
+    uint8_t *start = ta_pointer(rt->bundle, where);
     if (start == NULL)
         return TA_OK; /* the host does not see it, so its cache does not hold it */
     for (uint32_t row = 0; row < copy->rows; row++) {
-        const uint8_t *at = start + (size_t)row * stride;
+        uint8_t *at = start + (size_t)row * stride;
         const ta_status status = clean ? rt->port->cache_clean(rt->port, at, copy->row_bytes)
-                                       : rt->port->cache_invalidate(rt->port, (void *)(uintptr_t)at, copy->row_bytes);
+                                       : rt->port->cache_invalidate(rt->port, at, copy->row_bytes);
         if (status != TA_OK)
             return status;
     }
@@ -66,7 +67,8 @@ static ta_status settle_next(ta_runtime *rt, uint32_t timeline, uint32_t timeout
 {
     ta_progress *progress = &rt->progress[timeline];
     const uint32_t step = next_on(rt, timeline);
-    ta_status status = rt->port->wait(rt->port, timeline, progress->base + progress->settled + 1u, timeout_us);
+    const uint32_t value = progress->base + progress->settled + 1u;
+    ta_status status = rt->port->wait(rt->port, timeline, value, timeout_us);
     if (status == TA_OK || status == TA_ERROR_DMA || status == TA_ERROR_DEVICE) {
         progress->settled++;
         progress->cursor = step + 1u;
@@ -93,7 +95,8 @@ static ta_status start_command(const ta_runtime *rt, const ta_dispatch *dispatch
     ta_address operands[TA_MAX_OPERANDS];
     const ta_command command = {dispatch->words, dispatch->word_count, operands, dispatch->ref_count};
     for (uint32_t i = 0; i < dispatch->ref_count; i++) {
-        const ta_status status = rt->port->address(rt->port, dispatch->instance, dispatch->refs[i], &operands[i]);
+        const ta_ref where = dispatch->refs[i];
+        const ta_status status = rt->port->address(rt->port, dispatch->instance, where, &operands[i]);
         if (status != TA_OK)
             return status;
     }

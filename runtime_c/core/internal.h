@@ -6,21 +6,22 @@
 
 enum { TA_STATE_STOPPED = 0, TA_STATE_READY = 1, TA_STATE_BROKEN = 2 };
 
-/* The instance that a timeline belongs to, NULL for a channel's. Relies on the numbering that ta_validate checked. */
+/* The instance that a timeline belongs to, NULL for a channel's. Relies on the numbering that ta_validate
+ * checked. */
 static inline const ta_instance_info *ta_timeline_instance(const ta_soc *soc, uint32_t timeline)
 {
     return timeline < soc->channel_count ? NULL : &soc->instances[timeline - soc->channel_count];
 }
 
-/* Check all tables. TA_ERROR_ARGUMENT or TA_ERROR_UNSUPPORTED as ta_init says; `bad_step` names the step, if one is to
- * blame. Everything behind this trusts the tables. */
+/* Check all tables. TA_ERROR_ARGUMENT or TA_ERROR_UNSUPPORTED as ta_init says; `bad_step` names the step,
+ * if one is to blame. Everything behind this trusts the tables. */
 ta_status ta_validate(const ta_bundle *bundle, const ta_soc *soc, const ta_port *port, uint32_t *bad_step);
 
 /* Execute one step that is not a LOAD. Sets `failed_step` on failure. */
 ta_status ta_execute(ta_runtime *runtime, uint32_t step);
 
-/* Wait until the first `value` asynchronous steps of this run on the timeline are complete, and see how they ended.
- * Stops at the first failure, with `failed_step` at the step that failed. */
+/* Wait until the first `value` asynchronous steps of this run on the timeline are complete, and see how
+ * they ended. Stops at the first failure, with `failed_step` at the step that failed. */
 ta_status ta_settle(ta_runtime *runtime, uint32_t timeline, uint32_t value, uint32_t timeout_us);
 
 /* Name the step that failed, unless an earlier one is already named. */

@@ -1,7 +1,7 @@
 /* The tables are checked here, once, so that neither the executor nor a port has to.
  *
- * A step that passes has indices that exist, ranges inside their arenas, an event that continues its timeline by one,
- * and operations that the port has.
+ * A step that passes has indices that exist, ranges inside their arenas, an event that continues its
+ * timeline by one, and operations that the port has.
  */
 #include "core/internal.h"
 
@@ -57,10 +57,13 @@ static ta_status check_soc(const ta_soc *soc)
 
 static ta_status check_tables(const ta_bundle *b)
 {
-    return require((b->arena_count == 0 || b->arenas != NULL) && (b->load_count == 0 || b->loads != NULL) &&
-                   (b->copy_count == 0 || b->copies != NULL) && (b->dispatch_count == 0 || b->dispatches != NULL) &&
-                   (b->step_count == 0 || b->steps != NULL) && (b->input_count == 0 || b->inputs != NULL) &&
-                   (b->output_count == 0 || b->outputs != NULL));
+    if ((b->arena_count != 0 && b->arenas == NULL) || (b->load_count != 0 && b->loads == NULL))
+        return TA_ERROR_ARGUMENT;
+    if ((b->copy_count != 0 && b->copies == NULL) || (b->dispatch_count != 0 && b->dispatches == NULL))
+        return TA_ERROR_ARGUMENT;
+    if ((b->input_count != 0 && b->inputs == NULL) || (b->output_count != 0 && b->outputs == NULL))
+        return TA_ERROR_ARGUMENT;
+    return require(b->step_count == 0 || b->steps != NULL);
 }
 
 static ta_status check_arenas(const checked *c)
@@ -110,11 +113,9 @@ static ta_status check_load(const checked *c, const ta_step *step)
 
 static ta_status check_caches(const checked *c, const ta_copy *copy)
 {
-    if ((copy->cache & TA_CACHE_CLEAN_SOURCE) != 0 && host_sees(c, copy->source.arena) && c->port->cache_clean == NULL)
-        return TA_ERROR_UNSUPPORTED;
-    if ((copy->cache & TA_CACHE_INVALIDATE_TARGET) != 0 && host_sees(c, copy->target.arena))
-        return need(c->port->cache_invalidate != NULL);
-    return TA_OK;
+    const int clean = (copy->cache & TA_CACHE_CLEAN_SOURCE) && host_sees(c, copy->source.arena);
+    const int invalidate = (copy->cache & TA_CACHE_INVALIDATE_TARGET) && host_sees(c, copy->target.arena);
+    return need((!clean || c->port->cache_clean) && (!invalidate || c->port->cache_invalidate));
 }
 
 static ta_status check_copy(const checked *c, const ta_step *step)
@@ -165,11 +166,12 @@ static ta_status check_dispatch(const checked *c, const ta_step *step)
     if (!instance->is_host && !has_events(c->port))
         return TA_ERROR_UNSUPPORTED;
     if (instance->driver != NULL)
-        return need(c->port->address != NULL && c->port->mmio_read32 != NULL && c->port->mmio_write32 != NULL);
+        return need(c->port->address && c->port->mmio_read32 && c->port->mmio_write32);
     return need(c->port->dispatch != NULL);
 }
 
-/* An asynchronous step completes the next value of its timeline; a WAIT is for one that was issued before it. */
+/* An asynchronous step completes the next value of its timeline; a WAIT is for one that was issued before
+ * it. */
 static ta_status check_event(checked *c, const ta_step *step)
 {
     const ta_event event = step->event;

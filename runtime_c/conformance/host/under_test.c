@@ -1,16 +1,17 @@
-/* The host port under test: as fast as it can, with jitter, as late as it may, and with counters about to wrap. */
+/* The host port under test: as fast as it can, with jitter, as late as it may, and with counters about to
+ * wrap. */
 #include <string.h>
 
 #include "conformance/conformance.h"
 #include "ports/host/host.h"
 #include "ports/host/simulator.h"
 
-static uint8_t tcm[TCM_BYTES], ram_0[RAM_BYTES], ram_1[RAM_BYTES];
+static uint8_t tcm_bytes[TCM_BYTES], ram_0_bytes[RAM_BYTES], ram_1_bytes[RAM_BYTES];
 
 static const ta_simulated_memory memories[] = {
-    {MEMORY_TCM, TCM_BYTES, tcm},
-    {MEMORY_RAM_0, RAM_BYTES, ram_0},
-    {MEMORY_RAM_1, RAM_BYTES, ram_1},
+    {MEMORY_TCM, TCM_BYTES, tcm_bytes},
+    {MEMORY_RAM_0, RAM_BYTES, ram_0_bytes},
+    {MEMORY_RAM_1, RAM_BYTES, ram_1_bytes},
 };
 
 static ta_status adder_run(uint32_t *registers, const ta_window *windows, uint32_t window_count)

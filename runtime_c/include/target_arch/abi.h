@@ -1,7 +1,7 @@
 /* The contract between the emitter and the runtime: the types a bundle's const tables are made of.
  *
- * This header stands alone, needs only C99's freestanding headers, and also compiles as C++. Every table below is
- * emitted `const` and owned by the bundle; the runtime never writes to it.
+ * This header stands alone, needs only C99's freestanding headers, and also compiles as C++. Every table
+ * below is emitted `const` and owned by the bundle; the runtime never writes to it.
  */
 #ifndef TARGET_ARCH_ABI_H
 #define TARGET_ARCH_ABI_H
@@ -18,7 +18,8 @@ extern "C" {
 /* Fails to compile where the condition is false, in every language version. */
 #define TA_JOIN_(a, b) a##b
 #define TA_JOIN(a, b) TA_JOIN_(a, b)
-#define TA_STATIC_ASSERT(condition, name) typedef char TA_JOIN(ta_assert_##name##_, __LINE__)[(condition) ? 1 : -1]
+#define TA_STATIC_ASSERT(condition, name) \
+    typedef char TA_JOIN(ta_assert_##name##_, __LINE__)[(condition) ? 1 : -1]
 
 #if defined(__GNUC__)
 #define TA_ALIGNED(bytes) __attribute__((aligned(bytes)))
@@ -45,9 +46,9 @@ typedef struct ta_ref {
     uint32_t offset;
 } ta_ref;
 
-/* A run of bytes carved from one memory.
- * `base` is where the host sees it; NULL where the host cannot, and then `device_offset` is the first byte's distance
- * from the start of the memory. Constant arenas have `base_const` instead of `base`. */
+/* A run of bytes carved from one memory. `base` is where the host sees it; NULL where the host cannot, and
+ * then `device_offset` is the first byte's distance from the start of the memory. Constant arenas have
+ * `base_const` instead of `base`. */
 typedef struct ta_arena {
     uint32_t memory; /* TA_MEMORY_* of the SoC header */
     uint32_t device_offset;
@@ -56,7 +57,8 @@ typedef struct ta_arena {
     const uint8_t *base_const;
 } ta_arena;
 
-/* The n-th asynchronous step of a run on a timeline (a DMA channel or an instance) completes value n, from 1. */
+/* The n-th asynchronous step of a run on a timeline (a DMA channel or an instance) completes value n, from
+ * 1. */
 typedef struct ta_event {
     uint32_t timeline; /* TA_TIMELINE_* of the SoC header */
     uint32_t value;
@@ -77,7 +79,8 @@ typedef struct ta_copy {
     uint32_t cache;
 } ta_copy;
 
-/* A C kernel: `pointers` in the order of the call's operands, in the address space of the core that runs it. */
+/* A C kernel: `pointers` in the order of the call's operands, in the address space of the core that runs
+ * it. */
 typedef void (*ta_function)(void *const *pointers);
 
 /* Start `function`, or for a device with a driver, the command `words`, with the operands `refs`. */
@@ -97,7 +100,12 @@ typedef struct ta_load {
     uint32_t image_crc32; /* of the image; checked by load */
 } ta_load;
 
-typedef enum ta_step_kind { TA_STEP_LOAD = 0, TA_STEP_COPY = 1, TA_STEP_DISPATCH = 2, TA_STEP_WAIT = 3 } ta_step_kind;
+typedef enum ta_step_kind {
+    TA_STEP_LOAD = 0,
+    TA_STEP_COPY = 1,
+    TA_STEP_DISPATCH = 2,
+    TA_STEP_WAIT = 3
+} ta_step_kind;
 
 /* One step. `index` is into the bundle's table of that kind (loads, copies, dispatches), unused for WAIT.
  * `event` is what an asynchronous step signals, and what a WAIT waits for. */
@@ -135,11 +143,12 @@ typedef struct ta_bundle {
     uint32_t output_count;
 } ta_bundle;
 
-/* An address as some observer sees a memory. Observers disagree: the same byte may be 0x40000000 for the host and 0 for
- * the device whose local memory it is. */
+/* An address as some observer sees a memory. Observers disagree: the same byte may be 0x40000000 for the
+ * host and 0 for the device whose local memory it is. */
 typedef uint64_t ta_address;
 
-/* A memory of the SoC, indexed by TA_MEMORY_*. `address` is the host's of the first byte, 0 where it cannot see it. */
+/* A memory of the SoC, indexed by TA_MEMORY_*. `address` is the host's of the first byte, 0 where it
+ * cannot see it. */
 typedef struct ta_memory_info {
     const char *name;
     uint64_t bytes;
@@ -168,8 +177,8 @@ typedef enum ta_load_process {
 
 struct ta_driver; /* driver.h */
 
-/* An instance of a target_arch, indexed by TA_INSTANCE_*. The host observes every host-visible memory without an entry
- * in `observed`. */
+/* An instance of a target_arch, indexed by TA_INSTANCE_*. The host observes every host-visible memory
+ * without an entry in `observed`. */
 typedef struct ta_instance_info {
     const char *name; /* "fpga_conv2d[1]" */
     uint32_t is_host; /* 1 for exactly one instance: dispatches to it are synchronous */
@@ -180,8 +189,8 @@ typedef struct ta_instance_info {
     uint32_t observed_count;
 } ta_instance_info;
 
-/* What the runtime must know of a SoC. Timelines are numbered: all channels first, in the order of `channels`, then all
- * instances, in the order of `instances`, the host's included (which stays unused). */
+/* What the runtime must know of a SoC. Timelines are numbered: all channels first, in the order of
+ * `channels`, then all instances, in the order of `instances`, the host's included (which stays unused). */
 typedef struct ta_soc {
     uint32_t abi_version; /* TA_ABI_VERSION */
     uint32_t timeline_count;

@@ -1,11 +1,11 @@
 /* A driver: how one kind of accelerator is told to execute a command, and how it says that it is done.
  *
- * One const table per kind of device, shared by all instances of it, without state of its own: what a driver must
- * remember is in the device's registers. It reaches the device only through the port's mmio operations, so that the
- * same driver runs on silicon and against the simulator of the host port.
+ * One const table per kind of device, shared by all instances of it, without state of its own: what a
+ * driver must remember is in the device's registers. It reaches the device only through the port's mmio
+ * operations, so that the same driver runs on silicon and against the simulator of the host port.
  *
- * A device executes one command at a time. The core starts the next one only after the port's `wait` said that the
- * timeline of the instance moved, and `poll` told how the last one ended.
+ * A device executes one command at a time. The core starts the next one only after the port's `wait` said
+ * that the timeline of the instance moved, and `poll` told how the last one ended.
  */
 #ifndef TARGET_ARCH_DRIVER_H
 #define TARGET_ARCH_DRIVER_H
@@ -27,10 +27,11 @@ typedef struct ta_command {
 typedef struct ta_driver {
     const char *name;
 
-    /* Write the command into the registers of the instance and start it; the write that starts comes last. Clears what
-     * `poll` said of the command before. Does not block, not interrupt-safe.
-     * TA_ERROR_ARGUMENT: not a command of this device (word count, operand count, a value out of range, an address the
-     * registers cannot hold); nothing was started. TA_ERROR_BUSY: it still runs. Other statuses: the port's. */
+    /* Write the command into the registers of the instance and start it; the write that starts comes last.
+     * Clears what `poll` said of the command before. Does not block, not interrupt-safe.
+     * TA_ERROR_ARGUMENT: not a command of this device (word count, operand count, a value out of range, an
+     * address the registers cannot hold); nothing was started. TA_ERROR_BUSY: it still runs. Other
+     * statuses: the port's. */
     ta_status (*start)(const ta_port *port, uint32_t instance, const ta_command *command);
 
     /* How the last started command stands. Asking again answers the same. Does not block.

@@ -1,7 +1,8 @@
 /* The runtime: executes a bundle's step table on a SoC through a port.
  *
- * The caller owns all memory; there is no heap, no recursion and no static state here. Calls for one runtime come from
- * one thread at a time. No call is interrupt-safe. All may block, for at most `timeout_us` per event waited for.
+ * The caller owns all memory; there is no heap, no recursion and no static state here. Calls for one
+ * runtime come from one thread at a time. No call is interrupt-safe. All may block, for at most
+ * `timeout_us` per event waited for.
  */
 #ifndef TARGET_ARCH_RUNTIME_H
 #define TARGET_ARCH_RUNTIME_H
@@ -41,10 +42,10 @@ typedef struct ta_runtime {
     ta_progress progress[TA_MAX_TIMELINES];
 } ta_runtime;
 
-/* Take a bundle into use: check versions, hashes and tables, open the port, execute the LOAD steps (load and start).
- * The runtime keeps the three pointers until ta_stop; what they point to stays the caller's.
- * On success the runtime is ready. On failure it is stopped, the port closed, and whatever was started stopped again;
- * `failed_step` names the LOAD or the malformed step.
+/* Take a bundle into use: check versions, hashes and tables, open the port, execute the LOAD steps (load
+ * and start). The runtime keeps the three pointers until ta_stop; what they point to stays the caller's.
+ * On success the runtime is ready. On failure it is stopped, the port closed, and whatever was started
+ * stopped again; `failed_step` names the LOAD or the malformed step.
  *   TA_ERROR_ARGUMENT      NULL, a table that points outside an arena, an event out of order, a SoC too large
  *   TA_ERROR_ABI_MISMATCH  another TA_ABI_VERSION or TA_PORT_VERSION, or bundle and SoC have different hashes
  *   TA_ERROR_STATE         not stopped, or the port is in use; nothing was changed
@@ -53,23 +54,24 @@ typedef struct ta_runtime {
  *   any                    of the port's load and start */
 ta_status ta_init(ta_runtime *runtime, const ta_bundle *bundle, const ta_soc *soc, const ta_port *port);
 
-/* Execute every step but the LOADs, once. The inputs must be in place (ta_bundle.inputs say where); on success the
- * outputs are, and nothing is in flight. May be repeated forever.
- * On failure `failed_step` is the step that failed, or whose event failed or did not come; the outputs are undefined.
- * Before it returns, what is in flight is waited for, and cancelled where it does not end, so that no device touches
- * memory afterwards. If something had to be cancelled the runtime is broken: ta_stop, then ta_init. Where the port
- * cannot even cancel it, ta_stop says so with TA_ERROR_TIMEOUT, and memory is not safe to reuse.
+/* Execute every step but the LOADs, once. The inputs must be in place (ta_bundle.inputs say where); on
+ * success the outputs are, and nothing is in flight. May be repeated forever. On failure `failed_step` is
+ * the step that failed, or whose event failed or did not come; the outputs are undefined. Before it
+ * returns, what is in flight is waited for, and cancelled where it does not end, so that no device touches
+ * memory afterwards. If something had to be cancelled the runtime is broken: ta_stop, then ta_init. Where
+ * the port cannot even cancel it, ta_stop says so with TA_ERROR_TIMEOUT, and memory is not safe to reuse.
  *   TA_ERROR_STATE    not ready, or a dispatch to an instance that no LOAD step brought up
  *   TA_ERROR_TIMEOUT  an event did not happen within `timeout_us`
  *   TA_ERROR_DMA, TA_ERROR_DEVICE, TA_ERROR_UNSUPPORTED, TA_ERROR_ARGUMENT  from the port or a driver */
 ta_status ta_run(ta_runtime *runtime);
 
-/* Stop every loaded instance, last one first, and close the port. The runtime is stopped afterwards whatever the
- * answer, which is the first failure; ta_init works again. Stopping a stopped runtime is TA_OK. */
+/* Stop every loaded instance, last one first, and close the port. The runtime is stopped afterwards
+ * whatever the answer, which is the first failure; ta_init works again. Stopping a stopped runtime is
+ * TA_OK. */
 ta_status ta_stop(ta_runtime *runtime);
 
-/* Where the host sees a place of the bundle; NULL where it cannot, or outside the arena. Do not write to constants.
- * Never blocks, interrupt-safe. */
+/* Where the host sees a place of the bundle; NULL where it cannot, or outside the arena. Do not write to
+ * constants. Never blocks, interrupt-safe. */
 void *ta_pointer(const ta_bundle *bundle, ta_ref where);
 
 /* The enumerator's name, such as "TA_ERROR_TIMEOUT"; "unknown" for another number. Static, never NULL. */

@@ -10,17 +10,19 @@
 extern "C" {
 #endif
 
-/* Delay each asynchronous operation by a pseudo-random time (up to about 0.2 ms) that follows from `seed`; 0: do not. */
+/* Delay each asynchronous operation by a pseudo-random time (up to about 0.2 ms) that follows from `seed`;
+ * 0: do not. */
 void ta_host_set_jitter(uint32_t seed);
 
-/* 1: every device and channel is as late as it may be: it does nothing until somebody waits for the result. A step
- * table with a missing Wait then gives a wrong answer every time. 0: as early as it can. */
+/* 1: every device and channel is as late as it may be: it does nothing until somebody waits for the
+ * result. A step table with a missing Wait then gives a wrong answer every time. 0: as early as it can. */
 void ta_host_set_lazy(uint32_t lazy);
 
 /* Where all counters start at the next open. A value near 2^32 shows what wraps. */
 void ta_host_set_counters(uint32_t value);
 
-/* When open: the operation after the next `skip` ones on a timeline ends with `status` and does nothing else, once.
+/* When open: the operation after the next `skip` ones on a timeline ends with `status` and does nothing
+ * else, once.
  * TA_ERROR_TIMEOUT: it never ends. */
 void ta_host_fail(uint32_t timeline, uint32_t skip, ta_status status);
 

@@ -1,7 +1,8 @@
 /* Lanes: threads that do queued work in order and count it.
  *
- * submitted - completed (modulo 2^32) pieces are queued, the one at work included. A piece leaves the queue when it is
- * complete. Dropping moves `completed` up to `submitted` in one step, once the thread has let go of its piece.
+ * submitted - completed (modulo 2^32) pieces are queued, the one at work included. A piece leaves the
+ * queue when it is complete. Dropping moves `completed` up to `submitted` in one step, once the thread has
+ * let go of its piece.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -62,7 +63,8 @@ static ta_status call(const ta_dispatch *dispatch)
     return status;
 }
 
-/* The device works on a copy of its registers, which the host sees when it is done. TA_ERROR_TIMEOUT: it hangs. */
+/* The device works on a copy of its registers, which the host sees when it is done. TA_ERROR_TIMEOUT: it
+ * hangs. */
 static ta_status command(const ta_simulator *simulator, uint32_t instance, uint32_t *registers)
 {
     ta_window windows[TA_HOST_MAX_WINDOWS];

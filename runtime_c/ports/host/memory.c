@@ -1,14 +1,14 @@
 /* Who sees which bytes, and at which address.
  *
- * Memories that the host sees consist of the bundle's arenas. Memories it does not see are backed by the simulation's
- * arrays, which no code of the bundle can name.
+ * Memories that the host sees consist of the bundle's arenas. Memories it does not see are backed by the
+ * simulation's arrays, which no code of the bundle can name.
  */
 #include <string.h>
 
 #include "ports/host/state.h"
 
 #define TA_HOST_POISON 0xa5
-#define TA_HOST_ARENA_GAP 64u
+#define TA_HOST_LINE 64u
 
 static const ta_simulated_memory *backing(uint32_t memory)
 {
@@ -27,8 +27,8 @@ static const ta_observed *observation(uint32_t instance, uint32_t memory)
     return NULL;
 }
 
-/* Where an arena begins in its memory. Arenas of a memory that the host sees are arrays, wherever the compiler put
- * them; devices see them one behind the other. */
+/* Where an arena begins in its memory. Arenas of a memory that the host sees are arrays, wherever the
+ * compiler put them; devices see them one behind the other. */
 static ta_address arena_start(uint32_t arena)
 {
     const ta_arena *arenas = ta_host.bundle->arenas;
@@ -37,7 +37,7 @@ static ta_address arena_start(uint32_t arena)
     ta_address start = 0;
     for (uint32_t i = 0; i < arena; i++)
         if (arenas[i].memory == arenas[arena].memory)
-            start += ((ta_address)arenas[i].bytes + TA_HOST_ARENA_GAP - 1u) / TA_HOST_ARENA_GAP * TA_HOST_ARENA_GAP;
+            start += ((ta_address)arenas[i].bytes + TA_HOST_LINE - 1u) / TA_HOST_LINE * TA_HOST_LINE;
     return start;
 }
 
@@ -107,7 +107,8 @@ static uint32_t shared_windows(const ta_observed *observed, ta_window *windows, 
         const ta_ref start = {i, 0};
         if (arena->memory != observed->memory || arena->bytes == 0)
             continue;
-        const ta_window window = {arena->memory, arena->bytes, observed->address + arena_start(i), ta_host_byte(start)};
+        const ta_address address = observed->address + arena_start(i);
+        const ta_window window = {arena->memory, arena->bytes, address, ta_host_byte(start)};
         windows[count++] = window;
     }
     return count;
@@ -146,8 +147,9 @@ void ta_host_copy(const ta_copy *copy)
 {
     uint8_t *target = ta_host_byte(copy->target);
     const uint8_t *source = ta_host_byte(copy->source);
-    for (uint32_t row = 0; row < copy->rows; row++)
-        memmove(target + (size_t)row * copy->target_stride, source + (size_t)row * copy->source_stride, copy->row_bytes);
+    const size_t target_stride = copy->target_stride, source_stride = copy->source_stride;
+    for (size_t row = 0; row < copy->rows; row++)
+        memmove(target + row * target_stride, source + row * source_stride, copy->row_bytes);
 }
 
 uint8_t *ta_window_at(const ta_window *windows, uint32_t window_count, ta_address address, uint64_t bytes)

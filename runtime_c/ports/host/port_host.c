@@ -1,8 +1,8 @@
 /* The host port: a whole SoC inside one process, to run and test bundles without the chip.
  *
- * DMA channels and devices are threads (lanes.c), memories that the host cannot see are arrays that it cannot reach
- * (memory.c), accelerators are simulators behind a register file. An image is accepted and forgotten: what a device
- * does is linked in.
+ * DMA channels and devices are threads (lanes.c), memories that the host cannot see are arrays that it
+ * cannot reach (memory.c), accelerators are simulators behind a register file. An image is accepted and
+ * forgotten: what a device does is linked in.
  */
 #define _POSIX_C_SOURCE 200809L
 

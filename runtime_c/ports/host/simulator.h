@@ -1,8 +1,8 @@
 /* A simulator: the behaviour of one kind of accelerator, for the host port.
  *
- * Each instance of a device is a thread of the host port. It has a register file, which its driver reaches through
- * mmio, and memories of its own. The host cannot reach those: a copy that was forgotten yields 0xA5 bytes, not a lucky
- * answer. A simulator sees registers and windows, nothing else.
+ * Each instance of a device is a thread of the host port. It has a register file, which its driver reaches
+ * through mmio, and memories of its own. The host cannot reach those: a copy that was forgotten yields
+ * 0xA5 bytes, not a lucky answer. A simulator sees registers and windows, nothing else.
  */
 #ifndef TARGET_ARCH_SIMULATOR_H
 #define TARGET_ARCH_SIMULATOR_H
@@ -15,9 +15,9 @@ extern "C" {
 
 #define TA_SIMULATOR_MAX_REGISTERS 256u
 
-/* A run of bytes the device observes, at the address it sees. Its own memories have one window each; of a memory shared
- * with the host there is one per arena of the bundle. `base` is never NULL and belongs to the port. Constants may be
- * among shared windows; a device that writes to those is wrong. */
+/* A run of bytes the device observes, at the address it sees. Its own memories have one window each; of a
+ * memory shared with the host there is one per arena of the bundle. `base` is never NULL and belongs to
+ * the port. Constants may be among shared windows; a device that writes to those is wrong. */
 typedef struct ta_window {
     uint32_t memory; /* TA_MEMORY_* */
     uint32_t bytes;
@@ -30,30 +30,32 @@ typedef struct ta_simulator {
     uint32_t register_count; /* 32-bit registers, at most TA_SIMULATOR_MAX_REGISTERS; all 0 when started */
     uint32_t start_offset;   /* byte offset of the register whose write starts a command */
 
-    /* Execute the command that `registers` hold (the start register included, as written), to its end, and leave the
-     * device's answer in them (done, fault, result counters). Runs on the device's thread; `registers` is a private
-     * copy that becomes visible to the host when this returns, and then the instance's timeline moves.
-     * Returns TA_OK for every command that ends, a faulty one included; anything else and the device hangs: its
-     * timeline does not move until it is cancelled or stopped. */
+    /* Execute the command that `registers` hold (the start register included, as written), to its end, and
+     * leave the device's answer in them (done, fault, result counters). Runs on the device's thread;
+     * `registers` is a private copy that becomes visible to the host when this returns, and then the
+     * instance's timeline moves.
+     * Returns TA_OK for every command that ends, a faulty one included; anything else and the device
+     * hangs: its timeline does not move until it is cancelled or stopped. */
     ta_status (*run)(uint32_t *registers, const ta_window *windows, uint32_t window_count);
 } ta_simulator;
 
 /* The bytes the device sees at [address, address + bytes), or NULL where that is not within one window. */
 uint8_t *ta_window_at(const ta_window *windows, uint32_t window_count, ta_address address, uint64_t bytes);
 
-/* Backing for a memory the host cannot see: its first `bytes` bytes, at least to the end of the bundle's arenas in it.
- * Filled with 0xA5 when the port is opened. */
+/* Backing for a memory the host cannot see: its first `bytes` bytes, at least to the end of the bundle's
+ * arenas in it. Filled with 0xA5 when the port is opened. */
 typedef struct ta_simulated_memory {
     uint32_t memory; /* TA_MEMORY_* */
     uint32_t bytes;
     uint8_t *base;
 } ta_simulated_memory;
 
-/* What makes the host port the simulation of a particular SoC. Emitted beside the bundle; no heap is needed. */
+/* What makes the host port the simulation of a particular SoC. Emitted beside the bundle; no heap is
+ * needed. */
 typedef struct ta_simulation {
     const ta_simulated_memory *memories;
     uint32_t memory_count;
-    const ta_simulator *const *simulators; /* one per instance, by TA_INSTANCE_*; NULL where it runs C functions */
+    const ta_simulator *const *simulators; /* by TA_INSTANCE_*; NULL where one runs C functions */
     uint32_t simulator_count;
 } ta_simulation;
 

@@ -1,9 +1,9 @@
 /* What the files of the host port share.
  *
- * A lane is a thread with a queue: one per DMA channel, one per started instance but the host's. Lanes are numbered as
- * timelines are. One lock guards everything; work is done outside it. What was written before the lock was released is
- * seen by who takes it next, so operands need no lock of their own as long as the step table waits where it must: a
- * thread sanitizer finds where it does not.
+ * A lane is a thread with a queue: one per DMA channel, one per started instance but the host's. Lanes are
+ * numbered as timelines are. One lock guards everything; work is done outside it. What was written before
+ * the lock was released is seen by who takes it next, so operands need no lock of their own as long as the
+ * step table waits where it must: a thread sanitizer finds where it does not.
  */
 #ifndef TARGET_ARCH_PORT_HOST_STATE_H
 #define TARGET_ARCH_PORT_HOST_STATE_H

@@ -1,8 +1,9 @@
 /* The null port: a system that is nothing but its host. Clone this folder to port the runtime.
  *
- * It runs bundles whose every partition is on the host, in any C99 environment, with no operating system. What it does
- * not do is NULL below, and ta_init answers TA_ERROR_UNSUPPORTED to a bundle that needs it. To port, replace NULLs one
- * at a time (port.h says what each operation promises) and run the conformance suite after each.
+ * It runs bundles whose every partition is on the host, in any C99 environment, with no operating system.
+ * What it does not do is NULL below, and ta_init answers TA_ERROR_UNSUPPORTED to a bundle that needs it.
+ * To port, replace NULLs one at a time (port.h says what each operation promises) and run the conformance
+ * suite after each.
  */
 #include "target_arch/runtime.h"
 
@@ -12,7 +13,7 @@ static const ta_bundle *opened;
 static ta_status null_open(const ta_port *port, const ta_soc *soc, const ta_bundle *bundle)
 {
     (void)port;
-    (void)soc; /* here a real port checks that it runs on this SoC, enables clocks and resets its DMA engines */
+    (void)soc; /* a real port checks here that it runs on this SoC, enables clocks, resets DMA engines */
     if (opened != NULL)
         return TA_ERROR_STATE;
     opened = bundle;
@@ -28,7 +29,8 @@ static ta_status null_close(const ta_port *port)
     return TA_OK;
 }
 
-/* Bytes one after the other, from the end where the target lies behind the source, so that the two may overlap. */
+/* Bytes one after the other, from the end where the target lies behind the source, so that the two may
+ * overlap. */
 static void copy_row(uint8_t *target, const uint8_t *source, uint32_t bytes)
 {
     if ((uintptr_t)target < (uintptr_t)source)
@@ -46,8 +48,9 @@ static ta_status null_copy(const ta_port *port, const ta_copy *copy)
     const uint8_t *source = ta_pointer(opened, copy->source);
     if (target == NULL || source == NULL)
         return TA_ERROR_ARGUMENT;
-    for (uint32_t row = 0; row < copy->rows; row++)
-        copy_row(target + (size_t)row * copy->target_stride, source + (size_t)row * copy->source_stride, copy->row_bytes);
+    const size_t target_stride = copy->target_stride, source_stride = copy->source_stride;
+    for (size_t row = 0; row < copy->rows; row++)
+        copy_row(target + row * target_stride, source + row * source_stride, copy->row_bytes);
     return TA_OK;
 }
 
