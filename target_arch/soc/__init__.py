@@ -11,7 +11,7 @@ from target_arch.soc.model import (
     SoC,
     TargetArch,
 )
-from target_arch.soc.reader import parse_soc, read_soc, shipped_socs
+from target_arch.soc.reader import parse_soc, place_faults, read_soc, shipped_socs
 from target_arch.soc.rules import RULES, check_soc
 from target_arch.soc.text import show
 
@@ -28,6 +28,7 @@ __all__ = [
     "TargetArch",
     "check_soc",
     "parse_soc",
+    "place_faults",
     "read_soc",
     "shipped_socs",
     "show",

@@ -213,9 +213,17 @@ class SoC:
             return True
         return arch in described.observers
 
+    def sees(self, instance: Instance, memory: str) -> bool:
+        """Like `observes`, for one instance: of a per-instance memory it sees its own replica alone."""
+        replicated = self.memory(memory).replica_of
+        own = replicated is None or instance.arch.host or memory == f"{replicated}_{instance.index}"
+        return own and self.observes(instance.arch.name, memory)
+
     def _instance(self, arch: TargetArch, index: int) -> Instance:
         replicas = {
-            memory.replica_of: memory.name for memory in self.memories if memory.name.endswith(f"_{index}")
+            memory.replica_of: memory.name
+            for memory in self.memories
+            if memory.name == f"{memory.replica_of}_{index}"
         }
         own = {name: replicas.get(name, name) for name in (*arch.memory, *arch.buffers.values())}
         return Instance(

@@ -48,6 +48,15 @@ def parse_soc(text: str, path: str) -> SoC:
     return made.soc
 
 
+def place_faults(faults: Iterable[Fault], path_or_name: str | File) -> tuple[Diagnostic, ...]:
+    """The faults that others found in a SoC at their places in the file it was read from a moment ago.
+
+    Copy paths are counted as in the file. Raises DiagnosticError where the file cannot be read any more.
+    """
+    path, shown = _located(path_or_name)
+    return _diagnostics(faults, shown, _read(path, shown).replace("\r\n", "\n"))
+
+
 def _located(path_or_name: str | File) -> tuple[File, str]:
     """The file, and how to call it: for a shipped one not by the folder of this installation."""
     path = File(path_or_name)

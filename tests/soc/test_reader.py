@@ -20,9 +20,11 @@ from target_arch.soc import (
     SoC,
     TargetArch,
     parse_soc,
+    place_faults,
     read_soc,
     shipped_socs,
 )
+from target_arch.soc.faults import Fault
 
 DUO = """\
 schema = 1
@@ -144,6 +146,24 @@ def test_each_instance_has_its_own() -> None:
         {"acc": "tile_0"},
     )
     assert (second.identifier, second.device.id, second.memory) == ("npu_1", 4, ("tile_1",))
+
+
+def test_an_instance_sees_its_own_replica_alone() -> None:
+    soc = parse_soc(DUO, "duo.toml")
+    seen = {i.name: [m.name for m in soc.memories if soc.sees(i, m.name)] for i in soc.instances}
+    assert seen == {"cpu": ["sram"], "npu[0]": ["tile_0"], "npu[1]": ["tile_1"]}
+
+
+def test_faults_that_others_find_get_their_places(tmp_path: Path) -> None:
+    file = tmp_path / "duo.toml"
+    file.write_text(DUO)
+    fault = Fault(rule="bad-option", path=("target_arch", "npu", "options", "rows"), message="`rows` is odd")
+    (placed,) = place_faults([fault], file)
+    assert str(placed).replace(f"{tmp_path}/", "") == (
+        "duo.toml:41:20: error: `rows` is odd [bad-option]\n"
+        "   41 | options = { rows = 16, fast = true }\n"
+        "      |                    ^^"
+    )
 
 
 def test_visible_replicas_lie_one_after_the_other_and_are_pools() -> None:
