@@ -46,22 +46,17 @@ static ta_status write_words(const ta_port *port, uint32_t instance, const ta_co
 
 ta_status ta_engine_start(const ta_port *port, uint32_t instance, const ta_command *command,
                           const ta_engine_layout *layout) {
-    uint32_t running = 0;
     ta_status status;
 
-    if (port->mmio_read32 == NULL || port->mmio_write32 == NULL) {
+    if (port->mmio_write32 == NULL) {
         return TA_ERROR_UNSUPPORTED;
     }
     if (!fits(command, layout)) {
         return TA_ERROR_ARGUMENT;
     }
-    status = port->mmio_read32(port, instance, TA_ENGINE_START, &running);
-    if (status == TA_OK && running != 0u) {
-        status = TA_ERROR_BUSY;
-    }
-    if (status == TA_OK) {
-        status = port->mmio_write32(port, instance, TA_ENGINE_STATUS, TA_ENGINE_STATUS_NONE);
-    }
+    /* START is not asked first. The core has settled the command before; and after one that was cancelled, START
+     * may show it still, on a port that cannot reset the device alone. */
+    status = port->mmio_write32(port, instance, TA_ENGINE_STATUS, TA_ENGINE_STATUS_NONE);
     if (status == TA_OK) {
         status = write_addresses(port, instance, command, layout);
     }

@@ -258,9 +258,12 @@ def needed(sizes: Iterable[tuple[int, int]], alignment: int) -> int:
     return sum(count * round_up(size, alignment) for count, size in sizes)
 
 
-def overlapped(copying: float, computing: float, tiles: int) -> float:
-    """Seconds of a loop over tiles whose copies run beside the computing of the tile before.
+def tiled_seconds(copying: float, computing: float, tiles: int, rings: Iterable[tuple[int, int]]) -> float:
+    """Seconds of a loop over tiles. `rings` are (transfers, buffers) of each role that moves.
 
-    The first copy and the last computation have nothing to run beside.
+    Where every role that moves more than once has two buffers, copies run beside the computing of the tile
+    before, all but the first copy and the last computation. Else one follows the other.
     """
-    return max(copying, computing) + min(copying, computing) / tiles
+    if all(transfers == 1 or buffers > 1 for transfers, buffers in rings):
+        return max(copying, computing) + min(copying, computing) / tiles
+    return copying + computing

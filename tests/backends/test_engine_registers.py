@@ -1,4 +1,4 @@
-"""Register maps, drivers and simulators of the engines: one description, and faults instead of wrong answers."""
+"""Register maps, drivers and simulators of the engines: one description, and faults not wrong answers."""
 
 import ctypes
 import struct
@@ -109,7 +109,12 @@ def test_a_command_runs_and_polling_again_answers_the_same(device: Device, engin
 def test_a_running_engine_is_busy(device: Device, engine: str) -> None:
     device.library.engine_write(MAPS[engine].offsets["START"], 1)
     assert device.poll() == BUSY
-    assert start(device, engine) == BUSY
+
+
+def test_a_command_starts_after_one_that_was_cancelled(device: Device, engine: str) -> None:
+    device.library.engine_write(MAPS[engine].offsets["START"], 1)
+    assert start(device, engine) == OK
+    assert device.poll() == OK
 
 
 def test_what_is_no_command_is_refused(device: Device, engine: str) -> None:

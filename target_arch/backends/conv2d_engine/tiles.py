@@ -7,8 +7,8 @@ estimate:
 
     copying   = bytes moved / bandwidth + transfers x set-up
     computing = calls x start + multiply-accumulates / rate
-    cost      = max(copying, computing) + min(copying, computing) / tiles   with two buffers
-              = copying + computing                                         with one
+    cost      = max(copying, computing) + min(copying, computing) / tiles   where copies run beside computing
+              = copying + computing                                         elsewhere
 
 Ties go to the smaller footprint.
 """
@@ -18,7 +18,7 @@ from math import prod
 
 from attrs import evolve, frozen
 
-from target_arch.backends.tiling import Link, loads, needed, overlapped, round_up, spans, tile_sizes
+from target_arch.backends.tiling import Link, loads, needed, round_up, spans, tile_sizes, tiled_seconds
 from target_arch.plan.model import Model, Operator
 
 PARAMETER_BYTES = 12
@@ -201,7 +201,8 @@ def seconds(conv: Convolution, tiling: Tiling, engine: Engine) -> float:
     copying = engine.inward.seconds(arriving, input_loads + weight_loads)
     copying += engine.outward.seconds(conv.out_height * conv.out_row_bytes, calls * strided)
     computing = calls * engine.start + conv.macs * engine.per_mac
-    return overlapped(copying, computing, calls) if tiling.buffers[2] > 1 else copying + computing
+    rings = zip((input_loads, weight_loads, calls), tiling.buffers, strict=True)
+    return tiled_seconds(copying, computing, calls, rings)
 
 
 def smallest(conv: Convolution, engine: Engine) -> int:

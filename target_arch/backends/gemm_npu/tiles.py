@@ -6,8 +6,8 @@ this estimate:
 
     copying   = bytes moved / bandwidth + transfers x set-up
     computing = calls x start + multiply-accumulates / rate
-    cost      = max(copying, computing) + min(copying, computing) / tiles   with two buffers
-              = copying + computing                                         with one
+    cost      = max(copying, computing) + min(copying, computing) / tiles   where copies run beside computing
+              = copying + computing                                         elsewhere
 
 Ties go to the smaller footprint. Accumulators have one buffer: commands run in order, and no move touches it.
 """
@@ -17,7 +17,7 @@ from math import prod
 
 from attrs import frozen
 
-from target_arch.backends.tiling import Link, loads, overlapped, round_up, spans, tile_sizes
+from target_arch.backends.tiling import Link, loads, round_up, spans, tile_sizes, tiled_seconds
 from target_arch.plan.model import Model, Operator
 
 PARAMETER_BYTES = 12
@@ -173,8 +173,9 @@ def seconds(whole: Product, tiling: Tiling, engine: Engine) -> float:
     results = row_blocks * column_blocks
     copying += engine.outward.seconds(whole.rows * whole.columns, results * strided)
     computing = results * slices * engine.start + whole.macs * engine.per_mac
-    overlaps = tiling.buffers != (1, 1, 1, 1)
-    return overlapped(copying, computing, results * slices) if overlaps else copying + computing
+    used = (tiling.buffers[0], tiling.buffers[1], tiling.buffers[3])
+    rings = zip((input_loads, weight_loads, results), used, strict=True)
+    return tiled_seconds(copying, computing, results * slices, rings)
 
 
 def smallest(whole: Product, engine: Engine) -> dict[str, int]:

@@ -77,7 +77,7 @@ def test_a_tiling_prints() -> None:
     (note,) = backend.lower(on.request(model)).notes
     assert note == (
         "op0: tiles of 8 rows x 8 channels, channels, then rows; "
-        "input 2 x 576 B, weights 1 x 384 B, output 2 x 1024 B"
+        "input 2 x 576 B, weights 2 x 384 B, output 2 x 1024 B"
     )
 
 
