@@ -1,0 +1,187 @@
+"""The printed form of every value between stages: plain text, aligned columns, the same bytes for the same
+value.
+
+Every function returns whole lines with a final newline, a heading first.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from target_arch.plan.kernels import Operand
+from target_arch.plan.memory import Budget, Buffer, MemoryPlan
+from target_arch.plan.orders import LoweringOrder
+from target_arch.plan.partitions import Candidate, PartitionGraph
+from target_arch.plan.steps import Copy, Dispatch, Load, Step, StepOrder, Wait
+
+_DECIMALS = 3
+
+
+def duration(seconds: float) -> str:
+    """Seconds with the unit that leaves one to three digits before the point: `1.25 ms`, `340 us`."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * factor >= 0.9995:
+            return (
+                f"{seconds * factor:.{_DECIMALS}g} {unit}"
+                if seconds * factor < 999.5
+                else f"{seconds * factor:.0f} {unit}"
+            )
+    return f"{seconds * 1e9:.{_DECIMALS}g} ns"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
+    """Aligned columns, two blanks between them; the columns numbered in `right` are right-aligned."""
+    lines = [tuple(header), *(tuple(row) for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    aligned = frozenset(right)
+
+    def cell(text: str, column: int) -> str:
+        return text.rjust(widths[column]) if column in aligned else text.ljust(widths[column])
+
+    return "".join(
+        "  ".join(cell(text, column) for column, text in enumerate(line)).rstrip() + "\n" for line in lines
+    )
+
+
+def partition_table(graph: PartitionGraph) -> str:
+    """One line per operator in execution order: partition, operator, kind, instance and the reason for it."""
+    rows = []
+    for partition in graph.partitions:
+        for number, operator in enumerate(partition.operators):
+            name = partition.id if number == 0 else ""
+            rows.append(
+                (name, operator.id, operator.kind, partition.instance, graph.choice(operator.id).reason)
+            )
+    return f"partitions: {len(graph.partitions)}\n" + table(
+        ("id", "operator", "kind", "instance", "why there"), rows
+    )
+
+
+def explanation(graph: PartitionGraph, operator: str) -> str:
+    """Why one operator is where it is and why it is nowhere else. KeyError for an operator the model
+    lacks.
+    """
+    choice = graph.choice(operator)
+    rows = [_candidate_row(candidate, choice.instance) for candidate in choice.candidates]
+    heading = f"operator {operator}: on {choice.instance}; {choice.reason}\n"
+    return heading + table(
+        ("", "instance", "compute", "copies", "total", "refused because"), rows, right=(2, 3, 4)
+    )
+
+
+def lowering_order(order: LoweringOrder) -> str:
+    """One line per slot, in order."""
+    rows = ((str(n), slot.partition, slot.phase, slot.reason) for n, slot in enumerate(order.slots, start=1))
+    return f"lowering order: {order.policy}\n" + table(("slot", "id", "phase", "reason"), rows, right=(0,))
+
+
+def budgets(values: Iterable[Budget]) -> str:
+    """One line per partition, call site and pool; `used` is what lowering really took."""
+    rows = [
+        (
+            budget.partition,
+            site,
+            pool.memory,
+            f"{pool.live + pool.remaining:,}",
+            f"{pool.live:,}",
+            f"{pool.remaining:,}",
+            f"{pool.guaranteed:,}",
+            "" if pool.used is None else f"{pool.used:,}",
+        )
+        for budget in values
+        for site, pools in budget.sites.items()
+        for pool in pools
+    ]
+    header = ("id", "call site", "pool", "capacity", "live", "remaining", "guaranteed", "used")
+    return "budgets in bytes\n" + table(header, rows, right=range(3, 8))
+
+
+def memory_plan(plan: MemoryPlan, capacities: Mapping[str, int] | None = None) -> str:
+    """Each arena's capacity, peak, bound and gap, then its buffers by offset."""
+    known = capacities or {}
+    arenas = sorted(plan.peaks)
+    rows = [_arena_row(plan, arena, known) for arena in arenas]
+    text = "memory plan in bytes\n" + table(
+        ("arena", "capacity", "peak", "bound", "gap"), rows, right=range(1, 5)
+    )
+    for arena in arenas:
+        text += f"\n{arena}\n" + table(
+            ("offset", "bytes", "steps", "kind", "buffer"), _buffer_rows(plan, arena), right=(0, 1)
+        )
+    return text
+
+
+def step_list(order: StepOrder) -> str:
+    """One line per step with its event, then which buffers hold the model's inputs and outputs."""
+    rows = [(str(number), *_step_row(step)) for number, step in enumerate(order.steps)]
+    text = f"steps: {len(order.steps)}\n" + table(
+        ("step", "kind", "where", "what", "event"), rows, right=(0,)
+    )
+    text += "".join(f"input {tensor} in {buffer}\n" for tensor, buffer in order.inputs)
+    return text + "".join(f"output {tensor} in {buffer}\n" for tensor, buffer in order.outputs)
+
+
+def _candidate_row(candidate: Candidate, chosen: str) -> tuple[str, ...]:
+    mark = "*" if candidate.instance == chosen else ""
+    if candidate.cost is None:
+        return (mark, candidate.instance, "", "", "", candidate.refusal or "")
+    cost = candidate.cost
+    return (mark, candidate.instance, duration(cost.compute), duration(cost.copy), duration(cost.total), "")
+
+
+def _arena_row(plan: MemoryPlan, arena: str, capacities: Mapping[str, int]) -> tuple[str, ...]:
+    peak, bound = plan.peaks[arena], plan.bounds[arena]
+    capacity = f"{capacities[arena]:,}" if arena in capacities else ""
+    return (arena, capacity, f"{peak:,}", f"{bound:,}", f"{peak - bound:,}")
+
+
+def _buffer_rows(plan: MemoryPlan, arena: str) -> list[tuple[str, ...]]:
+    def place(buffer: Buffer) -> tuple[int, int, str]:
+        return (plan.offsets[buffer.name], buffer.first, buffer.name)
+
+    return [
+        (
+            str(plan.offsets[buffer.name]),
+            f"{buffer.bytes:,}",
+            f"{buffer.first}..{buffer.last}",
+            buffer.kind,
+            buffer.name,
+        )
+        for buffer in sorted((buffer for buffer in plan.buffers if buffer.arena == arena), key=place)
+    ]
+
+
+def _step_row(step: Step) -> tuple[str, str, str, str]:
+    for kind, describe in _DESCRIBE:
+        if isinstance(step, kind):
+            return describe(step)
+    raise TypeError(step)
+
+
+def _load(step: Load) -> tuple[str, str, str, str]:
+    return ("load", step.instance, f"{step.process} {step.image or ''}".rstrip(), "")
+
+
+def _copy(step: Copy) -> tuple[str, str, str, str]:
+    cache = "" if step.cache == "none" else f" ({step.cache})"
+    return ("copy", step.engine, f"{step.source} -> {step.target}{cache}", str(step.event or ""))
+
+
+def _dispatch(step: Dispatch) -> tuple[str, str, str, str]:
+    operands = ", ".join(_operand(operand) for operand in step.operands)
+    return ("dispatch", step.instance, f"{step.operator}: {step.function}({operands})", str(step.event or ""))
+
+
+def _wait(step: Wait) -> tuple[str, str, str, str]:
+    return ("wait", step.event.timeline, "", str(step.event))
+
+
+def _operand(operand: Operand) -> str:
+    offset = f"+{operand.offset}" if operand.offset else ""
+    return f"{operand.access} {operand.of}{offset}"
+
+
+_DESCRIBE: tuple[tuple[type, Callable[..., tuple[str, str, str, str]]], ...] = (
+    (Load, _load),
+    (Copy, _copy),
+    (Dispatch, _dispatch),
+    (Wait, _wait),
+)

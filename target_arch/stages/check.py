@@ -1,0 +1,365 @@
+"""The checker of step order and memory plan. It shares no code with the planner and believes nothing the
+planner says.
+
+It replays the steps: what is in flight, which bytes were written, when each buffer is really live. Then it
+compares all pairs of buffers. Obvious before fast.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from target_arch.diagnostics import Diagnostic
+from target_arch.plan.kernels import Slice
+from target_arch.plan.memory import Buffer, MemoryPlan
+from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
+from target_arch.soc.model import HOST_ENGINE, OUTPUTS, CopyPath, SoC
+from target_arch.stages.errors import CheckError
+
+
+def check(soc: SoC, steps: StepOrder, plan: MemoryPlan) -> None:
+    """Raises CheckError with every fault.
+
+    Covers: offsets, alignment and capacity; buffers that share bytes and time; declared copy paths with their
+    engine, limits and cache duties; which memories an instance can touch; numbering of events, steps that
+    race with one in flight, steps still in flight at the end; bytes read before they were written; instances
+    used before they are loaded.
+    """
+    checker = _Checker(soc, steps, plan)
+    checker.run()
+    if checker.faults:
+        raise CheckError(checker.faults)
+
+
+@frozen(kw_only=True)
+class _Touch:
+    """Bytes of a buffer that a step reads or writes."""
+
+    part: Slice
+    write: bool
+
+
+@frozen(kw_only=True)
+class _Flying:
+    """A step in flight."""
+
+    number: int
+    event: Event
+    touches: tuple[_Touch, ...]
+
+
+class _Checker:
+    def __init__(self, soc: SoC, steps: StepOrder, plan: MemoryPlan) -> None:
+        self.faults: list[Diagnostic] = []
+        self._soc, self._order, self._plan = soc, steps, plan
+        self._buffers = {buffer.name: buffer for buffer in steps.buffers}
+        self._place = "memory plan"
+        self._flying: list[_Flying] = []
+        self._issued: dict[str, int] = {}
+        self._loaded: set[str] = set()
+        self._live: dict[str, list[int]] = {}
+        self._written = {
+            name: np.full(buffer.bytes, buffer.kind in ("input", "constant"))
+            for name, buffer in self._buffers.items()
+        }
+
+    def run(self) -> None:
+        self._offsets()
+        self._extremes()
+        for number, step in enumerate(self._order.steps):
+            self._place = _describe(number, step)
+            self._replay(number, step)
+        self._place = "end of run"
+        self._ending()
+        self._place = "memory plan"
+        self._lifetimes()
+        self._overlaps()
+        self._capacities()
+
+    def _fault(self, rule: str, message: str) -> None:
+        self.faults.append(Diagnostic(rule=rule, place=self._place, message=message))
+
+    # The plan at rest.
+
+    def _offsets(self) -> None:
+        for buffer in self._order.buffers:
+            offset = self._plan.offsets.get(buffer.name)
+            if offset is None:
+                self._fault("no-offset", f"buffer `{buffer.name}` has no offset")
+            elif offset < 0 or offset + buffer.bytes > self._soc.memory(buffer.memory).size:
+                self._fault(
+                    "out-of-bounds", f"buffer `{buffer.name}` at {offset} ends outside `{buffer.memory}`"
+                )
+            elif offset % buffer.alignment:
+                self._fault(
+                    "misaligned", f"buffer `{buffer.name}` at {offset} is not aligned to {buffer.alignment} B"
+                )
+        if {buffer.name for buffer in self._plan.buffers} != set(self._buffers):
+            self._fault("wrong-buffers", "the memory plan and the step order name different buffers")
+
+    def _capacities(self) -> None:
+        """All arenas of a memory lie in it one after the other, the constants first."""
+        for memory in self._soc.memories:
+            end = unit = 1
+            for buffer in self._of(memory.name):
+                unit = max(unit, buffer.alignment)
+            fixed = self._top(b for b in self._of(memory.name) if b.kind == "constant")
+            other = self._top(b for b in self._of(memory.name) if b.kind != "constant")
+            end = (-(-fixed // unit) * unit if other else fixed) + other
+            if end > memory.size:
+                self._fault("over-capacity", f"`{memory.name}` needs {end:,} B, it has {memory.size:,} B")
+
+    def _of(self, memory: str) -> Iterator[Buffer]:
+        return (buffer for buffer in self._order.buffers if buffer.memory == memory)
+
+    def _top(self, buffers: Iterable[Buffer]) -> int:
+        return max((self._plan.offsets.get(buffer.name, 0) + buffer.bytes for buffer in buffers), default=0)
+
+    def _extremes(self) -> None:
+        """Inputs are written before the run, outputs read after it, constants are there always."""
+        last = max(len(self._order.steps) - 1, 0)
+        outputs = {name for _, name in self._order.outputs}
+        for buffer in self._order.buffers:
+            self._live[buffer.name] = []
+            if buffer.kind in ("input", "constant"):
+                self._live[buffer.name].append(0)
+            if buffer.kind == "constant" or buffer.name in outputs:
+                self._live[buffer.name].append(last)
+        for tensor, name in (*self._order.inputs, *self._order.outputs):
+            if name not in self._buffers:
+                self._fault("unknown-buffer", f"`{tensor}` is said to be in `{name}`, which is no buffer")
+
+    def _lifetimes(self) -> None:
+        """What the steps say must lie within what the buffers say."""
+        for buffer in self._order.buffers:
+            live = self._live[buffer.name]
+            if live and (min(live) < buffer.first or max(live) > buffer.last):
+                really = f"{min(live)}..{max(live)}"
+                self._fault(
+                    "wrong-lifetime",
+                    f"buffer `{buffer.name}` says {buffer.first}..{buffer.last}, is live {really}",
+                )
+
+    def _overlaps(self) -> None:
+        buffers = [b for b in self._order.buffers if self._live[b.name] and b.name in self._plan.offsets]
+        for index, one in enumerate(buffers):
+            for other in buffers[:index]:
+                if (
+                    one.arena == other.arena
+                    and self._share_bytes(one, other)
+                    and self._share_time(one, other)
+                ):
+                    self._fault(
+                        "overlap", f"buffers `{other.name}` and `{one.name}` share bytes while both are live"
+                    )
+
+    def _share_bytes(self, one: Buffer, other: Buffer) -> bool:
+        start, begin = self._plan.offsets[one.name], self._plan.offsets[other.name]
+        return start < begin + other.bytes and begin < start + one.bytes
+
+    def _share_time(self, one: Buffer, other: Buffer) -> bool:
+        first, second = self._live[one.name], self._live[other.name]
+        return min(first) <= max(second) and min(second) <= max(first)
+
+    # The steps, one after the other.
+
+    def _replay(self, number: int, step: Step) -> None:
+        if isinstance(step, Load):
+            self._load(number, step)
+        elif isinstance(step, Wait):
+            self._wait(number, step.event)
+        else:
+            touches = self._copy_touches(step) if isinstance(step, Copy) else self._dispatch_touches(step)
+            if all(self._known(touch.part) for touch in touches):
+                self._execute(number, step.event, touches)
+                self._rules(step)
+
+    def _load(self, number: int, step: Load) -> None:
+        if any(not isinstance(earlier, Load) for earlier in self._order.steps[:number]):
+            self._fault("late-load", "a load must stand before every other step")
+        self._loaded.add(step.instance)
+
+    def _wait(self, number: int, event: Event) -> None:
+        if event.value > self._issued.get(event.timeline, 0):
+            self._fault("unknown-event", f"nothing issued so far signals `{event}`")
+        for flying in self._flying:
+            if flying.event.timeline == event.timeline and flying.event.value <= event.value:
+                self._touch(number, flying.touches)
+        self._flying = [
+            f for f in self._flying if f.event.timeline != event.timeline or f.event.value > event.value
+        ]
+
+    def _known(self, part: Slice) -> bool:
+        if part.of not in self._buffers:
+            self._fault("unknown-buffer", f"`{part.of}` is no buffer")
+        elif (
+            part.offset < 0
+            or part.end > self._buffers[part.of].bytes
+            or part.row_bytes <= 0
+            or part.rows <= 0
+        ):
+            self._fault(
+                "out-of-bounds", f"`{part}` lies outside its buffer of {self._buffers[part.of].bytes:,} B"
+            )
+        else:
+            return True
+        return False
+
+    def _execute(self, number: int, event: Event | None, touches: tuple[_Touch, ...]) -> None:
+        for flying in self._flying:
+            if (event is None or flying.event.timeline != event.timeline) and _race(touches, flying.touches):
+                self._fault(
+                    "race",
+                    f"it starts while step {flying.number} (`{flying.event}`) is in flight on the same bytes",
+                )
+        self._touch(number, touches)
+        for touch in touches:
+            if not touch.write and not self._written[touch.part.of][_indices(touch.part)].all():
+                self._fault("read-before-write", f"`{touch.part}` is read before all of it was written")
+        for touch in touches:
+            if touch.write and self._buffers[touch.part.of].kind == "constant":
+                self._fault("constant-written", f"`{touch.part}` is a constant and written to")
+            if touch.write:
+                self._written[touch.part.of][_indices(touch.part)] = True
+        if event is not None:
+            self._issue(number, event, touches)
+
+    def _issue(self, number: int, event: Event, touches: tuple[_Touch, ...]) -> None:
+        expected = self._issued.get(event.timeline, 0) + 1
+        if event.value != expected:
+            self._fault("wrong-event", f"it signals `{event}`, value {expected} is the next of that timeline")
+        self._issued[event.timeline] = event.value
+        self._flying.append(_Flying(number=number, event=event, touches=touches))
+
+    def _touch(self, number: int, touches: Iterable[_Touch]) -> None:
+        for touch in touches:
+            self._live[touch.part.of].append(number)
+
+    def _ending(self) -> None:
+        for flying in self._flying:
+            self._fault("in-flight", f"step {flying.number} (`{flying.event}`) is still in flight")
+        for tensor, name in self._order.outputs:
+            if name in self._buffers and not self._written[name].all():
+                self._fault("read-before-write", f"output `{tensor}` in `{name}` is not written entirely")
+
+    # What the description allows.
+
+    def _rules(self, step: Copy | Dispatch) -> None:
+        if isinstance(step, Copy):
+            self._copy_rules(step)
+        else:
+            self._dispatch_rules(step)
+
+    def _copy_touches(self, step: Copy) -> tuple[_Touch, ...]:
+        return (_Touch(part=step.source, write=False), _Touch(part=step.target, write=True))
+
+    def _copy_rules(self, step: Copy) -> None:
+        start, end = self._buffers[step.source.of].memory, self._buffers[step.target.of].memory
+        paths = [p for p in self._soc.copies if (p.source, p.target, p.engine) == (start, end, step.engine)]
+        if not paths:
+            self._fault("no-copy-path", f"no path from `{start}` to `{end}` by `{step.engine}` is declared")
+            return
+        refusals = [self._violation(path, step) for path in paths]
+        if None not in refusals:
+            self._fault("copy-path-limit", str(refusals[0]))
+        if (step.source.rows, step.source.row_bytes) != (step.target.rows, step.target.row_bytes):
+            self._fault("copy-sizes", f"`{step.source}` and `{step.target}` have different rows")
+        channel = step.event.timeline.rpartition(".") if step.event is not None else None
+        if (step.engine == HOST_ENGINE) != (channel is None):
+            self._fault(
+                "wrong-event", f"a copy by `{step.engine}` and the event `{step.event}` do not go together"
+            )
+        elif channel is not None and not self._is_channel(step.engine, channel):
+            self._fault("wrong-event", f"`{step.event}` is on no channel of `{step.engine}`")
+
+    def _is_channel(self, engine: str, channel: tuple[str, str, str]) -> bool:
+        name, _, number = channel
+        return name == engine and number.isdigit() and int(number) < self._soc.dma(engine).channels
+
+    def _violation(self, path: CopyPath, step: Copy) -> str | None:
+        numbers = [part.stride for part in (step.source, step.target)]
+        numbers += [self._plan.offsets.get(part.of, 0) + part.offset for part in (step.source, step.target)]
+        if any(number % path.alignment for number in numbers):
+            return f"the path needs addresses and strides in multiples of {path.alignment} B"
+        if path.max_bytes is not None and step.source.row_bytes > path.max_bytes:
+            return f"the path carries {path.max_bytes:,} B at once, not {step.source.row_bytes:,} B"
+        if step.source.rows > 1 and path.dimensions == 1:
+            return "the path carries one row at once"
+        if step.cache != path.cache:
+            return f"the path has the cache duty `{path.cache}`, not `{step.cache}`"
+        return None
+
+    def _dispatch_touches(self, step: Dispatch) -> tuple[_Touch, ...]:
+        touches = []
+        for operand in step.operands:
+            size = self._buffers[operand.of].bytes if operand.of in self._buffers else 0
+            part = Slice(of=operand.of, offset=operand.offset, row_bytes=size - operand.offset)
+            touches += [_Touch(part=part, write=access == "w") for access in sorted(operand.access)]
+        return tuple(touches)
+
+    def _dispatch_rules(self, step: Dispatch) -> None:
+        instance = self._soc.instance(step.instance)
+        if not step.function:
+            self._fault("not-lowered", f"partition `{step.partition}` has no kernel")
+        if instance.arch.host != (step.event is None):
+            self._fault(
+                "wrong-event",
+                f"a dispatch to `{step.instance}` and the event `{step.event}` do not go together",
+            )
+        if step.event is not None and step.event.timeline != step.instance:
+            self._fault("wrong-event", f"`{step.event}` is not on the timeline of `{step.instance}`")
+        if (
+            not instance.arch.host
+            and instance.arch.load.process != "linked"
+            and step.instance not in self._loaded
+        ):
+            self._fault("not-loaded", f"`{step.instance}` is used without a load")
+        own = (*instance.memory, *instance.buffers.values())
+        for operand in step.operands:
+            memory = self._buffers[operand.of].memory
+            observed = self._soc.observes(instance.arch.name, memory)
+            free = instance.arch.host or (instance.arch.operands == OUTPUTS and operand.access == "r")
+            if not (observed if free else memory in own):
+                self._fault(
+                    "not-observed",
+                    f"`{step.instance}` cannot take `{operand.of}` where it lies, in `{memory}`",
+                )
+            if "w" in operand.access and not self._soc.memory(memory).writable:
+                self._fault(
+                    "not-writable", f"`{operand.of}` is written in `{memory}`, which cannot be written"
+                )
+
+
+def _race(touches: Iterable[_Touch], others: tuple[_Touch, ...]) -> bool:
+    return any(
+        (touch.write or other.write) and touch.part.of == other.part.of and _meet(touch.part, other.part)
+        for touch in touches
+        for other in others
+    )
+
+
+def _meet(one: Slice, other: Slice) -> bool:
+    """True where two slices of one buffer have a byte in common: by listing the bytes, where their ranges
+    meet.
+    """
+    if one.offset >= other.end or other.offset >= one.end:
+        return False
+    return bool(np.intersect1d(_indices(one), _indices(other)).size)
+
+
+def _indices(part: Slice) -> NDArray[np.int64]:
+    """The byte offsets of a slice."""
+    rows = np.arange(part.rows) * part.stride
+    return (part.offset + rows[:, None] + np.arange(part.row_bytes)).ravel()
+
+
+def _describe(number: int, step: Step) -> str:
+    if isinstance(step, Dispatch):
+        return f"step {number} (dispatch {step.operator} on {step.instance})"
+    if isinstance(step, Copy):
+        return f"step {number} (copy {step.source.of} to {step.target.of})"
+    if isinstance(step, Wait):
+        return f"step {number} (wait {step.event})"
+    return f"step {number} (load {step.instance})"

@@ -1,0 +1,105 @@
+"""Waits, as late as correctness allows.
+
+A step may start while others are in flight unless it touches bytes that one of these writes, or writes bytes
+that one of these touches; then a Wait stands right before it. Two steps of one timeline need none: it keeps
+their order. A Wait for a value completes every earlier value of that timeline.
+"""
+
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from target_arch.plan.kernels import Slice
+from target_arch.plan.steps import Event
+
+
+@frozen(kw_only=True)
+class Access:
+    """Bytes of a buffer that a step reads or writes."""
+
+    part: Slice
+    write: bool
+
+
+def overlap(first: Slice, second: Slice) -> bool:
+    """True where two slices of one buffer share a byte. Rows of different strides count as all they
+    enclose.
+    """
+    if first.offset >= second.end or second.offset >= first.end:
+        return False
+    if first.rows == 1 and second.rows == 1:
+        return True
+    if first.rows > 1 and second.rows > 1 and first.stride != second.stride:
+        return True
+    stride = first.stride if first.rows > 1 else second.stride
+    apart = second.offset - first.offset
+    # Rows i of the first and j of the second meet where -second.row < apart + (j - i) * stride < first.row.
+    lowest = (-second.row_bytes - apart) // stride + 1
+    highest = -((apart - first.row_bytes) // stride) - 1
+    return max(lowest, 1 - first.rows) <= min(highest, second.rows - 1)
+
+
+class InFlight:
+    """The asynchronous steps not known to be complete, by the buffers they touch."""
+
+    def __init__(self) -> None:
+        self._touching: dict[str, list[tuple[Event, Access]]] = {}
+        self._issued: dict[str, int] = {}
+        self._complete: dict[str, int] = {}
+
+    def next_event(self, timeline: str) -> Event:
+        """The event of the next step on a timeline."""
+        return Event(timeline=timeline, value=self._issued.get(timeline, 0) + 1)
+
+    def issue(self, event: Event, accesses: Iterable[Access]) -> None:
+        """A step with that event has started."""
+        self._issued[event.timeline] = event.value
+        for access in accesses:
+            self._touching.setdefault(access.part.of, []).append((event, access))
+
+    def complete(self, event: Event) -> None:
+        """The event was waited for."""
+        self._complete[event.timeline] = max(event.value, self._complete.get(event.timeline, 0))
+
+    def pending(self, timeline: str) -> int:
+        """How many steps of a timeline are in flight."""
+        return self._issued.get(timeline, 0) - self._complete.get(timeline, 0)
+
+    def issued(self, timeline: str) -> int:
+        """How many steps a timeline was given so far."""
+        return self._issued.get(timeline, 0)
+
+    def hazards(self, accesses: Iterable[Access]) -> dict[str, int]:
+        """The values of each timeline that must be complete before a step with these accesses may start."""
+        needed: dict[str, int] = {}
+        for access in accesses:
+            for event, other in self._current(access.part.of):
+                known = event.value <= needed.get(event.timeline, 0)
+                if not known and (access.write or other.write) and overlap(access.part, other.part):
+                    needed[event.timeline] = event.value
+        return needed
+
+    def touching(self, buffer: str) -> dict[str, int]:
+        """The values of each timeline after which nothing in flight touches the buffer."""
+        needed: dict[str, int] = {}
+        for event, _ in self._current(buffer):
+            needed[event.timeline] = max(event.value, needed.get(event.timeline, 0))
+        return needed
+
+    def everything(self) -> dict[str, int]:
+        """The values of each timeline after which nothing is in flight."""
+        return {
+            timeline: value for timeline, value in self._issued.items() if self.pending(timeline) and value
+        }
+
+    def buffers(self) -> tuple[str, ...]:
+        """The buffers that something in flight may touch."""
+        return tuple(name for name in self._touching if self._current(name))
+
+    def _current(self, buffer: str) -> list[tuple[Event, Access]]:
+        flying = self._touching.get(buffer)
+        if not flying:
+            return []
+        kept = [pair for pair in flying if pair[0].value > self._complete.get(pair[0].timeline, 0)]
+        self._touching[buffer] = kept
+        return kept

@@ -1,0 +1,163 @@
+"""The lowering order: a topological order of a lowering graph (networkx), the same on every run and machine.
+
+A policy says in which order partitions wish to be lowered: as edges of the lowering graph and as a rank that
+decides between partitions that are free. Nodes that are no partition may stand for a moment, such as "all C
+is lowered".
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
+
+import networkx as nx
+from attrs import frozen
+
+from target_arch.diagnostics import Diagnostic, name_hint
+from target_arch.plan.orders import PHASES, LoweringOrder, LoweringSlot
+from target_arch.plan.partitions import Partition, PartitionGraph
+from target_arch.soc.model import SoC
+from target_arch.stages.errors import OrderError, failure
+
+_PLACE = "lowering order"
+_C_IS_LOWERED = "every C partition is lowered"
+
+
+@frozen(kw_only=True)
+class Wishes:
+    """What a policy answers: the reason for each partition's turn, and pairs (earlier, later).
+
+    `ranks` decide between partitions that are free at the same time: the lowest first, by default in
+    execution order.
+    """
+
+    reasons: Mapping[str, str]
+    edges: tuple[tuple[str, str], ...] = ()
+    ranks: Mapping[str, int] | None = None
+
+
+Policy = Callable[[PartitionGraph, SoC, Mapping[str, str]], Wishes]
+"""A policy sees the partitions, the SoC and each instance's codegen."""
+
+
+def c_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wishes:
+    """Every partition whose kernels are C before any other: only then are the bytes that C takes facts."""
+    c = [partition.id for partition in graph.partitions if codegens[partition.instance] == "c"]
+    rest = [partition.id for partition in graph.partitions if codegens[partition.instance] != "c"]
+    reasons = dict.fromkeys(c, "its kernels are C, so what they take is known before any budget")
+    reasons |= dict.fromkeys(rest, "after all C, with the budget that is left")
+    return Wishes(
+        reasons=reasons,
+        edges=(*((id, _C_IS_LOWERED) for id in c), *((_C_IS_LOWERED, id) for id in rest)),
+    )
+
+
+def program(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wishes:
+    """In the order of execution."""
+    ids = [partition.id for partition in graph.partitions]
+    return Wishes(reasons=dict.fromkeys(ids, "its turn in the program"), edges=tuple(pairwise(ids)))
+
+
+POLICIES: Mapping[str, Policy] = MappingProxyType({"c-first": c_first, "program": program})
+
+
+def lowering_order(
+    graph: PartitionGraph,
+    soc: SoC,
+    codegens: Mapping[str, str],
+    policy: str | Sequence[str] | None = None,
+    policies: Mapping[str, Policy] = POLICIES,
+) -> LoweringOrder:
+    """The order in which partitions are lowered.
+
+    `codegens` are by instance name. `policy` is the name of a registered policy, or an explicit list of
+    partition ids, instances and target_archs that names every partition once; by default what the SoC file
+    says. Raises OrderError with every mistake.
+    """
+    wanted = soc.lowering if policy is None else policy
+    if isinstance(wanted, str):
+        if wanted not in policies:
+            hint = name_hint(wanted, policies, "registered")
+            raise failure(OrderError, "unknown-policy", _PLACE, f"there is no policy `{wanted}`", hint)
+        return _sorted(wanted, graph, policies[wanted](graph, soc, codegens))
+    return _sorted("explicit list", graph, _explicit(graph, soc, tuple(wanted)))
+
+
+def _sorted(name: str, graph: PartitionGraph, wishes: Wishes) -> LoweringOrder:
+    turns = {partition.id: number for number, partition in enumerate(graph.partitions)}
+    ranks = turns if wishes.ranks is None else wishes.ranks
+    missing = [id for id in turns if id not in wishes.reasons]
+    if missing:
+        raise OrderError(_left_out(graph.partition(id)) for id in missing)
+    lowering = nx.DiGraph()
+    lowering.add_nodes_from(turns)
+    lowering.add_edges_from(wishes.edges)
+
+    def key(node: str) -> tuple[int, int]:
+        return (ranks.get(node, -1), turns.get(node, -1))
+
+    numbers = {
+        node: number for number, node in enumerate(sorted(lowering, key=lambda node: (key(node), node)))
+    }
+    try:
+        nodes = list(nx.lexicographical_topological_sort(lowering, key=numbers.__getitem__))
+    except nx.NetworkXUnfeasible:
+        raise failure(OrderError, "cyclic-order", _PLACE, _cycle(name, lowering)) from None
+    slots = (
+        LoweringSlot(partition=node, phase=PHASES[-1], reason=wishes.reasons[node])
+        for node in nodes
+        if node in turns
+    )
+    return LoweringOrder(policy=name, slots=tuple(slots))
+
+
+def _cycle(name: str, lowering: nx.DiGraph) -> str:
+    edges = nx.find_cycle(lowering)
+    return f"policy `{name}` wishes a cycle: " + " before ".join(
+        f"`{node}`" for node in (edges[0][0], *(e[1] for e in edges))
+    )
+
+
+def _explicit(graph: PartitionGraph, soc: SoC, names: tuple[str, ...]) -> Wishes:
+    """Wishes of a list. A name may be a partition, an instance or a target_arch."""
+    arch_of = {instance.name: instance.arch.name for instance in soc.instances}
+    known = {*(p.id for p in graph.partitions), *arch_of, *arch_of.values()}
+    problems: list[Diagnostic] = []
+    taken: dict[str, str] = {}
+    for number, name in enumerate(names):
+        if name not in known:
+            problems.append(_unknown(name, known))
+        if name in names[:number]:
+            problems.append(_diagnostic("repeated-order", f"`{name}` is named twice", "name each once"))
+            continue
+        for partition in graph.partitions:
+            if name in (partition.id, partition.instance, arch_of[partition.instance]):
+                if partition.id in taken:
+                    problems.append(_contradiction(partition, taken[partition.id], name))
+                taken.setdefault(partition.id, name)
+    problems += [_left_out(partition) for partition in graph.partitions if partition.id not in taken]
+    if problems:
+        raise OrderError(problems)
+    ids = list(taken)
+    return Wishes(
+        reasons={id: f"listed as `{name}`" for id, name in taken.items()},
+        edges=tuple(pairwise(ids)),
+    )
+
+
+def _unknown(name: str, known: set[str]) -> Diagnostic:
+    message = f"`{name}` is no partition, no instance and no target_arch"
+    return _diagnostic("unknown-in-order", message, name_hint(name, known, "known here"))
+
+
+def _contradiction(partition: Partition, first: str, second: str) -> Diagnostic:
+    message = f"partition `{partition.id}` is meant by `{first}` and again by `{second}`"
+    return _diagnostic("contradictory-order", message, "name every partition by one name")
+
+
+def _left_out(partition: Partition) -> Diagnostic:
+    message = f"partition `{partition.id}` on `{partition.instance}` has no turn"
+    return _diagnostic("incomplete-order", message, f"add `{partition.id}` or `{partition.instance}`")
+
+
+def _diagnostic(rule: str, message: str, hint: str) -> Diagnostic:
+    return Diagnostic(rule=rule, place=_PLACE, message=message, hint=hint)

@@ -1,0 +1,99 @@
+"""Why each operator is where it is: all candidates with their costs or refusals, and the reason in words.
+
+The cost of a candidate is what changes when only this operator moves: its computing, its inputs from where
+they lie, its constants, its result on the way to its consumers.
+"""
+
+from collections.abc import Mapping
+
+from target_arch.plan.model import Operator
+from target_arch.plan.partitions import Candidate, Choice, Cost
+from target_arch.plan.text import duration
+from target_arch.soc.model import Instance
+from target_arch.stages.cover import Problem, activations, visit, walk
+from target_arch.stages.survey import Survey, Wanted
+from target_arch.stages.traffic import PICO
+
+
+def choices(
+    wanted: Wanted, survey: Survey, problem: Problem, seats: Mapping[str, int], chosen: Mapping[str, Instance]
+) -> tuple[Choice, ...]:
+    """One choice per operator, in execution order."""
+    reasoner = _Reasoner(wanted, survey, problem, seats)
+    return tuple(reasoner.choice(operator, chosen[operator.id]) for operator in problem.order)
+
+
+class _Reasoner:
+    def __init__(self, wanted: Wanted, survey: Survey, problem: Problem, seats: Mapping[str, int]) -> None:
+        self._wanted, self._survey, self._problem, self._seats = wanted, survey, problem, seats
+        walked = walk(problem, seats)
+        before = [] if walked is None else walked[1]
+        self._before = {operator.id: where for operator, where in zip(problem.order, before, strict=True)}
+        self._users: dict[str, list[Operator]] = {}
+        for operator in problem.order:
+            for name in dict.fromkeys(operator.inputs):
+                self._users.setdefault(name, []).append(operator)
+
+    def choice(self, operator: Operator, instance: Instance) -> Choice:
+        candidates = self._candidates(operator)
+        return Choice(
+            operator=operator.id,
+            instance=instance.name,
+            reason=self._reason(operator, instance, candidates),
+            candidates=candidates,
+        )
+
+    def _candidates(self, operator: Operator) -> tuple[Candidate, ...]:
+        costs = {
+            instance.name: self._cost(operator, number)
+            for number, seat in enumerate(self._problem.seats)
+            for instance in seat.instances
+        }
+        found = []
+        for instance in self._wanted.soc.instances:
+            refusal, cost = self._survey.answers[operator.id][instance.name].refusal, costs[instance.name]
+            if refusal is None and cost is None:
+                refusal = "no copy path leads to where its neighbours are"
+            found.append(Candidate(instance=instance.name, cost=None if refusal else cost, refusal=refusal))
+        return tuple(found)
+
+    def _cost(self, operator: Operator, number: int) -> Cost | None:
+        """Cost of one operator at a seat while all others stay where they are; None where that is
+        impossible.
+        """
+        problem, traffic = self._problem, self._problem.traffic
+        where = [self._before[operator.id][name] for name in activations(problem, operator)]
+        compute, seen = problem.computes[operator.id][number], visit(problem, operator, number, where)
+        if compute is None or seen is None:
+            return None
+        size, lies, copy = problem.model.tensors[operator.output].bytes, seen.output, seen.copy
+        goals = [problem.seats[self._seats[user.id]].reach for user in self._users.get(operator.output, ())]
+        goals += [problem.outputs] if operator.output in problem.model.outputs else []
+        for goal in goals:
+            brought = traffic.bring(lies, size, goal)
+            near = traffic.bring(traffic.mask(goal.reads), size, goal)
+            if brought is None or near is None:
+                return None
+            copy += brought[0] - near[0]
+            lies = brought[1]
+        return Cost(compute=compute, copy=copy / PICO)
+
+    def _reason(self, operator: Operator, instance: Instance, candidates: tuple[Candidate, ...]) -> str:
+        required = self._wanted.rules.required(operator)
+        if required is not None:
+            return f"required on `{required}` by a rule"
+        arch_of = {i.name: i.arch.name for i in self._wanted.soc.instances}
+        priced = [(c.cost, c.instance) for c in candidates if c.cost is not None]
+        mine = next(cost for cost, name in priced if name == instance.name)
+        alike = [name for cost, name in priced if cost == mine and arch_of[name] == instance.arch.name]
+        others = [(cost.total, name) for cost, name in priced if arch_of[name] != instance.arch.name]
+        after = f"; the least busy of {len(alike)} alike" if len(alike) > 1 else ""
+        unfit = {arch_of[c.instance] for c in candidates if (c.refusal or "").startswith("does not fit")}
+        after += "".join(f"; does not fit on `{name}`" for name in sorted(unfit - {instance.arch.name}))
+        if not others:
+            return f"only `{instance.arch.name}` can take it{after}"
+        theirs, rival = min(others, key=lambda other: other[0])
+        if mine.total == theirs:
+            return f"as cheap as on `{rival}`, first in the partitioning order{after}"
+        lead = "cheapest" if mine.total < theirs else "cheapest together with its neighbours"
+        return f"{lead}: {duration(mine.total)} vs {duration(theirs)} on `{rival}`{after}"

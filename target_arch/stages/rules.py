@@ -1,0 +1,92 @@
+"""What a person may demand of the placement, and whether the demand names things that exist."""
+
+from collections.abc import Iterable, Mapping
+
+from attrs import field, frozen
+
+from target_arch.diagnostics import Diagnostic, name_hint
+from target_arch.plan.model import Model, Operator
+from target_arch.soc.model import Instance, SoC
+from target_arch.stages.errors import PlacementError
+
+EVERY = "*"
+
+
+@frozen(kw_only=True)
+class Rules:
+    """Demands on the placement. An operator is named by id, by kind, or as `*`; the id wins over the kind
+    over `*`.
+
+    A target is a target_arch (then any of its instances will do) or one instance such as `fpga_conv2d[1]`.
+    """
+
+    require: Mapping[str, str] = field(factory=dict)
+    forbid: tuple[tuple[str, str], ...] = ()
+    given_up: tuple[tuple[str, str, str], ...] = ()
+    """Operator, target and reason of placements that turned out not to fit; nobody wishes these, lowering
+    adds them.
+    """
+
+    def required(self, operator: Operator) -> str | None:
+        """The target an operator must go to, None where any will do."""
+        return next((self.require[name] for name in _names(operator) if name in self.require), None)
+
+    def forbids(self, operator: Operator, instance: Instance) -> bool:
+        """True where the operator must not go to the instance."""
+        names = frozenset(_names(operator))
+        return any(name in names and targets(target, instance) for name, target in self.forbid)
+
+    def unfit(self, operator: Operator, instance: Instance) -> str | None:
+        """Why the operator was found not to fit on the instance; None where it was not."""
+        return next(
+            (why for id, target, why in self.given_up if id == operator.id and targets(target, instance)),
+            None,
+        )
+
+    def giving_up(self, operator: str, target: str, reason: str) -> "Rules":
+        """These rules, and never again the operator on the target."""
+        return Rules(
+            require=self.require, forbid=self.forbid, given_up=(*self.given_up, (operator, target, reason))
+        )
+
+
+def targets(target: str, instance: Instance) -> bool:
+    """True where the name of a target means the instance."""
+    return target in (instance.name, instance.arch.name)
+
+
+def check_rules(rules: Rules, model: Model, soc: SoC) -> None:
+    """Raises PlacementError with every rule that names an operator or a target which does not exist."""
+    operators = {EVERY, *(name for op in model.operators for name in (op.id, op.kind))}
+    known = {name for instance in soc.instances for name in (instance.name, instance.arch.name)}
+    found = [
+        problem
+        for verb, pairs in (("require", rules.require.items()), ("forbid", rules.forbid))
+        for operator, target in pairs
+        for problem in _problems(f"rule `{verb} {operator} = {target}`", operator, target, operators, known)
+    ]
+    if found:
+        raise PlacementError(found)
+
+
+def _names(operator: Operator) -> tuple[str, str, str]:
+    return (operator.id, operator.kind, EVERY)
+
+
+def _problems(
+    place: str, operator: str, target: str, operators: Iterable[str], known: Iterable[str]
+) -> Iterable[Diagnostic]:
+    if operator not in operators:
+        yield Diagnostic(
+            rule="unknown-operator",
+            place=place,
+            message=f"the model has no operator and no kind of operator `{operator}`",
+            hint=name_hint(operator, operators, "known here"),
+        )
+    if target not in known:
+        yield Diagnostic(
+            rule="unknown-target",
+            place=place,
+            message=f"this SoC has no target_arch and no instance `{target}`",
+            hint=name_hint(target, known, "declared here"),
+        )

@@ -1,0 +1,105 @@
+"""Steps and memory plan together: the residence is changed until everything fits, or nothing is left to
+change.
+
+Tried in this order, one change at a time: wait earlier for what is in flight in the memory that overflows, so
+that its dead bytes are free again; leave a tensor in the next memory its producer can write.
+"""
+
+from attrs import field, frozen
+
+from target_arch.plan.memory import MemoryPlan
+from target_arch.plan.steps import Copy, Dispatch, StepOrder
+from target_arch.soc.model import SoC
+from target_arch.stages import access
+from target_arch.stages.allocate import allocate, capacities
+from target_arch.stages.errors import DoesNotFitError
+from target_arch.stages.residence import Residence, assign_residence
+from target_arch.stages.steps import order_steps
+from target_arch.stages.work import Work
+
+
+@frozen(kw_only=True)
+class Settled:
+    """A step order that fits, its memory plan and the residence behind it."""
+
+    steps: StepOrder
+    plan: MemoryPlan
+    residence: Residence = field(repr=False)
+
+
+def settle(work: Work) -> Settled:
+    """Order the steps and plan the memory. Raises DoesNotFitError where nothing helps, StepError for a wrong
+    kernel.
+    """
+    drained = scarce(work)
+    spilled: dict[str, int] = {}
+    while True:
+        residence = assign_residence(work, drained, spilled)
+        steps = order_steps(work, residence)
+        try:
+            plan = allocate(steps.buffers, capacities(work.soc))
+        except DoesNotFitError as refusal:
+            tensor = _spillable(refusal, steps, residence)
+            if refusal.pool not in drained:
+                drained = (*drained, refusal.pool)
+            elif tensor is not None:
+                spilled[tensor] = spilled.get(tensor, 0) + 1
+            else:
+                refusal.culprit = _culprit(work.soc, steps, refusal)
+                raise refusal.at(describe(steps, refusal.step)) from None
+        else:
+            return Settled(steps=steps, plan=plan, residence=residence)
+
+
+def scarce(work: Work) -> tuple[str, ...]:
+    """The memories of accelerators that are used: each partition there is to get what the one before it
+    left.
+    """
+    used = {partition.instance for partition in work.graph.partitions}
+    instances = [i for i in work.soc.instances if i.name in used and not work.is_c(i)]
+    return tuple(dict.fromkeys(memory for instance in instances for memory in access.owned(instance)))
+
+
+def describe(steps: StepOrder, number: int) -> str:
+    """A step as a place in a message: `step 12 (dispatch conv3 on npu)`."""
+    step = steps.steps[number] if number < len(steps.steps) else None
+    if isinstance(step, Dispatch):
+        return f"step {number} (dispatch {step.operator} on {step.instance})"
+    if isinstance(step, Copy):
+        return f"step {number} (copy {step.source.of} to {step.target.of})"
+    return f"step {number}"
+
+
+def _spillable(refusal: DoesNotFitError, steps: StepOrder, residence: Residence) -> str | None:
+    """The tensor alive at the peak that can live elsewhere: the smallest that frees enough, else the
+    largest.
+    """
+    tensors = {buffer.name: buffer.tensor for buffer in steps.buffers}
+    missing = refusal.needed - refusal.available
+    able: list[tuple[int, str]] = []
+    for name, size in refusal.alive:
+        tensor = tensors[name]
+        if (
+            tensor is not None
+            and residence.homes.get(tensor) == refusal.pool
+            and residence.others.get(tensor)
+        ):
+            able.append((size, tensor))
+    enough = [pair for pair in able if pair[0] >= missing]
+    if enough:
+        return min(enough)[1]
+    return max(able)[1] if able else None
+
+
+def _culprit(soc: SoC, steps: StepOrder, refusal: DoesNotFitError) -> tuple[str, str] | None:
+    """The dispatch to an owner of the memory that is nearest to the peak, those after it first."""
+    owners = {i.name for i in soc.instances if not i.arch.host and refusal.pool in access.owned(i)}
+    mine = [
+        (number < refusal.step, abs(number - refusal.step), step)
+        for number, step in enumerate(steps.steps)
+        if isinstance(step, Dispatch) and step.instance in owners
+    ]
+    if not mine:
+        return None
+    nearest = min(mine, key=lambda entry: entry[:2])[2]
+    return nearest.operator, nearest.instance

@@ -1,0 +1,205 @@
+"""The step order: Loads, then every copy and dispatch with its event, waits, and the lifetime of every
+buffer.
+
+A buffer is live from the first step that touches it to the last, and while a step that touches it may be in
+flight: to the Wait that completes it. Model inputs are live from step 0 (the caller writes them before a
+run), outputs to the end, constants always.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from target_arch.plan.kernels import Slice
+from target_arch.plan.memory import Buffer
+from target_arch.plan.partitions import PartitionGraph
+from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
+from target_arch.soc.model import SoC
+from target_arch.soc.numbering import timelines
+from target_arch.stages.hazards import Access, InFlight
+from target_arch.stages.program import Draft, Item, Program, Run, Transfer, join
+from target_arch.stages.residence import Residence
+from target_arch.stages.work import Work
+
+
+def order_steps(work: Work, residence: Residence) -> StepOrder:
+    """Everything the bundle executes, in order.
+
+    A partition without a kernel is represented by one Dispatch without function per operator, whose operands
+    are its tensors: an order with such stand-ins serves for budgets, not for emission. Raises StepError for
+    kernels that do not make sense.
+    """
+    program = join(work, residence)
+    return _Orderer(work, program, residence.drained).order()
+
+
+class _Orderer:
+    def __init__(self, work: Work, program: Program, drained: tuple[str, ...]) -> None:
+        self._soc, self._graph, self._program = work.soc, work.graph, program
+        self._drained = frozenset(drained)
+        self._ranks = {name: number for number, name in enumerate(timelines(work.soc))}
+        self._hosts = frozenset(i.name for i in work.soc.instances if i.arch.host)
+        self._flight = InFlight()
+        self._steps: list[Step] = []
+        self._first: dict[str, int] = {}
+        self._last: dict[str, int] = {}
+        self._open: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+        self._ends = _last_items(program)
+
+    def order(self) -> StepOrder:
+        self._steps += _loads(self._soc, self._graph)
+        for number, item in enumerate(self._program.items):
+            self._drain(number, item)
+            if isinstance(item, Transfer):
+                self._copy(item)
+            else:
+                self._dispatch(item)
+        self._wait(self._flight.everything())
+        return StepOrder(
+            steps=tuple(self._steps),
+            buffers=tuple(
+                self._buffer(draft) for draft in self._program.buffers.values() if self._used(draft)
+            ),
+            inputs=self._program.inputs,
+            outputs=self._program.outputs,
+        )
+
+    def _copy(self, transfer: Transfer) -> None:
+        path = transfer.path
+        timeline = self._channel(transfer) if path.is_async else None
+        for source, target in transfer.pieces:
+            accesses = (Access(part=source, write=False), Access(part=target, write=True))
+            event = self._start(timeline, accesses)
+            step = Copy(
+                source=source,
+                target=target,
+                engine=path.engine,
+                cache=path.cache,
+                event=event,
+                partition=transfer.partition,
+            )
+            self._issue(step, event, accesses)
+
+    def _dispatch(self, run: Run) -> None:
+        accesses = tuple(
+            Access(part=self._whole(operand.of, operand.offset), write="w" in operand.access)
+            for operand in run.operands
+        )
+        synchronous = run.instance in self._hosts or run.reserved
+        event = self._start(None if synchronous else run.instance, accesses)
+        step = Dispatch(
+            partition=run.partition,
+            operator=run.operator,
+            instance=run.instance,
+            function=run.function,
+            operands=run.operands,
+            words=run.words,
+            event=event,
+        )
+        self._issue(step, event, accesses)
+
+    def _start(self, timeline: str | None, accesses: Iterable[Access]) -> Event | None:
+        """Wait for what the step must not overtake; the event it will have."""
+        needed = self._flight.hazards(accesses)
+        self._wait({other: value for other, value in needed.items() if other != timeline})
+        return None if timeline is None else self._flight.next_event(timeline)
+
+    def _issue(self, step: Step, event: Event | None, accesses: tuple[Access, ...]) -> None:
+        names = tuple(dict.fromkeys(access.part.of for access in accesses))
+        for name in names:
+            self._first.setdefault(name, len(self._steps))
+            self._last[name] = len(self._steps)
+        self._steps.append(step)
+        if event is not None:
+            self._flight.issue(event, accesses)
+            self._open.setdefault(event.timeline, []).append((event.value, names))
+
+    def _wait(self, needed: Mapping[str, int]) -> None:
+        for timeline in sorted(needed, key=self._ranks.__getitem__):
+            event = Event(timeline=timeline, value=needed[timeline])
+            flying = self._open.get(timeline, [])
+            for _, names in (pair for pair in flying if pair[0] <= event.value):
+                self._last |= dict.fromkeys(names, len(self._steps))
+            self._open[timeline] = [pair for pair in flying if pair[0] > event.value]
+            self._flight.complete(event)
+            self._steps.append(Wait(event=event))
+
+    def _drain(self, number: int, item: Item) -> None:
+        """Before a buffer begins in a scarce memory: wait until nothing in flight holds dead bytes of that
+        memory.
+        """
+        memories = {self._memory(name) for name in _names(item) if name not in self._first} & self._drained
+        if isinstance(item, Run):
+            memories |= set(item.reserved) & self._drained
+        if not memories:
+            return
+        needed: dict[str, int] = {}
+        for name in self._flight.buffers():
+            draft = self._program.buffers[name]
+            own = draft.partition is not None and draft.partition == item.partition
+            if draft.memory in memories and self._ends[name] < number and not own:
+                for timeline, value in self._flight.touching(name).items():
+                    needed[timeline] = max(value, needed.get(timeline, 0))
+        self._wait(needed)
+
+    def _channel(self, transfer: Transfer) -> str:
+        """The channel of the engine on which the copy waits for the fewest others, then the least busy
+        one.
+        """
+        source, target = transfer.pieces[0]
+        needed = self._flight.hazards((Access(part=source, write=False), Access(part=target, write=True)))
+        engine = transfer.path.engine
+        names = [f"{engine}.{number}" for number in range(self._soc.dma(engine).channels)]
+        return min(
+            names,
+            key=lambda name: (
+                len(needed.keys() - {name}),
+                self._flight.pending(name),
+                self._flight.issued(name),
+            ),
+        )
+
+    def _memory(self, name: str) -> str:
+        return self._program.buffers[name].memory
+
+    def _whole(self, name: str, offset: int) -> Slice:
+        return Slice(of=name, offset=offset, row_bytes=self._program.buffers[name].bytes - offset)
+
+    def _used(self, draft: Draft) -> bool:
+        """A local buffer that nothing touches needs no bytes."""
+        return draft.kind != "local" or draft.name in self._first
+
+    def _buffer(self, draft: Draft) -> Buffer:
+        end = max(len(self._steps) - 1, 0)
+        first = 0 if draft.kind in ("input", "constant") else self._first.get(draft.name, 0)
+        kept = draft.kind == "constant" or any(draft.name == name for _, name in self._program.outputs)
+        return Buffer(
+            name=draft.name,
+            kind=draft.kind,
+            memory=draft.memory,
+            bytes=draft.bytes,
+            alignment=draft.alignment,
+            first=first,
+            last=end if kept else self._last.get(draft.name, 0),
+            tensor=draft.tensor,
+        )
+
+
+def _loads(soc: SoC, graph: PartitionGraph) -> Iterator[Load]:
+    used = {partition.instance for partition in graph.partitions}
+    for instance in soc.instances:
+        load = instance.arch.load
+        if instance.name in used and not instance.arch.host and load.process != "linked":
+            yield Load(instance=instance.name, process=load.process, image=load.image)
+
+
+def _names(item: Item) -> Iterator[str]:
+    if isinstance(item, Run):
+        yield from (operand.of for operand in item.operands)
+        return
+    for source, target in item.pieces:
+        yield source.of
+        yield target.of
+
+
+def _last_items(program: Program) -> dict[str, int]:
+    """For every buffer the number of the last item that names it."""
+    return {name: number for number, item in enumerate(program.items) for name in _names(item)}

@@ -1,0 +1,142 @@
+"""What every instance says about every operator: the seconds it would compute, or why it refuses.
+
+Refusals come from rules, from the backend, from memories that are too small for whole operands, and from
+links that the description lacks.
+"""
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from target_arch.backend.contract import Backend, Question
+from target_arch.diagnostics import Diagnostic, listed
+from target_arch.plan.model import Model, Operator
+from target_arch.soc.model import IN_AND_OUT, Instance, MemoryMode, SoC
+from target_arch.stages import access
+from target_arch.stages.copy_paths import Routes
+from target_arch.stages.errors import PlacementError
+from target_arch.stages.rules import Rules, targets
+from target_arch.stages.traffic import Reach, Traffic, reach
+
+
+@frozen(kw_only=True)
+class Wanted:
+    """What is to be placed on what, and what was demanded. `order` are target_arch names, first come first in
+    ties.
+    """
+
+    model: Model = field(repr=False)
+    soc: SoC = field(repr=False)
+    mode: MemoryMode
+    backends: Mapping[str, Backend] = field(repr=False)
+    rules: Rules
+    order: tuple[str, ...]
+
+    def codegen(self, instance: Instance) -> str:
+        """The codegen of the instance's backend; `c` where there is none, for then it is refused
+        everything.
+        """
+        backend = self.backends.get(instance.arch.name)
+        return "c" if backend is None else backend.codegen
+
+
+@frozen(kw_only=True)
+class Answer:
+    """What one instance says about one operator: seconds of computing, or why not."""
+
+    compute: float | None = None
+    refusal: str | None = None
+
+
+class Survey:
+    """All answers, by operator id and instance name, and the paths they rest on."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self.routes = Routes(wanted.soc, access.resting(wanted.mode))
+        self.traffic = Traffic(wanted.soc, self.routes)
+        self.reaches = {instance.name: self._reach(instance) for instance in wanted.soc.instances}
+        self.answers = {operator.id: self._ask(operator) for operator in wanted.model.operators}
+        problems = [problem for operator in wanted.model.operators for problem in self._dishonoured(operator)]
+        if problems:
+            raise PlacementError(problems)
+
+    def _reach(self, instance: Instance) -> Reach:
+        wanted = self._wanted
+        return reach(wanted.soc, wanted.mode, self.routes, instance, wanted.codegen(instance))
+
+    def _ask(self, operator: Operator) -> dict[str, Answer]:
+        return {instance.name: self._answer(operator, instance) for instance in self._wanted.soc.instances}
+
+    def _answer(self, operator: Operator, instance: Instance) -> Answer:
+        wanted = self._wanted
+        backend = wanted.backends.get(instance.arch.name)
+        if backend is None:
+            return Answer(refusal=f"no backend `{instance.arch.backend}` is installed")
+        question = Question(operator=operator, model=wanted.model, instance=instance, soc=wanted.soc)
+        refusal = (
+            self._ruled_out(operator, instance)
+            or backend.supports(question)
+            or self._too_large(operator, instance)
+            or self._unreachable(operator, instance)
+        )
+        return Answer(compute=backend.cost(question)) if refusal is None else Answer(refusal=refusal)
+
+    def _ruled_out(self, operator: Operator, instance: Instance) -> str | None:
+        rules = self._wanted.rules
+        required = rules.required(operator)
+        if required is not None and not targets(required, instance):
+            return f"a rule requires it on `{required}`"
+        if rules.forbids(operator, instance):
+            return "a rule forbids it"
+        unfit = rules.unfit(operator, instance)
+        return None if unfit is None else f"does not fit: {unfit}"
+
+    def _too_large(self, operator: Operator, instance: Instance) -> str | None:
+        """Whole-tensor kernels away from the host need all their operands in their own memories at once."""
+        wanted = self._wanted
+        if instance.arch.host or wanted.codegen(instance) != "c":
+            return None
+        names = [operator.output]
+        if instance.arch.operands == IN_AND_OUT:
+            names += [*operator.inputs, *operator.constants]
+        needed = sum(wanted.model.tensors[name].bytes for name in dict.fromkeys(names))
+        available = sum(wanted.soc.memory(name).size for name in instance.memory)
+        if needed <= available:
+            return None
+        return f"its operands need {needed:,} B, {listed(instance.memory)} has {available:,} B"
+
+    def _unreachable(self, operator: Operator, instance: Instance) -> str | None:
+        """The link that is missing for the operands to get to the instance, or back to the host."""
+        there, mode = self.reaches[instance.name], self._wanted.mode
+        near, tensors = access.resting(mode), self._wanted.model.tensors
+        for names, homes in ((operator.inputs, near), (operator.constants, mode.constants)):
+            for name in names:
+                if self.traffic.bring(self.traffic.mask(homes), tensors[name].bytes, there) is None:
+                    return self.routes.missing(homes, there.local or there.reads)
+        size = tensors[operator.output].bytes
+        left = self.traffic.leave(size, there)
+        if left is None or self.traffic.bring(left[1], size, Reach(reads=near, writes=())) is None:
+            return self.routes.missing(there.local or there.writes, near)
+        return None
+
+    def _dishonoured(self, operator: Operator) -> list[Diagnostic]:
+        """The rule that requires an operator on a target all of whose instances refuse it."""
+        required, answers = self._wanted.rules.required(operator), self.answers[operator.id]
+        meant = [i.name for i in self._wanted.soc.instances if required is not None and targets(required, i)]
+        if not meant or any(answers[name].refusal is None for name in meant):
+            return []
+        why = "; ".join(f"`{name}`: {answers[name].refusal}" for name in meant)
+        return [
+            Diagnostic(
+                rule="placement-not-honoured",
+                place=place_of(operator),
+                message=f"a rule requires `{operator.kind}` on `{required}`, which refuses it: {why}",
+                hint="drop the rule, or require a target that supports the operator",
+            )
+        ]
+
+
+def place_of(operator: Operator) -> str:
+    """Where a message about an operator belongs."""
+    return f"operator {operator.id}" + (f" ({operator.location})" if operator.location else "")

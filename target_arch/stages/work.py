@@ -1,0 +1,44 @@
+"""A placed model, lowered in part: what the stages after placement look at."""
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from target_arch.plan.kernels import Kernel
+from target_arch.plan.model import Tensor
+from target_arch.plan.partitions import Partition, PartitionGraph
+from target_arch.soc.model import Instance, MemoryMode, SoC
+from target_arch.stages import access
+from target_arch.stages.copy_paths import Routes
+
+
+@frozen(kw_only=True)
+class Work:
+    """The partitions with the kernels there are so far (by partition id).
+
+    `codegens` (by instance name) tells how partitions without a kernel will touch their tensors: whole, where
+    it is `c`, else in tiles.
+    """
+
+    soc: SoC = field(repr=False)
+    mode: MemoryMode
+    graph: PartitionGraph = field(repr=False)
+    kernels: Mapping[str, Kernel] = field(repr=False)
+    codegens: Mapping[str, str]
+
+    def routes(self) -> Routes:
+        """The copy paths, with bytes resting only where the mode lets tensors live."""
+        return Routes(self.soc, access.resting(self.mode))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors of the model and the constants that backends packed, by name."""
+        packed = {tensor.name: tensor for kernel in self.kernels.values() for tensor in kernel.constants}
+        return {**self.graph.model.tensors, **packed}
+
+    def instance(self, partition: Partition) -> Instance:
+        """The instance a partition runs on."""
+        return self.soc.instance(partition.instance)
+
+    def is_c(self, instance: Instance) -> bool:
+        """True where kernels are C functions over whole tensors."""
+        return self.codegens[instance.name] == "c"
