@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 
 from target_arch.diagnostics import listed
+from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.errors import model_error
 from target_arch.relax.graph import read_graph
 from target_arch.relax.program import Program
@@ -48,7 +49,7 @@ def translated(path: Path, translate: Callable[[], Any]) -> Any:
         text = _first_line(error)
         names = _operators_in(text)
         if names:
-            raise model_error("unsupported-operator", path, f"{_plural(names)} not supported", HINT) from None
+            raise model_error("unsupported-operator", path, f"{plural(names)} not supported", HINT) from None
         raise model_error(
             "unsupported-operator", path, f"the model cannot be imported: {text}", HINT
         ) from None
@@ -57,11 +58,44 @@ def translated(path: Path, translate: Callable[[], Any]) -> Any:
 HINT = "replace it in the model, or split the model before it"
 
 
-def imported(module: Any, arithmetic: str, outputs: tuple[str, ...], names: Mapping[bytes, str]) -> Imported:
-    """The reader's result from a frontend's module whose quantized operators follow `arithmetic`."""
+def imported(
+    path: Path, module: Any, arithmetic: str, outputs: tuple[str, ...], names: Mapping[bytes, str]
+) -> Imported:
+    """The reader's result from a frontend's module whose quantized operators follow `arithmetic`.
+
+    Raises DiagnosticError for control flow, dynamic shapes and element types that no tensor of ours can have.
+    """
     module = relax.transform.CanonicalizeBindings()(module)
-    graph = read_graph(module["main"], arithmetic)
+    function = module["main"]
+    for var in (
+        *function.params,
+        *(binding.var for block in function.body.blocks for binding in block.bindings),
+    ):
+        _check_value(path, var)
+    for block in function.body.blocks:
+        for binding in block.bindings:
+            if isinstance(binding.value, relax.If):
+                raise model_error("unsupported-operator", path, "operator `If` is not supported", HINT)
+    graph = read_graph(function, arithmetic)
     return Imported(program=Program(module=module, graph=graph, constant_names=names), outputs=outputs)
+
+
+def _check_value(path: Path, var: Any) -> None:
+    fields = var.ty.fields if isinstance(var.ty, relax.TupleType) else [var.ty]
+    for kind in fields:
+        shape = kind.shape if isinstance(kind, relax.TensorType) else None
+        if not isinstance(shape, relax.ShapeExpr):
+            raise model_error("dynamic-shape", path, f"tensor `{var.name}` has no fixed shape", _FIXED)
+        for index, extent in enumerate(shape):
+            if not isinstance(extent, tirx.IntImm):
+                message = f"dimension {index} of tensor `{var.name}` is dynamic (`{extent}`)"
+                raise model_error("dynamic-shape", path, message, _FIXED)
+        if str(kind.dtype) not in DTYPE_BYTES:
+            message = f"tensor `{var.name}` has elements of type `{kind.dtype}`"
+            raise model_error("unsupported-type", path, message, f"known are {listed(DTYPE_BYTES)}")
+
+
+_FIXED = "export the model with fixed shapes"
 
 
 def _first_line(error: BaseException) -> str:
@@ -71,9 +105,10 @@ def _first_line(error: BaseException) -> str:
 
 def _operators_in(text: str) -> list[str]:
     """The operators named in the frontends' message about those they do not know."""
-    found = re.search(r"operators are not supported (?:in|for) frontend \w+: (.*)", text)
+    found = re.search(r"operators are not supported (?:in|for) frontend \w+(?: yet)?: ([^.]*)", text)
     return sorted(re.findall(r"[\w.]+", found.group(1))) if found else []
 
 
-def _plural(names: list[str]) -> str:
+def plural(names: list[str]) -> str:
+    """`operator `x` is` or `operators `x`, `y` are`."""
     return f"operator {listed(names)} is" if len(names) == 1 else f"operators {listed(names)} are"

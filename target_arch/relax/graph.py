@@ -93,7 +93,7 @@ def dtype_of(expr: Any) -> str:
 
 
 def operator_name(call: Any) -> str:
-    """The name of the Relax operator a call applies, without the leading `relax.`; empty for other callees."""
+    """The name of the Relax operator a call applies, without `relax.`; empty for other callees."""
     return str(getattr(call.op, "name", "")).removeprefix("relax.")
 
 

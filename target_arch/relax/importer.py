@@ -9,6 +9,7 @@ Whatever is wrong with the file becomes a DiagnosticError with one message; rule
     unsupported-operator an operator that cannot be imported
     dynamic-shape        a dimension without a fixed extent
     dynamic-range        float activations with quantized weights
+    unsupported-type     elements of a type that is not supported, such as float16
     missing-extra        the file type needs an optional dependency
     two-quantizations    see `finder.py`
 

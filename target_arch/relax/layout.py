@@ -189,7 +189,7 @@ class Layout:
         ]
 
     def _with(self, var: Any, storage: Storage, *, exact: bool = True) -> str:
-        """A tensor that holds `var` in `storage`; `exact` asks for its shape too, else only the bytes count."""
+        """A tensor that holds `var` in `storage`; `exact` asks for its shape too, else only bytes count."""
         held = self._held[var]
         name, here = held.tensor, held.storage
         if here.essence != storage.essence:

@@ -1,26 +1,70 @@
 """ONNX files."""
 
 from pathlib import Path
+from typing import Any
 
 import onnx
 from google.protobuf.message import DecodeError
+from onnx.external_data_helper import load_external_data_for_model, uses_external_data
 from tvm.relax.frontend.onnx import from_onnx
 
 from target_arch.relax.errors import model_error
 from target_arch.relax.frontend import imported, translated
 from target_arch.relax.source import Imported
 
+_AGAIN = "copy or export the model again"
+
 
 def read_onnx(path: Path, data: bytes) -> Imported:
     """The graph of an ONNX model. Raises DiagnosticError, see `importer.py`."""
+    model = _loaded(path, data)
+    _refuse_dynamic_shapes(path, model)
+    module = translated(path, lambda: from_onnx(model, keep_params_in_input=False))
+    stored = [(onnx.numpy_helper.to_array(value).tobytes(), value.name) for value in model.graph.initializer]
+    outputs = tuple(value.name for value in model.graph.output)
+    return imported(path, module, "onnx", outputs, dict(reversed(stored)))
+
+
+def _loaded(path: Path, data: bytes) -> Any:
+    """The model, complete and consistent as ONNX's own checker sees it."""
     try:
         model = onnx.load_model_from_string(data)
     except DecodeError:
-        raise model_error(
-            "model-damaged", path, "the file is cut off or damaged", "export it again"
-        ) from None
-    names = {
-        onnx.numpy_helper.to_array(value).tobytes(): value.name for value in reversed(model.graph.initializer)
-    }
-    module = translated(path, lambda: from_onnx(model, keep_params_in_input=False))
-    return imported(module, "onnx", tuple(value.name for value in model.graph.output), names)
+        raise model_error("model-damaged", path, "the file is cut off or damaged", _AGAIN) from None
+    if not model.graph.node:
+        raise model_error("model-damaged", path, "the model has no graph, or one without operators", _AGAIN)
+    if any(uses_external_data(value) for value in model.graph.initializer):
+        _load_external(path, model)
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError as error:
+        reason = str(error).strip().splitlines()[0].rstrip(".")
+        raise model_error("model-damaged", path, f"the model is not valid: {reason}", _AGAIN) from None
+    return model
+
+
+def _load_external(path: Path, model: Any) -> None:
+    try:
+        load_external_data_for_model(model, str(path.parent))
+    except (OSError, ValueError, onnx.checker.ValidationError) as error:
+        reason = str(error).strip().splitlines()[0].rstrip(".")
+        hint = "put the file with the weights beside the model"
+        message = f"its external data cannot be read: {reason}"
+        raise model_error("model-damaged", path, message, hint) from None
+
+
+def _refuse_dynamic_shapes(path: Path, model: Any) -> None:
+    constants = {value.name for value in model.graph.initializer}
+    for value in model.graph.input:
+        if value.name in constants:
+            continue
+        if not value.type.HasField("tensor_type") or not value.type.tensor_type.HasField("shape"):
+            raise model_error("dynamic-shape", path, f"tensor `{value.name}` has no shape", _FIX)
+        for number, extent in enumerate(value.type.tensor_type.shape.dim):
+            if extent.dim_value <= 0:
+                name = f" (`{extent.dim_param}`)" if extent.dim_param else ""
+                message = f"dimension {number} of tensor `{value.name}` is dynamic{name}"
+                raise model_error("dynamic-shape", path, message, _FIX)
+
+
+_FIX = "fix it: `python -m onnxruntime.tools.make_dynamic_shape_fixed --input_name … --input_shape …`"

@@ -1,7 +1,5 @@
 """What every model reader gives, and how a file's content is recognised."""
 
-import struct
-
 from attrs import frozen
 
 from target_arch.relax.program import Program
@@ -60,8 +58,3 @@ def _is_text(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return all(character.isprintable() or character in "\r\n\t" for character in text)
-
-
-def root_offset(data: bytes) -> int:
-    """The offset of a flatbuffer's root table."""
-    return int(struct.unpack_from("<I", data, 0)[0])

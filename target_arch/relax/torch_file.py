@@ -9,6 +9,17 @@ from target_arch.relax.errors import model_error
 from target_arch.relax.frontend import imported, translated
 from target_arch.relax.source import Imported
 
+_UNREADABLE = (
+    RuntimeError,
+    ValueError,
+    KeyError,
+    AttributeError,
+    TypeError,
+    AssertionError,
+    BadZipFile,
+    OSError,
+)
+
 
 def read_torch(path: Path) -> Imported:
     """A program that `torch.export.save` wrote. Raises DiagnosticError, see `importer.py`."""
@@ -26,10 +37,9 @@ def read_torch(path: Path) -> Imported:
 
     module = translated(path, lambda: from_exported_program(program, unwrap_unit_return_tuple=True))
     outputs = tuple(str(output.arg.name) for output in program.graph_signature.output_specs)
-    names = {
-        value.detach().numpy().tobytes(): str(name) for name, value in reversed(list(program.state_dict.items()))
-    }
-    return imported(module, "onnx", outputs, names)
+    weights = reversed(list(program.state_dict.items()))
+    names = {value.detach().numpy().tobytes(): str(name) for name, value in weights}
+    return imported(path, module, "onnx", outputs, names)
 
 
 def _loaded(path: Path, torch: Any) -> Any:
@@ -37,7 +47,7 @@ def _loaded(path: Path, torch: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return torch.export.load(path)
-    except (RuntimeError, ValueError, KeyError, AttributeError, TypeError, AssertionError, BadZipFile, OSError):
+    except _UNREADABLE:
         hint = "write it with `torch.export.save`"
         raise model_error("model-damaged", path, "this is no saved torch.export program", hint) from None
 

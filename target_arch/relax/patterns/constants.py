@@ -111,8 +111,17 @@ def _reshape(graph: Graph, call: Any, inner: Constant) -> Constant | None:
     return inner.reshaped(shape_of(call))
 
 
+def _cast(graph: Graph, call: Any, inner: Constant) -> Constant | None:
+    """Between float types only: float16 weights are stored so, and used as float32."""
+    del graph
+    if inner.values.dtype.kind != "f" or not str(call.attrs.dtype).startswith("float"):
+        return None
+    return evolve(inner, values=inner.values.astype(str(call.attrs.dtype)))
+
+
 _STEPS: dict[str, Callable[[Graph, Any, Constant], Constant | None]] = {
     "dequantize": _dequantize,
+    "astype": _cast,
     "permute_dims": _permute,
     "reshape": _reshape,
     "squeeze": _reshape,

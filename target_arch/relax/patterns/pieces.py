@@ -62,7 +62,7 @@ def float_ending(value: Any, roots: tuple[str, ...]) -> Ending:
 
 
 def output_quantization(match: Match) -> Quantization | None:
-    """What the `quantize` of an integer ending says of the output; None unless it holds for the whole tensor."""
+    """What the `quantize` of an integer ending says; None unless it holds for the whole tensor."""
     return single_quantization(match.quantization(match.required("quantize")))
 
 
