@@ -14,7 +14,7 @@ _HOST_DEVICE = "kDLCPU"
 
 
 def _no_host(soc: SoC) -> Iterator[Fault]:
-    if soc.archs and not any(arch.host for arch in soc.archs):
+    if not any(arch.host for arch in soc.archs):
         message = "no target_arch is the host"
         hint = "say `host = true` in the one that runs the bundle"
         uses: tuple[Path, ...] = (ALL_ARCHS, *(("target_arch", arch.name, "host") for arch in soc.archs))
@@ -110,9 +110,10 @@ def _orders(soc: SoC) -> Iterator[Fault]:
 
 
 def _default_mode(soc: SoC) -> Iterator[Fault]:
-    if soc.modes and not any(mode.name == "default" for mode in soc.modes):
+    if not any(mode.name == "default" for mode in soc.modes):
         message = "no memory mode is named `default`"
-        hint = f"rename one of {listed(mode.name for mode in soc.modes)} or add one"
+        names = listed(mode.name for mode in soc.modes)
+        hint = f"rename one of {names} or add one" if names else "add `[memory_mode.default]`"
         path: Path = ("memory_mode",)
         yield Fault(
             rule="no-default-mode", path=path, message=message, hint=hint, uses=(("memory_mode", "*"),)

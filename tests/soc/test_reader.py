@@ -233,6 +233,17 @@ def test_each_mistake_alone_is_one_message(right: str, wrong: str, line: int, ru
     assert [diagnostic.rule for diagnostic in raised.value.diagnostics] == [rule]
 
 
+def test_empty_sections_are_no_description() -> None:
+    text = 'schema = 1\nname = "none"\n[memory]\n[target_arch]\n[memory_mode]\n[partitioning]\norder = []\n'
+    with pytest.raises(DiagnosticError) as raised:
+        parse_soc(text, "none.toml")
+    assert [diagnostic.rule for diagnostic in raised.value.diagnostics] == [
+        "no-host",
+        "no-default-mode",
+        "empty-list",
+    ]
+
+
 def outcome(text: str) -> None:
     """A SoC or messages, never another exception; messages always print."""
     try:
