@@ -1,4 +1,4 @@
-"""Where the files that travel with the package are: the C runtime and the shipped SoC files.
+"""Where the files that travel with the package are: the C runtime, SoC files and example models.
 
 In a wheel they lie inside the package, in a checkout beside it.
 """
@@ -16,6 +16,11 @@ def runtime_c() -> Path:
 def soc_configs() -> Path:
     """The folder of the shipped SoC files."""
     return _folder("soc_configs")
+
+
+def examples() -> Path:
+    """The folder of the example models."""
+    return _folder("examples")
 
 
 def _folder(name: str) -> Path:

@@ -283,7 +283,8 @@ def test_backends_for_a_soc(soc: SoC) -> None:
         (
             {"options": {"lanes": True}},
             "SoC `zynq_edge`, target_arch.accelerator.options.lanes: error: option `lanes` of backend "
-            "`gemm_npu` is a whole number, not `true` [option-type]\nhint: columns of the array; default `16`",
+            "`gemm_npu` is a whole number, not `true` [option-type]\n"
+            "hint: columns of the array; default `16`",
         ),
         (
             {"options": {"strict": 1}},

@@ -1,0 +1,213 @@
+"""The arguments of every command."""
+
+import argparse
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+from attrs import frozen
+
+import target_arch
+
+ArgumentParser = argparse.ArgumentParser
+Run = Callable[[argparse.Namespace], int]
+
+_EXIT_CODES = (
+    "Exit codes: 0 done, 1 what was made is not right, 2 the input is wrong, 3 a needed tool is missing."
+)
+
+DUMPS = ("model", "partitions", "lowering", "budgets", "memory", "steps")
+
+
+@frozen
+class Command:
+    """One command: where its function is, and which arguments it takes.
+
+    With `takes_backend_options` it also takes `--<target_arch>-<option>` for the SoC it is given.
+    """
+
+    name: str
+    module: str
+    help: str
+    add: Callable[[ArgumentParser], None]
+    takes_backend_options: bool = False
+
+    def function(self) -> Run:
+        """The function, imported now."""
+        module = import_module(f"target_arch.cli.{self.module}")
+        function: Run = getattr(module, self.name.replace("-", "_"))
+        return function
+
+
+def parser() -> ArgumentParser:
+    """The parser of the whole command line."""
+    made = ArgumentParser(
+        prog="target-arch", description=target_arch.__doc__, epilog=_EXIT_CODES, allow_abbrev=False
+    )
+    made.add_argument("--version", action="version", version=f"target-arch {target_arch.__version__}")
+    commands = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        one = commands.add_parser(
+            command.name, help=command.help, description=command.help, allow_abbrev=False
+        )
+        command.add(one)
+    return made
+
+
+def command_of(options: argparse.Namespace) -> Command:
+    """The command that was given."""
+    return next(command for command in COMMANDS if command.name == options.command)
+
+
+def _socs(to: ArgumentParser) -> None:
+    to.add_argument("soc", nargs="+", metavar="SOC", help="a SoC file, or the name of a shipped one")
+    _format(to)
+    _backend_dirs(to)
+
+
+def _soc_and_output(to: ArgumentParser) -> None:
+    to.add_argument("soc", metavar="SOC", help="a SoC file, or the name of a shipped one")
+    to.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to a file instead of stdout")
+
+
+def _backends(to: ArgumentParser) -> None:
+    _format(to)
+    _backend_dirs(to)
+
+
+def _model(to: ArgumentParser) -> None:
+    to.add_argument("model", type=Path, metavar="MODEL", help="an .onnx, .tflite or .pt2 file")
+    to.add_argument("--soc", required=True, metavar="SOC", help="a SoC file, or the name of a shipped one")
+    _planning(to)
+
+
+def _planning(to: ArgumentParser) -> None:
+    plan = to.add_argument_group("plan")
+    plan.add_argument("--mode", default="default", help="memory mode of the SoC file (default: default)")
+    plan.add_argument(
+        "--target", action="append", default=[], metavar="NAME[,NAME|,OPTION=VALUE]...",
+        help="use only these target_archs and the host; OPTION=VALUE sets an option of the NAME before it",
+    )  # fmt: skip
+    plan.add_argument(
+        "--partitioning-order",
+        metavar="NAME,NAME,...",
+        help="who claims an operator first, where costs are equal",
+    )
+    plan.add_argument(
+        "--lowering-order",
+        metavar="POLICY|ID,ID,...",
+        help="a policy such as c-first, or all partition ids in order",
+    )
+    plan.add_argument(
+        "--require",
+        action="append",
+        default=[],
+        metavar="OPERATOR=TARGET",
+        help="place an operator (id, kind or *) there",
+    )
+    plan.add_argument(
+        "--forbid",
+        action="append",
+        default=[],
+        metavar="OPERATOR=TARGET",
+        help="do not place it there",
+    )
+    _backend_dirs(plan)
+    _format(to)
+
+
+def _partition(to: ArgumentParser) -> None:
+    _model(to)
+
+
+def _explain(to: ArgumentParser) -> None:
+    _model(to)
+    to.add_argument("operator", nargs="*", metavar="OPERATOR", help="operator ids; none for all")
+
+
+def _compile(to: ArgumentParser) -> None:
+    _model(to)
+    to.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the bundle's folder")
+    _bundle_options(to)
+    to.add_argument(
+        "--dump",
+        action="append",
+        default=[],
+        choices=(*DUMPS, "all"),
+        help="print a value between two stages",
+    )
+
+
+def _bundle_options(to: ArgumentParser) -> None:
+    to.add_argument("--name", help="the model's name in C (default: from the file's)")
+    to.add_argument("--port", default="host", help="the port of the C runtime that the bundle carries")
+
+
+def _run(to: ArgumentParser) -> None:
+    to.add_argument("bundle", type=Path, metavar="BUNDLE", help="a folder that `compile` wrote")
+    to.add_argument(
+        "--input", type=Path, action="append", default=[], metavar="FILE",
+        help="one file per model input: .npy, or raw bytes; without any, the bundle's own test vector is run",
+    )  # fmt: skip
+    to.add_argument("-o", "--output", type=Path, metavar="DIR", help="write each output to DIR/<name>.npy")
+    _format(to)
+
+
+def _verify(to: ArgumentParser) -> None:
+    to.add_argument("model", type=Path, metavar="MODEL", help="the model the bundle was compiled from")
+    given = to.add_mutually_exclusive_group(required=True)
+    given.add_argument("--bundle", type=Path, metavar="DIR", help="a folder that `compile` wrote")
+    given.add_argument("--soc", metavar="SOC", help="compile for this SoC first, into a temporary folder")
+    to.add_argument("--count", type=_positive, default=50, help="random inputs (default: 50)")
+    to.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
+    _planning(to)
+    _bundle_options(to)
+
+
+def _report(to: ArgumentParser) -> None:
+    to.add_argument("bundle", type=Path, metavar="BUNDLE", help="a folder that `compile` wrote")
+    _format(to)
+
+
+def _new_soc(to: ArgumentParser) -> None:
+    to.add_argument("name", metavar="NAME", help="the SoC's name, a lower-case identifier")
+    to.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: NAME.toml")
+
+
+def _demo(to: ArgumentParser) -> None:
+    to.add_argument("--soc", default="zynq_edge", metavar="SOC", help="default: zynq_edge")
+    to.add_argument("-o", "--output", type=Path, metavar="DIR", help="keep the bundle there")
+
+
+def _format(to: ArgumentParser) -> None:
+    to.add_argument("--format", choices=("text", "json"), default="text", help="json for programs")
+
+
+def _backend_dirs(to: "argparse._ActionsContainer") -> None:
+    to.add_argument(
+        "--backend-dir", type=Path, action="append", default=[], metavar="DIR",
+        help="a folder with backends of your own; may repeat",
+    )  # fmt: skip
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+COMMANDS = (
+    Command("check", "describe", "check SoC files and say everything that is wrong", _socs),
+    Command("show", "describe", "print what a SoC file describes", _socs),
+    Command("headers", "describe", "print the C header of a SoC", _soc_and_output),
+    Command("backends", "describe", "list the backends that were found", _backends),
+    Command("partition", "models", "print which operator goes where", _partition, True),
+    Command("explain", "models", "say why an operator is where it is, and why nowhere else", _explain, True),
+    Command("compile", "models", "make a bundle of C from a model", _compile, True),
+    Command("run", "bundles", "build a bundle with this machine's C compiler and run it", _run),
+    Command("verify", "bundles", "compare a bundle with the reference its model came from", _verify, True),
+    Command("report", "bundles", "print what a bundle's manifest says", _report),
+    Command("new-soc", "describe", "write a small commented SoC file to start from", _new_soc),
+    Command("demo", "demo", "the example model from file to verified C, with everything printed", _demo),
+)

@@ -1,0 +1,57 @@
+"""One call from arguments to exit code; every error a user can cause ends here as a message."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from target_arch.cli.arguments import command_of, parser
+from target_arch.cli.output import message, rendered
+from target_arch.diagnostics import DiagnosticError
+
+DONE = 0
+NOT_RIGHT = 1
+WRONG_INPUT = 2
+TOOL_MISSING = 3
+INTERRUPTED = 130
+
+_OTHER_CODES = (
+    ("target_arch.run.toolchain", "ToolMissing", TOOL_MISSING),
+    ("target_arch.stages.errors", "CheckError", NOT_RIGHT),
+)
+"""Module, error class, exit code. A module that nobody imported did not raise."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code. Bad arguments leave through SystemExit, as argparse does."""
+    try:
+        return _run(parser(), arguments)
+    except DiagnosticError as error:
+        message(rendered(error))
+        return _exit_code(error)
+    except BrokenPipeError:
+        # The reader of our output has enough. Python would complain once more when it flushes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except KeyboardInterrupt:
+        message("interrupted")
+        return INTERRUPTED
+
+
+def _run(parsing: argparse.ArgumentParser, arguments: Sequence[str] | None) -> int:
+    options, rest = parsing.parse_known_args(arguments)
+    command = command_of(options)
+    if rest and not command.takes_backend_options:
+        parsing.error(f"unrecognized arguments: {' '.join(rest)}")
+    options.backend_options = rest
+    code = command.function()(options)
+    sys.stdout.flush()
+    return code
+
+
+def _exit_code(error: DiagnosticError) -> int:
+    for module, name, code in _OTHER_CODES:
+        kind = getattr(sys.modules.get(module), name, None)
+        if kind is not None and isinstance(error, kind):
+            return code
+    return WRONG_INPUT

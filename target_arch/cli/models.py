@@ -1,0 +1,179 @@
+"""Commands that plan a model: partition, explain, compile."""
+
+import argparse
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from target_arch.cli.arguments import DUMPS
+from target_arch.cli.described import chosen, described, target_of
+from target_arch.cli.output import data, failure, json_data, progress
+from target_arch.diagnostics import name_hint
+from target_arch.plan import text
+from target_arch.plan.partitions import Candidate, Choice, Partition
+from target_arch.registry import Backends
+from target_arch.soc import SoC
+
+if TYPE_CHECKING:
+    from target_arch.pipeline import Compilation, CompileRequest
+    from target_arch.plan.partitions import PartitionGraph
+
+DUMPERS: Mapping[str, Callable[["Compilation"], str]] = {
+    "model": lambda made: str(made.model),
+    "partitions": lambda made: text.partition_table(made.graph),
+    "lowering": lambda made: text.lowering_order(made.lowering),
+    "budgets": lambda made: text.budgets(made.budgets),
+    "memory": lambda made: text.memory_plan(made.plan, capacities(made)),
+    "steps": lambda made: text.step_list(made.steps),
+}
+
+
+def request(options: argparse.Namespace) -> "CompileRequest":
+    """What the arguments ask the pipeline for. Raises DiagnosticError."""
+    from target_arch.pipeline import CompileRequest
+
+    soc, targets = chosen(options, Backends.discover(options.backend_dir))
+    required = _wishes(options.require, soc)
+    return CompileRequest(
+        model_path=options.model,
+        soc=soc,
+        mode=options.mode,
+        lowering_order=_lowering_order(options.lowering_order),
+        order=_names(options.partitioning_order),
+        require={operator: _only(operator, names) for operator, names in required.items()},
+        forbid=_wishes(options.forbid, soc),
+        targets=targets,
+        backend_dirs=tuple(options.backend_dir),
+        name=getattr(options, "name", None),
+        port=getattr(options, "port", "host"),
+    )
+
+
+def planned(options: argparse.Namespace) -> "Compilation":
+    """The compilation that the arguments ask for."""
+    progress(f"planning {options.model}")
+    from target_arch.pipeline import compile_model
+
+    return compile_model(request(options))
+
+
+def placed(options: argparse.Namespace) -> "PartitionGraph":
+    """The first half of a compilation: every operator has its place, nothing is lowered."""
+    progress(f"placing {options.model}")
+    from target_arch.pipeline import partition_model
+
+    return partition_model(request(options))
+
+
+def partition(options: argparse.Namespace) -> int:
+    """Print the partition table."""
+    graph = placed(options)
+    if options.format == "json":
+        soc = described(options.soc, Backends.discover(options.backend_dir))
+        json_data([_partition(each, soc) for each in graph.partitions])
+    else:
+        data(text.partition_table(graph))
+    return 0
+
+
+def explain(options: argparse.Namespace) -> int:
+    """Print for each operator every instance, with its cost or the reason against it."""
+    graph = placed(options)
+    known = [operator.id for operator in graph.model.operators]
+    wanted = options.operator or known
+    for operator in wanted:
+        if operator not in known:
+            said = f"model `{graph.model.name}` has no operator `{operator}`"
+            raise failure("unknown-operator", "command line", said, name_hint(operator, known, "it has"))
+    if options.format == "json":
+        json_data([_choice(graph.choice(operator)) for operator in wanted])
+    else:
+        data("\n".join(text.explanation(graph, operator) for operator in wanted))
+    return 0
+
+
+def compile(options: argparse.Namespace) -> int:
+    """Write a bundle and say what it is."""
+    from target_arch.run import write_bundle
+
+    made = planned(options)
+    write_bundle(made.bundle, options.output)
+    if options.format == "json":
+        json_data(made.manifest)
+        return 0
+    asked = DUMPS if "all" in options.dump else tuple(name for name in DUMPS if name in options.dump)
+    for name in asked:
+        data(DUMPERS[name](made) + "\n")
+    for attempt in made.attempts:
+        data(str(attempt))
+    data(summary(made) + f"bundle in {options.output}: {len(made.bundle.files)} files\n")
+    return 0
+
+
+def capacities(made: "Compilation") -> dict[str, int]:
+    """Capacity of every arena of the plan, in bytes."""
+    soc: SoC = made.request.soc
+    return {buffer.arena: soc.memory(buffer.memory).size for buffer in made.plan.buffers}
+
+
+def summary(made: "Compilation") -> str:
+    """What went where, how many steps that takes, and what every pool gives."""
+    counts: dict[str, int] = {}
+    for part in made.graph.partitions:
+        counts[part.instance] = counts.get(part.instance, 0) + len(part.operators)
+    where = ", ".join(f"{count} on {name}" for name, count in counts.items())
+    lines = [
+        f"{made.model.name}: {len(made.model.operators)} operators, {where}; {len(made.steps.steps)} steps"
+    ]
+    sizes = capacities(made)
+    for arena in sorted(made.plan.peaks):
+        used, bound = made.plan.peaks[arena], made.plan.bounds[arena]
+        lines.append(f"  {arena}: {used:,} B of {sizes[arena]:,} B (lower bound {bound:,} B)")
+    return "\n".join(lines) + "\n"
+
+
+def _partition(part: Partition, soc: SoC) -> dict[str, object]:
+    """As in the manifest."""
+    operators = [operator.id for operator in part.operators]
+    about = {"id": part.id, "instance": part.instance, "operators": operators, "reason": part.reason}
+    return {**about, "target_arch": soc.instance(part.instance).arch.name}
+
+
+def _choice(choice: Choice) -> dict[str, object]:
+    candidates = [_candidate(candidate) for candidate in choice.candidates]
+    about = {"operator": choice.operator, "instance": choice.instance, "reason": choice.reason}
+    return {**about, "candidates": candidates}
+
+
+def _candidate(candidate: Candidate) -> dict[str, object]:
+    cost = candidate.cost
+    seconds = None if cost is None else {"compute": cost.compute, "copy": cost.copy}
+    return {"instance": candidate.instance, "seconds": seconds, "refusal": candidate.refusal}
+
+
+def _lowering_order(given: str | None) -> str | tuple[str, ...] | None:
+    """A policy's name, or partition ids; a single id is no order of anything, so one word is a policy."""
+    if given is None or "," not in given:
+        return given
+    return _names(given)
+
+
+def _names(given: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in given.split(",")) if given else ()
+
+
+def _wishes(given: list[str], soc: SoC) -> dict[str, tuple[str, ...]]:
+    """`OPERATOR=TARGET` texts by operator. Operators are judged by the placer, which knows them."""
+    found: dict[str, tuple[str, ...]] = {}
+    for wish in given:
+        operator, equals, target = wish.partition("=")
+        if not equals or not operator:
+            raise failure("bad-wish", "command line", f"`{wish}` is not OPERATOR=TARGET")
+        found[operator] = tuple(dict.fromkeys((*found.get(operator, ()), target_of(soc, target))))
+    return found
+
+
+def _only(operator: str, targets: tuple[str, ...]) -> str:
+    if len(targets) > 1:
+        said = f"operator `{operator}` is required on `{targets[0]}` and on `{targets[1]}`"
+        raise failure("bad-wish", "command line", said, "require one of them")
+    return targets[0]

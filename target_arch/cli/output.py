@@ -1,0 +1,88 @@
+"""Where text goes: data to stdout, messages to stderr, colour only where somebody looks at it."""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError, Note, Place, Span
+
+_LEVELS = {"error": "31", "warning": "33", "note": "36", "hint": "32"}
+_LEVEL = re.compile(r"(?m)(?<=: )(error|warning|note)(?=: )|^(hint)(?=: )")
+_CARETS = re.compile(r"(?m)^( {6}\| \s*)(\^+)$")
+
+
+def data(text: str) -> None:
+    """Print to stdout, with exactly one newline at the end."""
+    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def json_data(value: object) -> None:
+    """Print as JSON to stdout; keys sorted, so that the same value has the same bytes."""
+    data(json.dumps(value, indent=2, sort_keys=True))
+
+
+def message(text: str) -> None:
+    """Print to stderr."""
+    sys.stderr.write(f"{text}\n")
+
+
+def progress(text: str) -> None:
+    """Tell a person who waits at a terminal what is going on; say nothing to programs."""
+    if sys.stderr.isatty():
+        message(f"target-arch: {text} …")
+
+
+def rendered(error: DiagnosticError) -> str:
+    """The text of all diagnostics, coloured where stderr is a terminal and NO_COLOR is not set."""
+    text = str(error)
+    if not sys.stderr.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    coloured = _LEVEL.sub(lambda found: f"\x1b[1;{_LEVELS[found[0]]}m{found[0]}\x1b[0m", text)
+    return _CARETS.sub(lambda found: f"{found[1]}\x1b[1;31m{found[2]}\x1b[0m", coloured)
+
+
+def as_json(diagnostics: Iterable[Diagnostic]) -> list[dict[str, object]]:
+    """Diagnostics as JSON values."""
+    return [
+        {
+            "rule": each.rule,
+            "level": each.level,
+            "message": each.message,
+            "hint": each.hint,
+            **_place(each.place),
+            "notes": [_note(note) for note in each.notes],
+        }
+        for each in diagnostics
+    ]
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file. DiagnosticError where that cannot be done."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def unwritable(path: Path, error: OSError) -> DiagnosticError:
+    """The refusal of a place that cannot be written."""
+    found = f"cannot be written: {error.strerror}"
+    return failure("output-unwritable", str(path), found, "name a place that you may write to")
+
+
+def failure(rule: str, place: str, text: str, hint: str | None = None) -> DiagnosticError:
+    """One diagnostic as an error to raise."""
+    return DiagnosticError([Diagnostic(rule=rule, place=place, message=text, hint=hint)])
+
+
+def _note(note: Note) -> dict[str, object]:
+    return {"message": note.message, **_place(note.place)}
+
+
+def _place(place: Place) -> dict[str, object]:
+    if isinstance(place, Span):
+        return {"place": str(place), "path": place.path, "line": place.line, "column": place.column}
+    return {"place": place}

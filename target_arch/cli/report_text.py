@@ -1,0 +1,79 @@
+"""A manifest for people."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from target_arch.plan.text import table
+
+
+def report_text(manifest: Mapping[str, Any]) -> str:
+    """Partitions, orders, budgets, pools, steps and the verification that a manifest tells of."""
+    mode = f", mode {manifest['mode']}" if "mode" in manifest else ""
+    sections = [
+        f"{manifest['model']} on {manifest['soc']}{mode}, ABI hash {manifest['abi_hash']}\n",
+        _partitions(manifest),
+        _lowering(manifest),
+        _budgets(manifest),
+        _pools(manifest),
+        _steps(manifest),
+        _verification(manifest),
+    ]
+    return "\n".join(section for section in sections if section)
+
+
+def _partitions(manifest: Mapping[str, Any]) -> str:
+    rows = [
+        (part["id"], part["instance"], str(len(part["operators"])), part["reason"])
+        for part in manifest["partitions"]
+    ]
+    return "partitions\n" + table(("id", "instance", "operators", "reason"), rows, right=(2,))
+
+
+def _lowering(manifest: Mapping[str, Any]) -> str:
+    order = " ".join(slot["partition"] for slot in manifest["lowering_order"])
+    return f"lowering order: {order}\n"
+
+
+def _budgets(manifest: Mapping[str, Any]) -> str:
+    if not manifest["budgets"]:
+        return ""
+    rows = [
+        (
+            budget["partition"],
+            budget["site"],
+            budget["pool"],
+            *(_number(budget[key]) for key in ("live", "remaining", "guaranteed", "used")),
+        )
+        for budget in manifest["budgets"]
+    ]
+    header = ("partition", "call site", "pool", "live", "remaining", "guaranteed", "used")
+    return "budgets of the accelerators in bytes\n" + table(header, rows, right=range(3, 7))
+
+
+def _pools(manifest: Mapping[str, Any]) -> str:
+    rows = [
+        (name, *(_number(pool[key]) for key in ("capacity", "peak", "bound")))
+        for name, pool in sorted(manifest["pools"].items())
+    ]
+    return "pools in bytes\n" + table(("pool", "capacity", "peak", "bound"), rows, right=range(1, 4))
+
+
+def _steps(manifest: Mapping[str, Any]) -> str:
+    kinds = [str(step["kind"]).lower() for step in manifest["steps"]]
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("load", "copy", "dispatch", "wait"))
+    asynchronous = sum(1 for step in manifest["steps"] if step["kind"] != "wait" and step["event"])
+    return f"steps: {len(kinds)} ({counts}); {asynchronous} run behind the host's back\n"
+
+
+def _verification(manifest: Mapping[str, Any]) -> str:
+    found = manifest.get("verification")
+    if found is None:
+        return "verification: not done\n"
+    return (
+        f"verification: {'passed' if found['passed'] else 'FAILED'}, {found['equal']} of {found['outputs']} "
+        f"outputs bit-equal to {found['reference']}, largest difference {found['largest']:g}\n"
+    )
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
