@@ -96,14 +96,22 @@ uint8_t ta_int8_result(int32_t accumulator, const uint8_t *parameters, const ta_
     return (uint8_t)(value & 0xff);
 }
 
-int32_t ta_int8_dot(const uint8_t *values, const uint8_t *weights, uint32_t count, int32_t zero_point) {
-    int64_t sum = 0;
-    uint32_t index;
+/* So many products of at most 255 x 128 stay within 32 bits. */
+#define CHUNK 65536u
 
-    for (index = 0; index < count; ++index) {
-        const int32_t value = values[index] < 128u ? values[index] : (int32_t)values[index] - 256;
-        const int32_t weight = weights[index] < 128u ? weights[index] : (int32_t)weights[index] - 256;
-        sum += (value - zero_point) * weight;
+int32_t ta_int8_dot(const uint8_t *values, const uint8_t *weights, uint32_t count, int32_t zero_point) {
+    const int8_t *x = (const int8_t *)values;
+    const int8_t *w = (const int8_t *)weights;
+    uint32_t sum = 0;
+    uint32_t first, index;
+
+    for (first = 0; first < count; first += index) {
+        const uint32_t most = count - first < CHUNK ? count - first : CHUNK;
+        int32_t part = 0;
+        for (index = 0; index < most; ++index) {
+            part += (x[first + index] - zero_point) * w[first + index];
+        }
+        sum += (uint32_t)part;
     }
-    return ta_int8_signed((uint32_t)((uint64_t)sum & UINT32_MAX));
+    return ta_int8_signed(sum);
 }
