@@ -1,0 +1,197 @@
+"""The way of a model through the program, on one screen. Every value on the way is kept.
+
+    import → place → lowering order → lower, each with its budget → steps → memory plan → check → emit
+
+Tests: `tests/test_pipeline.py` and `tests/e2e`.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from attrs import field, frozen
+
+from target_arch.backend.contract import Backend, LoweringRequest
+from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
+from target_arch.emit.bundle import emit_bundle
+from target_arch.emit.inputs import EmitInputs
+from target_arch.emit.manifest import manifest
+from target_arch.plan.bundle import Bundle
+from target_arch.plan.kernels import Kernel
+from target_arch.plan.memory import Budget, MemoryPlan
+from target_arch.plan.model import Model
+from target_arch.plan.orders import LoweringOrder
+from target_arch.plan.partitions import Partition, PartitionGraph
+from target_arch.plan.steps import StepOrder
+from target_arch.registry.backends import Backends
+from target_arch.relax.importer import import_model
+from target_arch.relax.program import Program
+from target_arch.run.references import self_test
+from target_arch.soc.model import MemoryMode, SoC
+from target_arch.stages.lower_all import Attempt, Lowered, lower_in_order
+from target_arch.stages.lowering_order import lowering_order
+from target_arch.stages.place import place
+from target_arch.stages.rules import Rules
+
+
+@frozen(kw_only=True)
+class CompileRequest:
+    """What a person asks for. None and empty mean: as the SoC file says.
+
+    `order` is the partitioning order (target_archs), `lowering_order` a policy or a list of partition ids. `require`
+    maps operators (id, kind or `*`) to a target_arch or instance, `forbid` to several. `targets` selects target_archs
+    and is their partitioning order; the host always stays.
+    """
+
+    model_path: Path
+    soc: SoC
+    mode: str = "default"
+    lowering_order: str | tuple[str, ...] | None = None
+    order: tuple[str, ...] = ()
+    require: Mapping[str, str] = field(factory=dict)
+    forbid: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    targets: tuple[str, ...] = ()
+    backend_dirs: tuple[Path, ...] = ()
+    name: str | None = None
+    port: str = "host"
+
+
+@frozen(kw_only=True)
+class Compilation:
+    """Everything that came to be on the way from a request to a bundle."""
+
+    request: CompileRequest
+    model: Model = field(repr=False)
+    graph: PartitionGraph
+    lowering: LoweringOrder
+    kernels: Mapping[str, Kernel] = field(repr=False)
+    budgets: tuple[Budget, ...]
+    steps: StepOrder = field(repr=False)
+    plan: MemoryPlan = field(repr=False)
+    attempts: tuple[Attempt, ...]
+    manifest: Mapping[str, object] = field(repr=False)
+    bundle: Bundle = field(repr=False)
+
+
+def compile_model(request: CompileRequest) -> Compilation:
+    """From a model file and a SoC to a bundle. Every refusal is a DiagnosticError."""
+    soc, mode = request.soc, _mode(request)
+    backends = Backends.discover(request.backend_dirs).backends_for(soc)
+    model, program = _import(request, backends)
+    lowered = _lower(request, mode, backends, model, program)
+    facts = manifest(
+        soc=soc,
+        mode=mode,
+        model=model,
+        graph=lowered.graph,
+        order=lowered.order,
+        budgets=lowered.budgets,
+        steps=lowered.steps,
+        plan=lowered.plan,
+        port=request.port,
+    )
+    bundle = emit_bundle(
+        EmitInputs(
+            soc=soc,
+            mode=mode,
+            model=model,
+            graph=lowered.graph,
+            kernels=lowered.kernels,
+            steps=lowered.steps,
+            plan=lowered.plan,
+            backends=backends,
+            manifest=facts,
+            self_test=self_test(request.model_path),
+            port=request.port,
+        )
+    )
+    return Compilation(
+        request=request,
+        model=model,
+        graph=lowered.graph,
+        lowering=lowered.order,
+        kernels=lowered.kernels,
+        budgets=lowered.budgets,
+        steps=lowered.steps,
+        plan=lowered.plan,
+        attempts=lowered.attempts,
+        manifest=facts,
+        bundle=bundle,
+    )
+
+
+def partition_model(request: CompileRequest) -> PartitionGraph:
+    """Only the first half: import and place, nothing is lowered. Raises as `compile_model` does."""
+    backends = Backends.discover(request.backend_dirs).backends_for(request.soc)
+    model, _ = _import(request, backends)
+    return place(
+        model, request.soc, backends, rules=_rules(request), order=_order(request), mode=_mode(request)
+    )
+
+
+def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[Model, Program]:
+    patterns = {pattern.name: pattern for backend in backends.values() for pattern in backend.patterns}
+    return import_model(request.model_path, request.name, tuple(patterns[name] for name in sorted(patterns)))
+
+
+def _lower(
+    request: CompileRequest, mode: MemoryMode, backends: Mapping[str, Backend], model: Model, program: Program
+) -> Lowered:
+    soc, policy = request.soc, request.lowering_order or request.soc.lowering
+    codegens = {instance.name: backends[instance.arch.name].codegen for instance in soc.instances}
+
+    def lower(graph: PartitionGraph, partition: Partition, budget: Budget) -> Kernel:
+        instance = soc.instance(partition.instance)
+        return backends[instance.arch.name].lower(
+            LoweringRequest(
+                partition=partition,
+                model=graph.model,
+                soc=soc,
+                instance=instance,
+                budget=budget,
+                program=program,
+            )
+        )
+
+    return lower_in_order(
+        soc=soc,
+        mode=mode,
+        codegens=codegens,
+        place=lambda rules: place(model, soc, backends, rules=rules, order=_order(request), mode=mode),
+        order=lambda graph: lowering_order(graph, soc, codegens, policy),
+        lower=lower,
+        rules=_rules(request),
+    )
+
+
+def _mode(request: CompileRequest) -> MemoryMode:
+    known = tuple(mode.name for mode in request.soc.modes)
+    if request.mode not in known:
+        raise _refused(
+            "unknown-mode", f"`{request.soc.name}` has no memory mode `{request.mode}`", request.mode, known
+        )
+    return request.soc.mode(request.mode)
+
+
+def _order(request: CompileRequest) -> tuple[str, ...]:
+    """The partitioning order: targets that were named come first, then the rest as the SoC file has it."""
+    named = request.targets or request.order
+    known = tuple(arch.name for arch in request.soc.archs)
+    for name in named:
+        if name not in known:
+            raise _refused("unknown-target", f"`{request.soc.name}` has no target_arch `{name}`", name, known)
+    return named + tuple(name for name in request.soc.partitioning if name not in named)
+
+
+def _rules(request: CompileRequest) -> Rules:
+    forbidden = tuple(
+        (operator, target) for operator in request.forbid for target in request.forbid[operator]
+    )
+    if request.targets:
+        left_out = (arch for arch in request.soc.archs if not arch.host and arch.name not in request.targets)
+        forbidden += tuple(("*", arch.name) for arch in left_out)
+    return Rules(require=request.require, forbid=forbidden)
+
+
+def _refused(rule: str, message: str, name: str, known: tuple[str, ...]) -> DiagnosticError:
+    hint = name_hint(name, known, "declared here")
+    return DiagnosticError([Diagnostic(rule=rule, place="command line", message=message, hint=hint)])
