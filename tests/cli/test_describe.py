@@ -1,0 +1,170 @@
+"""Commands about chips and backends: what they print, where, and how they end."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from target_arch.cli import main
+from target_arch.soc import shipped_socs
+
+FASTEST_CHECK = 0.5
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout, stderr."""
+    try:
+        code = main(arguments)
+    except SystemExit as leaving:
+        code = int(leaving.code or 0)
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_check_says_ok(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(capsys, "check", "mcu_m55", "quad_conv") == (
+        0,
+        "mcu_m55: ok (1 instances of host_cpu; 3 memories, 0 copy paths)\n"
+        "quad_conv: ok (5 instances of host_cpu, fpga_conv2d; 6 memories, 18 copy paths)\n",
+        "",
+    )
+
+
+@pytest.mark.parametrize("name", shipped_socs())
+def test_every_shipped_soc_passes(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    code, out, err = call(capsys, "check", name)
+    assert (code, err) == (0, "")
+    assert out.startswith(f"{name}: ok")
+
+
+def broken(tmp_path: Path, old: str, new: str) -> Path:
+    from target_arch.resources import soc_configs
+
+    text = (soc_configs() / "mcu_m55.toml").read_text()
+    assert old in text
+    path = tmp_path / "broken.toml"
+    path.write_text(text.replace(old, new))
+    return path
+
+
+def test_check_tells_every_file_and_goes_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = broken(tmp_path, 'load = "linked"', 'lode = "linked"')
+    code, out, err = call(capsys, "check", str(path), "mcu_m55")
+    assert code == 2
+    assert out.startswith("mcu_m55: ok")
+    assert f"{path}:" in err
+    assert "[unknown-key]" in err
+
+
+def test_faults_between_a_soc_and_its_backends_have_their_place(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = broken(tmp_path, 'backend = "c"', 'backend = "nul"')
+    line = path.read_text().splitlines().index('backend = "nul"') + 1
+    code, out, err = call(capsys, "check", str(path))
+    assert (code, out) == (2, "")
+    assert err == (
+        f"{path}:{line}:11: error: backend `nil` is not installed [unknown-backend]\n"
+        f'{line:5} | backend = "nul"\n'
+        "      |           ^^^^^\n"
+        "hint: did you mean `null`?\n"
+    )
+
+
+def test_check_for_programs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = broken(tmp_path, 'backend = "c"', 'backend = "nul"')
+    code, out, _ = call(capsys, "check", str(path), "mcu_m55", "--format=json")
+    wrong, right = json.loads(out)
+    assert code == 2
+    assert right == {"file": "mcu_m55", "soc": "mcu_m55", "ok": True, "diagnostics": []}
+    assert wrong["diagnostics"][0]["rule"] == "unknown-backend"
+    assert wrong["diagnostics"][0]["column"] == 11
+
+
+def test_show_names_what_a_target_arch_is(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "show", "zynq_edge")
+    assert code == 0
+    dsp = next(line for line in out.splitlines() if line.strip().startswith("dsp_cpu"))
+    said = "dsp_cpu kDLCPU:1 c c firmware, dsp.elf, 64 KiB, 3 ms 300 MHz inputs and outputs dsp_tcm"
+    assert " ".join(dsp.split()) == said
+
+
+def test_show_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "show", "zynq_edge", "--format=json")
+    assert code == 0
+    assert json.loads(out)[0]["archs"][1]["device"] == {"type": "kDLCPU", "id": 1}
+
+
+def test_headers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, _ = call(capsys, "headers", "zynq_edge")
+    assert code == 0
+    assert "#define ZYNQ_EDGE_ABI_HASH UINT64_C(" in out
+    path = tmp_path / "zynq_edge_soc.h"
+    assert call(capsys, "headers", "zynq_edge", "-o", str(path)) == (0, "", "")
+    assert path.read_text() == out
+
+
+def test_headers_into_nowhere(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, err = call(capsys, "headers", "zynq_edge", "-o", str(tmp_path / "absent" / "x.h"))
+    assert (code, out) == (2, "")
+    assert "cannot be written: No such file or directory [output-unwritable]" in err
+
+
+def test_backends_are_listed_with_their_options(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, "backends")
+    assert (code, err) == (0, "")
+    assert "null (none): takes nothing; the skeleton to clone\n  entry point `null" in out
+    assert "  option macs_per_cycle = 64: int8 multiply-accumulates per clock cycle\n" in out
+
+
+def test_a_broken_backend_is_told_and_the_others_are_listed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text("import nothing_of_this_name\n")
+    code, out, err = call(capsys, "backends", "--backend-dir", str(tmp_path), "--format=json")
+    assert code == 2
+    assert err.startswith(
+        f"{tmp_path}/mine.py: error: backend `mine` cannot be imported: ModuleNotFoundError"
+    )
+    assert {"c", "null"} <= {row["name"] for row in json.loads(out)}
+
+
+def test_a_new_soc_passes_check(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "my_chip.toml"
+    assert call(capsys, "new-soc", "my_chip", "-o", str(path))[0] == 0
+    assert call(capsys, "check", str(path))[:2] == (
+        0,
+        "my_chip: ok (1 instances of host_cpu; 2 memories, 0 copy paths)\n",
+    )
+
+
+def test_a_new_soc_harms_nobody(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("mine\n")
+    code, _, err = call(capsys, "new-soc", "mine", "-o", str(path))
+    assert (code, path.read_text()) == (2, "mine\n")
+    assert "[output-exists]" in err
+    assert call(capsys, "new-soc", "Not A Name")[0] == 2
+
+
+@pytest.mark.parametrize("arguments", [(), ("chek", "mcu_m55"), ("check",), ("check", "mcu_m55", "--fast")])
+def test_bad_arguments(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
+    code, out, err = call(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("usage: target-arch")
+
+
+def test_check_starts_fast_and_without_tvm() -> None:
+    script = (
+        "import sys, time; start = time.perf_counter()\n"
+        "from target_arch.cli import main\n"
+        "code = main(['check', 'zynq_edge', 'quad_conv', 'mcu_m55', 'orin_like'])\n"
+        "heavy = sorted({'tvm', 'numpy', 'networkx', 'onnx'} & set(sys.modules))\n"
+        "print(code, heavy, time.perf_counter() - start)\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    code, heavy, seconds = answer.stdout.splitlines()[-1].split(" ")
+    assert (code, heavy) == ("0", "[]")
+    assert float(seconds) < FASTEST_CHECK
