@@ -155,6 +155,28 @@ static const char *load_start_stop(void)
     return NULL;
 }
 
+/* The registers of a running device are its own. */
+static const char *one_command_at_a_time(void)
+{
+    const ta_port *port = under_test.port;
+    const ta_driver *driver = &conformance_adder_driver;
+    const ta_address operands[3] = {0, 64, 128};
+    const uint32_t hang = ADDER_HANGS, four = 4;
+    const ta_command hanging = {&hang, 1, operands, 3}, adding = {&four, 1, operands, 3};
+    const uint32_t timeline = TIMELINE_OF(INSTANCE_ADDER_0);
+    begin(&w);
+    (void)add_load(&w, INSTANCE_ADDER_0);
+    INIT(w);
+    CHECK(driver->start(port, INSTANCE_ADDER_0, &hanging) == TA_OK);
+    CHECK(driver->poll(port, INSTANCE_ADDER_0) == TA_ERROR_BUSY);
+    CHECK(driver->start(port, INSTANCE_ADDER_0, &adding) == TA_ERROR_BUSY);
+    CHECK(port->cancel(port, timeline) == TA_OK);
+    CHECK(driver->start(port, INSTANCE_ADDER_0, &adding) == TA_OK);
+    CHECK(port->wait(port, timeline, rt.progress[timeline].base + 2u, 1000000) == TA_OK);
+    CHECK(driver->poll(port, INSTANCE_ADDER_0) == TA_OK && driver->poll(port, INSTANCE_ADDER_0) == TA_OK);
+    return NULL;
+}
+
 static const char *init_and_stop_with_devices(void)
 {
     for (uint32_t i = 0; i < 10; i++) {
@@ -179,6 +201,7 @@ const test_case device_tests[] = {
     {"commands in a row", commands_in_a_row},
     {"addresses", addresses},
     {"load, start, stop", load_start_stop},
+    {"one command at a time", one_command_at_a_time},
     {"init and stop with devices", init_and_stop_with_devices},
     {NULL, NULL},
 };

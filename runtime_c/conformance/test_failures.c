@@ -36,6 +36,30 @@ static const char *images_are_checked(void)
     return NULL;
 }
 
+static uint32_t stops;
+
+static ta_status counted_stop(const ta_port *port, uint32_t instance)
+{
+    stops++;
+    return under_test.port->stop(port, instance);
+}
+
+static const char *a_failed_init_is_undone(void)
+{
+    ta_port port = *under_test.port;
+    SKIP_WITHOUT(port.stop, "no load process");
+    begin(&w);
+    (void)add_load(&w, INSTANCE_ADDER_0);
+    (void)add_load(&w, INSTANCE_DSP);
+    w.loads[1].image = image;
+    w.loads[1].image_bytes = sizeof image;
+    port.stop = counted_stop;
+    stops = 0;
+    CHECK(ta_init(&rt, &w.bundle, &conformance_soc, &port) == TA_ERROR_IMAGE);
+    CHECK(stops == 2 && port.close(&port) == TA_ERROR_STATE);
+    return NULL;
+}
+
 static const char *operands_out_of_reach(void)
 {
     begin(&w);
@@ -106,7 +130,9 @@ static const char *a_device_that_hangs(void)
     INIT(w);
     rt.timeout_us = 20000;
     CHECK(ta_run(&rt) == TA_ERROR_TIMEOUT && rt.failed_step == command);
-    CHECK(ta_run(&rt) == TA_ERROR_STATE); /* broken, until */
+    const uint32_t timeline = TIMELINE_OF(INSTANCE_ADDER_0);
+    CHECK(under_test.port->wait(under_test.port, timeline, rt.progress[timeline].base + 1u, 0) == TA_OK);
+    CHECK(ta_run(&rt) == TA_ERROR_STATE); /* cancelled, hence broken, until */
     CHECK(ta_stop(&rt) == TA_OK);
     w.words[0] = 4;
     INIT(w);
@@ -195,6 +221,7 @@ static const char *what_a_port_lacks(void)
 const test_case failure_tests[] = {
     {"dispatch before load", dispatch_before_load},
     {"images are checked", images_are_checked},
+    {"a failed init is undone", a_failed_init_is_undone},
     {"operands out of reach", operands_out_of_reach},
     {"the host does not reach device memory", the_host_does_not_reach_device_memory},
     {"bad commands", bad_commands},
