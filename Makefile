@@ -16,7 +16,7 @@ STAMP := $(VENV)/.installed-$(EXTRAS)
 .PHONY: help setup demo test lint clean
 
 help:
-	@sed -n 's/^# //p' Makefile
+	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
 
 setup: $(STAMP)
 

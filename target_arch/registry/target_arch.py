@@ -92,7 +92,7 @@ class TargetArch:
         return vdevice.tvm_target(self.tvm_kind)
 
     def vdevices(self) -> tuple[Any, ...]:
-        """Its `relax.VDevice`s, one for each memory scope that can hold a tensor. Imports TVM."""
+        """Its `relax.VDevice`s, one for each memory its operands may be put in. Imports TVM."""
         from target_arch.relax import vdevice
 
         return tuple(vdevice.vdevices(self.instance, self.tvm_kind))

@@ -66,7 +66,7 @@ def test_faults_between_a_soc_and_its_backends_have_their_place(
     code, out, err = call(capsys, "check", str(path))
     assert (code, out) == (2, "")
     assert err == (
-        f"{path}:{line}:11: error: backend `nil` is not installed [unknown-backend]\n"
+        f"{path}:{line}:11: error: backend `nul` is not installed [unknown-backend]\n"
         f'{line:5} | backend = "nul"\n'
         "      |           ^^^^^\n"
         "hint: did you mean `null`?\n"
