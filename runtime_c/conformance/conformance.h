@@ -20,7 +20,9 @@ enum { SRAM_BYTES = 8192, TCM_BYTES = 4096, RAM_BYTES = 2048 };
 
 /* Two C cores (host, dsp), two instances of an accelerator that adds bytes, a DMA engine of two channels.
  * Only `sram` is visible to the host; the dsp observes it too, and so does adder[1]. */
+#define CONFORMANCE_HASH 0x7461636f6e666f72u
 extern const ta_soc conformance_soc;
+extern const ta_arena conformance_arenas[ARENA_COUNT];
 extern const ta_driver conformance_adder_driver;
 extern uint8_t conformance_sram[SRAM_BYTES];
 

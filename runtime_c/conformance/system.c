@@ -1,7 +1,5 @@
-/* The suite's own SoC, and bundles for it. */
+/* The suite's own SoC, and where a bundle lies in it. To run the suite on silicon, replace this file. */
 #include "conformance/conformance.h"
-
-#define HASH 0x7461636f6e666f72u
 
 uint8_t conformance_sram[SRAM_BYTES];
 
@@ -25,151 +23,14 @@ static const ta_instance_info instances[] = {
     {"adder[1]", 0, TIMELINE_OF(INSTANCE_ADDER_1), TA_LOAD_BITSTREAM, ADDER, adder_1_observes, 2},
 };
 const ta_soc conformance_soc = {
-    TA_ABI_VERSION, TIMELINE_COUNT, HASH,          "conformance", memories,
+    TA_ABI_VERSION, TIMELINE_COUNT, CONFORMANCE_HASH, "conformance", memories,
     channels,       instances,      MEMORY_COUNT, CHANNEL_COUNT, INSTANCE_COUNT,
 };
 
-void begin(workload *w)
-{
-    static const workload empty;
-    const ta_arena arenas[ARENA_COUNT] = {
-        {MEMORY_SRAM, 0, SRAM_BYTES, conformance_sram, NULL}, {MEMORY_SRAM, 0, ADD_BYTES, NULL, constants},
-        {MEMORY_TCM, 64, TCM_BYTES - 64, NULL, NULL},         {MEMORY_RAM_0, 0, RAM_BYTES, NULL, NULL},
-        {MEMORY_RAM_1, 32, RAM_BYTES - 32, NULL, NULL},
-    };
-    *w = empty;
-    for (uint32_t i = 0; i < ARENA_COUNT; i++)
-        w->arenas[i] = arenas[i];
-    w->bundle.abi_version = TA_ABI_VERSION;
-    w->bundle.abi_hash = HASH;
-    w->bundle.name = "workload";
-    w->bundle.arenas = w->arenas;
-    w->bundle.loads = w->loads;
-    w->bundle.copies = w->copies;
-    w->bundle.dispatches = w->dispatches;
-    w->bundle.steps = w->steps;
-    w->bundle.arena_count = ARENA_COUNT;
-}
-
-static uint32_t add_step(workload *w, ta_step_kind kind, uint32_t index, uint32_t timeline)
-{
-    ta_step *step = &w->steps[w->bundle.step_count];
-    step->kind = (uint32_t)kind;
-    step->index = index;
-    step->event.timeline = timeline;
-    if (timeline != TA_TIMELINE_NONE)
-        step->event.value = kind == TA_STEP_WAIT ? w->issued[timeline] : ++w->issued[timeline];
-    return w->bundle.step_count++;
-}
-
-uint32_t add_load(workload *w, uint32_t instance)
-{
-    w->loads[w->bundle.load_count].instance = instance;
-    return add_step(w, TA_STEP_LOAD, w->bundle.load_count++, TA_TIMELINE_NONE);
-}
-
-uint32_t add_copy_2d(workload *w, uint32_t channel, ta_copy copy)
-{
-    w->copies[w->bundle.copy_count] = copy;
-    return add_step(w, TA_STEP_COPY, w->bundle.copy_count++, channel);
-}
-
-uint32_t add_copy(workload *w, uint32_t channel, ta_ref source, ta_ref target, uint32_t bytes)
-{
-    const ta_copy copy = {source, target, bytes, 1, 0, 0, TA_CACHE_NONE};
-    return add_copy_2d(w, channel, copy);
-}
-
-static ta_dispatch *add_dispatch(workload *w, uint32_t instance, ta_ref a, ta_ref b, ta_ref out)
-{
-    const uint32_t index = w->bundle.dispatch_count++;
-    const uint32_t timeline = instance == INSTANCE_HOST ? TA_TIMELINE_NONE : TIMELINE_OF(instance);
-    w->refs[index][0] = a;
-    w->refs[index][1] = b;
-    w->refs[index][2] = out;
-    w->dispatches[index].instance = instance;
-    w->dispatches[index].refs = w->refs[index];
-    w->dispatches[index].ref_count = 3;
-    (void)add_step(w, TA_STEP_DISPATCH, index, timeline);
-    return &w->dispatches[index];
-}
-
-static void add_bytes(void *const *pointers)
-{
-    const uint8_t *a = pointers[0], *b = pointers[1];
-    uint8_t *out = pointers[2];
-    for (uint32_t i = 0; i < ADD_BYTES; i++)
-        out[i] = (uint8_t)(a[i] + b[i]);
-}
-
-uint32_t add_call(workload *w, uint32_t instance, ta_ref a, ta_ref b, ta_ref out)
-{
-    add_dispatch(w, instance, a, b, out)->function = add_bytes;
-    return w->bundle.step_count - 1u;
-}
-
-uint32_t add_command(workload *w, uint32_t instance, uint32_t count, ta_ref a, ta_ref b, ta_ref out)
-{
-    ta_dispatch *dispatch = add_dispatch(w, instance, a, b, out);
-    uint32_t *words = &w->words[w->bundle.dispatch_count - 1u];
-    *words = count;
-    dispatch->words = words;
-    dispatch->word_count = 1;
-    return w->bundle.step_count - 1u;
-}
-
-uint32_t add_wait(workload *w, uint32_t timeline)
-{
-    return add_step(w, TA_STEP_WAIT, 0, timeline);
-}
-
-ta_ref at(uint32_t arena, uint32_t offset)
-{
-    const ta_ref ref = {arena, offset};
-    return ref;
-}
-
-ta_ref sram(uint32_t offset)
-{
-    return at(ARENA_SRAM, offset);
-}
-
-ta_ref tcm(uint32_t offset)
-{
-    return at(ARENA_TCM, offset);
-}
-
-ta_ref ram_0(uint32_t offset)
-{
-    return at(ARENA_RAM_0, offset);
-}
-
-ta_ref ram_1(uint32_t offset)
-{
-    return at(ARENA_RAM_1, offset);
-}
-
-void fill(uint32_t offset, uint32_t bytes, uint32_t seed)
-{
-    for (uint32_t i = 0; i < bytes; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        conformance_sram[offset + i] = (uint8_t)(seed >> 24);
-    }
-}
-
-int same(uint32_t a, uint32_t b, uint32_t bytes)
-{
-    for (uint32_t i = 0; i < bytes; i++)
-        if (conformance_sram[a + i] != conformance_sram[b + i])
-            return 0;
-    return 1;
-}
-
-int is_sum(uint32_t a, uint32_t b, uint32_t out, uint32_t bytes)
-{
-    const uint8_t *s = conformance_sram;
-    for (uint32_t i = 0; i < bytes; i++)
-        if (s[out + i] != (uint8_t)(s[a + i] + s[b + i]))
-            return 0;
-    return 1;
-}
+const ta_arena conformance_arenas[ARENA_COUNT] = {
+    {MEMORY_SRAM, 0, SRAM_BYTES, conformance_sram, NULL},
+    {MEMORY_SRAM, 0, ADD_BYTES, NULL, constants},
+    {MEMORY_TCM, 64, TCM_BYTES - 64, NULL, NULL},
+    {MEMORY_RAM_0, 0, RAM_BYTES, NULL, NULL},
+    {MEMORY_RAM_1, 32, RAM_BYTES - 32, NULL, NULL},
+};

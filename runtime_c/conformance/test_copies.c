@@ -141,6 +141,38 @@ static const char *rows_by_dma(void)
     return NULL;
 }
 
+static uint32_t cleaned, invalidated;
+
+static ta_status count_clean(const ta_port *port, const void *start, uint32_t bytes)
+{
+    cleaned += start == conformance_sram + 3 + 17 * cleaned && bytes == 11;
+    return under_test.port->cache_clean(port, start, bytes);
+}
+
+/* Rows are invalidated before the transfer, and again after it. */
+static ta_status count_invalidate(const ta_port *port, void *start, uint32_t bytes)
+{
+    invalidated += start == conformance_sram + TARGET + 23 * (invalidated % 9) && bytes == 11;
+    return under_test.port->cache_invalidate(port, start, bytes);
+}
+
+static const char *cache_duties(void)
+{
+    static ta_port port; /* the runtime keeps it until it is stopped */
+    ta_copy copy = rows_of_11;
+    port = *under_test.port;
+    SKIP_WITHOUT(port.cache_clean && port.cache_invalidate && port.copy_async, "no cache operations");
+    port.cache_clean = count_clean;
+    port.cache_invalidate = count_invalidate;
+    cleaned = invalidated = 0;
+    copy.cache = TA_CACHE_CLEAN_SOURCE | TA_CACHE_INVALIDATE_TARGET;
+    begin(&w);
+    (void)add_copy_2d(&w, CHANNEL_0, copy);
+    CHECK(ta_init(&rt, &w.bundle, &conformance_soc, &port) == TA_OK);
+    CHECK(ta_run(&rt) == TA_OK && cleaned == 9 && invalidated == 18);
+    return NULL;
+}
+
 static const char *broadcast_rows_by_dma(void)
 {
     const ta_copy copy = {{ARENA_SRAM, 0}, {ARENA_SRAM, TARGET}, 10, 5, 0, 10, TA_CACHE_NONE};
@@ -162,6 +194,7 @@ const test_case copy_tests[] = {
     {"copies from constants", constants},
     {"copies by DMA: sizes and alignments", copies_by_dma},
     {"rows by DMA, with cache duties", rows_by_dma},
+    {"cache duties", cache_duties},
     {"one row many times by DMA", broadcast_rows_by_dma},
     {NULL, NULL},
 };

@@ -108,7 +108,9 @@ typedef enum ta_step_kind {
 } ta_step_kind;
 
 /* One step. `index` is into the bundle's table of that kind (loads, copies, dispatches), unused for WAIT.
- * `event` is what an asynchronous step signals, and what a WAIT waits for. */
+ * `event` is what an asynchronous step signals, and what a WAIT waits for; its timeline is
+ * TA_TIMELINE_NONE for a LOAD, a synchronous copy and a dispatch to the host. A dispatch to any other
+ * instance is on that instance's timeline. */
 typedef struct ta_step {
     uint32_t kind;
     uint32_t index;
