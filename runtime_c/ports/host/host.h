@@ -1,5 +1,6 @@
 /* What only the host port can do: make latency and failure visible to tests. No bundle needs this to run.
  * Set these between ta_stop and ta_init unless said otherwise; they stay set. Not thread-safe.
+ * A program that sets nothing may be compiled with -DTA_HOST_LAZY=1 or -DTA_HOST_JITTER=<seed> instead.
  */
 #ifndef TARGET_ARCH_PORT_HOST_H
 #define TARGET_ARCH_PORT_HOST_H

@@ -10,7 +10,14 @@
 
 #include "ports/host/state.h"
 
-ta_host_state ta_host = {.lock = PTHREAD_MUTEX_INITIALIZER};
+#ifndef TA_HOST_JITTER
+#define TA_HOST_JITTER 0
+#endif
+#ifndef TA_HOST_LAZY
+#define TA_HOST_LAZY 0
+#endif
+
+ta_host_state ta_host = {.lock = PTHREAD_MUTEX_INITIALIZER, .jitter = TA_HOST_JITTER, .lazy = TA_HOST_LAZY};
 
 /* Take the lock, if the port is open. */
 static ta_status enter(void)
