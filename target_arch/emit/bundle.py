@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 
+from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.arenas import Arena, Arenas, arenas
 from target_arch.emit.build_files import cmake_lists, makefile
 from target_arch.emit.constants import constants_source, constants_symbol
@@ -25,28 +26,30 @@ MANIFEST = "manifest.json"
 def emit_bundle(inputs: EmitInputs) -> Bundle:
     """Every file of the bundle. Same inputs, same bytes.
 
-    ValueError where the plan contradicts itself: a constant without data, a copy whose ends differ in size,
-    two C functions of one name.
+    DiagnosticError where the model's name clashes, ValueError where the plan contradicts itself: a constant
+    without data, a copy whose ends differ in size, two C functions of one name.
     """
     placed = arenas(inputs)
     model = identifier(inputs.model.name)
     soc = inputs.soc.name
-    texts: dict[str, str] = dict(runtime_files(inputs))
-    texts[f"include/{soc}_soc.h"] = soc_header(inputs.soc)
-    texts[f"include/{model}.h"] = model_header(inputs)
-    texts[f"src/{model}.c"] = model_source(inputs)
-    texts[f"src/{model}_internal.h"] = _internal_header(inputs, placed)
-    texts[f"src/{model}_steps.c"] = steps_source(inputs, placed)
+    runtime = runtime_files(inputs)
+    own = [
+        (f"include/{soc}_soc.h", soc_header(inputs.soc)),
+        (f"include/{model}.h", model_header(inputs)),
+        (f"src/{model}.c", model_source(inputs)),
+        (f"src/{model}_internal.h", _internal_header(inputs, placed)),
+        (f"src/{model}_steps.c", steps_source(inputs, placed)),
+        *((f"src/{model}_{of.arch}_kernels.c", kernels_source(inputs, of)) for of in kernels(inputs)),
+        (f"src/{soc}_soc.c", soc_source(inputs)),
+        ("src/runner.c", runner_source(inputs)),
+    ]
     if any(arena.constant for arena in placed.all):
-        texts[f"src/{model}_constants.c"] = constants_source(inputs, placed)
-    for of in kernels(inputs):
-        texts[f"src/{model}_{of.arch}.c"] = kernels_source(inputs, of)
-    texts[f"src/{soc}_soc.c"] = soc_source(inputs)
+        own.append((f"src/{model}_constants.c", constants_source(inputs, placed)))
     if inputs.port == "host":
-        texts[f"src/{soc}_simulation.c"] = simulation_source(inputs, placed)
-    texts["src/runner.c"] = runner_source(inputs)
+        own.append((f"src/{soc}_simulation.c", simulation_source(inputs, placed)))
     if inputs.self_test is not None:
-        texts["src/selftest.c"] = selftest_source(inputs, inputs.self_test)
+        own.append(("src/selftest.c", selftest_source(inputs, inputs.self_test)))
+    texts = {**runtime, **_distinct(inputs, own)}
     paths = sorted(texts)
     texts["Makefile"] = makefile(inputs, paths)
     texts["CMakeLists.txt"] = cmake_lists(inputs, paths)
@@ -58,6 +61,19 @@ def emit_bundle(inputs: EmitInputs) -> Bundle:
 def manifest_text(manifest: Mapping[str, object]) -> str:
     """The manifest as it stands in the bundle."""
     return json.dumps(manifest, indent=2, sort_keys=True) + "\n"
+
+
+def _distinct(inputs: EmitInputs, files: list[tuple[str, str]]) -> dict[str, str]:
+    """The files by path. DiagnosticError where the model's name makes two of one name."""
+    texts: dict[str, str] = {}
+    for path, text in files:
+        if path in texts:
+            message = f"the model's name gives two files the name `{path}`"
+            hint = "give the model another name"
+            place = f"model {inputs.model.name}"
+            raise DiagnosticError([Diagnostic(rule="file-clash", place=place, message=message, hint=hint)])
+        texts[path] = text
+    return texts
 
 
 def _internal_header(inputs: EmitInputs, placed: Arenas) -> str:

@@ -1,4 +1,4 @@
-"""`src/<model>_<target_arch>.c`: the C functions of one target_arch, and their entries.
+"""`src/<model>_<target_arch>_kernels.c`: the C functions of one target_arch, and their entries.
 
 A function is defined once per target_arch however many partitions use it. What the step table calls is its
 entry, which takes the operands as an array and casts each to the type the function wants.

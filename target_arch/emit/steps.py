@@ -244,6 +244,9 @@ def _event(inputs: EmitInputs, event: Event | None) -> str:
 def _tensors(
     out: Emitter, name: str, inputs: EmitInputs, pairs: Sequence[tuple[str, str]], arenas: Arenas
 ) -> None:
+    for tensor, buffer in pairs:
+        if not arenas.all[arenas.places[buffer].arena].visible:
+            raise ValueError(f"`{tensor}` of the {name} lies where the host cannot see it: {buffer}")
     rows = [
         f"{{{string(tensor)}, {arenas.ref(buffer)}, {inputs.model.tensors[tensor].bytes}}},"
         for tensor, buffer in pairs

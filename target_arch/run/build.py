@@ -18,7 +18,7 @@ from attrs import field, frozen
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build_files import FLAGS, library_sources, programs
 from target_arch.run.toolchain import Compiler, find_compiler
-from target_arch.run.write import read_manifest
+from target_arch.run.write import read_manifest, unwritable
 
 _TIMEOUT = 600.0
 _SHOWN_LINES = 20
@@ -60,7 +60,11 @@ def build(
     mains = programs(paths)
     folder = directory / "build"
     objects = cache or folder / "objects"
-    objects.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(exist_ok=True)
+        objects.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from error
     sources = (*library_sources(paths), *(f"src/{program}.c" for program in mains))
     made = _compile_all(directory, sources, (*cc.command, *flags), cc.version, objects)
     common = [made[source] for source in library_sources(paths)]

@@ -22,18 +22,17 @@ def write_bundle(bundle: Bundle, directory: Path) -> None:
     it fails. DiagnosticError where the folder holds something else or cannot be written.
     """
     target = directory.absolute()
-    _refuse_other(target)
-    created = _missing_parents(target)
+    created: tuple[Path, ...] = ()
     try:
+        _refuse_other(target)
+        created = _missing_parents(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         _replace(bundle, target)
     except OSError as error:
         for parent in created:
             if parent.is_dir() and not any(parent.iterdir()):
                 parent.rmdir()
-        raise _error(
-            "output-unwritable", directory, f"cannot be written: {error.strerror}", _WRITABLE
-        ) from error
+        raise unwritable(directory, error) from error
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:
@@ -61,10 +60,13 @@ def write_manifest(directory: Path, manifest: Mapping[str, object]) -> None:
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise _error("output-unwritable", path, f"cannot be written: {error.strerror}", _WRITABLE) from error
+        raise unwritable(path, error) from error
 
 
-_WRITABLE = "name a folder that you may write to"
+def unwritable(path: Path, error: OSError) -> DiagnosticError:
+    """The error for a file or folder that the system does not let us write."""
+    hint = "name a folder that you may write to"
+    return _error("output-unwritable", path, f"cannot be written: {error.strerror}", hint)
 
 
 def _refuse_other(target: Path) -> None:

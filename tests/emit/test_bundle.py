@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from target_arch.diagnostics import DiagnosticError
 from target_arch.emit import EmitInputs, emit_bundle
 from target_arch.plan.kernels import CFunction, Kernel, Slice
 from target_arch.plan.steps import Copy
@@ -37,7 +38,7 @@ def test_files() -> None:
         "src/selftest.c",
         "src/tiny_add.c",
         "src/tiny_add_constants.c",
-        "src/tiny_add_dsp.c",
+        "src/tiny_add_dsp_kernels.c",
         "src/tiny_add_internal.h",
         "src/tiny_add_steps.c",
         "src/tiny_simulation.c",
@@ -69,7 +70,7 @@ def test_steps(golden: Golden) -> None:
 
 
 def test_kernels(golden: Golden) -> None:
-    golden("tiny_add_dsp.c", text(tiny_plans.on_dsp(), "src/tiny_add_dsp.c"))
+    golden("tiny_add_dsp_kernels.c", text(tiny_plans.on_dsp(), "src/tiny_add_dsp_kernels.c"))
 
 
 def test_constants(golden: Golden) -> None:
@@ -147,15 +148,15 @@ def test_one_function_for_two_partitions_is_defined_once() -> None:
     inputs = tiny_plans.on_host()
     kernel = inputs.kernels["p0"]
     twice = evolve(inputs, kernels={"p0": kernel, "p1": evolve(kernel, partition="p1")})
-    assert text(twice, "src/tiny_add_host.c").count("static void add_bias(") == 1
+    assert text(twice, "src/tiny_add_host_kernels.c").count("static void add_bias(") == 1
 
 
 def test_one_function_on_two_archs_has_two_entries() -> None:
     inputs = tiny_plans.on_dsp()
     kernels = {**inputs.kernels, "p1": Kernel(partition="p1", instance="host", functions=(tiny_plans.ADD,))}
     both = emit_bundle(evolve(inputs, kernels=kernels)).files
-    assert b"static void add_bias(" in both["src/tiny_add_host.c"]
-    assert b"static void add_bias(" in both["src/tiny_add_dsp.c"]
+    assert b"static void add_bias(" in both["src/tiny_add_host_kernels.c"]
+    assert b"static void add_bias(" in both["src/tiny_add_dsp_kernels.c"]
 
 
 def test_two_functions_of_one_name_are_refused() -> None:
@@ -195,3 +196,19 @@ def test_a_copy_whose_ends_differ_is_refused(
     inputs = tiny_plans.on_host()
     with pytest.raises(ValueError, match=message):
         emit_bundle(evolve(inputs, steps=evolve(inputs.steps, steps=(copy,))))
+
+
+def test_a_model_whose_name_clashes_is_refused() -> None:
+    inputs = tiny_plans.on_host()
+    with pytest.raises(DiagnosticError) as failure:
+        emit_bundle(evolve(inputs, model=evolve(inputs.model, name="runner")))
+    assert str(failure.value) == (
+        "model runner: error: the model's name gives two files the name `src/runner.c` [file-clash]\n"
+        "hint: give the model another name"
+    )
+
+
+def test_an_output_that_the_host_cannot_see_is_refused() -> None:
+    inputs = tiny_plans.on_dsp()
+    with pytest.raises(ValueError, match="`y` of the outputs lies where the host cannot see it: y@tcm"):
+        emit_bundle(evolve(inputs, steps=evolve(inputs.steps, outputs=(("y", "y@tcm"),))))

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from target_arch.backends import conv2d_engine, gemm_npu
 from target_arch.diagnostics import DiagnosticError
 from target_arch.emit import EmitInputs, emit_bundle
 from target_arch.run import Executable, build, find_compiler, run_frames, run_self_test, write_bundle
+from target_arch.soc.model import DLDevice, Memory, TargetArch
 from tests import tiny_plans
 from tests.step_deletion import delete_step, restore, step_numbers
 
@@ -130,7 +132,7 @@ def test_a_bundle_without_a_vector_has_no_self_test(tmp_path: Path) -> None:
 
 
 def test_a_program_that_hangs_is_ended(dsp: Path) -> None:
-    kernel = dsp / "src" / "tiny_add_dsp.c"
+    kernel = dsp / "src" / "tiny_add_dsp_kernels.c"
     kernel.write_text(kernel.read_text().replace("    int i;\n", "    int i;\n    for (;;)\n        ;\n", 1))
     with pytest.raises(DiagnosticError, match=r"the bundle did not end within 1 s \[run-timeout\]"):
         run_frames(build(dsp, optimize="-O0"), FRAMES, timeout=1.0)
@@ -235,3 +237,37 @@ def test_executable_names_its_frames(dsp: Path) -> None:
     executable = build(dsp)
     assert isinstance(executable, Executable)
     assert (executable.input_bytes, executable.output_bytes) == ((8,), (8,))
+
+
+def test_drivers_and_simulators_of_every_engine_link(tmp_path: Path) -> None:
+    chip = tiny_plans.soc()
+    brams = tuple(
+        Memory(name=f"bram_{index}", size=1024, observers={"conv": 0x0}, replica_of="bram")
+        for index in range(2)
+    )
+    conv = TargetArch(
+        name="conv",
+        backend="conv2d_engine",
+        device=DLDevice(type="kDLExtDev", id=0),
+        instances=2,
+        memory=("bram",),
+    )
+    npu = TargetArch(name="npu", backend="gemm_npu", device=DLDevice(type="kDLExtDev", id=2), memory=("tcm",))
+    soc = evolve(chip, memories=(*chip.memories, *brams), archs=(*chip.archs, conv, npu))
+    backends = {**tiny_plans.on_host().backends, "conv": conv2d_engine.backend, "npu": gemm_npu.backend}
+    directory = written(tiny_plans.on_host(soc=soc, backends=backends), tmp_path / "engines")
+    assert run_frames(build(directory), FRAMES) == ANSWERS
+    table = (directory / "src" / "tiny_soc.c").read_text()
+    assert table.count("{TINY_MEMORY_BRAM_0, 0x0ULL}") == table.count("{TINY_MEMORY_BRAM_1, 0x0ULL}") == 1
+    assert (
+        '"conv[1]", 0, TINY_TIMELINE_CONV_1, TA_LOAD_LINKED, &ta_conv2d_engine_driver, observed_conv_1, 1}'
+        in table
+    )
+
+
+def test_a_folder_that_cannot_be_written(dsp: Path) -> None:
+    (dsp / "build").write_text("in the way")
+    with pytest.raises(
+        DiagnosticError, match=r"build: error: cannot be written: File exists \[output-unwritable\]"
+    ):
+        build(dsp)
