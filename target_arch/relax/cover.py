@@ -21,7 +21,7 @@ _REPEATABLE = "dequantize"
 
 def cover(graph: Graph, patterns: Iterable[Pattern]) -> tuple[Draft, ...]:
     """Drafts of operators in program order that together compute the outputs of `graph`."""
-    by_root = _by_root(pattern.load() for pattern in patterns)
+    by_root = _by_root(matcher for pattern in patterns for matcher in _loaded(pattern))
     needed = dict.fromkeys(graph.outputs)
     drafts: list[Draft] = []
     for var in reversed(graph.variables):
@@ -31,6 +31,11 @@ def cover(graph: Graph, patterns: Iterable[Pattern]) -> tuple[Draft, ...]:
         drafts.append(draft)
         needed.update(dict.fromkeys(draft.inputs))
     return tuple(reversed(drafts))
+
+
+def _loaded(pattern: Pattern) -> tuple[Matcher, ...]:
+    matchers = pattern.load()
+    return (matchers,) if isinstance(matchers, Matcher) else tuple(matchers)
 
 
 def _by_root(matchers: Iterable[Matcher]) -> dict[str, list[Matcher]]:

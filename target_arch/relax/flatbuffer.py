@@ -29,7 +29,7 @@ class Text:
 
 @frozen
 class Table:
-    """A table; `fields` says what its fields (by index in the schema) refer to, those with scalars left out."""
+    """A table; `fields` says what its fields (by index in the schema) refer to, scalars left out."""
 
     fields: Mapping[int, "Kind"] = field(factory=dict)
 
@@ -66,9 +66,17 @@ class _Verifier:
         if at + 4 + count * size > len(self.data):
             end = len(self.data)
             raise Damaged(f"a vector of {count} elements at offset {at} ends beyond the file of {end} B")
+        if isinstance(kind, Text):
+            self._check_text(at + 4, count)
         if isinstance(kind, Tables):
             for index in range(count):
                 self._check_table(self.referred(at + 4 + 4 * index), kind.element)
+
+    def _check_text(self, at: int, count: int) -> None:
+        try:
+            self.data[at : at + count].decode("utf-8")
+        except UnicodeDecodeError:
+            raise Damaged(f"the name at offset {at} is no text") from None
 
     def _check_table(self, at: int, kind: Table) -> None:
         vtable = at - self.number("<i", at)

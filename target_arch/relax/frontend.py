@@ -2,20 +2,23 @@
 
 import contextlib
 import io
+import os
 import re
 import struct
+import sys
+import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import tvm
 from tvm import relax, tirx
 
-from target_arch.diagnostics import listed
+from target_arch.diagnostics import DiagnosticError, listed
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.errors import model_error
-from target_arch.relax.graph import read_graph
+from target_arch.relax.graph import operator_name, read_graph
 from target_arch.relax.program import Program
 from target_arch.relax.source import Imported
 
@@ -39,20 +42,39 @@ _REFUSALS = (
 def translated(path: Path, translate: Callable[[], Any]) -> Any:
     """What a frontend makes of a model. Raises DiagnosticError for whatever it refuses.
 
-    Frontends print and warn on their way; that is not for the user's terminal.
+    Frontends print and warn on their way, and builders they leave unfinished complain when they go; that is
+    not for the user's terminal.
     """
+    with quiet():
+        try:
+            return translate()
+        except _REFUSALS as error:
+            text = _first_line(error)
+            traceback.clear_frames(error.__traceback__)
+    raise _refusal(path, text)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Nothing reaches stdout, nor stderr (which TVM's C++ writes to by its number)."""
+    sys.stderr.flush()
+    saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
     try:
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return translate()
-    except _REFUSALS as error:
-        text = _first_line(error)
-        names = _operators_in(text)
-        if names:
-            raise model_error("unsupported-operator", path, f"{plural(names)} not supported", HINT) from None
-        raise model_error(
-            "unsupported-operator", path, f"the model cannot be imported: {text}", HINT
-        ) from None
+            yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(nowhere)
+
+
+def _refusal(path: Path, text: str) -> DiagnosticError:
+    names = _operators_in(text)
+    if names:
+        return model_error("unsupported-operator", path, f"{plural(names)} not supported", HINT)
+    return model_error("unsupported-model", path, f"the model cannot be imported: {text}", HINT)
 
 
 HINT = "replace it in the model, or split the model before it"
@@ -65,7 +87,7 @@ def imported(
 
     Raises DiagnosticError for control flow, dynamic shapes and element types that no tensor of ours can have.
     """
-    module = relax.transform.CanonicalizeBindings()(module)
+    module = _normalized(module)
     function = module["main"]
     for var in (
         *function.params,
@@ -78,6 +100,17 @@ def imported(
                 raise model_error("unsupported-operator", path, "operator `If` is not supported", HINT)
     graph = read_graph(function, arithmetic)
     return Imported(program=Program(module=module, graph=graph, constant_names=names), outputs=outputs)
+
+
+def _normalized(module: Any) -> Any:
+    """Without variables that only rename others, and with batch normalization inside convolutions where it
+    can be.
+    """
+    module = relax.transform.CanonicalizeBindings()(module)
+    values = [binding.value for block in module["main"].body.blocks for binding in block.bindings]
+    if any(operator_name(value) == "nn.batch_norm" for value in values):
+        module = relax.transform.FoldBatchnormToConv2D()(module)
+    return module
 
 
 def _check_value(path: Path, var: Any) -> None:

@@ -92,9 +92,10 @@ def dtype_of(expr: Any) -> str:
     return str(expr.ty.dtype)
 
 
-def operator_name(call: Any) -> str:
-    """The name of the Relax operator a call applies, without `relax.`; empty for other callees."""
-    return str(getattr(call.op, "name", "")).removeprefix("relax.")
+def operator_name(value: Any) -> str:
+    """The name of the Relax operator that a call applies, without `relax.`; empty for anything else."""
+    operator = getattr(value, "op", None)
+    return str(getattr(operator, "name", "")).removeprefix("relax.")
 
 
 def _outputs(function: Any, bound: dict[Any, Any]) -> tuple[Any, ...]:

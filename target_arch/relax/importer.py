@@ -7,6 +7,7 @@ Whatever is wrong with the file becomes a DiagnosticError with one message; rule
     model-type           the content is not what the extension says, or no model at all
     model-damaged        truncated, or inconsistent in itself
     unsupported-operator an operator that cannot be imported
+    unsupported-model    anything else a frontend refuses, with its words
     dynamic-shape        a dimension without a fixed extent
     dynamic-range        float activations with quantized weights
     unsupported-type     elements of a type that is not supported, such as float16

@@ -1,5 +1,6 @@
 """ONNX files."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,9 @@ from google.protobuf.message import DecodeError
 from onnx.external_data_helper import load_external_data_for_model, uses_external_data
 from tvm.relax.frontend.onnx import from_onnx
 
+from target_arch.diagnostics import DiagnosticError
 from target_arch.relax.errors import model_error
-from target_arch.relax.frontend import imported, translated
+from target_arch.relax.frontend import HINT, imported, plural, translated
 from target_arch.relax.source import Imported
 
 _AGAIN = "copy or export the model again"
@@ -37,10 +39,21 @@ def _loaded(path: Path, data: bytes) -> Any:
         _load_external(path, model)
     try:
         onnx.checker.check_model(model)
+    except UnicodeDecodeError:
+        raise model_error(
+            "model-damaged", path, "the model is not valid: a name is no text", _AGAIN
+        ) from None
     except onnx.checker.ValidationError as error:
-        reason = str(error).strip().splitlines()[0].rstrip(".")
-        raise model_error("model-damaged", path, f"the model is not valid: {reason}", _AGAIN) from None
+        raise _invalid(path, error) from None
     return model
+
+
+def _invalid(path: Path, error: Exception) -> DiagnosticError:
+    reason = str(error).strip().splitlines()[0].rstrip(".")
+    unknown = re.match(r"No Op registered for (\S+)", reason)
+    if unknown is None:
+        return model_error("model-damaged", path, f"the model is not valid: {reason}", _AGAIN)
+    return model_error("unsupported-operator", path, f"{plural([unknown.group(1)])} not supported", HINT)
 
 
 def _load_external(path: Path, model: Any) -> None:

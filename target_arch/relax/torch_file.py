@@ -1,12 +1,11 @@
 """Saved `torch.export` programs. PyTorch is an optional dependency, imported here and nowhere else."""
 
-import warnings
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, is_zipfile
 
 from target_arch.relax.errors import model_error
-from target_arch.relax.frontend import imported, translated
+from target_arch.relax.frontend import imported, quiet, translated
 from target_arch.relax.source import Imported
 
 _UNREADABLE = (
@@ -44,8 +43,7 @@ def read_torch(path: Path) -> Imported:
 
 def _loaded(path: Path, torch: Any) -> Any:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quiet():
             return torch.export.load(path)
     except _UNREADABLE:
         hint = "write it with `torch.export.save`"

@@ -21,8 +21,8 @@ backend lists those it wants in `Backend.patterns`; a pattern of its own looks l
 
 `roots` are the Relax operators (without `relax.`) that the composite may end in: only there is the pattern
 tried. The inside of a composite, all between its root and its inputs, must not be used elsewhere; only
-`dequantize` may, and is then repeated. Where several patterns fit at one place, the one that covers most
-Relax operators wins, then the earlier one.
+`dequantize` may, and is then repeated. `load` may also return a tuple of matchers. Where several fit at one
+place, the one that covers most Relax operators wins, then the earlier one.
 
 Tests: `tests/relax/test_patterns.py`.
 """
@@ -36,71 +36,53 @@ from target_arch.backend.contract import Pattern
 
 _ROOM = "target_arch.relax.patterns"
 
-# Operator kind, module and loader. The modules import TVM, so they are imported when a pattern is loaded.
-_INTEGER = (
-    ("conv2d", "conv", "integer_conv2d"),
-    ("depthwise_conv2d", "conv", "integer_depthwise_conv2d"),
-    ("dense", "dense", "integer_dense"),
-    ("add", "elementwise", "integer_add"),
-    ("mul", "elementwise", "integer_mul"),
-    ("sub", "elementwise", "integer_sub"),
-    ("avg_pool2d", "pool", "stored_avg_pool2d"),
-    ("avg_pool2d", "pool", "integer_avg_pool2d"),
-    ("avg_pool2d", "pool", "integer_mean"),
-    ("max_pool2d", "pool", "stored_max_pool2d"),
-    ("max_pool2d", "pool", "integer_max_pool2d"),
-    ("softmax", "movement", "integer_softmax"),
-    ("reshape", "movement", "quantized_reshape"),
-    ("transpose", "movement", "quantized_transpose"),
-    ("relu", "elementwise", "integer_relu"),
-    ("requantize", "elementwise", "requantize"),
-)
-_FLOAT = (
-    ("conv2d", "conv", "float_conv2d"),
-    ("depthwise_conv2d", "conv", "float_depthwise_conv2d"),
-    ("dense", "dense", "float_dense"),
-    ("add", "elementwise", "float_add"),
-    ("mul", "elementwise", "float_mul"),
-    ("sub", "elementwise", "float_sub"),
-    ("avg_pool2d", "pool", "float_avg_pool2d"),
-    ("avg_pool2d", "pool", "float_mean"),
-    ("max_pool2d", "pool", "float_max_pool2d"),
-    ("softmax", "movement", "float_softmax"),
-    ("reshape", "movement", "reshape"),
-    ("transpose", "movement", "transpose"),
-    ("relu", "elementwise", "float_relu"),
-    ("quantize", "elementwise", "quantize"),
-    ("dequantize", "elementwise", "dequantize"),
-)
+# For every operator kind the loaders of its matchers: those on stored integers first, then those on floats.
+# The modules import TVM, so they are imported when a pattern is loaded.
+_CATALOGUE = {
+    "conv2d": (("conv", "integer_conv2d"), ("conv", "float_conv2d")),
+    "depthwise_conv2d": (("conv", "integer_depthwise_conv2d"), ("conv", "float_depthwise_conv2d")),
+    "dense": (("dense", "integer_dense"), ("dense", "float_dense")),
+    "add": (("elementwise", "integer_add"), ("elementwise", "float_add")),
+    "mul": (("elementwise", "integer_mul"), ("elementwise", "float_mul")),
+    "sub": (("elementwise", "integer_sub"), ("elementwise", "float_sub")),
+    "avg_pool2d": (
+        ("pool", "stored_avg_pool2d"),
+        ("pool", "integer_avg_pool2d"),
+        ("pool", "integer_mean"),
+        ("pool", "float_avg_pool2d"),
+        ("pool", "float_mean"),
+    ),
+    "max_pool2d": (
+        ("pool", "stored_max_pool2d"),
+        ("pool", "integer_max_pool2d"),
+        ("pool", "float_max_pool2d"),
+    ),
+    "softmax": (("movement", "integer_softmax"), ("movement", "float_softmax")),
+    "reshape": (("movement", "quantized_reshape"), ("movement", "reshape")),
+    "transpose": (("movement", "quantized_transpose"), ("movement", "transpose")),
+    "relu": (("elementwise", "integer_relu"), ("elementwise", "float_relu")),
+    "requantize": (("elementwise", "requantize"),),
+    "quantize": (("elementwise", "quantize"),),
+    "dequantize": (("elementwise", "dequantize"),),
+}
 
 
 @frozen(kw_only=True)
 class _Loader:
-    """Finds a matcher's function in a module of this package, and calls it."""
+    """Finds functions in the modules of this package, and calls them."""
 
-    module: str
-    function: str
+    functions: tuple[tuple[str, str], ...]
 
     def __call__(self) -> Any:
-        return getattr(import_module(f"{_ROOM}.{self.module}"), self.function)()
+        return tuple(getattr(import_module(f"{_ROOM}.{module}"), name)() for module, name in self.functions)
 
 
-def integer_patterns() -> tuple[Pattern, ...]:
-    """The composites whose operators compute on stored integers."""
-    return _patterns(_INTEGER)
+def standard_patterns(*kinds: str) -> tuple[Pattern, ...]:
+    """The composites of these operator kinds, in integers and in floats; without arguments those of every
+    kind.
 
-
-def float_patterns() -> tuple[Pattern, ...]:
-    """The composites on float32, and those without arithmetic of their own."""
-    return _patterns(_FLOAT)
-
-
-def standard_patterns() -> tuple[Pattern, ...]:
-    """Every composite of `docs/operators.md`."""
-    return (*integer_patterns(), *float_patterns())
-
-
-def _patterns(rows: tuple[tuple[str, str, str], ...]) -> tuple[Pattern, ...]:
+    KeyError for a kind that is not in `docs/operators.md`.
+    """
     return tuple(
-        Pattern(name=kind, load=_Loader(module=module, function=name)) for kind, module, name in rows
+        Pattern(name=kind, load=_Loader(functions=_CATALOGUE[kind])) for kind in (kinds or tuple(_CATALOGUE))
     )

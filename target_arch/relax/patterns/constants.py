@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
-from tvm import relax
+from tvm import relax, tirx
 
 from target_arch.plan.model import Quantization
 from target_arch.relax.graph import Graph, operator_name, shape_of
@@ -60,6 +60,8 @@ def constant_of(graph: Graph, expr: Any) -> Constant | None:
     if hasattr(expr, "value") and hasattr(expr.value, "numpy"):
         values = expr.value.numpy()
         return Constant(values=values, stored=values.tobytes())
+    if isinstance(expr, tirx.FloatImm):
+        return Constant(values=np.asarray(expr.value, np.float32))
     if not isinstance(expr, relax.Var) or expr not in graph.constant:
         return None
     call = graph.call(expr)
@@ -119,6 +121,23 @@ def _cast(graph: Graph, call: Any, inner: Constant) -> Constant | None:
     return evolve(inner, values=inner.values.astype(str(call.attrs.dtype)))
 
 
+def _computed(graph: Graph, call: Any, inner: Constant) -> Constant | None:
+    """Arithmetic between float constants, as a folded batch normalization leaves it."""
+    operands = [inner] + [constant_of(graph, argument) for argument in call.args[1:]]
+    values = [None if one is None or one.quantization is not None else one.values for one in operands]
+    if any(value is None or value.dtype != np.float32 for value in values):
+        return None
+    return evolve(inner, values=np.asarray(_ARITHMETIC[operator_name(call)](*values), np.float32))
+
+
+_ARITHMETIC: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "sqrt": np.sqrt,
+}
+
 _STEPS: dict[str, Callable[[Graph, Any, Constant], Constant | None]] = {
     "dequantize": _dequantize,
     "astype": _cast,
@@ -127,6 +146,7 @@ _STEPS: dict[str, Callable[[Graph, Any, Constant], Constant | None]] = {
     "squeeze": _reshape,
     "expand_dims": _reshape,
     "flatten": _reshape,
+    **dict.fromkeys(_ARITHMETIC, _computed),
 }
 
 
