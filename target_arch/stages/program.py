@@ -7,15 +7,17 @@ lie yet. Waits, events and DMA channels are added afterwards (`hazards`).
 from collections.abc import Iterable, Mapping
 from math import lcm
 
-from attrs import evolve, frozen, mutable
+from attrs import evolve, field, frozen, mutable
 
-from target_arch.plan.kernels import Call, Kernel, Move, Operand, Slice
+from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.partitions import Partition
 from target_arch.soc.model import CopyPath, Instance, SoC
 from target_arch.stages import access
 from target_arch.stages.copy_paths import pieces
 from target_arch.stages.errors import StepError, failure
+from target_arch.stages.hazards import overlap
 from target_arch.stages.residence import Residence, expected, feeding
+from target_arch.stages.tiles import Tiles
 from target_arch.stages.work import Work
 
 ALIGNMENT = 16
@@ -89,7 +91,39 @@ def join(work: Work, residence: Residence) -> Program:
         else:
             joiner.add(partition, kernel)
     outputs = tuple((name, joiner.leave(name)) for name in work.graph.model.outputs)
-    return Program(items=tuple(joiner.items), buffers=joiner.buffers, inputs=inputs, outputs=outputs)
+    kept = {name for _, name in outputs}
+    return Program(items=_needed(joiner, kept), buffers=joiner.buffers, inputs=inputs, outputs=outputs)
+
+
+def _needed(joiner: "_Joiner", kept: set[str]) -> tuple[Item, ...]:
+    """The items less the copies whose bytes nobody reads afterwards, such as a tile taken over where it was
+    made.
+    """
+    read: dict[str, list[Slice]] = {name: [joiner.whole(name)] for name in kept}
+    needed: list[Item] = []
+    for item in reversed(joiner.items):
+        if isinstance(item, Run):
+            for operand in item.operands:
+                if "r" in operand.access:
+                    read.setdefault(operand.of, []).append(joiner.whole(operand.of, operand.offset))
+        elif any(overlap(target, part) for _, target in item.pieces for part in read.get(target.of, ())):
+            for source, _ in item.pieces:
+                read.setdefault(source.of, []).append(source)
+        else:
+            continue
+        needed.append(item)
+    return tuple(reversed(needed))
+
+
+@mutable
+class _Local:
+    """The local buffers of the partition being joined: the kernel's names for them, and what was left
+    before.
+    """
+
+    partition: Partition
+    names: dict[str, str] = field(factory=dict)
+    left: dict[str, tuple[str, ...]] = field(factory=dict)
 
 
 class _Joiner:
@@ -104,6 +138,8 @@ class _Joiner:
         }
         self._feeding: dict[str, tuple[str, ...]] = {}
         self._place = ""
+        self._tiles = Tiles()
+        self._touched: set[str] = set()
 
     def arrive(self, tensor: str) -> str:
         """The buffer in which the caller leaves a model input."""
@@ -117,26 +153,36 @@ class _Joiner:
             self.buffers[name].kind = "output"
         return name
 
+    def whole(self, buffer: str, offset: int = 0) -> Slice:
+        """A buffer from an offset to its end."""
+        return Slice(of=buffer, offset=offset, row_bytes=self.buffers[buffer].bytes - offset)
+
     def add(self, partition: Partition, kernel: Kernel) -> None:
         """Append the actions of a kernel."""
         self._place = f"partition {partition.id} on {partition.instance}"
-        local = {buffer.name: f"{partition.id}.{buffer.name}" for buffer in kernel.buffers}
+        local = _Local(partition)
         for buffer in kernel.buffers:
-            alignment = lcm(buffer.alignment, self._alignments[buffer.memory])
-            name = local[buffer.name]
-            self.buffers[name] = Draft(
-                name=name,
-                kind="local",
-                memory=buffer.memory,
-                bytes=buffer.bytes,
-                alignment=alignment,
-                partition=partition.id,
-            )
+            draft = self._local(partition, buffer)
+            self.buffers[draft.name] = draft
+            local.names[buffer.name] = draft.name
+        for memory in dict.fromkeys(buffer.memory for buffer in kernel.buffers):
+            own = tuple(local.names[buffer.name] for buffer in kernel.buffers if buffer.memory == memory)
+            local.left[memory] = self._tiles.begin(memory, own)
         for action in kernel.actions:
             if isinstance(action, Call):
-                self._call(partition, action, local)
+                self._call(local, action)
             else:
-                self._move(partition, action, local)
+                self._move(local, action)
+
+    def _local(self, partition: Partition, buffer: LocalBuffer) -> Draft:
+        return Draft(
+            name=f"{partition.id}.{buffer.name}",
+            kind="local",
+            memory=buffer.memory,
+            bytes=buffer.bytes,
+            alignment=lcm(buffer.alignment, self._alignments[buffer.memory]),
+            partition=partition.id,
+        )
 
     def reserve(self, partition: Partition) -> None:
         """Append a stand-in for each operator of a partition not lowered yet: its tensors lie where they
@@ -162,42 +208,74 @@ class _Joiner:
                 reserved=access.owned(instance),
             )
             self.items.append(run)
+        for memory in access.owned(instance):
+            self._tiles.begin(memory, ())
 
-    def _call(self, partition: Partition, call: Call, local: Mapping[str, str]) -> None:
-        instance = self._work.instance(partition)
-        operands = tuple(self._operand(partition, instance, operand, local) for operand in call.operands)
+    def _call(self, local: "_Local", call: Call) -> None:
+        instance = self._work.instance(local.partition)
+        operands = tuple(self._operand(local, instance, operand) for operand in call.operands)
         run = Run(
-            partition=partition.id,
-            operator=call.operator or partition.operators[0].id,
+            partition=local.partition.id,
+            operator=call.operator or local.partition.operators[0].id,
             instance=instance.name,
             function=call.function,
             operands=operands,
             words=call.words,
         )
+        for operand in operands:
+            self._touched.add(operand.of)
+            if "w" in operand.access:
+                self._tiles.written(self.whole(operand.of, operand.offset))
         self.items.append(run)
 
-    def _operand(
-        self, partition: Partition, instance: Instance, operand: Operand, local: Mapping[str, str]
-    ) -> Operand:
-        if operand.of in local:
-            return Operand(of=local[operand.of], access=operand.access, offset=operand.offset)
+    def _operand(self, local: "_Local", instance: Instance, operand: Operand) -> Operand:
+        if operand.of in local.names:
+            return evolve(operand, of=local.names[operand.of])
         if "r" in operand.access:
-            name = self._ensure(operand.of, access.readable(self._work.soc, instance), partition.id)
+            name = self._ensure(operand.of, access.readable(self._work.soc, instance), local.partition.id)
         if "w" in operand.access:
             name = self._written(operand.of)
-        return Operand(of=name, access=operand.access, offset=operand.offset)
+        return evolve(operand, of=name)
 
-    def _move(self, partition: Partition, move: Move, local: Mapping[str, str]) -> None:
-        source, target = local.get(move.source.of), local.get(move.target.of)
-        if source is None and target is None:
+    def _move(self, local: "_Local", move: Move) -> None:
+        inward, outward = move.target.of in local.names, move.source.of in local.names
+        if not inward and not outward:
             raise self._wrong(f"a move from `{move.source.of}` to `{move.target.of}` names no local buffer")
-        if source is None:
-            source = self._ensure(
-                move.source.of, self._feeds(self.buffers[target or ""].memory), partition.id
-            )
-        if target is None:
-            target = self._written(move.target.of)
-        self._transfer(evolve(move.source, of=source), evolve(move.target, of=target), partition.id)
+        if inward and self._residence.reuse and self._is_there(local, move):
+            return
+        target = local.names[move.target.of] if inward else self._written(move.target.of)
+        source = local.names[move.source.of] if outward else self._near(local, move.source.of, target)
+        arriving = evolve(move.target, of=target)
+        self._transfer(evolve(move.source, of=source), arriving, local.partition.id)
+        self._touched |= {source, target}
+        if not outward:
+            self._tiles.moved(move.source, arriving)
+        elif inward:
+            self._tiles.written(arriving)
+        else:
+            self._tiles.known(move.target, evolve(move.source, of=source))
+
+    def _is_there(self, local: "_Local", move: Move) -> bool:
+        """True where the target holds those bytes already, be it that the buffer of a predecessor is taken
+        over.
+        """
+        own = local.names[move.target.of]
+        if own not in self._touched:
+            memory, size = self.buffers[own].memory, self.buffers[own].bytes
+            used = set(local.names.values())
+            left = tuple(n for n in local.left[memory] if n not in used and self.buffers[n].bytes == size)
+            holder = self._tiles.holder(move.source, evolve(move.target, of=own), left)
+            if holder is not None:
+                self._tiles.took_over(memory, own, holder)
+                self.buffers[holder].alignment = lcm(
+                    self.buffers[holder].alignment, self.buffers[own].alignment
+                )
+                local.names[move.target.of] = holder
+        return self._tiles.holds(move.source, evolve(move.target, of=local.names[move.target.of]))
+
+    def _near(self, local: "_Local", tensor: str, target: str) -> str:
+        """The buffer of a tensor in a memory from which a path leads to that of a local buffer."""
+        return self._ensure(tensor, self._feeds(self.buffers[target].memory), local.partition.id)
 
     def _feeds(self, memory: str) -> tuple[str, ...]:
         if memory not in self._feeding:

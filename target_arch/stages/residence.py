@@ -33,6 +33,8 @@ class Residence:
     constants: Mapping[str, str]
     others: Mapping[str, tuple[str, ...]] = field(factory=dict, repr=False)
     drained: tuple[str, ...] = ()
+    reuse: bool = True
+    """Whether an accelerator may go on with tiles that the partition before it left in its memory."""
 
 
 @frozen(kw_only=True)

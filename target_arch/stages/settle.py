@@ -2,10 +2,11 @@
 change.
 
 Tried in this order, one change at a time: wait earlier for what is in flight in the memory that overflows, so
-that its dead bytes are free again; leave a tensor in the next memory its producer can write.
+that its dead bytes are free again; move tiles again that could have been kept; leave a tensor in the next
+memory its producer can write.
 """
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
@@ -33,8 +34,9 @@ def settle(work: Work) -> Settled:
     """
     drained = scarce(work)
     spilled: dict[str, int] = {}
+    reuse = True
     while True:
-        residence = assign_residence(work, drained, spilled)
+        residence = evolve(assign_residence(work, drained, spilled), reuse=reuse)
         steps = order_steps(work, residence)
         try:
             plan = allocate(steps.buffers, capacities(work.soc))
@@ -42,6 +44,8 @@ def settle(work: Work) -> Settled:
             tensor = _spillable(refusal, steps, residence)
             if refusal.pool not in drained:
                 drained = (*drained, refusal.pool)
+            elif reuse:
+                reuse = False
             elif tensor is not None:
                 spilled[tensor] = spilled.get(tensor, 0) + 1
             else:

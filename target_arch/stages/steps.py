@@ -164,8 +164,8 @@ class _Orderer:
         return Slice(of=name, offset=offset, row_bytes=self._program.buffers[name].bytes - offset)
 
     def _used(self, draft: Draft) -> bool:
-        """A local buffer that nothing touches needs no bytes."""
-        return draft.kind != "local" or draft.name in self._first
+        """What nobody touches needs no bytes, unless the caller does."""
+        return draft.kind in ("input", "output") or draft.name in self._first
 
     def _buffer(self, draft: Draft) -> Buffer:
         end = max(len(self._steps) - 1, 0)
