@@ -5,22 +5,22 @@ plug-in) calls it again on the same program.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from attrs import evolve
 
 from target_arch.backend.contract import Pattern
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.plan.model import Model, Operator, Quantization, Tensor
+from target_arch.plan.model import Model, Quantization
 from target_arch.relax.cover import cover
 from target_arch.relax.graph import dtype_of
 from target_arch.relax.layout import Layout
 from target_arch.relax.patterns.matcher import Draft
 from target_arch.relax.program import Program, function_of
+from target_arch.relax.tidy import named, without_reshapes
 
 _KEEPS_QUANTIZATION = ("reshape", "transpose", "avg_pool2d", "max_pool2d")
-_SHAPELESS = ("quantize", "dequantize", "requantize", "relu", "dense")
 
 
 def find_operators(
@@ -36,10 +36,12 @@ def find_operators(
     drafts = cover(graph, patterns)
     layout = Layout(graph=graph, quantizations=_quantizations(drafts, source), names=program.constant_names)
     inputs = _names([str(var.name) for var in graph.function.params], "input", ())
-    found = layout.run(drafts, inputs, _names(list(outputs), "output", inputs))
-    operators, tensors = _without_reshapes(layout.operators, layout.tensors, found)
+    found = layout.run(drafts, inputs)
+    operators, tensors = without_reshapes(layout.operators, layout.tensors, found)
+    called = _called(found, inputs, _names(list(outputs), "output", inputs))
+    operators, tensors, ids = named(operators, tensors, inputs, called)
     functions = {
-        operator.id: function_of(graph, draft)
+        ids[operator.id]: function_of(graph, draft)
         for operator, draft in zip(layout.operators, layout.owners, strict=True)
         if draft is not None and operator.kind == "relax"
     }
@@ -47,7 +49,7 @@ def find_operators(
         name=identifier(name, "model"),
         source=source,
         inputs=inputs,
-        outputs=found,
+        outputs=tuple(called.get(name, name) for name in found),
         tensors=tensors,
         operators=tuple(operators),
     )
@@ -60,6 +62,17 @@ def identifier(name: str, otherwise: str) -> str:
     if not text:
         return otherwise
     return f"{otherwise}_{text}" if text[0].isdigit() else text
+
+
+def _called(found: tuple[str, ...], inputs: tuple[str, ...], wanted: tuple[str, ...]) -> dict[str, str]:
+    """The wanted names of the output tensors; an input that is returned keeps its own, the first of two names
+    wins.
+    """
+    called: dict[str, str] = {}
+    for name, new in zip(found, wanted, strict=True):
+        if name not in inputs:
+            called.setdefault(name, new)
+    return called
 
 
 def _names(wanted: list[str], otherwise: str, taken: tuple[str, ...]) -> tuple[str, ...]:
@@ -104,27 +117,3 @@ def _two_quantizations(var: Any, source: str) -> Diagnostic:
         message=f"tensor `{var.name}` is written with one scale or zero point and read with another",
         hint="quantize the model again, with one pair of parameters for each tensor",
     )
-
-
-def _without_reshapes(
-    operators: list[Operator], tensors: Mapping[str, Tensor], outputs: tuple[str, ...]
-) -> tuple[list[Operator], dict[str, Tensor]]:
-    """Let an operator that does not care for its output's shape write the shape its only reader wants."""
-    readers: dict[str, int] = {}
-    for operator in operators:
-        for name in operator.inputs:
-            readers[name] = readers.get(name, 0) + 1
-    writer = {operator.output: operator for operator in operators}
-    kept, found = list(operators), dict(tensors)
-    for operator in operators:
-        source = operator.inputs[0] if operator.inputs else ""
-        before = writer.get(source)
-        if operator.kind != "reshape" or before is None or readers[source] != 1 or source in outputs:
-            continue
-        if before.kind not in _SHAPELESS:
-            continue
-        kept.remove(operator)
-        kept[kept.index(before)] = evolve(before, output=operator.output)
-        writer[operator.output] = evolve(before, output=operator.output)
-        del found[source]
-    return kept, found

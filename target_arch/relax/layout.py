@@ -52,19 +52,14 @@ class Layout:
     """For each operator the draft it came from, None for those put in between."""
     _held: dict[Any, _Held] = field(factory=dict)
     _moved: dict[tuple[str, tuple[int, ...], tuple[int, ...]], str] = field(factory=dict)
-    _shapes: dict[str, tuple[int, ...]] = field(factory=dict)
 
-    def run(
-        self, drafts: tuple[Draft, ...], inputs: tuple[str, ...], outputs: tuple[str, ...]
-    ) -> tuple[str, ...]:
-        """Lay out all drafts. `inputs` and `outputs` are the tensor names to use; returns the names of the
-        outputs.
-        """
+    def run(self, drafts: tuple[Draft, ...], inputs: tuple[str, ...]) -> tuple[str, ...]:
+        """Lay out all drafts; `inputs` are the tensor names to use. Returns the names of the outputs."""
         for var, name in zip(self.graph.function.params, inputs, strict=True):
             self._hold(var, name, plain(shape_of(var)))
         for draft in drafts:
             self._place(draft)
-        return self._outputs(outputs)
+        return tuple(self._with(var, plain(shape_of(var))) for var in self.graph.outputs)
 
     def _place(self, draft: Draft) -> None:
         if draft.kind in ("reshape", "transpose"):
@@ -162,32 +157,6 @@ class Layout:
             x, shape = self._shaped(x, storage.shape), storage.shape
         self._emit(draft, (x,), (), storage, shape)
 
-    def _outputs(self, wanted: tuple[str, ...]) -> tuple[str, ...]:
-        """The outputs in the author's order and shape, named as wanted where a name is free to be given."""
-        found = [self._with(var, plain(shape_of(var))) for var in self.graph.outputs]
-        inputs = {held.tensor for var, held in self._held.items() if self.graph.is_parameter(var)}
-        taken: dict[str, str] = {}
-        for name, new in zip(found, wanted, strict=True):
-            if name not in taken and name not in inputs and new not in self.tensors:
-                taken[name] = new
-        self._rename(taken)
-        return tuple(taken.get(name, name) for name in found)
-
-    def _rename(self, names: Mapping[str, str]) -> None:
-        tensors = {
-            names.get(name, name): evolve(tensor, name=names.get(name, name))
-            for name, tensor in self.tensors.items()
-        }
-        self.tensors = tensors
-        self.operators = [
-            evolve(
-                operator,
-                inputs=tuple(names.get(name, name) for name in operator.inputs),
-                output=names.get(operator.output, operator.output),
-            )
-            for operator in self.operators
-        ]
-
     def _with(self, var: Any, storage: Storage, *, exact: bool = True) -> str:
         """A tensor that holds `var` in `storage`; `exact` asks for its shape too, else only bytes count."""
         held = self._held[var]
@@ -228,7 +197,6 @@ class Layout:
                 constants=(),
                 output=tensor.name,
                 attributes=attributes,
-                location=f"between the layouts of {name}",
             )
             self._add(operator, tensor, None)
             self._moved[key] = tensor.name

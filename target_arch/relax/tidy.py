@@ -1,0 +1,67 @@
+"""The last touch on a laid-out model: reshapes that cost nothing go, and everything gets its final name."""
+
+from collections.abc import Mapping
+
+from attrs import evolve
+
+from target_arch.plan.model import Operator, Tensor
+
+_SHAPELESS = ("quantize", "dequantize", "requantize", "relu", "dense")
+
+Tidied = tuple[list[Operator], dict[str, Tensor], dict[str, str]]
+
+
+def without_reshapes(
+    operators: list[Operator], tensors: Mapping[str, Tensor], outputs: tuple[str, ...]
+) -> tuple[list[Operator], dict[str, Tensor]]:
+    """Let an operator that does not care for its output's shape write the shape its only reader wants."""
+    readers: dict[str, int] = {}
+    for operator in operators:
+        for name in operator.inputs:
+            readers[name] = readers.get(name, 0) + 1
+    place = {operator.output: index for index, operator in enumerate(operators)}
+    kept: list[Operator | None] = list(operators)
+    found = dict(tensors)
+    for index, operator in enumerate(operators):
+        source = operator.inputs[0] if operator.inputs else ""
+        before = kept[place[source]] if source in place else None
+        if operator.kind != "reshape" or before is None or before.kind not in _SHAPELESS:
+            continue
+        if readers[source] != 1 or source in outputs:
+            continue
+        kept[index] = None
+        kept[place[source]] = evolve(before, output=operator.output)
+        place[operator.output] = place[source]
+        del found[source]
+    return [operator for operator in kept if operator is not None], found
+
+
+def named(
+    operators: list[Operator],
+    tensors: Mapping[str, Tensor],
+    inputs: tuple[str, ...],
+    outputs: Mapping[str, str],
+) -> Tidied:
+    """Operators, tensors and the map from old to new operator ids.
+
+    An operator is called after its kind and place, its tensors after it, inputs stay, and outputs get the
+    names that `outputs` maps their present ones to.
+    """
+    ids = {operator.id: f"{operator.kind}_{index}" for index, operator in enumerate(operators)}
+    names: dict[str, str] = {name: name for name in inputs}
+    for operator in operators:
+        new = ids[operator.id]
+        names |= {name: f"{new}{name.removeprefix(operator.id)}" for name in operator.constants}
+        names[operator.output] = outputs.get(operator.output, f"{new}_out")
+    renamed = [
+        evolve(
+            operator,
+            id=ids[operator.id],
+            inputs=tuple(names[name] for name in operator.inputs),
+            constants=tuple(names[name] for name in operator.constants),
+            output=names[operator.output],
+            location=operator.location or f"between the layouts of {names[operator.inputs[0]]}",
+        )
+        for operator in operators
+    ]
+    return renamed, {new: evolve(tensors[old], name=new) for old, new in names.items()}, ids

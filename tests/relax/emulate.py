@@ -1,0 +1,155 @@
+"""Evaluate a plan.Model with numpy, in real numbers: slow, obvious, and knowing nothing of how kernels are
+written.
+
+Integer operators are computed on the real values their integers stand for and rounded once, so a result may
+differ from exact integer arithmetic by one step of the output scale per operator; a wrong layout or constant
+differs by far more.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from target_arch.plan.model import Model, Operator, Quantization, Tensor
+from target_arch.relax.program import Program
+
+Array = np.ndarray[Any, Any]
+
+
+def evaluate(model: Model, inputs: Mapping[str, Array], program: Program | None = None) -> list[Array]:
+    """The outputs of the model for stored inputs by tensor name. `program` runs the `relax` operators."""
+    values: dict[str, Array] = dict(inputs)
+    for tensor in model.tensors.values():
+        if tensor.data is not None:
+            values[tensor.name] = np.frombuffer(tensor.data, tensor.dtype).reshape(tensor.shape)
+    for operator in model.operators:
+        out = model.tensors[operator.output]
+        if operator.kind in ("reshape", "transpose", "relax"):
+            result = _moved(operator, values, out, program)
+        else:
+            result = _stored(_KINDS[operator.kind](operator, _real(model, operator, values)), operator, out)
+        values[out.name] = result.reshape(out.shape)
+    return [values[name] for name in model.outputs]
+
+
+def _moved(operator: Operator, values: Mapping[str, Array], out: Tensor, program: Program | None) -> Array:
+    source = [values[name] for name in operator.inputs]
+    if operator.kind == "transpose":
+        return source[0].transpose(operator.attributes["axes"])
+    if operator.kind == "reshape":
+        return source[0]
+    assert program is not None
+    return run_relax(program, operator.id, source).astype(out.dtype)
+
+
+def run_relax(program: Program, id: str, arguments: list[Array]) -> Array:
+    """The result of one Relax function, by TVM's own virtual machine."""
+    import tvm
+    from tvm import relax
+
+    module = tvm.IRModule(
+        {
+            **{
+                var: program.module[var]
+                for var in program.module.get_global_vars()
+                if var.name_hint != "main"
+            },
+            "main": program.functions[id].with_attr("global_symbol", "main"),
+        }
+    )
+    executable = relax.build(module, "llvm")
+    machine = relax.VirtualMachine(executable, tvm.cpu())
+    return machine["main"](*[tvm.runtime.tensor(argument) for argument in arguments]).numpy()
+
+
+def _real(model: Model, operator: Operator, values: Mapping[str, Array]) -> list[Array]:
+    names = (*operator.inputs, *operator.constants)
+    return [real(values[name], model.tensors[name].quantization) for name in names]
+
+
+def real(values: Array, quantization: Quantization | None) -> Array:
+    """The real numbers that stored values stand for."""
+    if quantization is None:
+        return values.astype(np.float64)
+    shape = [1] * values.ndim
+    if quantization.axis is not None:
+        shape[quantization.axis] = -1
+    scale = np.asarray(quantization.scale).reshape(shape)
+    return (values.astype(np.float64) - np.asarray(quantization.zero_point).reshape(shape)) * scale
+
+
+def _stored(result: Array, operator: Operator, out: Tensor) -> Array:
+    if out.dtype == "float32":
+        name = operator.attributes.get("activation", "none")
+        low, high = {"none": (-np.inf, np.inf), "relu": (0, np.inf), "relu6": (0, 6)}[str(name)]
+        return np.clip(result, low, high).astype(np.float32)
+    assert out.quantization is not None, out.name
+    stored = np.rint(result / out.quantization.scale[0]) + out.quantization.zero_point[0]
+    info = np.iinfo(out.dtype)
+    low = operator.attributes.get("activation_min", info.min)
+    high = operator.attributes.get("activation_max", info.max)
+    return np.clip(stored, low, high).astype(out.dtype)
+
+
+def _windows(x: Array, operator: Operator, kernel: tuple[int, ...], fill: float) -> Array:
+    """[N, OH, OW, C, KH, KW] of a padded image."""
+    top, left, bottom, right = operator.attributes["padding"]
+    padded = np.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=fill)
+    rows, columns = operator.attributes.get("dilation", (1, 1))
+    reach = ((kernel[0] - 1) * rows + 1, (kernel[1] - 1) * columns + 1)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, reach, axis=(1, 2))
+    down, right = operator.attributes["strides"]
+    return windows[:, ::down, ::right, :, ::rows, ::columns]
+
+
+def _conv2d(operator: Operator, operands: list[Array]) -> Array:
+    x, weight, bias = operands
+    return np.einsum("nhwckl,oklc->nhwo", _windows(x, operator, weight.shape[1:3], 0.0), weight) + bias
+
+
+def _depthwise(operator: Operator, operands: list[Array]) -> Array:
+    x, weight, bias = operands
+    windows = np.repeat(
+        _windows(x, operator, weight.shape[:2], 0.0), operator.attributes["depth_multiplier"], axis=3
+    )
+    return np.einsum("nhwckl,klc->nhwc", windows, weight) + bias
+
+
+def _dense(operator: Operator, operands: list[Array]) -> Array:
+    x, weight, bias = operands
+    return x.reshape(-1, operator.attributes["in_features"]) @ weight.T + bias
+
+
+def _max_pool(operator: Operator, operands: list[Array]) -> Array:
+    return _windows(operands[0], operator, operator.attributes["kernel"], -np.inf).max(axis=(4, 5))
+
+
+def _avg_pool(operator: Operator, operands: list[Array]) -> Array:
+    kernel = operator.attributes["kernel"]
+    total = _windows(operands[0], operator, kernel, 0.0).sum(axis=(4, 5))
+    if operator.attributes["count_include_pad"]:
+        return total / np.prod(kernel)
+    return total / _windows(np.ones_like(operands[0]), operator, kernel, 0.0).sum(axis=(4, 5))
+
+
+def _softmax(operator: Operator, operands: list[Array]) -> Array:
+    power = np.exp(operands[0] - operands[0].max(axis=-1, keepdims=True))
+    return power / power.sum(axis=-1, keepdims=True)
+
+
+_KINDS: dict[str, Callable[[Operator, list[Array]], Array]] = {
+    "conv2d": _conv2d,
+    "depthwise_conv2d": _depthwise,
+    "dense": _dense,
+    "add": lambda _, operands: operands[0] + operands[1],
+    "sub": lambda _, operands: operands[0] - operands[1],
+    "mul": lambda _, operands: operands[0] * operands[1],
+    "max_pool2d": _max_pool,
+    "avg_pool2d": _avg_pool,
+    "softmax": _softmax,
+    "relu": lambda _, operands: operands[0],
+    "quantize": lambda _, operands: operands[0],
+    "requantize": lambda _, operands: operands[0],
+    "dequantize": lambda _, operands: operands[0],
+}

@@ -1,0 +1,198 @@
+"""ONNX models: QDQ composites, NCHW turned into NHWC, values as onnxruntime computes them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from target_arch.relax.importer import import_model
+from tests.relax.emulate import evaluate
+from tests.relax.models import Array, convnet, helper, onnx_model, onnx_reference, quantized, save
+
+pytest.importorskip("onnxruntime", reason="pip install target-arch[verify]")
+
+QUANTIZED = """\
+model quantized (quantized.onnx)
+  input  x: float32[1,3,8,8]
+  quantize_0 quantize[onnx](x) -> quantize_0_out: int8[1,3,8,8]
+  transpose_1 transpose[onnx](quantize_0_out) -> transpose_1_out: int8[1,8,8,3]
+  conv2d_2 conv2d[onnx](transpose_1_out, conv2d_2_weight, conv2d_2_bias) -> conv2d_2_out: int8[1,8,8,8]
+  max_pool2d_3 max_pool2d[onnx](conv2d_2_out) -> max_pool2d_3_out: int8[1,4,4,8]
+  depthwise_conv2d_4 depthwise_conv2d[onnx](max_pool2d_3_out, depthwise_conv2d_4_weight, \
+depthwise_conv2d_4_bias) -> depthwise_conv2d_4_out: int8[1,4,4,8]
+  conv2d_5 conv2d[onnx](depthwise_conv2d_4_out, conv2d_5_weight, conv2d_5_bias) -> conv2d_5_out: int8[1,4,4,8]
+  add_6 add[onnx](conv2d_5_out, max_pool2d_3_out) -> add_6_out: int8[1,4,4,8]
+  avg_pool2d_7 avg_pool2d[onnx](add_6_out) -> avg_pool2d_7_out: int8[1,2,2,8]
+  avg_pool2d_8 avg_pool2d[onnx](avg_pool2d_7_out) -> avg_pool2d_8_out: int8[1,1,1,8]
+  dense_9 dense[onnx](avg_pool2d_7_out, dense_9_weight, dense_9_bias) -> dense_9_out: int8[1,10]
+  dense_10 dense[onnx](avg_pool2d_8_out, dense_10_weight, dense_10_bias) -> dense_10_out: int8[1,10]
+  add_11 add[onnx](dense_9_out, add_11_constant0) -> add_11_out: int8[1,10]
+  add_12 add[onnx](dense_10_out, add_11_out) -> add_12_out: int8[1,10]
+  softmax_13 softmax[onnx](add_12_out) -> softmax_13_out: int8[1,10]
+  dequantize_14 dequantize[onnx](softmax_13_out) -> y: float32[1,10]
+  output y: float32[1,10]
+"""
+
+
+def drawn(*shape: int) -> Array:
+    return np.random.default_rng(7).standard_normal(shape).astype(np.float32)
+
+
+def assert_agrees(path: Path, inputs: dict[str, Array], tolerance: float) -> None:
+    model, program = import_model(path)
+    for ours, theirs in zip(evaluate(model, inputs, program), onnx_reference(path, inputs), strict=True):
+        assert ours.shape == theirs.shape
+        assert np.abs(ours.astype(np.float64) - theirs).max() <= tolerance
+
+
+def test_a_quantized_model_is_integer_operators_in_nhwc(tmp_path: Path) -> None:
+    path = quantized(convnet(), tmp_path, activations="QInt8", per_channel=True)
+    model, program = import_model(path)
+    assert str(model) == QUANTIZED
+    assert not program.functions
+    weight = model.tensors["conv2d_2_weight"].quantization
+    assert weight is not None
+    assert (len(weight.scale), weight.axis) == (8, 0)
+    assert model.operators[2].location == "w1_quantized"
+
+
+@pytest.mark.parametrize("activations", ["QInt8", "QUInt8"])
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_quantized_values_agree(tmp_path: Path, activations: str, per_channel: bool) -> None:
+    """To a few steps of the output: each operator may be one step off."""
+    path = quantized(convnet(), tmp_path, activations=activations, per_channel=per_channel)
+    assert_agrees(path, {"x": drawn(1, 3, 8, 8)}, 4 / 255)
+
+
+def test_float_values_agree(tmp_path: Path) -> None:
+    assert_agrees(save(convnet(), tmp_path / "m.onnx"), {"x": drawn(1, 3, 8, 8)}, 1e-5)
+
+
+def test_one_channel_needs_no_transpose(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"]),
+        helper.make_node("Conv", ["r", "w"], ["c"]),
+        helper.make_node("Flatten", ["c"], ["y"]),
+    ]
+    model = onnx_model(nodes, {"x": (1, 1, 4, 4)}, {"y": (1, 8)}, {"w": drawn(2, 1, 3, 3)})
+    path = save(model, tmp_path / "m.onnx")
+    assert str(import_model(path)[0]) == (
+        "model m (m.onnx)\n"
+        "  input  x: float32[1,1,4,4]\n"
+        "  relu_0 relu[float](x) -> relu_0_out: float32[1,4,4,1]\n"
+        "  conv2d_1 conv2d[float](relu_0_out, conv2d_1_weight, conv2d_1_bias) -> "
+        "conv2d_1_out: float32[1,2,2,2]\n"
+        "  transpose_2 transpose[float](conv2d_1_out) -> transpose_2_out: float32[1,2,2,2]\n"
+        "  reshape_3 reshape[float](transpose_2_out) -> y: float32[1,8]\n"
+        "  output y: float32[1,8]\n"
+    )
+    assert_agrees(path, {"x": drawn(1, 1, 4, 4)}, 1e-5)
+
+
+def test_transposes_of_the_author_cancel(tmp_path: Path) -> None:
+    """A model that was NHWC and is wrapped in transposes comes out without any."""
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["t"], perm=[0, 3, 1, 2]),
+        helper.make_node("Conv", ["t", "w"], ["c"], pads=[1, 1, 1, 1]),
+        helper.make_node("Transpose", ["c"], ["y"], perm=[0, 2, 3, 1]),
+    ]
+    model = onnx_model(nodes, {"x": (1, 4, 4, 2)}, {"y": (1, 4, 4, 3)}, {"w": drawn(3, 2, 3, 3)})
+    path = save(model, tmp_path / "m.onnx")
+    assert [operator.kind for operator in import_model(path)[0].operators] == ["conv2d"]
+    assert_agrees(path, {"x": drawn(1, 4, 4, 2)}, 1e-5)
+
+
+def test_what_no_pattern_knows_becomes_a_relax_operator(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("Sigmoid", ["c"], ["s"]),
+        helper.make_node("Concat", ["c", "s"], ["y"], axis=1),
+    ]
+    model = onnx_model(nodes, {"x": (1, 2, 3, 3)}, {"y": (1, 6, 2, 2)}, {"w": drawn(3, 2, 2, 2)})
+    path = save(model, tmp_path / "m.onnx")
+    found, program = import_model(path)
+    fallbacks = [operator for operator in found.operators if operator.kind == "relax"]
+    assert [operator.attributes["relax_op"] for operator in fallbacks] == ["sigmoid", "concat"]
+    assert sorted(program.functions) == sorted(operator.id for operator in fallbacks)
+    assert_agrees(path, {"x": drawn(1, 2, 3, 3)}, 1e-5)
+
+
+def test_a_split_is_one_operator_per_part(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Split", ["x"], ["a", "b"], axis=1),
+        helper.make_node("Mul", ["a", "b"], ["y"]),
+    ]
+    path = save(onnx_model(nodes, {"x": (1, 4)}, {"y": (1, 2)}), tmp_path / "m.onnx")
+    kinds = [operator.kind for operator in import_model(path)[0].operators]
+    assert kinds == ["relax", "relax", "mul"]
+    assert_agrees(path, {"x": drawn(1, 4)}, 1e-6)
+
+
+def test_grouped_convolutions_fall_back_without_changing_values(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Conv", ["x", "w"], ["y"], group=2)]
+    model = onnx_model(nodes, {"x": (1, 4, 3, 3)}, {"y": (1, 4, 3, 3)}, {"w": drawn(4, 2, 1, 1)})
+    path = save(model, tmp_path / "m.onnx")
+    assert [operator.kind for operator in import_model(path)[0].operators] == ["relax"]
+    assert_agrees(path, {"x": drawn(1, 4, 3, 3)}, 1e-5)
+
+
+def test_constants_of_elementwise_operators_follow_the_layout(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("Mul", ["c", "scale"], ["m"]),
+        helper.make_node("Add", ["m", "map"], ["y"]),
+    ]
+    constants = {"w": drawn(3, 2, 1, 1), "scale": drawn(1, 3, 1, 1), "map": drawn(1, 3, 4, 5)}
+    path = save(onnx_model(nodes, {"x": (1, 2, 4, 5)}, {"y": (1, 3, 4, 5)}, constants), tmp_path / "m.onnx")
+    model, _ = import_model(path)
+    assert str(model.tensors["mul_2_constant0"]) == "mul_2_constant0: float32[3]"
+    assert str(model.tensors["add_3_constant0"]) == "add_3_constant0: float32[1,4,5,3]"
+    assert_agrees(path, {"x": drawn(1, 2, 4, 5)}, 1e-5)
+
+
+def test_channel_weights_computed_from_the_image_are_broadcast(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("GlobalAveragePool", ["c"], ["g"]),
+        helper.make_node("Mul", ["c", "g"], ["y"]),
+    ]
+    model = onnx_model(nodes, {"x": (1, 2, 4, 4)}, {"y": (1, 3, 4, 4)}, {"w": drawn(3, 2, 1, 1)})
+    path = save(model, tmp_path / "m.onnx")
+    kinds = [operator.kind for operator in import_model(path)[0].operators]
+    assert kinds == ["transpose", "conv2d", "avg_pool2d", "mul", "transpose"]
+    assert_agrees(path, {"x": drawn(1, 2, 4, 4)}, 1e-5)
+
+
+def test_pools_that_reach_beyond_their_padding_are_covered(tmp_path: Path) -> None:
+    nodes = [helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1)]
+    path = save(onnx_model(nodes, {"x": (1, 2, 5, 5)}, {"y": (1, 2, 3, 3)}), tmp_path / "m.onnx")
+    pool = next(operator for operator in import_model(path)[0].operators if operator.kind == "max_pool2d")
+    assert pool.attributes["padding"] == (0, 0, 1, 1)
+    assert_agrees(path, {"x": drawn(1, 2, 5, 5)}, 0.0)
+
+
+def test_several_inputs_and_outputs_keep_their_order_and_names(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Add", ["first", "second.x"], ["sum"]),
+        helper.make_node("Sub", ["first", "second.x"], ["difference"]),
+    ]
+    shapes = {"first": (1, 3), "second.x": (1, 3)}
+    model = onnx_model(nodes, shapes, {"difference": (1, 3), "sum": (1, 3)})
+    path = save(model, tmp_path / "m.onnx")
+    found, _ = import_model(path)
+    assert (found.inputs, found.outputs) == (("first", "second_x"), ("difference", "sum"))
+
+
+def test_a_value_read_twice_stays_an_operator_of_its_own(tmp_path: Path) -> None:
+    """A relu that somebody else's sum also reads cannot be swallowed by either of its readers' composites."""
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("Relu", ["c"], ["r"]),
+        helper.make_node("Add", ["r", "c"], ["y"]),
+    ]
+    model = onnx_model(nodes, {"x": (1, 2, 3, 3)}, {"y": (1, 2, 3, 3)}, {"w": drawn(2, 2, 1, 1)})
+    path = save(model, tmp_path / "m.onnx")
+    found, _ = import_model(path)
+    kinds = [operator.kind for operator in found.operators]
+    assert kinds == ["transpose", "conv2d", "relu", "add", "transpose"]
+    assert_agrees(path, {"x": drawn(1, 2, 3, 3)}, 1e-5)
