@@ -1,7 +1,7 @@
 """Fixed-point parameters of quantized operators, and what they mean, to the bit.
 
 This is the only place where scales become integers. Every kernel (C, accelerator, simulator) takes its
-multipliers and shifts from here and implements one of the two requantizers:
+multipliers and shifts from here and implements the requantizer that `Requantization.rounding` names:
 
 `tflite` (the LiteRT reference kernels: gemmlowp's two roundings). `multiplier` is in [2**30, 2**31), or 0;
 `shift` is in [-31, 30], positive to the left. With `a = saturate_int32(accumulator << max(shift, 0))` and
@@ -13,6 +13,11 @@ multipliers and shifts from here and implements one of the two requantizers:
 
 (LiteRT leaves the overflow of the left shift undefined; here it saturates.)
 
+`tflite_single` (what LiteRT's fully connected layers do, its reference ones too). Multiplier and shift as
+for `tflite`, but one rounding, half up::
+
+    result  = (accumulator * multiplier + 2**(30 - shift)) >> (31 - shift)          64-bit product, floor
+
 `onnx` (QLinearConv and QDQ: one rounding of an exact product). The real multiplier is the float32 value `m`;
 `multiplier` is its 24-bit mantissa (up to 2**31 - 1 where m >= 2**24, 0 where m is too small to matter),
 `shift` in [0, 62] counts to the right, m = multiplier / 2**shift::
@@ -21,7 +26,7 @@ multipliers and shifts from here and implements one of the two requantizers:
             = floor = product >> shift; rest = product - (floor << shift);
               floor + (rest > half or (rest == half and floor is odd)), half = 2**(shift - 1), for shift > 0
 
-Both then: `output = clamp(result + output_offset, activation_min, activation_max)`, the sum in 64 bits.
+All then: `output = clamp(result + output_offset, activation_min, activation_max)`, the sum in 64 bits.
 
 Sources: the TFLite 8-bit quantization specification; LiteRT `kernels/kernel_util.cc`,
 `kernels/internal/{common.h,quantization_util.cc}`, `reference/integer_ops/`; gemmlowp
@@ -45,7 +50,7 @@ DTYPE_RANGE: Mapping[str, tuple[int, int]] = {
     "uint16": (0, 65535),
     "int32": (INT32_MIN, INT32_MAX),
 }
-TFLITE, ONNX = "tflite", "onnx"
+TFLITE, TFLITE_SINGLE, ONNX = "tflite", "tflite_single", "onnx"
 ADDITION_LEFT_SHIFT = 20
 """Bits the TFLite addition of 8-bit values keeps below the binary point."""
 
@@ -75,7 +80,7 @@ class Requantization:
     def apply(self, accumulator: int, channel: int = 0) -> int:
         """The output for an accumulator (input offset already applied), by Python integers: the reference."""
         index = channel if len(self.multipliers) > 1 else 0
-        scale = multiply_tflite if self.rounding == TFLITE else multiply_onnx
+        scale = _MULTIPLY[self.rounding]
         value = scale(accumulator, self.multipliers[index], self.shifts[index]) + self.output_offset
         return min(max(value, self.activation_min), self.activation_max)
 
@@ -149,7 +154,7 @@ def requantization(operator: Operator, model: Model) -> Requantization:
     return Requantization(
         multipliers=tuple(multiplier for multiplier, _ in encoded),
         shifts=tuple(shift for _, shift in encoded),
-        rounding=operator.arithmetic,
+        rounding=_rounding(operator),
         input_offset=-first.zero_point[0],
         output_offset=out.zero_point[0],
         activation_min=low,
@@ -232,9 +237,17 @@ def multiply_tflite(value: int, multiplier: int, shift: int) -> int:
     return (high + (1 << right >> 1) - (high < 0)) >> right if right else high
 
 
+def multiply_tflite_single(value: int, multiplier: int, shift: int) -> int:
+    """The `tflite_single` requantizer without offset and clamp."""
+    return (value * multiplier + (1 << (30 - shift))) >> (31 - shift)
+
+
 def multiply_onnx(value: int, multiplier: int, shift: int) -> int:
     """The `onnx` requantizer without offset and clamp."""
     return shift_half_even(value * multiplier, shift)
+
+
+_MULTIPLY = {TFLITE: multiply_tflite, TFLITE_SINGLE: multiply_tflite_single, ONNX: multiply_onnx}
 
 
 def shift_half_even(value: int, shift: int) -> int:
@@ -245,6 +258,12 @@ def shift_half_even(value: int, shift: int) -> int:
 def float32(value: float) -> float:
     """The float32 nearest to a double."""
     return float(struct.unpack("<f", struct.pack("<f", value))[0])
+
+
+def _rounding(operator: Operator) -> str:
+    """LiteRT rounds fully connected layers once, everything else twice."""
+    once = operator.kind == "dense" and operator.arithmetic == TFLITE
+    return TFLITE_SINGLE if once else operator.arithmetic
 
 
 def _effective_scales(operator: Operator, model: Model) -> list[float]:
@@ -259,7 +278,7 @@ def _effective_scales(operator: Operator, model: Model) -> list[float]:
         if onnx:
             return [float32(float32(x * scale) / out) for scale in w.scale]
         if operator.kind == "dense" and len(w.scale) == 1:
-            # LiteRT's GetQuantizedConvolutionMultipler multiplies as float; convolutions do not.
+            # GetQuantizedConvolutionMultipler multiplies as float; convolutions do not.
             return [float32(x * w.scale[0]) / out]
         return [x * scale / out for scale in w.scale]
     if operator.kind == "mul":

@@ -1,0 +1,29 @@
+"""The backend value, and the lowering of a partition: one C function and one call per operator."""
+
+from target_arch.backend.contract import Backend, LoweringRequest, Question
+from target_arch.backends.c.cost import FLOAT_RATE, INTEGER_RATE, seconds
+from target_arch.backends.c.support import refusal
+from target_arch.plan.kernels import Kernel
+from target_arch.relax.patterns import standard_patterns
+
+
+def _cost(question: Question) -> float:
+    return seconds(question, backend)
+
+
+def _lower(request: LoweringRequest) -> Kernel:
+    from target_arch.backends.c.lower import lower
+
+    return lower(request)
+
+
+backend = Backend(
+    name="c",
+    description="plain C99 from TIR, for any CPU",
+    codegen="c",
+    patterns=standard_patterns(),
+    supports=refusal,
+    cost=_cost,
+    lower=_lower,
+    options=(INTEGER_RATE, FLOAT_RATE),
+)

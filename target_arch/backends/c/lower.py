@@ -1,0 +1,103 @@
+"""From a partition to its kernel: one C function and one call per operator, in the partition's order.
+
+Imports TVM; the backend loads it when it is asked to lower.
+"""
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from target_arch.backend.contract import DoesNotFit, LoweringRequest
+from target_arch.plan.kernels import Call, CFunction, Kernel, LocalBuffer, Operand
+from target_arch.plan.model import Operator, Tensor
+from target_arch.relax.fallback import lower_relax
+from target_arch.relax.te_operators import lower_operator
+
+
+@frozen(kw_only=True)
+class _Piece:
+    """What one operator adds to a kernel."""
+
+    functions: tuple[CFunction, ...]
+    constants: tuple[Tensor, ...]
+    buffers: tuple[LocalBuffer, ...]
+    calls: tuple[Call, ...]
+
+
+def lower(request: LoweringRequest) -> Kernel:
+    """The kernel of a partition. Raises DoesNotFit where a memory has no room for an operator's scratch."""
+    pieces = [_piece(operator, request) for operator in request.partition.operators]
+    functions = {function.name: function for piece in pieces for function in piece.functions}
+    return Kernel(
+        partition=request.partition.id,
+        instance=request.instance.name,
+        functions=tuple(functions.values()),
+        constants=tuple(constant for piece in pieces for constant in piece.constants),
+        buffers=tuple(buffer for piece in pieces for buffer in piece.buffers),
+        actions=tuple(call for piece in pieces for call in piece.calls),
+    )
+
+
+def _piece(operator: Operator, request: LoweringRequest) -> _Piece:
+    if operator.kind == "relax":
+        return _relax_piece(operator, request)
+    lowered = lower_operator(operator, request.model)
+    constants = tuple(packed.tensor(operator) for packed in lowered.packed)
+    memory = _memory(operator, request, sum(lowered.scratch))
+    buffers = tuple(
+        _local(f"{operator.id}.scratch{n}", size, memory) for n, size in enumerate(lowered.scratch)
+    )
+    reads = (*operator.inputs, *operator.constants, *(constant.name for constant in constants))
+    call = Call(
+        function=lowered.function.name,
+        operands=(*_operands(reads, "r"), *_operands((operator.output,), "w"), *_scratch(buffers)),
+        operator=operator.id,
+    )
+    return _Piece(functions=(lowered.function,), constants=constants, buffers=buffers, calls=(call,))
+
+
+def _relax_piece(operator: Operator, request: LoweringRequest) -> _Piece:
+    """Several functions in a row, where TVM made several; what lies between them is scratch."""
+    lowered = lower_relax(request.program.functions[operator.id], operator)
+    sizes = (*lowered.intermediates.items(), *lowered.scratch.items())
+    memory = _memory(operator, request, sum(size for _, size in sizes))
+    buffers = tuple(_local(name, size, memory) for name, size in sizes)
+    calls = tuple(
+        Call(
+            function=step.function.name,
+            operands=(
+                *_operands(step.reads, "r"),
+                *_operands(step.writes, "w"),
+                *_operands(step.scratch, "rw"),
+            ),
+            operator=operator.id,
+        )
+        for step in lowered.steps
+    )
+    functions = tuple(step.function for step in lowered.steps)
+    return _Piece(functions=functions, constants=lowered.constants, buffers=buffers, calls=calls)
+
+
+def _operands(names: tuple[str, ...], access: str) -> Iterator[Operand]:
+    return (Operand(of=name, access=access) for name in names)
+
+
+def _scratch(buffers: tuple[LocalBuffer, ...]) -> Iterator[Operand]:
+    return _operands(tuple(buffer.name for buffer in buffers), "rw")
+
+
+def _local(name: str, size: int, memory: str) -> LocalBuffer:
+    return LocalBuffer(name=name, bytes=size, memory=memory)
+
+
+def _memory(operator: Operator, request: LoweringRequest, needed: int) -> str:
+    """The first memory of the instance that has room for an operator's scratch."""
+    preferred = request.instance.memory
+    if needed == 0 or operator.id not in request.budget.sites:
+        return preferred[0] if preferred else ""
+    rooms = {memory: request.budget.guaranteed(operator.id, memory) for memory in preferred}
+    for memory, room in rooms.items():
+        if room >= needed:
+            return memory
+    widest = max(rooms, key=lambda memory: rooms[memory])
+    raise DoesNotFit(operator.id, widest, needed, rooms[widest])

@@ -1,0 +1,111 @@
+"""Which operators the C backend takes, and why not the others."""
+
+from math import prod
+
+from target_arch.backend.contract import Question
+from target_arch.plan.model import DTYPE_BYTES, Model, Operator
+
+KINDS = frozenset(
+    (
+        *(
+            "conv2d",
+            "depthwise_conv2d",
+            "dense",
+            "add",
+            "sub",
+            "mul",
+            "relu",
+            "avg_pool2d",
+            "max_pool2d",
+            "softmax",
+        ),
+        *("quantize", "dequantize", "requantize", "reshape", "transpose", "relax"),
+    )
+)
+_STORED = ("int8", "uint8")
+_WINDOWED = ("avg_pool2d", "max_pool2d")
+
+
+def refusal(question: Question) -> str | None:
+    """The reason why not, or None."""
+    operator, model = question.operator, question.model
+    if operator.kind not in KINDS:
+        return f"no C definition of operator kind {operator.kind}"
+    for name in (*operator.inputs, *operator.constants, operator.output):
+        tensor = model.tensors[name]
+        if tensor.dtype not in DTYPE_BYTES:
+            return f"element type {tensor.dtype} of `{name}` has no C type"
+        if prod(tensor.shape) <= 0:
+            return f"`{name}` has no elements"
+    if operator.kind == "relax":
+        return None
+    if operator.arithmetic in ("tflite", "onnx"):
+        return _integer_refusal(operator, model)
+    return _float_refusal(operator, model)
+
+
+def _float_refusal(operator: Operator, model: Model) -> str | None:
+    moves = operator.kind in ("reshape", "transpose")
+    for name in (*operator.inputs, *operator.constants, operator.output):
+        if not moves and model.tensors[name].dtype != "float32":
+            return f"float arithmetic on {model.tensors[name].dtype} `{name}`"
+    return _shape_refusal(operator, model)
+
+
+def _integer_refusal(operator: Operator, model: Model) -> str | None:
+    if operator.kind in ("reshape", "transpose"):
+        return _shape_refusal(operator, model)
+    real = {"quantize": operator.inputs, "dequantize": (operator.output,)}.get(operator.kind, ())
+    bias = operator.constants[1:2] if operator.kind in ("conv2d", "depthwise_conv2d", "dense") else ()
+    for name in (*operator.inputs, *operator.constants, operator.output):
+        tensor = model.tensors[name]
+        expected = ("float32",) if name in real else ("int32",) if name in bias else _STORED
+        if tensor.dtype not in expected:
+            return f"{operator.arithmetic} arithmetic on {tensor.dtype} `{name}`"
+        if name in real or name in bias:
+            continue
+        if tensor.quantization is None:
+            return f"`{name}` has no quantization"
+        per_channel = len(tensor.quantization.scale) > 1
+        if per_channel and name not in operator.constants[:1]:
+            return f"`{name}` has a scale per channel"
+    return _weight_refusal(operator, model) or _shape_refusal(operator, model)
+
+
+def _weight_refusal(operator: Operator, model: Model) -> str | None:
+    if operator.kind not in ("conv2d", "depthwise_conv2d", "dense"):
+        return _pool_refusal(operator, model)
+    quantization = model.tensors[operator.constants[0]].quantization
+    if quantization is not None and any(quantization.zero_point):
+        return "weights with a zero point other than 0"
+    return None
+
+
+def _pool_refusal(operator: Operator, model: Model) -> str | None:
+    """TFLite's pools copy their input's grid; LiteRT refuses others too."""
+    if operator.arithmetic != "tflite" or operator.kind not in _WINDOWED:
+        return None
+    x, out = (model.tensors[name].quantization for name in (operator.inputs[0], operator.output))
+    same = x is not None and out is not None and (x.scale, x.zero_point) == (out.scale, out.zero_point)
+    return None if same else "a TFLite pool whose output is quantized unlike its input"
+
+
+def _shape_refusal(operator: Operator, model: Model) -> str | None:
+    if operator.kind in ("add", "sub", "mul"):
+        return _repeat_refusal(operator, model)
+    if operator.kind == "softmax":
+        rank = len(model.tensors[operator.inputs[0]].shape)
+        axis = operator.attributes.get("axis", -1)
+        return None if axis in (-1, rank - 1) else f"softmax over axis {axis} of {rank}"
+    return None
+
+
+def _repeat_refusal(operator: Operator, model: Model) -> str | None:
+    out = model.tensors[operator.output].shape
+    for name in (*operator.inputs, *operator.constants):
+        shape = model.tensors[name].shape
+        count = prod(shape)
+        repeats = bool(out) and count == out[-1] and shape[-1:] == out[-1:]
+        if count not in (1, prod(out)) and not repeats:
+            return f"`{name}` of shape {list(shape)} is repeated in a way that is not last-axis"
+    return None

@@ -1,0 +1,58 @@
+"""From a PrimFunc with blocks to flat TIR to a C function."""
+
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import s_tir, te, tirx
+
+from target_arch.relax.c_printer import PrintedFunction, print_function
+from target_arch.relax.lowering_predicates import hoist_predicates
+from target_arch.relax.te_definition import Definition
+
+
+def flat(function: Any) -> Any:
+    """NS-TIR of an S-TIR PrimFunc: no blocks, buffers of one dimension, local buffers cut to the part in
+    use.
+    """
+    target = tvm.target.Target("c")
+    module = tvm.IRModule({"main": function.with_attr("target", target).with_attr("global_symbol", "main")})
+    passes = (
+        s_tir.transform.LowerInitBlock(),
+        s_tir.transform.PlanAndUpdateBufferAllocationLocation(),
+        s_tir.transform.ConvertBlocksToOpaque(),
+        s_tir.transform.CompactBufferAllocation(),
+        s_tir.transform.LowerMatchBuffer(),
+        s_tir.transform.LowerOpaqueBlock(),
+        tirx.transform.FlattenBuffer(),
+        tirx.transform.NarrowDataType(32),
+        tirx.transform.StmtSimplify(),
+        tirx.transform.RemoveNoOp(),
+        tirx.transform.LowerIntrin(),
+    )
+    for step in passes:
+        module = step(module)
+    return module["main"]
+
+
+def lower_definition(definition: Definition, kind: str) -> PrintedFunction:
+    """The C of a TE definition."""
+    schedule = s_tir.Schedule(te.create_prim_func(list(definition.arguments)))
+    definition.schedule(schedule)
+    scheduled = schedule.mod["main"]
+    function = flat(scheduled)
+    body = hoist_predicates(function.body)
+    return print_function(function.with_body(body), kind, loops=loop_names(scheduled))
+
+
+def loop_names(function: Any) -> dict[Any, str]:
+    """Loop variables of an S-TIR function, by the block axis each of them alone stands for."""
+    names: dict[Any, str] = {}
+
+    def visit(realize: Any) -> None:
+        for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+            if isinstance(value, tirx.Var):
+                names.setdefault(value, axis.var.name.removeprefix("v_"))
+
+    tvm_ffi.structural_walk(function.body, (s_tir.SBlockRealize, visit))
+    return names

@@ -1,0 +1,111 @@
+"""Which TE definition belongs to which operator kind, and the C function an operator becomes.
+
+Lowering depends on an operator's signature alone: kind, arithmetic, attributes, and shape, type and
+quantization of its tensors. Equal signatures are lowered once per process.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from attrs import frozen
+
+from target_arch.plan.kernels import CFunction
+from target_arch.plan.model import Attribute, Model, Operator, Quantization, Tensor
+from target_arch.relax import te_convolution, te_elementwise, te_pooling, te_rows
+from target_arch.relax.lowering import lower_definition
+from target_arch.relax.te_definition import Definition, Packed
+
+Define = Callable[[Operator, Model], Definition]
+
+DEFINITIONS: Mapping[str, Define] = {
+    "conv2d": te_convolution.conv2d,
+    "depthwise_conv2d": te_convolution.depthwise_conv2d,
+    "dense": te_convolution.dense,
+    "add": te_elementwise.binary,
+    "sub": te_elementwise.binary,
+    "mul": te_elementwise.binary,
+    "relu": te_elementwise.relu,
+    "requantize": te_elementwise.requantize,
+    "quantize": te_elementwise.quantize,
+    "dequantize": te_elementwise.dequantize,
+    "avg_pool2d": te_pooling.avg_pool2d,
+    "max_pool2d": te_pooling.max_pool2d,
+    "softmax": te_rows.softmax_of_rows,
+    "reshape": te_rows.reshape,
+    "transpose": te_rows.transpose,
+}
+
+
+@frozen(kw_only=True)
+class Signature:
+    """All that lowering an operator depends on; `operands` are inputs, constants and the output, in order."""
+
+    kind: str
+    arithmetic: str
+    attributes: tuple[tuple[str, Attribute], ...]
+    operands: tuple[tuple[tuple[int, ...], str, Quantization | None], ...]
+    inputs: int
+
+
+@frozen(kw_only=True)
+class LoweredOperator:
+    """A C function, the constants it takes after the operator's own, and the bytes of its scratch parameters.
+
+    Parameters of the function: inputs, constants, `packed`, output, scratch.
+    """
+
+    function: CFunction
+    packed: tuple[Packed, ...]
+    scratch: tuple[int, ...]
+
+
+def lower_operator(operator: Operator, model: Model) -> LoweredOperator:
+    """The C of an operator of a kind in DEFINITIONS. ValueError where its parameters have no exact form."""
+    return _lowered(signature_of(operator, model))
+
+
+def signature_of(operator: Operator, model: Model) -> Signature:
+    """The signature of an operator."""
+    names = (*operator.inputs, *operator.constants, operator.output)
+    tensors = [model.tensors[name] for name in names]
+    return Signature(
+        kind=operator.kind,
+        arithmetic=operator.arithmetic,
+        attributes=tuple(sorted(operator.attributes.items())),
+        operands=tuple((tensor.shape, tensor.dtype, tensor.quantization) for tensor in tensors),
+        inputs=len(operator.inputs),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _lowered(signature: Signature) -> LoweredOperator:
+    model = _model_of(signature)
+    definition = DEFINITIONS[signature.kind](model.operators[0], model)
+    printed = lower_definition(definition, signature.kind)
+    return LoweredOperator(function=printed.function, packed=definition.packed, scratch=printed.scratch)
+
+
+def _model_of(signature: Signature) -> Model:
+    """A model of one nameless operator with that signature."""
+    tensors = [
+        Tensor(name=f"t{index}", shape=shape, dtype=dtype, quantization=quantization)
+        for index, (shape, dtype, quantization) in enumerate(signature.operands)
+    ]
+    names = [tensor.name for tensor in tensors]
+    operator = Operator(
+        id=signature.kind,
+        kind=signature.kind,
+        arithmetic=signature.arithmetic,
+        inputs=tuple(names[: signature.inputs]),
+        constants=tuple(names[signature.inputs : -1]),
+        output=names[-1],
+        attributes=dict(signature.attributes),
+    )
+    return Model(
+        name="one",
+        source="signature",
+        inputs=operator.inputs,
+        outputs=(operator.output,),
+        tensors={tensor.name: tensor for tensor in tensors},
+        operators=(operator,),
+    )
