@@ -1,0 +1,194 @@
+"""Whatever is wrong with a model file is one message."""
+
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.relax.importer import import_model
+from tests.relax.models import convnet, helper, onnx_model, save
+
+FIX = "hint: fix it: `python -m onnxruntime.tools.make_dynamic_shape_fixed --input_name … --input_shape …`"
+
+
+def complaint(path: Path) -> str:
+    """The whole text of the one diagnostic, with the folder left out."""
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(path)
+    assert len(caught.value.diagnostics) == 1
+    return str(caught.value).replace(f"{path.parent}/", "")
+
+
+def written(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    assert complaint(tmp_path / "m.onnx") == "m.onnx: error: there is no such file [model-not-found]"
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").mkdir()
+    assert complaint(tmp_path / "m.onnx") == (
+        "m.onnx: error: this is a folder, not a model file [model-not-found]"
+    )
+
+
+def test_an_unknown_extension(tmp_path: Path) -> None:
+    assert complaint(written(tmp_path / "m.h5", b"x")) == (
+        "m.h5: error: extension `.h5` is not one of a model [model-type]\n"
+        "hint: known are `.onnx`, `.pt2` and `.tflite`"
+    )
+
+
+@pytest.mark.parametrize("name", ["m.onnx", "m.tflite", "m.pt2"])
+def test_an_empty_file(tmp_path: Path, name: str) -> None:
+    assert complaint(written(tmp_path / name, b"")) == (
+        f"{name}: error: the file is empty [model-empty]\nhint: copy or export the model again"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("m.tflite", b"\x89PNG\r\n\x1a\n" + bytes(40), "this is a PNG image, not a TFLite model"),
+        ("m.onnx", b"%PDF-1.7 etc", "this is a PDF document, not an ONNX model"),
+        ("m.onnx", b"hello world, I am no model\n", "this is a text file, not an ONNX model"),
+        ("m.pt2", b"\x7fELF" + bytes(40), "this is an ELF object file, not a saved torch.export program"),
+    ],
+)
+def test_a_file_of_another_type(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+    assert complaint(written(tmp_path / name, data)) == (
+        f"{name}: error: {message} [model-type]\nhint: give the path of the model itself"
+    )
+
+
+def test_a_model_under_another_models_extension(tmp_path: Path, shared: Path) -> None:
+    onnx = save(convnet(), tmp_path / "m.tflite")
+    assert complaint(onnx) == (
+        "m.tflite: error: this is an ONNX model, not a TFLite model [model-type]\nhint: name it `*.onnx`"
+    )
+    tflite = written(tmp_path / "m.onnx", (shared / "models" / "kws_int8.tflite").read_bytes())
+    assert complaint(tflite) == (
+        "m.onnx: error: this is a TFLite model, not an ONNX model [model-type]\nhint: name it `*.tflite`"
+    )
+
+
+def test_bytes_that_are_nothing_known(tmp_path: Path) -> None:
+    assert complaint(written(tmp_path / "m.tflite", bytes(range(200, 256)))) == (
+        "m.tflite: error: this is not a TFLite model (no `TFL3` at offset 4) [model-type]\n"
+        "hint: copy or export the model again"
+    )
+
+
+def test_a_truncated_tflite_file(tmp_path: Path, shared: Path) -> None:
+    data = (shared / "models" / "kws_int8.tflite").read_bytes()
+    assert complaint(written(tmp_path / "m.tflite", data[:30000])) == (
+        "m.tflite: error: the file is cut off or damaged: offset 53808 lies outside of the file of 30000 B "
+        "[model-damaged]\nhint: copy or export the model again"
+    )
+
+
+def test_a_truncated_onnx_file(tmp_path: Path) -> None:
+    data = convnet().SerializeToString()
+    assert complaint(written(tmp_path / "m.onnx", data[:1000])) == (
+        "m.onnx: error: the file is cut off or damaged [model-damaged]\nhint: copy or export the model again"
+    )
+
+
+def _flips(data: bytes, draw: random.Random) -> bytes:
+    damaged = bytearray(data)
+    for _ in range(draw.choice([1, 2, 8])):
+        near = draw.choice([len(data), min(4000, len(data))])
+        damaged[draw.choice([draw.randrange(near), len(data) - 1 - draw.randrange(near)])] = draw.randrange(
+            256
+        )
+    return bytes(damaged)
+
+
+def _cut(data: bytes, draw: random.Random) -> bytes:
+    return data[: draw.choice([draw.randrange(1, 64), draw.randrange(1, len(data))])]
+
+
+@pytest.mark.parametrize("damage", [_cut, _flips])
+@pytest.mark.parametrize("kind", ["tflite", "onnx"])
+def test_damage_anywhere_is_a_diagnostic_or_harmless(
+    tmp_path: Path, shared: Path, kind: str, damage: Callable[[bytes, random.Random], bytes]
+) -> None:
+    """Nothing else escapes, nothing hangs: lengths and offsets of a damaged file are not followed."""
+    tflite = shared / "models" / "kws_int8.tflite"
+    data = tflite.read_bytes() if kind == "tflite" else convnet().SerializeToString()
+    draw = random.Random(0)
+    for _ in range(60):
+        path = written(tmp_path / f"m.{kind}", damage(data, draw))
+        with suppress(DiagnosticError):
+            import_model(path)
+
+
+def test_nothing_of_the_frontend_reaches_the_terminal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    model = onnx_model([helper.make_node("NonZero", ["x"], ["y"])], {"x": (2, 2)}, {"y": (2, 4)})
+    complaint(save(model, tmp_path / "m.onnx"))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("extents", "message"),
+    [
+        (("N", 4), "dimension 0 of tensor `x` is dynamic (`N`)"),
+        ((1, 0), "dimension 1 of tensor `x` is dynamic"),
+    ],
+)
+def test_dynamic_onnx_inputs(tmp_path: Path, extents: tuple[int | str, ...], message: str) -> None:
+    model = onnx_model([helper.make_node("Relu", ["x"], ["y"])], {"x": extents}, {"y": (1, 4)})
+    assert complaint(save(model, tmp_path / "m.onnx")) == f"m.onnx: error: {message} [dynamic-shape]\n{FIX}"
+
+
+def test_an_operator_onnx_does_not_have(tmp_path: Path) -> None:
+    model = onnx_model([helper.make_node("Blur", ["x"], ["y"])], {"x": (1, 4)}, {"y": (1, 4)})
+    assert complaint(save(model, tmp_path / "m.onnx")) == (
+        "m.onnx: error: operator `Blur` is not supported [unsupported-operator]\n"
+        "hint: replace it in the model, or split the model before it"
+    )
+
+
+def test_operators_of_another_domain(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Wobble", ["x"], ["a"], domain="com.example"),
+        helper.make_node("Blur", ["a"], ["y"], domain="com.example"),
+    ]
+    model = onnx_model(nodes, {"x": (1, 4)}, {"y": (1, 4)})
+    model.opset_import.append(helper.make_opsetid("com.example", 1))
+    assert complaint(save(model, tmp_path / "m.onnx")) == (
+        "m.onnx: error: operators `Blur`, `Wobble` are not supported [unsupported-operator]\n"
+        "hint: replace it in the model, or split the model before it"
+    )
+
+
+def test_a_model_that_contradicts_itself(tmp_path: Path) -> None:
+    model = onnx_model([helper.make_node("Relu", ["nowhere"], ["y"])], {"x": (1, 4)}, {"y": (1, 4)})
+    text = complaint(save(model, tmp_path / "m.onnx"))
+    assert text.startswith(
+        "m.onnx: error: the model is not valid: Nodes in a graph must be topologically sorted"
+    )
+    assert text.endswith("[model-damaged]\nhint: copy or export the model again")
+
+
+def test_one_tensor_with_two_scales(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "one", "zero"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "two", "zero"], ["y"]),
+    ]
+    constants = {"one": np.float32(1), "two": np.float32(2), "zero": np.int8(0)}
+    model = onnx_model(nodes, {"x": (1, 4)}, {"y": (1, 4)}, {k: np.asarray(v) for k, v in constants.items()})
+    assert complaint(save(model, tmp_path / "m.onnx")) == (
+        "m.onnx: error: tensor `lv` is written with one scale or zero point and read with another "
+        "[two-quantizations]\n"
+        "hint: quantize the model again, with one pair of parameters for each tensor"
+    )

@@ -1,0 +1,88 @@
+"""Saved torch.export programs; all but the first test need PyTorch."""
+
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import numpy as np
+import pytest
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.relax.importer import import_model
+from tests.relax.emulate import evaluate
+
+
+def complaint(path: Path) -> str:
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(path)
+    return str(caught.value).replace(f"{path.parent}/", "")
+
+
+def test_without_torch_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "m.pt2"
+    with ZipFile(path, "w") as archive:
+        archive.writestr("version", "0")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert complaint(path) == (
+        "m.pt2: error: reading `.pt2` needs PyTorch [missing-extra]\nhint: install `target-arch[torch]`"
+    )
+
+
+def test_a_truncated_archive(tmp_path: Path) -> None:
+    path = tmp_path / "m.pt2"
+    path.write_bytes(b"PK\x03\x04" + bytes(100))
+    assert complaint(path) == (
+        "m.pt2: error: the archive is cut off or damaged [model-damaged]\nhint: export it again"
+    )
+
+
+def test_an_archive_of_something_else(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    path = tmp_path / "m.pt2"
+    with ZipFile(path, "w") as archive:
+        archive.writestr("version", "0")
+    assert complaint(path) == (
+        "m.pt2: error: this is no saved torch.export program [model-damaged]\n"
+        "hint: write it with `torch.export.save`"
+    )
+
+
+def test_a_network_with_batch_normalization(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 8, 3, padding=1, bias=False),
+        torch.nn.BatchNorm2d(8),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Conv2d(8, 8, 3, padding=1, groups=8),
+        torch.nn.ReLU6(),
+        torch.nn.Flatten(),
+        torch.nn.Linear(128, 10),
+        torch.nn.Softmax(-1),
+    ).eval()
+    x = torch.randn(1, 3, 8, 8)
+    path = tmp_path / "m.pt2"
+    torch.export.save(torch.export.export(network, (x,)), path)
+    model, program = import_model(path)
+    assert [operator.kind for operator in model.operators] == [
+        "transpose",
+        "conv2d",
+        "max_pool2d",
+        "depthwise_conv2d",
+        "dense",
+        "softmax",
+    ]
+    found = evaluate(model, {model.inputs[0]: x.numpy()}, program)[0]
+    assert np.abs(found - network(x).detach().numpy()).max() < 1e-6
+
+
+def test_dynamic_shapes(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    path = tmp_path / "m.pt2"
+    batch = torch.export.Dim("batch")
+    program = torch.export.export(torch.nn.ReLU(), (torch.randn(2, 3),), dynamic_shapes=({0: batch},))
+    torch.export.save(program, path)
+    text = complaint(path)
+    assert text.startswith("m.pt2: error: dimension 0 of tensor `input` is dynamic (")
+    assert text.endswith("[dynamic-shape]\nhint: export it without `dynamic_shapes`")
