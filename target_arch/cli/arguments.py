@@ -1,7 +1,7 @@
 """The arguments of every command."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -23,7 +23,8 @@ DUMPS = ("model", "partitions", "lowering", "budgets", "memory", "steps")
 class Command:
     """One command: where its function is, and which arguments it takes.
 
-    With `takes_backend_options` it also takes `--<target_arch>-<option>` for the SoC it is given.
+    With `takes_backend_options` it also takes `--<target_arch>-<option>` for the SoC it is given. `late`
+    names an argument whose words may also stand after options, where argparse does not see them.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Command:
     help: str
     add: Callable[[ArgumentParser], None]
     takes_backend_options: bool = False
+    late: str | None = None
 
     def function(self) -> Run:
         """The function, imported now."""
@@ -57,6 +59,17 @@ def parser() -> ArgumentParser:
 def command_of(options: argparse.Namespace) -> Command:
     """The command that was given."""
     return next(command for command in COMMANDS if command.name == options.command)
+
+
+def late_words(rest: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What argparse left over as words and options; a word after an option without `=` is its value."""
+    words: list[str] = []
+    options: list[str] = []
+    for number, word in enumerate(rest):
+        before = rest[number - 1] if number else ""
+        is_value = before.startswith("--") and "=" not in before
+        (options if word.startswith("-") or is_value else words).append(word)
+    return words, options
 
 
 def _socs(to: ArgumentParser) -> None:
@@ -203,7 +216,14 @@ COMMANDS = (
     Command("headers", "describe", "print the C header of a SoC", _soc_and_output),
     Command("backends", "describe", "list the backends that were found", _backends),
     Command("partition", "models", "print which operator goes where", _partition, True),
-    Command("explain", "models", "say why an operator is where it is, and why nowhere else", _explain, True),
+    Command(
+        "explain",
+        "models",
+        "say why an operator is where it is, and why nowhere else",
+        _explain,
+        True,
+        "operator",
+    ),
     Command("compile", "models", "make a bundle of C from a model", _compile, True),
     Command("run", "bundles", "build a bundle with this machine's C compiler and run it", _run),
     Command("verify", "bundles", "compare a bundle with the reference its model came from", _verify, True),

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from target_arch.cli.arguments import command_of, parser
+from target_arch.cli.arguments import command_of, late_words, parser
 from target_arch.cli.output import message, rendered
 from target_arch.diagnostics import DiagnosticError
 
@@ -41,6 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(parsing: argparse.ArgumentParser, arguments: Sequence[str] | None) -> int:
     options, rest = parsing.parse_known_args(arguments)
     command = command_of(options)
+    if command.late:
+        words, rest = late_words(rest)
+        vars(options)[command.late] += words
     if rest and not command.takes_backend_options:
         parsing.error(f"unrecognized arguments: {' '.join(rest)}")
     options.backend_options = rest

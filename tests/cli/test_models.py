@@ -1,0 +1,205 @@
+"""From a model file to printed plans, bundles and verification, as a user types it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from target_arch.cli import main
+from target_arch.pipeline import CompileRequest, partition_model
+from target_arch.soc import read_soc
+from tests.cli.test_describe import call
+
+DIGITS = str(Path(__file__).parents[2] / "examples" / "digits" / "digits_int8.onnx")
+HELD_OUT = Path(DIGITS).with_name("heldout.npz")
+
+MANIFEST_KEYS = {
+    "soc", "model", "abi_hash", "partitions", "lowering_order", "budgets", "pools", "steps", "verification",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The digits model, compiled for zynq_edge."""
+    folder = tmp_path_factory.mktemp("bundle") / "digits"
+    assert main(["compile", DIGITS, "--soc", "zynq_edge", "-o", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture
+def image() -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    with np.load(HELD_OUT) as data:
+        return (data["images"][:1, None] / 16).astype(np.float32)
+
+
+def test_partition_prints_a_reason_for_every_operator(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "partition", DIGITS, "--soc", "zynq_edge")
+    assert code == 0
+    assert all("cheapest" in line or "only" in line for line in out.splitlines()[2:])
+
+
+def test_partitions_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "partition", DIGITS, "--soc", "zynq_edge", "--format=json")
+    assert code == 0
+    assert {"id", "target_arch", "instance", "operators", "reason"} == set(json.loads(out)[0])
+
+
+@pytest.fixture(scope="module")
+def operators() -> dict[str, str]:
+    """The first operator of each kind in the digits model: kind → id."""
+    graph = partition_model(CompileRequest(model_path=Path(DIGITS), soc=read_soc("mcu_m55")))
+    return {operator.kind: operator.id for operator in reversed(graph.model.operators)}
+
+
+def test_explain_one_operator(capsys: pytest.CaptureFixture[str], operators: dict[str, str]) -> None:
+    conv = operators["conv2d"]
+    code, out, _ = call(capsys, "explain", DIGITS, "--soc", "zynq_edge", conv, "--format=json")
+    assert code == 0
+    (choice,) = json.loads(out)
+    assert choice["operator"] == conv
+    refused = {candidate["instance"]: candidate["refusal"] for candidate in choice["candidates"]}
+    assert refused["host_cpu"] is None
+    assert "kernel" in refused["accelerator"] or "pointwise" in refused["accelerator"]
+
+
+def test_explain_knows_its_operators(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, "explain", DIGITS, "--soc", "zynq_edge", "conv2d_33")
+    assert (code, out) == (2, "")
+    assert err.startswith(
+        "command line: error: model `digits_int8` has no operator `conv2d_33` [unknown-operator]\nhint: did "
+    )
+
+
+def test_wishes_are_honoured(capsys: pytest.CaptureFixture[str], operators: dict[str, str]) -> None:
+    add, conv = operators["add"], operators["conv2d"]
+    wishes = ("--require", f"{add}=dsp_cpu", "--forbid", f"{conv}=fpga_conv2d", "--format=json")
+    code, out, _ = call(capsys, "partition", DIGITS, "--soc", "zynq_edge", *wishes)
+    assert code == 0
+    places = {operator: part["instance"] for part in json.loads(out) for operator in part["operators"]}
+    assert places[add] == "dsp_cpu"
+    assert places[conv] != "fpga_conv2d"
+
+
+def test_targets_restrict(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(
+        capsys, "partition", DIGITS, "--soc", "zynq_edge", "--target=accelerator", "--format=json"
+    )
+    assert code == 0
+    assert {part["target_arch"] for part in json.loads(out)} == {"accelerator", "host_cpu"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--require", "add_4"), "`add_4` is not OPERATOR=TARGET [bad-wish]"),
+        (("--require", "add_4=dsp"), "SoC `zynq_edge` has no target_arch `dsp` [unknown-target-arch]"),
+        (("--mode", "fast"), "`zynq_edge` has no memory mode `fast` [unknown-mode]"),
+        (
+            ("--require", "add_4=dsp_cpu", "--require", "add_4=host_cpu"),
+            "operator `add_4` is required on `dsp_cpu` and on `host_cpu` [bad-wish]",
+        ),
+    ],
+)
+def test_wishes_that_cannot_be(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    code, out, err = call(capsys, "partition", DIGITS, "--soc", "zynq_edge", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"command line: error: {said}")
+
+
+def test_compile_for_programs_is_the_manifest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    code, out, _ = call(
+        capsys, "compile", DIGITS, "--soc", "mcu_m55", "-o", str(folder), "--name", "mine", "--format=json"
+    )
+    assert code == 0
+    assert json.loads(out) == json.loads((folder / "manifest.json").read_text())
+    assert set(json.loads(out)) >= MANIFEST_KEYS
+    assert (folder / "include" / "mine.h").is_file()
+
+
+def test_dumps_print_the_values_between_stages(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, _ = call(
+        capsys, "compile", DIGITS, "--soc", "mcu_m55", "-o", str(tmp_path / "out"), "--dump", "all"
+    )
+    assert code == 0
+    headings = (
+        "model digits_int8",
+        "partitions: ",
+        "lowering order: c-first",
+        "memory plan in bytes",
+        "steps: ",
+    )
+    assert [heading for heading in headings if heading not in out] == []
+
+
+def test_report_tells_the_manifest(capsys: pytest.CaptureFixture[str], bundle: Path) -> None:
+    code, out, _ = call(capsys, "report", str(bundle))
+    assert code == 0
+    assert out.startswith("digits_int8 on zynq_edge, mode default, ABI hash 0x")
+    assert "budgets of the accelerators in bytes\n" in out
+    assert "verification: " in out
+
+
+def test_verify_a_bundle(capsys: pytest.CaptureFixture[str], bundle: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'target-arch[verify]'")
+    code, out, _ = call(capsys, "verify", DIGITS, "--bundle", str(bundle), "--count=3")
+    assert code == 0
+    assert out.startswith("verification passed\n")
+    assert call(capsys, "report", str(bundle))[1].rstrip().splitlines()[-1].startswith("verification: passed")
+
+
+def test_run_on_an_image(
+    capsys: pytest.CaptureFixture[str],
+    bundle: Path,
+    tmp_path: Path,
+    image: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
+) -> None:
+    np.save(tmp_path / "image.npy", image)
+    (tmp_path / "image.bin").write_bytes(image.tobytes())
+    first = call(capsys, "run", str(bundle), "--input", str(tmp_path / "image.npy"), "--format=json")
+    second = call(
+        capsys,
+        "run",
+        str(bundle),
+        "--input",
+        str(tmp_path / "image.bin"),
+        "--format=json",
+        "-o",
+        str(tmp_path),
+    )
+    assert first == second
+    logits = json.loads(first[1])["logits"]
+    with np.load(HELD_OUT) as data:
+        assert int(np.argmax(logits)) == data["labels"][0]
+    assert np.load(tmp_path / "logits.npy").tolist() == logits
+
+
+def test_run_without_input_is_the_self_test(capsys: pytest.CaptureFixture[str], bundle: Path) -> None:
+    assert call(capsys, "run", str(bundle)) == (0, "self-test passed\n", "")
+
+
+@pytest.fixture
+def wrong_inputs(tmp_path: Path) -> dict[str, tuple[str, ...]]:
+    np.save(tmp_path / "double.npy", np.zeros((1, 1, 8, 8)))
+    (tmp_path / "short.bin").write_bytes(b"1234")
+    (tmp_path / "text.npy").write_text("not an array")
+    return {
+        "holds float64, input `image` is float32": (str(tmp_path / "double.npy"),),
+        "has 4 B, input `image` takes 256 B": (str(tmp_path / "short.bin"),),
+        "is not an .npy file": (str(tmp_path / "text.npy"),),
+        "cannot be read: No such file or directory": (str(tmp_path / "absent.bin"),),
+        "the model has 1 inputs (`image`), 2 files are given": ("a", "b"),
+    }
+
+
+def test_inputs_that_do_not_fit(
+    capsys: pytest.CaptureFixture[str], bundle: Path, wrong_inputs: dict[str, tuple[str, ...]]
+) -> None:
+    for said, files in wrong_inputs.items():
+        given = [argument for file in files for argument in ("--input", file)]
+        code, out, err = call(capsys, "run", str(bundle), *given)
+        assert (code, out) == (2, "")
+        assert said in err
