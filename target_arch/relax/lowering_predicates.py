@@ -95,7 +95,7 @@ def _is_identity(operator: type, value: Any) -> bool:
         return float(value.value) == 0.0
     dtype = str(value.ty.dtype)
     if dtype.startswith("int"):
-        return int(value.value) == -(2 ** (8 * DTYPE_BYTES[dtype] - 1))
+        return bool(int(value.value) == -(2 ** (8 * DTYPE_BYTES[dtype] - 1)))
     return bool(float(value.value) == (0.0 if dtype.startswith("uint") else -math.inf))
 
 
