@@ -37,9 +37,9 @@ from target_arch.stages.rules import Rules
 class CompileRequest:
     """What a person asks for. None and empty mean: as the SoC file says.
 
-    `order` is the partitioning order (target_archs), `lowering_order` a policy or a list of partition ids. `require`
-    maps operators (id, kind or `*`) to a target_arch or instance, `forbid` to several. `targets` selects target_archs
-    and is their partitioning order; the host always stays.
+    `order` is the partitioning order (target_archs), `lowering_order` a policy or a list of partition ids.
+    `require` maps operators (id, kind or `*`) to a target_arch or instance, `forbid` to several. `targets`
+    selects target_archs and is their partitioning order; the host always stays.
     """
 
     model_path: Path

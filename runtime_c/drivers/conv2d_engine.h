@@ -44,6 +44,7 @@
 #define TA_CONV2D_ENGINE_STATUS_FAULT_ARITHMETIC 4u /* a zero point, a bound, a multiplier, a shift or the rounding is out of range */
 #define TA_CONV2D_ENGINE_ROUNDING_TFLITE 0u /* fixed point: doubling high multiply, then rounding right shift */
 #define TA_CONV2D_ENGINE_ROUNDING_ONNX 1u /* exact product, then a right shift that rounds half to even */
+#define TA_CONV2D_ENGINE_ROUNDING_TFLITE_SINGLE 2u /* fixed point: exact product, then a right shift that rounds half up */
 
 #ifdef __cplusplus
 extern "C" {

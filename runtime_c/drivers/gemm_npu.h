@@ -37,6 +37,7 @@
 #define TA_GEMM_NPU_STATUS_FAULT_ARITHMETIC 4u /* a zero point, a bound, a multiplier, a shift or the rounding is out of range */
 #define TA_GEMM_NPU_ROUNDING_TFLITE 0u /* fixed point: doubling high multiply, then rounding right shift */
 #define TA_GEMM_NPU_ROUNDING_ONNX 1u /* exact product, then a right shift that rounds half to even */
+#define TA_GEMM_NPU_ROUNDING_TFLITE_SINGLE 2u /* fixed point: exact product, then a right shift that rounds half up */
 #define TA_GEMM_NPU_FLAG_FIRST 1u /* clear the accumulators first */
 #define TA_GEMM_NPU_FLAG_LAST 2u /* then add the bias, requantize and write OUTPUT */
 

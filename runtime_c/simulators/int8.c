@@ -34,12 +34,12 @@ static int is_int8(int32_t value) { return value >= INT8_MIN && value <= INT8_MA
 int ta_int8_scaling_valid(const ta_int8_scaling *scaling) {
     return is_int8(scaling->input_zero_point) && is_int8(scaling->output_zero_point) &&
            is_int8(scaling->least) && is_int8(scaling->greatest) && scaling->least <= scaling->greatest &&
-           scaling->rounding <= TA_ROUNDING_ONNX;
+           scaling->rounding <= TA_ROUNDING_TFLITE_SINGLE;
 }
 
 int ta_int8_parameters_valid(const uint8_t *parameters, uint32_t channels, uint32_t rounding) {
-    const int32_t least = rounding == TA_ROUNDING_TFLITE ? -31 : 0;
-    const int32_t greatest = rounding == TA_ROUNDING_TFLITE ? 30 : 62;
+    const int32_t least = rounding == TA_ROUNDING_ONNX ? 0 : -31;
+    const int32_t greatest = rounding == TA_ROUNDING_ONNX ? 62 : 30;
     uint32_t channel;
 
     for (channel = 0; channel < channels; ++channel) {
@@ -71,6 +71,10 @@ static int64_t scale_tflite(int32_t value, int32_t multiplier, int32_t shift) {
     return floor_shift(high + ((int64_t)1 << (right - 1)) - (high < 0 ? 1 : 0), right);
 }
 
+static int64_t scale_tflite_single(int32_t value, int32_t multiplier, int32_t shift) {
+    return floor_shift((int64_t)value * multiplier + ((int64_t)1 << (30 - shift)), 31 - shift);
+}
+
 static int64_t scale_onnx(int32_t value, int32_t multiplier, int32_t shift) {
     const int64_t exact = (int64_t)value * multiplier;
     const int64_t below = floor_shift(exact, shift);
@@ -83,15 +87,24 @@ static int64_t scale_onnx(int32_t value, int32_t multiplier, int32_t shift) {
     return below + 1;
 }
 
+static int64_t scale(uint32_t rounding, int32_t value, int32_t multiplier, int32_t shift) {
+    switch (rounding) {
+    case TA_ROUNDING_TFLITE:
+        return scale_tflite(value, multiplier, shift);
+    case TA_ROUNDING_TFLITE_SINGLE:
+        return scale_tflite_single(value, multiplier, shift);
+    default:
+        return scale_onnx(value, multiplier, shift);
+    }
+}
+
 uint8_t ta_int8_result(int32_t accumulator, const uint8_t *parameters, const ta_int8_scaling *scaling) {
     const int32_t bias = ta_int8_load32(parameters);
     const int32_t multiplier = ta_int8_load32(parameters + 4);
     const int32_t shift = ta_int8_load32(parameters + 8);
     const int32_t sum = ta_int8_signed((uint32_t)accumulator + (uint32_t)bias);
-    int64_t value = scaling->rounding == TA_ROUNDING_TFLITE ? scale_tflite(sum, multiplier, shift)
-                                                            : scale_onnx(sum, multiplier, shift);
+    int64_t value = scale(scaling->rounding, sum, multiplier, shift) + scaling->output_zero_point;
 
-    value += scaling->output_zero_point;
     value = value > scaling->greatest ? scaling->greatest : value < scaling->least ? scaling->least : value;
     return (uint8_t)(value & 0xff);
 }

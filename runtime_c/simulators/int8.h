@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { TA_ROUNDING_TFLITE = 0, TA_ROUNDING_ONNX = 1 };
+enum { TA_ROUNDING_TFLITE = 0, TA_ROUNDING_ONNX = 1, TA_ROUNDING_TFLITE_SINGLE = 2 };
 
 #define TA_INT8_PARAMETER_BYTES 12u /* bias, multiplier, shift of one channel */
 

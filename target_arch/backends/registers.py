@@ -26,6 +26,7 @@ STATUS = (
 ROUNDING = (
     ("ROUNDING_TFLITE", 0, "fixed point: doubling high multiply, then rounding right shift"),
     ("ROUNDING_ONNX", 1, "exact product, then a right shift that rounds half to even"),
+    ("ROUNDING_TFLITE_SINGLE", 2, "fixed point: exact product, then a right shift that rounds half up"),
 )
 
 

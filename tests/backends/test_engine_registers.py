@@ -12,7 +12,7 @@ from target_arch.backends.conv2d_engine import registers as conv2d_engine
 from target_arch.backends.gemm_npu import registers as gemm_npu
 from target_arch.backends.registers import STATUS, RegisterMap
 from target_arch.backends.sources import driver_files, simulator_files
-from target_arch.plan.arithmetic import multiply_onnx, multiply_tflite
+from target_arch.plan.arithmetic import multiply_onnx, multiply_tflite, multiply_tflite_single
 from target_arch.plan.kernels import Operand
 from tests.backends.engines import Device, bench
 
@@ -144,7 +144,7 @@ def test_what_is_no_command_is_refused(device: Device, engine: str) -> None:
             (engine, changes, "FAULT_ARITHMETIC")
             for engine in sorted(MAPS)
             for changes in (
-                {"ROUNDING": 2},
+                {"ROUNDING": 3},
                 {"INPUT_ZERO_POINT": 128},
                 {"OUTPUT_ZERO_POINT": -129},
                 {"CLAMP_MIN": 5, "CLAMP_MAX": 4},
@@ -188,11 +188,13 @@ TFLITE = [
 ONNX = [(m, s) for m in (0, 1, 1 << 23, (1 << 24) - 1, (1 << 31) - 1) for s in (0, 1, 2, 24, 31, 32, 40, 62)]
 
 
-@pytest.mark.parametrize(("rounding", "scales"), [(0, TFLITE), (1, ONNX)], ids=["tflite", "onnx"])
+@pytest.mark.parametrize(
+    ("rounding", "scales"), [(0, TFLITE), (1, ONNX), (2, TFLITE)], ids=["tflite", "onnx", "tflite_single"]
+)
 def test_requantization_is_exact_at_the_extremes(
     device: Device, engine: str, rounding: int, scales: list[tuple[int, int]]
 ) -> None:
-    scale = multiply_onnx if rounding else multiply_tflite
+    scale = (multiply_tflite, multiply_onnx, multiply_tflite_single)[rounding]
     put(device, INPUT, b"\x00")
     for multiplier, shift in scales:
         # Values near the points where the result changes, besides the extremes.
