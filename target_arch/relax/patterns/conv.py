@@ -8,7 +8,7 @@ from attrs import frozen
 from tvm.relax.dpl import is_op, wildcard
 
 from target_arch.plan.model import Attribute, Quantization
-from target_arch.relax.graph import dtype_of, shape_of
+from target_arch.relax.graph import dtype_of, operator_name, shape_of
 from target_arch.relax.patterns.constants import Constant
 from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft, Match, Matcher
 from target_arch.relax.patterns.pieces import (
@@ -37,6 +37,7 @@ class _Convolution:
     weights: Constant
     channels: int
     attributes: dict[str, Attribute]
+    padding: tuple[int, int, int, int]
     layout: str
 
     @property
@@ -113,14 +114,14 @@ def _build_integer(match: Match, convolution: _Convolution, call: Any) -> Draft 
     stored = None if bias is None else integer_bias(bias, convolution.channels, scales)
     if stored is None:
         return None
-    source = match.required("x").args[0]
+    source, padding = _unpadded(match, match.required("x").args[0], convolution, x.zero_point[0])
     return Draft(
         kind=convolution.kind,
         arithmetic=match.graph.arithmetic,
         inputs=(source,),
         output=match.root,
         constants=(convolution.weights, stored),
-        attributes={**convolution.attributes, **integer_activation(match, out)},
+        attributes={**convolution.attributes, "padding": padding, **integer_activation(match, out)},
         layout=convolution.layout,
         quantizations={source: x, match.root: out},
     )
@@ -129,15 +130,16 @@ def _build_integer(match: Match, convolution: _Convolution, call: Any) -> Draft 
 def _build_float(match: Match, convolution: _Convolution, call: Any) -> Draft | None:
     activation = float_activation(match)
     bias = bias_of(match, match.call("bias"), convolution.channels, convolution.position)
-    source = call.args[0]
-    if activation is None or bias is None or not match.is_activation(source) or dtype_of(source) != "float32":
+    x = call.args[0]
+    if activation is None or bias is None or not match.is_activation(x) or dtype_of(x) != "float32":
         return None
+    source, padding = _unpadded(match, x, convolution, 0)
     return Draft(
         kind=convolution.kind,
         inputs=(source,),
         output=match.root,
         constants=(float_constant(convolution.weights), float_bias(bias, convolution.channels)),
-        attributes={**convolution.attributes, **activation},
+        attributes={**convolution.attributes, "padding": padding, **activation},
         layout=convolution.layout,
     )
 
@@ -153,14 +155,19 @@ def _read(match: Match, call: Any) -> _Convolution | None:
     in_channels = shape_of(call.args[0])[layout.index("C")]
     attributes: dict[str, Attribute] = {
         "strides": tuple(int(step) for step in call.attrs.strides),
-        "padding": four_sides(call.attrs.padding),
         "dilation": tuple(int(step) for step in call.attrs.dilation),
     }
+    padding = four_sides(call.attrs.padding)
     ohwi, groups = weights.transposed(order), int(call.attrs.groups)
     channels = ohwi.values.shape[0]
     if groups == 1:
         return _Convolution(
-            kind="conv2d", weights=ohwi, channels=channels, attributes=attributes, layout=layout
+            kind="conv2d",
+            weights=ohwi,
+            channels=channels,
+            attributes=attributes,
+            padding=padding,
+            layout=layout,
         )
     if groups != in_channels or ohwi.values.shape[3] != 1:
         return None
@@ -169,8 +176,39 @@ def _read(match: Match, call: Any) -> _Convolution | None:
         return None
     attributes["depth_multiplier"] = channels // in_channels
     return _Convolution(
-        kind="depthwise_conv2d", weights=flat, channels=channels, attributes=attributes, layout=layout
+        kind="depthwise_conv2d",
+        weights=flat,
+        channels=channels,
+        attributes=attributes,
+        padding=padding,
+        layout=layout,
     )
+
+
+def _unpadded(
+    match: Match, x: Any, convolution: _Convolution, zero: int
+) -> tuple[Any, tuple[int, int, int, int]]:
+    """The input before a `pad` with zeros that this convolution alone reads, and the padding of both
+    together.
+    """
+    pad, padding = match.graph.call(x), convolution.padding
+    if pad is None or operator_name(pad) != "nn.pad":
+        return x, padding
+    if len(match.graph.users[x]) != 1 or x in match.graph.outputs:
+        return x, padding
+    widths = [int(width) for width in pad.attrs.pad_width]
+    sides = {name: (widths[2 * at], widths[2 * at + 1]) for at, name in enumerate(convolution.layout)}
+    zeros = str(pad.attrs.pad_mode) == "constant" and float(pad.attrs.pad_value) == zero
+    if (
+        not zeros
+        or any(sides["N"])
+        or any(sides["C"])
+        or min(widths) < 0
+        or not match.is_activation(pad.args[0])
+    ):
+        return x, padding
+    (top, bottom), (left, right) = sides["H"], sides["W"]
+    return pad.args[0], (padding[0] + top, padding[1] + left, padding[2] + bottom, padding[3] + right)
 
 
 def _per_output_channel(convolution: _Convolution, weights: Quantization) -> bool:
