@@ -87,8 +87,10 @@ def test_show_names_what_a_target_arch_is(capsys: pytest.CaptureFixture[str]) ->
     code, out, _ = call(capsys, "show", "zynq_edge")
     assert code == 0
     dsp = next(line for line in out.splitlines() if line.strip().startswith("dsp_cpu"))
-    said = "dsp_cpu kDLCPU:1 c c firmware, dsp.elf, 64 KiB, 3 ms 300 MHz inputs and outputs dsp_tcm"
-    assert " ".join(dsp.split()) == said
+    assert " ".join(dsp.split()) == (
+        "dsp_cpu kDLCPU:1 c macs_per_cycle=4.0 c firmware, dsp.elf, 64 KiB, 3 ms 300 MHz "
+        "inputs and outputs dsp_tcm"
+    )
 
 
 def test_show_for_programs(capsys: pytest.CaptureFixture[str]) -> None:

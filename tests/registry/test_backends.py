@@ -246,7 +246,7 @@ def with_accelerator(soc: SoC, **changes: Any) -> SoC:
 def fakes() -> Backends:
     """Stand-ins for the backends of zynq_edge, so that these tests stand when real ones change."""
     backends = Backends()
-    backends.add(make("c"))
+    backends.add(make("c", options=(Option(name="macs_per_cycle", default=1.0, help="speed"),)))
     backends.add(make("conv2d_engine", codegen="command_stream"))
     options = (
         Option(name="lanes", default=16, help="columns of the array"),

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define ZYNQ_EDGE_ABI_HASH UINT64_C(0x562713a4dda2d87f)
+#define ZYNQ_EDGE_ABI_HASH UINT64_C(0xdf3293e4b5826cbd)
 
 enum zynq_edge_target_arch {
     ZYNQ_EDGE_TARGET_ARCH_HOST_CPU = 0,
