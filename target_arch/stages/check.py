@@ -102,9 +102,7 @@ class _Checker:
     def _capacities(self) -> None:
         """All arenas of a memory lie in it one after the other, the constants first."""
         for memory in self._soc.memories:
-            end = unit = 1
-            for buffer in self._of(memory.name):
-                unit = max(unit, buffer.alignment)
+            unit = max((buffer.alignment for buffer in self._of(memory.name)), default=1)
             fixed = self._top(b for b in self._of(memory.name) if b.kind == "constant")
             other = self._top(b for b in self._of(memory.name) if b.kind != "constant")
             end = (-(-fixed // unit) * unit if other else fixed) + other

@@ -4,18 +4,19 @@ Here the whole-tensor copies appear: just before the action that needs a tensor 
 lie yet. Waits, events and DMA channels are added afterwards (`hazards`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from math import lcm
 
-from attrs import evolve, field, frozen, mutable
+from attrs import evolve, field, mutable
 
 from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.partitions import Partition
-from target_arch.soc.model import CopyPath, Instance, SoC
+from target_arch.soc.model import Instance, SoC
 from target_arch.stages import access
 from target_arch.stages.copy_paths import pieces
 from target_arch.stages.errors import StepError, failure
 from target_arch.stages.hazards import overlap
+from target_arch.stages.items import Draft, Item, Program, Run, Transfer
 from target_arch.stages.residence import Residence, expected, feeding
 from target_arch.stages.tiles import Tiles
 from target_arch.stages.work import Work
@@ -25,57 +26,6 @@ ALIGNMENT = 16
 
 CACHE_LINE = 64
 """Alignment of buffers that share a cached memory with cache duties: no two buffers lie in one line."""
-
-
-@frozen(kw_only=True)
-class Transfer:
-    """A copy over one path, in as many pieces as the path demands."""
-
-    path: CopyPath
-    pieces: tuple[tuple[Slice, Slice], ...]
-    partition: str
-
-
-@frozen(kw_only=True)
-class Run:
-    """A call on an instance. With `reserved`, a stand-in for a partition not lowered yet: it may touch all of
-    these memories.
-    """
-
-    partition: str
-    operator: str
-    instance: str
-    function: str
-    operands: tuple[Operand, ...]
-    words: tuple[int, ...] = ()
-    reserved: tuple[str, ...] = ()
-
-
-Item = Transfer | Run
-
-
-@mutable(kw_only=True)
-class Draft:
-    """A buffer whose lifetime is not known yet."""
-
-    name: str
-    kind: str
-    memory: str
-    bytes: int
-    alignment: int
-    tensor: str | None = None
-    partition: str | None = None
-    """Whose local buffer it is."""
-
-
-@frozen(kw_only=True)
-class Program:
-    """All items in order, the buffers they name, and the buffers of the model's inputs and outputs."""
-
-    items: tuple[Item, ...]
-    buffers: Mapping[str, Draft]
-    inputs: tuple[tuple[str, str], ...]
-    outputs: tuple[tuple[str, str], ...]
 
 
 def join(work: Work, residence: Residence) -> Program:
@@ -132,6 +82,7 @@ class _Joiner:
         self.buffers: dict[str, Draft] = {}
         self._work, self._residence = work, residence
         self._routes, self._tensors = work.routes(), work.tensors()
+        self._made = frozenset(operator.output for operator in work.graph.model.operators)
         self._where: dict[str, dict[str, str]] = {}
         self._alignments = {
             memory.name: least_alignment(work.soc, memory.name) for memory in work.soc.memories
@@ -325,8 +276,8 @@ class _Joiner:
     def _written(self, tensor: str) -> str:
         """The buffer that a producer writes. Copies of an earlier content count no more."""
         home = self._residence.homes.get(tensor)
-        if home is None:
-            raise self._wrong(f"`{tensor}` cannot be written: it is no activation of the model")
+        if home is None or tensor not in self._made:
+            raise self._wrong(f"`{tensor}` cannot be written: it is no result of the model")
         name = self._where.get(tensor, {}).get(home) or self._lie(tensor, home, "activation")
         self._where[tensor] = {home: name}
         return name

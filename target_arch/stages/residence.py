@@ -63,7 +63,10 @@ def assign_residence(
     tensors = work.tensors()
     for name in model.outputs:
         reads.setdefault(name, []).append(mode.io)
-    candidates = {name: _preferred(work, name, _common(found)) for name, found in writes.items()}
+    made = {operator.output for operator in model.operators}
+    candidates = {
+        name: _preferred(work, name, _common(found)) for name, found in writes.items() if name in made
+    }
     candidates |= dict.fromkeys(model.inputs, mode.io)
     chooser = _Chooser(routes, reads)
     ordered = {name: chooser.ordered(tensors[name], homes) for name, homes in candidates.items()}

@@ -15,7 +15,8 @@ from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder,
 from target_arch.soc.model import SoC
 from target_arch.soc.numbering import timelines
 from target_arch.stages.hazards import Access, InFlight
-from target_arch.stages.program import Draft, Item, Program, Run, Transfer, join
+from target_arch.stages.items import Draft, Item, Program, Run, Transfer
+from target_arch.stages.program import join
 from target_arch.stages.residence import Residence
 from target_arch.stages.work import Work
 

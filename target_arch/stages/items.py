@@ -1,0 +1,59 @@
+"""What kernels joined into one program consist of: transfers and runs over buffers without lifetimes."""
+
+from collections.abc import Mapping
+
+from attrs import frozen, mutable
+
+from target_arch.plan.kernels import Operand, Slice
+from target_arch.soc.model import CopyPath
+
+
+@frozen(kw_only=True)
+class Transfer:
+    """A copy over one path, in as many pieces as the path demands."""
+
+    path: CopyPath
+    pieces: tuple[tuple[Slice, Slice], ...]
+    partition: str
+
+
+@frozen(kw_only=True)
+class Run:
+    """A call on an instance. With `reserved`, a stand-in for a partition not lowered yet: it may touch all of
+    these memories.
+    """
+
+    partition: str
+    operator: str
+    instance: str
+    function: str
+    operands: tuple[Operand, ...]
+    words: tuple[int, ...] = ()
+    reserved: tuple[str, ...] = ()
+
+
+Item = Transfer | Run
+
+
+@mutable(kw_only=True)
+class Draft:
+    """A buffer whose lifetime is not known yet."""
+
+    name: str
+    kind: str
+    memory: str
+    bytes: int
+    alignment: int
+    tensor: str | None = None
+    partition: str | None = None
+    """Whose local buffer it is."""
+
+
+@frozen(kw_only=True)
+class Program:
+    """All items in order, the buffers they name, and the buffers of the model's inputs and outputs."""
+
+    items: tuple[Item, ...]
+    buffers: Mapping[str, Draft]
+    inputs: tuple[tuple[str, str], ...]
+    outputs: tuple[tuple[str, str], ...]

@@ -1,0 +1,110 @@
+"""Policies, explicit lists and what is wrong with a wish, whole messages."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from target_arch.plan import text
+from target_arch.plan.partitions import PartitionGraph
+from target_arch.soc.model import SoC
+from target_arch.stages.errors import OrderError
+from target_arch.stages.lowering_order import POLICIES, Wishes, lowering_order
+from target_arch.stages.place import place
+from tests.stages import chips
+
+GRAPH = place(chips.RESIDUAL, chips.EDGE, chips.BACKENDS)
+CODEGENS = chips.codegens(chips.EDGE)
+
+
+def turns(policy: str | tuple[str, ...] | None) -> list[str]:
+    return [slot.partition for slot in lowering_order(GRAPH, chips.EDGE, CODEGENS, policy).slots]
+
+
+def refusal(policy: str | tuple[str, ...]) -> str:
+    with pytest.raises(OrderError) as caught:
+        lowering_order(GRAPH, chips.EDGE, CODEGENS, policy)
+    return str(caught.value)
+
+
+def test_c_first_is_the_default_of_the_description_and_says_why() -> None:
+    order = lowering_order(GRAPH, chips.EDGE, CODEGENS)
+    assert text.lowering_order(order) == (
+        "lowering order: c-first\n"
+        "slot  id  phase    reason\n"
+        "   1  p3  codegen  its kernels are C, so what they take is known before any budget\n"
+        "   2  p0  codegen  after all C, with the budget that is left\n"
+        "   3  p1  codegen  after all C, with the budget that is left\n"
+        "   4  p2  codegen  after all C, with the budget that is left\n"
+        "   5  p4  codegen  after all C, with the budget that is left\n"
+    )
+
+
+def test_program_is_the_order_of_execution() -> None:
+    assert turns("program") == ["p0", "p1", "p2", "p3", "p4"]
+
+
+def test_a_list_may_name_target_archs_instances_and_partitions() -> None:
+    assert turns(("npu", "p3", "conv")) == ["p4", "p3", "p0", "p1", "p2"]
+
+
+def test_an_unknown_policy() -> None:
+    assert refusal("c-frist") == (
+        "lowering order: error: there is no policy `c-frist` [unknown-policy]\nhint: did you mean `c-first`?"
+    )
+
+
+def test_a_list_with_every_mistake_at_once() -> None:
+    assert refusal(("nqu", "p0", "conv", "p0")) == (
+        "lowering order: error: `nqu` is no partition, no instance and no target_arch [unknown-in-order]\n"
+        "hint: did you mean `npu`?\n"
+        "\n"
+        "lowering order: error: partition `p0` is meant by `p0` and again by `conv` [contradictory-order]\n"
+        "hint: name every partition by one name\n"
+        "\n"
+        "lowering order: error: `p0` is named twice [repeated-order]\n"
+        "hint: name each once\n"
+        "\n"
+        "lowering order: error: partition `p3` on `dsp` has no turn [incomplete-order]\n"
+        "hint: add `p3` or `dsp`\n"
+        "\n"
+        "lowering order: error: partition `p4` on `npu` has no turn [incomplete-order]\n"
+        "hint: add `p4` or `npu`"
+    )
+
+
+def cyclic(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wishes:
+    return Wishes(
+        reasons={p.id: "" for p in graph.partitions}, edges=(("p0", "p1"), ("p1", "p2"), ("p2", "p0"))
+    )
+
+
+def backwards(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wishes:
+    ids = [p.id for p in graph.partitions]
+    return Wishes(reasons=dict.fromkeys(ids, "last comes first"), ranks={id: -n for n, id in enumerate(ids)})
+
+
+def lazy(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wishes:
+    return Wishes(reasons={p.id: "" for p in graph.partitions[1:]})
+
+
+def test_policies_of_others_are_registered_by_name() -> None:
+    order = lowering_order(GRAPH, chips.EDGE, CODEGENS, "backwards", {**POLICIES, "backwards": backwards})
+    assert [slot.partition for slot in order.slots] == ["p4", "p3", "p2", "p1", "p0"]
+
+
+def test_a_cyclic_wish_is_shown() -> None:
+    with pytest.raises(OrderError) as caught:
+        lowering_order(GRAPH, chips.EDGE, CODEGENS, "cyclic", {"cyclic": cyclic})
+    assert str(caught.value) == (
+        "lowering order: error: policy `cyclic` wishes a cycle: "
+        "`p0` before `p1` before `p2` before `p0` [cyclic-order]"
+    )
+
+
+def test_a_policy_that_leaves_a_partition_out() -> None:
+    with pytest.raises(OrderError) as caught:
+        lowering_order(GRAPH, chips.EDGE, CODEGENS, "lazy", {"lazy": lazy})
+    assert str(caught.value) == (
+        "lowering order: error: partition `p0` on `conv` has no turn [incomplete-order]\n"
+        "hint: add `p0` or `conv`"
+    )
