@@ -3,9 +3,9 @@
 This is the only place where scales become integers. Every kernel (C, accelerator, simulator) takes its
 multipliers and shifts from here and implements the requantizer that `Requantization.rounding` names:
 
-`tflite` (the LiteRT reference kernels: gemmlowp's two roundings). `multiplier` is in [2**30, 2**31), or 0;
-`shift` is in [-31, 30], positive to the left. With `a = saturate_int32(accumulator << max(shift, 0))` and
-`e = max(-shift, 0)`::
+`tflite` (the LiteRT reference kernels: gemmlowp's two roundings). `multiplier` is in [2**30, 2**31), or 0
+(less for a mean); `shift` is in [-31, 30], positive to the left. With `a = saturate_int32(accumulator <<
+max(shift, 0))` and `e = max(-shift, 0)`::
 
     high    = (a * multiplier + 2**30) >> 31           64-bit product, floor: SaturatingRoundingDoubling
     result  = round_half_away_from_zero(high / 2**e)   RoundingDivideByPOT
@@ -37,6 +37,7 @@ import math
 import struct
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 from attrs import frozen
 
@@ -149,6 +150,8 @@ def requantization(operator: Operator, model: Model) -> Requantization:
     scales = _effective_scales(operator, model)
     encode = quantize_multiplier if operator.arithmetic == TFLITE else mantissa_and_shift
     encoded = [encode(scale) for scale in scales]
+    if is_tflite_mean(operator):
+        encoded = [_divided(*pair, _area(operator)) for pair in encoded]
     second = [*operator.inputs[1:], *operator.constants] if operator.kind == "mul" else []
     low, high = activation_range(operator, model)
     return Requantization(
@@ -193,10 +196,27 @@ def softmax(operator: Operator, model: Model) -> Softmax:
     beta = float(operator.attributes.get("beta", 1.0))  # type: ignore[arg-type]
     scale = float32(-_quantization(operator.inputs[0], model).scale[0] * beta)
     return Softmax(
-        table=tuple(float32(math.exp(float32(scale * distance))) for distance in range(256)),
+        table=tuple(_expf(float32(scale * distance)) for distance in range(256)),
         output_scale=out.scale[0],
         output_offset=out.zero_point[0],
     )
+
+
+def _expf(value: float) -> float:
+    """exp of a float32 as the C library computes it that LiteRT's table comes from (glibc's `expf`).
+
+    It is not always the float32 nearest to the true value. 2**(value/ln 2) = 2**(k/32) * 2**(r/32): a
+    table for the first factor, a cubic polynomial for the second, all in double precision.
+    """
+    scaled = float.fromhex("0x1.71547652b82fep+5") * value
+    k = round(scaled)
+    r = scaled - k
+    c3, c2, c1 = (
+        float.fromhex(digits)
+        for digits in ("0x1.c6af84b912394p-20", "0x1.ebfce50fac4f3p-13", "0x1.62e42ff0c52d6p-6")
+    )
+    polynomial = (c3 * r + c2) * (r * r) + (c1 * r + 1.0)
+    return float32(polynomial * math.ldexp(2.0 ** (k % 32 / 32), k // 32))
 
 
 def activation_range(operator: Operator, model: Model) -> tuple[int, int]:
@@ -260,6 +280,26 @@ def float32(value: float) -> float:
     return float(struct.unpack("<f", struct.pack("<f", value))[0])
 
 
+def is_tflite_mean(operator: Operator) -> bool:
+    """True for an `avg_pool2d` that was TFLite's MEAN, which divides by its multiplier and may change the
+    scale.
+
+    AVERAGE_POOL_2D keeps the scale and divides the sum.
+    """
+    return operator.arithmetic == TFLITE and operator.kind == "avg_pool2d" and "mean" in operator.relax_ops
+
+
+def _divided(multiplier: int, shift: int, count: int) -> tuple[int, int]:
+    """LiteRT `reference_integer_ops::Mean`: a multiplier that also divides by `count`, rounded down."""
+    more = min(count.bit_length() - 1, 32, 31 + shift)
+    return (multiplier << more) // count, shift - more
+
+
+def _area(operator: Operator) -> int:
+    kernel: Any = operator.attributes["kernel"]
+    return int(kernel[0]) * int(kernel[1])
+
+
 def _rounding(operator: Operator) -> str:
     """LiteRT rounds fully connected layers once, everything else twice."""
     once = operator.kind == "dense" and operator.arithmetic == TFLITE
@@ -284,7 +324,7 @@ def _effective_scales(operator: Operator, model: Model) -> list[float]:
     if operator.kind == "mul":
         second = _quantization((*operator.inputs, *operator.constants)[1], model).scale[0]
         return [float32(float32(x * second) / out)]
-    if operator.kind == "requantize" and not onnx:
+    if (operator.kind == "requantize" and not onnx) or is_tflite_mean(operator):
         return [x / out]
     if operator.kind in ("requantize", "relu", "avg_pool2d", "max_pool2d"):
         return [float32(x / out)]

@@ -188,7 +188,7 @@ def _reads(expr: Any) -> bool:
     """True where the value depends on stored data, not only on loop variables."""
     if isinstance(expr, ir.TensorLoad):
         return True
-    parts = [getattr(expr, name, None) for name in ("a", "b", "value", "true_value", "false_value")]
+    parts = [getattr(expr, name, None) for name in ("a", "b", "value", "body", "true_value", "false_value")]
     children = [*parts, *getattr(expr, "args", ())]
     return any(isinstance(child, ir.Expr) and _reads(child) for child in children)
 
@@ -265,6 +265,15 @@ def _constant(expr: Any, _scope: Scope) -> tuple[str, int]:
     return text, UNARY if text.startswith("-") else PRIMARY
 
 
+def _let(expr: Any, scope: Scope) -> tuple[str, int]:
+    """A local constant, or where none may be declared, the value in place of its name."""
+    value = at_level(expr.value, scope, PRIMARY)
+    if scope.declare is not None:
+        value = scope.declare(C_TYPES[dtype_of(expr.value)], value)
+    scope.names[expr.var] = value
+    return _printed(expr.body, scope)
+
+
 def _call(expr: Any, scope: Scope) -> tuple[str, int]:
     name = str(getattr(expr.op, "name", "")).rpartition(".")[2]
     printer = _CALLS.get(name)
@@ -313,6 +322,7 @@ _PRINTERS: Mapping[type, Callable[[Any, Scope], tuple[str, int]]] = {
     tirx.Cast: _cast,
     ir.TensorLoad: _load,
     ir.Call: _call,
+    tirx.Let: _let,
     tirx.Min: _extremum,
     tirx.Max: _extremum,
     tirx.And: _logical,

@@ -16,8 +16,7 @@ from tvm import relax, s_tir, tirx
 
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import DTYPE_BYTES, Operator, Tensor
-from target_arch.relax.c_printer import print_function
-from target_arch.relax.lowering import flat, loop_names
+from target_arch.relax.lowering import print_scheduled
 
 
 class NotLegalizedError(Exception):
@@ -131,7 +130,7 @@ class _Lowering:
     def _call(self, call: Any, writes: tuple[str, ...]) -> None:
         reads = tuple(self._operand(argument) for argument in call.args[1].fields)
         scheduled = simplify(self.module[call.args[0]])
-        printed = print_function(flat(scheduled), self.kind, loops=loop_names(scheduled), wraps=True)
+        printed = print_scheduled(scheduled, self.kind, wraps=True)
         scratch = tuple(
             f"{self.operator.id}.scratch{len(self.scratch) + n}" for n in range(len(printed.scratch))
         )

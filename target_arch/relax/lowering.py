@@ -39,10 +39,14 @@ def lower_definition(definition: Definition, kind: str) -> PrintedFunction:
     """The C of a TE definition."""
     schedule = s_tir.Schedule(te.create_prim_func(list(definition.arguments)))
     definition.schedule(schedule)
-    scheduled = schedule.mod["main"]
+    return print_scheduled(schedule.mod["main"], kind)
+
+
+def print_scheduled(scheduled: Any, kind: str, *, wraps: bool = False) -> PrintedFunction:
+    """The C of a scheduled S-TIR function. `wraps` as in `print_function`."""
     function = flat(scheduled)
     body = hoist_predicates(function.body)
-    return print_function(function.with_body(body), kind, loops=loop_names(scheduled))
+    return print_function(function.with_body(body), kind, loops=loop_names(scheduled), wraps=wraps)
 
 
 def loop_names(function: Any) -> dict[Any, str]:

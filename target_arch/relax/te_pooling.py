@@ -15,6 +15,7 @@ from target_arch.plan.arithmetic import (
     ONNX,
     Requantization,
     activation_range,
+    is_tflite_mean,
     requantization,
 )
 from target_arch.plan.model import Model, Operator
@@ -80,7 +81,8 @@ def avg_pool2d(operator: Operator, model: Model) -> Definition:
     """The mean of each window, of the values inside the image unless `count_include_pad`."""
     pool = _pool(operator, model)
     floating = operator.arithmetic == "float"
-    parameters = requantization(operator, model) if operator.arithmetic == ONNX else None
+    scales = operator.arithmetic == ONNX or is_tflite_mean(operator)
+    parameters = requantization(operator, model) if scales else None
     accumulator = "float32" if floating else "int32"
 
     def element(stored: Any) -> Any:
@@ -96,6 +98,9 @@ def avg_pool2d(operator: Operator, model: Model) -> Definition:
     def count(i: Any, j: Any) -> Any:
         return _count(pool.window, i, j, include_padding=include)
 
+    if parameters is not None and is_tflite_mean(operator):
+        scaled = requantized(parameters, acc.__call__, pool.axes, pool.dtype)
+        return Definition(arguments=(pool.data, scaled.out), schedule=in_lanes(("product",), LANES))
     if parameters is not None:
         return _onnx_mean(parameters, pool, acc, count)
     if not floating:

@@ -3,6 +3,7 @@
 from math import prod
 
 from target_arch.backend.contract import Question
+from target_arch.plan.arithmetic import is_tflite_mean
 from target_arch.plan.model import DTYPE_BYTES, Model, Operator
 
 KINDS = frozenset(
@@ -83,7 +84,7 @@ def _weight_refusal(operator: Operator, model: Model) -> str | None:
 
 def _pool_refusal(operator: Operator, model: Model) -> str | None:
     """TFLite's pools copy their input's grid; LiteRT refuses others too."""
-    if operator.arithmetic != "tflite" or operator.kind not in _WINDOWED:
+    if operator.arithmetic != "tflite" or operator.kind not in _WINDOWED or is_tflite_mean(operator):
         return None
     x, out = (model.tensors[name].quantization for name in (operator.inputs[0], operator.output))
     same = x is not None and out is not None and (x.scale, x.zero_point) == (out.scale, out.zero_point)
