@@ -7,7 +7,8 @@ from attrs import Factory, define, evolve
 
 from target_arch.diagnostics import listed, nearest
 from target_arch.soc import fields
-from target_arch.soc.faults import Fault, Path, dotted
+from target_arch.soc.copy_tables import Places, expanded
+from target_arch.soc.faults import Fault, Origin, Path, dotted
 from target_arch.soc.fields import Key
 from target_arch.soc.kinds import Names, Text, check_identifier, wrong_type
 from target_arch.soc.model import CopyPath, DLDevice, Dma, LoadProcess, Memory, MemoryMode, SoC, TargetArch
@@ -31,13 +32,13 @@ class Draft:
     """What could be made of a file: values where it is right, placeholders where it is not.
 
     `wrong` lists the paths that hold placeholders or were not understood: nothing more can be concluded from
-    them. `origins` maps the position of a copy path in the SoC to that in the file, since one declaration may
+    them. `origins` maps the position of a copy path in the SoC to its place in the file, since one table may
     become many.
     """
 
     faults: list[Fault] = Factory(list)
     wrong: list[Path] = Factory(list)
-    origins: list[int] = Factory(list)
+    origins: list[Origin] = Factory(list)
     soc: SoC | None = None
 
 
@@ -68,7 +69,7 @@ def draft(document: Mapping[str, Any]) -> Draft:
         name=read_name or "unnamed",
         memories=memories,
         dmas=tuple(_dma(n, t, made) for n, t in _named_tables(document, "dma", made)),
-        copies=_copies(document, replicas, made),
+        copies=_copies(document, Places(replicas=replicas, uncached=_uncached(memories, made)), made),
         archs=tuple(evolve(arch, memory=_own_or_all(arch, replicas)) for arch in archs),
         modes=modes,
         partitioning=_partitioning(document, made),
@@ -129,9 +130,14 @@ def _dma(name: str, table: Mapping[str, Any], made: Draft) -> Dma:
     return Dma(name=name, **_values(("dma", name), table, fields.DMA, made))
 
 
-def _copies(
-    document: Mapping[str, Any], replicas: Mapping[str, tuple[str, ...]], made: Draft
-) -> tuple[CopyPath, ...]:
+def _uncached(memories: Iterable[Memory], made: Draft) -> set[str]:
+    """The declared names of the memories that are surely not cached."""
+    doubtful = {*made.wrong, *(fault.path for fault in made.faults)}
+    names = (memory.replica_of or memory.name for memory in memories if not memory.cached)
+    return {name for name in names if ("memory", name, "cached") not in doubtful}
+
+
+def _copies(document: Mapping[str, Any], places: Places, made: Draft) -> tuple[CopyPath, ...]:
     tables = document.get("copy", [])
     if not isinstance(tables, list):
         wrong_type(("copy",), "a list of tables, each written `[[copy]]`", tables, made.faults)
@@ -146,11 +152,9 @@ def _copies(
         if "source" not in values or "target" not in values:
             made.wrong.append(("copy",))
             continue
-        declared = CopyPath(**values)
-        for source in replicas.get(declared.source, (declared.source,)):
-            for target in replicas.get(declared.target, (declared.target,)):
-                copies.append(evolve(declared, source=source, target=target))
-                made.origins.append(index)
+        for copy, origin in expanded(index, table, values, places):
+            copies.append(copy)
+            made.origins.append(origin)
     return tuple(copies)
 
 

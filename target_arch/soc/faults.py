@@ -34,6 +34,23 @@ class Fault:
     at_key: bool = False
 
 
+@frozen(kw_only=True)
+class Origin:
+    """Where in a file a copy path was declared: the number of its table, and its place in `from` and `to`.
+
+    `source` and `target` are None where the table names one memory and not a list.
+    """
+
+    table: int
+    source: int | None = None
+    target: int | None = None
+
+    def moved(self, path: Path) -> Path:
+        """The place in the file for a place in the copy path (`("copy", 5, "to")`)."""
+        end = {"from": self.source, "to": self.target}.get(str(path[2])) if len(path) == 3 else None
+        return ("copy", self.table, *path[2:], *(() if end is None else (end,)))
+
+
 def independent(faults: Iterable[Fault], wrong: Iterable[Path]) -> tuple[Fault, ...]:
     """The faults that rest on nothing wrong, each once."""
     known = tuple(wrong)
@@ -49,12 +66,12 @@ def dotted(path: Path) -> str:
     return text
 
 
-def relocated(fault: Fault, origins: Sequence[int]) -> Fault:
-    """The fault in terms of the file, where copy path `i` of the SoC is number `origins[i]`."""
+def relocated(fault: Fault, origins: Sequence[Origin]) -> Fault:
+    """The fault in terms of the file, where copy path `i` of the SoC was declared at `origins[i]`."""
 
     def moved(path: Path) -> Path:
         if len(path) > 1 and path[0] == "copy" and isinstance(path[1], int):
-            return ("copy", origins[path[1]], *path[2:])
+            return origins[path[1]].moved(path)
         return path
 
     related = tuple(evolve(each, path=moved(each.path)) for each in fault.related)

@@ -5,6 +5,7 @@ The reader, `check_soc`, the JSON Schema and the documentation's test all go by 
 
 from attrs import frozen
 
+from target_arch.soc.copy_tables import DUTIES
 from target_arch.soc.kinds import (
     SIZE_IN_BYTES,
     Choice,
@@ -12,6 +13,7 @@ from target_arch.soc.kinds import (
     Integer,
     Kind,
     Names,
+    OneOrMore,
     Quantity,
     Scalar,
     Table,
@@ -24,7 +26,7 @@ SCHEMA = 1
 
 PROCESSES = ("linked", "firmware", "bitstream", "module", "command_stream")
 IMAGE_PROCESSES = ("bitstream", "firmware")
-CACHE_DUTIES = ("none", "clean source", "invalidate destination", "clean and invalidate")
+CACHE_DUTIES = tuple(DUTIES)
 
 _ADDRESS = Integer(least=0, most=2**64 - 1)
 _BANDWIDTH = Quantity(what="bandwidth", units=BANDWIDTH, most=1e15)
@@ -62,8 +64,8 @@ MEMORY = (
 )
 DMA = (Key(name="channels", kind=Integer(least=1, most=64), help="copies that may be in flight at once"),)
 COPY = (
-    Key(name="from", kind=Text(), required=True, attribute="source", help="the memory read"),
-    Key(name="to", kind=Text(), required=True, attribute="target", help="the memory written"),
+    Key(name="from", kind=OneOrMore(), required=True, attribute="source", help="the memories read"),
+    Key(name="to", kind=OneOrMore(), required=True, attribute="target", help="the memories written"),
     Key(name="engine", kind=Text(), help="`cpu` (synchronous) or a DMA engine (asynchronous)"),
     Key(name="bandwidth", kind=_BANDWIDTH, help="sustained"),
     Key(name="setup", kind=_TIME, help="from the order to the first byte"),

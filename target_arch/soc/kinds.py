@@ -209,6 +209,26 @@ class Names:
 
 
 @frozen(kw_only=True)
+class OneOrMore:
+    """A name or a list of names, always read as a tuple."""
+
+    def read(self, path: Path, value: object, faults: Faults) -> Any:
+        if isinstance(value, str):
+            Text().check(path, value, faults)
+            return (value,)
+        if isinstance(value, list):
+            return Names().read(path, value, faults)
+        return wrong_type(path, "a name or a list of names", value, faults)
+
+    def check(self, path: Path, value: str, faults: Faults) -> None:
+        """The model holds one name: a list stands for several values."""
+        Text().check(path, value, faults)
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [Text().schema(), Names().schema()]}
+
+
+@frozen(kw_only=True)
 class Table:
     """A table from names to values of one kind."""
 

@@ -14,7 +14,7 @@ from attrs import AttrsInstance
 
 from target_arch.diagnostics import Diagnostic, Note
 from target_arch.soc import fields
-from target_arch.soc.faults import Fault, Path, dotted, independent, relocated
+from target_arch.soc.faults import Fault, Origin, Path, dotted, independent, relocated
 from target_arch.soc.fields import Key
 from target_arch.soc.kinds import Text, check_identifier
 from target_arch.soc.model import SoC
@@ -78,16 +78,16 @@ RULES: Mapping[str, str] = MappingProxyType(
 STAGES = (REFERENCES, IDENTITY, MEMORY, COPIES)
 
 
-def relations(soc: SoC, wrong: Iterable[Path] = (), origins: Sequence[int] = ()) -> tuple[Fault, ...]:
+def relations(soc: SoC, wrong: Iterable[Path] = (), origins: Sequence[Origin] = ()) -> tuple[Fault, ...]:
     """The faults between the parts of a SoC of which `wrong` is known to be wrong already.
 
-    `origins` tells which copy path of a file each of the SoC comes from; empty where there is no file.
+    `origins` tells where in a file each copy path of the SoC was declared; empty where there is no file.
     """
     known = list(wrong)
-    numbers = origins or range(len(soc.copies))
+    places = origins or [Origin(table=index) for index in range(len(soc.copies))]
     found: list[Fault] = []
     for stage in STAGES:
-        faults = independent((relocated(fault, numbers) for rule in stage for fault in rule(soc)), known)
+        faults = independent((relocated(fault, places) for rule in stage for fault in rule(soc)), known)
         found += faults
         known += [fault.path for fault in faults]
     return tuple(found)

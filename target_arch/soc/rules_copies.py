@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from target_arch.diagnostics import listed
 from target_arch.soc.c_names import declared
+from target_arch.soc.copy_tables import DUTIES
 from target_arch.soc.faults import Fault, Path, Related
 from target_arch.soc.model import HOST_ENGINE, CopyPath, Memory, SoC
 from target_arch.soc.rules_memory import named
@@ -29,11 +30,10 @@ def _duplicate(soc: SoC) -> Iterator[Fault]:
         earlier = first.setdefault((copy.source, copy.target, copy.engine), index)
         if earlier != index:
             message = f"{_ends(soc, copy)} by `{copy.engine}` is declared twice"
-            related = Related(path=("copy", earlier), message="the first one is here")
+            related = Related(path=("copy", earlier, "to"), message="the first one is here")
             uses = (("copy", index), ("copy", earlier))
-            yield Fault(
-                rule="duplicate-copy", path=("copy", index), message=message, related=(related,), uses=uses
-            )
+            path: Path = ("copy", index, "to")
+            yield Fault(rule="duplicate-copy", path=path, message=message, related=(related,), uses=uses)
 
 
 def _cpu_ends(soc: SoC) -> Iterator[Fault]:
@@ -76,14 +76,9 @@ def _block(soc: SoC) -> Iterator[Fault]:
 
 
 def _cache_duty(soc: SoC) -> Iterator[Fault]:
-    duties = {
-        "clean source": ("source",),
-        "invalidate destination": ("target",),
-        "clean and invalidate": ("source", "target"),
-    }
     for index, copy in enumerate(soc.copies):
         path: Path = ("copy", index, "cache")
-        for end in duties.get(copy.cache, ()):
+        for end in sorted(DUTIES.get(copy.cache, ())):
             name = getattr(copy, end)
             for memory in named(soc, name):
                 reason = _no_duty(soc, copy, memory)

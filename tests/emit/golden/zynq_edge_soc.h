@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define ZYNQ_EDGE_ABI_HASH UINT64_C(0xdf3293e4b5826cbd)
+#define ZYNQ_EDGE_ABI_HASH UINT64_C(0xb27ef667fb0e4e86)
 
 enum zynq_edge_target_arch {
     ZYNQ_EDGE_TARGET_ARCH_HOST_CPU = 0,
