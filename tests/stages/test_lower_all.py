@@ -155,3 +155,22 @@ def test_a_model_that_fits_nowhere_is_refused_with_everything_a_reader_needs() -
         "step 1 (dispatch b on host): error: pool `ddr` needs 1,400,000 B, 1,048,576 B are available "
         "(lower bound 1,400,000 B); alive there: `a@ddr` 900,000 B, `b@ddr` 500,000 B [does-not-fit]"
     )
+
+
+def test_a_required_placement_that_does_not_fit_is_refused_and_not_changed_in_silence() -> None:
+    def lower(graph: PartitionGraph, partition: Partition, given: Budget) -> Kernel:
+        if partition.instance == "conv":
+            raise DoesNotFit(partition.operators[0].id, "bram", 20_000, 16_384)
+        return chips.c_kernel(partition)
+
+    with pytest.raises(DoesNotFitError) as caught:
+        lowered(
+            chips.RESIDUAL,
+            chips.EDGE,
+            lower,
+            Rules(require={"b": "conv"}, forbid=(("a", "conv"), ("c", "conv"))),
+        )
+    assert str(caught.value) == (
+        "partition p1 (b on conv): error: pool `bram` needs 20,000 B, 16,384 B are available "
+        "(lower bound 20,000 B); alive there: `b` 20,000 B [does-not-fit]"
+    )
