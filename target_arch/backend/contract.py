@@ -1,7 +1,8 @@
 """The backend contract: what a plug-in says about one kind of hardware, as one value.
 
-A backend is found by the entry-point group `target_arch.backends` or in a `--backend-dir`; it is checked when it is
-registered (see `target_arch.registry`). Nothing here imports TVM; hooks that need it import it when they are called.
+A backend is found by the entry-point group `target_arch.backends` or in a `--backend-dir`; it is checked when
+it is registered (see `target_arch.registry`). Nothing here imports TVM; hooks that need it import it when
+they are called.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,8 +35,8 @@ class DoesNotFit(Exception):
 class Pattern:
     """A composite the backend wants matched in the imported Relax program.
 
-    `name` is the operator kind it yields. `load` returns the matcher (see `target_arch.relax.patterns`); it is called
-    once, after TVM was imported.
+    `name` is the operator kind it yields. `load` returns the matcher (see `target_arch.relax.patterns`); it
+    is called once, after TVM was imported.
     """
 
     name: str
@@ -69,7 +70,8 @@ class Question:
 class LoweringRequest:
     """What `lower` is given.
 
-    `program` is the imported Relax program (`target_arch.relax`), opaque to everything but that room and plug-ins.
+    `program` is the imported Relax program (`target_arch.relax`), opaque to everything but that room and
+    plug-ins.
     """
 
     partition: Partition
@@ -84,8 +86,8 @@ class LoweringRequest:
 class RuntimeSources:
     """C files the bundle carries for a backend: the driver, and the behavioural simulator of the host port.
 
-    `driver` is the C symbol of its `ta_driver`, None for backends whose kernels are plain C functions. `files` and
-    `simulator` return path (below `runtime/`) → text.
+    `driver` is the C symbol of its `ta_driver`, None for backends whose kernels are plain C functions.
+    `files` and `simulator` return path (below `runtime/`) → text.
     """
 
     driver: str | None = None
@@ -98,9 +100,10 @@ class RuntimeSources:
 class Backend:
     """One kind of hardware.
 
-    `codegen` is `c` when kernels are C functions (the default lowering order lowers these first), else what else it
-    emits, such as `command_stream`. `supports` returns None, or the reason why not (lower case, no full stop, numbers
-    with units). `cost` returns seconds of computing, copies not counted. `lower` raises `DoesNotFit`.
+    `codegen` is `c` when kernels are C functions (the default lowering order lowers these first), else what
+    else it emits, such as `command_stream`. `supports` returns None, or the reason why not (lower case, no
+    full stop, numbers with units). `cost` returns seconds of computing, copies not counted. `lower` raises
+    `DoesNotFit`.
     """
 
     name: str
@@ -117,7 +120,10 @@ class Backend:
     contract: int = CONTRACT_VERSION
 
     def option(self, instance: Instance, name: str) -> Any:
-        """The value of an option at an instance, or its default. KeyError for an option this backend lacks."""
+        """The value of an option at an instance, or its default.
+
+        KeyError for an option this backend lacks.
+        """
         default = next((option.default for option in self.options if option.name == name), None)
         if default is None:
             raise KeyError(name)

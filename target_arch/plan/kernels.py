@@ -1,15 +1,15 @@
 """What lowering a partition yields: C functions or device commands, local buffers, and a short program.
 
-The program of a kernel is a tuple of actions in an order that would be correct if every action completed before the
-next began. Overlap is not the backend's business: the step stage turns actions into steps and puts waits where two
-actions touch the same bytes.
+The program of a kernel is a tuple of actions in an order that would be correct if every action completed
+before the next began. Overlap is not the backend's business: the step stage turns actions into steps and puts
+waits where two actions touch the same bytes.
 
 Two ways to touch a tensor:
 
-- A `Call` names a *tensor* as operand: the instance uses it where it lives, and the step stage copies the whole tensor
-  into a memory of the instance first, where the operand rule demands that.
-- A `Call` names a *local buffer* (declared in `Kernel.buffers`, in a memory of the instance), and `Move`s carry slices
-  of tensors to and from it. This is how a device with little memory tiles.
+- A `Call` names a *tensor* as operand: the instance uses it where it lives, and the step stage copies the
+  whole tensor into a memory of the instance first, where the operand rule demands that.
+- A `Call` names a *local buffer* (declared in `Kernel.buffers`, in a memory of the instance), and `Move`s
+  carry slices of tensors to and from it. This is how a device with little memory tiles.
 """
 
 from attrs import frozen
@@ -19,7 +19,8 @@ from target_arch.plan.model import Tensor
 
 @frozen(kw_only=True)
 class Slice:
-    """Bytes of a tensor or of a local buffer: `rows` runs of `row_bytes`, `stride` apart, the first at `offset`.
+    """Bytes of a tensor or of a local buffer: `rows` runs of `row_bytes`, `stride` apart, the first at
+    `offset`.
 
     A contiguous slice has one row (and then `stride` is 0).
     """
@@ -66,9 +67,9 @@ class Operand:
 class Call:
     """Start one C function (by name) or one device command on the instance.
 
-    For a C function, the operands are its pointer parameters in order. For a device command, `words` are the 32-bit
-    words the driver understands (its meaning is documented in the driver's header); the driver gets the device
-    addresses of the operands, in order.
+    For a C function, the operands are its pointer parameters in order. For a device command, `words` are the
+    32-bit words the driver understands (its meaning is documented in the driver's header); the driver gets
+    the device addresses of the operands, in order.
     """
 
     function: str
@@ -103,8 +104,8 @@ class CFunction:
 class Kernel:
     """The lowered form of one partition.
 
-    `constants` are tensors the backend packed for itself, such as weights in the device's order; `actions` may name
-    them like any other tensor. Model constants that no action names do not reach the bundle.
+    `constants` are tensors the backend packed for itself, such as weights in the device's order; `actions`
+    may name them like any other tensor. Model constants that no action names do not reach the bundle.
     """
 
     partition: str

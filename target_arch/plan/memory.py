@@ -1,7 +1,7 @@
 """Bytes over time: buffers, pools, budgets and the memory plan.
 
-An *arena* is the static run of bytes a bundle carves from a memory: `sram`, or `ddr.constants` for the read-only part
-that the linker fills. Offsets count from the start of the arena.
+An *arena* is the static run of bytes a bundle carves from a memory: `sram`, or `ddr.constants` for the
+read-only part that the linker fills. Offsets count from the start of the arena.
 
 Time is counted in steps. A buffer is live from the step `first` to the step `last`, both included.
 """
@@ -13,7 +13,10 @@ from attrs import field, frozen
 
 @frozen(kw_only=True)
 class Pool:
-    """Part of a memory that the planner may fill for a purpose. `purposes` are workspace, constants, io, local."""
+    """Part of a memory that the planner may fill for a purpose.
+
+    `purposes` are workspace, constants, io, local.
+    """
 
     memory: str
     capacity: int
@@ -45,7 +48,7 @@ class Buffer:
 
 @frozen(kw_only=True)
 class PoolBudget:
-    """What one pool leaves to one call: capacity = live + remaining; guaranteed is one contiguous block of it."""
+    """What one pool leaves to one call: capacity = live + remaining; one block of `guaranteed` is contiguous."""
 
     memory: str
     live: int
@@ -68,7 +71,10 @@ class Budget:
 
 @frozen(kw_only=True)
 class MemoryPlan:
-    """Byte offsets for every buffer. `peaks` and `bounds` are per arena; a bound is the largest sum of live bytes."""
+    """Byte offsets for every buffer.
+
+    `peaks` and `bounds` are per arena; a bound is the largest sum of live bytes.
+    """
 
     buffers: tuple[Buffer, ...]
     offsets: Mapping[str, int] = field(repr=False)

@@ -1,8 +1,8 @@
 """The model as the planner sees it: tensors and operators, no TVM.
 
-An operator is one matched composite (or one single Relax call). Activations are NHWC where they have four dimensions;
-the importer's layout pass has put explicit `transpose` operators where a model wanted something else. A constant keeps
-the layout its operator kind names (see `docs/operators.md`).
+An operator is one matched composite (or one single Relax call). Activations are NHWC where they have four
+dimensions; the importer's layout pass has put explicit `transpose` operators where a model wanted something
+else. A constant keeps the layout its operator kind names (see `docs/operators.md`).
 """
 
 from collections.abc import Mapping
@@ -10,14 +10,28 @@ from math import prod
 
 from attrs import field, frozen
 
-DTYPE_BYTES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "float32": 4, "int64": 8, "float64": 8}
+DTYPE_BYTES = {
+    "bool": 1,
+    "int8": 1,
+    "uint8": 1,
+    "int16": 2,
+    "uint16": 2,
+    "int32": 4,
+    "uint32": 4,
+    "float32": 4,
+    "int64": 8,
+    "float64": 8,
+}
 
 Attribute = int | float | str | bool | tuple[int, ...] | tuple[float, ...]
 
 
 @frozen(kw_only=True)
 class Quantization:
-    """real = scale * (stored - zero_point). Scales are float32 values; one for the tensor or one per index of `axis`."""
+    """real = scale * (stored - zero_point).
+
+    Scales are float32 values; one for the tensor or one per index of `axis`.
+    """
 
     scale: tuple[float, ...]
     zero_point: tuple[int, ...]
@@ -26,7 +40,10 @@ class Quantization:
 
 @frozen(kw_only=True)
 class Tensor:
-    """A value of the model. `data` holds a constant's bytes (little endian, row major), None for an activation."""
+    """A value of the model.
+
+    `data` holds a constant's bytes (little endian, row major), None for an activation.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -47,9 +64,9 @@ class Tensor:
 class Operator:
     """One composite.
 
-    `arithmetic` is `tflite`, `onnx` or `float`: whose rules of rounding hold. `inputs` are activations, `constants`
-    are weights and the like, both by tensor name; every operator has one output. `relax_ops` are the Relax operators
-    it stands for, `location` is what the model's author would recognise.
+    `arithmetic` is `tflite`, `onnx` or `float`: whose rules of rounding hold. `inputs` are activations,
+    `constants` are weights and the like, both by tensor name; every operator has one output. `relax_ops` are
+    the Relax operators it stands for, `location` is what the model's author would recognise.
     """
 
     id: str

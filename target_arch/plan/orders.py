@@ -7,7 +7,10 @@ PHASES = ("graph", "s-tir", "ns-tir", "codegen")
 
 @frozen(kw_only=True)
 class LoweringSlot:
-    """One partition's turn. `phase` is the last phase this turn reaches (all earlier ones happen in it too)."""
+    """One partition's turn.
+
+    `phase` is the last phase this turn reaches (all earlier ones happen in it too).
+    """
 
     partition: str
     phase: str

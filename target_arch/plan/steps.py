@@ -1,7 +1,8 @@
 """What the bundle executes: Load, Copy, Dispatch and Wait, in a total order, over logical buffers.
 
-Events: every asynchronous step runs on a *timeline* (a DMA channel such as `axi_dma.0`, or an instance such as
-`fpga_conv2d[1]`), in order. The n-th asynchronous step of a run on a timeline completes value n of it (counted from 1).
+Events: every asynchronous step runs on a *timeline* (a DMA channel such as `axi_dma.0`, or an instance such
+as `fpga_conv2d[1]`), in order. The n-th asynchronous step of a run on a timeline completes value n of it
+(counted from 1).
 """
 
 from attrs import frozen
@@ -44,7 +45,10 @@ class Copy:
 
 @frozen(kw_only=True)
 class Dispatch:
-    """Start a call on an instance. Operands name buffers. A dispatch to the host is synchronous and has no event."""
+    """Start a call on an instance.
+
+    Operands name buffers. A dispatch to the host is synchronous and has no event.
+    """
 
     partition: str
     operator: str
