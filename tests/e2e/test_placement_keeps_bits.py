@@ -15,7 +15,7 @@ from tests.e2e.conftest import DIGITS
 PLACEMENTS = {
     "dsp": {"*": "dsp_cpu"},
     "convolutions on the engine": {"conv2d": "fpga_conv2d"},
-    "pointwise and dense on the matrix engine": {"conv2d_6": "accelerator", "dense": "accelerator"},
+    "pointwise and dense on the matrix engine": {"conv2d_5": "accelerator", "dense": "accelerator"},
     "as cost decides": {},
 }
 
