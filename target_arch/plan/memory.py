@@ -48,7 +48,7 @@ class Buffer:
 
 @frozen(kw_only=True)
 class PoolBudget:
-    """What one pool leaves to one call: capacity = live + remaining; one block of `guaranteed` is contiguous."""
+    """What one pool leaves to one call: capacity = live + remaining; `guaranteed` is one block of it."""
 
     memory: str
     live: int
