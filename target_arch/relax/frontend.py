@@ -1,6 +1,7 @@
 """Call a frontend of TVM so that nothing but a diagnostic comes out where a model is wrong."""
 
 import contextlib
+import gc
 import io
 import os
 import re
@@ -51,6 +52,7 @@ def translated(path: Path, translate: Callable[[], Any]) -> Any:
         except _REFUSALS as error:
             text = _first_line(error)
             traceback.clear_frames(error.__traceback__)
+        gc.collect()  # what refers to itself in a cycle would complain later, on the terminal
     raise _refusal(path, text)
 
 
