@@ -94,12 +94,15 @@ class InFlight:
 
     def buffers(self) -> tuple[str, ...]:
         """The buffers that something in flight may touch."""
-        return tuple(name for name in self._touching if self._current(name))
+        return tuple(name for name in tuple(self._touching) if self._current(name))
 
     def _current(self, buffer: str) -> list[tuple[Event, Access]]:
         flying = self._touching.get(buffer)
         if not flying:
             return []
         kept = [pair for pair in flying if pair[0].value > self._complete.get(pair[0].timeline, 0)]
-        self._touching[buffer] = kept
+        if kept:
+            self._touching[buffer] = kept
+        else:
+            del self._touching[buffer]
         return kept

@@ -1,6 +1,7 @@
 """A placed model, lowered in part: what the stages after placement look at."""
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from attrs import field, frozen
 
@@ -37,7 +38,11 @@ class Work:
 
     def instance(self, partition: Partition) -> Instance:
         """The instance a partition runs on."""
-        return self.soc.instance(partition.instance)
+        return self._instances[partition.instance]
+
+    @cached_property
+    def _instances(self) -> dict[str, Instance]:
+        return {instance.name: instance for instance in self.soc.instances}
 
     def is_c(self, instance: Instance) -> bool:
         """True where kernels are C functions over whole tensors."""
