@@ -1,0 +1,80 @@
+"""docs/manifest.md has a table for every part of a manifest, and each table exactly the keys there are."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_arch.emit import manifest
+from target_arch.plan.memory import Budget, PoolBudget
+from target_arch.plan.orders import LoweringOrder, LoweringSlot
+from target_arch.run import Verification
+from tests import tiny_plans
+
+PAGE = Path(__file__).parents[2] / "docs" / "manifest.md"
+KEY_CELL = re.compile(r"^\| (`.*?`) \|", re.MULTILINE)
+
+
+def documented() -> dict[str, set[str]]:
+    """The keys of each table, by the part of the manifest its heading names; the first is the top level."""
+    found: dict[str, set[str]] = {}
+    for number, section in enumerate(re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)):
+        heading = "" if number == 0 else section.partition("\n")[0]
+        keys = {key for cell in KEY_CELL.findall(section) for key in re.findall(r"`(\w+)`", cell)}
+        for part in re.findall(r"`(\w+)", heading) or [""]:
+            found[part] = keys
+    return found
+
+
+@pytest.fixture(scope="module")
+def complete() -> dict[str, Any]:
+    """A manifest of which no part is empty, as a program reads it."""
+    inputs = tiny_plans.on_dsp()
+    offered = PoolBudget(memory="tcm", live=0, remaining=1024, guaranteed=1024, used=48)
+    found = Verification(
+        reference="r",
+        rule="r",
+        seed=0,
+        frames=1,
+        outputs=1,
+        equal=1,
+        largest=0.0,
+        allowed=0.0,
+        self_test="passed",
+    )
+    made = manifest(
+        soc=inputs.soc,
+        mode=inputs.mode,
+        model=inputs.model,
+        graph=inputs.graph,
+        order=LoweringOrder(
+            policy="c-first", slots=(LoweringSlot(partition="p0", phase="codegen", reason="r"),)
+        ),
+        budgets=(Budget(partition="p0", sites={"add0": (offered,)}),),
+        steps=inputs.steps,
+        plan=inputs.plan,
+    )
+    read: dict[str, Any] = json.loads(json.dumps({**made, "verification": found.to_json()}))
+    return read
+
+
+def test_the_top_level(complete: dict[str, Any]) -> None:
+    assert documented()[""] == complete.keys()
+
+
+def test_every_part_has_a_table_with_its_keys(complete: dict[str, Any]) -> None:
+    parts = {key: value for key, value in complete.items() if isinstance(value, list | dict)}
+    assert documented().keys() - {""} == parts.keys()
+    for part, value in parts.items():
+        entries = value if isinstance(value, list) else list(value.values()) if part == "pools" else [value]
+        assert entries, part
+        for entry in entries:
+            assert entry.keys() == documented()[part], part
+
+
+def test_the_words_of_buffers_and_steps(complete: dict[str, Any]) -> None:
+    text = PAGE.read_text()
+    words = {entry["kind"] for entry in (*complete["buffers"], *complete["steps"])}
+    assert [word for word in sorted(words) if f"`{word}`" not in text] == []
