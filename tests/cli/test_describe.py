@@ -10,7 +10,8 @@ import pytest
 from target_arch.cli import main
 from target_arch.soc import shipped_socs
 
-FASTEST_CHECK = 0.5
+SLOWEST_CHECK = 0.5
+"""Seconds of this process, imports included; wall time on a busy machine says nothing."""
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -160,13 +161,13 @@ def test_bad_arguments(capsys: pytest.CaptureFixture[str], arguments: tuple[str,
 
 def test_check_starts_fast_and_without_tvm() -> None:
     script = (
-        "import sys, time; start = time.perf_counter()\n"
+        "import sys, time; start = time.process_time()\n"
         "from target_arch.cli import main\n"
         "code = main(['check', 'zynq_edge', 'quad_conv', 'mcu_m55', 'orin_like'])\n"
         "heavy = sorted({'tvm', 'numpy', 'networkx', 'onnx'} & set(sys.modules))\n"
-        "print(code, heavy, time.perf_counter() - start)\n"
+        "print(code, heavy, time.process_time() - start)\n"
     )
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     code, heavy, seconds = answer.stdout.splitlines()[-1].split(" ")
     assert (code, heavy) == ("0", "[]")
-    assert float(seconds) < FASTEST_CHECK
+    assert float(seconds) < SLOWEST_CHECK
