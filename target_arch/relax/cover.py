@@ -17,6 +17,7 @@ from target_arch.relax.graph import Graph, operator_name, variables_of
 from target_arch.relax.patterns.matcher import Draft, Matcher, operators_between
 
 _REPEATABLE = "dequantize"
+_CONVERSIONS = ("quantize", "dequantize")
 
 
 def cover(graph: Graph, patterns: Iterable[Pattern]) -> tuple[Draft, ...]:
@@ -57,8 +58,18 @@ def _largest(graph: Graph, var: Any, by_root: dict[str, list[Matcher]]) -> Draft
             continue
         inside = tuple(operators_between(graph, var, draft.inputs))
         if len(inside) > size and _is_closed(graph, inside):
-            best, size = evolve(draft, relax_ops=_names(graph, inside)), len(inside)
+            best, size = _described(graph, draft, inside), len(inside)
     return best
+
+
+def _described(graph: Graph, draft: Draft, inside: tuple[Any, ...]) -> Draft:
+    """With its Relax operators, and the author's name of the operator nearest to its end that is no
+    conversion.
+    """
+    named = [var for var in inside if var in graph.names]
+    proper = [var for var in named if operator_name(graph.bound[var]) not in _CONVERSIONS]
+    location = next((graph.names[var] for var in (*proper, *named)), "")
+    return evolve(draft, relax_ops=_names(graph, inside), location=location)
 
 
 def _is_closed(graph: Graph, inside: tuple[Any, ...]) -> bool:
@@ -86,7 +97,8 @@ def _single(graph: Graph, var: Any) -> Draft:
     inside = tuple(operators_between(graph, var, inputs))
     names = tuple(name for name in _names(graph, inside) if name)
     attributes: dict[str, Attribute] = {"relax_op": names[0] if names else "constant"}
-    return Draft(kind="relax", inputs=inputs, output=var, attributes=attributes, relax_ops=names)
+    draft = Draft(kind="relax", inputs=inputs, output=var, attributes=attributes)
+    return evolve(_described(graph, draft, inside), relax_ops=names)
 
 
 def _read_activations(graph: Graph, var: Any) -> list[Any]:

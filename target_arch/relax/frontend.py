@@ -83,11 +83,18 @@ HINT = "replace it in the model, or split the model before it"
 
 
 def imported(
-    path: Path, module: Any, arithmetic: str, outputs: tuple[str, ...], names: Mapping[bytes, str]
+    path: Path,
+    module: Any,
+    arithmetic: str,
+    outputs: tuple[str, ...],
+    constants: Mapping[bytes, str],
+    authors: Mapping[Any, str] | None = None,
 ) -> Imported:
     """The reader's result from a frontend's module whose quantized operators follow `arithmetic`.
 
-    Raises DiagnosticError for control flow, dynamic shapes and element types that no tensor of ours can have.
+    `outputs`, `constants` (by stored bytes) and `authors` (by the frontend's expressions) are the names in
+    the file. Raises DiagnosticError for control flow, dynamic shapes and element types that no tensor of ours
+    can have.
     """
     module = _normalized(module)
     function = module["main"]
@@ -100,14 +107,12 @@ def imported(
         for binding in block.bindings:
             if isinstance(binding.value, relax.If):
                 raise model_error("unsupported-operator", path, "operator `If` is not supported", HINT)
-    graph = read_graph(function, arithmetic)
-    return Imported(program=Program(module=module, graph=graph, constant_names=names), outputs=outputs)
+    graph = read_graph(function, arithmetic, authors)
+    return Imported(program=Program(module=module, graph=graph, constant_names=constants), outputs=outputs)
 
 
 def _normalized(module: Any) -> Any:
-    """Without variables that only rename others, and with batch normalization inside convolutions where it
-    can be.
-    """
+    """Without variables that only rename others, and with batch normalization inside convolutions."""
     module = relax.transform.CanonicalizeBindings()(module)
     values = [binding.value for block in module["main"].body.blocks for binding in block.bindings]
     if any(operator_name(value) == "nn.batch_norm" for value in values):

@@ -4,7 +4,7 @@ The function must be straight-line: dataflow blocks of bindings, one tensor or a
 Control flow is refused by the importers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attrs import field, frozen
@@ -26,6 +26,9 @@ class Graph:
     bound: Any
     users: dict[Any, tuple[Any, ...]]
     outputs: tuple[Any, ...]
+    names: dict[Any, str] = field(repr=False)
+    """What the author calls the operators that compute these variables; not every variable has such a name.
+    """
     constant: frozenset[Any] = field(repr=False)
     """Variables whose value follows from constants alone. Only membership is asked, never order."""
 
@@ -43,8 +46,11 @@ class Graph:
         return value if isinstance(value, relax.Call) else None
 
 
-def read_graph(function: Any, arithmetic: str) -> Graph:
-    """The facts of a Relax function whose quantized operators follow `arithmetic`."""
+def read_graph(function: Any, arithmetic: str, authors: Mapping[Any, str] | None = None) -> Graph:
+    """The facts of a Relax function whose quantized operators follow `arithmetic`.
+
+    `authors` has the authors' names of expressions that variables are bound to.
+    """
     bindings = [binding for block in function.body.blocks for binding in block.bindings]
     bound = {binding.var: binding.value for binding in bindings}
     outputs = _outputs(function, bound)
@@ -64,6 +70,7 @@ def read_graph(function: Any, arithmetic: str) -> Graph:
         bound=bound,
         users={var: tuple(found) for var, found in users.items()},
         outputs=outputs,
+        names={var: authors[bound[var]] for var in live if bound[var] in authors} if authors else {},
         constant=frozenset(constant),
     )
 

@@ -259,7 +259,9 @@ class Layout:
         return names
 
     def _location(self, draft: Draft) -> str:
-        """The author's name of the first constant that has one, else the variable in the Relax program."""
+        """The author's name, else that of the first constant with one, else the variable in the program."""
+        if draft.location:
+            return draft.location
         for constant in draft.constants:
             name = self.names.get(constant.stored)
             if name is not None:

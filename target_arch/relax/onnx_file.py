@@ -7,7 +7,7 @@ from typing import Any
 import onnx
 from google.protobuf.message import DecodeError
 from onnx.external_data_helper import load_external_data_for_model, uses_external_data
-from tvm.relax.frontend.onnx import from_onnx
+from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.relax.errors import model_error
@@ -21,10 +21,26 @@ def read_onnx(path: Path, data: bytes) -> Imported:
     """The graph of an ONNX model. Raises DiagnosticError, see `importer.py`."""
     model = _loaded(path, data)
     _refuse_dynamic_shapes(path, model)
-    module = translated(path, lambda: from_onnx(model, keep_params_in_input=False))
+    authors: dict[Any, str] = {}
+    module = translated(path, lambda: _translate(model, authors))
     stored = [(onnx.numpy_helper.to_array(value).tobytes(), value.name) for value in model.graph.initializer]
     outputs = tuple(value.name for value in model.graph.output)
-    return imported(path, module, "onnx", outputs, dict(reversed(stored)))
+    return imported(path, module, "onnx", outputs, dict(reversed(stored)), authors)
+
+
+def _translate(model: Any, authors: dict[Any, str]) -> Any:
+    """The frontend's module; `authors` receives the nodes' names by its expressions, which it keeps for
+    itself.
+    """
+    opset = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=1)
+    importer = ONNXGraphImporter(None, None)
+    module = importer.from_onnx(model.graph, opset)
+    for node in model.graph.node:
+        for output in node.output:
+            expr = importer._nodes.get(output)
+            if expr is not None:
+                authors.setdefault(expr, node.name or output)
+    return module
 
 
 def _loaded(path: Path, data: bytes) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import tflite
 from tvm.relax.frontend.tflite import from_tflite
+from tvm.relax.frontend.tflite.tflite_frontend import OperatorConverter
 
 from target_arch.relax.errors import model_error
 from target_arch.relax.flatbuffer import TFLITE_MODEL, Damaged, verify
@@ -51,9 +52,25 @@ def read_tflite(path: Path, data: bytes) -> Imported:
     _refuse_dynamic_shapes(path, graph)
     _refuse_custom_operators(path, model, graph)
     _refuse_dynamic_range(path, model, graph)
-    module = translated(path, lambda: from_tflite(model))
+    authors: dict[Any, str] = {}
+    module = translated(path, lambda: _translate(model, authors))
     outputs = tuple(_name(graph.Tensors(int(index))) for index in graph.OutputsAsNumpy())
-    return imported(path, module, "tflite", outputs, _constant_names(model, graph))
+    return imported(path, module, "tflite", outputs, _constant_names(model, graph), authors)
+
+
+def _translate(model: Any, authors: dict[Any, str]) -> Any:
+    """The frontend's module; `authors` receives the names of its expressions, which it keeps for itself."""
+    converters: list[OperatorConverter] = []
+
+    class Observed(OperatorConverter):  # type: ignore[misc]  # TVM has no types
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            converters.append(self)
+
+    module = from_tflite(model, op_converter=Observed)
+    for name, expr in converters[0].exp_tab.exprs.items():
+        authors[expr] = _layer(name)
+    return module
 
 
 def _check_indices(model: Any) -> None:
@@ -149,9 +166,20 @@ def _constant_names(model: Any, graph: Any) -> dict[bytes, str]:
 
 
 def _name(tensor: Any) -> str:
-    """The author's name.
-
-    Converters join the names of fused operators with semicolons; the last is the operator's.
-    """
+    """The author's name; of the names that a converter joined for what it fused, the last."""
     text: str = (tensor.Name() or b"").decode("utf-8", errors="replace")
     return text.rsplit(";", maxsplit=1)[-1]
+
+
+def _layer(name: str) -> str:
+    """The layer whose operator computes the tensor of that name, where it tells one.
+
+    Converters join the names of everything they fused with semicolons, and sometimes add those of other
+    layers with equal weights, but the addition of the bias is a layer's own.
+    """
+    parts = name.split(";")
+    for ending in ("/BiasAdd", "/depthwise", "/Conv2D", "/MatMul"):
+        fitting = [part for part in parts if part.endswith(ending)]
+        if fitting:
+            return fitting[0].removesuffix(ending)
+    return parts[0]

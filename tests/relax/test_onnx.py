@@ -53,7 +53,7 @@ def test_a_quantized_model_is_integer_operators_in_nhwc(tmp_path: Path) -> None:
     weight = model.tensors["conv2d_2_weight"].quantization
     assert weight is not None
     assert (len(weight.scale), weight.axis) == (8, 0)
-    assert model.operators[2].location == "w1_quantized"
+    assert model.operators[2].location == "r1"
 
 
 @pytest.mark.parametrize("activations", ["QInt8", "QUInt8"])

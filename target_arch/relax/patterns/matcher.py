@@ -38,6 +38,8 @@ class Draft:
     layout: str | None = None
     quantizations: Mapping[Any, Quantization] = field(factory=dict)
     relax_ops: tuple[str, ...] = ()
+    location: str = ""
+    """What the author calls it, where the frontend kept that; set by whoever matched it."""
 
 
 @frozen(kw_only=True, eq=False)
