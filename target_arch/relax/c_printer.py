@@ -68,7 +68,7 @@ def print_function(
     printer.statement(function.body)
     parameters = printer.parameters()
     signature = [f"{c_type}restrict {name}" for c_type, name in parameters]
-    body = "\n".join(["{", *printer.lines, "}"]) + "\n"
+    body = "\n".join(["{", *printer.unused(), *printer.lines, "}"]) + "\n"
     digest = hashlib.sha256(("\n".join(signature) + body).encode()).hexdigest()[:8]
     name = f"{kind}_{digest}"
     return PrintedFunction(
@@ -157,6 +157,11 @@ class _Printer:
             )
             for param in self.params
         ]
+
+    def unused(self) -> list[str]:
+        """Lines that tell the compiler which parameters are not touched on purpose."""
+        names = [self.names[param] for param in self.params if param not in self.stores]
+        return [f"    (void){name};" for name in names if name not in self.scope.read]
 
     def statement(self, node: Any) -> None:
         """Prints one statement and what is in it. Raises UnprintableError."""

@@ -80,6 +80,8 @@ class Scope:
 
     def __init__(self, names: dict[Any, str], scalars: set[Any], *, wraps: bool) -> None:
         self.names, self.scalars, self.wraps = names, scalars, wraps
+        self.read: set[str] = set()
+        """Names of the buffers that were read."""
         self.declare: Callable[[str, str], str] | None = None
         """Declares a local constant of a C type and value and returns its name; None where that is not
         allowed.
@@ -247,6 +249,7 @@ def _load(expr: Any, scope: Scope) -> tuple[str, int]:
     name = scope.names.get(expr.source)
     if name is None:
         raise UnprintableError(expr, "reads a buffer that is neither parameter nor local")
+    scope.read.add(name)
     if expr.source in scope.scalars:
         return name, PRIMARY
     if len(expr.indices) != 1:
