@@ -48,7 +48,10 @@ def lower_relax(function: Any, operator: Operator) -> LoweredRelax:
 
     Raises NotLegalizedError where TVM has no TIR for it, UnprintableError where there is no C.
     """
-    module = _legalized(function)
+    try:
+        module = _legalized(function)
+    except tvm.error.InternalError as error:
+        raise NotLegalizedError(f"`{operator.id}`: TVM refuses it: {str(error).splitlines()[0]}") from error
     return _Lowering(module, operator).run()
 
 

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from target_arch.backend.contract import DoesNotFit, LoweringRequest
+from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.kernels import Call, CFunction, Kernel, LocalBuffer, Operand
 from target_arch.plan.model import Operator, Tensor
-from target_arch.relax.fallback import lower_relax
+from target_arch.relax.c_printer_expressions import UnprintableError
+from target_arch.relax.fallback import NotLegalizedError, lower_relax
 from target_arch.relax.te_operators import lower_operator
 
 
@@ -25,7 +27,10 @@ class _Piece:
 
 
 def lower(request: LoweringRequest) -> Kernel:
-    """The kernel of a partition. Raises DoesNotFit where a memory has no room for an operator's scratch."""
+    """The kernel of a partition.
+
+    Raises DoesNotFit where no memory has room for an operator's scratch, DiagnosticError where it has no C.
+    """
     pieces = [_piece(operator, request) for operator in request.partition.operators]
     functions = {function.name: function for piece in pieces for function in piece.functions}
     return Kernel(
@@ -39,8 +44,24 @@ def lower(request: LoweringRequest) -> Kernel:
 
 
 def _piece(operator: Operator, request: LoweringRequest) -> _Piece:
-    if operator.kind == "relax":
-        return _relax_piece(operator, request)
+    try:
+        return _relax_piece(operator, request) if operator.kind == "relax" else _te_piece(operator, request)
+    except (NotLegalizedError, UnprintableError, ValueError) as error:
+        raise _unsupported(operator, error) from error
+
+
+def _unsupported(operator: Operator, error: Exception) -> DiagnosticError:
+    what = operator.attributes.get("relax_op", operator.kind)
+    diagnostic = Diagnostic(
+        rule="unsupported-operator",
+        place=f"operator {operator.location or operator.id}",
+        message=f"`{what}` has no form in C: {error}",
+        hint="express it with other operators, or give the SoC a target_arch whose backend takes it",
+    )
+    return DiagnosticError([diagnostic])
+
+
+def _te_piece(operator: Operator, request: LoweringRequest) -> _Piece:
     lowered = lower_operator(operator, request.model)
     constants = tuple(packed.tensor(operator) for packed in lowered.packed)
     memory = _memory(operator, request, sum(lowered.scratch))
