@@ -129,8 +129,8 @@ def partition_model(request: CompileRequest) -> PartitionGraph:
 
 
 def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[Model, Program]:
-    patterns = {pattern.name: pattern for backend in backends.values() for pattern in backend.patterns}
-    return import_model(request.model_path, request.name, tuple(patterns[name] for name in sorted(patterns)))
+    patterns = dict.fromkeys(pattern for backend in backends.values() for pattern in backend.patterns)
+    return import_model(request.model_path, request.name, tuple(patterns))
 
 
 def _lower(

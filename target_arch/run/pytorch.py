@@ -1,5 +1,6 @@
 """PyTorch: the reference of exported programs."""
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,10 @@ def pytorch(model: Path) -> Reference:
     except ImportError as error:
         raise package_missing("torch", "torch") from error
     try:
-        program = torch.export.load(str(model))
-    except (RuntimeError, ValueError, OSError, KeyError) as error:
+        # Asked first: torch logs a traceback of its own for what is no archive.
+        with zipfile.ZipFile(model):
+            program = torch.export.load(str(model))
+    except (zipfile.BadZipFile, RuntimeError, ValueError, OSError, KeyError) as error:
         raise unreadable(model, "PyTorch", error) from error
     module = program.module()
     names = set(program.graph_signature.user_inputs)
