@@ -44,6 +44,7 @@ def ort(model: Path) -> Reference:
         inputs=tuple(_inputs(model, graph, names)),
         units=tuple(_unit(graph, output.name) for output in graph.output),
         allowed=1.0 if quantized else FLOAT_TOLERANCE,
+        modes=("unoptimized", "optimized") if quantized else ("unoptimized",),
         answer=answer,
     )
 

@@ -36,7 +36,7 @@ class Input:
 class Reference:
     """An interpreter with a model in it.
 
-    `answer` gives the outputs of a frame, one tuple per way of computing them. Differences in output i are
+    `answer` gives the outputs of a frame, one tuple per way of computing them, named by `modes`. Differences in output i are
     counted in `units[i]` (the step of a quantized output that is printed as float, else 1); `allowed` of
     these units are let pass, plus what the answers differ among themselves.
     """
@@ -46,6 +46,7 @@ class Reference:
     inputs: tuple[Input, ...]
     units: tuple[float, ...]
     allowed: float
+    modes: tuple[str, ...] = ("",)
     answer: Callable[[Frame], tuple[Frame, ...]] = field(repr=False)
 
     def frames(self, count: int, seed: int) -> tuple[Frame, ...]:

@@ -7,6 +7,7 @@ from attrs import asdict, frozen
 class Verification:
     """`outputs` output tensors were compared over `frames` random inputs; `equal` of them agree in every bit.
 
+    Where the reference has several modes, `equal` counts for the mode with most agreement, `equal_to`.
     `largest` is the largest difference of one element, `allowed` what the rule lets pass, both in steps of
     the output (1 for float outputs of float models). `self_test` is `passed`, `failed` or `absent`.
     """
@@ -17,6 +18,7 @@ class Verification:
     frames: int
     outputs: int
     equal: int
+    equal_to: str
     largest: float
     allowed: float
     self_test: str
@@ -36,9 +38,12 @@ class Verification:
                 f"  reference           {self.reference}",
                 f"  rule                {self.rule}",
                 f"  inputs              {self.frames} random frames, seed {self.seed}",
-                f"  bit-equal           {self.equal} of {self.outputs} outputs",
+                f"  bit-equal           {self.equal} of {self.outputs} outputs{self._mode()}",
                 f"  largest difference  {self.largest:g}, allowed {self.allowed:g}",
                 f"  self-test           {self.self_test}",
                 "",
             )
         )
+
+    def _mode(self) -> str:
+        return f" ({self.equal_to})" if self.equal_to else ""

@@ -50,13 +50,15 @@ def compare(
     results = run_frames(executable, packed, lazy=lazy)
     ours = tuple(_split(result, answer[0]) for result, answer in zip(results, answers, strict=True))
     own = run_self_test(executable)
+    equal, mode = _most_equal(reference, ours, answers)
     return Verification(
         reference=reference.name,
         rule=reference.rule,
         seed=seed,
         frames=count,
         outputs=count * len(reference.units),
-        equal=sum(_equal(mine, answer[0]) for mine, answer in zip(ours, answers, strict=True)),
+        equal=equal,
+        equal_to=mode,
         largest=_largest(reference, ours, answers),
         allowed=reference.allowed + spread(reference, answers),
         self_test={None: "absent", True: "passed", False: "failed"}[own],
@@ -73,6 +75,17 @@ def _largest(reference: Reference, ours: Sequence[Frame], answers: Sequence[tupl
         for theirs in every
     )
     return max(apart, default=0.0)
+
+
+def _most_equal(
+    reference: Reference, ours: Sequence[Frame], answers: Sequence[tuple[Frame, ...]]
+) -> tuple[int, str]:
+    """How many outputs agree in every bit with the mode that agrees most, and which mode that is."""
+    counts = [
+        sum(_equal(mine, answer[index]) for mine, answer in zip(ours, answers, strict=True))
+        for index in range(len(reference.modes))
+    ]
+    return max(counts), reference.modes[counts.index(max(counts))]
 
 
 def _equal(mine: Frame, theirs: Frame) -> int:

@@ -40,6 +40,7 @@ def complete() -> dict[str, Any]:
         frames=1,
         outputs=1,
         equal=1,
+        equal_to="",
         largest=0.0,
         allowed=0.0,
         self_test="passed",

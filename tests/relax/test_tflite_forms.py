@@ -116,7 +116,8 @@ def test_a_change_of_scale_is_requantize_and_a_relu_is_relu() -> None:
     assert [operator.kind for operator in model.operators] == ["relu"]
 
 
-def test_a_quantized_mean_is_no_average_pool_in_tflite() -> None:
+def test_a_quantized_mean_is_an_average_pool_that_remembers_how_it_rounds() -> None:
     model, _ = imported(lambda _, x: stored(op.mean(scaled(x, 0.5, -5), [1, 2]), 0.5, -5))
-    assert [operator.kind for operator in model.operators] == ["dequantize", "avg_pool2d", "quantize"]
-    assert model.operators[1].arithmetic == "float"
+    assert [operator.kind for operator in model.operators] == ["avg_pool2d", "reshape"]
+    assert model.operators[0].arithmetic == "tflite"
+    assert "mean" in model.operators[0].relax_ops

@@ -103,6 +103,7 @@ def test_verify_writes_the_manifest(
     assert read_manifest(executable.directory)["verification"] == {
         "allowed": 0.0,
         "equal": 5,
+        "equal_to": "",
         "frames": 5,
         "largest": 0.0,
         "outputs": 5,

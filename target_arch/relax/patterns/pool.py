@@ -58,7 +58,7 @@ def integer_max_pool2d() -> Matcher:
 
 
 def integer_mean() -> Matcher:
-    """`dequantize → mean over height and width → [relu | clip] → quantize` (ONNX)."""
+    """`dequantize → mean over height and width → [relu | clip] → quantize`."""
     return _integer_pool("mean")
 
 
@@ -131,7 +131,9 @@ def _build_stored(match: Match) -> Draft | None:
 def _build_integer(match: Match) -> Draft | None:
     call = match.required("pool")
     x, out, pool = input_quantization(match, "x"), output_quantization(match), _read(call)
-    if x is None or out is None or pool is None or not _allowed(match, call, pool, x, out):
+    if x is None or out is None or pool is None:
+        return None
+    if pool.kind == "max_pool2d" and x != out:  # a maximum keeps its scale
         return None
     source = match.required("x").args[0]
     return Draft(
@@ -143,13 +145,6 @@ def _build_integer(match: Match) -> Draft | None:
         layout=pool.layout,
         quantizations={source: x, match.root: out},
     )
-
-
-def _allowed(match: Match, call: Any, pool: _Pool, x: Quantization, out: Quantization) -> bool:
-    """A maximum keeps its scale, and TFLite's MEAN rounds otherwise than its average pool does."""
-    if pool.kind == "max_pool2d":
-        return x == out
-    return operator_name(call) != "mean" or match.graph.arithmetic == "onnx"
 
 
 def _build_float(match: Match) -> Draft | None:
