@@ -36,9 +36,9 @@ class Input:
 class Reference:
     """An interpreter with a model in it.
 
-    `answer` gives the outputs of a frame, one tuple per way of computing them, named by `modes`. Differences in output i are
-    counted in `units[i]` (the step of a quantized output that is printed as float, else 1); `allowed` of
-    these units are let pass, plus what the answers differ among themselves.
+    `answer` gives the outputs of a frame, one tuple per way of computing them, named by `modes`.
+    Differences in output i are counted in `units[i]` (the step of a quantized output that is printed as
+    float, else 1); `allowed` of these units are let pass, plus what the answers differ among themselves.
     """
 
     name: str
