@@ -10,20 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from attrs import frozen
 
-from target_arch.plan.model import Tensor
+from target_arch.plan.model import C_TYPES, Tensor
 
-_C_TYPES = {
-    "bool": "uint8_t",
-    "int8": "int8_t",
-    "uint8": "uint8_t",
-    "int16": "int16_t",
-    "uint16": "uint16_t",
-    "int32": "int32_t",
-    "uint32": "uint32_t",
-    "int64": "int64_t",
-    "float32": "float",
-    "float64": "double",
-}
 _SUFFIXES = {"uint32": "u", "int64": "LL", "float32": "f"}
 _LOWEST = {"int32": "(-2147483647-1)", "int64": "(-9223372036854775807LL-1)"}
 
@@ -38,7 +26,7 @@ class Literals:
 
 def c_type(dtype: str) -> str:
     """The C type of an element of that dtype, such as `int8_t`. KeyError where there is none."""
-    return _C_TYPES[dtype]
+    return C_TYPES[dtype]
 
 
 def literals(tensor: Tensor) -> Literals:

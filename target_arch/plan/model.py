@@ -23,6 +23,21 @@ DTYPE_BYTES = {
     "float64": 8,
 }
 
+C_TYPES = {
+    "bool": "uint8_t",
+    "int8": "int8_t",
+    "uint8": "uint8_t",
+    "int16": "int16_t",
+    "uint16": "uint16_t",
+    "int32": "int32_t",
+    "uint32": "uint32_t",
+    "int64": "int64_t",
+    "uint64": "uint64_t",
+    "float32": "float",
+    "float64": "double",
+}
+"""The C type that holds an element, in kernels and in constants alike."""
+
 Attribute = int | float | str | bool | tuple[int, ...] | tuple[float, ...]
 
 

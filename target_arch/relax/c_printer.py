@@ -22,9 +22,8 @@ from attrs import frozen
 from tvm import tirx
 
 from target_arch.plan.kernels import CFunction
-from target_arch.plan.model import DTYPE_BYTES
+from target_arch.plan.model import C_TYPES, DTYPE_BYTES
 from target_arch.relax.c_printer_expressions import (
-    C_TYPES,
     PRODUCT,
     SUM,
     Scope,

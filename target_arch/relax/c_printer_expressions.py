@@ -20,19 +20,8 @@ from typing import Any
 import numpy as np
 from tvm import ir, tirx
 
-C_TYPES: Mapping[str, str] = {
-    "bool": "uint8_t",
-    "int8": "int8_t",
-    "uint8": "uint8_t",
-    "int16": "int16_t",
-    "uint16": "uint16_t",
-    "int32": "int32_t",
-    "uint32": "uint32_t",
-    "int64": "int64_t",
-    "uint64": "uint64_t",
-    "float32": "float",
-    "float64": "double",
-}
+from target_arch.plan.model import C_TYPES
+
 PRIMARY, UNARY, PRODUCT, SUM, SHIFT, RELATION, EQUALITY, BITS, CONJUNCTION, DISJUNCTION, TERNARY = range(
     10, -1, -1
 )
