@@ -1,4 +1,4 @@
-"""Where the files that travel with the package are: the C runtime, SoC files and example models.
+"""Where the files that travel with the package are: the C runtime, RTL, SoC files and example models.
 
 In a wheel they lie inside the package, in a checkout beside it.
 """
@@ -11,6 +11,11 @@ _PACKAGE = Path(__file__).parent
 def runtime_c() -> Path:
     """The folder of the C runtime (`include/`, `core/`, `ports/`, `drivers/`, `simulators/`)."""
     return _folder("runtime_c")
+
+
+def rtl() -> Path:
+    """The folder of the engines that exist as Verilog, one folder per engine."""
+    return _folder("rtl")
 
 
 def soc_configs() -> Path:

@@ -62,6 +62,34 @@ class RegisterMap:
         packed = tuple(words[name] & 0xFFFFFFFF for name in names)
         return Call(function=function, operator=operator, operands=operands, words=packed)
 
+    @property
+    def values(self) -> tuple[tuple[str, int, str], ...]:
+        """What the headers define besides the offsets: (name, value, meaning)."""
+        first = self.operands[0][0]
+        return (
+            ("REGISTERS", len(FRAME) + len(self.operands) + len(self.words), "count of 32-bit registers"),
+            ("LEAST_OPERANDS", self.least_operands or len(self.operands), "fewest operands of a command"),
+            ("OPERANDS", len(self.operands), f"most operands of a command, from {first} on"),
+            ("WORDS", len(self.words), f"command words from {self.words[0][0]} on"),
+            *((f"STATUS_{name}", value, text) for name, value, text in STATUS),
+            *ROUNDING,
+            *self.constants,
+        )
+
+    def verilog_header(self) -> str:
+        """The same names for Verilog: `rtl/<engine>/<engine>_registers.vh` is exactly this text."""
+        prefix = f"TA_{self.engine.upper()}"
+        source = f"target_arch/backends/{self.engine}/registers.py"
+        lines = [f"// {self.title}: its registers.", "//"]
+        lines += [f"// Written from {source}; a test compares the two."]
+        lines += [f"`ifndef {prefix}_REGISTERS_VH", f"`define {prefix}_REGISTERS_VH", ""]
+        lines.append("// Byte offsets in the register file.")
+        meanings = (*FRAME, *self.operands, *self.words)
+        lines += [f"`define {prefix}_{name} {4 * n:<4d} // {text}" for n, (name, text) in enumerate(meanings)]
+        lines += ["", "// Values."]
+        lines += [f"`define {prefix}_{name} {value:<4d} // {text}" for name, value, text in self.values]
+        return "\n".join([*lines, "", "`endif", ""])
+
     def header(self) -> str:
         """The C header for driver and simulator: `runtime_c/drivers/<engine>.h` is exactly this text."""
         source = f"target_arch/backends/{self.engine}/registers.py"
@@ -76,23 +104,7 @@ class RegisterMap:
             _define(f"{prefix}_{name}", f"0x{4 * n:02x}u", text) for n, (name, text) in enumerate(meanings)
         ]
         lines += ["", "/* Values. */"]
-        values = (
-            ("REGISTERS", f"{len(meanings)}u", "count of 32-bit registers"),
-            (
-                "LEAST_OPERANDS",
-                f"{self.least_operands or len(self.operands)}u",
-                "fewest operands of a command",
-            ),
-            (
-                "OPERANDS",
-                f"{len(self.operands)}u",
-                f"most operands of a command, from {self.operands[0][0]} on",
-            ),
-            ("WORDS", f"{len(self.words)}u", f"command words from {self.words[0][0]} on"),
-            *((f"STATUS_{name}", f"{value}u", text) for name, value, text in STATUS),
-            *((name, f"{value}u", text) for name, value, text in (*ROUNDING, *self.constants)),
-        )
-        lines += [_define(f"{prefix}_{name}", value, text) for name, value, text in values]
+        lines += [_define(f"{prefix}_{name}", f"{value}u", text) for name, value, text in self.values]
         lines += ["", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
         lines.append(f"extern const ta_driver ta_{self.engine}_driver;")
         return "\n".join([*lines, "", "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""])

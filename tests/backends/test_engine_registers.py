@@ -18,6 +18,7 @@ from tests.backends.engines import Device, bench
 
 Build = Callable[[str], ctypes.CDLL]
 RUNTIME = Path(__file__).parent.parent.parent / "runtime_c"
+RTL = RUNTIME.parent / "rtl"
 MAPS = {"conv2d_engine": conv2d_engine.REGISTERS, "gemm_npu": gemm_npu.REGISTERS}
 OK, ARGUMENT, STATE, DEVICE, BUSY = 0, 1, 3, 7, 9
 CODES = {name: value for name, value, _ in STATUS}
@@ -65,6 +66,11 @@ def status(device: Device, engine: str) -> int:
 
 def test_the_header_is_what_python_says(engine: str) -> None:
     assert (RUNTIME / "drivers" / f"{engine}.h").read_text() == MAPS[engine].header()
+
+
+def test_the_verilog_header_is_what_python_says() -> None:
+    header = RTL / "conv2d_engine" / "conv2d_engine_registers.vh"
+    assert header.read_text() == MAPS["conv2d_engine"].verilog_header()
 
 
 def test_a_call_names_every_word_and_enough_operands(engine: str) -> None:

@@ -1,0 +1,231 @@
+// The Verilated core as a simulator of the host port, in place of runtime_c/simulators/conv2d_engine.c.
+//
+// Each instance is a thread of the host port and has a model of its own, made when its first command comes
+// and gone with the thread. Operands go into the core's own memory and results come back through its DMA
+// port; the command goes in through its AXI4-Lite port, register by register, as the driver wrote it.
+//
+// With TARGET_ARCH_RTL_CYCLES=FILE in the environment every command appends a line to FILE: the name of the
+// engine, the command words, then three counts of cycles: the command, the register accesses, the transfers.
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include "Vconv2d_engine.h"
+#include "drivers/conv2d_engine.h"
+#include "ports/host/simulator.h"
+#include "verilated.h"
+
+namespace {
+
+constexpr uint32_t kBeat = 8;
+constexpr uint64_t kPatience = UINT64_C(1) << 34; // cycles; the core is stuck
+
+struct Operand {
+    uint32_t address;
+    uint64_t bytes;
+};
+
+class Core {
+  public:
+    Core() : context_(new VerilatedContext), model_(new Vconv2d_engine(context_.get())) {
+        model_->reset = 1;
+        tick();
+        tick();
+        model_->reset = 0;
+    }
+    ~Core() { model_->final(); }
+
+    ta_status run(uint32_t *registers, const ta_window *windows, uint32_t count);
+
+  private:
+    static uint32_t &at(uint32_t *registers, uint32_t offset) { return registers[offset / 4u]; }
+
+    void tick() {
+        model_->clk = 0;
+        model_->eval();
+        model_->clk = 1;
+        model_->eval();
+        ++clock_;
+    }
+
+    // Settles what depends on inputs alone, so that ready and valid can be looked at.
+    void settle() {
+        model_->clk = 0;
+        model_->eval();
+    }
+
+    void write(uint32_t offset, uint32_t value);
+    uint32_t read(uint32_t offset);
+    void begin_transfer(const Operand &operand, bool inward);
+    void move_in(const Operand &operand, const uint8_t *bytes);
+    void move_out(const Operand &operand, uint8_t *bytes);
+    void strap(uint32_t *registers, const ta_window *windows, uint32_t count);
+
+    std::unique_ptr<VerilatedContext> context_;
+    std::unique_ptr<Vconv2d_engine> model_;
+    uint64_t clock_ = 0;
+};
+
+void Core::write(uint32_t offset, uint32_t value) {
+    model_->s_axi_awvalid = model_->s_axi_wvalid = 1;
+    model_->s_axi_awaddr = offset;
+    model_->s_axi_wdata = value;
+    model_->s_axi_bready = 1;
+    for (settle(); !model_->s_axi_awready; settle())
+        tick();
+    tick();
+    model_->s_axi_awvalid = model_->s_axi_wvalid = 0;
+    tick();
+}
+
+uint32_t Core::read(uint32_t offset) {
+    model_->s_axi_arvalid = 1;
+    model_->s_axi_araddr = offset;
+    model_->s_axi_rready = 0;
+    for (settle(); !model_->s_axi_arready; settle())
+        tick();
+    tick();
+    model_->s_axi_arvalid = 0;
+    const uint32_t value = model_->s_axi_rdata;
+    model_->s_axi_rready = 1;
+    tick();
+    return value;
+}
+
+void Core::begin_transfer(const Operand &operand, bool inward) {
+    model_->dma_inward = inward;
+    model_->dma_address = operand.address;
+    model_->dma_row_bytes = static_cast<uint32_t>(operand.bytes);
+    model_->dma_rows = 1;
+    model_->dma_stride = 0;
+    model_->dma_start = 1;
+    tick();
+    model_->dma_start = 0;
+}
+
+void Core::move_in(const Operand &operand, const uint8_t *bytes) {
+    begin_transfer(operand, true);
+    for (uint64_t done = 0; model_->dma_busy;) {
+        uint64_t beat = 0;
+        const uint64_t left = operand.bytes - done;
+        std::memcpy(&beat, bytes + done, left < kBeat ? left : kBeat);
+        model_->s_axis_tdata = beat;
+        model_->s_axis_tvalid = left != 0;
+        settle();
+        if (model_->s_axis_tvalid && model_->s_axis_tready)
+            done += left < kBeat ? left : kBeat;
+        tick();
+    }
+    model_->s_axis_tvalid = 0;
+}
+
+void Core::move_out(const Operand &operand, uint8_t *bytes) {
+    begin_transfer(operand, false);
+    model_->m_axis_tready = 1;
+    for (uint64_t done = 0; model_->dma_busy;) {
+        settle();
+        if (model_->m_axis_tvalid) {
+            const uint64_t beat = model_->m_axis_tdata;
+            std::memcpy(bytes + done, &beat, model_->m_axis_tcount);
+            done += model_->m_axis_tcount;
+        }
+        tick();
+    }
+    model_->m_axis_tready = 0;
+}
+
+// The memory of the engine is the one its input lies in.
+void Core::strap(uint32_t *registers, const ta_window *windows, uint32_t count) {
+    const ta_window *own = count != 0 ? windows : nullptr;
+    for (uint32_t i = 0; i < count; ++i)
+        if (ta_window_at(&windows[i], 1, at(registers, TA_CONV2D_ENGINE_INPUT), 1) != nullptr)
+            own = &windows[i];
+    const bool seen = own != nullptr && own->address <= UINT32_MAX;
+    model_->memory_base = seen ? static_cast<uint32_t>(own->address) : 0;
+    model_->memory_bytes = !seen ? 0 : own->bytes < TA_RTL_MEMORY_BYTES ? own->bytes : TA_RTL_MEMORY_BYTES;
+}
+
+void log_cycles(const uint32_t *registers, uint64_t command, uint64_t access, uint64_t transfer) {
+    static std::mutex lock;
+    const char *path = std::getenv("TARGET_ARCH_RTL_CYCLES");
+    if (path == nullptr)
+        return;
+    const std::lock_guard<std::mutex> guard(lock);
+    std::FILE *file = std::fopen(path, "a");
+    if (file == nullptr)
+        return;
+    std::fputs("conv2d_engine", file);
+    for (uint32_t i = 0; i < TA_CONV2D_ENGINE_WORDS; ++i)
+        std::fprintf(file, " %" PRIu32, registers[TA_CONV2D_ENGINE_IN_HEIGHT / 4u + i]);
+    std::fprintf(file, " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", command, access, transfer);
+    std::fclose(file);
+}
+
+ta_status Core::run(uint32_t *registers, const ta_window *windows, uint32_t count) {
+    const auto word = [&](uint32_t offset) { return static_cast<uint64_t>(at(registers, offset) & 0xffffu); };
+    const uint64_t taps = word(TA_CONV2D_ENGINE_KERNEL_HEIGHT) * word(TA_CONV2D_ENGINE_KERNEL_WIDTH) *
+                          word(TA_CONV2D_ENGINE_IN_CHANNELS);
+    const Operand input = {at(registers, TA_CONV2D_ENGINE_INPUT), word(TA_CONV2D_ENGINE_IN_HEIGHT) *
+                                                                      word(TA_CONV2D_ENGINE_IN_WIDTH) *
+                                                                      word(TA_CONV2D_ENGINE_IN_CHANNELS)};
+    const Operand weights = {at(registers, TA_CONV2D_ENGINE_WEIGHTS), taps * word(TA_CONV2D_ENGINE_OUT_CHANNELS)};
+    const Operand parameters = {at(registers, TA_CONV2D_ENGINE_PARAMETERS),
+                                12u * word(TA_CONV2D_ENGINE_OUT_CHANNELS)};
+    const Operand output = {at(registers, TA_CONV2D_ENGINE_OUTPUT), word(TA_CONV2D_ENGINE_OUT_HEIGHT) *
+                                                                        word(TA_CONV2D_ENGINE_OUT_WIDTH) *
+                                                                        word(TA_CONV2D_ENGINE_OUT_CHANNELS)};
+
+    if (at(registers, TA_CONV2D_ENGINE_START) != 1u) {
+        at(registers, TA_CONV2D_ENGINE_START) = 0;
+        return TA_OK;
+    }
+    strap(registers, windows, count);
+
+    // What is no operand stays outside: the core says so itself.
+    const uint64_t begun = clock_;
+    for (const Operand &operand : {input, weights, parameters})
+        if (const uint8_t *bytes = ta_window_at(windows, count, operand.address, operand.bytes))
+            move_in(operand, bytes);
+    uint64_t transfer = clock_ - begun;
+
+    uint64_t access = clock_;
+    write(TA_CONV2D_ENGINE_STATUS, TA_CONV2D_ENGINE_STATUS_NONE);
+    for (uint32_t i = TA_CONV2D_ENGINE_INPUT / 4u; i < TA_CONV2D_ENGINE_REGISTERS; ++i)
+        write(4u * i, registers[i]);
+    write(TA_CONV2D_ENGINE_START, 1);
+    access = clock_ - access;
+    for (const uint64_t started = clock_; !model_->irq; tick())
+        if (clock_ - started > kPatience)
+            return TA_ERROR_TIMEOUT;
+    const uint64_t ended = clock_;
+    while (read(TA_CONV2D_ENGINE_START) != 0) {
+    }
+    at(registers, TA_CONV2D_ENGINE_STATUS) = read(TA_CONV2D_ENGINE_STATUS);
+    at(registers, TA_CONV2D_ENGINE_START) = 0;
+    access += clock_ - ended;
+
+    const uint64_t leaving = clock_;
+    if (at(registers, TA_CONV2D_ENGINE_STATUS) == TA_CONV2D_ENGINE_STATUS_DONE)
+        move_out(output, ta_window_at(windows, count, output.address, output.bytes));
+    transfer += clock_ - leaving;
+    log_cycles(registers, model_->cycles, access, transfer);
+    return TA_OK;
+}
+
+ta_status run(uint32_t *registers, const ta_window *windows, uint32_t window_count) {
+    static thread_local std::unique_ptr<Core> core;
+    if (core == nullptr)
+        core.reset(new Core);
+    return core->run(registers, windows, window_count);
+}
+
+} // namespace
+
+extern "C" {
+extern const ta_simulator ta_conv2d_engine_simulator;
+const ta_simulator ta_conv2d_engine_simulator = {"conv2d_engine", TA_CONV2D_ENGINE_REGISTERS,
+                                                 TA_CONV2D_ENGINE_START, run};
+}
