@@ -163,6 +163,7 @@ def _run(to: ArgumentParser) -> None:
         help="one file per model input: .npy, or raw bytes; without any, the bundle's own test vector is run",
     )  # fmt: skip
     to.add_argument("-o", "--output", type=Path, metavar="DIR", help="write each output to DIR/<name>.npy")
+    _rtl(to)
     _format(to)
 
 
@@ -173,8 +174,16 @@ def _verify(to: ArgumentParser) -> None:
     given.add_argument("--soc", metavar="SOC", help="compile for this SoC first, into a temporary folder")
     to.add_argument("--count", type=_positive, default=50, help="random inputs (default: 50)")
     to.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
+    _rtl(to)
     _planning(to)
     _bundle_options(to)
+
+
+def _rtl(to: ArgumentParser) -> None:
+    to.add_argument(
+        "--rtl", action="store_true",
+        help="simulate devices that exist as Verilog by their RTL, with Verilator, not by their behaviour",
+    )  # fmt: skip
 
 
 def _report(to: ArgumentParser) -> None:

@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     from target_arch.run import build, run_frames, run_self_test
 
     progress(f"building {options.bundle}")
-    executable = build(options.bundle)
+    executable = build(options.bundle, rtl=options.rtl)
     if not options.input:
         return _self_test(run_self_test(executable), options)
     outputs = run_frames(executable, [_frame(executable, options.input)])[0]
@@ -47,7 +47,7 @@ def verify(options: argparse.Namespace) -> int:
             directory = Path(folder) / made.bundle.name
             write_bundle(made.bundle, directory)
         progress(f"building, and comparing on {options.count} random inputs")
-        found = compare(options.model, directory, count=options.count, seed=options.seed)
+        found = compare(options.model, directory, count=options.count, seed=options.seed, rtl=options.rtl)
     if options.format == "json":
         json_data(found.to_json())
     else:

@@ -17,6 +17,7 @@ from attrs import field, frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build_files import FLAGS, library_sources, programs
+from target_arch.run import rtl as verilated
 from target_arch.run.toolchain import Compiler, find_compiler
 from target_arch.run.write import read_manifest, unwritable
 
@@ -46,12 +47,14 @@ def build(
     compiler: Compiler | None = None,
     optimize: str = "-O2",
     cache: Path | None = None,
+    rtl: bool = False,
 ) -> Executable:
     """Compile and link the bundle in `directory` into its folder `build`; objects go to `cache`, there by
     default.
 
-    `sanitize` are names for `-fsanitize`, such as `address` and `undefined`. Warnings are errors.
-    DiagnosticError where this is no bundle or the compiler refuses it, ToolMissing without a compiler.
+    `sanitize` are names for `-fsanitize`, such as `address` and `undefined`. Warnings are errors. With `rtl`
+    the devices that have RTL are simulated by it, Verilated. DiagnosticError where this is no bundle, has no
+    such device, or the compiler refuses it; ToolMissing without a compiler, or without Verilator.
     """
     manifest = read_manifest(directory)
     cc = compiler or find_compiler()
@@ -65,12 +68,23 @@ def build(
         objects.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise unwritable(folder, error) from error
-    sources = (*library_sources(paths), *(f"src/{program}.c" for program in mains))
+    engines = _engines(directory, paths) if rtl else ()
+    library = [
+        each for each in library_sources(paths) if each not in map(verilated.simulator_source, engines)
+    ]
+    sources = (*library, *(f"src/{program}.c" for program in mains))
     made = _compile_all(directory, sources, (*cc.command, *flags), cc.version, objects)
-    common = [made[source] for source in library_sources(paths)]
+    common = [made[source] for source in library]
+    for engine in engines:
+        common += verilated.objects(engine, directory, folder, _sanitizers(sanitize))
+    libraries = ("-lm", *(["-lstdc++"] if engines else []))
     linked = {
         program: _link(
-            directory, (*cc.command, *flags), [made[f"src/{program}.c"], *common], folder / program
+            directory,
+            (*cc.command, *flags),
+            [made[f"src/{program}.c"], *common],
+            folder / program,
+            libraries,
         )
         for program in mains
     }
@@ -82,6 +96,16 @@ def build(
         output_bytes=tuple(tensor["bytes"] for tensor in manifest["outputs"]),
         manifest=manifest,
     )
+
+
+def _engines(directory: Path, paths: Sequence[str]) -> tuple[str, ...]:
+    engines = verilated.with_rtl(paths)
+    if not engines:
+        message = "no device of this bundle has RTL to simulate"
+        hint = "engines with RTL are the folders of `rtl`; the bundle must be for the port `host`"
+        place = str(directory)
+        raise DiagnosticError([Diagnostic(rule="no-rtl", place=place, message=message, hint=hint)])
+    return engines
 
 
 def _sanitizers(names: Sequence[str]) -> tuple[str, ...]:
@@ -118,10 +142,16 @@ def _compile_all(
         return dict(zip(sources, pool.map(one, sources), strict=True))
 
 
-def _link(directory: Path, command: Sequence[str], objects: Sequence[Path], program: Path) -> Path:
+def _link(
+    directory: Path,
+    command: Sequence[str],
+    objects: Sequence[Path],
+    program: Path,
+    libraries: Sequence[str],
+) -> Path:
     temporary = program.with_suffix(f".{os.getpid()}.tmp")
     inputs = [str(path.absolute()) for path in objects]
-    _run((*command, "-o", str(temporary.absolute()), *inputs, "-lm"), directory, temporary)
+    _run((*command, "-o", str(temporary.absolute()), *inputs, *libraries), directory, temporary)
     temporary.replace(program)
     return program
 

@@ -24,15 +24,18 @@ def verify(
     seed: int = 0,
     record: bool = True,
     compiler: Compiler | None = None,
+    rtl: bool = False,
 ) -> Verification:
     """Build the bundle in `directory`, run it on `count` random inputs and its own vector, and compare.
+
+    `rtl` as in `build`.
 
     With `record` the result is written into the bundle's manifest. A difference is not an error, see
     `passed`. DiagnosticError where the bundle cannot be built or run, or is of another model; ToolMissing
     without a compiler or without the reference's package.
     """
     reference = reference_for(model)
-    executable = build(directory, compiler=compiler)
+    executable = build(directory, compiler=compiler, rtl=rtl)
     verification = compare(reference, executable, count=count, seed=seed)
     if record:
         write_manifest(directory, {**read_manifest(directory), "verification": verification.to_json()})
