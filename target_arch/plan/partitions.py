@@ -1,8 +1,11 @@
 """Which operator goes where and why: choices, partitions and their graph."""
 
+from functools import cached_property
+
 from attrs import field, frozen
 
 from target_arch.plan.model import Model, Operator
+from target_arch.plan.timeline import Timeline
 
 
 @frozen(kw_only=True)
@@ -53,17 +56,21 @@ class PartitionGraph:
     model: Model = field(repr=False)
     partitions: tuple[Partition, ...]
     choices: tuple[Choice, ...] = field(repr=False)
+    timeline: Timeline | None = field(default=None, repr=False)
+    """A simulated run; None for a graph that was not made by placement."""
 
     def partition(self, id: str) -> Partition:
         """The partition with that id. KeyError where there is none."""
-        for partition in self.partitions:
-            if partition.id == id:
-                return partition
-        raise KeyError(id)
+        return self._partitions[id]
 
     def choice(self, operator: str) -> Choice:
         """The choice made for an operator id. KeyError where there is none."""
-        for choice in self.choices:
-            if choice.operator == operator:
-                return choice
-        raise KeyError(operator)
+        return self._choices[operator]
+
+    @cached_property
+    def _partitions(self) -> dict[str, Partition]:
+        return {partition.id: partition for partition in self.partitions}
+
+    @cached_property
+    def _choices(self) -> dict[str, Choice]:
+        return {choice.operator: choice for choice in self.choices}

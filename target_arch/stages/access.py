@@ -12,7 +12,7 @@ from target_arch.soc.model import OUTPUTS, Instance, MemoryMode, SoC
 
 def readable(soc: SoC, instance: Instance) -> tuple[str, ...]:
     """Memories in which the instance reads a whole operand where it lies, its own first."""
-    observed = tuple(memory.name for memory in soc.memories if soc.observes(instance.arch.name, memory.name))
+    observed = tuple(memory.name for memory in soc.memories if soc.sees(instance, memory.name))
     if instance.arch.host:
         return _once((*instance.memory, *observed), observed)
     if instance.arch.operands == OUTPUTS:

@@ -7,6 +7,10 @@ class PlacementError(DiagnosticError):
     """An operator that nothing can run, or a rule that cannot be honoured."""
 
 
+class SolverMissingError(DiagnosticError):
+    """The exact method was asked for, and its solver is not installed."""
+
+
 class OrderError(DiagnosticError):
     """A wish for a lowering order that names nothing, names something twice, leaves something out or is
     cyclic.
@@ -34,6 +38,8 @@ class DoesNotFitError(DiagnosticError):
     """
 
     culprit: tuple[str, str] | None = None
+    operator: str | None = None
+    """The operator that would have to go, where one is to blame."""
 
     def __init__(
         self,
@@ -48,18 +54,25 @@ class DoesNotFitError(DiagnosticError):
         self.pool, self.step = pool, step
         self.needed, self.available, self.bound = needed, available, bound
         self.alive = alive
-        super().__init__((self._diagnostic(f"step {step}"),))
+        self._place = f"step {step}"
+        super().__init__((self._diagnostic(),))
 
     def at(self, place: str, hint: str | None = None) -> "DoesNotFitError":
         """The same refusal with a place a reader recognises, such as `step 12 (dispatch conv3 on npu)`."""
-        self.diagnostics = (self._diagnostic(place, hint),)
+        self._place = place
+        self.diagnostics = (self._diagnostic(hint),)
         return self
 
-    def _diagnostic(self, place: str, hint: str | None = None) -> Diagnostic:
+    def advised(self, hint: str) -> "DoesNotFitError":
+        """The same refusal with the change that would make it fit."""
+        self.diagnostics = (self._diagnostic(hint),)
+        return self
+
+    def _diagnostic(self, hint: str | None = None) -> Diagnostic:
         alive = ", ".join(f"`{name}` {size:,} B" for name, size in self.alive)
         return Diagnostic(
             rule="does-not-fit",
-            place=place,
+            place=self._place,
             message=(
                 f"pool `{self.pool}` needs {self.needed:,} B, {self.available:,} B are available "
                 f"(lower bound {self.bound:,} B); alive there: {alive}"

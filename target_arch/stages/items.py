@@ -1,6 +1,6 @@
 """What kernels joined into one program consist of: transfers and runs over buffers without lifetimes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from attrs import frozen, mutable
 
@@ -16,6 +16,11 @@ class Transfer:
     pieces: tuple[tuple[Slice, Slice], ...]
     partition: str
 
+    def names(self) -> Iterator[str]:
+        """The buffers it touches."""
+        yield self.pieces[0][0].of
+        yield self.pieces[0][1].of
+
 
 @frozen(kw_only=True)
 class Run:
@@ -30,6 +35,10 @@ class Run:
     operands: tuple[Operand, ...]
     words: tuple[int, ...] = ()
     reserved: tuple[str, ...] = ()
+
+    def names(self) -> Iterator[str]:
+        """The buffers it touches."""
+        return (operand.of for operand in self.operands)
 
 
 Item = Transfer | Run

@@ -17,7 +17,7 @@ from target_arch.stages.copy_paths import pieces
 from target_arch.stages.errors import StepError, failure
 from target_arch.stages.hazards import overlap
 from target_arch.stages.items import Draft, Item, Program, Run, Transfer
-from target_arch.stages.residence import Residence, expected, feeding
+from target_arch.stages.residence import Needs, Residence
 from target_arch.stages.tiles import Tiles
 from target_arch.stages.work import Work
 
@@ -81,13 +81,12 @@ class _Joiner:
         self.items: list[Item] = []
         self.buffers: dict[str, Draft] = {}
         self._work, self._residence = work, residence
-        self._routes, self._tensors = work.routes(), work.tensors()
+        self._routes, self._tensors, self._needs = work.routes, work.tensors, Needs(work)
         self._made = frozenset(operator.output for operator in work.graph.model.operators)
         self._where: dict[str, dict[str, str]] = {}
         self._alignments = {
             memory.name: least_alignment(work.soc, memory.name) for memory in work.soc.memories
         }
-        self._feeding: dict[str, tuple[str, ...]] = {}
         self._place = ""
         self._tiles = Tiles()
         self._touched: set[str] = set()
@@ -113,7 +112,7 @@ class _Joiner:
         self._place = f"partition {partition.id} on {partition.instance}"
         local = _Local(partition)
         for buffer in kernel.buffers:
-            draft = self._local(partition, buffer)
+            draft = local_draft(partition.id, buffer, self._alignments[buffer.memory])
             self.buffers[draft.name] = draft
             local.names[buffer.name] = draft.name
         for memory in dict.fromkeys(buffer.memory for buffer in kernel.buffers):
@@ -125,16 +124,6 @@ class _Joiner:
             else:
                 self._move(local, action)
 
-    def _local(self, partition: Partition, buffer: LocalBuffer) -> Draft:
-        return Draft(
-            name=f"{partition.id}.{buffer.name}",
-            kind="local",
-            memory=buffer.memory,
-            bytes=buffer.bytes,
-            alignment=lcm(buffer.alignment, self._alignments[buffer.memory]),
-            partition=partition.id,
-        )
-
     def reserve(self, partition: Partition) -> None:
         """Append a stand-in for each operator of a partition not lowered yet: its tensors lie where they
         must.
@@ -143,7 +132,7 @@ class _Joiner:
         instance = self._work.instance(partition)
         for operator in partition.operators:
             operands = []
-            for touch in expected(self._work, self._routes, operator, instance):
+            for touch in self._needs.expected(operator, instance):
                 if touch.write:
                     operands.append(Operand(of=self._written(touch.tensor), access="w"))
                 else:
@@ -183,7 +172,7 @@ class _Joiner:
         if operand.of in local.names:
             return evolve(operand, of=local.names[operand.of])
         if "r" in operand.access:
-            name = self._ensure(operand.of, access.readable(self._work.soc, instance), local.partition.id)
+            name = self._ensure(operand.of, self._needs.readable(instance), local.partition.id)
         if "w" in operand.access:
             name = self._written(operand.of)
         return evolve(operand, of=name)
@@ -226,12 +215,7 @@ class _Joiner:
 
     def _near(self, local: "_Local", tensor: str, target: str) -> str:
         """The buffer of a tensor in a memory from which a path leads to that of a local buffer."""
-        return self._ensure(tensor, self._feeds(self.buffers[target].memory), local.partition.id)
-
-    def _feeds(self, memory: str) -> tuple[str, ...]:
-        if memory not in self._feeding:
-            self._feeding[memory] = feeding(self._work, self._routes, (memory,))
-        return self._feeding[memory]
+        return self._ensure(tensor, self._needs.feeding((self.buffers[target].memory,)), local.partition.id)
 
     def _ensure(self, tensor: str, memories: Iterable[str], partition: str) -> str:
         """The buffer of a tensor in one of the memories; it is copied there when it lies in none of them."""
@@ -335,6 +319,18 @@ class _Joiner:
 
     def _wrong(self, message: str) -> Exception:
         return failure(StepError, "wrong-kernel", self._place, message)
+
+
+def local_draft(partition: str, buffer: LocalBuffer, alignment: int) -> Draft:
+    """A local buffer of a kernel in a memory whose paths ask for that alignment."""
+    return Draft(
+        name=f"{partition}.{buffer.name}",
+        kind="local",
+        memory=buffer.memory,
+        bytes=buffer.bytes,
+        alignment=lcm(buffer.alignment, alignment),
+        partition=partition,
+    )
 
 
 def least_alignment(soc: SoC, memory: str) -> int:

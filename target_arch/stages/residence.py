@@ -5,11 +5,11 @@ taken from which most consumers are served without another copy; the preference 
 between equals. When a memory overflows, `spilled` moves tensors on to their next candidate.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from attrs import field, frozen
 
-from target_arch.plan.kernels import Call, Move
+from target_arch.plan.kernels import Call, Kernel, Move
 from target_arch.plan.model import Operator, Tensor
 from target_arch.plan.partitions import Partition
 from target_arch.soc.model import Instance, MemoryMode, SoC
@@ -19,6 +19,7 @@ from target_arch.stages.errors import StepError, failure
 from target_arch.stages.work import Work
 
 NOTHING: Mapping[str, int] = {}
+NOWHERE: Mapping[str, str] = {}
 
 
 @frozen(kw_only=True)
@@ -33,6 +34,8 @@ class Residence:
     constants: Mapping[str, str]
     others: Mapping[str, tuple[str, ...]] = field(factory=dict, repr=False)
     drained: tuple[str, ...] = ()
+    strict: bool = False
+    """Whether to wait for dead buffers of the same partition, too."""
     reuse: bool = True
     """Whether an accelerator may go on with tiles that the partition before it left in its memory."""
 
@@ -47,20 +50,25 @@ class Touch:
 
 
 def assign_residence(
-    work: Work, drained: tuple[str, ...] = (), spilled: Mapping[str, int] = NOTHING
+    work: Work,
+    drained: tuple[str, ...] = (),
+    spilled: Mapping[str, int] = NOTHING,
+    pinned: Mapping[str, str] = NOWHERE,
 ) -> Residence:
     """Choose a home for every tensor, and a memory for every constant that some partition names.
 
-    `spilled` tells how many of its candidates a tensor is to pass over. Raises StepError where no declared
+    `spilled` tells how many of its candidates a tensor is to pass over, `pinned` where it must live if its
+    producer and consumers allow that. Raises StepError where no declared
     path connects producer and consumer.
     """
-    routes, model, mode = work.routes(), work.graph.model, work.mode
+    routes, model, mode = work.routes, work.graph.model, work.mode
+    needs = Needs(work)
     reads: dict[str, list[tuple[str, ...]]] = {}
     writes: dict[str, list[tuple[str, ...]]] = {}
     for partition in work.graph.partitions:
-        for touch in dict.fromkeys(touches(work, routes, partition)):
+        for touch in dict.fromkeys(needs.of(partition, work.kernels.get(partition.id))):
             (writes if touch.write else reads).setdefault(touch.tensor, []).append(touch.memories)
-    tensors = work.tensors()
+    tensors = work.tensors
     for name in model.outputs:
         reads.setdefault(name, []).append(mode.io)
     made = {operator.output for operator in model.operators}
@@ -72,71 +80,98 @@ def assign_residence(
     ordered = {name: chooser.ordered(tensors[name], homes) for name, homes in candidates.items()}
     fixed = [tensors[name] for name in reads if name in tensors and tensors[name].data is not None]
     return Residence(
-        homes={name: found[min(spilled.get(name, 0), len(found) - 1)] for name, found in ordered.items()},
+        homes={name: _home(found, spilled.get(name, 0), pinned.get(name)) for name, found in ordered.items()},
         constants=_constants(work.soc, mode, chooser, fixed),
         others={name: found[spilled.get(name, 0) + 1 :] for name, found in ordered.items()},
         drained=drained,
     )
 
 
-def touches(work: Work, routes: Routes, partition: Partition) -> Iterator[Touch]:
-    """Every need of a partition, as its kernel states it, or as its operators suggest while it has none."""
-    kernel = work.kernels.get(partition.id)
-    if kernel is None:
-        for operator in partition.operators:
-            yield from expected(work, routes, operator, work.instance(partition))
-        return
-    where = {buffer.name: buffer.memory for buffer in kernel.buffers}
-    for action in kernel.actions:
-        if isinstance(action, Call):
-            yield from _call_touches(work, work.instance(partition), action, where)
-        else:
-            yield from _move_touches(work, routes, action, where)
-
-
-def expected(work: Work, routes: Routes, operator: Operator, instance: Instance) -> Iterator[Touch]:
-    """The needs of an operator that is not lowered yet: whole tensors for C, tiles of them for an
-    accelerator.
+class Needs:
+    """The needs of partitions, as their kernels state them, or as their operators suggest while they have
+    none.
     """
-    whole, tiles = work.is_c(instance), access.local(instance)
-    for name in dict.fromkeys((*operator.inputs, *operator.constants)):
-        memories = access.readable(work.soc, instance) if whole else feeding(work, routes, tiles)
-        yield Touch(tensor=name, write=False, memories=memories)
-    memories = access.results(work.soc, work.mode, instance) if whole else draining(work, routes, tiles)
-    yield Touch(tensor=operator.output, write=True, memories=memories)
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._readable: dict[str, tuple[str, ...]] = {}
+        self._results: dict[str, tuple[str, ...]] = {}
+        self._feeding: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._draining: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def of(self, partition: Partition, kernel: Kernel | None) -> Iterator[Touch]:
+        """Every need of a partition that has this kernel, or none yet."""
+        instance = self._work.instance(partition)
+        if kernel is None:
+            for operator in partition.operators:
+                yield from self.expected(operator, instance)
+            return
+        where = {buffer.name: buffer.memory for buffer in kernel.buffers}
+        for action in kernel.actions:
+            if isinstance(action, Call):
+                yield from self._call(instance, action, where)
+            else:
+                yield from self._move(action, where)
+
+    def expected(self, operator: Operator, instance: Instance) -> Iterator[Touch]:
+        """The needs of an operator that is not lowered yet: whole tensors for C, tiles of them for an
+        accelerator.
+        """
+        whole, tiles = self._work.is_c(instance), access.local(instance)
+        memories = self.readable(instance) if whole else self.feeding(tiles)
+        for name in dict.fromkeys((*operator.inputs, *operator.constants)):
+            yield Touch(tensor=name, write=False, memories=memories)
+        memories = self.results(instance) if whole else self.draining(tiles)
+        yield Touch(tensor=operator.output, write=True, memories=memories)
+
+    def readable(self, instance: Instance) -> tuple[str, ...]:
+        """Memories in which the instance reads whole operands, see `access.readable`."""
+        if instance.name not in self._readable:
+            self._readable[instance.name] = access.readable(self._work.soc, instance)
+        return self._readable[instance.name]
+
+    def results(self, instance: Instance) -> tuple[str, ...]:
+        """Memories in which the instance leaves whole results, see `access.results`."""
+        if instance.name not in self._results:
+            self._results[instance.name] = access.results(self._work.soc, self._work.mode, instance)
+        return self._results[instance.name]
+
+    def feeding(self, tiles: tuple[str, ...]) -> tuple[str, ...]:
+        """Memories from which a direct path leads into one of the local memories, preferred first."""
+        if tiles not in self._feeding:
+            work = self._work
+            names = (memory.name for memory in work.soc.memories)
+            near = dict.fromkeys((*access.resting(work.mode), *work.mode.constants, *names))
+            self._feeding[tiles] = tuple(n for n in near if any(work.routes.direct(n, t) for t in tiles))
+        return self._feeding[tiles]
+
+    def draining(self, tiles: tuple[str, ...]) -> tuple[str, ...]:
+        """Memories into which a direct path leads out of one of the local memories, preferred first."""
+        if tiles not in self._draining:
+            work = self._work
+            near = (name for name in access.resting(work.mode) if work.soc.memory(name).writable)
+            self._draining[tiles] = tuple(n for n in near if any(work.routes.direct(t, n) for t in tiles))
+        return self._draining[tiles]
+
+    def _call(self, instance: Instance, call: Call, local: Mapping[str, str]) -> Iterator[Touch]:
+        for operand in call.operands:
+            if operand.of not in local:
+                write = "w" in operand.access
+                memories = self.results(instance) if write else self.readable(instance)
+                yield Touch(tensor=operand.of, write=write, memories=memories)
+
+    def _move(self, move: Move, local: Mapping[str, str]) -> Iterator[Touch]:
+        source, target = local.get(move.source.of), local.get(move.target.of)
+        if source is None and target is not None:
+            yield Touch(tensor=move.source.of, write=False, memories=self.feeding((target,)))
+        if target is None and source is not None:
+            yield Touch(tensor=move.target.of, write=True, memories=self.draining((source,)))
 
 
-def feeding(work: Work, routes: Routes, local: Iterable[str]) -> tuple[str, ...]:
-    """Memories from which a direct path leads into one of the local memories, preferred first."""
-    tiles = tuple(local)
-    near = (*access.resting(work.mode), *work.mode.constants, *(memory.name for memory in work.soc.memories))
-    return tuple(name for name in dict.fromkeys(near) if any(routes.direct(name, tile) for tile in tiles))
-
-
-def draining(work: Work, routes: Routes, local: Iterable[str]) -> tuple[str, ...]:
-    """Memories into which a direct path leads out of one of the local memories, preferred first."""
-    tiles = tuple(local)
-    near = tuple(name for name in access.resting(work.mode) if work.soc.memory(name).writable)
-    return tuple(name for name in near if any(routes.direct(tile, name) for tile in tiles))
-
-
-def _call_touches(work: Work, instance: Instance, call: Call, local: Mapping[str, str]) -> Iterator[Touch]:
-    for operand in call.operands:
-        if operand.of in local:
-            continue
-        write = "w" in operand.access
-        results = access.results(work.soc, work.mode, instance)
-        yield Touch(
-            tensor=operand.of, write=write, memories=results if write else access.readable(work.soc, instance)
-        )
-
-
-def _move_touches(work: Work, routes: Routes, move: Move, local: Mapping[str, str]) -> Iterator[Touch]:
-    source, target = local.get(move.source.of), local.get(move.target.of)
-    if source is None and target is not None:
-        yield Touch(tensor=move.source.of, write=False, memories=feeding(work, routes, (target,)))
-    if target is None and source is not None:
-        yield Touch(tensor=move.target.of, write=True, memories=draining(work, routes, (source,)))
+def _home(candidates: tuple[str, ...], passed_over: int, pinned: str | None) -> str:
+    if pinned in candidates:
+        return pinned
+    return candidates[min(passed_over, len(candidates) - 1)]
 
 
 def _common(options: list[tuple[str, ...]]) -> tuple[str, ...]:

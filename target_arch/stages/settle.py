@@ -3,18 +3,22 @@ change.
 
 Tried in this order, one change at a time: wait earlier for what is in flight in the memory that overflows, so
 that its dead bytes are free again; move tiles again that could have been kept; leave a tensor in the next
-memory its producer can write.
+memory its producer can write. Before the last of these, the plan by which budgets were promised is taken, if
+there is one.
 """
+
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from target_arch.plan.memory import MemoryPlan
+from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
 from target_arch.soc.model import SoC
 from target_arch.stages import access
-from target_arch.stages.allocate import allocate, capacities
+from target_arch.stages.allocate import allocate, arena_capacity, capacities
 from target_arch.stages.errors import DoesNotFitError
-from target_arch.stages.residence import Residence, assign_residence
+from target_arch.stages.packing import bound, peak
+from target_arch.stages.residence import NOWHERE, Residence, assign_residence
 from target_arch.stages.steps import order_steps
 from target_arch.stages.work import Work
 
@@ -28,9 +32,22 @@ class Settled:
     residence: Residence = field(repr=False)
 
 
-def settle(work: Work) -> Settled:
+@frozen(kw_only=True)
+class Witness:
+    """A plan that is known to exist: the homes of tensors, and offsets that are right when every step waits
+    for what is in flight on dead bytes.
+    """
+
+    homes: Mapping[str, str] = field(repr=False)
+    offsets: Mapping[str, int] = field(repr=False)
+
+
+def settle(work: Work, witness: Witness | None = None) -> Settled:
     """Order the steps and plan the memory. Raises DoesNotFitError where nothing helps, StepError for a wrong
     kernel.
+
+    The planner may do better than the `witness`; where it does not find a plan that fits, the witness is the
+    plan.
     """
     drained = scarce(work)
     spilled: dict[str, int] = {}
@@ -46,6 +63,8 @@ def settle(work: Work) -> Settled:
                 drained = (*drained, refusal.pool)
             elif reuse:
                 reuse = False
+            elif witness is not None and (proven := _proven(work, witness)) is not None:
+                return proven
             elif tensor is not None:
                 spilled[tensor] = spilled.get(tensor, 0) + 1
             else:
@@ -53,6 +72,61 @@ def settle(work: Work) -> Settled:
                 raise refusal.at(describe(steps, refusal.step)) from None
         else:
             return Settled(steps=steps, plan=plan, residence=residence)
+
+
+def _proven(work: Work, witness: Witness) -> Settled | None:
+    """The plan of the witness; None where it does not cover these kernels."""
+    residence = foreseen(work, witness.homes)
+    steps = order_steps(work, residence)
+    moving = [buffer for buffer in steps.buffers if buffer.kind != "constant"]
+    open_ = {buffer.memory for buffer in moving if buffer.name not in witness.offsets}
+    fixed = [buffer for buffer in moving if buffer.memory not in open_]
+    held = frozenset(buffer.name for buffer in fixed)
+    try:
+        rest = allocate([b for b in steps.buffers if b.name not in held], capacities(work.soc))
+    except DoesNotFitError:
+        return None
+    offsets = {**rest.offsets, **{name: witness.offsets[name] for name in held}}
+    if not apart(fixed, offsets):
+        return None
+    plan = MemoryPlan(
+        buffers=steps.buffers,
+        offsets={buffer.name: offsets[buffer.name] for buffer in steps.buffers},
+        peaks={**rest.peaks, **_by_arena(fixed, lambda buffers: peak(buffers, offsets))},
+        bounds={**rest.bounds, **_by_arena(fixed, bound)},
+    )
+    for memory in sorted({buffer.memory for buffer in fixed}):
+        if plan.peaks[memory] > arena_capacity(plan, memory, work.soc.memory(memory).size):
+            return None
+    return Settled(steps=steps, plan=plan, residence=residence)
+
+
+def apart(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> bool:
+    """True where no two buffers of one arena share bytes while both are live."""
+    live: dict[str, list[Buffer]] = {}
+    for buffer in sorted(buffers, key=lambda buffer: buffer.first):
+        start = offsets[buffer.name]
+        others = [other for other in live.get(buffer.arena, ()) if other.last >= buffer.first]
+        if any(start < offsets[o.name] + o.bytes and offsets[o.name] < start + buffer.bytes for o in others):
+            return False
+        live[buffer.arena] = [*others, buffer]
+    return True
+
+
+def _by_arena(buffers: Sequence[Buffer], measure: Callable[[Sequence[Buffer]], int]) -> dict[str, int]:
+    arenas: dict[str, list[Buffer]] = {}
+    for buffer in buffers:
+        arenas.setdefault(buffer.arena, []).append(buffer)
+    return {arena: measure(there) for arena, there in arenas.items()}
+
+
+def foreseen(work: Work, pinned: Mapping[str, str] = NOWHERE) -> Residence:
+    """Where tensors live by what is known so far, where every step waits for what is in flight on dead
+    bytes.
+    """
+    everywhere = tuple(memory.name for memory in work.soc.memories)
+    residence = assign_residence(work, everywhere, pinned=pinned)
+    return evolve(residence, reuse=False, strict=True)
 
 
 def scarce(work: Work) -> tuple[str, ...]:

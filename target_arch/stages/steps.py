@@ -6,6 +6,7 @@ flight: to the Wait that completes it. Model inputs are live from step 0 (the ca
 run), outputs to the end, constants always.
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
 from target_arch.plan.kernels import Slice
@@ -29,20 +30,22 @@ def order_steps(work: Work, residence: Residence) -> StepOrder:
     kernels that do not make sense.
     """
     program = join(work, residence)
-    return _Orderer(work, program, residence.drained).order()
+    return _Orderer(work, program, residence).order()
 
 
 class _Orderer:
-    def __init__(self, work: Work, program: Program, drained: tuple[str, ...]) -> None:
+    def __init__(self, work: Work, program: Program, residence: Residence) -> None:
         self._soc, self._graph, self._program = work.soc, work.graph, program
-        self._drained = frozenset(drained)
+        self._drained, self._strict = frozenset(residence.drained), residence.strict
         self._ranks = {name: number for number, name in enumerate(timelines(work.soc))}
         self._hosts = frozenset(i.name for i in work.soc.instances if i.arch.host)
-        self._flight = InFlight()
+        memories = {draft.name: draft.memory for draft in program.buffers.values()}
+        self._flight = InFlight(memories)
         self._steps: list[Step] = []
         self._first: dict[str, int] = {}
         self._last: dict[str, int] = {}
-        self._open: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+        self._open: dict[str, deque[tuple[int, tuple[str, ...]]]] = {}
+        self._kept = frozenset(name for _, name in program.outputs)
         self._ends = _last_items(program)
 
     def order(self) -> StepOrder:
@@ -111,15 +114,15 @@ class _Orderer:
         self._steps.append(step)
         if event is not None:
             self._flight.issue(event, accesses)
-            self._open.setdefault(event.timeline, []).append((event.value, names))
+            self._open.setdefault(event.timeline, deque()).append((event.value, names))
 
     def _wait(self, needed: Mapping[str, int]) -> None:
         for timeline in sorted(needed, key=self._ranks.__getitem__):
             event = Event(timeline=timeline, value=needed[timeline])
-            flying = self._open.get(timeline, [])
-            for _, names in (pair for pair in flying if pair[0] <= event.value):
-                self._last |= dict.fromkeys(names, len(self._steps))
-            self._open[timeline] = [pair for pair in flying if pair[0] > event.value]
+            flying = self._open.get(timeline, deque())
+            while flying and flying[0][0] <= event.value:
+                for name in flying.popleft()[1]:
+                    self._last[name] = len(self._steps)
             self._flight.complete(event)
             self._steps.append(Wait(event=event))
 
@@ -127,16 +130,16 @@ class _Orderer:
         """Before a buffer begins in a scarce memory: wait until nothing in flight holds dead bytes of that
         memory.
         """
-        memories = {self._memory(name) for name in _names(item) if name not in self._first} & self._drained
+        memories = {self._memory(name) for name in item.names() if name not in self._first} & self._drained
         if isinstance(item, Run):
             memories |= set(item.reserved) & self._drained
         if not memories:
             return
         needed: dict[str, int] = {}
-        for name in self._flight.buffers():
+        for name in self._flight.buffers(memories):
             draft = self._program.buffers[name]
-            own = draft.partition is not None and draft.partition == item.partition
-            if draft.memory in memories and self._ends[name] < number and not own:
+            own = draft.partition is not None and draft.partition == item.partition and not self._strict
+            if self._ends[name] < number and not own:
                 for timeline, value in self._flight.touching(name).items():
                     needed[timeline] = max(value, needed.get(timeline, 0))
         self._wait(needed)
@@ -171,7 +174,7 @@ class _Orderer:
     def _buffer(self, draft: Draft) -> Buffer:
         end = max(len(self._steps) - 1, 0)
         first = 0 if draft.kind in ("input", "constant") else self._first.get(draft.name, 0)
-        kept = draft.kind == "constant" or any(draft.name == name for _, name in self._program.outputs)
+        kept = draft.kind == "constant" or draft.name in self._kept
         return Buffer(
             name=draft.name,
             kind=draft.kind,
@@ -192,15 +195,6 @@ def _loads(soc: SoC, graph: PartitionGraph) -> Iterator[Load]:
             yield Load(instance=instance.name, process=load.process, image=load.image)
 
 
-def _names(item: Item) -> Iterator[str]:
-    if isinstance(item, Run):
-        yield from (operand.of for operand in item.operands)
-        return
-    for source, target in item.pieces:
-        yield source.of
-        yield target.of
-
-
 def _last_items(program: Program) -> dict[str, int]:
     """For every buffer the number of the last item that names it."""
-    return {name: number for number, item in enumerate(program.items) for name in _names(item)}
+    return {name: number for number, item in enumerate(program.items) for name in item.names()}

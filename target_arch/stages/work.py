@@ -27,10 +27,12 @@ class Work:
     kernels: Mapping[str, Kernel] = field(repr=False)
     codegens: Mapping[str, str]
 
+    @cached_property
     def routes(self) -> Routes:
         """The copy paths, with bytes resting only where the mode lets tensors live."""
         return Routes(self.soc, access.resting(self.mode))
 
+    @cached_property
     def tensors(self) -> dict[str, Tensor]:
         """The tensors of the model and the constants that backends packed, by name."""
         packed = {tensor.name: tensor for kernel in self.kernels.values() for tensor in kernel.constants}

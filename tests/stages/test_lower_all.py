@@ -119,12 +119,12 @@ def test_what_fits_nowhere_on_an_accelerator_goes_elsewhere_and_is_told() -> Non
     result = lowered(chips.RESIDUAL, chips.EDGE, lower)
     assert placements(result)["b"] == "host"
     assert [str(attempt) for attempt in result.attempts] == [
-        "b does not fit on `conv`: b needs 20000 B of `bram`, 16384 B are available"
+        "b does not fit on `conv`: b needs 20000 B of `bram`, 16384 B are available; re-place: on `host`"
     ]
     assert result.graph.choice("b").reason == "only `host` can take it; does not fit on `conv`"
     refusal = next(c.refusal for c in result.graph.choice("b").candidates if c.instance == "conv")
     assert refusal == "does not fit: b needs 20000 B of `bram`, 16384 B are available"
-    assert turns == ["dsp:d", "conv:a", "conv:b", "host:b", "conv:c", "npu:e"]
+    assert turns == ["dsp:d", "conv:a", "conv:b", "conv:c", "npu:e", "host:b"]
 
 
 def test_identical_instances_are_given_up_together_when_only_the_size_is_in_the_way() -> None:
@@ -153,7 +153,8 @@ def test_a_model_that_fits_nowhere_is_refused_with_everything_a_reader_needs() -
         lowered(model, chips.ALONE)
     assert str(caught.value) == (
         "step 1 (dispatch b on host): error: pool `ddr` needs 1,400,000 B, 1,048,576 B are available "
-        "(lower bound 1,400,000 B); alive there: `a@ddr` 900,000 B, `b@ddr` 500,000 B [does-not-fit]"
+        "(lower bound 1,400,000 B); alive there: `a@ddr` 900,000 B, `b@ddr` 500,000 B [does-not-fit]\n"
+        "hint: `ddr` 344 KiB larger"
     )
 
 
@@ -172,5 +173,6 @@ def test_a_required_placement_that_does_not_fit_is_refused_and_not_changed_in_si
         )
     assert str(caught.value) == (
         "partition p1 (b on conv): error: pool `bram` needs 20,000 B, 16,384 B are available "
-        "(lower bound 20,000 B); alive there: `b` 20,000 B [does-not-fit]"
+        "(lower bound 20,000 B); alive there: `b` 20,000 B [does-not-fit]\n"
+        "hint: `bram` 4 KiB larger, or `b` on `host`"
     )

@@ -1,0 +1,242 @@
+"""One pass over all slots of a lowering order, with the ledger in the loop.
+
+A partition that does not fit is left out and told of; the pass goes on with the others, so that one pass
+finds all of them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from attrs import evolve, field, frozen
+
+from target_arch.backend.contract import DoesNotFit
+from target_arch.plan.kernels import Kernel
+from target_arch.plan.memory import Budget, PoolBudget
+from target_arch.plan.orders import LoweringOrder
+from target_arch.plan.partitions import Partition, PartitionGraph
+from target_arch.soc.model import MemoryMode, SoC
+from target_arch.stages.budget import limited, with_used
+from target_arch.stages.errors import DoesNotFitError
+from target_arch.stages.ledger import Ledger, Overdrawn
+from target_arch.stages.residence import NOWHERE
+from target_arch.stages.settle import Settled, Witness, foreseen, settle
+from target_arch.stages.work import Work
+
+Lower = Callable[[PartitionGraph, Partition, Budget], Kernel]
+"""The lowerer: raises `target_arch.backend.contract.DoesNotFit` where no tiling fits the budget."""
+
+Key = tuple[str, tuple[str, ...]]
+"""What makes two partitions the same to a backend: the instance and the operators."""
+
+
+def key_of(partition: Partition) -> Key:
+    """The key of a partition."""
+    return partition.instance, tuple(operator.id for operator in partition.operators)
+
+
+@frozen(kw_only=True)
+class Refused:
+    """A partition that does not fit. `limit` is a smaller budget (memory, bytes) that would; None where a
+    smaller one does not help. `crowded` tells that others hold bytes of that memory at the time.
+    """
+
+    partition: Partition
+    operator: str
+    reason: str
+    error: DoesNotFitError
+    crowded: bool
+    limit: tuple[str, int] | None = None
+
+
+@frozen(kw_only=True)
+class Passed:
+    """What a pass yields. `settled` is None where something was refused."""
+
+    kernels: Mapping[str, Kernel] = field(repr=False)
+    budgets: tuple[Budget, ...]
+    settled: Settled | None
+    refused: tuple[Refused, ...] = ()
+
+
+class Passes:
+    """Passes over one model: what was lowered once with the same budget is not lowered again."""
+
+    def __init__(self, soc: SoC, mode: MemoryMode, codegens: Mapping[str, str], lower: Lower) -> None:
+        self._soc, self._mode, self._codegens, self._lower = soc, mode, codegens, lower
+        self._known: dict[Key, tuple[Budget | None, Kernel]] = {}
+        self.limits: dict[tuple[Key, str], int] = {}
+        """Smaller budgets that partitions must do with, by key and memory."""
+
+    def run(self, graph: PartitionGraph, order: LoweringOrder) -> Passed:
+        """Lower every partition in its turn, then settle. Raises DoesNotFitError where no instance but the
+        host is to blame.
+        """
+        return _Pass(self, graph).run(order)
+
+    def kernel(self, graph: PartitionGraph, partition: Partition, given: Budget) -> Kernel:
+        """Lower a partition, unless the same one was lowered before (an accelerator's: with the same
+        budget).
+        """
+        key = key_of(partition)
+        facts = None if self.is_c(partition) else evolve(given, partition="")
+        if key in self._known and self._known[key][0] == facts:
+            return evolve(self._known[key][1], partition=partition.id)
+        kernel = self._lower(graph, partition, given)
+        self._known[key] = (facts, kernel)
+        return kernel
+
+    def is_c(self, partition: Partition) -> bool:
+        """True where the kernels of a partition are C functions."""
+        return self._codegens[partition.instance] == "c"
+
+    def work(self, graph: PartitionGraph, kernels: Mapping[str, Kernel]) -> Work:
+        """What is known after some partitions were lowered."""
+        return Work(
+            soc=self._soc, mode=self._mode, graph=graph, kernels=dict(kernels), codegens=self._codegens
+        )
+
+
+class _Lazily(Mapping[str, tuple[PoolBudget, ...]]):
+    """The call sites of a C partition. Most C needs no scratch and never asks."""
+
+    def __init__(self, partition: Partition, budget: Callable[[], Budget]) -> None:
+        self._names = tuple(operator.id for operator in partition.operators)
+        self._budget = budget
+
+    def __getitem__(self, site: str) -> tuple[PoolBudget, ...]:
+        if site not in self._names:
+            raise KeyError(site)
+        return self._budget().sites[site]
+
+    def __contains__(self, site: object) -> bool:
+        return site in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class _Pass:
+    def __init__(self, passes: Passes, graph: PartitionGraph) -> None:
+        self._passes, self._graph = passes, graph
+        self._kernels: dict[str, Kernel] = {}
+        self._refused: list[Refused] = []
+        self._ledger: Ledger | None = None
+        self._homes: Mapping[str, str] = NOWHERE
+
+    def run(self, order: LoweringOrder) -> Passed:
+        budgets: list[Budget] = []
+        try:
+            for slot in order.slots:
+                partition = self._graph.partition(slot.partition)
+                given = self._budget(partition)
+                kernel = self._lowered(partition, given)
+                if kernel is not None and not self._passes.is_c(partition):
+                    budgets.append(with_used(given, kernel))
+            settled = None if self._refused else self._settle()
+        except DoesNotFitError as refusal:
+            self._refused.append(self._blamed(refusal))
+            settled = None
+        return Passed(
+            kernels=self._kernels, budgets=tuple(budgets), settled=settled, refused=tuple(self._refused)
+        )
+
+    def _budget(self, partition: Partition) -> Budget:
+        if self._passes.is_c(partition):
+            return Budget(partition=partition.id, sites=_Lazily(partition, lambda: self._ask(partition)))
+        return self._ask(partition)
+
+    def _ask(self, partition: Partition) -> Budget:
+        given = self._current(partition).budget(partition)
+        key = key_of(partition)
+        return limited(given, {m: size for (k, m), size in self._passes.limits.items() if k == key})
+
+    def _current(self, partition: Partition) -> Ledger:
+        """The ledger, made anew where kernels changed more than it can follow."""
+        if self._ledger is None or self._ledger.stale:
+            self._ledger = self._made()
+            if not self._homes and self._ledger.crowded(partition):
+                self._homes = settle(self._work()).residence.homes
+                self._ledger = self._made()
+        return self._ledger
+
+    def _made(self) -> Ledger:
+        work = self._work()
+        return Ledger(work, foreseen(work, self._homes))
+
+    def _work(self) -> Work:
+        return self._passes.work(self._graph, self._kernels)
+
+    def _settle(self) -> Settled:
+        if self._ledger is None or self._ledger.stale:
+            return settle(self._work())
+        homes = self._ledger.residence.homes
+        return settle(self._work(), Witness(homes=homes, offsets=self._ledger.offsets))
+
+    def _lowered(self, partition: Partition, given: Budget) -> Kernel | None:
+        """The kernel of a partition; None where it does not fit."""
+        try:
+            kernel = self._passes.kernel(self._graph, partition, given)
+        except DoesNotFit as refusal:
+            site = next((op.id for op in partition.operators if op.id == refusal.site), "")
+            self._refuse(partition, site or partition.operators[0].id, refusal, None)
+            return None
+        overdrawn = None if self._ledger is None else self._ledger.take(partition, kernel)
+        if overdrawn is None:
+            self._kernels[partition.id] = kernel
+            return kernel
+        self._refuse_overdrawn(partition, given, overdrawn)
+        return None
+
+    def _refuse_overdrawn(self, partition: Partition, given: Budget, over: Overdrawn) -> None:
+        refusal = DoesNotFit(over.site, over.memory, over.needed, over.available)
+        offered = given.guaranteed(over.site, over.memory)
+        smaller = offered - max(over.needed - over.available, 0)
+        self._refuse(partition, over.site, refusal, (over.memory, smaller) if smaller > 0 else None)
+
+    def _refuse(
+        self, partition: Partition, site: str, refusal: DoesNotFit, limit: tuple[str, int] | None
+    ) -> None:
+        ledger = self._current(partition)
+        alive = ledger.alive(partition, site, refusal.memory)
+        error = DoesNotFitError(
+            pool=refusal.memory,
+            step=0,
+            needed=refusal.needed,
+            available=refusal.available,
+            bound=refusal.needed,
+            alive=((site, refusal.needed), *alive),
+        ).at(f"partition {partition.id} ({site} on {partition.instance})")
+        error.operator = site
+        self._refused.append(
+            Refused(
+                partition=partition,
+                operator=site,
+                reason=str(refusal),
+                error=error,
+                crowded=bool(alive),
+                limit=limit,
+            )
+        )
+
+    def _blamed(self, refusal: DoesNotFitError) -> Refused:
+        """The partition because of which the memory plan overflows. Raises the refusal where it is the
+        host's.
+        """
+        if refusal.culprit is None:
+            raise refusal
+        operator, _ = refusal.culprit
+        refusal.operator = operator
+        partition = next(p for p in self._graph.partitions if any(op.id == operator for op in p.operators))
+        kernel = self._kernels.get(partition.id)
+        taken = 0 if kernel is None else sum(b.bytes for b in kernel.buffers if b.memory == refusal.pool)
+        smaller = taken - (refusal.needed - refusal.available)
+        return Refused(
+            partition=partition,
+            operator=operator,
+            reason=refusal.diagnostics[0].message,
+            error=refusal,
+            crowded=True,
+            limit=(refusal.pool, smaller) if smaller > 0 else None,
+        )
