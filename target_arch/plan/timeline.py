@@ -1,0 +1,37 @@
+"""When everything of a placed model happens, simulated, and how far from the best possible that is."""
+
+from attrs import field, frozen
+
+
+@frozen(kw_only=True)
+class Span:
+    """Something that keeps an instance or a DMA engine busy. Times are seconds from the start of a run.
+
+    `kind` is `run` or `copy`; `what` the operator or the tensor; `where` the instance or the engine (a copy
+    that the host performs is at the host).
+    """
+
+    kind: str
+    what: str
+    where: str
+    start: float
+    end: float
+
+
+@frozen(kw_only=True)
+class Timeline:
+    """A simulated run: its makespan and a bound that no placement undercuts, in seconds.
+
+    `method` says how the placement was found. `load` is what bringing up all used instances takes, once.
+    """
+
+    makespan: float
+    bound: float
+    method: str
+    load: float = 0.0
+    spans: tuple[Span, ...] = field(repr=False)
+
+    @property
+    def gap(self) -> float:
+        """How much longer than the bound, as a part of the bound; 0 where the bound is 0."""
+        return self.makespan / self.bound - 1 if self.bound else 0.0
