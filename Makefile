@@ -2,6 +2,7 @@
 # make demo    the example model over all four kinds of zynq_edge: plan, C, simulation, verification, accuracy
 # make test    the test suite; ARGS="tests/soc -k units" narrows it
 # make lint    ruff and mypy
+# make simulators   compilers and emulators for cores and RTL that are not this machine's (Debian and Ubuntu, as root)
 #
 # EXTRAS names the optional parts to install; add torch to import .pt2 files: make EXTRAS=verify,test,torch test
 
@@ -13,7 +14,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed-$(EXTRAS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint clean
+.PHONY: help setup demo test lint simulators clean
+
+# What the tests skip without. One name per program that a test or `target-arch run` asks for, with its libraries.
+SIMULATORS := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm qemu-user clang lld verilator iverilog
 
 help:
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
@@ -36,6 +40,12 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+simulators:
+	@command -v apt-get >/dev/null || { echo "make simulators needs apt-get; install: $(SIMULATORS)" >&2; exit 3; }
+	dpkg -s $(SIMULATORS) >/dev/null 2>&1 || { \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	    $(SIMULATORS) >/dev/null; }
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info demo_out

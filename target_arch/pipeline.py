@@ -14,6 +14,7 @@ from target_arch.backend.contract import Backend, LoweringRequest
 from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.inputs import EmitInputs
+from target_arch.emit.machine import require_port
 from target_arch.emit.manifest import manifest
 from target_arch.plan.bundle import Bundle
 from target_arch.plan.kernels import Kernel
@@ -75,6 +76,7 @@ class Compilation:
 def compile_model(request: CompileRequest) -> Compilation:
     """From a model file and a SoC to a bundle. Every refusal is a DiagnosticError."""
     soc, mode = request.soc, _mode(request)
+    require_port(soc, request.port)
     backends = Backends.discover(request.backend_dirs).backends_for(soc)
     model, program = _import(request, backends)
     lowered = _lower(request, mode, backends, model, program)

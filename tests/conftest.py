@@ -24,6 +24,8 @@ INSTALL_HINTS = {
     "make": "apt-get install make",
     "cmake": "apt-get install cmake",
     "git": "apt-get install git",
+    "arm-none-eabi-gcc": "make simulators",
+    "qemu-system-arm": "make simulators",
 }
 
 GoldenCheck = Callable[[str, str], None]

@@ -2,6 +2,8 @@
 
 import struct
 
+from attrs import evolve
+
 from target_arch.backend.contract import Backend
 from target_arch.emit import EmitInputs, SelfTest, manifest
 from target_arch.plan.kernels import CFunction, Kernel, Operand, Slice
@@ -10,7 +12,17 @@ from target_arch.plan.model import Model, Operator, Quantization, Tensor
 from target_arch.plan.orders import LoweringOrder, LoweringSlot
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
-from target_arch.soc.model import CopyPath, DLDevice, Dma, LoadProcess, Memory, MemoryMode, SoC, TargetArch
+from target_arch.soc.model import (
+    CopyPath,
+    DLDevice,
+    Dma,
+    LoadProcess,
+    Memory,
+    MemoryMode,
+    Port,
+    SoC,
+    TargetArch,
+)
 
 COUNT = 8
 BIAS = (1, -2, 3, -4, -(2**31), 2**31 - 1, 0, 7)
@@ -67,6 +79,11 @@ def soc() -> SoC:
     )
 
 
+def port() -> Port:
+    """Where `qemu_mps2` puts a program for the SoC."""
+    return Port(name="qemu_mps2", machine="mps2-an500", code="flash", data="sram", stack=1024)
+
+
 def model() -> Model:
     tensors = (
         Tensor(
@@ -117,6 +134,29 @@ def on_host(**changes: object) -> EmitInputs:
     )
     offsets = {"x:0@sram": 0, "y@sram": 16, "add/bias@flash": 16}
     return _inputs("host", steps, buffers, offsets, **changes)
+
+
+def on_machine(*, flash: int = 65536, stack: int = 1024, **changes: object) -> EmitInputs:
+    """As `on_host`, for the port `qemu_mps2`: with memories where its machine has them."""
+    inputs = on_host(**changes)
+    sizes = {"flash": (0x0, flash), "sram": (0x2000_0000, 16384)}
+    memories = tuple(
+        evolve(each, base=sizes[each.name][0], size=sizes[each.name][1]) if each.name in sizes else each
+        for each in inputs.soc.memories
+    )
+    chip = evolve(inputs.soc, memories=memories, ports=(evolve(port(), stack=stack),))
+    facts = manifest(
+        soc=chip,
+        mode=chip.mode(),
+        model=inputs.model,
+        graph=inputs.graph,
+        order=LoweringOrder(policy="c-first", slots=()),
+        budgets=(),
+        steps=inputs.steps,
+        plan=inputs.plan,
+        port="qemu_mps2",
+    )
+    return evolve(inputs, soc=chip, port="qemu_mps2", manifest=facts)
 
 
 def on_dsp(**changes: object) -> EmitInputs:

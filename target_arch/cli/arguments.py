@@ -153,11 +153,12 @@ def _compile(to: ArgumentParser) -> None:
 
 def _bundle_options(to: ArgumentParser) -> None:
     to.add_argument("--name", help="the model's name in C (default: from the file's)")
-    to.add_argument("--port", default="host", help="the port of the C runtime that the bundle carries")
+    to.add_argument("--port", help="the port of the C runtime that the bundle carries (default: host)")
 
 
 def _run(to: ArgumentParser) -> None:
     to.add_argument("bundle", type=Path, metavar="BUNDLE", help="a folder that `compile` wrote")
+    _port(to)
     to.add_argument(
         "--input", type=Path, action="append", default=[], metavar="FILE",
         help="one file per model input: .npy, or raw bytes; without any, the bundle's own test vector is run",
@@ -165,6 +166,10 @@ def _run(to: ArgumentParser) -> None:
     to.add_argument("-o", "--output", type=Path, metavar="DIR", help="write each output to DIR/<name>.npy")
     _rtl(to)
     _format(to)
+
+
+def _port(to: ArgumentParser) -> None:
+    to.add_argument("--port", help="refuse a bundle that carries another port of the C runtime")
 
 
 def _verify(to: ArgumentParser) -> None:
@@ -188,6 +193,11 @@ def _rtl(to: ArgumentParser) -> None:
 
 def _report(to: ArgumentParser) -> None:
     to.add_argument("bundle", type=Path, metavar="BUNDLE", help="a folder that `compile` wrote")
+    to.add_argument(
+        "--image",
+        action="store_true",
+        help="build the program for its machine, and print what it takes of every memory",
+    )
     _format(to)
 
 

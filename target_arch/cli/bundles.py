@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from target_arch.cli.machine_text import image_text, profile_json, profile_text
 from target_arch.cli.models import planned
 from target_arch.cli.output import data, failure, json_data, progress, unwritable
 from target_arch.cli.report_text import report_text
+from target_arch.diagnostics import DiagnosticError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,8 +22,11 @@ def run(options: argparse.Namespace) -> int:
     """Build and execute: on the files given, or on the bundle's own test vector."""
     from target_arch.run import build, run_frames, run_self_test
 
+    _same_port(options)
     progress(f"building {options.bundle}")
     executable = build(options.bundle, rtl=options.rtl)
+    if executable.machine is not None:
+        return _run_on_machine(executable, options)
     if not options.input:
         return _self_test(run_self_test(executable), options)
     outputs = run_frames(executable, [_frame(executable, options.input)])[0]
@@ -31,8 +36,34 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "json":
         json_data({name: array.tolist() for name, array in arrays.items()})
     else:
-        data("".join(f"{name} {array.dtype}{list(array.shape)}\n{array}\n" for name, array in arrays.items()))
+        data(_text(arrays))
     return 0
+
+
+def _run_on_machine(executable: "Executable", options: argparse.Namespace) -> int:
+    """As `run`, on an emulated machine, with the instructions of every step; text and JSON have both."""
+    from target_arch.run import run_on_machine, self_test_on_machine
+
+    arrays: dict[str, NDArray[Any]] = {}
+    passed = True
+    if options.input:
+        outputs, profile = run_on_machine(executable, [_frame(executable, options.input)])
+        arrays = _arrays(executable, outputs[0])
+        if options.output is not None:
+            _save(arrays, options.output)
+    else:
+        found = self_test_on_machine(executable)
+        if found is None:
+            raise _no_vector(options)
+        passed, profile = found
+    if options.format == "json":
+        results = {name: array.tolist() for name, array in arrays.items()}
+        about = results if arrays else {"self_test": "passed" if passed else "failed"}
+        json_data({**about, "profile": profile_json(profile)})
+    else:
+        data(_text(arrays) if arrays else f"self-test {'passed' if passed else 'failed'}\n")
+        data(profile_text(executable.manifest, profile))
+    return 0 if passed else 1
 
 
 def verify(options: argparse.Namespace) -> int:
@@ -42,7 +73,9 @@ def verify(options: argparse.Namespace) -> int:
 
     with tempfile.TemporaryDirectory() as folder:
         directory = options.bundle
-        if directory is None:
+        if directory is not None:
+            _same_port(options)
+        else:
             made = planned(options)
             directory = Path(folder) / made.bundle.name
             write_bundle(made.bundle, directory)
@@ -60,6 +93,8 @@ def report(options: argparse.Namespace) -> int:
     from target_arch.run import read_manifest
 
     manifest = read_manifest(options.bundle)
+    if options.image:
+        return _report_image(options, manifest)
     if options.format == "json":
         json_data(manifest)
     else:
@@ -67,16 +102,55 @@ def report(options: argparse.Namespace) -> int:
     return 0
 
 
+def _report_image(options: argparse.Namespace, manifest: dict[str, Any]) -> int:
+    """Build for the machine, keep in the manifest what the image takes, and print it; 1 where it is not what
+    was predicted.
+    """
+    from target_arch.run import build
+    from target_arch.run.write import write_manifest
+
+    if manifest["machine"] is None:
+        text = f"port `{manifest['port']}` runs on this computer, where there is no image to account for"
+        raise failure("no-machine", str(options.bundle), text, "compile with `--port qemu_mps2`")
+    progress(f"building {options.bundle}")
+    image = build(options.bundle).image
+    found = None if image is None else image.to_json()
+    write_manifest(options.bundle, {**manifest, "image": found})
+    if options.format == "json":
+        json_data(found)
+    elif found is not None:
+        data(image_text(found))
+    return 1 if image is not None and image.differences else 0
+
+
+def _same_port(options: argparse.Namespace) -> None:
+    """DiagnosticError where the bundle carries another port than the one asked for."""
+    from target_arch.run import read_manifest
+
+    carried = read_manifest(options.bundle)["port"]
+    if options.port not in (None, carried):
+        text = f"the bundle carries port `{carried}`, not `{options.port}`"
+        raise failure("another-port", str(options.bundle), text, f"compile it with `--port {options.port}`")
+
+
 def _self_test(passed: bool | None, options: argparse.Namespace) -> int:
-    result = {None: "absent", True: "passed", False: "failed"}[passed]
+    result = "passed" if passed else "failed"
     if passed is None:
-        text = "the bundle has no test vector of its own"
-        raise failure("no-input", str(options.bundle), text, "give an --input FILE for each model input")
+        raise _no_vector(options)
     if options.format == "json":
         json_data({"self_test": result})
     else:
         data(f"self-test {result}")
     return 0 if passed else 1
+
+
+def _no_vector(options: argparse.Namespace) -> DiagnosticError:
+    text = "the bundle has no test vector of its own"
+    return failure("no-input", str(options.bundle), text, "give an --input FILE for each model input")
+
+
+def _text(arrays: dict[str, "NDArray[Any]"]) -> str:
+    return "".join(f"{name} {array.dtype}{list(array.shape)}\n{array}\n" for name, array in arrays.items())
 
 
 def _frame(executable: "Executable", files: Sequence[Path]) -> bytes:

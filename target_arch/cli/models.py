@@ -44,7 +44,7 @@ def request(options: argparse.Namespace) -> "CompileRequest":
         targets=targets,
         backend_dirs=tuple(options.backend_dir),
         name=getattr(options, "name", None),
-        port=getattr(options, "port", "host"),
+        port=getattr(options, "port", None) or "host",
     )
 
 

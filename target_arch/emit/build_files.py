@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from target_arch.emit.emitter import Emitter
 from target_arch.emit.inputs import EmitInputs
+from target_arch.emit.machine import COMPILER, compile_flags, emulator_command, link_flags, machine_of
 from target_arch.emit.names import identifier
 
 PROGRAMS = ("runner", "selftest")
@@ -19,6 +20,26 @@ CFLAGS = {flags} -O2
 BUILD = build
 ALL_CFLAGS = $(CPPFLAGS) -Iinclude -Iruntime{threads} $(CFLAGS)
 """
+
+_MAKE_MACHINE_HEAD = """\
+# {model} on {soc}, for {machine}: `make` builds the library and its programs, `make selftest` checks the
+# model in an emulator, `make run` there reads raw inputs from the file `frames` of the folder $(BUILD) and
+# writes raw outputs to `results`.
+# CC, AR, CFLAGS, CPPFLAGS, LDFLAGS, EMULATOR and BUILD may be set on the command line.
+CC = {compiler}
+AR = arm-none-eabi-ar
+CFLAGS = {flags} -O2
+EMULATOR = {emulator}
+BUILD = build
+ALL_CFLAGS = $(CPPFLAGS) -Iinclude -Iruntime {machine_flags} $(CFLAGS)
+"""
+
+_MAKE_MACHINE_PROGRAM = """
+$(BUILD)/{program}: $(BUILD)/src/{program}.o $(LIBRARY) {scripts}
+	$(CC) $(ALL_CFLAGS) {link} $(LDFLAGS) -o $@ $(BUILD)/src/{program}.o $(LIBRARY) -lm
+
+{target}: $(BUILD)/{program}
+	@cd $(BUILD) && $(EMULATOR) {program}"""
 
 _MAKE_RULES = """
 $(LIBRARY): $(OBJECTS)
@@ -66,9 +87,8 @@ def makefile(inputs: EmitInputs, paths: Sequence[str]) -> str:
     """The Makefile of a bundle with these files."""
     model = identifier(inputs.model.name)
     mains = programs(paths)
-    threads = " -pthread" if inputs.port == "host" else ""
     out = Emitter()
-    out.block(_MAKE_HEAD.format(model=model, soc=inputs.soc.name, flags=FLAGS, threads=threads))
+    out.block(_make_head(inputs))
     _listed(out, "SOURCES", library_sources(paths))
     _listed(out, "HEADERS", sorted(path for path in paths if path.endswith(".h")))
     out.line()
@@ -77,9 +97,37 @@ def makefile(inputs: EmitInputs, paths: Sequence[str]) -> str:
     out.line()
     out.line(" ".join(("all: $(LIBRARY)", *(f"$(BUILD)/{program}" for program in mains))))
     for program in mains:
-        out.block(_MAKE_PROGRAM.format(program=program, target=_TARGETS[program]))
+        out.block(_make_program(inputs, program))
     out.block(_MAKE_RULES)
     return out.text()
+
+
+def _make_head(inputs: EmitInputs) -> str:
+    model, soc = identifier(inputs.model.name), inputs.soc.name
+    found = machine_of(inputs.soc, inputs.port)
+    if found is None:
+        threads = " -pthread" if inputs.port == "host" else ""
+        return _MAKE_HEAD.format(model=model, soc=soc, flags=FLAGS, threads=threads)
+    return _MAKE_MACHINE_HEAD.format(
+        model=model,
+        soc=soc,
+        machine=found[1].name,
+        compiler=COMPILER,
+        flags=FLAGS,
+        emulator=" ".join(emulator_command(found[1].name, "")).rstrip(),
+        machine_flags=" ".join(compile_flags(found[1])),
+    )
+
+
+def _make_program(inputs: EmitInputs, program: str) -> str:
+    if machine_of(inputs.soc, inputs.port) is None:
+        return _MAKE_PROGRAM.format(program=program, target=_TARGETS[program])
+    return _MAKE_MACHINE_PROGRAM.format(
+        program=program,
+        target=_TARGETS[program],
+        scripts=f"{inputs.soc.name}.ld {inputs.port}.ld",
+        link=" ".join(link_flags(inputs.soc.name, inputs.port)),
+    )
 
 
 def cmake_lists(inputs: EmitInputs, paths: Sequence[str]) -> str:
@@ -98,6 +146,10 @@ def cmake_lists(inputs: EmitInputs, paths: Sequence[str]) -> str:
     out.line(f"target_link_libraries({model} PUBLIC m)")
     if inputs.port == "host":
         out.block(_CMAKE_THREADS.format(model=model))
+    found = machine_of(inputs.soc, inputs.port)
+    if found is not None:
+        out.line(f"target_compile_options({model} PUBLIC {' '.join(compile_flags(found[1]))})")
+        return out.text()
     out.line("enable_testing()")
     for program in programs(paths):
         name = f"{model}_{program}"

@@ -11,6 +11,7 @@ from target_arch.emit.emitter import Emitter
 from target_arch.emit.inputs import EmitInputs
 from target_arch.emit.kernels import entry, kernels, kernels_source
 from target_arch.emit.linker import linker_fragment
+from target_arch.emit.machine import machine_script, require_port
 from target_arch.emit.model_header import model_header, model_source, soc_symbol
 from target_arch.emit.names import comment, identifier
 from target_arch.emit.programs import runner_source, selftest_source
@@ -29,6 +30,7 @@ def emit_bundle(inputs: EmitInputs) -> Bundle:
     DiagnosticError where the model's name clashes, ValueError where the plan contradicts itself: a constant
     without data, a copy whose ends differ in size, two C functions of one name.
     """
+    require_port(inputs.soc, inputs.port)
     placed = arenas(inputs)
     model = identifier(inputs.model.name)
     soc = inputs.soc.name
@@ -53,7 +55,10 @@ def emit_bundle(inputs: EmitInputs) -> Bundle:
     paths = sorted(texts)
     texts["Makefile"] = makefile(inputs, paths)
     texts["CMakeLists.txt"] = cmake_lists(inputs, paths)
-    texts[f"{soc}.ld"] = linker_fragment(inputs.soc)
+    port = inputs.soc.port(inputs.port)
+    texts[f"{soc}.ld"] = linker_fragment(inputs.soc, port)
+    if port is not None:
+        texts[f"{port.name}.ld"] = machine_script(inputs.soc, port)
     texts[MANIFEST] = manifest_text(inputs.manifest)
     return Bundle(name=model, files={path: texts[path].encode("utf-8") for path in sorted(texts)})
 

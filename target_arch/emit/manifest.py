@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from target_arch.emit.machine import machine_of
 from target_arch.emit.steps import describe
 from target_arch.plan.memory import Budget, MemoryPlan
 from target_arch.plan.model import Model
@@ -29,7 +30,7 @@ def manifest(
     """The manifest as JSON values, names and numbers as in the plan; hashes are hexadecimal text.
 
     `budgets` are those of the accelerator partitions, after lowering, with `used` filled in. The key
-    `verification` is null until `verify` writes it.
+    `verification` is null until `verify` writes it, `image` until the program was built for its machine.
     """
     return {
         "schema": SCHEMA,
@@ -37,6 +38,7 @@ def manifest(
         "mode": mode.name,
         "model": model.name,
         "port": port,
+        "machine": _machine(soc, port),
         "abi_hash": f"0x{abi_hash(soc):016x}",
         "inputs": _tensors(model, steps.inputs),
         "outputs": _tensors(model, steps.outputs),
@@ -50,6 +52,26 @@ def manifest(
         "buffers": _buffers(plan),
         "steps": [_step(number, step) for number, step in enumerate(steps.steps)],
         "verification": None,
+        "image": None,
+    }
+
+
+def _machine(soc: SoC, port: str) -> dict[str, object] | None:
+    """What a port that runs on a machine of its own needs to know; None for one that does not."""
+    found = machine_of(soc, port)
+    if found is None:
+        return None
+    described, machine = found
+    return {
+        "name": machine.name,
+        "code": described.code,
+        "data": described.data,
+        "stack": described.stack,
+        "memories": [
+            {"name": memory.name, "base": memory.base, "bytes": memory.size, "writable": memory.writable}
+            for memory in soc.memories
+            if memory.base is not None
+        ],
     }
 
 

@@ -2,19 +2,20 @@
 
 from attrs import evolve
 
+from target_arch.emit import machine_programs
 from target_arch.emit.emitter import Emitter
 from target_arch.emit.inputs import EmitInputs, SelfTest
 from target_arch.emit.literals import Literals, literals
 from target_arch.emit.model_header import Terminal, terminals
 from target_arch.emit.names import comment, identifier, string
+from target_arch.soc.machines import MACHINE_PORTS
 
 _SELFTEST_HEAD = """\
 /* Self-test of `{name}`: one input, and what the reference makes of it.
  * Reference: {reference}.
  * Returns 0 where every output passes, 1 where one does not, 2 where the model did not run. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
+{stdio}#include <string.h>
 
 #include <{model}.h>"""
 
@@ -105,30 +106,40 @@ def selftest_source(inputs: EmitInputs, test: SelfTest) -> str:
     """A program that runs the vector and prints a line per output."""
     model = identifier(inputs.model.name)
     ins, outs = _split(inputs)
+    machine = inputs.port in MACHINE_PORTS
     out = Emitter()
     name, reference = comment(inputs.model.name), comment(test.reference)
-    out.block(_SELFTEST_HEAD.format(name=name, reference=reference, model=model))
+    stdio = "" if machine else "#include <stdio.h>\n"
+    out.block(_SELFTEST_HEAD.format(name=name, reference=reference, model=model, stdio=stdio))
+    counts = {"head": machine_programs.PROFILE_HEAD, "steps": len(inputs.steps.steps), "model": model}
+    if machine:
+        out.lines(("", machine_programs.INCLUDE))
+        out.block(machine_programs.PROFILE.format(**counts))
     for terminal, data in zip(ins, test.inputs, strict=True):
         _array(out, f"input_{terminal.number}", terminal, data)
     for terminal, data in zip(outs, test.outputs, strict=True):
         _array(out, f"expected_{terminal.number}", terminal, data)
     for dtype, c_type in sorted({terminal.tensor.dtype: terminal.c_type for terminal in outs}.items()):
         out.block(_ELEMENT_AT.format(dtype=dtype, c_type=c_type))
-    out.block(_COMPARE)
-    out.block(_FAILED.format(model=model, answer="2"))
-    out.lines(("", "int main(void)", "{"))
+    out.block(machine_programs.COMPARE if machine else _COMPARE)
+    out.block((machine_programs.FAILED if machine else _FAILED).format(model=model, answer="2"))
+    out.lines(("", *(["int main(void);"] if machine else []), "int main(void)", "{"))
     with out.indent():
         out.line("int passed = 1;")
+        out.lines(["uint64_t since;"] if machine else [])
         out.line(f"ta_status status = {model}_init(&ta_port_{inputs.port});")
         out.lines(("if (status != TA_OK)", '    return failed("init", status);'))
         for terminal in ins:
             out.line(f"memcpy({terminal.function}(), input_{terminal.number}, {terminal.macro}_BYTES);")
-        out.line(f"status = {model}_run();")
+        run = machine_programs.COUNTED_RUN.format(**counts) if machine else f"status = {model}_run();"
+        out.lines(run.split("\n"))
         out.lines(("if (status != TA_OK)", '    return failed("run", status);'))
         for terminal, tolerance in zip(outs, test.tolerances, strict=True):
             _compare(out, terminal, tolerance)
         out.line(f"status = {model}_stop();")
         out.lines(("if (status != TA_OK)", '    return failed("stop", status);'))
+        if machine:
+            out.lines(("if (!write_profile())", "    return 2;"))
         out.line("return passed ? 0 : 1;")
     out.line("}")
     return out.text()
@@ -136,6 +147,8 @@ def selftest_source(inputs: EmitInputs, test: SelfTest) -> str:
 
 def runner_source(inputs: EmitInputs) -> str:
     """A program that reads frames from its standard input until it ends, and writes the outputs of each."""
+    if inputs.port in MACHINE_PORTS:
+        return machine_programs.machine_runner(inputs)
     model = identifier(inputs.model.name)
     ins, outs = _split(inputs)
     host = inputs.port == "host"

@@ -1,7 +1,7 @@
 """Bundles on disk: write, build with the machine's C compiler, execute, and compare with the reference."""
 
 from target_arch.run.build import Executable, build
-from target_arch.run.execute import run_frames, run_self_test
+from target_arch.run.execute import Profile, run_frames, run_on_machine, run_self_test, self_test_on_machine
 from target_arch.run.references import reference_for, self_test
 from target_arch.run.toolchain import Compiler, ToolMissing, find_compiler
 from target_arch.run.verification import Verification
@@ -11,6 +11,7 @@ from target_arch.run.write import read_manifest, write_bundle
 __all__ = [
     "Compiler",
     "Executable",
+    "Profile",
     "ToolMissing",
     "Verification",
     "build",
@@ -18,8 +19,10 @@ __all__ = [
     "read_manifest",
     "reference_for",
     "run_frames",
+    "run_on_machine",
     "run_self_test",
     "self_test",
+    "self_test_on_machine",
     "verify",
     "write_bundle",
 ]

@@ -17,9 +17,12 @@ from attrs import field, frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build_files import FLAGS, library_sources, programs
+from target_arch.emit.machine import compile_flags, link_flags
 from target_arch.run import rtl as verilated
-from target_arch.run.toolchain import Compiler, find_compiler
+from target_arch.run.image import CALL_GRAPH, Image, as_linked, predict, require_fit
+from target_arch.run.toolchain import Compiler, find_compiler, find_cross_compiler
 from target_arch.run.write import read_manifest, unwritable
+from target_arch.soc.machines import MACHINES, Machine
 
 _TIMEOUT = 600.0
 _SHOWN_LINES = 20
@@ -29,12 +32,15 @@ _SHOWN_LINES = 20
 class Executable:
     """The programs of a built bundle, and the sizes of a frame.
 
-    `self_test` is None where the bundle has no vector.
+    `self_test` is None where the bundle has no vector, `machine` and `image` (of the
+    runner) where they run on this computer.
     """
 
     directory: Path
     runner: Path
     self_test: Path | None
+    machine: Machine | None
+    image: Image | None = field(repr=False)
     input_bytes: tuple[int, ...]
     output_bytes: tuple[int, ...]
     manifest: Mapping[str, Any] = field(repr=False)
@@ -57,8 +63,15 @@ def build(
     such device, or the compiler refuses it; ToolMissing without a compiler, or without Verilator.
     """
     manifest = read_manifest(directory)
-    cc = compiler or find_compiler()
-    flags = (*FLAGS.split(), optimize, "-pthread", "-Iinclude", "-Iruntime", *_sanitizers(sanitize))
+    machine = machine_in(manifest)
+    cc = compiler or (find_compiler() if machine is None else find_cross_compiler())
+    if machine is None:
+        own: tuple[str, ...] = ("-pthread", *_sanitizers(sanitize))
+        last: tuple[str, ...] = ()
+    else:
+        own = (*compile_flags(machine), CALL_GRAPH)
+        last = link_flags(manifest["soc"], manifest["port"])
+    flags = (*FLAGS.split(), optimize, "-Iinclude", "-Iruntime", *own)
     paths = sorted(path.relative_to(directory).as_posix() for path in _sources(directory))
     mains = programs(paths)
     folder = directory / "build"
@@ -77,21 +90,22 @@ def build(
     common = [made[source] for source in library]
     for engine in engines:
         common += verilated.objects(engine, directory, folder, _sanitizers(sanitize))
-    libraries = ("-lm", *(["-lstdc++"] if engines else []))
-    linked = {
-        program: _link(
-            directory,
-            (*cc.command, *flags),
-            [made[f"src/{program}.c"], *common],
-            folder / program,
-            libraries,
-        )
-        for program in mains
-    }
+    libraries = ("-lm", *(["-lstdc++"] if engines else []), *last)
+    linked, image = {}, None
+    for program in mains:
+        inputs = [made[f"src/{program}.c"], *common]
+        if machine is not None:
+            predicted = predict(manifest, _by_source(made, inputs), (*cc.command, *flags))
+            require_fit(predicted, str(directory))
+        linked[program] = _link(directory, (*cc.command, *flags), inputs, folder / program, libraries)
+        if machine is not None and program == "runner":
+            image = as_linked(predicted, manifest, linked[program])
     return Executable(
         directory=directory,
         runner=linked["runner"],
         self_test=linked.get("selftest"),
+        machine=machine,
+        image=image,
         input_bytes=tuple(tensor["bytes"] for tensor in manifest["inputs"]),
         output_bytes=tuple(tensor["bytes"] for tensor in manifest["outputs"]),
         manifest=manifest,
@@ -106,6 +120,18 @@ def _engines(directory: Path, paths: Sequence[str]) -> tuple[str, ...]:
         place = str(directory)
         raise DiagnosticError([Diagnostic(rule="no-rtl", place=place, message=message, hint=hint)])
     return engines
+
+
+def _by_source(made: Mapping[str, Path], inputs: Sequence[Path]) -> dict[str, Path]:
+    """The objects of a link in their order, by their sources."""
+    sources = {path: source for source, path in made.items()}
+    return {sources[path]: path for path in inputs}
+
+
+def machine_in(manifest: Mapping[str, Any]) -> Machine | None:
+    """The machine that a bundle's programs are for; None where that is this computer."""
+    described = manifest["machine"]
+    return None if described is None else MACHINES[described["name"]]
 
 
 def _sanitizers(names: Sequence[str]) -> tuple[str, ...]:
@@ -135,6 +161,9 @@ def _compile_all(
         if not made.exists():
             temporary = made.with_suffix(f".{os.getpid()}.tmp")
             _run((*command, "-c", "-o", str(temporary.absolute()), source), directory, temporary)
+            calls = temporary.with_suffix(".ci")
+            if calls.exists():
+                calls.replace(made.with_suffix(".ci"))
             temporary.replace(made)
         return made
 

@@ -1,13 +1,20 @@
 """Run the programs of a built bundle."""
 
 import re
+import struct
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from attrs import frozen
+
 from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.emit.machine import EMULATOR, ICOUNT_SHIFT, emulator_command
+from target_arch.emit.machine_programs import PROFILE_HEAD
 from target_arch.run.build import Executable
+from target_arch.run.toolchain import tool
 
 _FAILED_STEP = re.compile(r"^(?P<phase>init|run): step (?P<step>-?\d+): (?P<status>\w+)$", re.MULTILINE)
 
@@ -29,15 +36,86 @@ def run_frames(
     size = sum(executable.input_bytes)
     if any(len(frame) != size for frame in inputs):
         raise ValueError(f"a frame of {executable.manifest['model']} has {size} B")
+    if executable.machine is not None:
+        return run_on_machine(executable, inputs, timeout=timeout)[0]
     options = [*(["--lazy"] if lazy else []), *(["--jitter", str(jitter)] if jitter else [])]
-    answer = _run(executable, executable.runner, options, b"".join(inputs), timeout)
+    command = (str(executable.runner.absolute()), *options)
+    answer = _run(executable, command, b"".join(inputs), timeout)
     if answer.returncode != 0:
         raise _failed(executable, answer)
+    return _frames(executable, answer.stdout, len(inputs))
+
+
+@frozen(kw_only=True)
+class Profile:
+    """What the last run of a model took on an emulated machine.
+
+    `instructions` are those of the whole run, `steps` those of each step by its number (0 for one that the
+    port does not see: a load or a wait). `stack` is how many bytes of the stack were used since reset.
+
+    Instructions are counted by the machine's timer under `-icount shift=8`: exact to one instruction, with
+    about thirty of the counting itself in every step.
+    """
+
+    instructions: int
+    steps: tuple[int, ...]
+    stack: int
+
+
+def run_on_machine(
+    executable: Executable, inputs: Sequence[bytes], *, timeout: float = 300.0
+) -> tuple[tuple[bytes, ...], Profile]:
+    """Run frames on the emulated machine of a bundle: the outputs of each, and what the last one took.
+
+    ToolMissing without the emulator, ValueError where the bundle is for this computer; otherwise as
+    `run_frames`.
+    """
+    answer, folder = _emulate(executable, executable.runner, b"".join(inputs), timeout)
+    if answer.returncode != 0:
+        raise _failed(executable, answer)
+    return _frames(executable, folder["results"], len(inputs)), _profile(executable, folder["profile"])
+
+
+def self_test_on_machine(executable: Executable, *, timeout: float = 300.0) -> tuple[bool, Profile] | None:
+    """As `run_self_test`, with what the run took; raises as `run_on_machine`."""
+    if executable.self_test is None:
+        return None
+    answer, folder = _emulate(executable, executable.self_test, b"", timeout)
+    if answer.returncode not in (0, 1) or _FAILED_STEP.search(answer.stderr.decode(errors="replace")):
+        raise _failed(executable, answer)
+    return answer.returncode == 0, _profile(executable, folder["profile"])
+
+
+def _emulate(
+    executable: Executable, program: Path, frames: bytes, timeout: float
+) -> tuple[subprocess.CompletedProcess[bytes], dict[str, bytes]]:
+    """Run a program with a file of frames. How it ended, and the files it left."""
+    if executable.machine is None:
+        raise ValueError(f"{executable.directory} is not for an emulated machine")
+    tool(EMULATOR)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "frames").write_bytes(frames)
+        command = emulator_command(executable.machine.name, str(program.absolute()))
+        answer = _run(executable, command, b"", timeout, folder)
+        return answer, {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def _profile(executable: Executable, content: bytes) -> Profile:
+    words = struct.unpack(f"<{len(content) // 8}Q", content)
+    hertz = executable.machine.counter_hz if executable.machine else 0
+    per_instruction = hertz * 2**ICOUNT_SHIFT / 1e9
+    counted = [round(word / per_instruction) for word in (words[0], *words[PROFILE_HEAD:])]
+    return Profile(instructions=counted[0], steps=tuple(counted[1:]), stack=words[1])
+
+
+def _frames(executable: Executable, written: bytes, count: int) -> tuple[bytes, ...]:
+    """The outputs of each frame. DiagnosticError where there are not as many as there should be."""
     size = sum(executable.output_bytes)
-    if len(answer.stdout) != size * len(inputs):
-        got = f"{len(answer.stdout)} B of output for {len(inputs)} frames of {size} B"
+    if len(written) != size * count:
+        got = f"{len(written)} B of output for {count} frames of {size} B"
         raise _error("run-failed", str(executable.directory), f"the bundle wrote {got}")
-    return tuple(answer.stdout[start : start + size] for start in range(0, len(answer.stdout), size))
+    return tuple(written[start : start + size] for start in range(0, len(written), size))
 
 
 def run_self_test(executable: Executable, *, timeout: float = 300.0) -> bool | None:
@@ -47,18 +125,22 @@ def run_self_test(executable: Executable, *, timeout: float = 300.0) -> bool | N
     """
     if executable.self_test is None:
         return None
-    answer = _run(executable, executable.self_test, [], b"", timeout)
+    if executable.machine is not None:
+        found = self_test_on_machine(executable, timeout=timeout)
+        return None if found is None else found[0]
+    answer = _run(executable, (str(executable.self_test.absolute()),), b"", timeout)
     if answer.returncode not in (0, 1) or _FAILED_STEP.search(answer.stderr.decode(errors="replace")):
         raise _failed(executable, answer)
     return answer.returncode == 0
 
 
 def _run(
-    executable: Executable, program: Path, options: Sequence[str], data: bytes, timeout: float
+    executable: Executable, command: Sequence[str], data: bytes, timeout: float, folder: Path | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    command = (str(program.absolute()), *options)
     try:
-        return subprocess.run(command, input=data, capture_output=True, timeout=timeout, check=False)
+        return subprocess.run(
+            command, input=data, capture_output=True, timeout=timeout, cwd=folder, check=False
+        )
     except subprocess.TimeoutExpired:
         message = f"the bundle did not end within {timeout:.0f} s"
         raise _error("run-timeout", str(executable.directory), message) from None

@@ -8,8 +8,12 @@ import subprocess
 from attrs import frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.emit.machine import COMPILER, EMULATOR
 
 _CANDIDATES = ("cc", "gcc", "clang")
+
+PACKAGES = {COMPILER: "gcc-arm-none-eabi libnewlib-arm-none-eabi", EMULATOR: "qemu-system-arm"}
+"""The Debian packages of programs that emulated machines need."""
 
 
 class ToolMissing(DiagnosticError):
@@ -43,6 +47,19 @@ def find_compiler(name: str | None = None) -> Compiler:
         f"no C compiler: {' and '.join(f'`{shlex.join(command)}`' for command in candidates)} not found",
         "install gcc or clang (`apt-get install gcc`), or name one in the environment variable CC",
     )
+
+
+def find_cross_compiler() -> Compiler:
+    """The compiler for bare Arm Cortex-M cores. ToolMissing where it is not there or does not answer."""
+    return Compiler(command=(tool(COMPILER),), version=_version((COMPILER,)))
+
+
+def tool(name: str) -> str:
+    """The name of a program for emulated machines, once it is there. ToolMissing where it is not."""
+    if shutil.which(name) is None:
+        hint = f"install it (`apt-get install {PACKAGES[name]}`), or run `make simulators` in a checkout"
+        raise missing(name, f"`{name}` not found; the port's machine needs it", hint)
+    return name
 
 
 def missing(place: str, message: str, hint: str) -> ToolMissing:

@@ -38,7 +38,10 @@ def verify(
     executable = build(directory, compiler=compiler, rtl=rtl)
     verification = compare(reference, executable, count=count, seed=seed)
     if record:
-        write_manifest(directory, {**read_manifest(directory), "verification": verification.to_json()})
+        found: dict[str, object] = {"verification": verification.to_json()}
+        if executable.image is not None:
+            found["image"] = executable.image.to_json()
+        write_manifest(directory, {**read_manifest(directory), **found})
     return verification
 
 

@@ -8,6 +8,7 @@ from target_arch.soc.model import (
     LoadProcess,
     Memory,
     MemoryMode,
+    Port,
     SoC,
     TargetArch,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "LoadProcess",
     "Memory",
     "MemoryMode",
+    "Port",
     "SoC",
     "TargetArch",
     "check_soc",

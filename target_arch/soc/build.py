@@ -11,7 +11,17 @@ from target_arch.soc.copy_tables import Places, expanded
 from target_arch.soc.faults import Fault, Origin, Path, dotted
 from target_arch.soc.fields import Key
 from target_arch.soc.kinds import Names, Text, check_identifier, wrong_type
-from target_arch.soc.model import CopyPath, DLDevice, Dma, LoadProcess, Memory, MemoryMode, SoC, TargetArch
+from target_arch.soc.model import (
+    CopyPath,
+    DLDevice,
+    Dma,
+    LoadProcess,
+    Memory,
+    MemoryMode,
+    Port,
+    SoC,
+    TargetArch,
+)
 
 _TOP = (
     "schema",
@@ -21,6 +31,7 @@ _TOP = (
     "copy",
     "target_arch",
     "memory_mode",
+    "port",
     "partitioning",
     "lowering",
 )
@@ -74,6 +85,7 @@ def draft(document: Mapping[str, Any]) -> Draft:
         modes=modes,
         partitioning=_partitioning(document, made),
         lowering=_lowering(document, made),
+        ports=_ports(document, made),
         schema=fields.SCHEMA,
     )
     made.wrong += [fault.path for fault in made.faults]
@@ -187,6 +199,16 @@ def _mode(
     values = _values(("memory_mode", name), table, fields.MEMORY_MODE, made)
     pools = {key.name: _expanded(values.get(key.name, ()), replicas) for key in fields.MEMORY_MODE}
     return MemoryMode(name=name, **pools)
+
+
+def _ports(document: Mapping[str, Any], made: Draft) -> tuple[Port, ...]:
+    """The ports of a file; one that lacks something is none, its name still judged."""
+    ports = []
+    for name, table in _named_tables(document, "port", made):
+        values = _values(("port", name), table, fields.PORT, made)
+        if len(values) == len(fields.PORT):
+            ports.append(Port(name=name, **values))
+    return tuple(ports)
 
 
 def _partitioning(document: Mapping[str, Any], made: Draft) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from target_arch.soc.kinds import (
     Table,
     Text,
 )
+from target_arch.soc.machines import MACHINES
 from target_arch.soc.model import IN_AND_OUT, OUTPUTS, DLDevice
 from target_arch.soc.units import BANDWIDTH, FREQUENCY, TIME
 
@@ -102,5 +103,11 @@ MEMORY_MODE = (
     Key(name="workspace", kind=Names(), required=True, help="memories for intermediate tensors, best first"),
     Key(name="constants", kind=Names(), required=True, help="memories for weights, best first"),
     Key(name="io", kind=Names(), required=True, help="memories for inputs and outputs, best first"),
+)
+PORT = (
+    Key(name="machine", kind=Choice(words=tuple(sorted(MACHINES))), required=True, help="what executes it"),
+    Key(name="code", kind=Text(), required=True, help="memory of vectors, code and read-only data"),
+    Key(name="data", kind=Text(), required=True, help="memory of variables and of the stack"),
+    Key(name="stack", kind=SIZE_IN_BYTES, required=True, help="bytes of the stack"),
 )
 PARTITIONING = (Key(name="order", kind=Names(), required=True, help="who claims an operator first"),)

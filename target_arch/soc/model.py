@@ -164,6 +164,21 @@ class MemoryMode:
 
 
 @frozen(kw_only=True)
+class Port:
+    """Where a port of the C runtime that brings its own linker script puts a program.
+
+    `name` is the port's. `machine` is what executes it (`target_arch.soc.machines`), `code` the memory of
+    vectors, code and read-only data, `data` that of variables and of the stack, which has `stack` bytes.
+    """
+
+    name: str
+    machine: str
+    code: str
+    data: str
+    stack: int
+
+
+@frozen(kw_only=True)
 class SoC:
     """A whole described chip. `partitioning` is the order in which target_archs may claim an operator."""
 
@@ -175,6 +190,7 @@ class SoC:
     modes: tuple[MemoryMode, ...]
     partitioning: tuple[str, ...]
     lowering: str | tuple[str, ...] = "c-first"
+    ports: tuple[Port, ...] = ()
     schema: int = 1
 
     @property
@@ -196,6 +212,10 @@ class SoC:
     def dma(self, name: str) -> Dma:
         """The DMA engine of that name. KeyError where this SoC has none."""
         return _named(self.dmas, name)
+
+    def port(self, name: str) -> Port | None:
+        """Where the port of that name puts a program; None where the description does not say."""
+        return next((port for port in self.ports if port.name == name), None)
 
     @property
     def instances(self) -> tuple[Instance, ...]:

@@ -21,6 +21,7 @@ from target_arch.soc.model import SoC
 from target_arch.soc.rules_copies import COPIES
 from target_arch.soc.rules_identity import IDENTITY
 from target_arch.soc.rules_memory import MEMORY
+from target_arch.soc.rules_ports import PORTS
 from target_arch.soc.rules_references import REFERENCES
 
 RULES: Mapping[str, str] = MappingProxyType(
@@ -50,6 +51,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "no-default-mode": "no memory mode is named `default`",
         "no-host": "no target_arch is the host",
         "no-way-back": "nothing leads from a target_arch's memories back to the host's",
+        "not-in-machine": "the machine of a port has no memory of that kind where one is described",
         "not-observed": "a target_arch works in a memory it cannot see",
         "not-utf-8": "the file is not UTF-8",
         "out-of-range": "a number is negative, zero, not whole or too large",
@@ -65,6 +67,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "unknown-engine": "a copy path names a DMA engine that is not declared",
         "unknown-key": "a key means nothing here",
         "unknown-memory": "a memory is named that is not declared",
+        "unknown-port": "a table is for a port that takes none",
         "unknown-target-arch": "a target_arch is named that is not declared",
         "unobserved-memory": "nobody can see a memory",
         "unreachable-memory": "no copy path leads from the host's memories to a target_arch's memory",
@@ -75,7 +78,7 @@ RULES: Mapping[str, str] = MappingProxyType(
     }
 )
 
-STAGES = (REFERENCES, IDENTITY, MEMORY, COPIES)
+STAGES = (REFERENCES, IDENTITY, MEMORY, COPIES, PORTS)
 
 
 def relations(soc: SoC, wrong: Iterable[Path] = (), origins: Sequence[Origin] = ()) -> tuple[Fault, ...]:
@@ -120,6 +123,7 @@ def _values(soc: SoC) -> list[Fault]:
         ("dma", soc.dmas, fields.DMA),
         ("target_arch", soc.archs, fields.TARGET_ARCH),
         ("memory_mode", soc.modes, fields.MEMORY_MODE),
+        ("port", soc.ports, fields.PORT),
     )
     for section, values, keys in sections:
         for value in values:

@@ -34,6 +34,9 @@ def memories_named(soc: SoC) -> Iterator[tuple[Path, str]]:
     for mode in soc.modes:
         for purpose in PURPOSES:
             yield from named_in_list(soc, ("memory_mode", mode.name, purpose), getattr(mode, purpose))
+    for port in soc.ports:
+        yield ("port", port.name, "code"), declared_name(soc, port.code)
+        yield ("port", port.name, "data"), declared_name(soc, port.data)
 
 
 def _unknown_memory(soc: SoC) -> Iterator[Fault]:

@@ -43,6 +43,7 @@ def json_schema() -> dict[str, Any]:
         "target_arch": _named(arch, "compute elements"),
         "memory_mode": _named(_object(fields.MEMORY_MODE), "how a product uses the memories")
         | {"required": ["default"]},
+        "port": _named(_object(fields.PORT), "where ports of the C runtime put a program"),
         "partitioning": _object(fields.PARTITIONING),
         "lowering": {
             "type": "object",

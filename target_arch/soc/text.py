@@ -28,6 +28,7 @@ def show(soc: SoC, codegen: Mapping[str, str] | None = None) -> str:
         _section("memories", _memories(soc)),
         _section("copy paths", _copies(soc)),
         _section("memory modes", _modes(soc)),
+        _section("ports", _ports(soc)),
         _section("orders", _orders(soc)),
     )
     return "\n\n".join("\n".join(section) for section in sections if section)
@@ -117,6 +118,12 @@ def _modes(soc: SoC) -> list[Row]:
     head = ("mode", "workspace", "constants", "inputs and outputs")
     rows = [(m.name, _chain(m.workspace), _chain(m.constants), _chain(m.io)) for m in soc.modes]
     return [head, *rows]
+
+
+def _ports(soc: SoC) -> list[Row]:
+    head = ("port", "machine", "code", "data", "stack")
+    rows = [(p.name, p.machine, p.code, p.data, written(p.stack, SIZE)) for p in soc.ports]
+    return [head, *rows] if rows else []
 
 
 def _orders(soc: SoC) -> list[Row]:

@@ -27,7 +27,7 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
 def test_check_says_ok(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, "check", "mcu_m55", "quad_conv") == (
         0,
-        "mcu_m55: ok (1 instances of host_cpu; 3 memories, 0 copy paths)\n"
+        "mcu_m55: ok (1 instances of host_cpu; 4 memories, 0 copy paths)\n"
         "quad_conv: ok (5 instances of host_cpu, fpga_conv2d; 6 memories, 18 copy paths)\n",
         "",
     )

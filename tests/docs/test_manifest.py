@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from target_arch.emit import manifest
 from target_arch.plan.memory import Budget, PoolBudget
 from target_arch.plan.orders import LoweringOrder, LoweringSlot
 from target_arch.run import Verification
+from target_arch.run.image import Fill, Image, Part
+from target_arch.run.stack import Depth
 from tests import tiny_plans
 
 PAGE = Path(__file__).parents[2] / "docs" / "manifest.md"
@@ -46,7 +49,7 @@ def complete() -> dict[str, Any]:
         self_test="passed",
     )
     made = manifest(
-        soc=inputs.soc,
+        soc=evolve(inputs.soc, ports=(tiny_plans.port(),)),
         mode=inputs.mode,
         model=inputs.model,
         graph=inputs.graph,
@@ -56,8 +59,17 @@ def complete() -> dict[str, Any]:
         budgets=(Budget(partition="p0", sites={"add0": (offered,)}),),
         steps=inputs.steps,
         plan=inputs.plan,
+        port="qemu_mps2",
     )
-    read: dict[str, Any] = json.loads(json.dumps({**made, "verification": found.to_json()}))
+    image = Image(
+        stack=Depth(bytes=1, path=("main",), unknown=()),
+        reserved=64,
+        parts=(Part(section=".text", memory="flash", what="code", predicted=1, linked=1),),
+        fills=(Fill(memory="flash", capacity=4096, predicted=1, linked=1),),
+        libraries=(),
+    )
+    found_later = {"verification": found.to_json(), "image": image.to_json()}
+    read: dict[str, Any] = json.loads(json.dumps({**made, **found_later}))
     return read
 
 

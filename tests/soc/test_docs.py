@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from target_arch.soc import RULES, fields, units
+from target_arch.soc.machines import MACHINES
 
 TEXT = (Path(__file__).parents[2] / "docs" / "soc-file.md").read_text()
 
@@ -21,6 +22,7 @@ def test_every_key() -> None:
         fields.LOAD,
         fields.TARGET_ARCH,
         fields.MEMORY_MODE,
+        fields.PORT,
         fields.PARTITIONING,
     )
     keys = {key.name for table in tables for key in table}
@@ -31,6 +33,7 @@ def test_every_word_and_unit() -> None:
     words = (
         *fields.PROCESSES,
         *fields.CACHE_DUTIES,
+        *MACHINES,
         *units.SIZE,
         *units.BANDWIDTH,
         *units.TIME,

@@ -17,6 +17,7 @@ VALUES = (
     model.LoadProcess,
     model.Memory,
     model.MemoryMode,
+    model.Port,
     model.SoC,
     model.TargetArch,
 )

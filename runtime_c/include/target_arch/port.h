@@ -118,6 +118,7 @@ struct ta_port {
 /* One per program. Link the one you want. */
 extern const ta_port ta_port_host;
 extern const ta_port ta_port_null;
+extern const ta_port ta_port_qemu_mps2;
 
 #ifdef __cplusplus
 }

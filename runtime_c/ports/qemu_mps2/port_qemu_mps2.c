@@ -1,0 +1,160 @@
+/* The port of an Arm Cortex-M alone, on the boards that QEMU emulates: MPS2 (AN385, AN386, AN500) and MPS3
+ * (AN547). The host is all there is; NULL is unsupported. */
+#include "ports/qemu_mps2/qemu_mps2.h"
+
+/* What `open` was told, and where the steps of this run are counted. */
+static const ta_bundle *opened;
+static uint64_t *step_ticks;
+static uint32_t step_count;
+static uint32_t cursor; /* the step that comes next: steps are executed in order, over and over */
+
+#if defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)
+/* The system counter of SSE-300: 64 bits, 32 MHz (Arm SSE-300 TRM, timestamp counter). */
+#define COUNTER_CONTROL (*(volatile uint32_t *)(uintptr_t)0x58100000u)
+#define COUNTER_LOW (*(volatile uint32_t *)(uintptr_t)0x58101000u)
+static uint32_t counter(void)
+{
+    COUNTER_CONTROL = 1u;
+    return COUNTER_LOW;
+}
+#else
+/* CMSDK APB timer 0: 32 bits, 25 MHz, counts down (Arm CMSDK TRM, section 4.4). */
+#define TIMER_CONTROL (*(volatile uint32_t *)(uintptr_t)0x40000000u)
+#define TIMER_VALUE (*(volatile uint32_t *)(uintptr_t)0x40000004u)
+#define TIMER_RELOAD (*(volatile uint32_t *)(uintptr_t)0x40000008u)
+static uint32_t counter(void)
+{
+    if ((TIMER_CONTROL & 1u) == 0) {
+        TIMER_RELOAD = 0xffffffffu;
+        TIMER_VALUE = 0xffffffffu;
+        TIMER_CONTROL = 1u;
+    }
+    return 0xffffffffu - TIMER_VALUE;
+}
+#endif
+
+uint64_t ta_mps2_ticks(void)
+{
+    static uint32_t before, started;
+    static uint64_t ticks;
+    const uint32_t now = counter();
+    if (started)
+        ticks += (uint32_t)(now - before);
+    started = 1;
+    before = now;
+    return ticks;
+}
+
+void ta_mps2_count_steps(uint64_t *ticks, uint32_t steps)
+{
+    step_ticks = ticks;
+    step_count = ticks == NULL ? 0 : steps;
+    cursor = 0;
+}
+
+/* The number of the step that executes entry `index` of its table; the core comes here in their order. */
+static uint32_t step_of(uint32_t kind, uint32_t index)
+{
+    for (uint32_t i = 0; i < opened->step_count; i++) {
+        const uint32_t number = (cursor + i) % opened->step_count;
+        const ta_step *step = &opened->steps[number];
+        if (step->kind == kind && step->index == index) {
+            cursor = number + 1u;
+            return number;
+        }
+    }
+    return TA_NO_STEP;
+}
+
+static void count(uint32_t kind, uint32_t index, uint64_t since)
+{
+    const uint64_t ticks = ta_mps2_ticks() - since;
+    const uint32_t step = step_of(kind, index);
+    if (step < step_count)
+        step_ticks[step] += ticks;
+}
+
+static ta_status mps2_open(const ta_port *port, const ta_soc *soc, const ta_bundle *bundle)
+{
+    (void)port;
+    (void)soc;
+    if (opened != NULL)
+        return TA_ERROR_STATE;
+    opened = bundle;
+    cursor = 0;
+    return TA_OK;
+}
+
+static ta_status mps2_close(const ta_port *port)
+{
+    (void)port;
+    if (opened == NULL)
+        return TA_ERROR_STATE;
+    opened = NULL;
+    return TA_OK;
+}
+
+/* From the end where the target lies behind the source, so that the two may overlap. */
+static void copy_row(uint8_t *target, const uint8_t *source, uint32_t bytes)
+{
+    if ((uintptr_t)target < (uintptr_t)source)
+        for (uint32_t i = 0; i < bytes; i++)
+            target[i] = source[i];
+    else
+        for (uint32_t i = bytes; i-- > 0;)
+            target[i] = source[i];
+}
+
+static ta_status mps2_copy(const ta_port *port, const ta_copy *copy)
+{
+    (void)port;
+    uint8_t *target = ta_pointer(opened, copy->target);
+    const uint8_t *source = ta_pointer(opened, copy->source);
+    if (target == NULL || source == NULL)
+        return TA_ERROR_ARGUMENT;
+    const uint64_t since = ta_mps2_ticks();
+    for (uint32_t row = 0; row < copy->rows; row++)
+        copy_row(target + row * copy->target_stride, source + row * copy->source_stride, copy->row_bytes);
+    count(TA_STEP_COPY, (uint32_t)(copy - opened->copies), since);
+    return TA_OK;
+}
+
+static ta_status mps2_dispatch(const ta_port *port, const ta_dispatch *dispatch)
+{
+    (void)port;
+    void *pointers[TA_MAX_OPERANDS];
+    for (uint32_t i = 0; i < dispatch->ref_count; i++) {
+        pointers[i] = ta_pointer(opened, dispatch->refs[i]);
+        if (pointers[i] == NULL)
+            return TA_ERROR_ARGUMENT; /* the host does not see that memory */
+    }
+    const uint64_t since = ta_mps2_ticks();
+    dispatch->function(pointers);
+    count(TA_STEP_DISPATCH, (uint32_t)(dispatch - opened->dispatches), since);
+    return TA_OK;
+}
+
+/* The caches of these boards are not emulated, and on a chip alone nobody else reads what they hold. */
+static ta_status mps2_cache(const ta_port *port, const void *start, uint32_t bytes)
+{
+    (void)port;
+    (void)start;
+    (void)bytes;
+    return TA_OK;
+}
+
+static ta_status mps2_drop(const ta_port *port, void *start, uint32_t bytes)
+{
+    return mps2_cache(port, start, bytes);
+}
+
+const ta_port ta_port_qemu_mps2 = {
+    .version = TA_PORT_VERSION,
+    .name = "qemu_mps2",
+    .open = mps2_open,
+    .close = mps2_close,
+    .copy = mps2_copy,
+    .dispatch = mps2_dispatch,
+    .cache_clean = mps2_cache,
+    .cache_invalidate = mps2_drop,
+};

@@ -1,0 +1,90 @@
+"""The runtime on Cortex-M: how small its core is, and the conformance suite on every emulated board."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from target_arch.emit.machine import COMPILER, EMULATOR, compile_flags, emulator_command, machine_script
+from target_arch.resources import runtime_c
+from target_arch.soc.machines import MACHINES, Machine
+from target_arch.soc.model import DLDevice, Memory, MemoryMode, Port, SoC, TargetArch
+
+ROOT = runtime_c()
+C99 = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-I.", "-Iinclude")
+CORE = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "core").glob("*.c"))
+CORE_BYTES = 2048
+CHECKING_CORE_BYTES = 3584
+
+Tool = Callable[[str], str]
+
+
+def text_bytes(machine: Machine, folder: Path, *flags: str) -> int:
+    """Code and read-only data of the runtime's core, for size."""
+    joined = folder / "core.o"
+    command = (COMPILER, *machine.flags, "-Os", *C99, *flags, "-nostdlib", "-r", *CORE, "-o", str(joined))
+    subprocess.run(command, cwd=ROOT, check=True)
+    listing = subprocess.run(
+        ("arm-none-eabi-size", str(joined)), capture_output=True, text=True, check=True
+    ).stdout
+    return int(listing.splitlines()[1].split()[0])
+
+
+def test_the_core_takes_at_most_two_kibibytes(needs_tool: Tool, tmp_path: Path) -> None:
+    needs_tool(COMPILER)
+    assert text_bytes(MACHINES["mps3-an547"], tmp_path, "-DTA_TRUST_TABLES") <= CORE_BYTES
+
+
+def test_what_checking_the_tables_costs(needs_tool: Tool, tmp_path: Path) -> None:
+    needs_tool(COMPILER)
+    assert CORE_BYTES < text_bytes(MACHINES["mps3-an547"], tmp_path) <= CHECKING_CORE_BYTES
+
+
+def board(machine: Machine) -> tuple[SoC, Port]:
+    """A description with code and data where every board has memory."""
+    port = Port(name="qemu_mps2", machine=machine.name, code="code", data="data", stack=8192)
+    memories = (
+        Memory(name="code", size=512 * 1024, base=0),
+        Memory(name="data", size=512 * 1024, base=0x2000_0000),
+    )
+    cpu = TargetArch(
+        name="cpu", backend="c", device=DLDevice(type="kDLCPU", id=0), host=True, memory=("data",)
+    )
+    mode = MemoryMode(name="default", workspace=("data",), constants=("code",), io=("data",))
+    soc = SoC(
+        name="board",
+        memories=memories,
+        dmas=(),
+        copies=(),
+        archs=(cpu,),
+        modes=(mode,),
+        partitioning=("cpu",),
+        ports=(port,),
+    )
+    return soc, port
+
+
+@pytest.mark.parametrize("name", sorted(MACHINES))
+def test_port_conforms_and_skips_what_it_lacks(needs_tool: Tool, tmp_path: Path, name: str) -> None:
+    needs_tool(COMPILER)
+    needs_tool(EMULATOR)
+    machine = MACHINES[name]
+    script = tmp_path / "board.ld"
+    script.write_text(machine_script(*board(machine)))
+    folders = ("core", "ports/qemu_mps2", "conformance", "conformance/qemu_mps2")
+    sources = [str(path) for folder in folders for path in sorted((ROOT / folder).glob("*.c"))]
+    program = tmp_path / "conformance"
+    link = ("-nostartfiles", "--specs=nosys.specs", f"-Wl,-T,{script}", "-Wl,--defsym=end=ta_bss_end", "-w")
+    command = (COMPILER, *compile_flags(machine), "-O2", *C99, *sources, "-o", str(program))
+    compiled = subprocess.run((*command, *link), cwd=ROOT, capture_output=True, text=True, check=False)
+    assert compiled.returncode == 0, compiled.stderr
+    done = subprocess.run(
+        emulator_command(name, str(program)), capture_output=True, text=True, check=False, timeout=120
+    )
+    lines = done.stderr.splitlines()
+    assert done.returncode == 0, done.stderr
+    kinds = {kind: [line for line in lines if line.startswith(f"{kind} ")] for kind in ("ok", "skip")}
+    assert len(kinds["ok"]) + len(kinds["skip"]) + 1 == len(lines)
+    assert any("calls on the host" in line for line in kinds["ok"])
+    assert any("copies by DMA: sizes and alignments" in line for line in kinds["skip"])
