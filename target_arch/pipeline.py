@@ -27,6 +27,7 @@ from target_arch.registry.backends import Backends
 from target_arch.relax.importer import import_model
 from target_arch.relax.program import Program
 from target_arch.run.references import self_test
+from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.lower_all import Attempt, Lowered, lower_in_order
 from target_arch.stages.lowering_order import lowering_order
@@ -40,7 +41,8 @@ class CompileRequest:
 
     `order` is the partitioning order (target_archs), `lowering_order` a policy or a list of partition ids.
     `require` maps operators (id, kind or `*`) to a target_arch or instance, `forbid` to several. `targets`
-    selects target_archs and is their partitioning order; the host always stays.
+    selects target_archs and is their partitioning order; the host always stays. `costs` were measured and count
+    instead of estimates; with `exact` a solver goes on where the search for a placement ends.
     """
 
     model_path: Path
@@ -51,6 +53,8 @@ class CompileRequest:
     require: Mapping[str, str] = field(factory=dict)
     forbid: Mapping[str, tuple[str, ...]] = field(factory=dict)
     targets: tuple[str, ...] = ()
+    costs: Costs = NOTHING_MEASURED
+    exact: bool = False
     backend_dirs: tuple[Path, ...] = ()
     name: str | None = None
     port: str = "host"
@@ -125,9 +129,7 @@ def partition_model(request: CompileRequest) -> PartitionGraph:
     """Only the first half: import and place, nothing is lowered. Raises as `compile_model` does."""
     backends = Backends.discover(request.backend_dirs).backends_for(request.soc)
     model, _ = _import(request, backends)
-    return place(
-        model, request.soc, backends, rules=_rules(request), order=_order(request), mode=_mode(request)
-    )
+    return _place(request, backends, model, _rules(request))
 
 
 def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[Model, Program]:
@@ -158,10 +160,25 @@ def _lower(
         soc=soc,
         mode=mode,
         codegens=codegens,
-        place=lambda rules: place(model, soc, backends, rules=rules, order=_order(request), mode=mode),
+        place=lambda rules: _place(request, backends, model, rules),
         order=lambda graph: lowering_order(graph, soc, codegens, policy),
         lower=lower,
         rules=_rules(request),
+    )
+
+
+def _place(
+    request: CompileRequest, backends: Mapping[str, Backend], model: Model, rules: Rules
+) -> PartitionGraph:
+    return place(
+        model,
+        request.soc,
+        backends,
+        rules=rules,
+        order=_order(request),
+        mode=_mode(request),
+        costs=request.costs,
+        exact=request.exact,
     )
 
 

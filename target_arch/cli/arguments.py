@@ -16,7 +16,7 @@ _EXIT_CODES = (
     "Exit codes: 0 done, 1 what was made is not right, 2 the input is wrong, 3 a needed tool is missing."
 )
 
-DUMPS = ("model", "partitions", "lowering", "budgets", "memory", "steps")
+DUMPS = ("model", "partitions", "timeline", "lowering", "budgets", "memory", "steps")
 
 
 @frozen
@@ -124,6 +124,17 @@ def _planning(to: ArgumentParser) -> None:
         default=[],
         metavar="OPERATOR=TARGET",
         help="do not place it there",
+    )
+    plan.add_argument(
+        "--cost",
+        type=Path,
+        metavar="FILE",
+        help="measured costs (JSON), which count instead of estimates",
+    )
+    plan.add_argument(
+        "--exact",
+        action="store_true",
+        help="let a solver prove the placement optimal, or improve it; needs the extra `exact`",
     )
     _backend_dirs(plan)
     _format(to)

@@ -10,7 +10,7 @@ from target_arch.cli.output import data, progress
 from target_arch.registry import Backends
 from target_arch.resources import examples
 
-_SHOWN = ("partitions", "lowering", "budgets", "memory", "steps")
+_SHOWN = ("partitions", "timeline", "lowering", "budgets", "memory", "steps")
 _FULL_SCALE = 16
 """The largest pixel value of a digit; the network sees pixels divided by it."""
 

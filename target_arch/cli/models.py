@@ -12,6 +12,8 @@ from target_arch.plan import text
 from target_arch.plan.partitions import Candidate, Choice, Partition
 from target_arch.registry import Backends
 from target_arch.soc import SoC
+from target_arch.soc.cost_file import read_costs
+from target_arch.soc.costs import NOTHING_MEASURED
 
 if TYPE_CHECKING:
     from target_arch.pipeline import Compilation, CompileRequest
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 DUMPERS: Mapping[str, Callable[["Compilation"], str]] = {
     "model": lambda made: str(made.model),
     "partitions": lambda made: text.partition_table(made.graph),
+    "timeline": lambda made: _timeline(made.graph),
     "lowering": lambda made: text.lowering_order(made.lowering),
     "budgets": lambda made: text.budgets(made.budgets),
     "memory": lambda made: text.memory_plan(made.plan, capacities(made)),
@@ -42,6 +45,8 @@ def request(options: argparse.Namespace) -> "CompileRequest":
         require={operator: _only(operator, names) for operator, names in required.items()},
         forbid=_wishes(options.forbid, soc),
         targets=targets,
+        costs=NOTHING_MEASURED if options.cost is None else read_costs(options.cost, soc),
+        exact=options.exact,
         backend_dirs=tuple(options.backend_dir),
         name=getattr(options, "name", None),
         port=getattr(options, "port", None) or "host",
@@ -71,7 +76,7 @@ def partition(options: argparse.Namespace) -> int:
         soc = described(options.soc, Backends.discover(options.backend_dir))
         json_data([_partition(each, soc) for each in graph.partitions])
     else:
-        data(text.partition_table(graph))
+        data(text.partition_table(graph) + _makespan(graph))
     return 0
 
 
@@ -128,7 +133,15 @@ def summary(made: "Compilation") -> str:
     for arena in sorted(made.plan.peaks):
         used, bound = made.plan.peaks[arena], made.plan.bounds[arena]
         lines.append(f"  {arena}: {used:,} B of {sizes[arena]:,} B (lower bound {bound:,} B)")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + f"\n{_makespan(made.graph)}"
+
+
+def _timeline(graph: "PartitionGraph") -> str:
+    return "" if graph.timeline is None else text.timeline(graph.timeline)
+
+
+def _makespan(graph: "PartitionGraph") -> str:
+    return "" if graph.timeline is None else text.makespan(graph.timeline)
 
 
 def _partition(part: Partition, soc: SoC) -> dict[str, object]:

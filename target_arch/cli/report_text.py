@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from target_arch.plan.text import table
+from target_arch.plan.text import makespan, table
+from target_arch.plan.timeline import Timeline
 
 
 def report_text(manifest: Mapping[str, Any]) -> str:
@@ -12,6 +13,7 @@ def report_text(manifest: Mapping[str, Any]) -> str:
     sections = [
         f"{manifest['model']} on {manifest['soc']}{mode}, ABI hash {manifest['abi_hash']}\n",
         _partitions(manifest),
+        _timeline(manifest),
         _lowering(manifest),
         _budgets(manifest),
         _pools(manifest),
@@ -27,6 +29,21 @@ def _partitions(manifest: Mapping[str, Any]) -> str:
         for part in manifest["partitions"]
     ]
     return "partitions\n" + table(("id", "instance", "operators", "reason"), rows, right=(2,))
+
+
+def _timeline(manifest: Mapping[str, Any]) -> str:
+    found = manifest.get("timeline")
+    if found is None:
+        return ""
+    return makespan(
+        Timeline(
+            makespan=found["makespan"],
+            bound=found["bound"],
+            method=found["method"],
+            load=found["load"],
+            spans=(),
+        )
+    )
 
 
 def _lowering(manifest: Mapping[str, Any]) -> str:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from attrs import asdict
+
 from target_arch.emit.machine import machine_of
 from target_arch.emit.steps import describe
 from target_arch.plan.memory import Budget, MemoryPlan
@@ -47,6 +49,7 @@ def manifest(
             {"partition": slot.partition, "phase": slot.phase, "reason": slot.reason} for slot in order.slots
         ],
         "lowering_policy": order.policy,
+        "timeline": _timeline(graph),
         "budgets": _budgets(soc, graph, budgets),
         "pools": _pools(soc, plan),
         "buffers": _buffers(plan),
@@ -99,6 +102,21 @@ def _partitions(soc: SoC, graph: PartitionGraph) -> list[dict[str, object]]:
         }
         for partition in graph.partitions
     ]
+
+
+def _timeline(graph: PartitionGraph) -> dict[str, object] | None:
+    """Seconds; None for a graph that was not made by placement."""
+    found = graph.timeline
+    if found is None:
+        return None
+    return {
+        "makespan": found.makespan,
+        "bound": found.bound,
+        "gap": found.gap,
+        "method": found.method,
+        "load": found.load,
+        "entries": [asdict(span) for span in found.spans],
+    }
 
 
 def _budgets(soc: SoC, graph: PartitionGraph, budgets: Iterable[Budget]) -> list[dict[str, object]]:

@@ -11,6 +11,7 @@ from target_arch.plan.memory import Budget, Buffer, MemoryPlan
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph
 from target_arch.plan.steps import Copy, Dispatch, Load, Step, StepOrder, Wait
+from target_arch.plan.timeline import Timeline
 
 _DECIMALS = 3
 
@@ -71,6 +72,24 @@ def lowering_order(order: LoweringOrder) -> str:
     """One line per slot, in order."""
     rows = ((str(n), slot.partition, slot.phase, slot.reason) for n, slot in enumerate(order.slots, start=1))
     return f"lowering order: {order.policy}\n" + table(("slot", "id", "phase", "reason"), rows, right=(0,))
+
+
+def timeline(value: Timeline) -> str:
+    """The makespan with its bound, then one line per entry in the order of their starts."""
+    rows = [
+        (duration(span.start), duration(span.end), span.where, span.kind, span.what) for span in value.spans
+    ]
+    return makespan(value) + table(("from", "to", "where", "kind", "what"), rows, right=(0, 1))
+
+
+def makespan(value: Timeline) -> str:
+    """How long a run takes, how far from the bound that is, and how the placement was found."""
+    gap = f"{value.gap:.1%} above" if value.makespan > value.bound else "at"
+    load = f"; before the first run {duration(value.load)} to load" if value.load else ""
+    return (
+        f"simulated run: {duration(value.makespan)}, {gap} the lower bound of {duration(value.bound)}; "
+        f"found by {value.method}{load}\n"
+    )
 
 
 def budgets(values: Iterable[Budget]) -> str:

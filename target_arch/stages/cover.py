@@ -16,6 +16,8 @@ from target_arch.soc.model import Instance
 from target_arch.stages.traffic import PICO, Reach, Traffic
 
 BEAM = 512
+WIDE = 64
+"""Tensors needed at a time, at most."""
 
 
 @frozen(kw_only=True)
@@ -56,9 +58,15 @@ class Visit:
     output: int
 
 
-def cover(problem: Problem) -> dict[str, int] | None:
-    """The seat (by number) of every operator; None where some operator can go nowhere."""
-    options = [(cost, seats) for seats in _candidates(problem) if (cost := total(problem, seats)) is not None]
+def cover(problem: Problem, beam: int = BEAM) -> dict[str, int] | None:
+    """The seat (by number) of every operator; None where some operator can go nowhere.
+
+    Where more tensors than `WIDE` are needed at a time the search would be no better than its beam, and is
+    left out.
+    """
+    options = [
+        (cost, seats) for seats in _candidates(problem, beam) if (cost := total(problem, seats)) is not None
+    ]
     if not options:
         return None
     return min(options, key=lambda option: option[0])[1]
@@ -71,19 +79,20 @@ def total(problem: Problem, seats: Mapping[str, int]) -> int | None:
 
 
 def walk(problem: Problem, seats: Mapping[str, int]) -> tuple[int, list[dict[str, int]]] | None:
-    """Picoseconds of a placement, and where every tensor lies before each operator. None where it is
+    """Picoseconds of a placement, and where its inputs lie before each operator. None where it is
     impossible.
     """
     where = dict.fromkeys(problem.model.inputs, problem.inputs)
     spent, before = 0, []
     for operator in problem.order:
-        before.append(dict(where))
+        names = activations(problem, operator)
+        before.append({name: where[name] for name in names})
         number = seats[operator.id]
         compute = problem.computes[operator.id][number]
-        seen = visit(problem, operator, number, [where[name] for name in activations(problem, operator)])
+        seen = visit(problem, operator, number, [where[name] for name in names])
         if compute is None or seen is None:
             return None
-        where |= dict(zip(activations(problem, operator), seen.inputs, strict=True))
+        where |= dict(zip(names, seen.inputs, strict=True))
         where[operator.output] = seen.output
         spent += round(compute * PICO) + seen.copy
     ending = _ending(problem, where)
@@ -118,8 +127,8 @@ def activations(problem: Problem, operator: Operator) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(operator.inputs) if tensors[name].data is None)
 
 
-def _candidates(problem: Problem) -> Iterable[dict[str, int]]:
-    searched = _search(problem)
+def _candidates(problem: Problem, beam: int) -> Iterable[dict[str, int]]:
+    searched = _search(problem, beam)
     if searched is not None:
         yield searched
     host = next(number for number, seat in enumerate(problem.seats) if seat.host)
@@ -143,12 +152,15 @@ _Best = tuple[int, int, tuple[object, ...]]
 """Picoseconds, sum of ranks (for ties), and the seats taken as a linked list (last, earlier)."""
 
 
-def _search(problem: Problem) -> dict[str, int] | None:
+def _search(problem: Problem, beam: int) -> dict[str, int] | None:
     live = list(problem.model.inputs)
+    needed_after = _needed_after(problem)
+    if needed_after is None:
+        return None
     states: dict[_State, _Best] = {tuple(problem.inputs for _ in live): (0, 0, ())}
-    for operator, needed in zip(problem.order, _needed_after(problem), strict=True):
+    for operator, needed in zip(problem.order, needed_after, strict=True):
         after = [name for name in dict.fromkeys((*live, operator.output)) if name in needed]
-        states = _step(problem, operator, live, after, states)
+        states = _step(problem, operator, live, after, states, beam)
         live = after
     ended = [
         (best[0] + ending, best[1], best[2])
@@ -161,7 +173,12 @@ def _search(problem: Problem) -> dict[str, int] | None:
 
 
 def _step(
-    problem: Problem, operator: Operator, live: list[str], after: list[str], states: dict[_State, _Best]
+    problem: Problem,
+    operator: Operator,
+    live: list[str],
+    after: list[str],
+    states: dict[_State, _Best],
+    beam: int,
 ) -> dict[_State, _Best]:
     """All states after one operator, the cheapest way to each."""
     names = activations(problem, operator)
@@ -184,15 +201,19 @@ def _step(
             )
             if key not in found or best[:2] < found[key][:2]:
                 found[key] = best
-    kept = sorted(found.items(), key=lambda item: (item[1][:2], item[0]))[:BEAM]
+    kept = sorted(found.items(), key=lambda item: (item[1][:2], item[0]))[:beam]
     return dict(kept)
 
 
-def _needed_after(problem: Problem) -> list[frozenset[str]]:
-    """For every operator of the order the tensors that later operators, or the caller, still need."""
+def _needed_after(problem: Problem) -> list[frozenset[str]] | None:
+    """For every operator of the order the tensors that later operators, or the caller, still need; None where
+    these are too many.
+    """
     needed = set(problem.model.outputs)
     result = []
     for operator in reversed(problem.order):
+        if len(needed) > WIDE:
+            return None
         result.append(frozenset(needed))
         needed |= set(activations(problem, operator))
         needed.discard(operator.output)

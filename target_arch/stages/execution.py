@@ -5,10 +5,12 @@ affordable, then a greedy order; the model's own order is kept unless one of the
 """
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from target_arch.plan.model import Model, Operator
 
+EXACT = 300
+"""Operators, at most, for the exact search."""
 STATES = 20_000
 """How many sets of executed operators the exact search may visit before it gives up."""
 
@@ -20,10 +22,21 @@ def execution_order(model: Model, states: int = STATES) -> tuple[Operator, ...]:
     problem = _Liveness(model)
     original = tuple(range(len(model.operators)))
     best, peak = original, problem.peak(original)
-    for order in (problem.exact(states, peak), problem.greedy()):
-        if order is not None and problem.peak(order) < peak:
-            best, peak = order, problem.peak(order)
+    if problem.is_chain():
+        return model.operators
+    greedy = problem.greedy()
+    if problem.peak(greedy) < peak:
+        best, peak = greedy, problem.peak(greedy)
+    exact = problem.exact(states, peak)
+    if exact is not None and problem.peak(exact) < peak:
+        best = exact
     return tuple(model.operators[index] for index in best)
+
+
+def peak_bytes(model: Model, order: Sequence[Operator]) -> int:
+    """The largest sum of live activation bytes while operators run in that order."""
+    number = {operator.id: index for index, operator in enumerate(model.operators)}
+    return _Liveness(model).peak([number[operator.id] for operator in order])
 
 
 class _Liveness:
@@ -37,39 +50,72 @@ class _Liveness:
             tuple(dict.fromkeys(n for n in op.inputs if n in self._size)) for op in model.operators
         ]
         self._output = [op.output for op in model.operators]
-        self._before = [sum(1 << produced[n] for n in names if n in produced) for names in self._inputs]
-        self._users = dict.fromkeys(self._size, 0)
+        self._makers = [tuple(produced[n] for n in names if n in produced) for names in self._inputs]
+        self._users: dict[str, list[int]] = {name: [] for name in self._size}
         for index, names in enumerate(self._inputs):
             for name in names:
-                self._users[name] |= 1 << index
+                self._users[name].append(index)
         self._kept = frozenset(model.outputs)
         self._start = sum(self._size[name] for name in model.inputs)
 
+    def is_chain(self) -> bool:
+        """True where no other order is possible."""
+        return all(index - 1 in makers for index, makers in enumerate(self._makers) if index)
+
     def peak(self, order: Sequence[int]) -> int:
         """The largest sum of live bytes while the operators run in that order."""
-        done, live, peak = 0, self._start, self._start
+        left = {name: len(users) for name, users in self._users.items()}
+        live = peak = self._start
         for index in order:
-            at, after = self._run(index, done, live)
-            done, live, peak = done | 1 << index, after, max(peak, at)
+            peak = max(peak, live + self._size[self._output[index]])
+            live += self._change(index, left)
+            self._ran(index, left)
         return peak
 
     def greedy(self) -> tuple[int, ...]:
-        """Next is always the ready operator that leaves the fewest bytes live."""
+        """Next is always the ready operator that leaves the fewest bytes live.
+
+        What an operator leaves changes only when another user of its inputs has run, so that a heap with
+        entries that are looked at again serves.
+        """
         order: list[int] = []
-        done, live = 0, self._start
-        waiting = list(range(self.count))
-        while waiting:
-            ready = [index for index in waiting if self._before[index] & ~done == 0]
-            index = min(ready, key=lambda ready: (*reversed(self._run(ready, done, live)), ready))
-            waiting.remove(index)
-            live = self._run(index, done, live)[1]
-            done |= 1 << index
+        left = {name: len(users) for name, users in self._users.items()}
+        missing = [len(makers) for makers in self._makers]
+        heap = [
+            (self._change(i, left), self._size[self._output[i]], i)
+            for i in range(self.count)
+            if not missing[i]
+        ]
+        heapq.heapify(heap)
+        done = bytearray(self.count)
+        while heap:
+            change, _, index = heapq.heappop(heap)
+            if done[index] or change != self._change(index, left):
+                continue
+            done[index] = 1
             order.append(index)
+            self._ran(index, left)
+            for name in self._inputs[index]:
+                if left[name] == 1:
+                    last = next(user for user in self._users[name] if not done[user])
+                    if not missing[last]:
+                        heapq.heappush(heap, (self._change(last, left), self._size[self._output[last]], last))
+            for user in self._users[self._output[index]]:
+                missing[user] -= 1
+                if not missing[user]:
+                    heapq.heappush(heap, (self._change(user, left), self._size[self._output[user]], user))
         return tuple(order)
 
     def exact(self, states: int, limit: int) -> tuple[int, ...] | None:
-        """An order of least peak, or None where `states` do not suffice or no order stays below `limit`."""
+        """An order of least peak, or None where `states` do not suffice or no order stays below `limit`.
+
+        Sets of operators are bits; where there are many operators, the search would only spend its states.
+        """
+        if self.count > EXACT:
+            return None
         everything = (1 << self.count) - 1
+        self._before = [sum(1 << maker for maker in makers) for makers in self._makers]
+        self._readers = {name: sum(1 << user for user in users) for name, users in self._users.items()}
         came: dict[int, tuple[int, int]] = {0: (-1, 0)}
         heap = [(self._start, 0, 0, self._start)]
         settled: set[int] = set()
@@ -88,6 +134,17 @@ class _Liveness:
                     heapq.heappush(heap, (worst, -then.bit_count(), then, after))
         return None
 
+    def _change(self, index: int, left: Mapping[str, int]) -> int:
+        """By how much the live bytes grow when the operator has run, `left` users of each tensor before."""
+        output = self._output[index]
+        freed = sum(self._size[n] for n in self._inputs[index] if left[n] == 1 and n not in self._kept)
+        unused = not self._users[output] and output not in self._kept
+        return (0 if unused else self._size[output]) - freed
+
+    def _ran(self, index: int, left: dict[str, int]) -> None:
+        for name in self._inputs[index]:
+            left[name] -= 1
+
     def _ready(self, done: int) -> list[int]:
         return [i for i in range(self.count) if not done >> i & 1 and self._before[i] & ~done == 0]
 
@@ -98,7 +155,7 @@ class _Liveness:
         gone = [
             n
             for n in (*self._inputs[index], self._output[index])
-            if n not in self._kept and not self._users[n] & ~after
+            if n not in self._kept and not self._readers[n] & ~after
         ]
         return at, at - sum(self._size[name] for name in gone)
 

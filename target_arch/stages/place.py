@@ -1,25 +1,39 @@
 """Placement: which instance runs which operator, what it costs there, and why nowhere else.
 
-The cost of a placement is the backends' estimates of computing plus every copy: inputs from where their
-producers leave them, constants, results on their way to consumers and back to the host's memories.
+What counts is when the last result is there: the makespan of a simulated run, in which instances compute
+and channels copy at the same time. Costs are the backends' estimates or what a cost file measured,
+and every copy: inputs from where their producers leave them, constants, results on their way to consumers and to the caller.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+from attrs import frozen
 
 from target_arch.backend.contract import Backend
 from target_arch.diagnostics import Diagnostic
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.partitions import Choice, Partition, PartitionGraph
+from target_arch.plan.timeline import Timeline
+from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import Instance, MemoryMode, SoC
-from target_arch.stages.cover import Problem, Seat, cover
+from target_arch.stages.cover import BEAM, Problem, Seat, cover
 from target_arch.stages.errors import PlacementError
-from target_arch.stages.execution import execution_order
+from target_arch.stages.execution import execution_order, peak_bytes
+from target_arch.stages.measured import check_costs
+from target_arch.stages.network import Network
 from target_arch.stages.reasons import choices
 from target_arch.stages.rules import Rules, check_rules
+from target_arch.stages.schedule import Schedule, Scheduler
+from target_arch.stages.search import Found, search
+from target_arch.stages.simulated import timeline
 from target_arch.stages.survey import Survey, Wanted, place_of
 from target_arch.stages.traffic import Reach
 
 NO_RULES = Rules()
+COVERED = 60_000
+"""Visits of an operator to a seat that the search for the cheapest cover may make."""
+WORTH = 0.01
+"""The part of the makespan an order must save to be taken instead of the one that needs least memory."""
 
 
 def place(
@@ -30,30 +44,98 @@ def place(
     *,
     order: tuple[str, ...] | None = None,
     mode: MemoryMode | None = None,
+    costs: Costs = NOTHING_MEASURED,
+    exact: bool = False,
 ) -> PartitionGraph:
     """Give every operator an instance and cut the model into partitions.
 
     `backends` maps target_arch names; a target_arch without one is refused everything. `order` (target_arch
-    names, by
-    default the SoC's partitioning order) breaks ties of cost. Raises PlacementError where a rule names
-    nothing or cannot be honoured, or where nothing supports an operator.
+    names, by default the SoC's partitioning order) breaks ties of cost. `costs` override what backends and
+    description say. With `exact` a solver goes on where the search ends. Raises PlacementError where a rule
+    or a measured cost names nothing or a rule cannot be honoured, or where nothing supports an operator;
+    SolverMissingError where `exact` lacks its solver.
     """
+    kinds = {pattern.name for backend in backends.values() for pattern in backend.patterns}
+    kinds |= {operator.kind for operator in model.operators}
     check_rules(rules, model, soc)
+    check_costs(costs, model, kinds)
     wanted = Wanted(
         model=model,
-        soc=soc,
+        soc=costs.applied(soc),
         mode=mode or soc.mode(),
         backends=backends,
         rules=rules,
         order=order or soc.partitioning,
+        costs=costs,
     )
     survey = Survey(wanted)
-    problem = _problem(wanted, survey)
-    seats = cover(problem)
-    if seats is None:
-        raise PlacementError(_hopeless(problem, survey))
-    made = choices(wanted, survey, problem, seats, _share(problem, survey, seats))
-    return PartitionGraph(model=model, partitions=_partitions(wanted, problem.order, made), choices=made)
+    placed = _Placed.search(wanted, survey, exact=exact)
+    made = choices(wanted, survey, placed.problem, placed.seats, placed.instances)
+    by_id = {choice.operator: choice for choice in made}
+    return PartitionGraph(
+        model=model,
+        partitions=_partitions(wanted, placed.order, by_id),
+        choices=tuple(by_id[operator.id] for operator in placed.order),
+        timeline=placed.timeline,
+    )
+
+
+@frozen(kw_only=True)
+class _Placed:
+    """A problem and its solution: the seat and the instance of every operator, the order, the timeline."""
+
+    problem: Problem
+    seats: Mapping[str, int]
+    instances: Mapping[str, Instance]
+    order: tuple[Operator, ...]
+    timeline: Timeline
+
+    @classmethod
+    def search(cls, wanted: Wanted, survey: Survey, *, exact: bool) -> "_Placed":
+        problem = _problem(wanted, survey)
+        if any(all(time is None for time in times) for times in problem.computes.values()):
+            raise PlacementError(_hopeless(problem, survey))
+        cheapest = cover(problem, _beam(problem))
+        network = Network(wanted, survey, problem)
+        scheduler = Scheduler(network.jobs)
+        found = search(scheduler, None if cheapest is None else network.seats(cheapest), exact=exact)
+        if found is None:
+            raise PlacementError(_hopeless(problem, survey))
+        chosen = _ordered(wanted, network, scheduler, found)
+        numbers = network.order(problem.order)[2:-1]
+        pairs = list(zip(problem.order, numbers, strict=True))
+        used = {op.id: wanted.soc.instances[chosen.machines[job]] for op, job in pairs}
+        return cls(
+            problem=problem,
+            seats={op.id: chosen.seats[job] for op, job in pairs},
+            instances=used,
+            order=network.operators(chosen.order),
+            timeline=timeline(network.jobs, chosen, found, {i.name: i for i in used.values()}.values()),
+        )
+
+
+def _beam(problem: Problem) -> int:
+    """How many states the search for the cheapest cover may keep, so that it stays affordable."""
+    return max(1, min(BEAM, COVERED // max(1, len(problem.order) * len(problem.seats))))
+
+
+def _ordered(wanted: Wanted, network: Network, scheduler: Scheduler, found: Found) -> Schedule:
+    """The schedule in the order in which it will run.
+
+    That is the order which needs least memory, unless starting operators as the search found is faster and
+    leaves half of the preferred memory free; and never after something did not fit.
+    """
+    small = scheduler.run(network.order(execution_order(wanted.model)), found.schedule.seats)
+    fast = scheduler.run(found.schedule.by_start(), found.schedule.seats)
+    fast = fast if fast is not None and fast.cost <= found.schedule.cost else found.schedule
+    if small is None:
+        return fast
+    room = wanted.soc.memory(wanted.mode.workspace[0]).size // 2
+    peak = peak_bytes(wanted.model, network.operators(fast.order))
+    crowded = peak > max(room, peak_bytes(wanted.model, network.operators(small.order)))
+    if crowded or wanted.rules.given_up or fast.makespan > small.makespan * (1 - WORTH):
+        return small
+    return fast
 
 
 def _problem(wanted: Wanted, survey: Survey) -> Problem:
@@ -106,21 +188,6 @@ def _link_costs(survey: Survey, instance: Instance) -> tuple[object, ...]:
     )
 
 
-def _share(problem: Problem, survey: Survey, seats: Mapping[str, int]) -> dict[str, Instance]:
-    """Deal the operators of a seat out to its instances: the least busy one that may take it, the first of
-    these.
-    """
-    busy = {instance.name: 0.0 for seat in problem.seats for instance in seat.instances}
-    chosen = {}
-    for operator in problem.order:
-        answers = survey.answers[operator.id]
-        able = [i for i in problem.seats[seats[operator.id]].instances if answers[i.name].compute is not None]
-        instance = min(able, key=lambda able: busy[able.name])
-        busy[instance.name] += answers[instance.name].compute or 0.0
-        chosen[operator.id] = instance
-    return chosen
-
-
 def _hopeless(problem: Problem, survey: Survey) -> list[Diagnostic]:
     """One message per operator that every instance refuses."""
     found = []
@@ -140,13 +207,15 @@ def _nowhere(operator: Operator, why: str) -> Diagnostic:
 
 
 def _partitions(
-    wanted: Wanted, order: tuple[Operator, ...], made: tuple[Choice, ...]
+    wanted: Wanted, order: Sequence[Operator], choices: Mapping[str, Choice]
 ) -> tuple[Partition, ...]:
     """Runs of operators on one instance; an accelerator gets one operator at a time."""
     runs: list[list[int]] = []
+    made = [choices[operator.id] for operator in order]
+    codegens = {instance.name: wanted.codegen(instance) for instance in wanted.soc.instances}
     for number, choice in enumerate(made):
         same = bool(runs) and made[runs[-1][0]].instance == choice.instance
-        if same and wanted.codegen(wanted.soc.instance(choice.instance)) == "c":
+        if same and codegens[choice.instance] == "c":
             runs[-1].append(number)
         else:
             runs.append([number])

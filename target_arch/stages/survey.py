@@ -11,10 +11,12 @@ from attrs import field, frozen
 from target_arch.backend.contract import Backend, Question
 from target_arch.diagnostics import Diagnostic, listed
 from target_arch.plan.model import Model, Operator
+from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import IN_AND_OUT, Instance, MemoryMode, SoC
 from target_arch.stages import access
 from target_arch.stages.copy_paths import Routes
 from target_arch.stages.errors import PlacementError
+from target_arch.stages.measured import measured_joules, measured_seconds
 from target_arch.stages.rules import Rules, targets
 from target_arch.stages.traffic import Reach, Traffic, reach
 
@@ -31,6 +33,7 @@ class Wanted:
     backends: Mapping[str, Backend] = field(repr=False)
     rules: Rules
     order: tuple[str, ...]
+    costs: Costs = field(default=NOTHING_MEASURED, repr=False)
 
     def codegen(self, instance: Instance) -> str:
         """The codegen of the instance's backend; `c` where there is none, for then it is refused
@@ -42,10 +45,14 @@ class Wanted:
 
 @frozen(kw_only=True)
 class Answer:
-    """What one instance says about one operator: seconds of computing, or why not."""
+    """What one instance says about one operator: seconds of computing (and joules, where they were measured),
+    or why not.
+    """
 
     compute: float | None = None
     refusal: str | None = None
+    measured: bool = False
+    energy: float | None = None
 
 
 class Survey:
@@ -80,7 +87,14 @@ class Survey:
             or self._too_large(operator, instance)
             or self._unreachable(operator, instance)
         )
-        return Answer(compute=backend.cost(question)) if refusal is None else Answer(refusal=refusal)
+        if refusal is not None:
+            return Answer(refusal=refusal)
+        measured = measured_seconds(wanted.costs, question)
+        return Answer(
+            compute=backend.cost(question) if measured is None else measured,
+            measured=measured is not None,
+            energy=measured_joules(wanted.costs, question),
+        )
 
     def _ruled_out(self, operator: Operator, instance: Instance) -> str | None:
         rules = self._wanted.rules

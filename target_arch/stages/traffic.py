@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
-from target_arch.soc.model import Instance, MemoryMode, SoC
+from target_arch.soc.model import CopyPath, Instance, MemoryMode, SoC
 from target_arch.stages import access
 from target_arch.stages.copy_paths import Routes
 
@@ -44,6 +44,19 @@ def _linked(routes: Routes, sources: Iterable[str], targets: tuple[str, ...]) ->
     return any(routes.direct(source, target) for source in sources for target in targets)
 
 
+@frozen(kw_only=True)
+class Carried:
+    """How a tensor gets to an instance: `route` leads to the memory it `rests` in, `move` into the tiles.
+
+    Both with the picoseconds of every path; `time` is their sum.
+    """
+
+    time: int
+    rests: str
+    route: tuple[tuple[CopyPath, int], ...]
+    move: tuple[CopyPath, int] | None
+
+
 class Traffic:
     """Costs of bringing and leaving, remembered."""
 
@@ -69,8 +82,35 @@ class Traffic:
         """
         key = (mask, bytes, to)
         if key not in self._brought:
-            self._brought[key] = self._bring(mask, bytes, to)
+            carried = self.carry(mask, bytes, to)
+            self._brought[key] = None if carried is None else (carried.time, mask | self._bits[carried.rests])
         return self._brought[key]
+
+    def carry(self, mask: int, bytes: int, to: Reach) -> Carried | None:
+        """How the tensor is brought: the cheapest source, memory to rest in, and move into the tiles."""
+        options = []
+        for number, memory in enumerate(to.reads):
+            move = self._hop((memory,), to.local, bytes)
+            ways = [(self._route(source, memory, bytes), source) for source in self.names(mask)]
+            known = [(way, at) for at, (way, _) in enumerate(ways) if way is not None]
+            if known and move is not None:
+                way, at = min(known)
+                options.append((way + move, number, ways[at][1], memory))
+        if not options:
+            return None
+        time, _, source, rests = min(options)
+        route = self._routes.route(source, rests, bytes) or ()
+        return Carried(
+            time=time,
+            rests=rests,
+            route=tuple((path, round(self._routes.seconds(path, bytes) * PICO)) for path in route),
+            move=self._move((rests,), to.local, bytes),
+        )
+
+    def taken(self, bytes: int, to: Reach) -> tuple[CopyPath, int] | None:
+        """The move by which a result leaves the tiles and its picoseconds; None where there are no tiles."""
+        moves = [self._move(to.local, (memory,), bytes) for memory in to.writes]
+        return min((move for move in moves if move is not None), key=lambda move: move[1], default=None)
 
     def leave(self, bytes: int, to: Reach) -> tuple[int, int] | None:
         """Picoseconds to take a result out, and the memories it may have been taken to. None where none is
@@ -83,19 +123,6 @@ class Traffic:
             self._left[key] = (min(known), self.mask(to.writes)) if known else None
         return self._left[key]
 
-    def _bring(self, mask: int, bytes: int, to: Reach) -> tuple[int, int] | None:
-        options = []
-        for number, memory in enumerate(to.reads):
-            move = self._hop((memory,), to.local, bytes)
-            ways = [(self._route(source, memory, bytes), source) for source in self.names(mask)]
-            known = [way for way, _ in ways if way is not None]
-            if known and move is not None:
-                options.append((min(known) + move, number, mask | self._bits[memory]))
-        if not options:
-            return None
-        seconds, _, after = min(options)
-        return seconds, after
-
     def _route(self, source: str, target: str, bytes: int) -> int | None:
         seconds = self._routes.route_seconds(source, target, bytes)
         return None if seconds is None else round(seconds * PICO)
@@ -104,6 +131,14 @@ class Traffic:
         """The move between a tensor's memory and the tiles; nothing where tensors are touched in place."""
         if not sources or not targets:
             return 0
-        paths = [self._routes.hop(source, target, bytes) for source in sources for target in targets]
-        known = [self._routes.seconds(path, bytes) for path in paths if path is not None]
-        return round(min(known) * PICO) if known else None
+        move = self._move(sources, targets, bytes)
+        return None if move is None else move[1]
+
+    def _move(
+        self, sources: tuple[str, ...], targets: tuple[str, ...], bytes: int
+    ) -> tuple[CopyPath, int] | None:
+        found = [self._routes.hop(source, target, bytes) for source in sources for target in targets]
+        known = [
+            (path, round(self._routes.seconds(path, bytes) * PICO)) for path in found if path is not None
+        ]
+        return min(known, key=lambda pair: pair[1], default=None)

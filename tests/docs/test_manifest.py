@@ -11,6 +11,7 @@ from attrs import evolve
 from target_arch.emit import manifest
 from target_arch.plan.memory import Budget, PoolBudget
 from target_arch.plan.orders import LoweringOrder, LoweringSlot
+from target_arch.plan.timeline import Span, Timeline
 from target_arch.run import Verification
 from target_arch.run.image import Fill, Image, Part
 from target_arch.run.stack import Depth
@@ -48,11 +49,13 @@ def complete() -> dict[str, Any]:
         allowed=0.0,
         self_test="passed",
     )
+    span = Span(kind="run", what="add0", where="dsp", start=0.0, end=1e-6)
+    simulated = Timeline(makespan=1e-6, bound=1e-6, method="m", spans=(span,))
     made = manifest(
         soc=evolve(inputs.soc, ports=(tiny_plans.port(),)),
         mode=inputs.mode,
         model=inputs.model,
-        graph=inputs.graph,
+        graph=evolve(inputs.graph, timeline=simulated),
         order=LoweringOrder(
             policy="c-first", slots=(LoweringSlot(partition="p0", phase="codegen", reason="r"),)
         ),

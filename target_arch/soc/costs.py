@@ -1,0 +1,99 @@
+"""What was measured on a chip, as values that take the place of what descriptions and backends state.
+
+`cost_file.py` reads them. They count in placement alone: the description itself, and what is made from it,
+stays as it is.
+"""
+
+from collections.abc import Mapping
+
+from attrs import evolve, field, frozen
+
+from target_arch.soc.model import CopyPath, SoC, TargetArch
+
+
+@frozen(kw_only=True)
+class Measured:
+    """What an operator takes: seconds, or cycles of the target_arch's clock where `cycles`.
+
+    `per` is empty for a whole operator, `element` for one element of its output, `mac` for one
+    multiply-accumulate. `energy` is in joules, per the same; None where it was not measured.
+    """
+
+    amount: float
+    cycles: bool = False
+    per: str = ""
+    energy: float | None = None
+
+
+@frozen(kw_only=True)
+class PathCost:
+    """What a copy path takes: seconds of set-up and bytes per second, None where not measured.
+
+    `sources` and `targets` are memories, each pair a path; without an engine, the paths of every engine are
+    meant.
+    """
+
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    engine: str | None = None
+    setup: float | None = None
+    bandwidth: float | None = None
+
+    def means(self, path: CopyPath) -> bool:
+        """True where this was measured of the path."""
+        engine = self.engine in (None, path.engine)
+        return engine and path.source in self.sources and path.target in self.targets
+
+
+@frozen(kw_only=True)
+class LoadCost:
+    """What a load process takes: bytes of the image and seconds, None where not measured."""
+
+    bytes: int | None = None
+    time: float | None = None
+
+
+@frozen(kw_only=True)
+class Costs:
+    """All that was measured. `operators` are by target_arch or backend, then by operator id or kind.
+
+    `origin` is what messages call the file.
+    """
+
+    operators: Mapping[str, Mapping[str, Measured]] = field(factory=dict)
+    copies: tuple[PathCost, ...] = ()
+    loads: Mapping[str, LoadCost] = field(factory=dict)
+    origin: str = "costs"
+
+    def measured(self, arch: TargetArch, names: tuple[str, ...]) -> Measured | None:
+        """What was measured at a target_arch under the first of these names; its own table goes before that
+        of its backend.
+        """
+        tables = [self.operators[key] for key in (arch.name, arch.backend) if key in self.operators]
+        return next((table[name] for table in tables for name in names if name in table), None)
+
+    def applied(self, soc: SoC) -> SoC:
+        """The SoC with measured copy paths and load processes."""
+        return evolve(
+            soc,
+            copies=tuple(self._copy(path) for path in soc.copies),
+            archs=tuple(self._arch(arch) for arch in soc.archs),
+        )
+
+    def _copy(self, path: CopyPath) -> CopyPath:
+        for cost in self.copies:
+            if cost.means(path):
+                setup = path.setup if cost.setup is None else cost.setup
+                return evolve(path, setup=setup, bandwidth=cost.bandwidth or path.bandwidth)
+        return path
+
+    def _arch(self, arch: TargetArch) -> TargetArch:
+        cost = self.loads.get(arch.name)
+        if cost is None:
+            return arch
+        bytes = arch.load.bytes if cost.bytes is None else cost.bytes
+        time = arch.load.time if cost.time is None else cost.time
+        return evolve(arch, load=evolve(arch.load, bytes=bytes, time=time))
+
+
+NOTHING_MEASURED = Costs()

@@ -1,0 +1,98 @@
+"""A placement problem as a scheduler sees it: jobs, machines, channels and ways, all by number.
+
+A *machine* is an instance, a *channel* a DMA engine with a width. Machines that are alike in every respect
+that counts sit at one *seat*; a job is given a seat, and the machine among its members that is free first.
+Times are whole picoseconds. Nothing here knows what a tensor or a memory is, so that benchmarks can pose
+problems of their own.
+"""
+
+from attrs import field, frozen
+
+UNLIMITED = -1
+"""The resource of a hop that never waits for another."""
+
+Hop = tuple[int, int]
+"""Resource (machines come first, then channels; or UNLIMITED) and picoseconds."""
+
+
+@frozen(kw_only=True)
+class Way:
+    """How data gets from one seat to another: hops one after the other, and where it lies then.
+
+    Two seats whose ways end in one `landing` share one copy. Without hops the data is there already.
+    """
+
+    landing: int = -1
+    hops: tuple[Hop, ...] = ()
+
+    @property
+    def time(self) -> int:
+        return sum(time for _, time in self.hops)
+
+
+HERE = Way()
+
+
+@frozen(kw_only=True)
+class Stay:
+    """A job at a seat: the machines of the seat that may take it, moves before, computing, moves after.
+
+    The machine is taken for all three; `before` and `after` also take their channels.
+    """
+
+    machines: tuple[int, ...]
+    time: int
+    before: tuple[Hop, ...] = ()
+    after: tuple[Hop, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Picoseconds without any waiting."""
+        return self.time + sum(time for _, time in self.before) + sum(time for _, time in self.after)
+
+
+@frozen(kw_only=True)
+class Datum:
+    """What one job makes and others need. `ways[from seat][to seat]` is None where no way leads there."""
+
+    name: str
+    producer: int
+    ways: tuple[tuple[Way | None, ...], ...] = field(repr=False)
+
+
+@frozen(kw_only=True, eq=False)
+class Jobs:
+    """Everything to be scheduled. Jobs are numbered topologically: data is made before it is needed.
+
+    `stays[job][seat]` is None where the job cannot go there. A job that is no work (a source of data, the
+    caller who wants results) has a stay of no time on no machine. Data of the job `early` is there from the
+    start, but is brought to a job only when what makes its other data was begun (has ended, where that is
+    at the seat `host`): nobody orders a copy for a later job before that.
+    """
+
+    names: tuple[str, ...] = field(repr=False)
+    machines: tuple[str, ...]
+    channels: tuple[tuple[str, int], ...]
+    stays: tuple[tuple[Stay | None, ...], ...] = field(repr=False)
+    data: tuple[Datum, ...] = field(repr=False)
+    needs: tuple[tuple[int, ...], ...] = field(repr=False)
+    """For every job the data it needs."""
+    host: int = 0
+    early: int = -1
+
+    @property
+    def seats(self) -> int:
+        """How many seats there are."""
+        return len(self.stays[0]) if self.stays else 0
+
+    def choices(self, job: int) -> tuple[int, ...]:
+        """The seats a job can take."""
+        return tuple(seat for seat, stay in enumerate(self.stays[job]) if stay is not None)
+
+    def users(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """For every job who needs its data: pairs of datum and job."""
+        found: list[list[tuple[int, int]]] = [[] for _ in self.names]
+        for job, needed in enumerate(self.needs):
+            for datum in needed:
+                found[self.data[datum].producer].append((datum, job))
+        return tuple(tuple(pairs) for pairs in found)

@@ -1,0 +1,161 @@
+"""A model on a SoC as a problem for the scheduler: operators, where tensors come from, and the caller.
+
+Model inputs and constants are jobs of no work that come first, the caller who wants the outputs is one that
+comes last. All constants of an operator are one datum. Moves between tiles and the memories around them
+belong to the stay of an operator at an accelerator, copies between memories are ways.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from target_arch.plan.model import Operator
+from target_arch.soc.model import HOST_ENGINE, CopyPath
+from target_arch.stages.cover import Problem, activations
+from target_arch.stages.jobs import HERE, Datum, Hop, Jobs, Stay, Way
+from target_arch.stages.survey import Survey, Wanted
+from target_arch.stages.traffic import PICO, Reach
+
+INPUTS, CONSTANTS, FIRST = 0, 1, 2
+"""The jobs that are no operators; operators begin at FIRST."""
+
+_Ways = tuple[tuple[Way | None, ...], ...]
+
+
+class Network:
+    """The jobs of a problem. Seats are numbered as in the problem; three more stand for the outside."""
+
+    def __init__(self, wanted: Wanted, survey: Survey, problem: Problem) -> None:
+        self._problem, self._survey = problem, survey
+        self._machines = {instance.name: number for number, instance in enumerate(wanted.soc.instances)}
+        engines = {dma.name: len(self._machines) + number for number, dma in enumerate(wanted.soc.dmas)}
+        host = next(number for number, seat in enumerate(problem.seats) if seat.host)
+        self._resources = engines | {HOST_ENGINE: self._machines[problem.seats[host].instances[0].name]}
+        self._masks = [problem.traffic.mask(seat.reach.writes) for seat in problem.seats]
+        self._masks += [problem.inputs, problem.constants]
+        self._goals: list[Reach | None] = [seat.reach for seat in problem.seats]
+        self._goals += [None, None, problem.outputs]
+        self._known: dict[tuple[int, ...], _Ways] = {}
+        self._data: list[Datum] = []
+        self._number: dict[str, int] = {}
+        self.caller = FIRST + len(problem.order)
+        needs = [(), (), *(self._needs(job, op) for job, op in enumerate(problem.order, FIRST))]
+        outputs = tuple(self._datum(name, self._producer(name)) for name in problem.model.outputs)
+        self.jobs = Jobs(
+            names=("inputs", "constants", *(op.id for op in problem.order), "outputs"),
+            machines=tuple(self._machines),
+            channels=tuple((dma.name, dma.channels) for dma in wanted.soc.dmas),
+            stays=self._all_stays(),
+            data=tuple(self._data),
+            needs=(*needs, tuple(dict.fromkeys(outputs))),
+            host=host,
+            early=CONSTANTS,
+        )
+
+    def seats(self, seats: Mapping[str, int]) -> list[int]:
+        """The seats of all jobs from those of the operators."""
+        count = len(self._problem.seats)
+        return [count, count + 1, *(seats[op.id] for op in self._problem.order), count + 2]
+
+    def operators(self, order: Iterable[int]) -> tuple[Operator, ...]:
+        """The operators among jobs."""
+        return tuple(self._problem.order[job - FIRST] for job in order if FIRST <= job < self.caller)
+
+    def order(self, operators: Sequence[Operator]) -> list[int]:
+        """All jobs, operators in the order given."""
+        number = {op.id: job for job, op in enumerate(self._problem.order, FIRST)}
+        return [INPUTS, CONSTANTS, *(number[op.id] for op in operators), self.caller]
+
+    def _producer(self, name: str) -> int:
+        if name in self._number:
+            return self._data[self._number[name]].producer
+        return INPUTS if self._problem.model.tensors[name].data is None else CONSTANTS
+
+    def _datum(self, name: str, producer: int, sizes: tuple[int, ...] | None = None) -> int:
+        if name not in self._number:
+            self._number[name] = len(self._data)
+            ways = self._ways(sizes or (self._problem.model.tensors[name].bytes,))
+            self._data.append(Datum(name=name, producer=producer, ways=ways))
+        return self._number[name]
+
+    def _needs(self, job: int, operator: Operator) -> tuple[int, ...]:
+        """The data an operator needs; what it makes is known from here on."""
+        # What is made comes first: the scheduler knows then from when on constants are brought.
+        names = activations(self._problem, operator)
+        needed = [self._datum(name, self._producer(name)) for name in names]
+        fixed = self._constants(operator)
+        if fixed:
+            sizes = tuple(self._problem.model.tensors[name].bytes for name in fixed)
+            needed.append(self._datum(f"constants of {operator.id}", CONSTANTS, sizes))
+        self._datum(operator.output, job)
+        return tuple(needed)
+
+    def _constants(self, operator: Operator) -> tuple[str, ...]:
+        tensors = self._problem.model.tensors
+        names = (*operator.constants, *(name for name in operator.inputs if tensors[name].data is not None))
+        return tuple(dict.fromkeys(names))
+
+    def _ways(self, sizes: tuple[int, ...]) -> _Ways:
+        if sizes not in self._known:
+            rows = [tuple(self._way(mask, sizes, goal) for goal in self._goals) for mask in self._masks]
+            self._known[sizes] = (*rows, (None,) * len(self._goals))
+        return self._known[sizes]
+
+    def _way(self, mask: int, sizes: tuple[int, ...], goal: Reach | None) -> Way | None:
+        if goal is None:
+            return None
+        landing = -1
+        hops: dict[tuple[int, int], int] = {}
+        for size in sizes:
+            carried = self._problem.traffic.carry(mask, size, goal)
+            if carried is None:
+                return None
+            if carried.route:
+                landing = self._problem.traffic.mask((carried.rests,))
+            for place, (path, time) in enumerate(carried.route):
+                key = (place, self._resource(path))
+                hops[key] = hops.get(key, 0) + time
+        found = tuple((resource, time) for (_, resource), time in sorted(hops.items()))
+        return Way(landing=landing, hops=found) if found else HERE
+
+    def _resource(self, path: CopyPath) -> int:
+        return self._resources[path.engine]
+
+    def _all_stays(self) -> tuple[tuple[Stay | None, ...], ...]:
+        count = len(self._problem.seats)
+        idle = Stay(machines=(), time=0)
+        outside = [
+            tuple(idle if seat == count + own else None for seat in range(count + 3)) for own in range(3)
+        ]
+        inside = [
+            (*(self._stay(op, seat) for seat in range(count)), None, None, None) for op in self._problem.order
+        ]
+        return (outside[0], outside[1], *inside, outside[2])
+
+    def _stay(self, operator: Operator, number: int) -> Stay | None:
+        compute, seat = self._problem.computes[operator.id][number], self._problem.seats[number]
+        if compute is None:
+            return None
+        answers = self._survey.answers[operator.id]
+        able = [i.name for i in seat.instances if answers[i.name].compute is not None]
+        return Stay(
+            machines=tuple(self._machines[name] for name in able),
+            time=round(compute * PICO),
+            before=self._moves_in(operator, seat.reach) if seat.reach.local else (),
+            after=self._moves_out(operator, seat.reach) if seat.reach.local else (),
+        )
+
+    def _moves_in(self, operator: Operator, reach: Reach) -> tuple[Hop, ...]:
+        traffic, tensors = self._problem.traffic, self._problem.model.tensors
+        near = traffic.mask(reach.reads)
+        sources = [(name, near) for name in activations(self._problem, operator)]
+        sources += [(name, self._problem.constants) for name in self._constants(operator)]
+        hops: dict[int, int] = {}
+        for name, mask in sources:
+            carried = traffic.carry(mask, tensors[name].bytes, reach)
+            if carried is not None and carried.move is not None:
+                path, time = carried.move
+                hops[self._resource(path)] = hops.get(self._resource(path), 0) + time
+        return tuple(hops.items())
+
+    def _moves_out(self, operator: Operator, reach: Reach) -> tuple[Hop, ...]:
+        taken = self._problem.traffic.taken(self._problem.model.tensors[operator.output].bytes, reach)
+        return () if taken is None else ((self._resource(taken[0]), taken[1]),)

@@ -1,0 +1,248 @@
+"""List scheduling: from an order of jobs and a seat for each to the time of everything.
+
+Jobs are taken in the order given. A copy starts when its data is made and its channel is free, a job when all
+its data has come and a machine of its seat is free; a machine's idle time between two jobs is filled where a
+later job fits (the insertion of HEFT). A copy by the host takes the host's own time. The host is assumed to
+start asynchronous work without delay.
+"""
+
+from collections.abc import Sequence
+
+from attrs import field, frozen
+
+from target_arch.stages.jobs import UNLIMITED, Hop, Jobs, Way
+
+GAPS = 32
+"""How many idle times of a machine are remembered, the latest ones."""
+
+Copied = tuple[int, int, int, int, int]
+"""Datum, the job it was brought for, resource, start, end."""
+
+
+@frozen(kw_only=True, eq=False)
+class Schedule:
+    """When everything happens, in picoseconds. `work` sums what machines and channels are busy for."""
+
+    order: tuple[int, ...] = field(repr=False)
+    seats: tuple[int, ...] = field(repr=False)
+    makespan: int
+    work: int
+    starts: tuple[int, ...] = field(repr=False)
+    ends: tuple[int, ...] = field(repr=False)
+    machines: tuple[int, ...] = field(repr=False)
+    """The machine of every job, -1 for jobs that are no work."""
+    causes: tuple[int, ...] = field(repr=False)
+    """For every job the one it waited for last, -1 for none."""
+    copies: tuple[Copied, ...] = field(repr=False, default=())
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """What is to be small: the makespan, and among equal ones the work."""
+        return self.makespan, self.work
+
+    def by_start(self) -> tuple[int, ...]:
+        """The jobs in the order in which they start; a topological order."""
+        rank = {job: number for number, job in enumerate(self.order)}
+        return tuple(sorted(self.order, key=lambda job: (self.starts[job], rank[job])))
+
+
+class Scheduler:
+    """Schedules one problem again and again."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self.jobs = jobs
+        self.needs = [
+            tuple((datum, jobs.data[datum].producer, jobs.data[datum].ways) for datum in needed)
+            for needed in jobs.needs
+        ]
+        self.stays = [
+            tuple(None if s is None else (s.machines, s.time, s.before, s.after) for s in row)
+            for row in jobs.stays
+        ]
+
+    def run(self, order: Sequence[int], seats: Sequence[int], *, record: bool = False) -> Schedule | None:
+        """The schedule; None where a job cannot be at its seat, or no way leads to it."""
+        progress = Progress(self, record=record)
+        put = progress.put
+        for job in order:
+            if not put(job, seats[job]):
+                return None
+        return progress.schedule(order)
+
+
+class Progress:
+    """A schedule that grows job by job."""
+
+    def __init__(self, scheduler: Scheduler, *, record: bool = False) -> None:
+        jobs = scheduler.jobs
+        self._needs, self._stays = scheduler.needs, scheduler.stays
+        self._host, self._early = jobs.host, jobs.early
+        self.board = Board(jobs)
+        count = len(jobs.names)
+        self.seats, self.starts, self.ends = [0] * count, [0] * count, [0] * count
+        self.machines, self.causes = [-1] * count, [-1] * count
+        self.arrived: dict[tuple[int, int], int] = {}
+        """Landed copies: datum and landing to the time."""
+        self._copies: list[Copied] | None = [] if record else None
+
+    def put(self, job: int, seat: int) -> bool:
+        """Schedule the next job at a seat; False where that is impossible."""
+        stay = self._stays[job][seat]
+        if stay is None:
+            return False
+        ready = self._bring(job, seat)
+        if ready < 0:
+            return False
+        members, takes, before, after = stay
+        start, end = ready, ready + takes
+        if members:
+            board = self.board
+            machine = members[0] if len(members) == 1 else board.soonest(members, ready)
+            if before or after:
+                start, end = board.moves(machine, ready, takes, before, after)
+            else:
+                start = board.take(machine, ready, takes)
+                end = start + takes
+            self.machines[job] = machine
+            if start > ready:
+                self.causes[job] = board.last[machine]
+            board.last[machine] = job
+        self.seats[job], self.starts[job], self.ends[job] = seat, start, end
+        return True
+
+    def ordered(self, producer: int) -> int:
+        """From when on copies for the users of what a job makes are ordered."""
+        return self.ends[producer] if self.seats[producer] == self._host else self.starts[producer]
+
+    def schedule(self, order: Sequence[int]) -> Schedule:
+        """What was scheduled, in the order in which it was."""
+        return Schedule(
+            order=tuple(order),
+            seats=tuple(self.seats),
+            makespan=max(self.ends, default=0),
+            work=self.board.work,
+            starts=tuple(self.starts),
+            ends=tuple(self.ends),
+            machines=tuple(self.machines),
+            causes=tuple(self.causes),
+            copies=tuple(self._copies or ()),
+        )
+
+    def _bring(self, job: int, seat: int) -> int:
+        """When all the data of a job has come, -1 where no way leads there; notes who made the last of it."""
+        seats, ends = self.seats, self.ends
+        ready, issued, cause = 0, 0, -1
+        for datum, producer, ways in self._needs[job]:
+            way = ways[seats[producer]][seat]
+            if way is None:
+                return -1
+            time = ends[producer]
+            if way.hops:
+                if producer == self._early:
+                    time = issued
+                time = self._copied(datum, job, way, time)
+            if time > ready:
+                ready, cause = time, producer
+            if self._early >= 0:
+                issued = max(issued, self.ordered(producer))
+        self.causes[job] = cause
+        return ready
+
+    def _copied(self, datum: int, job: int, way: Way, time: int) -> int:
+        """When a datum that is made at `time` has come; one copy serves all seats where it lands."""
+        key = (datum, way.landing)
+        if key in self.arrived:
+            return self.arrived[key]
+        take = self.board.take
+        for resource, takes in way.hops:
+            begin = take(resource, time, takes)
+            time = begin + takes
+            if self._copies is not None:
+                self._copies.append((datum, job, resource, begin, time))
+        self.arrived[key] = time
+        return time
+
+
+class Board:
+    """Which machine and which channel is free from when on."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._machines = len(jobs.machines)
+        self.free = [0] * self._machines
+        self.busy = [0] * self._machines
+        self.last = [-1] * self._machines
+        """The job each machine took last."""
+        self._gaps: list[list[tuple[int, int]]] = [[] for _ in jobs.machines]
+        self._lanes = [[0] * width for _, width in jobs.channels]
+        self.work = 0
+
+    def take(self, resource: int, ready: int, takes: int) -> int:
+        """Take a resource from `ready` on for so long; when it begins."""
+        self.work += takes
+        if resource == UNLIMITED:
+            return ready
+        if resource >= self._machines:
+            lanes = self._lanes[resource - self._machines]
+            lane = min(range(len(lanes)), key=lanes.__getitem__) if len(lanes) > 1 else 0
+            begin = max(ready, lanes[lane])
+            lanes[lane] = begin + takes
+            return begin
+        self.busy[resource] += takes
+        free, gaps = self.free[resource], self._gaps[resource]
+        if ready < free:
+            for number, (start, end) in enumerate(gaps):
+                begin = max(start, ready)
+                if begin + takes <= end:
+                    gaps[number : number + 1] = [
+                        gap for gap in ((start, begin), (begin + takes, end)) if gap[1] > gap[0]
+                    ]
+                    return begin
+            begin = free
+        else:
+            begin = ready
+            if ready > free:
+                self._idle(gaps, free, ready)
+        self.free[resource] = begin + takes
+        return begin
+
+    def soonest(self, members: Sequence[int], ready: int) -> int:
+        """The machine that can start first, of these the one that did least, of these the first."""
+        free, busy = self.free, self.busy
+        return min(members, key=lambda machine: (max(ready, free[machine]), busy[machine], machine))
+
+    def moves(
+        self, machine: int, ready: int, takes: int, before: Sequence[Hop], after: Sequence[Hop]
+    ) -> tuple[int, int]:
+        """Take a machine for moves, computing and moves; from when to when. It waits for channels, idle."""
+        start = time = max(ready, self.free[machine])
+        for resource, long in before:
+            time = self.take(resource, time, long) + long
+        time += takes
+        for resource, long in after:
+            time = self.take(resource, time, long) + long
+        if start > self.free[machine]:
+            self._idle(self._gaps[machine], self.free[machine], start)
+        self.free[machine] = time
+        self.busy[machine] += time - start
+        self.work += takes
+        return start, time
+
+    def ready_at(self, resource: int, ready: int, takes: int) -> int:
+        """When `take` would begin, but for gaps; nothing is taken."""
+        if resource == UNLIMITED:
+            return ready
+        if resource >= self._machines:
+            return max(ready, min(self._lanes[resource - self._machines]))
+        free = self.free[resource]
+        if ready < free:
+            for start, end in self._gaps[resource]:
+                begin = max(start, ready)
+                if begin + takes <= end:
+                    return begin
+        return max(ready, free)
+
+    @staticmethod
+    def _idle(gaps: list[tuple[int, int]], start: int, end: int) -> None:
+        gaps.append((start, end))
+        if len(gaps) > GAPS:
+            del gaps[0]

@@ -1,0 +1,41 @@
+"""The timeline of a schedule, in the words of the model and the SoC."""
+
+from collections.abc import Iterable
+
+from target_arch.plan.timeline import Span, Timeline
+from target_arch.soc.model import Instance
+from target_arch.stages.jobs import Jobs
+from target_arch.stages.schedule import Schedule, Scheduler
+from target_arch.stages.search import Found
+from target_arch.stages.traffic import PICO
+
+
+def timeline(jobs: Jobs, chosen: Schedule, found: Found, used: Iterable[Instance]) -> Timeline:
+    """The run that a schedule describes, its copies included. `used` are the instances that work in it."""
+    recorded = Scheduler(jobs).run(chosen.order, chosen.seats, record=True)
+    assert recorded is not None
+    where = (*jobs.machines, *(name for name, _ in jobs.channels))
+    spans = [
+        Span(
+            kind="run",
+            what=jobs.names[job],
+            where=jobs.machines[machine],
+            start=recorded.starts[job] / PICO,
+            end=recorded.ends[job] / PICO,
+        )
+        for job, machine in enumerate(recorded.machines)
+        if machine >= 0
+    ]
+    spans += [
+        Span(
+            kind="copy", what=jobs.data[datum].name, where=where[resource], start=start / PICO, end=end / PICO
+        )
+        for datum, _, resource, start, end in recorded.copies
+    ]
+    return Timeline(
+        makespan=recorded.makespan / PICO,
+        bound=min(found.bound, recorded.makespan) / PICO,
+        method=found.method,
+        load=sum(instance.arch.load.time for instance in used),
+        spans=tuple(sorted(spans, key=lambda span: (span.start, span.end, span.where, span.what))),
+    )
