@@ -11,7 +11,7 @@ from target_arch.emit.emitter import Emitter
 from target_arch.emit.inputs import EmitInputs
 from target_arch.emit.kernels import entry, kernels, kernels_source
 from target_arch.emit.linker import linker_fragment
-from target_arch.emit.machine import machine_script, require_port
+from target_arch.emit.machine import machine_script, require_host_alone, require_port
 from target_arch.emit.model_header import model_header, model_source, soc_symbol
 from target_arch.emit.names import comment, identifier
 from target_arch.emit.programs import runner_source, selftest_source
@@ -31,6 +31,7 @@ def emit_bundle(inputs: EmitInputs) -> Bundle:
     without data, a copy whose ends differ in size, two C functions of one name.
     """
     require_port(inputs.soc, inputs.port)
+    require_host_alone(inputs)
     placed = arenas(inputs)
     model = identifier(inputs.model.name)
     soc = inputs.soc.name

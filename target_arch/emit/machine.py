@@ -3,7 +3,7 @@ script."""
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
 from target_arch.emit.emitter import Emitter
-from target_arch.emit.inputs import PORTS
+from target_arch.emit.inputs import PORTS, EmitInputs
 from target_arch.soc.machines import MACHINE_PORTS, MACHINES, Machine
 from target_arch.soc.model import Memory, Port, SoC
 
@@ -88,6 +88,17 @@ def require_port(soc: SoC, port: str) -> None:
         message = f"`{soc.name}` does not say on which machine port `{port}` runs it"
         hint = f"add a table `[port.{port}]` with `machine` ({machines}), `code`, `data` and `stack`"
         raise _refused("no-machine", message, hint)
+
+
+def require_host_alone(inputs: EmitInputs) -> None:
+    """DiagnosticError where the port runs on a machine and a partition is not on its host."""
+    if inputs.port not in MACHINE_PORTS:
+        return
+    host = inputs.soc.host.name
+    for partition in inputs.graph.partitions:
+        if partition.instance != host:
+            message = f"port `{inputs.port}` has only the host, `{partition.id}` is on `{partition.instance}`"
+            raise _refused("host-alone", message, f"plan for the host alone: `--target {host}`")
 
 
 def machine_of(soc: SoC, port: str) -> tuple[Port, Machine] | None:

@@ -2,6 +2,7 @@
 counted."""
 
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,6 +53,14 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Executable:
 def test_runs(tiny: Executable) -> None:
     assert run_frames(tiny, FRAMES) == ANSWERS
     assert run_self_test(tiny) is True
+
+
+def test_its_own_makefile_builds_and_runs_it(tmp_path: Path, needs_tool: Tool) -> None:
+    folder = bundle(tmp_path / "made", tiny_plans.on_machine())
+    command = (needs_tool("make"), "-s", "selftest")
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "pass y: 8 of 8 bit-equal\n"
 
 
 def test_a_wrong_answer_fails_the_self_test(tmp_path: Path) -> None:
@@ -148,6 +157,13 @@ def test_depth_goes_through_the_tables_of_port_and_steps() -> None:
     assert found.bytes == 4 + 16 + 8 + 100
     assert found.path == ("main", "run", "runtime/ports/p/p.c:dispatch", "kernel", "memset")
     assert found.unknown == ("memset",)
+
+
+def test_work_for_others_than_the_host_is_refused() -> None:
+    inputs = tiny_plans.on_dsp()
+    chip = evolve(inputs.soc, ports=(tiny_plans.port(),))
+    with pytest.raises(DiagnosticError, match="port `qemu_mps2` has only the host, `p0` is on `dsp`"):
+        emit_bundle(evolve(inputs, soc=chip, port="qemu_mps2"))
 
 
 def test_recursion_is_refused() -> None:
