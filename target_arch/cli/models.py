@@ -159,8 +159,12 @@ def _choice(choice: Choice) -> dict[str, object]:
 
 def _candidate(candidate: Candidate) -> dict[str, object]:
     cost = candidate.cost
-    seconds = None if cost is None else {"compute": cost.compute, "copy": cost.copy}
-    return {"instance": candidate.instance, "seconds": seconds, "refusal": candidate.refusal}
+    about = {"instance": candidate.instance, "refusal": candidate.refusal, "run": candidate.run}
+    if cost is None:
+        return {**about, "seconds": None}
+    seconds: dict[str, object] = {"compute": cost.compute, "copy": cost.copy, "load": cost.load}
+    seconds["copies"] = [{"what": part.what, "seconds": part.seconds} for part in cost.parts]
+    return {**about, "seconds": seconds, "measured": cost.measured, "joules": cost.energy}
 
 
 def _lowering_order(given: str | None) -> str | tuple[str, ...] | None:

@@ -9,11 +9,28 @@ from target_arch.plan.timeline import Timeline
 
 
 @frozen(kw_only=True)
+class Part:
+    """One of the copies in a cost: what is copied, and the seconds it takes."""
+
+    what: str
+    seconds: float
+
+
+@frozen(kw_only=True)
 class Cost:
-    """What a candidate would cost at one instance: seconds of computing and of the copies it brings."""
+    """What a candidate would cost at one instance: seconds of computing and of the copies it brings.
+
+    `parts` are these copies one by one. `load` is what bringing up the instance takes, once, and is not in
+    the total. `measured` tells that `compute` is no estimate; `energy` is in joules, None where it is not
+    known.
+    """
 
     compute: float
     copy: float = 0.0
+    parts: tuple[Part, ...] = ()
+    load: float = 0.0
+    measured: bool = False
+    energy: float | None = None
 
     @property
     def total(self) -> float:
@@ -22,11 +39,15 @@ class Cost:
 
 @frozen(kw_only=True)
 class Candidate:
-    """One instance that was considered for an operator: its cost, or the reason why it was refused."""
+    """One instance that was considered for an operator: its cost, or the reason why it was refused.
+
+    `run` is the makespan in seconds if this operator alone went there; None where that was not simulated.
+    """
 
     instance: str
     cost: Cost | None = None
     refusal: str | None = None
+    run: float | None = None
 
 
 @frozen(kw_only=True)

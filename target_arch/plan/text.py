@@ -10,22 +10,9 @@ from target_arch.plan.kernels import Operand
 from target_arch.plan.memory import Budget, Buffer, MemoryPlan
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph
+from target_arch.plan.reasoning import duration, reasoning
 from target_arch.plan.steps import Copy, Dispatch, Load, Step, StepOrder, Wait
 from target_arch.plan.timeline import Timeline
-
-_DECIMALS = 3
-
-
-def duration(seconds: float) -> str:
-    """Seconds with the unit that leaves one to three digits before the point: `1.25 ms`, `340 us`."""
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
-        if seconds * factor >= 0.9995:
-            return (
-                f"{seconds * factor:.{_DECIMALS}g} {unit}"
-                if seconds * factor < 999.5
-                else f"{seconds * factor:.0f} {unit}"
-            )
-    return f"{seconds * 1e9:.{_DECIMALS}g} ns"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
@@ -63,9 +50,8 @@ def explanation(graph: PartitionGraph, operator: str) -> str:
     choice = graph.choice(operator)
     rows = [_candidate_row(candidate, choice.instance) for candidate in choice.candidates]
     heading = f"operator {operator}: on {choice.instance}; {choice.reason}\n"
-    return heading + table(
-        ("", "instance", "compute", "copies", "total", "refused because"), rows, right=(2, 3, 4)
-    )
+    head = ("", "instance", "compute", "copies", "total", "run", "refused because")
+    return heading + table(head, rows, right=(2, 3, 4, 5)) + reasoning(choice)
 
 
 def lowering_order(order: LoweringOrder) -> str:
@@ -141,9 +127,10 @@ def step_list(order: StepOrder) -> str:
 def _candidate_row(candidate: Candidate, chosen: str) -> tuple[str, ...]:
     mark = "*" if candidate.instance == chosen else ""
     if candidate.cost is None:
-        return (mark, candidate.instance, "", "", "", candidate.refusal or "")
-    cost = candidate.cost
-    return (mark, candidate.instance, duration(cost.compute), duration(cost.copy), duration(cost.total), "")
+        return (mark, candidate.instance, "", "", "", "", candidate.refusal or "")
+    cost, run = candidate.cost, "" if candidate.run is None else duration(candidate.run)
+    seconds = (duration(cost.compute), duration(cost.copy), duration(cost.total))
+    return (mark, candidate.instance, *seconds, run, "")
 
 
 def _arena_row(plan: MemoryPlan, arena: str, capacities: Mapping[str, int]) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ class Network:
         self._known: dict[tuple[int, ...], _Ways] = {}
         self._data: list[Datum] = []
         self._number: dict[str, int] = {}
+        self._jobs_of = {op.id: job for job, op in enumerate(problem.order, FIRST)}
         self.caller = FIRST + len(problem.order)
         needs = [(), (), *(self._needs(job, op) for job, op in enumerate(problem.order, FIRST))]
         outputs = tuple(self._datum(name, self._producer(name)) for name in problem.model.outputs)
@@ -61,8 +62,11 @@ class Network:
 
     def order(self, operators: Sequence[Operator]) -> list[int]:
         """All jobs, operators in the order given."""
-        number = {op.id: job for job, op in enumerate(self._problem.order, FIRST)}
-        return [INPUTS, CONSTANTS, *(number[op.id] for op in operators), self.caller]
+        return [INPUTS, CONSTANTS, *(self.number(op) for op in operators), self.caller]
+
+    def number(self, operator: Operator) -> int:
+        """The job that an operator is."""
+        return self._jobs_of[operator.id]
 
     def _producer(self, name: str) -> int:
         if name in self._number:

@@ -1,8 +1,8 @@
 """Placement: which instance runs which operator, what it costs there, and why nowhere else.
 
-What counts is when the last result is there: the makespan of a simulated run, in which instances compute
-and channels copy at the same time. Costs are the backends' estimates or what a cost file measured,
-and every copy: inputs from where their producers leave them, constants, results on their way to consumers and to the caller.
+What counts is when the last result is there: the makespan of a simulated run, in which instances compute and
+channels copy at the same time. Costs are what backends estimate or a cost file measured, and every copy: inputs
+from where their producers leave them, constants, results on their way to consumers and to the caller.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from target_arch.stages.errors import PlacementError
 from target_arch.stages.execution import execution_order, peak_bytes
 from target_arch.stages.measured import check_costs
 from target_arch.stages.network import Network
-from target_arch.stages.reasons import choices
+from target_arch.stages.reasons import Moved, choices
 from target_arch.stages.rules import Rules, check_rules
 from target_arch.stages.schedule import Schedule, Scheduler
 from target_arch.stages.search import Found, search
@@ -32,6 +32,8 @@ from target_arch.stages.traffic import Reach
 NO_RULES = Rules()
 COVERED = 60_000
 """Visits of an operator to a seat that the search for the cheapest cover may make."""
+FEW = 300
+"""Operators, at most, for which a run is simulated for each candidate of each."""
 WORTH = 0.01
 """The part of the makespan an order must save to be taken instead of the one that needs least memory."""
 
@@ -70,7 +72,7 @@ def place(
     )
     survey = Survey(wanted)
     placed = _Placed.search(wanted, survey, exact=exact)
-    made = choices(wanted, survey, placed.problem, placed.seats, placed.instances)
+    made = choices(wanted, survey, placed.problem, placed.seats, placed.instances, placed.moved)
     by_id = {choice.operator: choice for choice in made}
     return PartitionGraph(
         model=model,
@@ -89,6 +91,7 @@ class _Placed:
     instances: Mapping[str, Instance]
     order: tuple[Operator, ...]
     timeline: Timeline
+    moved: Moved
 
     @classmethod
     def search(cls, wanted: Wanted, survey: Survey, *, exact: bool) -> "_Placed":
@@ -110,8 +113,22 @@ class _Placed:
             seats={op.id: chosen.seats[job] for op, job in pairs},
             instances=used,
             order=network.operators(chosen.order),
+            moved=_moved(network, scheduler, chosen),
             timeline=timeline(network.jobs, chosen, found, {i.name: i for i in used.values()}.values()),
         )
+
+
+def _moved(network: Network, scheduler: Scheduler, chosen: Schedule) -> Moved:
+    """Simulates moves of one operator, where operators are few enough to do so for every candidate."""
+    few = len(network.jobs.names) <= FEW
+
+    def run(operator: Operator, seat: int) -> int | None:
+        seats = list(chosen.seats)
+        seats[network.number(operator)] = seat
+        found = scheduler.run(chosen.order, seats) if few else None
+        return None if found is None else found.makespan
+
+    return run
 
 
 def _beam(problem: Problem) -> int:

@@ -1,0 +1,77 @@
+"""The printed form of a choice: the parts of its costs, and what would have to change to get another."""
+
+from collections.abc import Iterator
+
+from target_arch.plan.partitions import Candidate, Choice, Cost
+
+_DECIMALS = 3
+_REQUIRED = "required"
+
+
+def duration(seconds: float) -> str:
+    """Seconds with the unit that leaves one to three digits before the point: `1.25 ms`, `340 us`."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * factor >= 0.9995:
+            return (
+                f"{seconds * factor:.{_DECIMALS}g} {unit}"
+                if seconds * factor < 999.5
+                else f"{seconds * factor:.0f} {unit}"
+            )
+    return f"{seconds * 1e9:.{_DECIMALS}g} ns"
+
+
+def reasoning(choice: Choice) -> str:
+    """Whole lines: for every candidate that did not refuse what it costs in parts, then for every other one
+    than the chosen what would have to change.
+    """
+    priced = [candidate for candidate in choice.candidates if candidate.cost is not None]
+    parts = [f"  {candidate.instance}: {_parts(candidate.cost)}\n" for candidate in priced if candidate.cost]
+    changes = [f"  {change}\n" for change in _changes(choice, priced)]
+    text = "parts\n" + "".join(parts) if parts else ""
+    return text + ("what would change it\n" + "".join(changes) if changes else "")
+
+
+def _parts(cost: Cost) -> str:
+    said = [f"compute {duration(cost.compute)}" + (" (measured)" if cost.measured else "")]
+    said += [f"{part.what} {duration(part.seconds)}" for part in cost.parts]
+    text = ", ".join(said)
+    if cost.load:
+        text += f"; once, to load it {duration(cost.load)}"
+    return text if cost.energy is None else f"{text}; {cost.energy * 1e6:.{_DECIMALS}g} uJ"
+
+
+def _changes(choice: Choice, priced: list[Candidate]) -> Iterator[str]:
+    mine = next((candidate for candidate in priced if candidate.instance == choice.instance), None)
+    if mine is None or mine.cost is None or choice.reason.startswith(_REQUIRED):
+        return
+    for other in priced:
+        if other is not mine and other.cost is not None:
+            yield f"`{other.instance}`: {_change(mine, mine.cost, other, other.cost)}"
+
+
+def _change(mine: Candidate, own: Cost, other: Candidate, cost: Cost) -> str:
+    """What an instance lacks to be chosen instead."""
+    if cost == own:
+        return "as good; it has more to do"
+    more = cost.total - own.total
+    if more <= 0:
+        return _by_itself(mine, other, -more)
+    ways = []
+    if cost.compute > more:
+        ways.append(
+            f"its compute fell from {duration(cost.compute)} to below {duration(cost.compute - more)}"
+        )
+    alone = (part for part in cost.parts if part.seconds > more)
+    ways += [f"the {part.what} ({duration(part.seconds)}) vanished" for part in alone]
+    if ways:
+        return "if " + ", or ".join(ways)
+    return f"if computing and copies together fell by {duration(more)}"
+
+
+def _by_itself(mine: Candidate, other: Candidate, less: float) -> str:
+    cheaper = f"{duration(less)} cheaper by itself" if less else "as cheap by itself"
+    if mine.run is None or other.run is None:
+        return f"{cheaper}, but not together with its neighbours"
+    if other.run <= mine.run:
+        return f"{cheaper}; the run would be as long, {duration(other.run)}"
+    return f"{cheaper}, but the run would take {duration(other.run)} instead of {duration(mine.run)}"
