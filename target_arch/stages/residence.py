@@ -72,9 +72,9 @@ def assign_residence(
     for name in model.outputs:
         reads.setdefault(name, []).append(mode.io)
     made = {operator.output for operator in model.operators}
-    candidates = {
-        name: _preferred(work, name, _common(found)) for name, found in writes.items() if name in made
-    }
+    outputs = frozenset(model.outputs)
+    candidates = {name: _common(found) for name, found in writes.items() if name in made}
+    candidates |= {name: _preferred(mode, candidates[name]) for name in candidates if name in outputs}
     candidates |= dict.fromkeys(model.inputs, mode.io)
     chooser = _Chooser(routes, reads)
     ordered = {name: chooser.ordered(tensors[name], homes) for name, homes in candidates.items()}
@@ -179,11 +179,9 @@ def _common(options: list[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(name for name in options[0] if all(name in other for other in options))
 
 
-def _preferred(work: Work, name: str, homes: tuple[str, ...]) -> tuple[str, ...]:
+def _preferred(mode: MemoryMode, homes: tuple[str, ...]) -> tuple[str, ...]:
     """Model outputs are best left where the caller reads them."""
-    if name not in work.graph.model.outputs:
-        return homes
-    return tuple(dict.fromkeys((*(memory for memory in work.mode.io if memory in homes), *homes)))
+    return tuple(dict.fromkeys((*(memory for memory in mode.io if memory in homes), *homes)))
 
 
 class _Chooser:

@@ -194,7 +194,7 @@ def test_what_was_really_taken_replaces_the_promise() -> None:
     model = chips.model(
         ("a", "conv", ("x",), 4096),
         ("b", "dense", ("a",), 4096),
-        ("c", "other", ("a",), 64),
+        ("c", "other", ("b",), 64),
         inputs={"x": 4096},
     )
     result = lowered(model, guaranteed)
