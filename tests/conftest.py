@@ -24,6 +24,9 @@ INSTALL_HINTS = {
     "make": "apt-get install make",
     "cmake": "apt-get install cmake",
     "git": "apt-get install git",
+    "iverilog": "make simulators, or apt-get install iverilog",
+    "verilator": "make simulators, or apt-get install verilator",
+    "vvp": "make simulators, or apt-get install iverilog",
     "arm-none-eabi-gcc": "make simulators",
     "qemu-system-arm": "make simulators",
 }

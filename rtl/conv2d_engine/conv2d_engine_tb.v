@@ -255,12 +255,12 @@ module conv2d_engine_tb;
             while (total > BYTES - 16) begin
                 in_h  = 1 + below(8);
                 in_w  = 1 + below(9);
-                in_c  = 1 + (below(3) == 0 ? below(40) : below(6));
+                in_c  = number % 3 == 0 ? 16 + below(25) : 1 + below(6); // every third: windows in chunks
                 out_h = 1 + below(5);
                 out_w = 1 + below(9);
                 out_c = 1 + below(12);
-                k_h   = 1 + below(4);
-                k_w   = 1 + below(4);
+                k_h   = number % 3 == 0 ? 2 + below(2) : 1 + below(4);
+                k_w   = 2 + below(3);
                 input_at      = below(20);
                 weights_at    = input_at + in_h * in_w * in_c + below(8);
                 parameters_at = weights_at + k_h * k_w * in_c * out_c + below(8);
@@ -291,6 +291,36 @@ module conv2d_engine_tb;
             put_word(at, bias);
             put_word(at + 4, multiplier);
             put_word(at + 8, shift);
+        end
+    endtask
+
+    // One pixel at the zero point: the sums are the biases -8 to 7, halved or quartered. Every kind of tie.
+    task tie_layer(input [31:0] rounding);
+        integer each;
+        begin
+            in_h = 1; in_w = 1; in_c = 1; out_h = 1; out_w = 1; out_c = 16; k_h = 1; k_w = 1;
+            s_h = 1; s_w = 1; p_h = 0; p_w = 0;
+            input_at      = 0;
+            weights_at    = 1;
+            parameters_at = 17;
+            output_at     = 209;
+            set_words;
+            word[`TA_CONV2D_ENGINE_ROUNDING / 4] = rounding;
+            word[`TA_CONV2D_ENGINE_OUTPUT_ZERO_POINT / 4] = 5;
+            image[0] = zero_in;
+            for (each = 0; each < 16; each = each + 1) begin
+                put_word(parameters_at + 12 * each, each - 8);
+                put_word(parameters_at + 12 * each + 4,
+                         rounding == `TA_CONV2D_ENGINE_ROUNDING_ONNX ? 32'h80_0000 : 32'h4000_0000);
+                put_word(parameters_at + 12 * each + 8,
+                         rounding == `TA_CONV2D_ENGINE_ROUNDING_ONNX ? 24 + each / 4 % 2 : -(each / 4 % 2));
+            end
+            fill;
+            start_command;
+            expect_layer;
+            end_command(`TA_CONV2D_ENGINE_STATUS_DONE);
+            drain;
+            compare(90 + rounding);
         end
     endtask
 
@@ -416,6 +446,8 @@ module conv2d_engine_tb;
         check(!dma_fault, 35);
         compare(36);
 
+        for (number = 0; number < 3; number = number + 1) tie_layer(number);
+
         for (number = 0; number < layers; number = number + 1) begin
             random_layer;
             fill;
@@ -439,6 +471,7 @@ module conv2d_engine_tb;
         fault(`TA_CONV2D_ENGINE_IN_HEIGHT, 32'hffff, `TA_CONV2D_ENGINE_STATUS_FAULT_ADDRESS);
         fault(`TA_CONV2D_ENGINE_INPUT, BASE - 1, `TA_CONV2D_ENGINE_STATUS_FAULT_ADDRESS);
         fault(`TA_CONV2D_ENGINE_OUTPUT, BASE + BYTES, `TA_CONV2D_ENGINE_STATUS_FAULT_ADDRESS);
+        fault(`TA_CONV2D_ENGINE_OUTPUT, BASE + BYTES + 1, `TA_CONV2D_ENGINE_STATUS_FAULT_ADDRESS);
         fault(`TA_CONV2D_ENGINE_PARAMETERS, BASE + BYTES - 1, `TA_CONV2D_ENGINE_STATUS_FAULT_ADDRESS);
         fault(`TA_CONV2D_ENGINE_ROUNDING, 3, `TA_CONV2D_ENGINE_STATUS_FAULT_ARITHMETIC);
         fault(`TA_CONV2D_ENGINE_INPUT_ZERO_POINT, 128, `TA_CONV2D_ENGINE_STATUS_FAULT_ARITHMETIC);

@@ -5,7 +5,10 @@
 // port; the command goes in through its AXI4-Lite port, register by register, as the driver wrote it.
 //
 // With TARGET_ARCH_RTL_CYCLES=FILE in the environment every command appends a line to FILE: the name of the
-// engine, the command words, then three counts of cycles: the command, the register accesses, the transfers.
+// engine, the number of the core in this process, when its simulation began and ended (microseconds of a steady
+// clock), the command words, then three counts of cycles: the command, the register accesses, the transfers.
+#include <atomic>
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -67,7 +70,17 @@ class Core {
     std::unique_ptr<VerilatedContext> context_;
     std::unique_ptr<Vconv2d_engine> model_;
     uint64_t clock_ = 0;
+    const uint32_t number_ = made_++;
+
+    static std::atomic<uint32_t> made_;
 };
+
+std::atomic<uint32_t> Core::made_{0};
+
+int64_t now_us() {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::microseconds>(since).count();
+}
 
 void Core::write(uint32_t offset, uint32_t value) {
     model_->s_axi_awvalid = model_->s_axi_wvalid = 1;
@@ -148,7 +161,14 @@ void Core::strap(uint32_t *registers, const ta_window *windows, uint32_t count) 
     model_->memory_bytes = !seen ? 0 : own->bytes < TA_RTL_MEMORY_BYTES ? own->bytes : TA_RTL_MEMORY_BYTES;
 }
 
-void log_cycles(const uint32_t *registers, uint64_t command, uint64_t access, uint64_t transfer) {
+// When, and what it took.
+struct Record {
+    uint32_t core;
+    int64_t begun_us;
+    uint64_t command, access, transfer;
+};
+
+void log_cycles(const uint32_t *registers, const Record &record) {
     static std::mutex lock;
     const char *path = std::getenv("TARGET_ARCH_RTL_CYCLES");
     if (path == nullptr)
@@ -157,10 +177,10 @@ void log_cycles(const uint32_t *registers, uint64_t command, uint64_t access, ui
     std::FILE *file = std::fopen(path, "a");
     if (file == nullptr)
         return;
-    std::fputs("conv2d_engine", file);
+    std::fprintf(file, "conv2d_engine %" PRIu32 " %" PRId64 " %" PRId64, record.core, record.begun_us, now_us());
     for (uint32_t i = 0; i < TA_CONV2D_ENGINE_WORDS; ++i)
         std::fprintf(file, " %" PRIu32, registers[TA_CONV2D_ENGINE_IN_HEIGHT / 4u + i]);
-    std::fprintf(file, " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", command, access, transfer);
+    std::fprintf(file, " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", record.command, record.access, record.transfer);
     std::fclose(file);
 }
 
@@ -183,6 +203,7 @@ ta_status Core::run(uint32_t *registers, const ta_window *windows, uint32_t coun
         return TA_OK;
     }
     strap(registers, windows, count);
+    const int64_t begun_us = now_us();
 
     // What is no operand stays outside: the core says so itself.
     const uint64_t begun = clock_;
@@ -211,7 +232,7 @@ ta_status Core::run(uint32_t *registers, const ta_window *windows, uint32_t coun
     if (at(registers, TA_CONV2D_ENGINE_STATUS) == TA_CONV2D_ENGINE_STATUS_DONE)
         move_out(output, ta_window_at(windows, count, output.address, output.bytes));
     transfer += clock_ - leaving;
-    log_cycles(registers, model_->cycles, access, transfer);
+    log_cycles(registers, {number_, begun_us, model_->cycles, access, transfer});
     return TA_OK;
 }
 

@@ -27,7 +27,7 @@ MEMORY_BYTES = 1 << 20
 HINT = "install it (`apt-get install {tool}`; `make simulators` installs all simulators)"
 
 _MODEL = ("--cc", "-Wall", "-O3", "--x-assign", "fast", "--noassert", f"-GMEMORY_BYTES={MEMORY_BYTES}")
-_CXX = ("-std=c++17", "-O2", "-pthread")
+_CXX = ("-std=c++17", "-O2", "-fPIC", "-pthread")
 _WARNINGS = ("-Wall", "-Wextra", "-Werror")
 _TIMEOUT = 600.0
 _SHOWN_LINES = 20
