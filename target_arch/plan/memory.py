@@ -73,10 +73,13 @@ class Budget:
 class MemoryPlan:
     """Byte offsets for every buffer.
 
-    `peaks` and `bounds` are per arena; a bound is the largest sum of live bytes.
+    `peaks` and `bounds` are per arena; a bound is the largest sum of live bytes. `found_by` says per arena
+    how the offsets were found, `proven` names the arenas whose peak nothing can undercut.
     """
 
     buffers: tuple[Buffer, ...]
     offsets: Mapping[str, int] = field(repr=False)
     peaks: Mapping[str, int] = field(factory=dict)
     bounds: Mapping[str, int] = field(factory=dict)
+    found_by: Mapping[str, str] = field(factory=dict)
+    proven: tuple[str, ...] = ()

@@ -1,13 +1,29 @@
 """Offsets for all buffers of all memories: buffers and capacities in, a memory plan out."""
 
 from collections.abc import Mapping, Sequence
-from math import lcm
+from functools import partial
+from math import isfinite, lcm
 
-from target_arch.diagnostics import name_hint
+from attrs import evolve
+
+from target_arch.diagnostics import Diagnostic, name_hint
 from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import DoesNotFitError, PlanError, failure
-from target_arch.stages.packing import ALGORITHMS, Algorithm, bound, live_bytes, peak
+from target_arch.stages.packing import (
+    ALGORITHMS,
+    ANYTIME,
+    Algorithm,
+    Effort,
+    Offsets,
+    bound,
+    improve,
+    live_bytes,
+    peak,
+)
+
+_LAST_RESORT = Effort(nodes=20_000)
+"""What `best` searches where its plan does not fit, although the bound would."""
 
 
 def capacities(soc: SoC) -> dict[str, int]:
@@ -20,33 +36,109 @@ def allocate(
     capacities: Mapping[str, int],
     algorithm: str = "best",
     algorithms: Mapping[str, Algorithm] = ALGORITHMS,
+    *,
+    effort: Effort | None = None,
 ) -> MemoryPlan:
     """Give every buffer an offset in its arena.
 
     `capacities` are bytes per memory; the arenas `m` and `m.constants` share those of `m`, the constants
-    first. Raises DoesNotFitError for the first memory (by name) that overflows, PlanError for an algorithm
-    nobody registered.
+    first. `effort` limits an algorithm of `ANYTIME`, per arena. A buffer without bytes gets offset 0.
+
+    Raises DoesNotFitError for the first memory (by name) that overflows; PlanError for an algorithm nobody
+    registered, an effort it does not take, and buffers or capacities that make no sense.
     """
-    if algorithm not in algorithms:
-        hint = name_hint(algorithm, algorithms, "registered")
-        raise failure(
-            PlanError, "unknown-algorithm", "memory plan", f"there is no algorithm `{algorithm}`", hint
-        )
+    run = _algorithm(algorithm, algorithms, effort)
+    _check(buffers, capacities)
     arenas: dict[str, list[Buffer]] = {}
     for buffer in buffers:
         arenas.setdefault(buffer.arena, []).append(buffer)
-    offsets: dict[str, int] = {}
-    for arena in sorted(arenas):
-        offsets |= algorithms[algorithm](arenas[arena])
-    plan = MemoryPlan(
+    parts = [_plan(arena, arenas[arena], algorithm, run) for arena in sorted(arenas)]
+    plan = _joined(buffers, parts)
+    for memory in sorted({buffer.memory for buffer in buffers}):
+        plan = _fitted(plan, memory, capacities[memory], arenas, algorithm)
+    return plan
+
+
+def _algorithm(name: str, algorithms: Mapping[str, Algorithm], effort: Effort | None) -> Algorithm:
+    if name not in algorithms:
+        hint = name_hint(name, algorithms, "registered")
+        raise failure(PlanError, "unknown-algorithm", "memory plan", f"there is no algorithm `{name}`", hint)
+    if effort is None:
+        return algorithms[name]
+    if name not in ANYTIME or algorithms[name] is not ANYTIME[name]:
+        raise failure(
+            PlanError,
+            "no-effort",
+            "memory plan",
+            f"the algorithm `{name}` takes no limit of nodes or seconds",
+            "those that do: " + ", ".join(f"`{other}`" for other in sorted(ANYTIME)),
+        )
+    seconds = effort.seconds
+    if effort.nodes < 1 or (seconds is not None and not (isfinite(seconds) and seconds > 0)):
+        limit = f"{effort.nodes} nodes" if seconds is None else f"{seconds} s"
+        raise failure(PlanError, "no-effort", "memory plan", f"a search needs more than {limit}")
+    return partial(ANYTIME[name], effort=effort)
+
+
+def _check(buffers: Sequence[Buffer], capacities: Mapping[str, int]) -> None:
+    """Everything that is wrong with the question, at once."""
+    found = [
+        ("negative-capacity", f"memory `{memory}` has {size:,} B")
+        for memory, size in sorted(capacities.items())
+        if size < 0
+    ]
+    seen: set[str] = set()
+    for buffer in buffers:
+        name = f"buffer `{buffer.name}`"
+        if buffer.name in seen:
+            found.append(("duplicate-buffer", f"{name} is there twice"))
+        seen.add(buffer.name)
+        if buffer.bytes < 0:
+            found.append(("wrong-buffer", f"{name} has {buffer.bytes:,} B"))
+        if buffer.alignment < 1:
+            found.append(("wrong-buffer", f"{name} has an alignment of {buffer.alignment:,} B"))
+        if buffer.last < buffer.first:
+            found.append(("wrong-buffer", f"{name} ends in step {buffer.last}, before step {buffer.first}"))
+        if buffer.memory not in capacities:
+            found.append(
+                ("unknown-memory", f"{name} lies in memory `{buffer.memory}`, which has no capacity")
+            )
+    if found:
+        raise PlanError(
+            tuple(Diagnostic(rule=rule, place="memory plan", message=message) for rule, message in found)
+        )
+
+
+def _plan(arena: str, buffers: Sequence[Buffer], name: str, run: Algorithm) -> MemoryPlan:
+    """The plan of one arena."""
+    there = [buffer for buffer in buffers if buffer.bytes]
+    found = run(there) if there else {}
+    notes = found if isinstance(found, Offsets) else Offsets(found)
+    offsets = {buffer.name: 0 for buffer in buffers} | dict(found)
+    highest, limit = peak(buffers, offsets), bound(buffers)
+    return MemoryPlan(
         buffers=tuple(buffers),
         offsets=offsets,
-        peaks={arena: peak(arenas[arena], offsets) for arena in sorted(arenas)},
-        bounds={arena: bound(arenas[arena]) for arena in sorted(arenas)},
+        peaks={arena: highest},
+        bounds={arena: limit},
+        found_by={arena: notes.found_by or name},
+        proven=(arena,) if highest <= max(limit, notes.lower) else (),
     )
-    for memory in sorted({buffer.memory for buffer in buffers}):
-        _fits(plan, memory, capacities[memory], arenas)
-    return plan
+
+
+def _joined(buffers: Sequence[Buffer], parts: Sequence[MemoryPlan]) -> MemoryPlan:
+    """One plan of those of all arenas; where an arena comes twice, the later one counts."""
+    joined = MemoryPlan(buffers=tuple(buffers), offsets={})
+    for part in parts:
+        joined = evolve(
+            joined,
+            offsets={**joined.offsets, **part.offsets},
+            peaks={**joined.peaks, **part.peaks},
+            bounds={**joined.bounds, **part.bounds},
+            found_by={**joined.found_by, **part.found_by},
+            proven=tuple(sorted({*joined.proven, *part.proven})),
+        )
+    return joined
 
 
 def arena_capacity(plan: MemoryPlan, memory: str, size: int) -> int:
@@ -56,13 +148,27 @@ def arena_capacity(plan: MemoryPlan, memory: str, size: int) -> int:
     return size - -(-constants // alignment) * alignment
 
 
-def _fits(plan: MemoryPlan, memory: str, size: int, arenas: Mapping[str, Sequence[Buffer]]) -> None:
-    constants = plan.peaks.get(f"{memory}.constants", 0)
-    if constants > size:
-        raise _refusal(plan, f"{memory}.constants", size, arenas)
+def _fitted(
+    plan: MemoryPlan, memory: str, size: int, arenas: Mapping[str, Sequence[Buffer]], algorithm: str
+) -> MemoryPlan:
+    """The plan where it fits that memory; `best` searches longer before it gives up."""
+    constants = f"{memory}.constants"
+    if plan.peaks.get(constants, 0) > size:
+        raise _refusal(plan, constants, size, arenas)
     available = arena_capacity(plan, memory, size)
-    if plan.peaks.get(memory, 0) > available:
+    if plan.peaks.get(memory, 0) <= available:
+        return plan
+    if algorithm == "best" and plan.bounds[memory] <= available and memory not in plan.proven:
+        there = arenas[memory]
+        start = Offsets({buffer.name: plan.offsets[buffer.name] for buffer in there if buffer.bytes})
+
+        def search(placed: Sequence[Buffer]) -> Offsets:
+            return improve(placed, start, evolve(_LAST_RESORT, goal=available))
+
+        plan = _joined(plan.buffers, (plan, _plan(memory, there, algorithm, search)))
+    if plan.peaks[memory] > available:
         raise _refusal(plan, memory, max(available, 0), arenas)
+    return plan
 
 
 def _refusal(

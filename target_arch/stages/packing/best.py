@@ -1,0 +1,25 @@
+"""The default: everything that is fast, in turn, until the bound is reached."""
+
+from collections.abc import Sequence
+
+from target_arch.plan.memory import Buffer
+from target_arch.stages.packing.local import local_search
+from target_arch.stages.packing.measure import Effort, Offsets, bound, peak
+from target_arch.stages.packing.search import greedy, improve
+
+_WORK = 500_000
+"""Nodes times buffers of the exact search: less than what would load the compiled core."""
+
+_FEWEST_NODES = 2
+"""Nodes per buffer without which the exact search is pointless."""
+
+
+def best(buffers: Sequence[Buffer]) -> Offsets:
+    """The lowest of the fast plans, of a local search and of a short exact one. The same on every machine."""
+    found, goal = greedy(buffers), bound(buffers)
+    if peak(buffers, found) > goal:
+        found = min(found, local_search(buffers), key=lambda offsets: peak(buffers, offsets))
+    nodes = _WORK // max(1, len(buffers))
+    if peak(buffers, found) > goal and nodes >= _FEWEST_NODES * len(buffers):
+        found = improve(buffers, found, Effort(nodes=nodes))
+    return found

@@ -1,0 +1,199 @@
+"""Fast plans: every buffer is placed once.
+
+*First fit* takes the buffers in a fixed order, each to the lowest gap that is free during its whole life.
+*Skyline* never looks below what is placed: next comes whichever buffer could lie lowest, by preference where
+several could; it is the first way down of the exact search. On many buffers skyline is better (within 5 % of
+the bound on 10,000 random ones, where first fit is up to 12 % above it), on few ones either may be.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_arch.plan.memory import Buffer
+from target_arch.stages.packing.measure import Offsets, round_up
+from target_arch.stages.packing.preference import ORDERS, Preference
+
+Key = Callable[[Buffer, int], int]
+"""A buffer and the bytes of all that share a step with it -> low goes first."""
+
+KEYS: dict[str, Key] = {
+    "by-size": lambda buffer, _: -buffer.bytes,
+    "by-area": lambda buffer, _: -buffer.bytes * (buffer.last - buffer.first + 1),
+    "by-conflicts": lambda _, around: -around,
+    "by-length": lambda buffer, _: -(buffer.last - buffer.first),
+    "by-time": lambda buffer, _: buffer.first,
+}
+
+_SKYLINES = ("TWA", "TAW", "WAT")
+
+_MANY_PAIRS = 100_000
+"""Pairs of buffers live at once from which arrays are faster than lists."""
+
+
+def by_size(buffers: Sequence[Buffer]) -> Offsets:
+    """Large buffers first."""
+    return _first_fit(buffers, "by-size")
+
+
+def by_area(buffers: Sequence[Buffer]) -> Offsets:
+    """First what takes most bytes for most steps."""
+    return _first_fit(buffers, "by-area")
+
+
+def by_conflicts(buffers: Sequence[Buffer]) -> Offsets:
+    """First what shares its life with most bytes."""
+    return _first_fit(buffers, "by-conflicts")
+
+
+def by_time(buffers: Sequence[Buffer]) -> Offsets:
+    """In order of first use."""
+    return _first_fit(buffers, "by-time")
+
+
+def skyline(buffers: Sequence[Buffer]) -> Offsets:
+    """Always what could lie lowest; first what lives where most bytes are live."""
+    return Offsets(_skyline(buffers, Preference(buffers).order(ORDERS[0])), f"skyline {ORDERS[0]}")
+
+
+def attempts(buffers: Sequence[Buffer]) -> Iterator[Offsets]:
+    """All fast plans, one after the other."""
+    if is_clique(buffers):
+        yield stacked(buffers)
+        return
+    packing = FirstFit(buffers)
+    for name, key in KEYS.items():
+        yield packing.named(packing.sorted(key), name)
+    preference = Preference(buffers)
+    for letters in _SKYLINES:
+        yield Offsets(_skyline(buffers, preference.order(letters)), f"skyline {letters}")
+
+
+def is_clique(buffers: Sequence[Buffer]) -> bool:
+    """True where all are live at once."""
+    return max(buffer.first for buffer in buffers) <= min(buffer.last for buffer in buffers)
+
+
+def stacked(buffers: Sequence[Buffer]) -> Offsets:
+    """All live at once: one above the other, the coarsest alignment first."""
+    offsets, top = Offsets(found_by="stacked"), 0
+    for buffer in sorted(
+        buffers, key=lambda buffer: (-buffer.alignment, buffer.bytes % buffer.alignment != 0, buffer.name)
+    ):
+        offsets[buffer.name] = round_up(top, buffer.alignment)
+        top = offsets[buffer.name] + buffer.bytes
+    return offsets
+
+
+class FirstFit:
+    """First fit of the same buffers in many orders. Buffers are known by their numbers."""
+
+    def __init__(self, buffers: Sequence[Buffer]) -> None:
+        self.buffers = buffers
+        self._bytes, self._alignment, self._first, self._last = columns(buffers)
+        firsts, lasts = np.sort(self._first), np.sort(self._last)
+        begun = np.searchsorted(firsts, self._last, side="right")
+        self.pairs = int((begun - np.searchsorted(lasts, self._first)).sum() - len(buffers)) // 2
+        self.conflicts = self._conflicts() if self.pairs < _MANY_PAIRS else None
+
+    def sorted(self, key: Key) -> list[int]:
+        """The numbers in the order of a key; larger, earlier, first by name where keys are equal."""
+        around = self._around()
+
+        def full(number: int) -> tuple[int, int, int, str]:
+            buffer = self.buffers[number]
+            return (key(buffer, around[number]), -buffer.bytes, buffer.first, buffer.name)
+
+        return sorted(range(len(self.buffers)), key=full)
+
+    def place(self, order: Sequence[int]) -> tuple[int, list[int]]:
+        """The peak and all offsets."""
+        return self._place_in_arrays(order) if self.conflicts is None else self._place_in_lists(order)
+
+    def named(self, order: Sequence[int], found_by: str) -> Offsets:
+        """The offsets of an order, by name."""
+        names = (buffer.name for buffer in self.buffers)
+        return Offsets(zip(names, self.place(order)[1], strict=True), found_by)
+
+    def _around(self) -> list[int]:
+        """The bytes of all others that share a step with each."""
+        before = np.concatenate(([0], np.cumsum(self._bytes[np.argsort(self._first, kind="stable")])))
+        after = np.concatenate(([0], np.cumsum(self._bytes[np.argsort(self._last, kind="stable")])))
+        begun = before[np.searchsorted(np.sort(self._first), self._last, side="right")]
+        ended = after[np.searchsorted(np.sort(self._last), self._first)]
+        return [int(number) for number in begun - ended - self._bytes]
+
+    def _conflicts(self) -> list[list[int]]:
+        found: list[list[int]] = [[] for _ in self.buffers]
+        active: list[int] = []
+        for number in sorted(range(len(self.buffers)), key=lambda number: self.buffers[number].first):
+            active = [other for other in active if self.buffers[other].last >= self.buffers[number].first]
+            for other in active:
+                found[number].append(other)
+                found[other].append(number)
+            active.append(number)
+        return found
+
+    def _place_in_lists(self, order: Sequence[int]) -> tuple[int, list[int]]:
+        assert self.conflicts is not None
+        offsets = [-1] * len(self.buffers)
+        peak = 0
+        for number in order:
+            buffer = self.buffers[number]
+            taken = sorted(
+                (offsets[other], offsets[other] + self.buffers[other].bytes)
+                for other in self.conflicts[number]
+                if offsets[other] >= 0
+            )
+            offset = 0
+            for start, end in taken:
+                if start - offset >= buffer.bytes:
+                    break
+                offset = max(offset, round_up(end, buffer.alignment))
+            offsets[number] = offset
+            peak = max(peak, offset + buffer.bytes)
+        return peak, offsets
+
+    def _place_in_arrays(self, order: Sequence[int]) -> tuple[int, list[int]]:
+        """The same; what is placed lies in rows sorted by offset: start, end, first step, last step."""
+        offsets = [0] * len(self.buffers)
+        rows = np.zeros((4, len(self.buffers)), np.int64)
+        for count, number in enumerate(order):
+            size, unit = int(self._bytes[number]), int(self._alignment[number])
+            first, last = self._first[number], self._last[number]
+            taken = rows[:2, :count][:, (rows[2, :count] <= last) & (rows[3, :count] >= first)]
+            free = np.concatenate(([0], -(-np.maximum.accumulate(taken[1]) // unit) * unit))
+            wide = np.flatnonzero(taken[0] - free[:-1] >= size)
+            offset = offsets[number] = int(free[wide[0]] if len(wide) else free[-1])
+            at = int(np.searchsorted(rows[0, :count], offset))
+            rows[:, at + 1 : count + 1] = rows[:, at:count]
+            rows[:, at] = offset, offset + size, first, last
+        return int(rows[1].max(initial=0)), offsets
+
+
+def columns(buffers: Sequence[Buffer]) -> tuple[NDArray[np.int64], ...]:
+    """Bytes, alignments, first and last steps."""
+    table = [(buffer.bytes, buffer.alignment, buffer.first, buffer.last) for buffer in buffers]
+    return tuple(np.array(table, dtype=np.int64).T)
+
+
+def _first_fit(buffers: Sequence[Buffer], name: str) -> Offsets:
+    packing = FirstFit(buffers)
+    return packing.named(packing.sorted(KEYS[name]), name)
+
+
+def _skyline(buffers: Sequence[Buffer], order: Sequence[int]) -> Offsets:
+    ordered = [buffers[number] for number in order]
+    size, unit, first, last = columns(ordered)
+    lowest = np.zeros(len(ordered), np.int64)
+    placed = np.int64(2**62)
+    offsets = Offsets()
+    for _ in ordered:
+        number = int(lowest.argmin())
+        offset = lowest[number]
+        top, lowest[number] = offset + size[number], placed
+        raised = (first <= last[number]) & (last >= first[number]) & (lowest < top)
+        lowest[raised] = -(-top // unit[raised]) * unit[raised]
+        offsets[ordered[number].name] = int(offset)
+    return offsets

@@ -1,0 +1,85 @@
+"""What a plan of one arena is, how good it is, and what no plan can undercut."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from attrs import frozen
+
+from target_arch.plan.memory import Buffer
+
+
+class Offsets(dict[str, int]):
+    """Offsets by the names of the buffers.
+
+    `found_by` says in words how they were found, `core` what searched for them (`interpreted`, `compiled` or
+    nothing). No plan has a peak below `lower`, where that was proven beyond the bound; else it is 0.
+    """
+
+    def __init__(
+        self,
+        offsets: Mapping[str, int] | Iterable[tuple[str, int]] = (),
+        found_by: str = "",
+        lower: int = 0,
+        core: str = "",
+    ) -> None:
+        super().__init__(offsets)
+        self.found_by = found_by
+        self.lower = lower
+        self.core = core
+
+
+@frozen(kw_only=True)
+class Effort:
+    """How long a search may take, and what is good enough.
+
+    With `nodes` (placements tried) alone the plan is the same on every machine; with `seconds` it is not, and
+    they are all that counts. The search ends early at a peak of `goal` bytes, or at the bound.
+    """
+
+    nodes: int = 20_000
+    seconds: float | None = None
+    goal: int = 0
+    seed: int = 0
+
+
+Algorithm = Callable[[Sequence[Buffer]], Mapping[str, int]]
+"""Buffers of one arena, each of at least one byte, in; an offset for each out. A pure function."""
+
+
+def live_bytes(buffers: Sequence[Buffer]) -> dict[int, int]:
+    """The sum of live bytes at every step where some buffer begins or has ended."""
+    changes: dict[int, int] = {}
+    for buffer in buffers:
+        changes[buffer.first] = changes.get(buffer.first, 0) + buffer.bytes
+        changes[buffer.last + 1] = changes.get(buffer.last + 1, 0) - buffer.bytes
+    live, found = 0, {}
+    for step in sorted(changes):
+        live += changes[step]
+        found[step] = live
+    return found
+
+
+def bound(buffers: Sequence[Buffer]) -> int:
+    """The largest sum of live bytes: no packing has a lower peak."""
+    return max(live_bytes(buffers).values(), default=0)
+
+
+def peak(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> int:
+    """The first byte above all buffers."""
+    return max((offsets[buffer.name] + buffer.bytes for buffer in buffers), default=0)
+
+
+def round_up(value: int, alignment: int) -> int:
+    """The least multiple of the alignment that is not below the value."""
+    return -(-value // alignment) * alignment
+
+
+def groups(buffers: Sequence[Buffer]) -> list[list[Buffer]]:
+    """The buffers cut where no buffer is live across: no group knows of another."""
+    found: list[list[Buffer]] = []
+    end = None
+    for buffer in sorted(buffers, key=lambda buffer: (buffer.first, buffer.last, buffer.name)):
+        if end is None or buffer.first > end:
+            found.append([])
+        found[-1].append(buffer)
+        end = buffer.last if end is None else max(end, buffer.last)
+    return found
