@@ -93,6 +93,7 @@ def compile_model(request: CompileRequest) -> Compilation:
         budgets=lowered.budgets,
         steps=lowered.steps,
         plan=lowered.plan,
+        attempts=lowered.attempts,
         port=request.port,
     )
     bundle = emit_bundle(

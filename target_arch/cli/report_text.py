@@ -16,6 +16,7 @@ def report_text(manifest: Mapping[str, Any]) -> str:
         _timeline(manifest),
         _lowering(manifest),
         _budgets(manifest),
+        _attempts(manifest),
         _pools(manifest),
         _steps(manifest),
         _verification(manifest),
@@ -59,12 +60,19 @@ def _budgets(manifest: Mapping[str, Any]) -> str:
             budget["partition"],
             budget["site"],
             budget["pool"],
-            *(_number(budget[key]) for key in ("live", "remaining", "guaranteed", "used")),
+            *(_number(budget[key]) for key in ("live", "remaining", "guaranteed", "gap", "used")),
         )
         for budget in manifest["budgets"]
     ]
-    header = ("partition", "call site", "pool", "live", "remaining", "guaranteed", "used")
-    return "budgets of the accelerators in bytes\n" + table(header, rows, right=range(3, 7))
+    header = ("partition", "call site", "pool", "live", "remaining", "guaranteed", "gap", "used")
+    return "budgets of the accelerators in bytes\n" + table(header, rows, right=range(3, 8))
+
+
+def _attempts(manifest: Mapping[str, Any]) -> str:
+    keys = ("kind", "operator", "instance", "outcome", "reason")
+    rows = [tuple(attempt[key] for key in keys) for attempt in manifest["attempts"]]
+    header = ("tried", "operator", "instance", "outcome", "as it did not fit")
+    return "attempts to make it fit\n" + table(header, rows) if rows else ""
 
 
 def _pools(manifest: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from attrs import asdict
 
 from target_arch.emit.machine import machine_of
 from target_arch.emit.steps import describe
+from target_arch.plan.attempts import Attempt
 from target_arch.plan.memory import Budget, MemoryPlan
 from target_arch.plan.model import Model
 from target_arch.plan.orders import LoweringOrder
@@ -27,11 +28,13 @@ def manifest(
     budgets: Iterable[Budget],
     steps: StepOrder,
     plan: MemoryPlan,
+    attempts: Iterable[Attempt] = (),
     port: str = "host",
 ) -> dict[str, object]:
     """The manifest as JSON values, names and numbers as in the plan; hashes are hexadecimal text.
 
-    `budgets` are those of the accelerator partitions, after lowering, with `used` filled in. The key
+    `budgets` are those of the accelerator partitions, after lowering, with `used` filled in; `attempts` what
+    did not fit before that. The key
     `verification` is null until `verify` writes it, `image` until the program was built for its machine.
     """
     return {
@@ -51,6 +54,7 @@ def manifest(
         "lowering_policy": order.policy,
         "timeline": _timeline(graph),
         "budgets": _budgets(soc, graph, budgets),
+        "attempts": [_attempt(attempt) for attempt in attempts],
         "pools": _pools(soc, plan),
         "buffers": _buffers(plan),
         "steps": [_step(number, step) for number, step in enumerate(steps.steps)],
@@ -129,12 +133,23 @@ def _budgets(soc: SoC, graph: PartitionGraph, budgets: Iterable[Budget]) -> list
             "live": pool.live,
             "remaining": pool.remaining,
             "guaranteed": pool.guaranteed,
+            "gap": pool.gap,
             "used": pool.used,
         }
         for budget in budgets
         for site in budget.sites
         for pool in budget.sites[site]
     ]
+
+
+def _attempt(attempt: Attempt) -> dict[str, object]:
+    return {
+        "kind": attempt.kind,
+        "operator": attempt.operator,
+        "instance": attempt.instance,
+        "reason": attempt.reason,
+        "outcome": attempt.outcome,
+    }
 
 
 def _pools(soc: SoC, plan: MemoryPlan) -> dict[str, dict[str, object]]:

@@ -56,6 +56,11 @@ class PoolBudget:
     guaranteed: int
     used: int | None = None
 
+    @property
+    def gap(self) -> int:
+        """Bytes that remain but are not promised: alignment, holes, and what was promised less on purpose."""
+        return self.remaining - self.guaranteed
+
 
 @frozen(kw_only=True)
 class Budget:

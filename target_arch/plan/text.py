@@ -6,6 +6,7 @@ Every function returns whole lines with a final newline, a heading first.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from target_arch.plan.attempts import Attempt
 from target_arch.plan.kernels import Operand
 from target_arch.plan.memory import Budget, Buffer, MemoryPlan
 from target_arch.plan.orders import LoweringOrder
@@ -89,14 +90,22 @@ def budgets(values: Iterable[Budget]) -> str:
             f"{pool.live:,}",
             f"{pool.remaining:,}",
             f"{pool.guaranteed:,}",
+            f"{pool.gap:,}",
             "" if pool.used is None else f"{pool.used:,}",
         )
         for budget in values
         for site, pools in budget.sites.items()
         for pool in pools
     ]
-    header = ("id", "call site", "pool", "capacity", "live", "remaining", "guaranteed", "used")
-    return "budgets in bytes\n" + table(header, rows, right=range(3, 8))
+    header = ("id", "call site", "pool", "capacity", "live", "remaining", "guaranteed", "gap", "used")
+    return "budgets in bytes\n" + table(header, rows, right=range(3, 9))
+
+
+def attempts(values: Iterable[Attempt]) -> str:
+    """One line per attempt, in order; empty where everything fitted at once."""
+    rows = [(a.kind, a.operator, a.instance, a.outcome, a.reason) for a in values]
+    header = ("tried", "operator", "instance", "outcome", "as it did not fit")
+    return f"attempts: {len(rows)}\n" + table(header, rows) if rows else ""
 
 
 def memory_plan(plan: MemoryPlan, capacities: Mapping[str, int] | None = None) -> str:

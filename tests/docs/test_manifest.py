@@ -9,6 +9,7 @@ import pytest
 from attrs import evolve
 
 from target_arch.emit import manifest
+from target_arch.plan.attempts import Attempt
 from target_arch.plan.memory import Budget, PoolBudget
 from target_arch.plan.orders import LoweringOrder, LoweringSlot
 from target_arch.plan.timeline import Span, Timeline
@@ -56,6 +57,7 @@ def complete() -> dict[str, Any]:
         mode=inputs.mode,
         model=inputs.model,
         graph=evolve(inputs.graph, timeline=simulated),
+        attempts=(Attempt(kind="re-place", operator="a", instance="npu", reason="r", outcome="on `dsp`"),),
         order=LoweringOrder(
             policy="c-first", slots=(LoweringSlot(partition="p0", phase="codegen", reason="r"),)
         ),

@@ -3,6 +3,7 @@
 import pytest
 
 from target_arch.plan import text
+from target_arch.plan.attempts import Attempt
 from target_arch.plan.kernels import Operand, Slice
 from target_arch.plan.memory import Budget, Buffer, MemoryPlan, PoolBudget
 from target_arch.plan.model import Model, Operator, Tensor
@@ -101,9 +102,9 @@ def test_budgets() -> None:
     )
     assert text.budgets([Budget(partition="p0", sites={"conv_0": pools})]) == (
         "budgets in bytes\n"
-        "id  call site  pool  capacity  live  remaining  guaranteed  used\n"
-        "p0  conv_0     inp      8,192     0      8,192       8,192   512\n"
-        "p0  conv_0     out      8,192    96      8,096       4,096\n"
+        "id  call site  pool  capacity  live  remaining  guaranteed    gap  used\n"
+        "p0  conv_0     inp      8,192     0      8,192       8,192      0   512\n"
+        "p0  conv_0     out      8,192    96      8,096       4,096  4,000\n"
     )
 
 
@@ -161,3 +162,13 @@ def test_step_list() -> None:
         "input x in x@sram\n"
         "output b in b@sram\n"
     )
+
+
+def test_attempts() -> None:
+    made = Attempt(kind="split", operator="a", instance="npu", reason="too large", outcome="before `b`")
+    assert text.attempts((made,)) == (
+        "attempts: 1\n"
+        "tried  operator  instance  outcome     as it did not fit\n"
+        "split  a         npu       before `b`  too large\n"
+    )
+    assert text.attempts(()) == ""
