@@ -40,9 +40,10 @@ class CompileRequest:
     """What a person asks for. None and empty mean: as the SoC file says.
 
     `order` is the partitioning order (target_archs), `lowering_order` a policy or a list of partition ids.
-    `require` maps operators (id, kind or `*`) to a target_arch or instance, `forbid` to several. `targets`
-    selects target_archs and is their partitioning order; the host always stays. `costs` were measured and count
-    instead of estimates; with `exact` a solver goes on where the search for a placement ends.
+    `require` and `prefer` map operators (id, kind or `*`) to a target_arch or instance, `forbid` to several;
+    they go before those of the SoC file. `targets` selects target_archs and is their partitioning order; the
+    host always stays. `costs` were measured and count instead of estimates; with `exact` a solver goes on
+    where the search for a placement ends.
     """
 
     model_path: Path
@@ -51,6 +52,7 @@ class CompileRequest:
     lowering_order: str | tuple[str, ...] | None = None
     order: tuple[str, ...] = ()
     require: Mapping[str, str] = field(factory=dict)
+    prefer: Mapping[str, str] = field(factory=dict)
     forbid: Mapping[str, tuple[str, ...]] = field(factory=dict)
     targets: tuple[str, ...] = ()
     costs: Costs = NOTHING_MEASURED
@@ -209,7 +211,13 @@ def _rules(request: CompileRequest) -> Rules:
     if request.targets:
         left_out = (arch for arch in request.soc.archs if not arch.host and arch.name not in request.targets)
         forbidden += tuple(("*", arch.name) for arch in left_out)
-    return Rules(require=request.require, forbid=forbidden)
+    soc = request.soc
+    forbidden += tuple((operator, target) for operator in soc.forbid for target in soc.forbid[operator])
+    return Rules(
+        require={**soc.require, **request.require},
+        prefer={**soc.prefer, **request.prefer},
+        forbid=tuple(dict.fromkeys(forbidden)),
+    )
 
 
 def _refused(rule: str, message: str, name: str, known: tuple[str, ...]) -> DiagnosticError:

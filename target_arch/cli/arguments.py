@@ -119,6 +119,13 @@ def _planning(to: ArgumentParser) -> None:
         help="place an operator (id, kind or *) there",
     )
     plan.add_argument(
+        "--prefer",
+        action="append",
+        default=[],
+        metavar="OPERATOR=TARGET",
+        help="place it there if that takes it, whatever it costs",
+    )
+    plan.add_argument(
         "--forbid",
         action="append",
         default=[],

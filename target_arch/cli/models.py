@@ -35,7 +35,7 @@ def request(options: argparse.Namespace) -> "CompileRequest":
     from target_arch.pipeline import CompileRequest
 
     soc, targets = chosen(options, Backends.discover(options.backend_dir))
-    required = _wishes(options.require, soc)
+    required, preferred = _wishes(options.require, soc), _wishes(options.prefer, soc)
     return CompileRequest(
         model_path=options.model,
         soc=soc,
@@ -43,6 +43,7 @@ def request(options: argparse.Namespace) -> "CompileRequest":
         lowering_order=_lowering_order(options.lowering_order),
         order=_names(options.partitioning_order),
         require={operator: _only(operator, names) for operator, names in required.items()},
+        prefer={operator: _only(operator, names) for operator, names in preferred.items()},
         forbid=_wishes(options.forbid, soc),
         targets=targets,
         costs=NOTHING_MEASURED if options.cost is None else read_costs(options.cost, soc),
@@ -191,6 +192,6 @@ def _wishes(given: list[str], soc: SoC) -> dict[str, tuple[str, ...]]:
 
 def _only(operator: str, targets: tuple[str, ...]) -> str:
     if len(targets) > 1:
-        said = f"operator `{operator}` is required on `{targets[0]}` and on `{targets[1]}`"
-        raise failure("bad-wish", "command line", said, "require one of them")
+        said = f"operator `{operator}` is wanted on `{targets[0]}` and on `{targets[1]}`"
+        raise failure("bad-wish", "command line", said, "name one of them")
     return targets[0]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from target_arch.plan.partitions import Candidate, Choice, Cost
 
 _DECIMALS = 3
-_REQUIRED = "required"
+_RULED = ("required on ", "preferred on ")
 
 
 def duration(seconds: float) -> str:
@@ -42,7 +42,7 @@ def _parts(cost: Cost) -> str:
 
 def _changes(choice: Choice, priced: list[Candidate]) -> Iterator[str]:
     mine = next((candidate for candidate in priced if candidate.instance == choice.instance), None)
-    if mine is None or mine.cost is None or choice.reason.startswith(_REQUIRED):
+    if mine is None or mine.cost is None or choice.reason.startswith(_RULED):
         return
     for other in priced:
         if other is not mine and other.cost is not None:

@@ -76,6 +76,7 @@ def draft(document: Mapping[str, Any]) -> Draft:
     modes = tuple(
         _mode(n, t, replicas, made) for n, t in _named_tables(document, "memory_mode", made, required=True)
     )
+    wishes = _partitioning(document, made)
     made.soc = SoC(
         name=read_name or "unnamed",
         memories=memories,
@@ -83,7 +84,8 @@ def draft(document: Mapping[str, Any]) -> Draft:
         copies=_copies(document, Places(replicas=replicas, uncached=_uncached(memories, made)), made),
         archs=tuple(evolve(arch, memory=_own_or_all(arch, replicas)) for arch in archs),
         modes=modes,
-        partitioning=_partitioning(document, made),
+        partitioning=wishes.pop("order", ()),
+        **wishes,
         lowering=_lowering(document, made),
         ports=_ports(document, made),
         schema=fields.SCHEMA,
@@ -211,13 +213,10 @@ def _ports(document: Mapping[str, Any], made: Draft) -> tuple[Port, ...]:
     return tuple(ports)
 
 
-def _partitioning(document: Mapping[str, Any], made: Draft) -> tuple[str, ...]:
+def _partitioning(document: Mapping[str, Any], made: Draft) -> dict[str, Any]:
+    """The order, and what is required, preferred and forbidden."""
     table = _required((), document, "partitioning", made)
-    if table is None:
-        return ()
-    values = _table(("partitioning",), table, fields.PARTITIONING, made)
-    order: tuple[str, ...] = values.get("order", ())
-    return order
+    return {} if table is None else _table(("partitioning",), table, fields.PARTITIONING, made)
 
 
 def _lowering(document: Mapping[str, Any], made: Draft) -> str | tuple[str, ...]:

@@ -110,4 +110,12 @@ PORT = (
     Key(name="data", kind=Text(), required=True, help="memory of variables and of the stack"),
     Key(name="stack", kind=SIZE_IN_BYTES, required=True, help="bytes of the stack"),
 )
-PARTITIONING = (Key(name="order", kind=Names(), required=True, help="who claims an operator first"),)
+_EVERY = ("*",)
+PARTITIONING = (
+    Key(name="order", kind=Names(), required=True, help="who claims an operator first"),
+    Key(name="require", kind=Table(of=Text(), also=_EVERY), help="operator kind or * → where it must go"),
+    Key(
+        name="prefer", kind=Table(of=Text(), also=_EVERY), help="operator kind or * → where it goes if it can"
+    ),
+    Key(name="forbid", kind=Table(of=Names(), also=_EVERY), help="operator kind or * → where it must not go"),
+)

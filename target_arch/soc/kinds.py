@@ -230,23 +230,28 @@ class OneOrMore:
 
 @frozen(kw_only=True)
 class Table:
-    """A table from names to values of one kind."""
+    """A table from names to values of one kind. `also` are names that are no identifiers and allowed."""
 
     of: Kind
+    also: tuple[str, ...] = ()
 
     def read(self, path: Path, value: object, faults: Faults) -> Any:
         if not isinstance(value, dict):
             return wrong_type(path, "a table", value, faults)
         read = {}
         for key, item in value.items():
-            check_identifier((*path, key), key, faults)
+            self._check_key((*path, key), key, faults)
             read[key] = self.of.read((*path, key), item, faults)
         return {key: item for key, item in read.items() if item is not None}
 
     def check(self, path: Path, value: Mapping[str, Any], faults: Faults) -> None:
         for key, item in value.items():
-            check_identifier((*path, key), key, faults)
+            self._check_key((*path, key), key, faults)
             self.of.check((*path, key), item, faults)
+
+    def _check_key(self, path: Path, key: str, faults: Faults) -> None:
+        if key not in self.also:
+            check_identifier(path, key, faults)
 
     def schema(self) -> dict[str, Any]:
         return {"type": "object", "additionalProperties": self.of.schema()}

@@ -180,7 +180,10 @@ class Port:
 
 @frozen(kw_only=True)
 class SoC:
-    """A whole described chip. `partitioning` is the order in which target_archs may claim an operator."""
+    """A whole described chip. `partitioning` is the order in which target_archs may claim an operator.
+
+    `require`, `prefer` and `forbid` map operators (a kind, an id or `*`) to target_archs or instances.
+    """
 
     name: str
     memories: tuple[Memory, ...]
@@ -191,6 +194,9 @@ class SoC:
     partitioning: tuple[str, ...]
     lowering: str | tuple[str, ...] = "c-first"
     ports: tuple[Port, ...] = ()
+    require: Mapping[str, str] = field(factory=dict)
+    prefer: Mapping[str, str] = field(factory=dict)
+    forbid: Mapping[str, tuple[str, ...]] = field(factory=dict)
     schema: int = 1
 
     @property

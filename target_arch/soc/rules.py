@@ -134,7 +134,9 @@ def _values(soc: SoC) -> list[Fault]:
     for arch in soc.archs:
         _check(("target_arch", arch.name, "device"), arch.device, fields.DEVICE, faults)
         _check(("target_arch", arch.name, "load"), arch.load, fields.LOAD, faults)
-    fields.PARTITIONING[0].kind.check(("partitioning", "order"), soc.partitioning, faults)
+    held = {"order": soc.partitioning, "require": soc.require, "prefer": soc.prefer, "forbid": soc.forbid}
+    for key in fields.PARTITIONING:
+        key.kind.check(("partitioning", key.name), held[key.name], faults)
     return faults
 
 

@@ -65,6 +65,20 @@ def _unknown_target_arch(soc: SoC) -> Iterator[Fault]:
     for path, name in places:
         if name not in known:
             yield _unknown("target_arch", path, name, known)
+    instances = known | {instance.name for instance in soc.instances}
+    for path, name in _wishes(soc):
+        if name not in instances:
+            yield _unknown("target_arch", path, name, instances)
+
+
+def _wishes(soc: SoC) -> Iterator[tuple[Path, str]]:
+    """Every place of a placement rule that names a target_arch or an instance."""
+    for verb, wishes in (("require", soc.require), ("prefer", soc.prefer)):
+        for operator, target in wishes.items():
+            yield ("partitioning", verb, operator), target
+    for operator, targets in soc.forbid.items():
+        for index, target in enumerate(targets):
+            yield ("partitioning", "forbid", operator, index), target
 
 
 def _unknown(section: str, path: Path, name: str, known: Iterable[str]) -> Fault:

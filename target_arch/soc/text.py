@@ -128,7 +128,12 @@ def _ports(soc: SoC) -> list[Row]:
 
 def _orders(soc: SoC) -> list[Row]:
     lowering = soc.lowering if isinstance(soc.lowering, str) else _chain(soc.lowering)
-    return [("order", "is"), ("partitioning", _chain(soc.partitioning)), ("lowering", lowering)]
+    rules = [
+        *(("require", f"{operator} on {target}") for operator, target in soc.require.items()),
+        *(("prefer", f"{operator} on {target}") for operator, target in soc.prefer.items()),
+        *(("forbid", f"{operator} on {_chain(targets)}") for operator, targets in soc.forbid.items()),
+    ]
+    return [("order", "is"), ("partitioning", _chain(soc.partitioning)), ("lowering", lowering), *rules]
 
 
 def _section(title: str, rows: Sequence[Row]) -> list[str]:

@@ -1,8 +1,8 @@
 """Placement: which instance runs which operator, what it costs there, and why nowhere else.
 
-What counts is when the last result is there: the makespan of a simulated run, in which instances compute and
-channels copy at the same time. Costs are what backends estimate or a cost file measured, and every copy: inputs
-from where their producers leave them, constants, results on their way to consumers and to the caller.
+What counts is when the last result is there: the makespan of a simulated run, in which instances compute
+and channels copy at the same time. Costs are what backends estimate or a cost file measured, and every copy:
+inputs from where their producers leave them, constants, results on their way to consumers and the caller.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ def place(
     """
     kinds = {pattern.name for backend in backends.values() for pattern in backend.patterns}
     kinds |= {operator.kind for operator in model.operators}
-    check_rules(rules, model, soc)
+    check_rules(rules, model, soc, kinds)
     check_costs(costs, model, kinds)
     wanted = Wanted(
         model=model,

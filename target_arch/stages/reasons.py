@@ -11,6 +11,7 @@ from target_arch.plan.partitions import Candidate, Choice, Cost, Part
 from target_arch.plan.reasoning import duration
 from target_arch.soc.model import Instance
 from target_arch.stages.cover import Problem, activations, visit, walk
+from target_arch.stages.rules import targets
 from target_arch.stages.survey import Survey, Wanted
 from target_arch.stages.traffic import PICO
 
@@ -128,6 +129,18 @@ class _Reasoner:
         required = self._wanted.rules.required(operator)
         if required is not None:
             return f"required on `{required}` by a rule"
+        preferred = self._wanted.rules.preferred(operator)
+        if preferred is not None and targets(preferred, instance):
+            return f"preferred on `{preferred}` by a rule"
+        reason = self._by_cost(instance, candidates)
+        if preferred is None:
+            return reason
+        refusals = {c.refusal for c in candidates if preferred in (c.instance, self._arch_of[c.instance])}
+        return (
+            f"{reason}; preferred on `{preferred}`, which refuses it: {'; '.join(sorted(map(str, refusals)))}"
+        )
+
+    def _by_cost(self, instance: Instance, candidates: tuple[Candidate, ...]) -> str:
         arch_of = self._arch_of
         priced = [(c.cost, c.instance) for c in candidates if c.cost is not None]
         mine = next(cost for cost, name in priced if name == instance.name)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.diagnostics import Diagnostic, name_hint
 from target_arch.plan.model import Model, Operator
@@ -22,6 +22,8 @@ class Rules:
 
     require: Mapping[str, str] = field(factory=dict)
     forbid: tuple[tuple[str, str], ...] = ()
+    prefer: Mapping[str, str] = field(factory=dict)
+    """Where an operator goes if it can, whatever it costs there."""
     given_up: tuple[tuple[str, str, str], ...] = ()
     """Operator, target and reason of placements that turned out not to fit; nobody wishes these, lowering
     adds them.
@@ -30,6 +32,12 @@ class Rules:
     def required(self, operator: Operator) -> str | None:
         """The target an operator must go to, None where any will do."""
         return next((self.require[name] for name in _names(operator) if name in self.require), None)
+
+    def preferred(self, operator: Operator) -> str | None:
+        """The target an operator goes to if that takes it; None where any will do, or one is required."""
+        if self.required(operator) is not None:
+            return None
+        return next((self.prefer[name] for name in _names(operator) if name in self.prefer), None)
 
     def forbids(self, operator: Operator, instance: Instance) -> bool:
         """True where the operator must not go to the instance."""
@@ -45,9 +53,7 @@ class Rules:
 
     def giving_up(self, operator: str, target: str, reason: str) -> "Rules":
         """These rules, and never again the operator on the target."""
-        return Rules(
-            require=self.require, forbid=self.forbid, given_up=(*self.given_up, (operator, target, reason))
-        )
+        return evolve(self, given_up=(*self.given_up, (operator, target, reason)))
 
 
 def targets(target: str, instance: Instance) -> bool:
@@ -55,13 +61,20 @@ def targets(target: str, instance: Instance) -> bool:
     return target in (instance.name, instance.arch.name)
 
 
-def check_rules(rules: Rules, model: Model, soc: SoC) -> None:
-    """Raises PlacementError with every rule that names an operator or a target which does not exist."""
-    operators = {EVERY, *(name for op in model.operators for name in (op.id, op.kind))}
+def check_rules(rules: Rules, model: Model, soc: SoC, kinds: Iterable[str] = ()) -> None:
+    """Raises PlacementError with every rule that names an operator or a target which does not exist.
+
+    `kinds` are kinds of operators that exist without being in the model.
+    """
+    operators = {EVERY, *kinds, *(name for op in model.operators for name in (op.id, op.kind))}
     known = {name for instance in soc.instances for name in (instance.name, instance.arch.name)}
     found = [
         problem
-        for verb, pairs in (("require", rules.require.items()), ("forbid", rules.forbid))
+        for verb, pairs in (
+            ("require", rules.require.items()),
+            ("prefer", rules.prefer.items()),
+            ("forbid", rules.forbid),
+        )
         for operator, target in pairs
         for problem in _problems(f"rule `{verb} {operator} = {target}`", operator, target, operators, known)
     ]

@@ -73,7 +73,18 @@ class Survey:
         return reach(wanted.soc, wanted.mode, self.routes, instance, wanted.codegen(instance))
 
     def _ask(self, operator: Operator) -> dict[str, Answer]:
-        return {instance.name: self._answer(operator, instance) for instance in self._wanted.soc.instances}
+        answers = {instance.name: self._answer(operator, instance) for instance in self._wanted.soc.instances}
+        preferred = self._wanted.rules.preferred(operator)
+        if preferred is None:
+            return answers
+        meant = {i.name for i in self._wanted.soc.instances if targets(preferred, i)}
+        if all(answers[name].refusal is not None for name in meant):
+            return answers
+        elsewhere = Answer(refusal=f"a rule prefers it on `{preferred}`")
+        return {
+            name: answer if name in meant or answer.refusal is not None else elsewhere
+            for name, answer in answers.items()
+        }
 
     def _answer(self, operator: Operator, instance: Instance) -> Answer:
         wanted = self._wanted

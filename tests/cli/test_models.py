@@ -98,7 +98,7 @@ def test_targets_restrict(capsys: pytest.CaptureFixture[str]) -> None:
         (("--mode", "fast"), "`zynq_edge` has no memory mode `fast` [unknown-mode]"),
         (
             ("--require", "add_4=dsp_cpu", "--require", "add_4=host_cpu"),
-            "operator `add_4` is required on `dsp_cpu` and on `host_cpu` [bad-wish]",
+            "operator `add_4` is wanted on `dsp_cpu` and on `host_cpu` [bad-wish]",
         ),
     ],
 )

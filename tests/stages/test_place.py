@@ -100,6 +100,33 @@ def test_rules_are_honoured_and_named() -> None:
     assert refusals["npu"] == "a rule forbids it"
 
 
+def test_a_preference_goes_before_cost_where_it_can() -> None:
+    graph = edge(chips.RESIDUAL, Rules(prefer={"add": "host", "dense": "conv"}))
+    assert instances(graph)["d"] == "host"
+    assert graph.choice("d").reason == "preferred on `host` by a rule"
+    assert {c.instance: c.refusal for c in graph.choice("d").candidates}[
+        "dsp"
+    ] == "a rule prefers it on `host`"
+    assert instances(graph)["e"] == "npu"
+    assert graph.choice("e").reason == (
+        "cheapest: 15.5 us vs 100 us on `host`; preferred on `conv`, which refuses it: "
+        "`dense` is not among conv"
+    )
+
+
+def test_a_requirement_goes_before_a_preference() -> None:
+    graph = edge(chips.RESIDUAL, Rules(require={"d": "dsp"}, prefer={"*": "host"}))
+    assert instances(graph) == {"a": "host", "b": "host", "c": "host", "d": "dsp", "e": "host"}
+
+
+def test_a_preference_must_name_what_exists() -> None:
+    assert refusal(chips.RESIDUAL, Rules(prefer={"ad": "dsp"})) == (
+        "rule `prefer ad = dsp`: error: the model has no operator and no kind of operator `ad` "
+        "[unknown-operator]\n"
+        "hint: did you mean `add`?"
+    )
+
+
 def test_one_of_several_instances_can_be_required() -> None:
     graph = place(chips.RESIDUAL, chips.quad(), chips.BACKENDS, Rules(require={"conv": "conv[2]"}))
     assert {instances(graph)[id] for id in "abc"} == {"conv[2]"}
