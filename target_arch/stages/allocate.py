@@ -76,7 +76,7 @@ def _algorithm(name: str, algorithms: Mapping[str, Algorithm], effort: Effort | 
     seconds = effort.seconds
     if effort.nodes < 1 or (seconds is not None and not (isfinite(seconds) and seconds > 0)):
         limit = f"{effort.nodes} nodes" if seconds is None else f"{seconds} s"
-        raise failure(PlanError, "no-effort", "memory plan", f"a search needs more than {limit}")
+        raise failure(PlanError, "no-effort", "memory plan", f"no search takes {limit}")
     return partial(ANYTIME[name], effort=effort)
 
 

@@ -21,7 +21,7 @@ from types import MappingProxyType
 
 from target_arch.stages.packing.best import best
 from target_arch.stages.packing.cp_sat import cp_sat
-from target_arch.stages.packing.greedy import by_area, by_conflicts, by_size, by_time, skyline
+from target_arch.stages.packing.fast import by_area, by_conflicts, by_size, by_time, skyline
 from target_arch.stages.packing.measure import Algorithm, Effort, Offsets, bound, live_bytes, peak
 from target_arch.stages.packing.search import greedy, improve, search
 

@@ -128,6 +128,8 @@ def descend(task: Task, capacity: int, nodes: int, work: Work, offsets: Ints) ->
     """
     pool, agenda, stack = work.pool, work.agenda, work.stack
     tried, frame, entry = 0, -1, _start(len(task.bytes), work)
+    if not _fits(task, work, 0, len(task.bytes), 0, capacity):
+        return INFEASIBLE, 0
     while entry >= 0:
         frame += 1
         _open(task, work, frame, entry)

@@ -15,7 +15,7 @@ from time import monotonic
 from target_arch.plan.memory import Buffer
 from target_arch.stages.packing import cores
 from target_arch.stages.packing.descend import FOUND, INFEASIBLE
-from target_arch.stages.packing.greedy import attempts
+from target_arch.stages.packing.fast import attempts
 from target_arch.stages.packing.measure import Effort, Offsets, bound, groups, peak
 from target_arch.stages.packing.preference import ORDERS, Preference, sections
 
@@ -59,10 +59,12 @@ def improve(buffers: Sequence[Buffer], start: Offsets, effort: Effort) -> Offset
     clock = _Clock(effort)
     lower, best = 0, Offsets(start, start.found_by, start.lower)
     parts = sorted(groups(buffers), key=lambda part: -peak(part, start))
-    for index, part in enumerate(parts):
+    left = len(buffers)
+    for part in parts:
         if peak(part, best) <= goal:
             break
-        clock.share(len(parts) - index)
+        clock.share(len(part), left)
+        left -= len(part)
         found = _Part(part, best, goal, effort.seed, clock).run()
         best.update(found)
         lower = max(lower, found.lower)
@@ -82,10 +84,11 @@ class _Clock:
         self._part_end = self._end
         self._rate = 1000.0
 
-    def share(self, parts: int) -> None:
+    def share(self, part: int, whole: int) -> None:
         """Give the next part its share of what is left."""
-        self._part_nodes = self._nodes // parts
-        self._part_end = monotonic() + (self._end - monotonic()) / parts
+        now = monotonic()
+        self._part_nodes = self._nodes * part // whole
+        self._part_end = now + (self._end - now) * part / whole
 
     def nodes(self, wanted: int) -> int:
         """How many of the wanted nodes there is effort for."""

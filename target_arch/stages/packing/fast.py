@@ -7,6 +7,7 @@ the bound on 10,000 random ones, where first fit is up to 12 % above it), on few
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from heapq import heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +29,11 @@ KEYS: dict[str, Key] = {
 
 _SKYLINES = ("TWA", "TAW", "WAT")
 
-_MANY_PAIRS = 100_000
-"""Pairs of buffers live at once from which arrays are faster than lists."""
+_MANY = 1_000
+"""Buffers from which first fit is not worth its time where they are crowded."""
+
+_CROWDED = 100
+"""Others live at the same time, on average, from which arrays are faster than lists."""
 
 
 def by_size(buffers: Sequence[Buffer]) -> Offsets:
@@ -54,20 +58,23 @@ def by_time(buffers: Sequence[Buffer]) -> Offsets:
 
 def skyline(buffers: Sequence[Buffer]) -> Offsets:
     """Always what could lie lowest; first what lives where most bytes are live."""
-    return Offsets(_skyline(buffers, Preference(buffers).order(ORDERS[0])), f"skyline {ORDERS[0]}")
+    order = Preference(buffers).order(ORDERS[0])
+    packing = Packing(buffers)
+    return packing.named(packing.skyline(order), f"skyline {ORDERS[0]}")
 
 
 def attempts(buffers: Sequence[Buffer]) -> Iterator[Offsets]:
-    """All fast plans, one after the other."""
+    """All fast plans, one after the other; of many crowded buffers only skylines, faster and lower there."""
     if is_clique(buffers):
         yield stacked(buffers)
         return
-    packing = FirstFit(buffers)
-    for name, key in KEYS.items():
-        yield packing.named(packing.sorted(key), name)
+    packing = Packing(buffers)
+    if packing.conflicts is not None or len(buffers) < _MANY:
+        for name, key in KEYS.items():
+            yield packing.named(packing.first_fit(packing.sorted(key))[1], name)
     preference = Preference(buffers)
     for letters in _SKYLINES:
-        yield Offsets(_skyline(buffers, preference.order(letters)), f"skyline {letters}")
+        yield packing.named(packing.skyline(preference.order(letters)), f"skyline {letters}")
 
 
 def is_clique(buffers: Sequence[Buffer]) -> bool:
@@ -86,8 +93,8 @@ def stacked(buffers: Sequence[Buffer]) -> Offsets:
     return offsets
 
 
-class FirstFit:
-    """First fit of the same buffers in many orders. Buffers are known by their numbers."""
+class Packing:
+    """Plans of the same buffers in many orders. Buffers are known by their numbers."""
 
     def __init__(self, buffers: Sequence[Buffer]) -> None:
         self.buffers = buffers
@@ -95,7 +102,7 @@ class FirstFit:
         firsts, lasts = np.sort(self._first), np.sort(self._last)
         begun = np.searchsorted(firsts, self._last, side="right")
         self.pairs = int((begun - np.searchsorted(lasts, self._first)).sum() - len(buffers)) // 2
-        self.conflicts = self._conflicts() if self.pairs < _MANY_PAIRS else None
+        self.conflicts = self._conflicts() if 2 * self.pairs < _CROWDED * len(buffers) else None
 
     def sorted(self, key: Key) -> list[int]:
         """The numbers in the order of a key; larger, earlier, first by name where keys are equal."""
@@ -107,14 +114,17 @@ class FirstFit:
 
         return sorted(range(len(self.buffers)), key=full)
 
-    def place(self, order: Sequence[int]) -> tuple[int, list[int]]:
+    def first_fit(self, order: Sequence[int]) -> tuple[int, list[int]]:
         """The peak and all offsets."""
-        return self._place_in_arrays(order) if self.conflicts is None else self._place_in_lists(order)
+        return self._first_fit_in_arrays(order) if self.conflicts is None else self._first_fit_in_lists(order)
 
-    def named(self, order: Sequence[int], found_by: str) -> Offsets:
-        """The offsets of an order, by name."""
-        names = (buffer.name for buffer in self.buffers)
-        return Offsets(zip(names, self.place(order)[1], strict=True), found_by)
+    def skyline(self, order: Sequence[int]) -> list[int]:
+        """All offsets; the first in the order goes first where several could lie as low."""
+        return self._skyline_in_arrays(order) if self.conflicts is None else self._skyline_in_lists(order)
+
+    def named(self, offsets: Sequence[int], found_by: str) -> Offsets:
+        """Offsets by name."""
+        return Offsets(zip((buffer.name for buffer in self.buffers), offsets, strict=True), found_by)
 
     def _around(self) -> list[int]:
         """The bytes of all others that share a step with each."""
@@ -135,7 +145,7 @@ class FirstFit:
             active.append(number)
         return found
 
-    def _place_in_lists(self, order: Sequence[int]) -> tuple[int, list[int]]:
+    def _first_fit_in_lists(self, order: Sequence[int]) -> tuple[int, list[int]]:
         assert self.conflicts is not None
         offsets = [-1] * len(self.buffers)
         peak = 0
@@ -155,7 +165,7 @@ class FirstFit:
             peak = max(peak, offset + buffer.bytes)
         return peak, offsets
 
-    def _place_in_arrays(self, order: Sequence[int]) -> tuple[int, list[int]]:
+    def _first_fit_in_arrays(self, order: Sequence[int]) -> tuple[int, list[int]]:
         """The same; what is placed lies in rows sorted by offset: start, end, first step, last step."""
         offsets = [0] * len(self.buffers)
         rows = np.zeros((4, len(self.buffers)), np.int64)
@@ -171,6 +181,39 @@ class FirstFit:
             rows[:, at] = offset, offset + size, first, last
         return int(rows[1].max(initial=0)), offsets
 
+    def _skyline_in_lists(self, order: Sequence[int]) -> list[int]:
+        """A heap of (lowest offset, turn); what was raised since it was put there is put there again."""
+        assert self.conflicts is not None
+        turns = {number: turn for turn, number in enumerate(order)}
+        lowest, placed = [0] * len(order), [False] * len(order)
+        heap = [(0, turn) for turn in range(len(order))]
+        while heap:
+            offset, turn = heappop(heap)
+            number = order[turn]
+            if placed[number] or offset < lowest[number]:
+                continue
+            placed[number] = True
+            top = offset + self.buffers[number].bytes
+            for other in self.conflicts[number]:
+                if not placed[other] and lowest[other] < top:
+                    lowest[other] = round_up(top, self.buffers[other].alignment)
+                    heappush(heap, (lowest[other], turns[other]))
+        return lowest
+
+    def _skyline_in_arrays(self, order: Sequence[int]) -> list[int]:
+        """The same; rows are turns."""
+        size, unit = self._bytes[list(order)], self._alignment[list(order)]
+        first, last = self._first[list(order)], self._last[list(order)]
+        lowest, placed = np.zeros(len(order), np.int64), np.int64(2**62)
+        offsets = [0] * len(order)
+        for _ in order:
+            turn = int(lowest.argmin())
+            offsets[order[turn]] = int(lowest[turn])
+            top, lowest[turn] = lowest[turn] + size[turn], placed
+            raised = (first <= last[turn]) & (last >= first[turn]) & (lowest < top)
+            lowest[raised] = -(-top // unit[raised]) * unit[raised]
+        return offsets
+
 
 def columns(buffers: Sequence[Buffer]) -> tuple[NDArray[np.int64], ...]:
     """Bytes, alignments, first and last steps."""
@@ -179,21 +222,5 @@ def columns(buffers: Sequence[Buffer]) -> tuple[NDArray[np.int64], ...]:
 
 
 def _first_fit(buffers: Sequence[Buffer], name: str) -> Offsets:
-    packing = FirstFit(buffers)
-    return packing.named(packing.sorted(KEYS[name]), name)
-
-
-def _skyline(buffers: Sequence[Buffer], order: Sequence[int]) -> Offsets:
-    ordered = [buffers[number] for number in order]
-    size, unit, first, last = columns(ordered)
-    lowest = np.zeros(len(ordered), np.int64)
-    placed = np.int64(2**62)
-    offsets = Offsets()
-    for _ in ordered:
-        number = int(lowest.argmin())
-        offset = lowest[number]
-        top, lowest[number] = offset + size[number], placed
-        raised = (first <= last[number]) & (last >= first[number]) & (lowest < top)
-        lowest[raised] = -(-top // unit[raised]) * unit[raised]
-        offsets[ordered[number].name] = int(offset)
-    return offsets
+    packing = Packing(buffers)
+    return packing.named(packing.first_fit(packing.sorted(KEYS[name]))[1], name)
