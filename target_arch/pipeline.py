@@ -7,8 +7,9 @@ Tests: `tests/test_pipeline.py` and `tests/e2e`.
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import Backend, LoweringRequest
 from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
@@ -20,7 +21,7 @@ from target_arch.plan.bundle import Bundle
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget, MemoryPlan
 from target_arch.plan.model import Model
-from target_arch.plan.orders import LoweringOrder
+from target_arch.plan.orders import PHASES, LoweringOrder
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.steps import StepOrder
 from target_arch.registry.backends import Backends
@@ -30,7 +31,7 @@ from target_arch.run.references import self_test
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.lower_all import Attempt, Lowered, lower_in_order
-from target_arch.stages.lowering_order import lowering_order
+from target_arch.stages.lowering_order import POLICIES, Policy, Wish, lowering_order
 from target_arch.stages.place import place
 from target_arch.stages.rules import Rules
 
@@ -39,7 +40,8 @@ from target_arch.stages.rules import Rules
 class CompileRequest:
     """What a person asks for. None and empty mean: as the SoC file says.
 
-    `order` is the partitioning order (target_archs), `lowering_order` a policy or a list of partition ids.
+    `order` is the partitioning order (target_archs), `lowering_order` a policy or a list of partition
+    ids, or one for each phase; `policies` are further ones by name.
     `require` and `prefer` map operators (id, kind or `*`) to a target_arch or instance, `forbid` to several;
     they go before those of the SoC file. `targets` selects target_archs and is their partitioning order; the
     host always stays. `costs` were measured and count instead of estimates; with `exact` a solver goes on
@@ -49,7 +51,8 @@ class CompileRequest:
     model_path: Path
     soc: SoC
     mode: str = "default"
-    lowering_order: str | tuple[str, ...] | None = None
+    lowering_order: Wish | Mapping[str, Wish] | None = None
+    policies: Mapping[str, Policy] = field(factory=dict)
     order: tuple[str, ...] = ()
     require: Mapping[str, str] = field(factory=dict)
     prefer: Mapping[str, str] = field(factory=dict)
@@ -143,31 +146,59 @@ def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[M
 def _lower(
     request: CompileRequest, mode: MemoryMode, backends: Mapping[str, Backend], model: Model, program: Program
 ) -> Lowered:
-    soc, policy = request.soc, request.lowering_order or request.soc.lowering
+    soc, wish = request.soc, request.lowering_order or None
+    policies = {**POLICIES, **request.policies}
     codegens = {instance.name: backends[instance.arch.name].codegen for instance in soc.instances}
-
-    def lower(graph: PartitionGraph, partition: Partition, budget: Budget) -> Kernel:
-        instance = soc.instance(partition.instance)
-        return backends[instance.arch.name].lower(
-            LoweringRequest(
-                partition=partition,
-                model=graph.model,
-                soc=soc,
-                instance=instance,
-                budget=budget,
-                program=program,
-            )
-        )
-
+    lowerer = _Lowerer(soc, backends, program)
     return lower_in_order(
         soc=soc,
         mode=mode,
         codegens=codegens,
         place=lambda rules: _place(request, backends, model, rules),
-        order=lambda graph: lowering_order(graph, soc, codegens, policy),
-        lower=lower,
+        order=lambda graph: lowering_order(graph, soc, codegens, wish, policies),
+        lower=lowerer.lower,
         rules=_rules(request),
+        advance=lowerer.advance,
     )
+
+
+@frozen
+class _Lowerer:
+    """Hands partitions to the backends of their instances, with what they made of them in earlier phases."""
+
+    soc: SoC
+    backends: Mapping[str, Backend]
+    program: Program
+    earlier: dict[tuple[str, tuple[str, ...]], dict[str, Any]] = field(factory=dict)
+
+    def lower(self, graph: PartitionGraph, partition: Partition, budget: Budget) -> Kernel:
+        """The kernel of a partition."""
+        request = self._request(graph, partition, budget)
+        return self.backends[request.instance.arch.name].lower(request)
+
+    def advance(self, graph: PartitionGraph, partition: Partition, phase: str) -> None:
+        """Take a partition through every phase up to this one that it has not seen."""
+        request = self._request(graph, partition, Budget(partition=partition.id, sites={}))
+        hooks = self.backends[request.instance.arch.name].phases
+        reached = self.earlier.setdefault((partition.instance, _ids(partition)), {})
+        for name in PHASES[: PHASES.index(phase) + 1]:
+            if name in hooks and name not in reached:
+                reached[name] = hooks[name](evolve(request, earlier=dict(reached)))
+
+    def _request(self, graph: PartitionGraph, partition: Partition, budget: Budget) -> LoweringRequest:
+        return LoweringRequest(
+            partition=partition,
+            model=graph.model,
+            soc=self.soc,
+            instance=self.soc.instance(partition.instance),
+            budget=budget,
+            program=self.program,
+            earlier=self.earlier.get((partition.instance, _ids(partition)), {}),
+        )
+
+
+def _ids(partition: Partition) -> tuple[str, ...]:
+    return tuple(operator.id for operator in partition.operators)
 
 
 def _place(

@@ -80,6 +80,8 @@ class LoweringRequest:
     instance: Instance
     budget: Budget
     program: Any = field(default=None, repr=False)
+    earlier: Mapping[str, Any] = field(factory=dict, repr=False)
+    """What the backend's `phases` answered for this partition so far, by phase."""
 
 
 @frozen(kw_only=True)
@@ -115,6 +117,11 @@ class Backend:
     lower: Callable[[LoweringRequest], Kernel]
     options: tuple[Option, ...] = ()
     runtime: RuntimeSources = RuntimeSources()
+    phases: Mapping[str, Callable[[LoweringRequest], Any]] = field(factory=dict)
+    """What to do when a partition reaches `graph`, `s-tir` or `ns-tir` in a turn of its own, that is, when
+    the lowering order differs between phases. The answer is handed to what follows as
+    `request.earlier[phase]`; the budget has no call sites yet. `lower` does what was not done before.
+    """
     needs_buffers: tuple[str, ...] = ()
     """Local buffer names that a SoC file must map to memories, such as `inp`, `wgt`, `acc`."""
     contract: int = CONTRACT_VERSION

@@ -19,7 +19,7 @@ from target_arch.plan.steps import StepOrder
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.check import check
 from target_arch.stages.errors import DoesNotFitError, PlacementError
-from target_arch.stages.lower_pass import Key, Lower, Passed, Passes, Refused, key_of
+from target_arch.stages.lower_pass import Advance, Key, Lower, Passed, Passes, Refused, key_of
 from target_arch.stages.place import NO_RULES
 from target_arch.stages.remedy import remedy
 from target_arch.stages.rules import Rules
@@ -54,14 +54,16 @@ def lower_in_order(
     order: Callable[[PartitionGraph], LoweringOrder],
     lower: Lower,
     rules: Rules = NO_RULES,
+    advance: Advance | None = None,
 ) -> Lowered:
     """Place, order, lower, plan and check.
 
     `codegens` are by instance name. `place` is called again with operators given up on targets, and `order`
-    with every new graph. Raises PlacementError, OrderError, StepError; DoesNotFitError where nothing helps;
+    with every new graph. `advance` takes partitions to earlier phases, where the order has turns for these.
+    Raises PlacementError, OrderError, StepError; DoesNotFitError where nothing helps;
     and CheckError where the plan is wrong.
     """
-    passes = Passes(soc, mode, codegens, lower)
+    passes = Passes(soc, mode, codegens, lower, advance)
     ladder = _Ladder(soc, place, rules, passes)
     graph = ladder.graph()
     while True:

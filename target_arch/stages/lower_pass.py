@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 from target_arch.backend.contract import DoesNotFit
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget, PoolBudget
-from target_arch.plan.orders import LoweringOrder
+from target_arch.plan.orders import PHASES, LoweringOrder
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.budget import limited, with_used
@@ -23,6 +23,9 @@ from target_arch.stages.work import Work
 
 Lower = Callable[[PartitionGraph, Partition, Budget], Kernel]
 """The lowerer: raises `target_arch.backend.contract.DoesNotFit` where no tiling fits the budget."""
+
+Advance = Callable[[PartitionGraph, Partition, str], None]
+"""Takes a partition to a phase before the last; what comes of it is the lowerer's business."""
 
 Key = tuple[str, tuple[str, ...]]
 """What makes two partitions the same to a backend: the instance and the operators."""
@@ -60,8 +63,17 @@ class Passed:
 class Passes:
     """Passes over one model: what was lowered once with the same budget is not lowered again."""
 
-    def __init__(self, soc: SoC, mode: MemoryMode, codegens: Mapping[str, str], lower: Lower) -> None:
+    def __init__(
+        self,
+        soc: SoC,
+        mode: MemoryMode,
+        codegens: Mapping[str, str],
+        lower: Lower,
+        advance: Advance | None = None,
+    ) -> None:
         self._soc, self._mode, self._codegens, self._lower = soc, mode, codegens, lower
+        self._advance = advance
+        self._reached: set[tuple[Key, str]] = set()
         self._known: dict[Key, tuple[Budget | None, Kernel]] = {}
         self.limits: dict[tuple[Key, str], int] = {}
         """Smaller budgets that partitions must do with, by key and memory."""
@@ -83,6 +95,13 @@ class Passes:
         kernel = self._lower(graph, partition, given)
         self._known[key] = (facts, kernel)
         return kernel
+
+    def advance(self, graph: PartitionGraph, partition: Partition, phase: str) -> None:
+        """Take a partition to a phase before the last, unless the same one was taken there before."""
+        key = (key_of(partition), phase)
+        if self._advance is not None and key not in self._reached:
+            self._advance(graph, partition, phase)
+        self._reached.add(key)
 
     def is_c(self, partition: Partition) -> bool:
         """True where the kernels of a partition are C functions."""
@@ -130,6 +149,9 @@ class _Pass:
         try:
             for slot in order.slots:
                 partition = self._graph.partition(slot.partition)
+                if slot.phase != PHASES[-1]:
+                    self._passes.advance(self._graph, partition, slot.phase)
+                    continue
                 given = self._budget(partition)
                 kernel = self._lowered(partition, given)
                 if kernel is not None and not self._passes.is_c(partition):

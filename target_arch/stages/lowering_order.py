@@ -10,7 +10,7 @@ from itertools import pairwise
 from types import MappingProxyType
 
 import networkx as nx
-from attrs import frozen
+from attrs import evolve, frozen
 
 from target_arch.diagnostics import Diagnostic, name_hint
 from target_arch.plan.orders import PHASES, LoweringOrder, LoweringSlot
@@ -57,29 +57,89 @@ def program(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wis
     return Wishes(reasons=dict.fromkeys(ids, "its turn in the program"), edges=tuple(pairwise(ids)))
 
 
-POLICIES: Mapping[str, Policy] = MappingProxyType({"c-first": c_first, "program": program})
+def accelerators_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wishes:
+    """Every accelerator before any C, as compilers did before: what C will take is not known to any budget.
+
+    For comparison.
+    """
+    c = [partition.id for partition in graph.partitions if codegens[partition.instance] == "c"]
+    rest = [partition.id for partition in graph.partitions if codegens[partition.instance] != "c"]
+    reasons = dict.fromkeys(rest, "before any C, with a budget that knows nothing of it")
+    reasons |= dict.fromkeys(c, "after all accelerators, with what they left")
+    between = "every accelerator partition is lowered"
+    return Wishes(reasons=reasons, edges=(*((id, between) for id in rest), *((between, id) for id in c)))
+
+
+POLICIES: Mapping[str, Policy] = MappingProxyType(
+    {"c-first": c_first, "program": program, "accelerators-first": accelerators_first}
+)
+
+Wish = str | Sequence[str]
+"""The name of a policy, or a list of partition ids, instances and target_archs that means every partition
+once.
+"""
 
 
 def lowering_order(
     graph: PartitionGraph,
     soc: SoC,
     codegens: Mapping[str, str],
-    policy: str | Sequence[str] | None = None,
+    policy: Wish | Mapping[str, Wish] | None = None,
     policies: Mapping[str, Policy] = POLICIES,
 ) -> LoweringOrder:
     """The order in which partitions are lowered.
 
-    `codegens` are by instance name. `policy` is the name of a registered policy, or an explicit list of
-    partition ids, instances and target_archs that names every partition once; by default what the SoC file
-    says. Raises OrderError with every mistake.
+    `codegens` are by instance name. `policy` is a wish for all phases or one for some of them, by phase; by
+    default, and for phases left out, what the SoC file says. Phases in a row with one order are one turn of
+    each partition; where the order changes, all partitions reach the phase before any goes on. Raises
+    OrderError with every mistake.
     """
-    wanted = soc.lowering if policy is None else policy
+    by_phase = policy if isinstance(policy, Mapping) else dict.fromkeys(PHASES, policy)
+    unknown = [name for name in by_phase if name not in PHASES]
+    if unknown:
+        raise OrderError(
+            _diagnostic("unknown-phase", f"there is no phase `{name}`", name_hint(name, PHASES, "known here"))
+            for name in unknown
+        )
+    asked = (by_phase.get(phase) for phase in PHASES)
+    wishes = [soc.lowering if wish is None else wish for wish in asked]
+    known: dict[Wish, LoweringOrder] = {}
+    for wish in wishes:
+        key = wish if isinstance(wish, str) else tuple(wish)
+        if key not in known:
+            known[key] = _one(graph, soc, codegens, key, policies)
+    orders = [known[wish if isinstance(wish, str) else tuple(wish)] for wish in wishes]
+    return _joined(orders)
+
+
+def _joined(orders: Sequence[LoweringOrder]) -> LoweringOrder:
+    """One order per phase as turns: phases in a row with one order are reached in one turn."""
+    ends = [n for n in range(len(PHASES)) if n + 1 == len(PHASES) or _ids(orders[n]) != _ids(orders[n + 1])]
+    named = dict.fromkeys(order.policy for order in orders)
+    names = [f"{phase}: {order.policy}" for phase, order in zip(PHASES, orders, strict=True)]
+    return LoweringOrder(
+        policy=orders[0].policy if len(named) == 1 else ", ".join(names),
+        slots=tuple(evolve(slot, phase=PHASES[end]) for end in ends for slot in orders[end].slots),
+    )
+
+
+def _ids(order: LoweringOrder) -> tuple[str, ...]:
+    return tuple(slot.partition for slot in order.slots)
+
+
+def _one(
+    graph: PartitionGraph,
+    soc: SoC,
+    codegens: Mapping[str, str],
+    wanted: str | tuple[str, ...],
+    policies: Mapping[str, Policy],
+) -> LoweringOrder:
     if isinstance(wanted, str):
         if wanted not in policies:
             hint = name_hint(wanted, policies, "registered")
             raise failure(OrderError, "unknown-policy", _PLACE, f"there is no policy `{wanted}`", hint)
         return _sorted(wanted, graph, policies[wanted](graph, soc, codegens))
-    return _sorted("explicit list", graph, _explicit(graph, soc, tuple(wanted)))
+    return _sorted("explicit list", graph, _explicit(graph, soc, wanted))
 
 
 def _sorted(name: str, graph: PartitionGraph, wishes: Wishes) -> LoweringOrder:
@@ -88,6 +148,9 @@ def _sorted(name: str, graph: PartitionGraph, wishes: Wishes) -> LoweringOrder:
     missing = [id for id in turns if id not in wishes.reasons]
     if missing:
         raise OrderError(_left_out(graph.partition(id)) for id in missing)
+    strange = [id for id in wishes.reasons if id not in turns]
+    if strange:
+        raise OrderError(_unknown(id, set(turns)) for id in strange)
     lowering = nx.DiGraph()
     lowering.add_nodes_from(turns)
     lowering.add_edges_from(wishes.edges)

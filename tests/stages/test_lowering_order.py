@@ -1,10 +1,17 @@
 """Policies, explicit lists and what is wrong with a wish, whole messages."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from target_arch.plan import text
+from target_arch.plan.orders import PHASES
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import OrderError
@@ -45,6 +52,66 @@ def test_program_is_the_order_of_execution() -> None:
 
 def test_a_list_may_name_target_archs_instances_and_partitions() -> None:
     assert turns(("npu", "p3", "conv")) == ["p4", "p3", "p0", "p1", "p2"]
+
+
+def test_accelerators_first_is_the_old_order() -> None:
+    assert turns("accelerators-first") == ["p0", "p1", "p2", "p4", "p3"]
+
+
+def test_phases_with_one_order_are_one_turn() -> None:
+    assert {slot.phase for slot in lowering_order(GRAPH, chips.EDGE, CODEGENS, "program").slots} == {
+        "codegen"
+    }
+    both = {"graph": "program", "s-tir": "program", "ns-tir": "program"}
+    order = lowering_order(GRAPH, chips.EDGE, CODEGENS, both)
+    assert order.policy == "graph: program, s-tir: program, ns-tir: program, codegen: c-first"
+    assert [(slot.partition, slot.phase) for slot in order.slots] == [
+        *((id, "ns-tir") for id in ("p0", "p1", "p2", "p3", "p4")),
+        *((id, "codegen") for id in ("p3", "p0", "p1", "p2", "p4")),
+    ]
+
+
+def test_an_unknown_phase() -> None:
+    with pytest.raises(OrderError) as caught:
+        lowering_order(GRAPH, chips.EDGE, CODEGENS, {"nstir": "program"})
+    assert str(caught.value) == (
+        "lowering order: error: there is no phase `nstir` [unknown-phase]\nhint: did you mean `ns-tir`?"
+    )
+
+
+def test_the_order_does_not_depend_on_the_seed_of_hashes() -> None:
+    script = (
+        "from tests.stages.test_lowering_order import *\n"
+        "for policy in sorted(POLICIES): print(text.lowering_order("
+        "lowering_order(GRAPH, chips.EDGE, CODEGENS, policy)))"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=Path(__file__).parents[2],
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed in ("0", "1", "2")
+    }
+    assert len(printed) == 1
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_every_partition_has_exactly_one_last_turn(data: st.DataObject) -> None:
+    wish = st.sampled_from((*sorted(POLICIES), None)) | st.permutations([p.id for p in GRAPH.partitions])
+    asked = data.draw(st.dictionaries(st.sampled_from(PHASES), wish.map(_frozen)))
+    order = lowering_order(GRAPH, chips.EDGE, CODEGENS, asked)
+    last = [slot.partition for slot in order.slots if slot.phase == PHASES[-1]]
+    assert sorted(last) == sorted(partition.id for partition in GRAPH.partitions)
+    turns = [(slot.partition, slot.phase) for slot in order.slots]
+    assert len(set(turns)) == len(turns)
+
+
+def _frozen(wish: str | list[str] | None) -> str | tuple[str, ...] | None:
+    return tuple(wish) if isinstance(wish, list) else wish
 
 
 def test_an_unknown_policy() -> None:
@@ -99,6 +166,16 @@ def test_a_cyclic_wish_is_shown() -> None:
         "lowering order: error: policy `cyclic` wishes a cycle: "
         "`p0` before `p1` before `p2` before `p0` [cyclic-order]"
     )
+
+
+def strange(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wishes:
+    return Wishes(reasons={p.id: "" for p in graph.partitions} | {"p10": ""})
+
+
+def test_a_policy_that_names_what_is_no_partition() -> None:
+    with pytest.raises(OrderError) as caught:
+        lowering_order(GRAPH, chips.EDGE, CODEGENS, "strange", {"strange": strange})
+    assert str(caught.value).startswith("lowering order: error: `p10` is no partition")
 
 
 def test_a_policy_that_leaves_a_partition_out() -> None:
