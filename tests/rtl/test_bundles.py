@@ -139,18 +139,25 @@ def test_two_cores_serve_one_model(
 def test_two_cores_run_at_once(
     compiled: Compile, fork: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The step order gives the engines their work one after the other, so this starts commands itself."""
+    """The step order gives the engines their work one after the other, so this starts commands itself.
+
+    A busy machine may run two threads in turn: any one of several attempts has to show them at once.
+    """
     _, folder = compiled(fork, "quad_conv")
     bundle = copied(folder, tmp_path)
     shutil.copy(Path(__file__).with_name("two_cores.c"), bundle / "src" / "runner.c")
     executable = build(bundle, rtl=True)
     log = tmp_path / "log"
     monkeypatch.setenv(LOG, str(log))
-    subprocess.run([str(executable.runner)], check=True, timeout=120)
-    (first, begin, end), (second, other_begin, other_end) = core_times(log)[-2:]
-    assert first != second
-    assert begin < other_end
-    assert other_begin < end
+    at_once = False
+    for _ in range(25):
+        subprocess.run([str(executable.runner)], check=True, timeout=120)
+        (first, begin, end), (second, other_begin, other_end) = core_times(log)[-2:]
+        assert first != second
+        at_once = begin < other_end and other_begin < end
+        if at_once:
+            break
+    assert at_once
 
 
 def test_a_dispatch_before_the_bitstream_is_loaded_is_an_error(compiled: Compile, tmp_path: Path) -> None:
