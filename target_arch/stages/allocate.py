@@ -18,6 +18,7 @@ from target_arch.stages.packing import (
     Offsets,
     bound,
     improve,
+    least,
     live_bytes,
     peak,
 )
@@ -115,14 +116,14 @@ def _plan(arena: str, buffers: Sequence[Buffer], name: str, run: Algorithm) -> M
     found = run(there) if there else {}
     notes = found if isinstance(found, Offsets) else Offsets(found)
     offsets = {buffer.name: 0 for buffer in buffers} | dict(found)
-    highest, limit = peak(buffers, offsets), bound(buffers)
+    highest = peak(buffers, offsets)
     return MemoryPlan(
         buffers=tuple(buffers),
         offsets=offsets,
         peaks={arena: highest},
-        bounds={arena: limit},
+        bounds={arena: bound(buffers)},
         found_by={arena: notes.found_by or name},
-        proven=(arena,) if highest <= max(limit, notes.lower) else (),
+        proven=(arena,) if highest <= max(least(buffers), notes.lower) else (),
     )
 
 

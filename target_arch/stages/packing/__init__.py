@@ -12,7 +12,8 @@ All have one signature, `Algorithm`: buffers in, offsets out, nothing else. Thos
 | `search` | `greedy`, then the exact search restarted until the effort is spent |
 | `cp-sat` | `greedy`, then OR-tools CP-SAT; needs the extra `search` |
 
-Each stops where its peak is the bound. Everything is deterministic for a seed, unless seconds are asked for.
+Each stops where its peak is the bound, or what alignment makes of it (`least`). Everything is deterministic
+for a seed, unless seconds are asked for.
 Tests: `tests/stages/packing`.
 """
 
@@ -22,7 +23,7 @@ from types import MappingProxyType
 from target_arch.stages.packing.best import best
 from target_arch.stages.packing.cp_sat import cp_sat
 from target_arch.stages.packing.fast import by_area, by_conflicts, by_size, by_time, skyline
-from target_arch.stages.packing.measure import Algorithm, Effort, Offsets, bound, live_bytes, peak
+from target_arch.stages.packing.measure import Algorithm, Effort, Offsets, bound, least, live_bytes, peak
 from target_arch.stages.packing.search import greedy, improve, search
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Offsets",
     "bound",
     "improve",
+    "least",
     "live_bytes",
     "peak",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from target_arch.plan.memory import Buffer
 from target_arch.stages.packing.local import local_search
-from target_arch.stages.packing.measure import Effort, Offsets, bound, peak
+from target_arch.stages.packing.measure import Effort, Offsets, least, peak
 from target_arch.stages.packing.search import greedy, improve
 
 _WORK = 500_000
@@ -19,7 +19,7 @@ _FEWEST_NODES = 2
 
 def best(buffers: Sequence[Buffer]) -> Offsets:
     """The lowest of the fast plans, of a local search and of a short exact one. The same on every machine."""
-    found, goal = greedy(buffers), bound(buffers)
+    found, goal = greedy(buffers), least(buffers)
     if peak(buffers, found) > goal and len(buffers) <= _FEW:
         found = min(found, local_search(buffers), key=lambda offsets: peak(buffers, offsets))
     nodes = _WORK // max(1, len(buffers))

@@ -40,12 +40,19 @@ def compiled() -> Core | None:
         return None
     scope = dict(vars(descend))
     for name in _FUNCTIONS:
-        scope[name] = numba.njit(cache=True)(FunctionType(scope[name].__code__, scope, name))
+        scope[name] = _translated(numba, FunctionType(scope[name].__code__, scope, name))
 
     def run(columns: Sequence[Sequence[int]], capacity: int, nodes: int) -> tuple[int, int, list[int]]:
         return _run(scope["descend"], _array, columns, capacity, nodes)
 
     return run
+
+
+def _translated(numba: Any, function: FunctionType) -> Any:
+    try:
+        return numba.njit(cache=True)(function)
+    except RuntimeError:  # there is no folder to keep the machine code in: it is made again every time
+        return numba.njit()(function)
 
 
 def _array(values: Sequence[int]) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from target_arch.plan.memory import Buffer
 from target_arch.stages.errors import PlanError, failure
-from target_arch.stages.packing.measure import Effort, Offsets, bound, peak, round_up
+from target_arch.stages.packing.measure import Effort, Offsets, least, peak, round_up
 from target_arch.stages.packing.preference import sections
 from target_arch.stages.packing.search import greedy
 
@@ -31,7 +31,7 @@ def cp_sat(buffers: Sequence[Buffer], *, effort: Effort | None = None) -> Offset
         ) from cause
     effort = effort or Effort()
     start = greedy(buffers, effort.goal)
-    goal, high = max(effort.goal, bound(buffers)), peak(buffers, start)
+    goal, high = max(effort.goal, least(buffers)), peak(buffers, start)
     if high <= goal:
         return start
     unit = gcd(*(buffer.bytes for buffer in buffers), *(buffer.alignment for buffer in buffers))

@@ -83,10 +83,12 @@ def is_clique(buffers: Sequence[Buffer]) -> bool:
 
 
 def stacked(buffers: Sequence[Buffer]) -> Offsets:
-    """All live at once: one above the other, the coarsest alignment first."""
+    """All live at once: one above the other, the coarsest alignment first, and last what would lose most
+    below another.
+    """
     offsets, top = Offsets(found_by="stacked"), 0
     for buffer in sorted(
-        buffers, key=lambda buffer: (-buffer.alignment, buffer.bytes % buffer.alignment != 0, buffer.name)
+        buffers, key=lambda buffer: (-buffer.alignment, -buffer.bytes % buffer.alignment, buffer.name)
     ):
         offsets[buffer.name] = round_up(top, buffer.alignment)
         top = offsets[buffer.name] + buffer.bytes

@@ -5,7 +5,7 @@ from random import Random
 
 from target_arch.plan.memory import Buffer
 from target_arch.stages.packing.fast import KEYS, Packing
-from target_arch.stages.packing.measure import Offsets, bound
+from target_arch.stages.packing.measure import Offsets, least
 
 _WORK = 400_000
 """Pairs of buffers the search may look at; it ends where this is spent."""
@@ -15,7 +15,7 @@ def local_search(buffers: Sequence[Buffer]) -> Offsets:
     """Move what sits at the peak, or a neighbour of it, to an earlier turn while that does not raise the
     peak.
     """
-    packing, limit, random = Packing(buffers), bound(buffers), Random(0)
+    packing, limit, random = Packing(buffers), least(buffers), Random(0)
     order = min((packing.sorted(key) for key in KEYS.values()), key=lambda order: packing.first_fit(order)[0])
     lowest, offsets = packing.first_fit(order)
     lowest_offsets, current = offsets, lowest

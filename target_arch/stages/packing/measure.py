@@ -1,6 +1,7 @@
 """What a plan of one arena is, how good it is, and what no plan can undercut."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import gcd
 
 from attrs import frozen
 
@@ -11,7 +12,7 @@ class Offsets(dict[str, int]):
     """Offsets by the names of the buffers.
 
     `found_by` says in words how they were found, `core` what searched for them (`interpreted`, `compiled` or
-    nothing). No plan has a peak below `lower`, where that was proven beyond the bound; else it is 0.
+    nothing). No plan has a peak below `lower`, where a search proved that beyond `least`; else it is 0.
     """
 
     def __init__(
@@ -32,7 +33,7 @@ class Effort:
     """How long a search may take, and what is good enough.
 
     With `nodes` (placements tried) alone the plan is the same on every machine; with `seconds` it is not, and
-    they are all that counts. The search ends early at a peak of `goal` bytes, or at the bound.
+    they are all that counts. The search ends early at a peak of `goal` bytes, or at `least`.
     """
 
     nodes: int = 20_000
@@ -45,12 +46,13 @@ Algorithm = Callable[[Sequence[Buffer]], Mapping[str, int]]
 """Buffers of one arena, each of at least one byte, in; an offset for each out. A pure function."""
 
 
-def live_bytes(buffers: Sequence[Buffer]) -> dict[int, int]:
-    """The sum of live bytes at every step where some buffer begins or has ended."""
+def live_bytes(buffers: Sequence[Buffer], unit: int = 1) -> dict[int, int]:
+    """The sum of live bytes, each rounded up to a unit, at every step where a buffer begins or has ended."""
     changes: dict[int, int] = {}
     for buffer in buffers:
-        changes[buffer.first] = changes.get(buffer.first, 0) + buffer.bytes
-        changes[buffer.last + 1] = changes.get(buffer.last + 1, 0) - buffer.bytes
+        size = round_up(buffer.bytes, unit)
+        changes[buffer.first] = changes.get(buffer.first, 0) + size
+        changes[buffer.last + 1] = changes.get(buffer.last + 1, 0) - size
     live, found = 0, {}
     for step in sorted(changes):
         live += changes[step]
@@ -61,6 +63,17 @@ def live_bytes(buffers: Sequence[Buffer]) -> dict[int, int]:
 def bound(buffers: Sequence[Buffer]) -> int:
     """The largest sum of live bytes: no packing has a lower peak."""
     return max(live_bytes(buffers).values(), default=0)
+
+
+def least(buffers: Sequence[Buffer]) -> int:
+    """The bound, or what alignment adds to it: where all offsets are multiples of a unit, all that are live
+    at once but the topmost take whole units.
+    """
+    unit = gcd(*(buffer.alignment for buffer in buffers))
+    if unit <= 1:
+        return bound(buffers)
+    topmost = max(-buffer.bytes % unit for buffer in buffers)
+    return max(bound(buffers), max(live_bytes(buffers, unit).values()) - topmost)
 
 
 def peak(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> int:

@@ -16,7 +16,7 @@ from target_arch.plan.memory import Buffer
 from target_arch.stages.packing import cores
 from target_arch.stages.packing.descend import FOUND, INFEASIBLE
 from target_arch.stages.packing.fast import attempts
-from target_arch.stages.packing.measure import Effort, Offsets, bound, groups, peak
+from target_arch.stages.packing.measure import Effort, Offsets, groups, least, peak
 from target_arch.stages.packing.preference import ORDERS, Preference, sections
 
 _FIRST_NODES = 8
@@ -25,15 +25,15 @@ _FIRST_NODES = 8
 _JITTER = (30, 200)
 """Of `UNIT`: in turn a little and a lot."""
 
-_INTERPRETED_WORK = 1_000_000
-"""Nodes times buffers that are searched before it pays to load the compiled core: about a second."""
+_INTERPRETED_WORK = 500_000
+"""Nodes times buffers that are searched before it pays to load the compiled core: a second or two."""
 
 
 def greedy(buffers: Sequence[Buffer], goal: int = 0) -> Offsets:
     """The lowest of all fast plans; the first one that reaches the goal or the bound."""
     if not buffers:
         return Offsets(found_by="nothing to place")
-    goal = max(goal, bound(buffers))
+    goal = max(goal, least(buffers))
     best: Offsets | None = None
     for offsets in attempts(buffers):
         if best is None or peak(buffers, offsets) < peak(buffers, best):
@@ -55,7 +55,7 @@ def improve(buffers: Sequence[Buffer], start: Offsets, effort: Effort) -> Offset
     """Search for a lower plan than the start. What shares no step is searched for on its own, the highest
     first.
     """
-    goal = max(effort.goal, bound(buffers))
+    goal = max(effort.goal, least(buffers))
     clock = _Clock(effort)
     lower, best = 0, Offsets(start, start.found_by, start.lower)
     parts = sorted(groups(buffers), key=lambda part: -peak(part, start))

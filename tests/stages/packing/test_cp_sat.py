@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from target_arch.plan.memory import Buffer
 from target_arch.stages.errors import PlanError
-from target_arch.stages.packing import Effort, bound, peak
+from target_arch.stages.packing import Effort, least, peak
 from target_arch.stages.packing.cp_sat import cp_sat
 from tests.stages.packing.instances import buffer, buffers, is_valid, optimum
 
@@ -25,7 +25,7 @@ def test_few_buffers_are_planned_at_the_optimum_and_it_is_known(rows: list[Buffe
     pytest.importorskip("ortools", reason='needs OR-tools: pip install "target-arch[search]"')
     plan = cp_sat(rows)
     assert is_valid(rows, plan)
-    assert peak(rows, plan) == optimum(rows) == max(plan.lower, bound(rows))
+    assert peak(rows, plan) == optimum(rows) == max(plan.lower, least(rows))
 
 
 def test_it_is_deterministic_and_stops_at_its_limit() -> None:

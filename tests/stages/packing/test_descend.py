@@ -1,6 +1,9 @@
 """The exact search against every order there is, interpreted and compiled."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -66,3 +69,25 @@ def test_both_cores_do_the_same() -> None:
     for word in ("TWA", "TSA"):
         table = columns(rows, Preference(rows).order(word))
         assert compiled(table, CAPACITY, 1_500) == cores.interpreted(table, CAPACITY, 1_500)
+
+
+def test_a_core_without_a_place_for_its_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As numba does where neither the package nor the home folder can be written."""
+
+    def njit(cache: bool = False) -> Callable[[Any], Any]:
+        def translate(function: Any) -> Any:
+            if cache:
+                raise RuntimeError("cannot cache function: no locator available")
+            return function
+
+        return translate
+
+    monkeypatch.setitem(sys.modules, "numba", SimpleNamespace(njit=njit))
+    compiled = cores.compiled.__wrapped__()
+    assert compiled is not None
+    assert compiled([[3, 4], [1, 1], [0, 0], [1, 1]], 7, 10) == (FOUND, 2, [0, 3])
+
+
+def test_no_compiled_core_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert cores.compiled.__wrapped__() is None

@@ -3,7 +3,7 @@
 from hypothesis import given
 
 from target_arch.plan.memory import Buffer
-from target_arch.stages.packing.measure import bound, groups, live_bytes, peak
+from target_arch.stages.packing.measure import bound, groups, least, live_bytes, peak
 from tests.stages.packing.instances import buffer, buffers, optimum
 
 
@@ -21,4 +21,10 @@ def test_groups_share_no_step() -> None:
 
 @given(buffers(5))
 def test_no_plan_undercuts_the_bound(rows: list[Buffer]) -> None:
-    assert optimum(rows) >= bound(rows)
+    assert optimum(rows) >= least(rows) >= bound(rows)
+
+
+def test_what_alignment_adds_to_the_bound() -> None:
+    rows = [buffer(0, 7, 0, 3, 4), buffer(1, 5, 2, 6, 8), buffer(2, 4, 5, 9, 4)]
+    assert (bound(rows), least(rows), optimum(rows)) == (12, 13, 13)
+    assert least([]) == 0

@@ -17,7 +17,9 @@ def test_a_plan_says_how_it_was_found_and_whether_it_is_proven() -> None:
     assert (plan.peaks, plan.bounds) == ({"m": 13}, {"m": 12})
     assert plan.found_by == {"m": "by-size"}
     assert plan.proven == ("m",)
-    assert allocate(ROWS, {"m": 100}, "by-size").proven == ()
+    gap = (buffer(0, 8, 0, 1), buffer(1, 4, 0, 3), buffer(2, 10, 2, 3))
+    plan = allocate(gap, {"m": 100}, "by-time")
+    assert (plan.peaks, plan.proven) == ({"m": 22}, ())
 
 
 def test_an_effort_reaches_the_search() -> None:

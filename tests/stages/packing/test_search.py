@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from target_arch.plan.memory import Buffer
-from target_arch.stages.packing import ALGORITHMS, Effort, bound, cores, peak
+from target_arch.stages.packing import ALGORITHMS, Effort, cores, least, peak
 from target_arch.stages.packing.search import greedy, search
 from tests.stages.packing.instances import CAPACITY, buffer, buffers, is_valid, optimum, shared
 
@@ -18,7 +18,7 @@ def test_plans_are_valid_repeatable_and_no_worse_than_greedy(rows: list[Buffer])
     effort = Effort(nodes=500, seed=3)
     plan = search(rows, effort=effort)
     assert is_valid(rows, plan)
-    assert bound(rows) <= peak(rows, plan) <= peak(rows, greedy(rows))
+    assert least(rows) <= peak(rows, plan) <= peak(rows, greedy(rows))
     again = search(rows, effort=effort)
     assert (plan, plan.found_by, plan.lower) == (again, again.found_by, again.lower)
 
@@ -28,7 +28,7 @@ def test_plans_are_valid_repeatable_and_no_worse_than_greedy(rows: list[Buffer])
 def test_few_buffers_are_planned_at_the_optimum_and_it_is_known(rows: list[Buffer]) -> None:
     plan = search(rows)
     assert peak(rows, plan) == optimum(rows)
-    assert max(plan.lower, bound(rows)) == peak(rows, plan)
+    assert max(plan.lower, least(rows)) == peak(rows, plan)
 
 
 def test_nothing_to_place() -> None:

@@ -1,0 +1,216 @@
+"""Memory plans beside the bound and beside published planners: ours, CP-SAT, omnimalloc, first fit.
+
+    python -m benchmarks.memory_plans [--seconds 60] [--instances ACFHJK] [--peers cp-sat,omnimalloc]
+                                      [--models]
+
+Three tables. *Instances* of the minimalloc paper (../shared/memory_plans): is there a plan within the
+capacity? *Random buffers*, 10,000 of each kind: how far above the bound is a plan made at once? *Models*
+(with --models): the arenas of the shared models on every chip. All run on one thread, one after the other;
+every plan is checked. The seconds are those of the processor; the peak is over the capacity or the bound.
+omnimalloc is not part of any extra (pip install omnimalloc==1.0.0). What is not installed is left out.
+"""
+
+import argparse
+import csv
+import importlib.util
+import sys
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from random import Random
+
+from target_arch.plan.memory import Buffer
+from target_arch.plan.text import table
+from target_arch.stages.packing import ALGORITHMS, ANYTIME, Effort, Offsets, bound, cores, peak
+
+SHARED = Path(__file__).parents[2] / "shared"
+CAPACITY = 1_048_576
+MANY = 10_000
+
+Planner = Callable[[Sequence[Buffer]], Mapping[str, int]]
+
+
+def instance(path: Path) -> list[Buffer]:
+    """The buffers of a file with the columns id, lower, upper (the first step after) and size."""
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    return [_buffer(row["id"], int(row["size"]), 1, int(row["lower"]), int(row["upper"]) - 1) for row in rows]
+
+
+def _buffer(name: str, size: int, alignment: int, first: int, last: int) -> Buffer:
+    return Buffer(
+        name=name, kind="activation", memory="m", bytes=size, alignment=alignment, first=first, last=last
+    )
+
+
+def _pair(random: Random) -> tuple[int, int]:
+    one, other = random.randrange(MANY), random.randrange(MANY)
+    return min(one, other), abs(one - other)
+
+
+KINDS: Mapping[str, Callable[[Random], tuple[int, int]]] = {
+    "any life": _pair,
+    "up to 1,000 steps": lambda random: (random.randrange(MANY), random.randrange(1000)),
+    "up to 50 steps": lambda random: (random.randrange(MANY), random.randrange(50)),
+    "up to 5 steps": lambda random: (random.randrange(MANY), random.randrange(5)),
+    "crowded": lambda random: (random.randrange(100), random.randrange(10)),
+}
+"""First step and steps after it."""
+
+SIZES: Mapping[str, Callable[[Random], int]] = {
+    "even": lambda random: random.randint(1, 4096),
+    "mixed": lambda random: random.randint(1, 2 ** random.randint(0, 14)),
+}
+"""Units of the alignment."""
+
+
+def random_buffers(kind: str, sizes: str) -> list[Buffer]:
+    """Always the same ones."""
+    random = Random(f"{kind} {sizes}")
+    rows = []
+    for number in range(MANY):
+        first, more = KINDS[kind](random)
+        rows.append(_buffer(f"b{number}", 16 * SIZES[sizes](random), 16, first, first + more))
+    return rows
+
+
+def omnimalloc(seconds: float | None) -> Planner:
+    """Its search with a time limit, or its fast portfolio."""
+    import omnimalloc as om
+    from omnimalloc.allocators import OmniAllocator, SupermallocAllocator
+
+    def plan(buffers: Sequence[Buffer]) -> dict[str, int]:
+        rows = tuple(
+            om.Allocation(id=number, size=row.bytes, start=row.first, end=row.last + 1)
+            for number, row in enumerate(buffers)
+        )
+        chosen = SupermallocAllocator(timeout=seconds, num_threads=1) if seconds else OmniAllocator()
+        pool = om.allocate(om.Pool(id="pool", allocations=rows), allocator=chosen)
+        return {buffers[row.id].name: row.offset for row in pool.allocations}
+
+    return plan
+
+
+def timed(planner: Planner, buffers: Sequence[Buffer], over: int) -> tuple[str, str, Mapping[str, int]]:
+    """The peak over a number of bytes, the seconds, and the plan."""
+    begun = time.process_time()
+    offsets = planner(buffers)
+    seconds = time.process_time() - begun
+    _check(buffers, offsets)
+    return f"{peak(buffers, offsets) / over:.4f}", f"{seconds:.2f}", offsets
+
+
+def _check(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> None:
+    """What is live lies side by side, so whoever comes may only touch its neighbours."""
+    begins = [(buffer.first, 1, buffer) for buffer in buffers]
+    ends = [(buffer.last + 1, 0, buffer) for buffer in buffers]
+    live: list[tuple[int, int]] = []
+    for _, begin, buffer in sorted((*begins, *ends), key=lambda event: event[:2]):
+        place = (offsets[buffer.name], offsets[buffer.name] + buffer.bytes)
+        at = bisect_left(live, place)
+        if not begin:
+            del live[at]
+            continue
+        if place[0] % buffer.alignment or any(
+            place[0] < other[1] and other[0] < place[1] for other in live[max(at - 1, 0) : at + 1]
+        ):
+            raise SystemExit(f"wrong plan: `{buffer.name}` is not aligned, or lies over another buffer")
+        live.insert(at, place)
+
+
+def instances(names: str, seconds: float, peers: Sequence[str]) -> str:
+    """Peaks over the capacity; 1.0000 or less is solved."""
+    effort = Effort(seconds=seconds, goal=CAPACITY)
+    others: dict[str, Planner] = {"greedy": ALGORITHMS["greedy"]}
+    if "cp-sat" in peers:
+        others[f"cp-sat {seconds:g} s"] = lambda buffers: ANYTIME["cp-sat"](buffers, effort=effort)
+    if "omnimalloc" in peers:
+        others[f"omnimalloc {seconds:g} s"] = omnimalloc(seconds)
+    rows = []
+    for name in names:
+        buffers = instance(SHARED / "memory_plans" / f"{name}.{CAPACITY}.csv")
+        ratio, took, plan = timed(lambda rows: ANYTIME["search"](rows, effort=effort), buffers, CAPACITY)
+        how = f"{plan.found_by} ({plan.core})" if isinstance(plan, Offsets) else ""
+        row = [name, str(len(buffers)), f"{bound(buffers) / CAPACITY:.4f}", ratio, took]
+        for planner in others.values():
+            row += timed(planner, buffers, CAPACITY)[:2]
+        rows.append((*row, how))
+    header = ["instance", "buffers", "bound", "search", "s"]
+    for other in others:
+        header += [other, "s"]
+    return table((*header, "how search found it"), rows, right=range(1, len(header)))
+
+
+def random_plans(peers: Sequence[str]) -> str:
+    """Peaks over the bound."""
+    others: dict[str, Planner] = {"by size": ALGORITHMS["by-size"]}
+    if "omnimalloc" in peers:
+        others["omnimalloc"] = omnimalloc(None)
+    rows = []
+    for kind in KINDS:
+        for sizes in SIZES:
+            buffers = random_buffers(kind, sizes)
+            ratio, took, plan = timed(ALGORITHMS["best"], buffers, bound(buffers))
+            row = [kind, sizes, ratio, took]
+            for planner in others.values():
+                row += timed(planner, buffers, bound(buffers))[:2]
+            rows.append((*row, plan.found_by if isinstance(plan, Offsets) else ""))
+    header = ["life", "sizes", "best", "s"]
+    for other in others:
+        header += [other, "s"]
+    return table((*header, "how best found it"), rows, right=range(2, len(header)))
+
+
+def models() -> str:
+    """Peak and bound of every arena of the shared models."""
+    from target_arch.diagnostics import DiagnosticError
+    from target_arch.pipeline import CompileRequest, compile_model
+    from target_arch.soc.reader import read_soc
+
+    rows = []
+    for model in sorted((SHARED / "models").glob("*.tflite")):
+        for chip in ("mcu_m55", "mcu_m7", "quad_conv", "zynq_edge"):
+            try:
+                made = compile_model(CompileRequest(model_path=model, soc=read_soc(chip)))
+            except DiagnosticError:
+                rows.append((model.stem, chip, "", "", "", "", "", "does not fit"))
+                continue
+            plan = made.plan
+            for arena in sorted(plan.peaks):
+                ratio = plan.peaks[arena] / plan.bounds[arena]
+                sizes = (f"{plan.peaks[arena]:,}", f"{plan.bounds[arena]:,}", f"{ratio:.4f}")
+                proven = "yes" if arena in plan.proven else "no"
+                rows.append((model.stem, chip, arena, *sizes, proven, plan.found_by[arena]))
+    header = ("model", "chip", "arena", "peak B", "bound B", "ratio", "optimal", "found by")
+    return table(header, rows, right=(3, 4, 5))
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seconds", type=float, default=60.0, help="limit of every search")
+    parser.add_argument("--instances", default="ACFHJK", help="which instances")
+    parser.add_argument("--peers", default="cp-sat,omnimalloc", help="which planners beside ours")
+    parser.add_argument("--models", action="store_true", help="compile the shared models as well")
+    options = parser.parse_args()
+    needs = {"cp-sat": "ortools", "omnimalloc": "omnimalloc"}
+    wanted = [peer for peer in options.peers.split(",") if peer]
+    peers = [peer for peer in wanted if importlib.util.find_spec(needs[peer])]
+    for peer in wanted:
+        if peer not in peers:
+            print(f"{peer} is left out: {needs[peer]} is not installed", file=sys.stderr)
+    print("core of long searches:", "compiled" if cores.compiled() else "interpreted (numba is missing)")
+    print("\ninstances: peak over capacity, seconds of one core")
+    print(instances(options.instances, options.seconds, peers), flush=True)
+    print(f"{MANY:,} random buffers: peak over bound, seconds of one core")
+    print(random_plans(peers), flush=True)
+    if options.models:
+        print("models")
+        print(models())
+
+
+if __name__ == "__main__":
+    main()
