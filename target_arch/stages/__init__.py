@@ -5,6 +5,8 @@ The way through the room, each step one function over frozen values:
 | module | function | yields |
 |---|---|---|
 | `place` | `place(model, soc, backends, rules, order=, mode=)` | `PartitionGraph`: what goes where, and why |
+| `network` | `Network(wanted, survey, problem)` | `Jobs`: the same problem as a scheduler sees it |
+| `search` | `search(scheduler, cover, exact=)` | `Found`: a `Schedule`, a bound, how it was found |
 | `lowering_order` | `lowering_order(graph, soc, codegens, policy)` | `LoweringOrder` |
 | `residence` | `assign_residence(work, drained, spilled)` | `Residence`: the memories tensors live in |
 | `steps` | `order_steps(work, residence)` | `StepOrder` with lifetimes |

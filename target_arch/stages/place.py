@@ -107,7 +107,8 @@ class _Placed:
         chosen = _ordered(wanted, network, scheduler, found)
         numbers = network.order(problem.order)[2:-1]
         pairs = list(zip(problem.order, numbers, strict=True))
-        used = {op.id: wanted.soc.instances[chosen.machines[job]] for op, job in pairs}
+        instances = wanted.soc.instances
+        used = {op.id: instances[chosen.machines[job]] for op, job in pairs}
         return cls(
             problem=problem,
             seats={op.id: chosen.seats[job] for op, job in pairs},
@@ -123,9 +124,11 @@ def _moved(network: Network, scheduler: Scheduler, chosen: Schedule) -> Moved:
     few = len(network.jobs.names) <= FEW
 
     def run(operator: Operator, seat: int) -> int | None:
+        if not few:
+            return None
         seats = list(chosen.seats)
         seats[network.number(operator)] = seat
-        found = scheduler.run(chosen.order, seats) if few else None
+        found = scheduler.run(chosen.order, seats)
         return None if found is None else found.makespan
 
     return run

@@ -69,6 +69,22 @@ class Scheduler:
                 return None
         return progress.schedule(order)
 
+    def within(
+        self, limit: int, tails: Sequence[Sequence[int]], order: Sequence[int], seats: Sequence[int]
+    ) -> tuple[Schedule | None, int]:
+        """As `run`, but None once the makespan is sure to be above a limit; and how many jobs that took.
+
+        `tails` are for every job and seat what at least follows its end.
+        """
+        progress = Progress(self)
+        put, ends, count = progress.put, progress.ends, 0
+        for job in order:
+            count += 1
+            seat = seats[job]
+            if not put(job, seat) or ends[job] + tails[job][seat] > limit:
+                return None, count
+        return progress.schedule(order), count
+
 
 class Progress:
     """A schedule that grows job by job."""

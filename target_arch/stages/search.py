@@ -14,7 +14,9 @@ from target_arch.stages.heft import heft, on_host, peft
 from target_arch.stages.improve import improve
 from target_arch.stages.schedule import Schedule, Scheduler
 
-LARGE = 5_000
+GOOD = 0.005
+"""A gap to the bound, as a part of the bound, that is not worth a search."""
+LARGE = 2_000
 """From so many jobs on local search would be too slow to find anything."""
 
 
@@ -46,8 +48,8 @@ def search(scheduler: Scheduler, cover: Sequence[int] | None = None, *, exact: b
         return None
     best, method = min(made, key=lambda pair: pair[0].cost)
     bound = min(lower_bound(jobs), best.makespan)
-    if best.makespan > bound and len(jobs.names) <= LARGE:
-        better = improve(scheduler, best, bound)
+    if best.makespan > bound * (1 + GOOD) and len(jobs.names) <= LARGE:
+        better = improve(scheduler, [schedule for schedule, _ in made], bound)
         if better.cost < best.cost:
             best, method = better, f"{method}, then local search"
     if exact and best.makespan > bound:

@@ -62,7 +62,8 @@ class Survey:
         self._wanted = wanted
         self.routes = Routes(wanted.soc, access.resting(wanted.mode))
         self.traffic = Traffic(wanted.soc, self.routes)
-        self.reaches = {instance.name: self._reach(instance) for instance in wanted.soc.instances}
+        self._instances = wanted.soc.instances
+        self.reaches = {instance.name: self._reach(instance) for instance in self._instances}
         self.answers = {operator.id: self._ask(operator) for operator in wanted.model.operators}
         problems = [problem for operator in wanted.model.operators for problem in self._dishonoured(operator)]
         if problems:
@@ -73,11 +74,11 @@ class Survey:
         return reach(wanted.soc, wanted.mode, self.routes, instance, wanted.codegen(instance))
 
     def _ask(self, operator: Operator) -> dict[str, Answer]:
-        answers = {instance.name: self._answer(operator, instance) for instance in self._wanted.soc.instances}
+        answers = {instance.name: self._answer(operator, instance) for instance in self._instances}
         preferred = self._wanted.rules.preferred(operator)
         if preferred is None:
             return answers
-        meant = {i.name for i in self._wanted.soc.instances if targets(preferred, i)}
+        meant = {i.name for i in self._instances if targets(preferred, i)}
         if all(answers[name].refusal is not None for name in meant):
             return answers
         elsewhere = Answer(refusal=f"a rule prefers it on `{preferred}`")
@@ -148,7 +149,9 @@ class Survey:
     def _dishonoured(self, operator: Operator) -> list[Diagnostic]:
         """The rule that requires an operator on a target all of whose instances refuse it."""
         required, answers = self._wanted.rules.required(operator), self.answers[operator.id]
-        meant = [i.name for i in self._wanted.soc.instances if required is not None and targets(required, i)]
+        if required is None:
+            return []
+        meant = [i.name for i in self._instances if targets(required, i)]
         if not meant or any(answers[name].refusal is None for name in meant):
             return []
         why = "; ".join(f"`{name}`: {answers[name].refusal}" for name in meant)
