@@ -99,6 +99,32 @@ static const char *bad_commands(void)
     return NULL;
 }
 
+static ta_status refuse(void *const *pointers)
+{
+    (void)pointers;
+    return TA_ERROR_DEVICE;
+}
+
+static const char *a_function_that_fails(void)
+{
+    begin(&w);
+    (void)add_call(&w, INSTANCE_HOST, sram(0), sram(64), sram(128));
+    uint32_t step = add_call(&w, INSTANCE_HOST, sram(0), sram(64), sram(128));
+    w.dispatches[1].function = refuse;
+    INIT(w);
+    CHECK(ta_run(&rt) == TA_ERROR_DEVICE && rt.failed_step == step);
+    CHECK(ta_stop(&rt) == TA_OK);
+    begin(&w);
+    (void)add_load(&w, INSTANCE_DSP);
+    step = add_call(&w, INSTANCE_DSP, tcm(0), tcm(64), tcm(128));
+    (void)add_wait(&w, TIMELINE_OF(INSTANCE_DSP));
+    w.dispatches[0].function = refuse;
+    const ta_status status = ta_init(&rt, &w.bundle, &conformance_soc, under_test.port);
+    SKIP_WITHOUT(status != TA_ERROR_UNSUPPORTED, "no other cores");
+    CHECK(status == TA_OK && ta_run(&rt) == TA_ERROR_DEVICE && rt.failed_step == step);
+    return NULL;
+}
+
 static const char *a_fault_names_its_step(void)
 {
     for (uint32_t faulty = 0; faulty < 3; faulty++) {
@@ -225,6 +251,7 @@ const test_case failure_tests[] = {
     {"operands out of reach", operands_out_of_reach},
     {"the host does not reach device memory", the_host_does_not_reach_device_memory},
     {"bad commands", bad_commands},
+    {"a function that fails", a_function_that_fails},
     {"a fault names its step", a_fault_names_its_step},
     {"a device that hangs", a_device_that_hangs},
     {"a copy that fails", a_copy_that_fails},

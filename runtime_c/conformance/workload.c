@@ -61,12 +61,13 @@ static ta_dispatch *add_dispatch(workload *w, uint32_t instance, ta_ref a, ta_re
     return &w->dispatches[index];
 }
 
-static void add_bytes(void *const *pointers)
+static ta_status add_bytes(void *const *pointers)
 {
     const uint8_t *a = pointers[0], *b = pointers[1];
     uint8_t *out = pointers[2];
     for (uint32_t i = 0; i < ADD_BYTES; i++)
         out[i] = (uint8_t)(a[i] + b[i]);
+    return TA_OK;
 }
 
 uint32_t add_call(workload *w, uint32_t instance, ta_ref a, ta_ref b, ta_ref out)

@@ -94,7 +94,7 @@ def _internal_header(inputs: EmitInputs, placed: Arenas) -> str:
     for of in kernels(inputs):
         out.line()
         names = sorted(of.called)
-        out.lines(f"void {entry(inputs, of.arch, name)}(void *const *p);" for name in names)
+        out.lines(f"ta_status {entry(inputs, of.arch, name)}(void *const *p);" for name in names)
     out.line()
     out.line("#endif")
     return out.text()

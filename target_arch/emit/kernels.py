@@ -56,7 +56,8 @@ def kernels_source(inputs: EmitInputs, of: Kernels) -> str:
     """The C text of one target_arch."""
     out = Emitter()
     out.line(f"/* Kernels of `{comment(inputs.model.name)}` for {of.arch}. */")
-    out.lines(f"#include <{header}>" for header in _HEADERS)
+    own = {header for function in of.functions for header in function.headers}
+    out.lines(f"#include <{header}>" for header in (*_HEADERS, *sorted(own)))
     out.line()
     out.line(f'#include "{identifier(inputs.model.name)}_internal.h"')
     for function in of.functions:
@@ -81,9 +82,10 @@ def _called(inputs: EmitInputs) -> Mapping[str, frozenset[str]]:
 
 def _static(function: CFunction) -> str:
     """The definition with internal linkage: two target_archs may use the same function."""
-    pattern = rf"^(?:static\s+)?void\s+{re.escape(function.name)}\s*\("
+    kind = "int" if function.fails else "void"
+    pattern = rf"^(?:static\s+)?{kind}\s+{re.escape(function.name)}\s*\("
     text, count = re.subn(
-        pattern, f"static void {function.name}(", function.text, count=1, flags=re.MULTILINE
+        pattern, f"static {kind} {function.name}(", function.text, count=1, flags=re.MULTILINE
     )
     if count == 0:
         raise ValueError(f"the text of C function `{function.name}` does not define it")
@@ -91,11 +93,15 @@ def _static(function: CFunction) -> str:
 
 
 def _entry(out: Emitter, name: str, function: CFunction) -> None:
-    out.line(f"void {name}(void *const *p)")
+    out.line(f"ta_status {name}(void *const *p)")
     out.line("{")
     with out.indent():
         if not function.parameters:
             out.line("(void)p;")
         casts = (f"({kind})p[{number}]" for number, kind in enumerate(function.parameters))
-        out.line(f"{function.name}({', '.join(casts)});")
+        call = f"{function.name}({', '.join(casts)})"
+        if function.fails:
+            out.line(f"return {call} == 0 ? TA_OK : TA_ERROR_DEVICE;")
+        else:
+            out.lines((f"{call};", "return TA_OK;"))
     out.line("}")

@@ -12,7 +12,9 @@ Two ways to touch a tensor:
   carry slices of tensors to and from it. This is how a device with little memory tiles.
 """
 
-from attrs import frozen
+from collections.abc import Mapping
+
+from attrs import field, frozen
 
 from target_arch.plan.model import Tensor
 
@@ -92,12 +94,42 @@ class LocalBuffer:
 class CFunction:
     """A C function definition. `parameters` are its pointer parameters as C types, such as `const int8_t *`.
 
-    Two functions with equal `text` are one function: the name is derived from the body.
+    Two functions with equal `text` are one function: the name is derived from the body. `headers` are what it
+    includes beyond C99's. With `fails` it returns an int, 0 where its results are good; else nothing.
     """
 
     name: str
     parameters: tuple[str, ...]
     text: str
+    headers: tuple[str, ...] = ()
+    fails: bool = False
+
+
+@frozen(kw_only=True)
+class Library:
+    """C sources that somebody else wrote and kernels call. The bundle carries them below `libraries/<name>`.
+
+    `include` are the folders of its headers, `sources` the C files that these kernels need, `headers` what
+    else is carried, all with paths below the library's own folder; `texts` has the files by path. Where the
+    user wants the library left where it is, `texts` is empty, and `headers` too: whoever builds the bundle
+    names the folder in the variable `variable`.
+    """
+
+    name: str
+    include: tuple[str, ...]
+    sources: tuple[str, ...]
+    headers: tuple[str, ...] = ()
+    texts: Mapping[str, str] = field(factory=dict, repr=False)
+
+    @property
+    def variable(self) -> str:
+        """The name for `make`, CMake and the environment: `CMSIS_NN`."""
+        return self.name.upper()
+
+    @property
+    def carried(self) -> bool:
+        """True where the bundle has the files."""
+        return bool(self.texts)
 
 
 @frozen(kw_only=True)
@@ -116,3 +148,4 @@ class Kernel:
     actions: tuple[Move | Call, ...] = ()
     notes: tuple[str, ...] = ()
     """What a reader of the report should know, such as the tiling chosen and why."""
+    libraries: tuple[Library, ...] = ()

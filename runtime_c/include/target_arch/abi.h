@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define TA_ABI_VERSION 1u
+#define TA_ABI_VERSION 2u
 
 /* Fails to compile where the condition is false, in every language version. */
 #define TA_JOIN_(a, b) a##b
@@ -80,8 +80,8 @@ typedef struct ta_copy {
 } ta_copy;
 
 /* A C kernel: `pointers` in the order of the call's operands, in the address space of the core that runs
- * it. */
-typedef void (*ta_function)(void *const *pointers);
+ * it. TA_OK, or TA_ERROR_DEVICE where a library that it calls refuses; its results are then of no use. */
+typedef ta_status (*ta_function)(void *const *pointers);
 
 /* Start `function`, or for a device with a driver, the command `words`, with the operands `refs`. */
 typedef struct ta_dispatch {

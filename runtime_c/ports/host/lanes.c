@@ -58,9 +58,7 @@ static ta_status call(const ta_dispatch *dispatch)
 {
     void *pointers[TA_MAX_OPERANDS];
     const ta_status status = ta_host_pointers(dispatch, pointers);
-    if (status == TA_OK)
-        dispatch->function(pointers);
-    return status;
+    return status == TA_OK ? dispatch->function(pointers) : status;
 }
 
 /* The device works on a copy of its registers, which the host sees when it is done. TA_ERROR_TIMEOUT: it

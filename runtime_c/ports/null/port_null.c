@@ -63,8 +63,7 @@ static ta_status null_dispatch(const ta_port *port, const ta_dispatch *dispatch)
         if (pointers[i] == NULL)
             return TA_ERROR_ARGUMENT; /* the host does not see that memory */
     }
-    dispatch->function(pointers);
-    return TA_OK;
+    return dispatch->function(pointers);
 }
 
 const ta_port ta_port_null = {

@@ -129,9 +129,9 @@ static ta_status mps2_dispatch(const ta_port *port, const ta_dispatch *dispatch)
             return TA_ERROR_ARGUMENT; /* the host does not see that memory */
     }
     const uint64_t since = ta_mps2_ticks();
-    dispatch->function(pointers);
+    const ta_status status = dispatch->function(pointers);
     count(TA_STEP_DISPATCH, (uint32_t)(dispatch - opened->dispatches), since);
-    return TA_OK;
+    return status;
 }
 
 /* The caches of these boards are not emulated, and on a chip alone nobody else reads what they hold. */

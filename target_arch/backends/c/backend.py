@@ -1,8 +1,8 @@
 """The backend value, and the lowering of a partition: one C function and one call per operator."""
 
 from target_arch.backend.contract import Backend, LoweringRequest, Question
-from target_arch.backends.c.cost import FLOAT_RATE, INTEGER_RATE, seconds
-from target_arch.backends.c.support import refusal
+from target_arch.backends.plain_c.cost import FLOAT_RATE, INTEGER_RATE, seconds
+from target_arch.backends.plain_c.support import refusal
 from target_arch.plan.kernels import Kernel
 from target_arch.relax.patterns import standard_patterns
 
@@ -12,7 +12,7 @@ def _cost(question: Question) -> float:
 
 
 def _lower(request: LoweringRequest) -> Kernel:
-    from target_arch.backends.c.lower import lower
+    from target_arch.backends.plain_c.lower import lower
 
     return lower(request)
 

@@ -19,7 +19,8 @@ static void add_bias(const int8_t *x, const int32_t *bias, int8_t *out)
 
 /* What the step table calls: `p` holds the operands in the order of the parameters. */
 
-void tiny_add_dsp_add_bias(void *const *p)
+ta_status tiny_add_dsp_add_bias(void *const *p)
 {
     add_bias((const int8_t *)p[0], (const int32_t *)p[1], (int8_t *)p[2]);
+    return TA_OK;
 }

@@ -1,6 +1,6 @@
 """From a partition to its kernel: one C function and one call per operator, in the partition's order.
 
-Imports TVM; the backend loads it when it is asked to lower.
+Imports TVM; a backend loads it when it is asked to lower.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Which operators the C backend takes, and why not the others."""
+"""Which operators have a form in plain C, and why not the others."""
 
 from math import prod
 
