@@ -45,7 +45,8 @@ class CompileRequest:
     `require` and `prefer` map operators (id, kind or `*`) to a target_arch or instance, `forbid` to several;
     they go before those of the SoC file. `targets` selects target_archs and is their partitioning order; the
     host always stays. `costs` were measured and count instead of estimates; with `exact` a solver goes on
-    where the search for a placement ends.
+    where the search for a placement ends. `backends` holds plug-ins that were registered in Python; without
+    it they are those that are installed and those in `backend_dirs`.
     """
 
     model_path: Path
@@ -61,6 +62,7 @@ class CompileRequest:
     costs: Costs = NOTHING_MEASURED
     exact: bool = False
     backend_dirs: tuple[Path, ...] = ()
+    backends: Backends | None = field(default=None, repr=False)
     name: str | None = None
     port: str = "host"
 
@@ -86,7 +88,7 @@ def compile_model(request: CompileRequest) -> Compilation:
     """From a model file and a SoC to a bundle. Every refusal is a DiagnosticError."""
     soc, mode = request.soc, _mode(request)
     require_port(soc, request.port)
-    backends = Backends.discover(request.backend_dirs).backends_for(soc)
+    backends = _backends(request)
     model, program = _import(request, backends)
     lowered = _lower(request, mode, backends, model, program)
     facts = manifest(
@@ -133,13 +135,22 @@ def compile_model(request: CompileRequest) -> Compilation:
 
 def partition_model(request: CompileRequest) -> PartitionGraph:
     """Only the first half: import and place, nothing is lowered. Raises as `compile_model` does."""
-    backends = Backends.discover(request.backend_dirs).backends_for(request.soc)
+    backends = _backends(request)
     model, _ = _import(request, backends)
     return _place(request, backends, model, _rules(request))
 
 
+def _backends(request: CompileRequest) -> Mapping[str, Backend]:
+    """target_arch name → backend."""
+    found = Backends.discover(request.backend_dirs) if request.backends is None else request.backends
+    return found.backends_for(request.soc)
+
+
 def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[Model, Program]:
-    patterns = dict.fromkeys(pattern for backend in backends.values() for pattern in backend.patterns)
+    """Only the backends that take part say what is a composite: the host's and those of the targets."""
+    soc = request.soc
+    taking = (a for a in soc.archs if a.host or not request.targets or a.name in request.targets)
+    patterns = dict.fromkeys(pattern for arch in taking for pattern in backends[arch.name].patterns)
     return import_model(request.model_path, request.name, tuple(patterns))
 
 

@@ -14,7 +14,7 @@ from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.partitions import Partition
-from target_arch.soc.model import Instance, SoC
+from target_arch.soc.model import IN_AND_OUT, CopyPath, Instance, LoadProcess, Memory, SoC
 
 CONTRACT_VERSION = 1
 ENTRY_POINT_GROUP = "target_arch.backends"
@@ -98,6 +98,31 @@ class RuntimeSources:
     simulator: Callable[[], Mapping[str, str]] = dict
 
 
+_DMA = CopyPath(source="", target="", engine="dma", bandwidth=400e6, setup=1e-6, alignment=4, dimensions=2)
+
+
+@frozen(kw_only=True)
+class DefaultArch:
+    """What one target_arch of this kind is like where no SoC file says so: `--target NAME` without `--soc`.
+
+    `memories` are its own, best first; the SoC that is built calls them `<target_arch>_<name>`, gives them
+    addresses, and hides them from the host unless this is the host itself. Without any it works in the
+    memories of the host. `copy` is what every way between the host's memories and these is like, in either
+    direction (its ends are not looked at); its engine is a DMA engine of this target_arch alone, with
+    `channels`. `buffers` maps the backend's local buffers to `memories`. `device` is DLPack's name of the
+    device type; the number is the next free one.
+    """
+
+    device: str = "kDLExtDev"
+    clock: float = 100e6
+    memories: tuple[Memory, ...] = ()
+    buffers: Mapping[str, str] = field(factory=dict)
+    operands: str = IN_AND_OUT
+    copy: CopyPath = field(factory=lambda: _DMA)
+    channels: int = 1
+    load: LoadProcess = field(factory=lambda: LoadProcess(process="command_stream"))
+
+
 @frozen(kw_only=True)
 class Backend:
     """One kind of hardware.
@@ -124,7 +149,12 @@ class Backend:
     """
     needs_buffers: tuple[str, ...] = ()
     """Local buffer names that a SoC file must map to memories, such as `inp`, `wgt`, `acc`."""
-    contract: int = CONTRACT_VERSION
+    default_arch: DefaultArch | None = None
+    """What `--target` builds where there is no SoC file; None: this kind needs one."""
+    contract: int = 0
+    """The version of the contract the backend is written for, as a number; a backend that does not say is
+    refused.
+    """
 
     def option(self, instance: Instance, name: str) -> Any:
         """The value of an option at an instance, or its default.

@@ -53,6 +53,10 @@ def parser() -> ArgumentParser:
             command.name, help=command.help, description=command.help, allow_abbrev=False
         )
         command.add(one)
+        one.add_argument(
+            "--traceback", action="store_true",
+            help="where a backend fails, also show Python's traceback; as does TARGET_ARCH_TRACEBACK=1",
+        )  # fmt: skip
     return made
 
 
@@ -81,6 +85,7 @@ def _socs(to: ArgumentParser) -> None:
 def _soc_and_output(to: ArgumentParser) -> None:
     to.add_argument("soc", metavar="SOC", help="a SoC file, or the name of a shipped one")
     to.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to a file instead of stdout")
+    _backend_dirs(to)
 
 
 def _backends(to: ArgumentParser) -> None:
@@ -227,6 +232,7 @@ def _new_soc(to: ArgumentParser) -> None:
 def _demo(to: ArgumentParser) -> None:
     to.add_argument("--soc", default="zynq_edge", metavar="SOC", help="default: zynq_edge")
     to.add_argument("-o", "--output", type=Path, metavar="DIR", help="keep the bundle there")
+    _backend_dirs(to)
 
 
 def _format(to: ArgumentParser) -> None:

@@ -4,10 +4,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from target_arch.cli.described import described
+from target_arch.cli.described import described, found
 from target_arch.cli.models import DUMPERS, summary
 from target_arch.cli.output import data, progress
-from target_arch.registry import Backends
 from target_arch.resources import examples
 
 _SHOWN = ("partitions", "timeline", "lowering", "budgets", "memory", "steps")
@@ -21,18 +20,19 @@ def demo(options: argparse.Namespace) -> int:
     from target_arch.run import verify, write_bundle
 
     model = examples() / "digits" / "digits_int8.onnx"
-    soc = described(options.soc, Backends.discover())
+    backends = found(options)
+    soc = described(options.soc, backends)
     progress(f"planning the digits model for {soc.name}")
-    made = compile_model(CompileRequest(model_path=model, soc=soc))
+    made = compile_model(CompileRequest(model_path=model, soc=soc, backends=backends))
     for name in _SHOWN:
         data(DUMPERS[name](made) + "\n")
     with tempfile.TemporaryDirectory() as folder:
         directory: Path = options.output or Path(folder) / made.bundle.name
         write_bundle(made.bundle, directory)
         progress("building and verifying")
-        found = verify(model, directory)
-        data(f"{summary(made)}\n{found}\n{_accuracy(model, directory)}")
-    return 0 if found.passed else 1
+        verified = verify(model, directory)
+        data(f"{summary(made)}\n{verified}\n{_accuracy(model, directory)}")
+    return 0 if verified.passed else 1
 
 
 def _accuracy(model: Path, directory: Path) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import attrs
 
-from target_arch.cli.described import described
+from target_arch.cli.described import described, found
 from target_arch.cli.output import (
     as_json,
     data,
@@ -24,7 +24,7 @@ from target_arch.soc import SoC
 
 def check(options: argparse.Namespace) -> int:
     """Print one line per SoC that is right; every mistake of the others is a message."""
-    backends = Backends.discover(options.backend_dir)
+    backends = found(options)
     results: list[dict[str, object]] = []
     wrong = 0
     for name in options.soc:
@@ -47,7 +47,7 @@ def show(options: argparse.Namespace) -> int:
     """Print the summary of each SoC."""
     from target_arch.soc.text import show as summary
 
-    backends = Backends.discover(options.backend_dir)
+    backends = found(options)
     socs = [described(name, backends) for name in options.soc]
     if options.format == "json":
         json_data([attrs.asdict(soc) for soc in socs])
@@ -62,7 +62,7 @@ def headers(options: argparse.Namespace) -> int:
     """Print the C header of a SoC."""
     from target_arch.emit.soc_header import soc_header
 
-    text = soc_header(described(options.soc, Backends.discover()))
+    text = soc_header(described(options.soc, found(options)))
     if options.output is None:
         data(text)
     else:
@@ -72,19 +72,19 @@ def headers(options: argparse.Namespace) -> int:
 
 def backends(options: argparse.Namespace) -> int:
     """List every backend; one that cannot be used is a message, and the others are listed all the same."""
-    found = Backends.discover(options.backend_dir)
+    known = Backends.discover(options.backend_dir)
     rows: list[dict[str, object]] = []
     wrong = 0
-    for name in found:
+    for name in known:
         try:
-            backend = found[name]
+            backend = known[name]
         except BackendError as error:
             wrong += 1
             message(rendered(error))
             continue
         settable = [attrs.asdict(option) for option in backend.options]
         about = {"name": name, "codegen": backend.codegen, "description": backend.description}
-        rows.append({**about, "options": settable, "origin": found.origin(name)})
+        rows.append({**about, "options": settable, "origin": known.origin(name)})
     if options.format == "json":
         json_data(rows)
     else:

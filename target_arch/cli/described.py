@@ -23,6 +23,11 @@ _PLACE = "command line"
 _TRUTH = {"true": True, "false": False}
 
 
+def found(options: argparse.Namespace) -> Backends:
+    """The backends that are installed, and those of every `--backend-dir`, which are checked at once."""
+    return Backends.discover(options.backend_dir).load_folders()
+
+
 def described(name_or_file: str, backends: Backends) -> SoC:
     """The SoC of a file, whose backends are all there and get what they need. Raises DiagnosticError."""
     soc = read_soc(name_or_file)

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 from target_arch.cli.arguments import command_of, late_words, parser
@@ -25,9 +26,13 @@ _OTHER_CODES = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Bad arguments leave through SystemExit, as argparse does."""
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        return _run(parser(), arguments)
+        return _run(parser(), given)
     except DiagnosticError as error:
+        wanted = "--traceback" in given or os.environ.get("TARGET_ARCH_TRACEBACK")
+        if wanted and error.__cause__ is not None:
+            message("".join(traceback.format_exception(error.__cause__)))
         message(rendered(error))
         return _exit_code(error)
     except BrokenPipeError:
@@ -39,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _run(parsing: argparse.ArgumentParser, arguments: Sequence[str] | None) -> int:
+def _run(parsing: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
     options, rest = parsing.parse_known_args(arguments)
     command = command_of(options)
     if command.late:

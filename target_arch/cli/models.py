@@ -5,12 +5,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from target_arch.cli.arguments import DUMPS
-from target_arch.cli.described import chosen, described, target_of
+from target_arch.cli.described import chosen, found, target_of
 from target_arch.cli.output import data, failure, json_data, progress
 from target_arch.diagnostics import name_hint
 from target_arch.plan import text
 from target_arch.plan.partitions import Candidate, Choice, Partition
-from target_arch.registry import Backends
 from target_arch.soc import SoC
 from target_arch.soc.cost_file import read_costs
 from target_arch.soc.costs import NOTHING_MEASURED
@@ -34,7 +33,8 @@ def request(options: argparse.Namespace) -> "CompileRequest":
     """What the arguments ask the pipeline for. Raises DiagnosticError."""
     from target_arch.pipeline import CompileRequest
 
-    soc, targets = chosen(options, Backends.discover(options.backend_dir))
+    backends = found(options)
+    soc, targets = chosen(options, backends)
     required, preferred = _wishes(options.require, soc), _wishes(options.prefer, soc)
     return CompileRequest(
         model_path=options.model,
@@ -48,7 +48,7 @@ def request(options: argparse.Namespace) -> "CompileRequest":
         targets=targets,
         costs=NOTHING_MEASURED if options.cost is None else read_costs(options.cost, soc),
         exact=options.exact,
-        backend_dirs=tuple(options.backend_dir),
+        backends=backends,
         name=getattr(options, "name", None),
         port=getattr(options, "port", None) or "host",
     )
@@ -74,7 +74,7 @@ def partition(options: argparse.Namespace) -> int:
     """Print the partition table."""
     graph = placed(options)
     if options.format == "json":
-        soc = described(options.soc, Backends.discover(options.backend_dir))
+        soc, _ = chosen(options, found(options))
         json_data([_partition(each, soc) for each in graph.partitions])
     else:
         data(text.partition_table(graph) + _makespan(graph))

@@ -6,6 +6,7 @@ from pathlib import Path
 from target_arch.backend.contract import Backend
 from target_arch.diagnostics import Diagnostic, Note, name_hint
 from target_arch.registry.errors import BackendError
+from target_arch.registry.guard import guarded, last_line
 from target_arch.registry.soc_rules import arch_faults, unknown_backend
 from target_arch.registry.sources import Source, duplicates, entry_point_sources, folder_sources
 from target_arch.registry.validate import complaints
@@ -18,8 +19,7 @@ class Backends:
 
     def __init__(self, sources: Iterable[Source] = ()) -> None:
         found = tuple(sources)
-        for first, second in duplicates(found):
-            raise _clash(first, second)
+        _raise_all(_clash(first, second) for first, second in duplicates(found))
         self._sources = {source.name: source for source in found}
         self._checked: dict[str, Backend] = {}
 
@@ -27,11 +27,31 @@ class Backends:
     def discover(cls, folders: Iterable[Path] = ()) -> "Backends":
         """What is installed, and what lies in the given folders. Imports nothing.
 
-        Raises BackendError for a name with two sources, and for a folder that cannot be read or is empty.
+        Raises BackendError for names with two sources, and for folders that cannot be read or are empty.
         """
-        return cls(
-            (*entry_point_sources(), *(source for folder in folders for source in folder_sources(folder)))
-        )
+        sources, refused = list(entry_point_sources()), []
+        for folder in dict.fromkeys(folders):
+            try:
+                sources += folder_sources(folder)
+            except BackendError as error:
+                refused.append(error)
+        _raise_all(refused)
+        return cls(sources)
+
+    def load_folders(self) -> "Backends":
+        """Import and check every backend that lies in a folder: whoever names a folder means all of it.
+
+        Raises BackendError with what is wrong with any of them.
+        """
+        refused = []
+        for name in self.names:
+            try:
+                if self._sources[name].in_folder:
+                    self[name]
+            except BackendError as error:
+                refused.append(error)
+        _raise_all(refused)
+        return self
 
     def add(self, backend: Backend, origin: str = "added in Python") -> None:
         """Register a backend value. Raises BackendError where it breaks the contract or its name is taken."""
@@ -111,7 +131,7 @@ def _checked(source: Source) -> Backend:
                 for rule, message, hint in wrong
             ),
         )
-    return value
+    return guarded(value)
 
 
 def _loaded(source: Source) -> object:
@@ -119,9 +139,20 @@ def _loaded(source: Source) -> object:
     try:
         return source.load()
     except Exception as error:
-        message = f"backend `{source.name}` cannot be imported: {type(error).__name__}: {error}"
+        message = f"backend `{source.name}` cannot be imported: {last_line(error)}"
         found = Diagnostic(rule="backend-broken", place=source.origin, message=message)
         raise BackendError(source.name, (source.origin,), (found,)) from error
+
+
+def _raise_all(refused: Iterable[BackendError]) -> None:
+    """Raise what was refused as one error, if anything was."""
+    errors = tuple(refused)
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        origins = dict.fromkeys(origin for error in errors for origin in error.origins)
+        found = (each for error in errors for each in error.diagnostics)
+        raise BackendError(errors[0].backend, origins, found)
 
 
 def _clash(first: Source, second: Source) -> BackendError:

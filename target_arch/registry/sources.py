@@ -19,10 +19,13 @@ EXPORT = "backend"
 
 @frozen(kw_only=True)
 class Source:
-    """A backend that was found and not yet imported. `origin` says to a person where it is from."""
+    """A backend that was found and not yet imported. `origin` says to a person where it is from; `in_folder`:
+    in a folder that the user named.
+    """
 
     name: str
     origin: str
+    in_folder: bool = False
     load: Callable[[], object] = field(repr=False, eq=False)
 
 
@@ -42,7 +45,7 @@ def folder_sources(folder: Path) -> Iterator[Source]:
         raise _folder_error(folder, "it holds no backend module", "put NAME.py or NAME/__init__.py there")
     for path in modules:
         name = path.parent.name if path.name == "__init__.py" else path.stem
-        yield Source(name=name, origin=str(path), load=_importer(path, name))
+        yield Source(name=name, origin=str(path), in_folder=True, load=_importer(path, name))
 
 
 def _modules(folder: Path) -> Iterator[Path]:

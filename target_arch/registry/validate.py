@@ -3,7 +3,15 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from target_arch.backend.contract import CONTRACT_VERSION, Backend, Option, Pattern, RuntimeSources
+from target_arch.backend.contract import (
+    CONTRACT_VERSION,
+    Backend,
+    DefaultArch,
+    Option,
+    Pattern,
+    RuntimeSources,
+)
+from target_arch.soc.model import DLDevice
 
 Complaint = tuple[str, str, str | None]
 """Rule, message, hint."""
@@ -19,6 +27,9 @@ def complaints(value: object, name: str) -> tuple[Complaint, ...]:
     if not isinstance(value, Backend):
         hint = "export a `target_arch.backend.contract.Backend`"
         return (("backend-type", f"backend `{name}` is a {type(value).__name__}, not a Backend", hint),)
+    if not value.contract:
+        message = f"backend `{name}` does not say which contract it is written for"
+        return (("backend-contract", message, f"contract={CONTRACT_VERSION}"),)
     if value.contract != CONTRACT_VERSION:
         message = (
             f"backend `{name}` is written for contract {value.contract}, this is contract {CONTRACT_VERSION}"
@@ -44,6 +55,7 @@ def _half_filled(backend: Backend, name: str) -> Iterator[Complaint]:
         *_wrong_options(backend.options),
         *_wrong_buffers(backend.needs_buffers),
         *_wrong_runtime(backend.runtime),
+        *_wrong_default(backend.default_arch, backend.needs_buffers),
     ]
     for problem in wrong:
         yield "backend-incomplete", f"backend `{name}`: {problem}", None
@@ -99,6 +111,23 @@ def _wrong_runtime(runtime: object) -> Iterator[str]:
             yield f"`runtime.{symbol}` is `{value}`, not a C identifier"
     if runtime.simulator_symbol is not None and runtime.driver is None:
         yield "`runtime` has a simulator and no driver that would talk to it"
+
+
+def _wrong_default(default: object, buffers: object) -> Iterator[str]:
+    if default is None:
+        return
+    if not isinstance(default, DefaultArch):
+        yield "`default_arch` is not a DefaultArch"
+        return
+    names = [memory.name for memory in default.memories]
+    yield from (f"`default_arch.memories`: {said}" for said in _twice("memory", names))
+    if default.device not in DLDevice.CODES:
+        yield f"`default_arch.device` is `{default.device}`, which DLPack does not know"
+    if isinstance(buffers, tuple) and set(default.buffers) != set(buffers):
+        yield "`default_arch.buffers` and `needs_buffers` do not name the same buffers"
+    for buffer, memory in sorted(default.buffers.items()):
+        if memory not in names:
+            yield f"`default_arch.buffers` maps `{buffer}` to `{memory}`, which is none of its memories"
 
 
 def _twice(kind: str, names: Iterable[str]) -> Iterator[str]:

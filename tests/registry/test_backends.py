@@ -6,11 +6,19 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from target_arch.backend.contract import Backend, LoweringRequest, Option, Pattern, Question, RuntimeSources
+from target_arch.backend.contract import (
+    Backend,
+    DefaultArch,
+    LoweringRequest,
+    Option,
+    Pattern,
+    Question,
+    RuntimeSources,
+)
 from target_arch.plan.kernels import Kernel
 from target_arch.registry import BackendError, Backends
 from target_arch.registry.sources import Source
-from target_arch.soc import SoC, read_soc
+from target_arch.soc import Memory, SoC, read_soc
 
 
 def _supports(question: Question) -> str | None:
@@ -34,6 +42,7 @@ def make(name: str = "fake", **changes: Any) -> Backend:
         supports=_supports,
         cost=_cost,
         lower=_lower,
+        contract=1,
     )
     return evolve(whole, **changes)
 
@@ -50,6 +59,7 @@ backend = Backend(
     supports=lambda question: None,
     cost=lambda question: 0.0,
     lower=lambda request: Kernel(partition="", instance=""),
+    contract=1,
 )
 """
 
@@ -144,6 +154,45 @@ def test_two_parties_of_one_name(tmp_path: Path) -> None:
     assert second == f"{tmp_path}/null.py"
 
 
+def test_every_clash_and_every_folder_at_once(tmp_path: Path) -> None:
+    for name in ("null", "c"):
+        (tmp_path / f"{name}.py").write_text(MODULE.format(name=name))
+    with pytest.raises(BackendError) as caught:
+        Backends.discover([tmp_path])
+    assert [each.message for each in caught.value.diagnostics] == [
+        "backend `c` is registered twice",
+        "backend `null` is registered twice",
+    ]
+    with pytest.raises(BackendError) as caught:
+        Backends.discover([tmp_path / "a", tmp_path / "b"])
+    assert str(caught.value) == "\n\n".join(
+        f"{tmp_path}/{folder}: error: the backend folder cannot be used: it cannot be read: No such file or "
+        "directory [backend-folder]"
+        for folder in ("a", "b")
+    )
+
+
+def test_a_folder_that_is_named_twice_is_one_folder(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text(MODULE.format(name="one"))
+    assert "one" in Backends.discover([tmp_path, tmp_path])
+
+
+def test_whoever_names_a_folder_means_all_of_it(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("raise RuntimeError('at import')\n")
+    (tmp_path / "good.py").write_text(MODULE.format(name="good"))
+    (tmp_path / "wrong.py").write_text(MODULE.format(name="right"))
+    (tmp_path / "half.py").write_text(MODULE.format(name="half").replace('"c"', "''"))
+    with pytest.raises(BackendError) as caught:
+        Backends.discover([tmp_path]).load_folders()
+    assert str(caught.value) == (
+        f"{tmp_path}/broken.py: error: backend `broken` cannot be imported: RuntimeError: at import "
+        "[backend-broken]\n\n"
+        f"{tmp_path}/half.py: error: backend `half`: `codegen` is empty [backend-incomplete]\n\n"
+        f"{tmp_path}/wrong.py: error: what is registered as `wrong` calls itself `right` [backend-misnamed]\n"
+        "hint: give both the same name"
+    )
+
+
 def test_a_backend_added_in_python() -> None:
     backends = Backends()
     backends.add(make())
@@ -164,6 +213,27 @@ def test_a_folder_that_holds_nothing(tmp_path: Path, folder: str) -> None:
     [
         (42, "backend `fake` is a int, not a Backend [backend-type]"),
         (make(contract=7), "backend `fake` is written for contract 7, this is contract 1 [backend-contract]"),
+        (make(contract=0), "backend `fake` does not say which contract it is written for [backend-contract]"),
+        (make(default_arch=1), "backend `fake`: `default_arch` is not a DefaultArch [backend-incomplete]"),
+        (
+            make(default_arch=DefaultArch(device="kDLNpu")),
+            "backend `fake`: `default_arch.device` is `kDLNpu`, which DLPack does not know "
+            "[backend-incomplete]",
+        ),
+        (
+            make(default_arch=DefaultArch(memories=(Memory(name="a", size=1),) * 2)),
+            "backend `fake`: `default_arch.memories`: memory `a` is declared 2 times [backend-incomplete]",
+        ),
+        (
+            make(default_arch=DefaultArch(), needs_buffers=("inp",)),
+            "backend `fake`: `default_arch.buffers` and `needs_buffers` do not name the same buffers "
+            "[backend-incomplete]",
+        ),
+        (
+            make(default_arch=DefaultArch(buffers={"inp": "a"}), needs_buffers=("inp",)),
+            "backend `fake`: `default_arch.buffers` maps `inp` to `a`, which is none of its memories "
+            "[backend-incomplete]",
+        ),
         (make("other"), "what is registered as `fake` calls itself `other` [backend-misnamed]"),
         (make(description=" "), "backend `fake`: `description` is empty [backend-incomplete]"),
         (make(lower=None), "backend `fake`: `lower` is not callable [backend-incomplete]"),

@@ -1,10 +1,11 @@
 """The backend value, and the lowering of a partition: one C function and one call per operator."""
 
-from target_arch.backend.contract import Backend, LoweringRequest, Question
-from target_arch.backends.plain_c.cost import FLOAT_RATE, INTEGER_RATE, seconds
+from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, Question
+from target_arch.backends.plain_c.cost import CLOCK, FLOAT_RATE, INTEGER_RATE, seconds
 from target_arch.backends.plain_c.support import refusal
 from target_arch.plan.kernels import Kernel
 from target_arch.relax.patterns import standard_patterns
+from target_arch.soc.model import LoadProcess, Memory
 
 
 def _cost(question: Question) -> float:
@@ -26,4 +27,11 @@ backend = Backend(
     cost=_cost,
     lower=_lower,
     options=(INTEGER_RATE, FLOAT_RATE),
+    default_arch=DefaultArch(
+        device="kDLCPU",
+        clock=CLOCK,
+        memories=(Memory(name="ram", size=16 << 20, read_bandwidth=1e9, write_bandwidth=1e9),),
+        load=LoadProcess(),
+    ),
+    contract=1,
 )

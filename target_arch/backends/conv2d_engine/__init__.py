@@ -4,11 +4,12 @@ The engine sees one block RAM and nothing else. Everything it works on is moved 
 `tiles.py` for how a layer is cut, `registers.py` for what a command says.
 """
 
-from target_arch.backend.contract import Backend, LoweringRequest, RuntimeSources
+from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, RuntimeSources
 from target_arch.backends.conv2d_engine.lower import lower
 from target_arch.backends.conv2d_engine.support import OPTIONS, cost, describe, supports
 from target_arch.backends.sources import driver_files, simulator_files
 from target_arch.plan.kernels import Kernel
+from target_arch.soc.model import Memory
 
 
 def _lower(request: LoweringRequest) -> Kernel:
@@ -30,4 +31,9 @@ backend = Backend(
         files=lambda: driver_files("conv2d_engine"),
         simulator=lambda: simulator_files("conv2d_engine"),
     ),
+    default_arch=DefaultArch(
+        clock=100e6,
+        memories=(Memory(name="bram", size=64 << 10, read_bandwidth=1.6e9, write_bandwidth=1.6e9),),
+    ),
+    contract=1,
 )

@@ -5,11 +5,12 @@ layer is cut, `registers.py` for what a command says. Weights and requantization
 scratchpad, accumulators and int8 results in the accumulator scratchpad.
 """
 
-from target_arch.backend.contract import Backend, LoweringRequest, RuntimeSources
+from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, RuntimeSources
 from target_arch.backends.gemm_npu.lower import lower
 from target_arch.backends.gemm_npu.support import BUFFERS, OPTIONS, cost, describe, supports
 from target_arch.backends.sources import driver_files, simulator_files
 from target_arch.plan.kernels import Kernel
+from target_arch.soc.model import Memory
 
 
 def _lower(request: LoweringRequest) -> Kernel:
@@ -32,4 +33,13 @@ backend = Backend(
         simulator=lambda: simulator_files("gemm_npu"),
     ),
     needs_buffers=BUFFERS,
+    default_arch=DefaultArch(
+        clock=200e6,
+        memories=tuple(
+            Memory(name=name, size=32 << 10, read_bandwidth=speed, write_bandwidth=speed)
+            for name, speed in (("inp", 3.2e9), ("wgt", 3.2e9), ("acc", 12.8e9))
+        ),
+        buffers={name: name for name in BUFFERS},
+    ),
+    contract=1,
 )

@@ -46,4 +46,5 @@ backend = Backend(
     supports=supports,
     cost=cost,
     lower=lower,
+    contract=1,
 )

@@ -1,0 +1,135 @@
+"""The hooks of a plug-in, so wrapped that what one of them does wrong is told as its fault.
+
+A plug-in is foreign code. Whatever it raises becomes a message with the backend, the hook and what it was
+asked about; refusals that the contract knows (`DoesNotFit`, DiagnosticError) go through untouched.
+"""
+
+import math
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import attrs
+from attrs import evolve, field, frozen
+
+from target_arch.backend.contract import Backend, DoesNotFit, LoweringRequest, Question
+from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.plan.kernels import Kernel
+
+
+class HookError(DiagnosticError):
+    """A hook of a backend that failed, or answered what the contract does not know."""
+
+    def __init__(self, backend: str, hook: str, said: str, asked: str = "") -> None:
+        self.backend, self.hook = backend, hook
+        place = f"backend `{backend}`, hook `{hook}`{asked}"
+        hint = "`--traceback` shows where it was raised"
+        super().__init__([Diagnostic(rule="hook-failed", place=place, message=said, hint=hint)])
+
+
+@frozen
+class Guard:
+    """A hook that can be called as before. Two guards of one function are equal, as the functions are."""
+
+    function: Callable[..., Any]
+    hook: str = field(eq=False)
+    backend: str = field(eq=False)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        try:
+            answer = self.function(*arguments, **named)
+        except (DoesNotFit, DiagnosticError):
+            raise
+        except Exception as error:
+            raise HookError(self.backend, self.hook, last_line(error), _asked(arguments)) from error
+        said = _WRONG[self.hook](answer) if self.hook in _WRONG else None
+        if said is not None:
+            raise HookError(self.backend, self.hook, said, _asked(arguments))
+        return answer
+
+
+@frozen
+class PatternGuard(Guard):
+    """The `load` of a pattern; the `build` functions of the matchers that it makes are guarded too."""
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        from target_arch.relax.patterns.matcher import Matcher
+
+        loaded = super().__call__(*arguments, **named)
+        matchers = tuple(loaded) if isinstance(loaded, Iterable) else (loaded,)
+        for matcher in matchers:
+            if not isinstance(matcher, Matcher):
+                said = f"`load` answers a {type(matcher).__name__}, not a Matcher or several"
+                raise HookError(self.backend, self.hook, said)
+        return tuple(
+            evolve(matcher, build=Guard(matcher.build, f"{self.hook}.build", self.backend))
+            for matcher in matchers
+        )
+
+
+def guarded(backend: Backend) -> Backend:
+    """The backend with every hook guarded, those of its patterns and its runtime included."""
+    patterns = tuple(
+        evolve(pattern, load=PatternGuard(pattern.load, f"patterns[{pattern.name}]", backend.name))
+        for pattern in backend.patterns
+    )
+    runtime = _guarded(backend.runtime, backend.name, "runtime.")
+    whole: Backend = _guarded(backend, backend.name)
+    return evolve(whole, patterns=patterns, runtime=runtime)
+
+
+def last_line(error: BaseException) -> str:
+    """The last line of what Python would print of an exception, with its type."""
+    lines = "".join(traceback.format_exception_only(error)).strip().splitlines()
+    last, kind = lines[-1].strip(), type(error).__name__
+    return last if kind in last.partition(":")[0] else f"{kind}: {last}"
+
+
+def _guarded(value: Any, backend: str, prefix: str = "") -> Any:
+    """The value with each field that is a function, or a mapping to functions, guarded."""
+    changes: dict[str, Any] = {}
+    for each in attrs.fields(type(value)):
+        held, hook = getattr(value, each.name), f"{prefix}{each.name}"
+        if isinstance(held, Mapping):
+            changes[each.name] = {
+                key: Guard(one, f"{hook}[{key}]", backend) if callable(one) else one
+                for key, one in held.items()
+            }
+        elif callable(held):
+            changes[each.name] = Guard(held, hook, backend)
+    return evolve(value, **changes)
+
+
+def _asked(arguments: tuple[Any, ...]) -> str:
+    """What a hook was asked about, for the place of a message."""
+    for about in arguments:
+        if isinstance(about, LoweringRequest):
+            return f", partition `{about.partition.id}` on `{about.instance.name}`"
+        if isinstance(about, Question):
+            return f", operator `{about.operator.id}` on `{about.instance.name}`"
+    return ""
+
+
+def _supports(answer: object) -> str | None:
+    if answer is None or (isinstance(answer, str) and answer.strip()):
+        return None
+    return f"it answers {answer!r}, not None or the reason why not"
+
+
+def _cost(answer: object) -> str | None:
+    number = isinstance(answer, int | float) and not isinstance(answer, bool)
+    if number and not math.isnan(answer) and answer >= 0:  # type: ignore[arg-type,operator]
+        return None
+    return f"it answers {answer!r}, not seconds"
+
+
+def _lower(answer: object) -> str | None:
+    return None if isinstance(answer, Kernel) else f"it answers a {type(answer).__name__}, not a Kernel"
+
+
+_WRONG: Mapping[str, Callable[[object], str | None]] = {
+    "supports": _supports,
+    "cost": _cost,
+    "lower": _lower,
+}
+"""What is wrong with the answer of a hook, by its name."""
