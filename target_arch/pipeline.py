@@ -160,6 +160,7 @@ def _lower(
     soc, wish = request.soc, request.lowering_order or None
     policies = {**POLICIES, **request.policies}
     codegens = {instance.name: backends[instance.arch.name].codegen for instance in soc.instances}
+    chains = frozenset(i.name for i in soc.instances if backends[i.arch.name].joins is not None)
     lowerer = _Lowerer(soc, backends, program)
     return lower_in_order(
         soc=soc,
@@ -170,6 +171,7 @@ def _lower(
         lower=lowerer.lower,
         rules=_rules(request),
         advance=lowerer.advance,
+        chains=chains,
     )
 
 

@@ -147,6 +147,15 @@ class Backend:
     the lowering order differs between phases. The answer is handed to what follows as
     `request.earlier[phase]`; the budget has no call sites yet. `lower` does what was not done before.
     """
+    joins: Callable[[tuple[Question, ...]], str | None] | None = None
+    """For what lowers whole chains, such as a vendor's compiler: why operators that run one after the other
+    at one instance cannot be one partition, None where they can.
+
+    Such a kernel touches the tensors that cross the border of its partition whole, where they lie, as C does;
+    what is passed on inside has no place in the plan and is its own affair, in the scratch it asks for. Its
+    budget is one for all operators. `cost` of an operator is then what it adds to a chain. A backend without
+    this hook gets operators one by one (plain C: runs of them) and, unless it is C, moves tiles.
+    """
     needs_buffers: tuple[str, ...] = ()
     """Local buffer names that a SoC file must map to memories, such as `inp`, `wgt`, `acc`."""
     default_arch: DefaultArch | None = None

@@ -1,5 +1,6 @@
 """Which operator goes where and why: choices, partitions and their graph."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from attrs import field, frozen
@@ -68,6 +69,17 @@ class Partition:
     instance: str
     operators: tuple[Operator, ...]
     reason: str
+
+
+def border(model: Model, operators: Sequence[Operator]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The activations that these operators read and do not make, and those they make for others."""
+    made = {operator.output for operator in operators}
+    inside = {operator.id for operator in operators}
+    read = dict.fromkeys(name for operator in operators for name in operator.inputs)
+    wanted = {name for operator in model.operators if operator.id not in inside for name in operator.inputs}
+    wanted |= set(model.outputs)
+    reads = tuple(name for name in read if name not in made and model.tensors[name].data is None)
+    return reads, tuple(operator.output for operator in operators if operator.output in wanted)
 
 
 @frozen(kw_only=True)

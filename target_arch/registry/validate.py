@@ -50,6 +50,7 @@ def _misnamed(backend: Backend, name: str) -> Iterator[Complaint]:
 def _half_filled(backend: Backend, name: str) -> Iterator[Complaint]:
     wrong = [
         *(f"`{hook}` is not callable" for hook in _HOOKS if not callable(getattr(backend, hook))),
+        *(["`joins` is not callable"] if not (backend.joins is None or callable(backend.joins)) else ()),
         *(f"`{text}` is empty" for text in _TEXTS if not _is_text(getattr(backend, text))),
         *_wrong_patterns(backend.patterns),
         *_wrong_options(backend.options),

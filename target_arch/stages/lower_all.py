@@ -55,15 +55,17 @@ def lower_in_order(
     lower: Lower,
     rules: Rules = NO_RULES,
     advance: Advance | None = None,
+    chains: frozenset[str] = frozenset(),
 ) -> Lowered:
     """Place, order, lower, plan and check.
 
     `codegens` are by instance name. `place` is called again with operators given up on targets, and `order`
     with every new graph. `advance` takes partitions to earlier phases, where the order has turns for these.
+    `chains` are the instances whose backend lowers whole chains.
     Raises PlacementError, OrderError, StepError; DoesNotFitError where nothing helps;
     and CheckError where the plan is wrong.
     """
-    passes = Passes(soc, mode, codegens, lower, advance)
+    passes = Passes(soc, mode, codegens, lower, advance, chains)
     ladder = _Ladder(soc, place, rules, passes)
     graph = ladder.graph()
     while True:

@@ -70,9 +70,10 @@ class Passes:
         codegens: Mapping[str, str],
         lower: Lower,
         advance: Advance | None = None,
+        chains: frozenset[str] = frozenset(),
     ) -> None:
         self._soc, self._mode, self._codegens, self._lower = soc, mode, codegens, lower
-        self._advance = advance
+        self._advance, self._chains = advance, chains
         self._reached: set[tuple[Key, str]] = set()
         self._known: dict[Key, tuple[Budget | None, Kernel]] = {}
         self.limits: dict[tuple[Key, str], int] = {}
@@ -110,7 +111,12 @@ class Passes:
     def work(self, graph: PartitionGraph, kernels: Mapping[str, Kernel]) -> Work:
         """What is known after some partitions were lowered."""
         return Work(
-            soc=self._soc, mode=self._mode, graph=graph, kernels=dict(kernels), codegens=self._codegens
+            soc=self._soc,
+            mode=self._mode,
+            graph=graph,
+            kernels=dict(kernels),
+            codegens=self._codegens,
+            chains=self._chains,
         )
 
 

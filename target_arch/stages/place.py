@@ -183,7 +183,7 @@ def _seats(wanted: Wanted, survey: Survey) -> tuple[Seat, ...]:
     ranks = {name: number for number, name in enumerate(dict.fromkeys(names))}
     groups: dict[tuple[object, ...], list[Instance]] = {}
     for instance in wanted.soc.instances:
-        alone = wanted.codegen(instance) == "c"
+        alone = wanted.whole(instance)
         key = (instance.arch.name, instance.name if alone else _link_costs(survey, instance))
         groups.setdefault(key, []).append(instance)
     return tuple(
@@ -229,13 +229,13 @@ def _nowhere(operator: Operator, why: str) -> Diagnostic:
 def _partitions(
     wanted: Wanted, order: Sequence[Operator], choices: Mapping[str, Choice]
 ) -> tuple[Partition, ...]:
-    """Runs of operators on one instance; an accelerator gets one operator at a time."""
+    """Runs of operators on one instance; an accelerator that takes no chains gets one operator at a time."""
     runs: list[list[int]] = []
     made = [choices[operator.id] for operator in order]
-    codegens = {instance.name: wanted.codegen(instance) for instance in wanted.soc.instances}
+    instances = {instance.name: instance for instance in wanted.soc.instances}
     for number, choice in enumerate(made):
         same = bool(runs) and made[runs[-1][0]].instance == choice.instance
-        if same and codegens[choice.instance] == "c":
+        if same and _joined(wanted, instances[choice.instance], order, runs[-1], number):
             runs[-1].append(number)
         else:
             runs.append([number])
@@ -248,6 +248,16 @@ def _partitions(
         )
         for number, run in enumerate(runs)
     )
+
+
+def _joined(
+    wanted: Wanted, instance: Instance, order: Sequence[Operator], run: Sequence[int], number: int
+) -> bool:
+    """Whether an operator belongs to the partition of those that run before it on the same instance."""
+    backend = wanted.backends.get(instance.arch.name)
+    if backend is None or backend.joins is None:
+        return wanted.codegen(instance) == "c"
+    return backend.joins(tuple(wanted.question(order[index], instance) for index in (*run, number))) is None
 
 
 def _together(reasons: list[str]) -> str:

@@ -125,14 +125,14 @@ class _Joiner:
                 self._move(local, action)
 
     def reserve(self, partition: Partition) -> None:
-        """Append a stand-in for each operator of a partition not lowered yet: its tensors lie where they
-        must.
+        """Append a stand-in for each operator (for a chain: one) of a partition not lowered yet: its tensors
+        lie where they must.
         """
         self._place = f"partition {partition.id} on {partition.instance}"
         instance = self._work.instance(partition)
-        for operator in partition.operators:
+        for operator, touches in self._needs.expected(partition):
             operands = []
-            for touch in self._needs.expected(operator, instance):
+            for touch in touches:
                 if touch.write:
                     operands.append(Operand(of=self._written(touch.tensor), access="w"))
                 else:
@@ -141,7 +141,7 @@ class _Joiner:
                     )
             run = Run(
                 partition=partition.id,
-                operator=operator.id,
+                operator=operator,
                 instance=partition.instance,
                 function="",
                 operands=tuple(operands),

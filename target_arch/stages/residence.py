@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from attrs import field, frozen
 
 from target_arch.plan.kernels import Call, Kernel, Move
-from target_arch.plan.model import Operator, Tensor
-from target_arch.plan.partitions import Partition
+from target_arch.plan.model import Tensor
+from target_arch.plan.partitions import Partition, border
 from target_arch.soc.model import Instance, MemoryMode, SoC
 from target_arch.stages import access
 from target_arch.stages.copy_paths import Routes
@@ -101,11 +101,11 @@ class Needs:
 
     def of(self, partition: Partition, kernel: Kernel | None) -> Iterator[Touch]:
         """Every need of a partition that has this kernel, or none yet."""
-        instance = self._work.instance(partition)
         if kernel is None:
-            for operator in partition.operators:
-                yield from self.expected(operator, instance)
+            for _, touches in self.expected(partition):
+                yield from touches
             return
+        instance = self._work.instance(partition)
         where = {buffer.name: buffer.memory for buffer in kernel.buffers}
         for action in kernel.actions:
             if isinstance(action, Call):
@@ -113,16 +113,32 @@ class Needs:
             else:
                 yield from self._move(action, where)
 
-    def expected(self, operator: Operator, instance: Instance) -> Iterator[Touch]:
-        """The needs of an operator that is not lowered yet: whole tensors for C, tiles of them for an
-        accelerator.
+    def expected(self, partition: Partition) -> Iterator[tuple[str, tuple[Touch, ...]]]:
+        """The needs of a partition that is not lowered yet, by operator: whole tensors for C, tiles of them
+        for an accelerator. A chain has them all at its first operator, and only those of its border.
         """
-        whole, tiles = self._work.is_c(instance), access.local(instance)
-        memories = self.readable(instance) if whole else self.feeding(tiles)
-        for name in dict.fromkeys((*operator.inputs, *operator.constants)):
-            yield Touch(tensor=name, write=False, memories=memories)
-        memories = self.results(instance) if whole else self.draining(tiles)
-        yield Touch(tensor=operator.output, write=True, memories=memories)
+        instance, operators = self._work.instance(partition), partition.operators
+        if instance.name in self._work.chains:
+            reads, writes = border(self._work.graph.model, operators)
+            fixed = (name for operator in operators for name in (*operator.inputs, *operator.constants))
+            tensors = self._work.tensors
+            constants = (name for name in fixed if tensors[name].data is not None)
+            yield operators[0].id, self._touches(instance, (*reads, *constants), writes)
+            return
+        for operator in operators:
+            reads = (*operator.inputs, *operator.constants)
+            yield operator.id, self._touches(instance, reads, (operator.output,))
+
+    def _touches(
+        self, instance: Instance, reads: tuple[str, ...], writes: tuple[str, ...]
+    ) -> tuple[Touch, ...]:
+        whole, tiles = self._work.whole(instance), access.local(instance)
+        sources = self.readable(instance) if whole else self.feeding(tiles)
+        targets = self.results(instance) if whole else self.draining(tiles)
+        return (
+            *(Touch(tensor=name, write=False, memories=sources) for name in dict.fromkeys(reads)),
+            *(Touch(tensor=name, write=True, memories=targets) for name in writes),
+        )
 
     def readable(self, instance: Instance) -> tuple[str, ...]:
         """Memories in which the instance reads whole operands, see `access.readable`."""

@@ -134,7 +134,7 @@ def scarce(work: Work) -> tuple[str, ...]:
     left.
     """
     used = {partition.instance for partition in work.graph.partitions}
-    instances = [i for i in work.soc.instances if i.name in used and not work.is_c(i)]
+    instances = [i for i in work.soc.instances if i.name in used and not work.whole(i)]
     return tuple(dict.fromkeys(memory for instance in instances for memory in access.owned(instance)))
 
 

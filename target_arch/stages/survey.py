@@ -42,6 +42,15 @@ class Wanted:
         backend = self.backends.get(instance.arch.name)
         return "c" if backend is None else backend.codegen
 
+    def whole(self, instance: Instance) -> bool:
+        """True where kernels touch whole tensors where they lie; else they move tiles of them."""
+        backend = self.backends.get(instance.arch.name)
+        return self.codegen(instance) == "c" or (backend is not None and backend.joins is not None)
+
+    def question(self, operator: Operator, instance: Instance) -> Question:
+        """What a backend is asked about an operator at an instance."""
+        return Question(operator=operator, model=self.model, instance=instance, soc=self.soc)
+
 
 @frozen(kw_only=True)
 class Answer:
@@ -71,7 +80,7 @@ class Survey:
 
     def _reach(self, instance: Instance) -> Reach:
         wanted = self._wanted
-        return reach(wanted.soc, wanted.mode, self.routes, instance, wanted.codegen(instance))
+        return reach(wanted.soc, wanted.mode, self.routes, instance, whole=wanted.whole(instance))
 
     def _ask(self, operator: Operator) -> dict[str, Answer]:
         answers = {instance.name: self._answer(operator, instance) for instance in self._instances}
@@ -92,7 +101,7 @@ class Survey:
         backend = wanted.backends.get(instance.arch.name)
         if backend is None:
             return Answer(refusal=f"no backend `{instance.arch.backend}` is installed")
-        question = Question(operator=operator, model=wanted.model, instance=instance, soc=wanted.soc)
+        question = wanted.question(operator, instance)
         refusal = (
             self._ruled_out(operator, instance)
             or backend.supports(question)

@@ -27,9 +27,9 @@ class Reach:
     local: tuple[str, ...] = ()
 
 
-def reach(soc: SoC, mode: MemoryMode, routes: Routes, instance: Instance, codegen: str) -> Reach:
-    """The reach of an instance. Kernels that are C functions touch tensors in place, others move tiles."""
-    if codegen == "c":
+def reach(soc: SoC, mode: MemoryMode, routes: Routes, instance: Instance, *, whole: bool) -> Reach:
+    """The reach of an instance whose kernels touch whole tensors where they lie, or else move tiles."""
+    if whole:
         return Reach(reads=access.readable(soc, instance), writes=access.results(soc, mode, instance))
     tiles = access.local(instance)
     near = access.resting(mode)

@@ -17,8 +17,9 @@ from target_arch.stages.copy_paths import Routes
 class Work:
     """The partitions with the kernels there are so far (by partition id).
 
-    `codegens` (by instance name) tells how partitions without a kernel will touch their tensors: whole, where
-    it is `c`, else in tiles.
+    `codegens` (by instance name) and `chains` (the instances whose backend lowers whole chains) tell how
+    partitions without a kernel will touch their tensors: C whole; chains whole, and only what crosses their
+    border; others in tiles.
     """
 
     soc: SoC = field(repr=False)
@@ -26,6 +27,7 @@ class Work:
     graph: PartitionGraph = field(repr=False)
     kernels: Mapping[str, Kernel] = field(repr=False)
     codegens: Mapping[str, str]
+    chains: frozenset[str] = frozenset()
 
     @cached_property
     def routes(self) -> Routes:
@@ -46,6 +48,6 @@ class Work:
     def _instances(self) -> dict[str, Instance]:
         return {instance.name: instance for instance in self.soc.instances}
 
-    def is_c(self, instance: Instance) -> bool:
-        """True where kernels are C functions over whole tensors."""
-        return self.codegens[instance.name] == "c"
+    def whole(self, instance: Instance) -> bool:
+        """True where kernels touch whole tensors where they lie."""
+        return self.codegens[instance.name] == "c" or instance.name in self.chains
