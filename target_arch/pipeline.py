@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
-from target_arch.backend.contract import Backend, LoweringRequest
+from target_arch.backend.contract import Backend, Hooks, LoweringRequest
 from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.inputs import EmitInputs
@@ -21,10 +21,11 @@ from target_arch.plan.bundle import Bundle
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget, MemoryPlan
 from target_arch.plan.model import Model
-from target_arch.plan.orders import PHASES, LoweringOrder
+from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.steps import StepOrder
 from target_arch.registry.backends import Backends
+from target_arch.relax.hook_stages import lower_by_hooks, reach
 from target_arch.relax.importer import import_model
 from target_arch.relax.program import Program
 from target_arch.run.references import self_test
@@ -182,21 +183,20 @@ class _Lowerer:
     soc: SoC
     backends: Mapping[str, Backend]
     program: Program
-    earlier: dict[tuple[str, tuple[str, ...]], dict[str, Any]] = field(factory=dict)
+    earlier: dict[tuple[str, tuple[str, ...]], Mapping[str, Any]] = field(factory=dict)
 
     def lower(self, graph: PartitionGraph, partition: Partition, budget: Budget) -> Kernel:
         """The kernel of a partition."""
         request = self._request(graph, partition, budget)
-        return self.backends[request.instance.arch.name].lower(request)
+        backend = self.backends[request.instance.arch.name]
+        return backend.lower(request) if backend.lower else lower_by_hooks(backend.hooks or Hooks(), request)
 
     def advance(self, graph: PartitionGraph, partition: Partition, phase: str) -> None:
-        """Take a partition through every phase up to this one that it has not seen."""
+        """Take a partition up to this phase; one whose backend has no stages waits for its kernel."""
         request = self._request(graph, partition, Budget(partition=partition.id, sites={}))
-        hooks = self.backends[request.instance.arch.name].phases
-        reached = self.earlier.setdefault((partition.instance, _ids(partition)), {})
-        for name in PHASES[: PHASES.index(phase) + 1]:
-            if name in hooks and name not in reached:
-                reached[name] = hooks[name](evolve(request, earlier=dict(reached)))
+        hooks = self.backends[request.instance.arch.name].hooks
+        if hooks is not None:
+            self.earlier[partition.instance, _ids(partition)] = reach(hooks, request, phase)
 
     def _request(self, graph: PartitionGraph, partition: Partition, budget: Budget) -> LoweringRequest:
         return LoweringRequest(

@@ -10,25 +10,31 @@ from typing import Any
 
 from attrs import field, frozen
 
+from target_arch.backend.hooks import Hooks
+from target_arch.backend.lowering import DoesNotFit, LoweringRequest
 from target_arch.plan.kernels import Kernel
-from target_arch.plan.memory import Budget
 from target_arch.plan.model import Model, Operator
-from target_arch.plan.partitions import Partition
 from target_arch.soc.model import IN_AND_OUT, CopyPath, Instance, LoadProcess, Memory, SoC
 
-CONTRACT_VERSION = 1
+__all__ = [
+    "CONTRACT_VERSION",
+    "ENTRY_POINT_GROUP",
+    "UNDERSTOOD",
+    "Backend",
+    "DefaultArch",
+    "DoesNotFit",
+    "Hooks",
+    "LoweringRequest",
+    "Option",
+    "Pattern",
+    "Question",
+    "RuntimeSources",
+]
+
+CONTRACT_VERSION = 2
+UNDERSTOOD = (1, 2)
+"""Versions a backend may be written for. Contract 1 is contract 2 without `hooks`."""
 ENTRY_POINT_GROUP = "target_arch.backends"
-
-
-class DoesNotFit(Exception):
-    """Raised by `lower` when no tiling fits the budget.
-
-    The pipeline re-places the partition and records the reason; it never reaches a user as a traceback.
-    """
-
-    def __init__(self, site: str, memory: str, needed: int, available: int) -> None:
-        self.site, self.memory, self.needed, self.available = site, memory, needed, available
-        super().__init__(f"{site} needs {needed} B of `{memory}`, {available} B are available")
 
 
 @frozen(kw_only=True)
@@ -64,24 +70,6 @@ class Question:
     def option(self, backend: "Backend", name: str) -> Any:
         """The value of a backend option at this target_arch, or its default."""
         return backend.option(self.instance, name)
-
-
-@frozen(kw_only=True)
-class LoweringRequest:
-    """What `lower` is given.
-
-    `program` is the imported Relax program (`target_arch.relax`), opaque to everything but that room and
-    plug-ins.
-    """
-
-    partition: Partition
-    model: Model = field(repr=False)
-    soc: SoC = field(repr=False)
-    instance: Instance
-    budget: Budget
-    program: Any = field(default=None, repr=False)
-    earlier: Mapping[str, Any] = field(factory=dict, repr=False)
-    """What the backend's `phases` answered for this partition so far, by phase."""
 
 
 @frozen(kw_only=True)
@@ -129,8 +117,10 @@ class Backend:
 
     `codegen` is `c` when kernels are C functions (the default lowering order lowers these first), else what
     else it emits, such as `command_stream`. `supports` returns None, or the reason why not (lower case, no
-    full stop, numbers with units). `cost` returns seconds of computing, copies not counted. `lower` raises
-    `DoesNotFit`.
+    full stop, numbers with units). `cost` returns seconds of computing, copies not counted.
+
+    A backend lowers in one of two ways: `lower` makes the kernel of a partition by itself (and may raise
+    `DoesNotFit`); `hooks` fill in the stages from Relax over S-TIR and NS-TIR to code.
     """
 
     name: str
@@ -139,14 +129,10 @@ class Backend:
     patterns: tuple[Pattern, ...]
     supports: Callable[[Question], str | None]
     cost: Callable[[Question], float]
-    lower: Callable[[LoweringRequest], Kernel]
+    lower: Callable[[LoweringRequest], Kernel] | None = None
+    hooks: Hooks | None = None
     options: tuple[Option, ...] = ()
     runtime: RuntimeSources = RuntimeSources()
-    phases: Mapping[str, Callable[[LoweringRequest], Any]] = field(factory=dict)
-    """What to do when a partition reaches `graph`, `s-tir` or `ns-tir` in a turn of its own, that is, when
-    the lowering order differs between phases. The answer is handed to what follows as
-    `request.earlier[phase]`; the budget has no call sites yet. `lower` does what was not done before.
-    """
     joins: Callable[[tuple[Question, ...]], str | None] | None = None
     """For what lowers whole chains, such as a vendor's compiler: why operators that run one after the other
     at one instance cannot be one partition, None where they can.

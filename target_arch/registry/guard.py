@@ -12,7 +12,8 @@ from typing import Any
 import attrs
 from attrs import evolve, field, frozen
 
-from target_arch.backend.contract import Backend, DoesNotFit, LoweringRequest, Question
+from target_arch.backend.contract import Backend, DoesNotFit, Hooks, LoweringRequest, Question
+from target_arch.backend.hooks import Composite
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.kernels import Kernel
 
@@ -67,6 +68,15 @@ class PatternGuard(Guard):
         )
 
 
+@frozen
+class PassGuard(Guard):
+    """The `load` of a pass; the pass that it makes is guarded too."""
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        made = super().__call__(*arguments, **named)
+        return Guard(made, self.hook, self.backend)
+
+
 def guarded(backend: Backend) -> Backend:
     """The backend with every hook guarded, those of its patterns and its runtime included."""
     patterns = tuple(
@@ -75,7 +85,27 @@ def guarded(backend: Backend) -> Backend:
     )
     runtime = _guarded(backend.runtime, backend.name, "runtime.")
     whole: Backend = _guarded(backend, backend.name)
-    return evolve(whole, patterns=patterns, runtime=runtime)
+    return evolve(whole, patterns=patterns, runtime=runtime, hooks=_guarded_hooks(backend))
+
+
+def _guarded_hooks(backend: Backend) -> Hooks | None:
+    """The stages, with every pass and pattern in them."""
+    if backend.hooks is None:
+        return None
+    whole: Hooks = _guarded(backend.hooks, backend.name, "hooks.")
+    return evolve(
+        whole,
+        graph_passes=_guarded_passes(whole.graph_passes, "hooks.graph_passes", backend.name),
+        tir_passes=_guarded_passes(whole.tir_passes, "hooks.tir_passes", backend.name),
+        tir_patterns=tuple(
+            evolve(each, rewrite=Guard(each.rewrite, f"hooks.tir_patterns[{each.name}]", backend.name))
+            for each in whole.tir_patterns
+        ),
+    )
+
+
+def _guarded_passes(passes: tuple[Any, ...], hook: str, backend: str) -> tuple[Any, ...]:
+    return tuple(evolve(each, load=PassGuard(each.load, f"{hook}[{each.name}]", backend)) for each in passes)
 
 
 def last_line(error: BaseException) -> str:
@@ -86,16 +116,11 @@ def last_line(error: BaseException) -> str:
 
 
 def _guarded(value: Any, backend: str, prefix: str = "") -> Any:
-    """The value with each field that is a function, or a mapping to functions, guarded."""
+    """The value with each field that is a function guarded."""
     changes: dict[str, Any] = {}
     for each in attrs.fields(type(value)):
         held, hook = getattr(value, each.name), f"{prefix}{each.name}"
-        if isinstance(held, Mapping):
-            changes[each.name] = {
-                key: Guard(one, f"{hook}[{key}]", backend) if callable(one) else one
-                for key, one in held.items()
-            }
-        elif callable(held):
+        if callable(held):
             changes[each.name] = Guard(held, hook, backend)
     return evolve(value, **changes)
 
@@ -105,6 +130,8 @@ def _asked(arguments: tuple[Any, ...]) -> str:
     for about in arguments:
         if isinstance(about, LoweringRequest):
             return f", partition `{about.partition.id}` on `{about.instance.name}`"
+        if isinstance(about, Composite):
+            return f", operator `{about.operator.id}` on `{about.request.instance.name}`"
         if isinstance(about, Question):
             return f", operator `{about.operator.id}` on `{about.instance.name}`"
     return ""
@@ -131,5 +158,7 @@ _WRONG: Mapping[str, Callable[[object], str | None]] = {
     "supports": _supports,
     "cost": _cost,
     "lower": _lower,
+    "hooks.codegen": _lower,
+    "hooks.graph_codegen": _lower,
 }
 """What is wrong with the answer of a hook, by its name."""

@@ -5,12 +5,14 @@ from collections.abc import Iterable, Iterator
 
 from target_arch.backend.contract import (
     CONTRACT_VERSION,
+    UNDERSTOOD,
     Backend,
     DefaultArch,
     Option,
     Pattern,
     RuntimeSources,
 )
+from target_arch.registry.validate_hooks import wrong_lowering
 from target_arch.soc.model import DLDevice
 
 Complaint = tuple[str, str, str | None]
@@ -18,7 +20,7 @@ Complaint = tuple[str, str, str | None]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_HOOKS = ("supports", "cost", "lower")
+_HOOKS = ("supports", "cost")
 _TEXTS = ("description", "codegen")
 
 
@@ -30,7 +32,7 @@ def complaints(value: object, name: str) -> tuple[Complaint, ...]:
     if not value.contract:
         message = f"backend `{name}` does not say which contract it is written for"
         return (("backend-contract", message, f"contract={CONTRACT_VERSION}"),)
-    if value.contract != CONTRACT_VERSION:
+    if value.contract not in UNDERSTOOD:
         message = (
             f"backend `{name}` is written for contract {value.contract}, this is contract {CONTRACT_VERSION}"
         )
@@ -51,6 +53,7 @@ def _half_filled(backend: Backend, name: str) -> Iterator[Complaint]:
     wrong = [
         *(f"`{hook}` is not callable" for hook in _HOOKS if not callable(getattr(backend, hook))),
         *(["`joins` is not callable"] if not (backend.joins is None or callable(backend.joins)) else ()),
+        *wrong_lowering(backend),
         *(f"`{text}` is empty" for text in _TEXTS if not _is_text(getattr(backend, text))),
         *_wrong_patterns(backend.patterns),
         *_wrong_options(backend.options),

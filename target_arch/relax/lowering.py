@@ -2,12 +2,12 @@
 
 from typing import Any
 
-import tvm
 import tvm_ffi
 from tvm import s_tir, te, tirx
 
 from target_arch.relax.c_printer import PrintedFunction, print_function
 from target_arch.relax.lowering_predicates import hoist_predicates
+from target_arch.relax.passes import compact, simplified, without_blocks
 from target_arch.relax.te_definition import Definition
 
 
@@ -15,24 +15,7 @@ def flat(function: Any) -> Any:
     """NS-TIR of an S-TIR PrimFunc: no blocks, buffers of one dimension, local buffers cut to the part in
     use.
     """
-    target = tvm.target.Target("c")
-    module = tvm.IRModule({"main": function.with_attr("target", target).with_attr("global_symbol", "main")})
-    passes = (
-        s_tir.transform.LowerInitBlock(),
-        s_tir.transform.PlanAndUpdateBufferAllocationLocation(),
-        s_tir.transform.ConvertBlocksToOpaque(),
-        s_tir.transform.CompactBufferAllocation(),
-        s_tir.transform.LowerMatchBuffer(),
-        s_tir.transform.LowerOpaqueBlock(),
-        tirx.transform.FlattenBuffer(),
-        tirx.transform.NarrowDataType(32),
-        tirx.transform.StmtSimplify(),
-        tirx.transform.RemoveNoOp(),
-        tirx.transform.LowerIntrin(),
-    )
-    for step in passes:
-        module = step(module)
-    return module["main"]
+    return simplified(without_blocks(compact(function)))
 
 
 def lower_definition(definition: Definition, kind: str) -> PrintedFunction:

@@ -13,6 +13,7 @@ import tvm_ffi
 from tvm import ir, tirx
 
 from target_arch.plan.model import DTYPE_BYTES
+from target_arch.relax.nests import with_body
 
 
 def hoist_predicates(statement: Any) -> Any:
@@ -36,25 +37,12 @@ def hoist_predicates(statement: Any) -> Any:
 def _hoisted_loop(loop: Any) -> Any:
     body = hoist_predicates(loop.body)
     if not isinstance(body, tirx.IfThenElse) or body.else_case is not None:
-        return _with_body(loop, body)
+        return with_body(loop, body)
     conjuncts = list(_conjuncts(body.condition))
     inner = [condition for condition in conjuncts if _mentions(condition, loop.loop_var)]
     outer = [condition for condition in conjuncts if not _mentions(condition, loop.loop_var)]
-    looped = _with_body(loop, _guarded(inner, body.then_case))
+    looped = with_body(loop, _guarded(inner, body.then_case))
     return _guarded(outer, looped)
-
-
-def _with_body(loop: Any, body: Any) -> Any:
-    return tirx.For(
-        loop.loop_var,
-        loop.min,
-        loop.extent,
-        loop.kind,
-        body,
-        loop.thread_binding,
-        loop.annotations,
-        loop.step,
-    )
 
 
 def _guarded(conditions: list[Any], statement: Any) -> Any:

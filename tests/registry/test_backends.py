@@ -9,12 +9,14 @@ from attrs import evolve
 from target_arch.backend.contract import (
     Backend,
     DefaultArch,
+    Hooks,
     LoweringRequest,
     Option,
     Pattern,
     Question,
     RuntimeSources,
 )
+from target_arch.backend.hooks import TirPass, TirPattern
 from target_arch.plan.kernels import Kernel
 from target_arch.registry import BackendError, Backends
 from target_arch.registry.sources import Source
@@ -42,9 +44,13 @@ def make(name: str = "fake", **changes: Any) -> Backend:
         supports=_supports,
         cost=_cost,
         lower=_lower,
-        contract=1,
+        contract=2,
     )
     return evolve(whole, **changes)
+
+
+def by_hooks(**hooks: Any) -> Backend:
+    return make(lower=None, hooks=Hooks(**hooks))
 
 
 MODULE = """
@@ -59,7 +65,7 @@ backend = Backend(
     supports=lambda question: None,
     cost=lambda question: 0.0,
     lower=lambda request: Kernel(partition="", instance=""),
-    contract=1,
+    contract=2,
 )
 """
 
@@ -124,7 +130,7 @@ def test_equal_file_names_in_two_folders_do_not_meet(tmp_path: Path) -> None:
         ("value = 1\n", "AttributeError: module "),
         (
             "from target_arch.backend.contract import Backend\nbackend = Backend(name='x')\n",
-            "TypeError: Backend.__init__() missing 6 required keyword-only arguments: 'description', ",
+            "TypeError: Backend.__init__() missing 5 required keyword-only arguments: 'description', ",
         ),
     ],
 )
@@ -212,7 +218,7 @@ def test_a_folder_that_holds_nothing(tmp_path: Path, folder: str) -> None:
     ("value", "said"),
     [
         (42, "backend `fake` is a int, not a Backend [backend-type]"),
-        (make(contract=7), "backend `fake` is written for contract 7, this is contract 1 [backend-contract]"),
+        (make(contract=7), "backend `fake` is written for contract 7, this is contract 2 [backend-contract]"),
         (make(contract=0), "backend `fake` does not say which contract it is written for [backend-contract]"),
         (make(default_arch=1), "backend `fake`: `default_arch` is not a DefaultArch [backend-incomplete]"),
         (
@@ -236,7 +242,42 @@ def test_a_folder_that_holds_nothing(tmp_path: Path, folder: str) -> None:
         ),
         (make("other"), "what is registered as `fake` calls itself `other` [backend-misnamed]"),
         (make(description=" "), "backend `fake`: `description` is empty [backend-incomplete]"),
-        (make(lower=None), "backend `fake`: `lower` is not callable [backend-incomplete]"),
+        (make(lower=1), "backend `fake`: `lower` is not callable [backend-incomplete]"),
+        (
+            make(lower=None),
+            "backend `fake`: neither `lower` nor `hooks` says how a partition becomes a kernel "
+            "[backend-incomplete]",
+        ),
+        (
+            make(hooks=Hooks()),
+            "backend `fake`: both `lower` and `hooks` say how a partition becomes a kernel "
+            "[backend-incomplete]",
+        ),
+        (make(lower=None, hooks=1), "backend `fake`: `hooks` is not a Hooks [backend-incomplete]"),
+        (by_hooks(schedules=1), "backend `fake`: `hooks.schedules` is not callable [backend-incomplete]"),
+        (by_hooks(tir_passes=[]), "backend `fake`: `hooks.tir_passes` is not a tuple [backend-incomplete]"),
+        (
+            by_hooks(graph_passes=(1,)),
+            "backend `fake`: `hooks.graph_passes[0]` is not a GraphPass [backend-incomplete]",
+        ),
+        (
+            by_hooks(tir_patterns=(TirPattern(name="", rewrite=print),)),
+            "backend `fake`: `hooks.tir_patterns[0]` lacks a name [backend-incomplete]",
+        ),
+        (
+            by_hooks(tir_patterns=(TirPattern(name="dma", rewrite=None),)),  # type: ignore[arg-type]
+            "backend `fake`: `hooks.tir_patterns[0]`: `rewrite` is not callable [backend-incomplete]",
+        ),
+        (
+            by_hooks(tir_passes=(TirPass(name="sync", place="end", load=print),)),  # type: ignore[arg-type]
+            "backend `fake`: `hooks.tir_passes[0]` stands at `end`, the places are `scheduled`, `compacted`, "
+            "`rewritten`, `flat`, `last` [backend-incomplete]",
+        ),
+        (
+            by_hooks(graph_codegen=print, schedules=print),
+            "backend `fake`: `hooks.schedules` is never reached, since `hooks.graph_codegen` takes the "
+            "partition whole [backend-incomplete]",
+        ),
         (make(patterns=[]), "backend `fake`: `patterns` is not a tuple [backend-incomplete]"),
         (make(patterns=("x",)), "backend `fake`: `patterns[0]` is not a Pattern [backend-incomplete]"),
         (

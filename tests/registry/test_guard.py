@@ -14,6 +14,7 @@ from target_arch.backend.contract import (
     Question,
     RuntimeSources,
 )
+from target_arch.backend.hooks import Hooks, TirPass, TirPattern
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget
@@ -58,7 +59,7 @@ def make(**changes: Any) -> Backend:
         supports=answering(None),
         cost=answering(1e-6),
         lower=answering(Kernel(partition="p3", instance="dsp_cpu")),
-        contract=1,
+        contract=2,
     )
     backends = Backends()
     backends.add(evolve(whole, **changes))
@@ -113,19 +114,14 @@ HINT = "hint: `--traceback` shows where it was raised"
             REQUEST,
             "hook `lower`, partition `p3` on `dsp_cpu`: error: it answers a NoneType, not a Kernel",
         ),
-        (
-            {"phases": {"s-tir": raising(IndexError())}},
-            REQUEST,
-            "hook `phases[s-tir]`, partition `p3` on `dsp_cpu`: error: IndexError",
-        ),
     ],
 )
 def test_what_a_hook_does_wrong(changes: dict[str, Any], argument: object, message: str) -> None:
     backend = make(**changes)
     (hook,) = changes
-    held = getattr(backend, hook)
-    function = held["s-tir"] if hook == "phases" else held
-    assert said(lambda: function(argument)) == f"backend `vendor`, {message} [hook-failed]\n{HINT}"
+    assert (
+        said(lambda: getattr(backend, hook)(argument)) == f"backend `vendor`, {message} [hook-failed]\n{HINT}"
+    )
 
 
 def test_the_hooks_of_the_runtime() -> None:
@@ -183,3 +179,32 @@ def test_shared_patterns_stay_one() -> None:
     pattern = Pattern(name="tanh", load=tuple)
     one, two = make(patterns=(pattern,)), make(patterns=(pattern,))
     assert len({*one.patterns, *two.patterns}) == 1
+
+
+def passing(load: Callable[..., Any]) -> Hooks:
+    return Hooks(tir_passes=(TirPass(name="sync", place="last", load=load),))
+
+
+STAGES = {
+    "hooks.schedules": (
+        Hooks(schedules=raising(KeyError("y"))),
+        lambda hooks: hooks.schedules(None, REQUEST),
+    ),
+    "hooks.tir_passes[sync]": (
+        passing(answering(raising(KeyError("y")))),
+        lambda hooks: hooks.tir_passes[0].load(REQUEST)(None),
+    ),
+    "hooks.tir_patterns[dma]": (
+        Hooks(tir_patterns=(TirPattern(name="dma", rewrite=raising(KeyError("y"))),)),
+        lambda hooks: hooks.tir_patterns[0].rewrite(None, REQUEST),
+    ),
+}
+
+
+@pytest.mark.parametrize("hook", STAGES)
+def test_the_stages_of_a_backend(hook: str) -> None:
+    hooks, call = STAGES[hook]
+    message = said(lambda: call(make(lower=None, hooks=hooks).hooks))
+    about = "" if "passes" in hook else ", partition `p3` on `dsp_cpu`"
+    place = f"backend `vendor`, hook `{hook}`{about}"
+    assert message == f"{place}: error: KeyError: 'y' [hook-failed]\n{HINT}"

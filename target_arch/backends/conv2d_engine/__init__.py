@@ -35,5 +35,5 @@ backend = Backend(
         clock=100e6,
         memories=(Memory(name="bram", size=64 << 10, read_bandwidth=1.6e9, write_bandwidth=1.6e9),),
     ),
-    contract=1,
+    contract=2,
 )

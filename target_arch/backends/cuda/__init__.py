@@ -32,5 +32,5 @@ backend = Backend(
     supports=supports,
     cost=cost,
     lower=lower,
-    contract=1,
+    contract=2,
 )

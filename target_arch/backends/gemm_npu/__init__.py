@@ -41,5 +41,5 @@ backend = Backend(
         ),
         buffers={name: name for name in BUFFERS},
     ),
-    contract=1,
+    contract=2,
 )

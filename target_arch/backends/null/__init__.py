@@ -10,7 +10,8 @@ What to change, in this order:
 3.  `cost`: seconds of computing at this instance; copies are counted by the planner.
 4.  `lower`: the kernel of a partition. Name tensors as operands of calls where the device reads and writes
     whole tensors in its memory; declare local buffers and moves where it needs tiles. Take no more than
-    `request.budget.guaranteed(operator, memory)` and raise `DoesNotFit` where that is too little.
+    `request.budget.guaranteed(operator, memory)` and raise `DoesNotFit` where that is too little. Or fill in
+    `hooks` instead, to lower in stages: Relax, S-TIR, NS-TIR, code.
 5.  `codegen`: `c` where kernels are C functions, else what they are, such as `command_stream`.
 6.  `options`, `needs_buffers`: what a SoC file may set, and which local buffers it must map to memories.
 7.  `patterns`: composites the importer does not already know.
@@ -46,5 +47,5 @@ backend = Backend(
     supports=supports,
     cost=cost,
     lower=lower,
-    contract=1,
+    contract=2,
 )

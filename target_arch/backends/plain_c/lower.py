@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from target_arch.backend.contract import DoesNotFit, LoweringRequest
+from target_arch.backend.contract import LoweringRequest
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.kernels import Call, CFunction, Kernel, LocalBuffer, Operand
 from target_arch.plan.model import Operator, Tensor
+from target_arch.relax.c_codegen import scratch_memory
 from target_arch.relax.c_printer_expressions import UnprintableError
 from target_arch.relax.fallback import NotLegalizedError, lower_relax
 from target_arch.relax.te_operators import lower_operator
@@ -64,7 +65,7 @@ def _unsupported(operator: Operator, error: Exception) -> DiagnosticError:
 def _te_piece(operator: Operator, request: LoweringRequest) -> _Piece:
     lowered = lower_operator(operator, request.model)
     constants = tuple(packed.tensor(operator) for packed in lowered.packed)
-    memory = _memory(operator, request, sum(lowered.scratch))
+    memory = scratch_memory(operator.id, request, sum(lowered.scratch))
     buffers = tuple(
         _local(f"{operator.id}.scratch{n}", size, memory) for n, size in enumerate(lowered.scratch)
     )
@@ -81,7 +82,7 @@ def _relax_piece(operator: Operator, request: LoweringRequest) -> _Piece:
     """Several functions in a row, where TVM made several; what lies between them is scratch."""
     lowered = lower_relax(request.program.functions[operator.id], operator)
     sizes = (*lowered.intermediates.items(), *lowered.scratch.items())
-    memory = _memory(operator, request, sum(size for _, size in sizes))
+    memory = scratch_memory(operator.id, request, sum(size for _, size in sizes))
     buffers = tuple(_local(name, size, memory) for name, size in sizes)
     calls = tuple(
         Call(
@@ -109,16 +110,3 @@ def _scratch(buffers: tuple[LocalBuffer, ...]) -> Iterator[Operand]:
 
 def _local(name: str, size: int, memory: str) -> LocalBuffer:
     return LocalBuffer(name=name, bytes=size, memory=memory)
-
-
-def _memory(operator: Operator, request: LoweringRequest, needed: int) -> str:
-    """The first memory of the instance that has room for an operator's scratch."""
-    preferred = request.instance.memory
-    if needed == 0 or operator.id not in request.budget.sites:
-        return preferred[0] if preferred else ""
-    rooms = {memory: request.budget.guaranteed(operator.id, memory) for memory in preferred}
-    for memory, room in rooms.items():
-        if room >= needed:
-            return memory
-    widest = max(rooms, key=lambda memory: rooms[memory])
-    raise DoesNotFit(operator.id, widest, needed, rooms[widest])

@@ -1,0 +1,40 @@
+"""What a backend is given when it lowers a partition, and how it says that nothing fits."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from target_arch.plan.memory import Budget
+from target_arch.plan.model import Model
+from target_arch.plan.partitions import Partition
+from target_arch.soc.model import Instance, SoC
+
+
+class DoesNotFit(Exception):
+    """Raised by `lower`, `schedules` or `codegen` when no tiling fits the budget.
+
+    The pipeline re-places the partition and records the reason; it never reaches a user as a traceback.
+    """
+
+    def __init__(self, site: str, memory: str, needed: int, available: int) -> None:
+        self.site, self.memory, self.needed, self.available = site, memory, needed, available
+        super().__init__(f"{site} needs {needed} B of `{memory}`, {available} B are available")
+
+
+@frozen(kw_only=True)
+class LoweringRequest:
+    """One partition about to be lowered, for one instance, with what memory it may take.
+
+    `program` is the imported Relax program (`target_arch.relax`), opaque to everything but that room and
+    plug-ins.
+    """
+
+    partition: Partition
+    model: Model = field(repr=False)
+    soc: SoC = field(repr=False)
+    instance: Instance
+    budget: Budget
+    program: Any = field(default=None, repr=False)
+    earlier: Mapping[str, Any] = field(factory=dict, repr=False)
+    """What became of this partition so far, by phase, where the lowering order differs between phases."""

@@ -1,0 +1,48 @@
+"""The passes of TVM that take scheduled S-TIR to NS-TIR, in the pieces that hooks stand between."""
+
+from collections.abc import Callable
+from typing import Any
+
+import tvm
+from tvm import s_tir, tirx
+
+
+def compact(function: Any) -> Any:
+    """A scheduled function with opaque blocks, and with local buffers cut to the part in use."""
+    return run_passes(
+        function,
+        s_tir.transform.LowerInitBlock(),
+        s_tir.transform.PlanAndUpdateBufferAllocationLocation(),
+        s_tir.transform.ConvertBlocksToOpaque(),
+        s_tir.transform.CompactBufferAllocation(),
+    )
+
+
+def without_blocks(function: Any) -> Any:
+    """NS-TIR: no blocks, buffers of one dimension."""
+    return run_passes(
+        function,
+        s_tir.transform.LowerMatchBuffer(),
+        s_tir.transform.LowerOpaqueBlock(),
+        tirx.transform.FlattenBuffer(),
+    )
+
+
+def simplified(function: Any) -> Any:
+    """NS-TIR with narrow integers, without what computes nothing, and with intrinsics lowered."""
+    return run_passes(
+        function,
+        tirx.transform.NarrowDataType(32),
+        tirx.transform.StmtSimplify(),
+        tirx.transform.RemoveNoOp(),
+        tirx.transform.LowerIntrin(),
+    )
+
+
+def run_passes(function: Any, *passes: Callable[[Any], Any]) -> Any:
+    """The function after passes over a module of it alone."""
+    target = tvm.target.Target("c")
+    module = tvm.IRModule({"main": function.with_attr("target", target).with_attr("global_symbol", "main")})
+    for step in passes:
+        module = step(module)
+    return module["main"]
