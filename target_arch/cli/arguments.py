@@ -1,7 +1,7 @@
 """The arguments of every command."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -16,6 +16,7 @@ _EXIT_CODES = (
     "Exit codes: 0 done, 1 what was made is not right, 2 the input is wrong, 3 a needed tool is missing."
 )
 
+_TARGET = "NAME[,NAME|,OPTION=VALUE]..."
 DUMPS = ("model", "partitions", "timeline", "lowering", "budgets", "memory", "steps")
 
 
@@ -41,8 +42,8 @@ class Command:
         return function
 
 
-def parser() -> ArgumentParser:
-    """The parser of the whole command line."""
+def parser() -> tuple[ArgumentParser, Mapping[str, ArgumentParser]]:
+    """The parser of the whole command line, and those of its commands by name."""
     made = ArgumentParser(
         prog="target-arch", description=target_arch.__doc__, epilog=_EXIT_CODES, allow_abbrev=False
     )
@@ -57,12 +58,13 @@ def parser() -> ArgumentParser:
             "--traceback", action="store_true",
             help="where a backend fails, also show Python's traceback; as does TARGET_ARCH_TRACEBACK=1",
         )  # fmt: skip
-    return made
+    return made, commands.choices
 
 
-def command_of(options: argparse.Namespace) -> Command:
-    """The command that was given."""
-    return next(command for command in COMMANDS if command.name == options.command)
+def command_of(arguments: Sequence[str]) -> Command | None:
+    """The command that is given: the first word. None where there is none of that name."""
+    word = next((word for word in arguments if not word.startswith("-")), None)
+    return next((command for command in COMMANDS if command.name == word), None)
 
 
 def late_words(rest: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -82,6 +84,16 @@ def _socs(to: ArgumentParser) -> None:
     _backend_dirs(to)
 
 
+def _show(to: ArgumentParser) -> None:
+    to.add_argument("soc", nargs="*", metavar="SOC", help="a SoC file, or the name of a shipped one")
+    to.add_argument(
+        "--target", action="append", default=[], metavar=_TARGET,
+        help="print the SoC that these backends make, as a file that `check` accepts",
+    )  # fmt: skip
+    _format(to)
+    _backend_dirs(to)
+
+
 def _soc_and_output(to: ArgumentParser) -> None:
     to.add_argument("soc", metavar="SOC", help="a SoC file, or the name of a shipped one")
     to.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to a file instead of stdout")
@@ -95,7 +107,7 @@ def _backends(to: ArgumentParser) -> None:
 
 def _model(to: ArgumentParser) -> None:
     to.add_argument("model", type=Path, metavar="MODEL", help="an .onnx, .tflite or .pt2 file")
-    to.add_argument("--soc", required=True, metavar="SOC", help="a SoC file, or the name of a shipped one")
+    to.add_argument("--soc", metavar="SOC", help="a SoC file, or the name of a shipped one")
     _planning(to)
 
 
@@ -103,8 +115,10 @@ def _planning(to: ArgumentParser) -> None:
     plan = to.add_argument_group("plan")
     plan.add_argument("--mode", default="default", help="memory mode of the SoC file (default: default)")
     plan.add_argument(
-        "--target", action="append", default=[], metavar="NAME[,NAME|,OPTION=VALUE]...",
-        help="use only these target_archs and the host; OPTION=VALUE sets an option of the NAME before it",
+        "--target", action="append", default=[], metavar=_TARGET,
+        help="use only these target_archs and the host, in this order of priority; OPTION=VALUE sets an "
+        "option of the NAME before it. Without --soc: build the SoC from what these backends are like by "
+        "default; then MEMORY=SIZE, clock=, host= and backend= can be set, too. May be JSON",
     )  # fmt: skip
     plan.add_argument(
         "--partitioning-order",
@@ -197,9 +211,11 @@ def _port(to: ArgumentParser) -> None:
 
 def _verify(to: ArgumentParser) -> None:
     to.add_argument("model", type=Path, metavar="MODEL", help="the model the bundle was compiled from")
-    given = to.add_mutually_exclusive_group(required=True)
+    given = to.add_mutually_exclusive_group()
     given.add_argument("--bundle", type=Path, metavar="DIR", help="a folder that `compile` wrote")
-    given.add_argument("--soc", metavar="SOC", help="compile for this SoC first, into a temporary folder")
+    given.add_argument(
+        "--soc", metavar="SOC", help="compile for this SoC (or for --target) first, into a temporary folder"
+    )
     to.add_argument("--count", type=_positive, default=50, help="random inputs (default: 50)")
     to.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
     _rtl(to)
@@ -255,7 +271,7 @@ def _positive(text: str) -> int:
 
 COMMANDS = (
     Command("check", "describe", "check SoC files and say everything that is wrong", _socs),
-    Command("show", "describe", "print what a SoC file describes", _socs),
+    Command("show", "describe", "print what a SoC file describes, or what --target builds", _show),
     Command("headers", "describe", "print the C header of a SoC", _soc_and_output),
     Command("backends", "describe", "list the backends that were found", _backends),
     Command("partition", "models", "print which operator goes where", _partition, True),

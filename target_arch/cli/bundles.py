@@ -75,6 +75,9 @@ def verify(options: argparse.Namespace) -> int:
         directory = options.bundle
         if directory is not None:
             _same_port(options)
+            if options.target:
+                text = "`--target` says what to compile for, `--bundle` is compiled already"
+                raise failure("two-socs", "command line", text, "leave one of them out")
         else:
             made = planned(options)
             directory = Path(folder) / made.bundle.name

@@ -17,6 +17,8 @@ from target_arch.cli.output import (
     write_text,
 )
 from target_arch.cli.soc_template import soc_template
+from target_arch.cli.target_text import parsed
+from target_arch.cli.targets import built
 from target_arch.diagnostics import DiagnosticError
 from target_arch.registry import BackendError, Backends
 from target_arch.soc import SoC
@@ -48,6 +50,10 @@ def show(options: argparse.Namespace) -> int:
     from target_arch.soc.text import show as summary
 
     backends = found(options)
+    if options.target:
+        return _show_built(options, backends)
+    if not options.soc:
+        raise failure("no-soc", "command line", "neither a SoC nor `--target` is given", "`show zynq_edge`")
     socs = [described(name, backends) for name in options.soc]
     if options.format == "json":
         json_data([attrs.asdict(soc) for soc in socs])
@@ -55,6 +61,21 @@ def show(options: argparse.Namespace) -> int:
     for number, soc in enumerate(socs):
         codegen = {arch.backend: backends[arch.backend].codegen for arch in soc.archs}
         data(("\n" if number else "") + summary(soc, codegen))
+    return 0
+
+
+def _show_built(options: argparse.Namespace, backends: Backends) -> int:
+    """Print the SoC that `--target` builds: as TOML, or its values as JSON."""
+    from target_arch.soc.toml import toml
+
+    if options.soc:
+        said = f"`--target` builds a SoC of its own, beside `{options.soc[0]}`"
+        raise failure("two-socs", "command line", said, "leave one of them out")
+    soc = built(parsed(options.target), backends)
+    if options.format == "json":
+        json_data([attrs.asdict(soc)])
+    else:
+        data(toml(soc))
     return 0
 
 

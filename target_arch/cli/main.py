@@ -4,9 +4,10 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from target_arch.cli.arguments import command_of, late_words, parser
+from target_arch.cli.backend_options import second_phase, unknown
 from target_arch.cli.output import message, rendered
 from target_arch.diagnostics import DiagnosticError
 
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Bad arguments leave through SystemExit, as argparse does."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        return _run(parser(), given)
+        return _run(*parser(), given)
     except DiagnosticError as error:
         wanted = "--traceback" in given or os.environ.get("TARGET_ARCH_TRACEBACK")
         if wanted and error.__cause__ is not None:
@@ -44,15 +45,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _run(parsing: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
+def _run(
+    parsing: argparse.ArgumentParser,
+    commands: Mapping[str, argparse.ArgumentParser],
+    arguments: Sequence[str],
+) -> int:
+    command = command_of(arguments)
+    chosen = None
+    if command is not None and command.takes_backend_options:
+        chosen = second_phase(commands[command.name], arguments)
     options, rest = parsing.parse_known_args(arguments)
-    command = command_of(options)
+    assert command is not None
     if command.late:
         words, rest = late_words(rest)
         vars(options)[command.late] += words
     if rest and not command.takes_backend_options:
         parsing.error(f"unrecognized arguments: {' '.join(rest)}")
-    options.backend_options = rest
+    unknown(rest, chosen)
+    options.selection = chosen
+    options.backend_options = getattr(options, "backend_options", [])
     code = command.function()(options)
     sys.stdout.flush()
     return code

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from target_arch.cli.arguments import DUMPS
-from target_arch.cli.described import chosen, found, target_of
+from target_arch.cli.described import target_of
 from target_arch.cli.output import data, failure, json_data, progress
+from target_arch.cli.targets import required, with_options
 from target_arch.diagnostics import name_hint
 from target_arch.plan import text
 from target_arch.plan.partitions import Candidate, Choice, Partition
@@ -33,22 +34,22 @@ def request(options: argparse.Namespace) -> "CompileRequest":
     """What the arguments ask the pipeline for. Raises DiagnosticError."""
     from target_arch.pipeline import CompileRequest
 
-    backends = found(options)
-    soc, targets = chosen(options, backends)
-    required, preferred = _wishes(options.require, soc), _wishes(options.prefer, soc)
+    chosen = with_options(required(options), options.backend_options)
+    soc, targets = chosen.soc, chosen.targets
+    demanded, preferred = _wishes(options.require, soc), _wishes(options.prefer, soc)
     return CompileRequest(
         model_path=options.model,
         soc=soc,
         mode=options.mode,
         lowering_order=_lowering_order(options.lowering_order),
         order=_names(options.partitioning_order),
-        require={operator: _only(operator, names) for operator, names in required.items()},
+        require={operator: _only(operator, names) for operator, names in demanded.items()},
         prefer={operator: _only(operator, names) for operator, names in preferred.items()},
         forbid=_wishes(options.forbid, soc),
         targets=targets,
         costs=NOTHING_MEASURED if options.cost is None else read_costs(options.cost, soc),
         exact=options.exact,
-        backends=backends,
+        backends=chosen.backends,
         name=getattr(options, "name", None),
         port=getattr(options, "port", None) or "host",
     )
@@ -74,8 +75,7 @@ def partition(options: argparse.Namespace) -> int:
     """Print the partition table."""
     graph = placed(options)
     if options.format == "json":
-        soc, _ = chosen(options, found(options))
-        json_data([_partition(each, soc) for each in graph.partitions])
+        json_data([_partition(each, required(options).soc) for each in graph.partitions])
     else:
         data(text.partition_table(graph) + _makespan(graph))
     return 0

@@ -1,0 +1,122 @@
+"""A SoC of backends alone: what each kind is like by default, put together.
+
+It is for trying a backend before a chip is described: a host with memory, every other target_arch with its
+own memories behind a DMA engine of its own, numbers and addresses given in order. `target_arch.soc.toml`
+writes it as a file to go on from.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from target_arch.backend.contract import DefaultArch
+from target_arch.soc.model import CopyPath, DLDevice, Dma, LoadProcess, Memory, MemoryMode, SoC, TargetArch
+
+HOST_DEVICE = "kDLCPU"
+
+_HOST_BASE, _HOST_STEP = 0x1000_0000, 0x10_0000
+_OWN_STEP = 0x1_0000
+
+Option = int | float | str | bool
+
+
+@frozen(kw_only=True)
+class WantedArch:
+    """One target_arch to build: its kind, and what is asked for instead of the defaults.
+
+    `sizes` are bytes by name of a memory of `default`; `clock` is in hertz.
+    """
+
+    name: str
+    backend: str
+    default: DefaultArch
+    clock: float | None = None
+    sizes: Mapping[str, int] = field(factory=dict)
+    options: Mapping[str, Option] = field(factory=dict)
+
+
+def default_soc(wanted: Sequence[WantedArch], host: str) -> SoC:
+    """The SoC of these target_archs, of which the one named `host` runs the bundle; they claim in order.
+
+    The host's default must have memories. What the values contradict, `check_soc` tells.
+    """
+    owner = next(each for each in wanted if each.name == host)
+    shared = _placed_in_order(owner)
+    users = {each.name for each in wanted if not each.default.memories}
+    seen = tuple(
+        evolve(memory, observers=dict.fromkeys(sorted(users), memory.base or 0)) for memory in shared
+    )
+    own = {each.name: _private(each) for each in wanted if each.name != host}
+    names = tuple(memory.name for memory in shared)
+    return SoC(
+        name="_".join(each.name for each in wanted),
+        memories=(*seen, *(memory for memories in own.values() for memory in memories)),
+        dmas=tuple(
+            Dma(name=f"{each.name}_dma", channels=each.default.channels)
+            for each in wanted
+            if own.get(each.name)
+        ),
+        copies=tuple(
+            path
+            for each in wanted
+            for memory in own.get(each.name, ())
+            for path in _paths(each, memory, names)
+        ),
+        archs=tuple(_arch(each, host, names, _number(wanted, host, each)) for each in wanted),
+        modes=(MemoryMode(name="default", workspace=names, constants=names, io=names),),
+        partitioning=tuple(each.name for each in wanted),
+    )
+
+
+def _placed_in_order(owner: WantedArch) -> tuple[Memory, ...]:
+    """The host's memories, one after the other in its address space."""
+    placed: list[Memory] = []
+    base = _HOST_BASE
+    for memory in owner.default.memories:
+        placed.append(evolve(_sized(owner, memory), base=base, observers={}))
+        base += -(-placed[-1].size // _HOST_STEP) * _HOST_STEP
+    return tuple(placed)
+
+
+def _private(owner: WantedArch) -> tuple[Memory, ...]:
+    """The memories that only this target_arch sees, from its address 0 on."""
+    placed: list[Memory] = []
+    address = 0
+    for memory in owner.default.memories:
+        placed.append(evolve(_sized(owner, memory), base=None, observers={owner.name: address}, cached=False))
+        address += -(-placed[-1].size // _OWN_STEP) * _OWN_STEP
+    return tuple(placed)
+
+
+def _sized(owner: WantedArch, memory: Memory) -> Memory:
+    size = owner.sizes.get(memory.name, memory.size)
+    return evolve(memory, name=f"{owner.name}_{memory.name}", size=size)
+
+
+def _paths(owner: WantedArch, memory: Memory, shared: tuple[str, ...]) -> tuple[CopyPath, ...]:
+    like = evolve(owner.default.copy, engine=f"{owner.name}_dma", cache="none")
+    ends = [(one, memory.name) for one in shared] + [(memory.name, one) for one in shared]
+    return tuple(evolve(like, source=source, target=target) for source, target in ends)
+
+
+def _arch(wanted: WantedArch, host: str, shared: tuple[str, ...], number: int) -> TargetArch:
+    default, is_host = wanted.default, wanted.name == host
+    own = tuple(f"{wanted.name}_{memory.name}" for memory in default.memories)
+    return TargetArch(
+        name=wanted.name,
+        backend=wanted.backend,
+        device=DLDevice(type=default.device, id=number),
+        host=is_host,
+        clock=default.clock if wanted.clock is None else wanted.clock,
+        memory=own or shared,
+        buffers={buffer: f"{wanted.name}_{name}" for buffer, name in default.buffers.items()},
+        operands=default.operands,
+        load=LoadProcess() if is_host else default.load,
+        options=wanted.options,
+    )
+
+
+def _number(wanted: Sequence[WantedArch], host: str, one: WantedArch) -> int:
+    """The DLDevice number: the host is the first of its type, the others follow in order."""
+    of_type = [each.name for each in wanted if each.default.device == one.default.device]
+    return sorted(of_type, key=lambda name: (name != host, of_type.index(name))).index(one.name)
