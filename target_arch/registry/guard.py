@@ -128,6 +128,8 @@ def _guarded(value: Any, backend: str, prefix: str = "") -> Any:
 def _asked(arguments: tuple[Any, ...]) -> str:
     """What a hook was asked about, for the place of a message."""
     for about in arguments:
+        if isinstance(about, tuple) and about:
+            return _asked(about[:1])
         if isinstance(about, LoweringRequest):
             return f", partition `{about.partition.id}` on `{about.instance.name}`"
         if isinstance(about, Composite):
@@ -157,6 +159,7 @@ def _lower(answer: object) -> str | None:
 _WRONG: Mapping[str, Callable[[object], str | None]] = {
     "supports": _supports,
     "cost": _cost,
+    "joins": _supports,
     "lower": _lower,
     "hooks.codegen": _lower,
     "hooks.graph_codegen": _lower,

@@ -110,6 +110,17 @@ HINT = "hint: `--traceback` shows where it was raised"
             "hook `lower`, partition `p3` on `dsp_cpu`: error: ValueError: no tile of 7 rows",
         ),
         (
+            {"joins": raising(LookupError("no compiler"))},
+            (QUESTION, QUESTION),
+            "hook `joins`, operator `relu_1` on `dsp_cpu`: error: LookupError: no compiler",
+        ),
+        (
+            {"joins": answering(False)},
+            (QUESTION,),
+            "hook `joins`, operator `relu_1` on `dsp_cpu`: error: it answers False, not None or the reason "
+            "why not",
+        ),
+        (
             {"lower": answering(None)},
             REQUEST,
             "hook `lower`, partition `p3` on `dsp_cpu`: error: it answers a NoneType, not a Kernel",
