@@ -245,6 +245,11 @@ def _new_soc(to: ArgumentParser) -> None:
     to.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: NAME.toml")
 
 
+def _new_backend(to: ArgumentParser) -> None:
+    to.add_argument("name", metavar="NAME", help="the backend's name, a lower-case identifier")
+    to.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: NAME")
+
+
 def _demo(to: ArgumentParser) -> None:
     to.add_argument("--soc", default="zynq_edge", metavar="SOC", help="default: zynq_edge")
     to.add_argument("-o", "--output", type=Path, metavar="DIR", help="keep the bundle there")
@@ -288,5 +293,6 @@ COMMANDS = (
     Command("verify", "bundles", "compare a bundle with the reference its model came from", _verify, True),
     Command("report", "bundles", "print what a bundle's manifest says", _report),
     Command("new-soc", "describe", "write a small commented SoC file to start from", _new_soc),
+    Command("new-backend", "new_backend", "write a package with a backend that works", _new_backend),
     Command("demo", "demo", "the example model from file to verified C, with everything printed", _demo),
 )
