@@ -24,6 +24,7 @@ from target_arch.plan.model import Model
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.steps import StepOrder
+from target_arch.plan.timeline import Execution
 from target_arch.registry.backends import Backends
 from target_arch.relax.hook_stages import lower_by_hooks, reach
 from target_arch.relax.importer import import_model
@@ -80,6 +81,7 @@ class Compilation:
     budgets: tuple[Budget, ...]
     steps: StepOrder = field(repr=False)
     plan: MemoryPlan = field(repr=False)
+    execution: Execution | None
     attempts: tuple[Attempt, ...]
     manifest: Mapping[str, object] = field(repr=False)
     bundle: Bundle = field(repr=False)
@@ -101,6 +103,7 @@ def compile_model(request: CompileRequest) -> Compilation:
         budgets=lowered.budgets,
         steps=lowered.steps,
         plan=lowered.plan,
+        execution=lowered.execution,
         attempts=lowered.attempts,
         port=request.port,
     )
@@ -128,6 +131,7 @@ def compile_model(request: CompileRequest) -> Compilation:
         budgets=lowered.budgets,
         steps=lowered.steps,
         plan=lowered.plan,
+        execution=lowered.execution,
         attempts=lowered.attempts,
         manifest=facts,
         bundle=bundle,
@@ -173,6 +177,7 @@ def _lower(
         rules=_rules(request),
         advance=lowerer.advance,
         chains=chains,
+        measured=request.costs.applied(soc),
     )
 
 

@@ -17,7 +17,7 @@ _EXIT_CODES = (
 )
 
 _TARGET = "NAME[,NAME|,OPTION=VALUE]..."
-DUMPS = ("model", "partitions", "timeline", "lowering", "budgets", "memory", "steps")
+DUMPS = ("model", "partitions", "timeline", "execution", "lowering", "budgets", "memory", "steps")
 
 
 @frozen

@@ -23,6 +23,7 @@ DUMPERS: Mapping[str, Callable[["Compilation"], str]] = {
     "model": lambda made: str(made.model),
     "partitions": lambda made: text.partition_table(made.graph),
     "timeline": lambda made: _timeline(made.graph),
+    "execution": lambda made: "" if made.execution is None else text.execution(made.execution),
     "lowering": lambda made: text.lowering_order(made.lowering),
     "budgets": lambda made: text.budgets(made.budgets),
     "memory": lambda made: text.memory_plan(made.plan, capacities(made)),
@@ -134,7 +135,8 @@ def summary(made: "Compilation") -> str:
     for arena in sorted(made.plan.peaks):
         used, bound = made.plan.peaks[arena], made.plan.bounds[arena]
         lines.append(f"  {arena}: {used:,} B of {sizes[arena]:,} B (lower bound {bound:,} B)")
-    return "\n".join(lines) + f"\n{_makespan(made.graph)}"
+    emitted = "" if made.execution is None else text.emitted(made.execution)
+    return "\n".join(lines) + f"\n{_makespan(made.graph)}{emitted}"
 
 
 def _timeline(graph: "PartitionGraph") -> str:

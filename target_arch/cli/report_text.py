@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from target_arch.plan.text import makespan, table
-from target_arch.plan.timeline import Timeline
+from target_arch.plan.text import emitted, makespan, table
+from target_arch.plan.timeline import Execution, Timeline
 
 
 def report_text(manifest: Mapping[str, Any]) -> str:
@@ -13,7 +13,7 @@ def report_text(manifest: Mapping[str, Any]) -> str:
     sections = [
         f"{manifest['model']} on {manifest['soc']}{mode}, ABI hash {manifest['abi_hash']}\n",
         _partitions(manifest),
-        _timeline(manifest),
+        _timeline(manifest) + _execution(manifest),
         _lowering(manifest),
         _budgets(manifest),
         _attempts(manifest),
@@ -45,6 +45,14 @@ def _timeline(manifest: Mapping[str, Any]) -> str:
             spans=(),
         )
     )
+
+
+def _execution(manifest: Mapping[str, Any]) -> str:
+    found = manifest.get("execution")
+    if found is None:
+        return ""
+    keys = ("makespan", "bound", "alone", "overlap")
+    return emitted(Execution(**{key: found[key] for key in keys}, spans=()))
 
 
 def _lowering(manifest: Mapping[str, Any]) -> str:

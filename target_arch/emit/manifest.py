@@ -12,6 +12,7 @@ from target_arch.plan.model import Model
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import Load, Step, StepOrder
+from target_arch.plan.timeline import Execution
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.soc.numbering import abi_hash
 
@@ -28,6 +29,7 @@ def manifest(
     budgets: Iterable[Budget],
     steps: StepOrder,
     plan: MemoryPlan,
+    execution: Execution | None = None,
     attempts: Iterable[Attempt] = (),
     port: str = "host",
 ) -> dict[str, object]:
@@ -53,6 +55,7 @@ def manifest(
         ],
         "lowering_policy": order.policy,
         "timeline": _timeline(graph),
+        "execution": None if execution is None else _execution(execution),
         "budgets": _budgets(soc, graph, budgets),
         "attempts": [_attempt(attempt) for attempt in attempts],
         "pools": _pools(soc, plan),
@@ -119,6 +122,18 @@ def _timeline(graph: PartitionGraph) -> dict[str, object] | None:
         "gap": found.gap,
         "method": found.method,
         "load": found.load,
+        "entries": [asdict(span) for span in found.spans],
+    }
+
+
+def _execution(found: Execution) -> dict[str, object]:
+    """Seconds."""
+    return {
+        "makespan": found.makespan,
+        "bound": found.bound,
+        "gap": found.gap,
+        "alone": found.alone,
+        "overlap": found.overlap,
         "entries": [asdict(span) for span in found.spans],
     }
 

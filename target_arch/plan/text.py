@@ -13,7 +13,7 @@ from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph
 from target_arch.plan.reasoning import duration, reasoning
 from target_arch.plan.steps import Copy, Dispatch, Load, Step, StepOrder, Wait
-from target_arch.plan.timeline import Timeline
+from target_arch.plan.timeline import Execution, Timeline
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
@@ -76,6 +76,24 @@ def makespan(value: Timeline) -> str:
     return (
         f"simulated run: {duration(value.makespan)}, {gap} the lower bound of {duration(value.bound)}; "
         f"found by {value.method}{load}\n"
+    )
+
+
+def execution(value: Execution) -> str:
+    """How long the emitted steps take, then one line per entry in the order of their starts."""
+    rows = [
+        (duration(span.start), duration(span.end), span.where, span.kind, span.what) for span in value.spans
+    ]
+    return emitted(value) + table(("from", "to", "where", "kind", "what"), rows, right=(0, 1))
+
+
+def emitted(value: Execution) -> str:
+    """How long the emitted steps take, how far from the bound that is, and what overlaps."""
+    gap = f"{value.gap:.1%} above" if value.makespan > value.bound else "at"
+    alone = f"; {duration(value.alone)} one after the other" if value.alone > value.makespan else ""
+    return (
+        f"emitted steps: {duration(value.makespan)}, {gap} the lower bound of {duration(value.bound)} for "
+        f"them{alone}; {value.overlap}\n"
     )
 
 

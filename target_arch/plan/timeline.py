@@ -35,3 +35,24 @@ class Timeline:
     def gap(self) -> float:
         """How much longer than the bound, as a part of the bound; 0 where the bound is 0."""
         return self.makespan / self.bound - 1 if self.bound else 0.0
+
+
+@frozen(kw_only=True)
+class Execution:
+    """A simulated run of the steps as they were emitted. Times are seconds from the start of the run.
+
+    `bound` is what no order of the same steps undercuts: the longest way through them and the busiest
+    instance or engine. `alone` is the makespan with one partition after the other, as they were placed;
+    `overlap` says what happens at the same time, and what does not for lack of memory.
+    """
+
+    makespan: float
+    bound: float
+    alone: float
+    overlap: str
+    spans: tuple[Span, ...] = field(repr=False)
+
+    @property
+    def gap(self) -> float:
+        """How much longer than the bound, as a part of the bound; 0 where the bound is 0."""
+        return self.makespan / self.bound - 1 if self.bound else 0.0

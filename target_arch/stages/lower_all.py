@@ -16,6 +16,7 @@ from target_arch.plan.memory import Budget, MemoryPlan
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import StepOrder
+from target_arch.plan.timeline import Execution
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.check import check
 from target_arch.stages.errors import DoesNotFitError, PlacementError
@@ -42,6 +43,7 @@ class Lowered:
     budgets: tuple[Budget, ...]
     steps: StepOrder = field(repr=False)
     plan: MemoryPlan = field(repr=False)
+    execution: Execution | None
     attempts: tuple[Attempt, ...] = ()
 
 
@@ -56,16 +58,18 @@ def lower_in_order(
     rules: Rules = NO_RULES,
     advance: Advance | None = None,
     chains: frozenset[str] = frozenset(),
+    measured: SoC | None = None,
 ) -> Lowered:
     """Place, order, lower, plan and check.
 
     `codegens` are by instance name. `place` is called again with operators given up on targets, and `order`
     with every new graph. `advance` takes partitions to earlier phases, where the order has turns for these.
-    `chains` are the instances whose backend lowers whole chains.
+    `chains` are the instances whose backend lowers whole chains, `measured` is the SoC with measured copy
+    paths, for the simulated run.
     Raises PlacementError, OrderError, StepError; DoesNotFitError where nothing helps;
     and CheckError where the plan is wrong.
     """
-    passes = Passes(soc, mode, codegens, lower, advance, chains)
+    passes = Passes(soc, mode, codegens, lower, advance, chains, measured)
     ladder = _Ladder(soc, place, rules, passes)
     graph = ladder.graph()
     while True:
@@ -95,6 +99,7 @@ def _lowered(
         budgets=passed.budgets,
         steps=settled.steps,
         plan=settled.plan,
+        execution=settled.execution,
         attempts=attempts,
     )
 

@@ -17,6 +17,7 @@ from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.budget import limited, with_used
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.ledger import Ledger, Overdrawn
+from target_arch.stages.overlap import overlapped
 from target_arch.stages.residence import NOWHERE
 from target_arch.stages.settle import Settled, Witness, foreseen, settle
 from target_arch.stages.work import Work
@@ -71,9 +72,10 @@ class Passes:
         lower: Lower,
         advance: Advance | None = None,
         chains: frozenset[str] = frozenset(),
+        measured: SoC | None = None,
     ) -> None:
         self._soc, self._mode, self._codegens, self._lower = soc, mode, codegens, lower
-        self._advance, self._chains = advance, chains
+        self._advance, self._chains, self._measured = advance, chains, measured
         self._reached: set[tuple[Key, str]] = set()
         self._known: dict[Key, tuple[Budget | None, Kernel]] = {}
         self.limits: dict[tuple[Key, str], int] = {}
@@ -117,6 +119,7 @@ class Passes:
             kernels=dict(kernels),
             codegens=self._codegens,
             chains=self._chains,
+            measured=self._measured,
         )
 
 
@@ -197,10 +200,10 @@ class _Pass:
         return self._passes.work(self._graph, self._kernels)
 
     def _settle(self) -> Settled:
-        if self._ledger is None or self._ledger.stale:
-            return settle(self._work())
-        homes = self._ledger.residence.homes
-        return settle(self._work(), Witness(homes=homes, offsets=self._ledger.offsets))
+        work, witness = self._work(), None
+        if self._ledger is not None and not self._ledger.stale:
+            witness = Witness(homes=self._ledger.residence.homes, offsets=self._ledger.offsets)
+        return overlapped(work, settle(work, witness))
 
     def _lowered(self, partition: Partition, given: Budget) -> Kernel | None:
         """The kernel of a partition; None where it does not fit."""

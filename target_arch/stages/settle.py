@@ -13,6 +13,7 @@ from attrs import evolve, field, frozen
 
 from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
+from target_arch.plan.timeline import Execution
 from target_arch.soc.model import SoC
 from target_arch.stages import access
 from target_arch.stages.allocate import allocate, arena_capacity, capacities
@@ -25,11 +26,12 @@ from target_arch.stages.work import Work
 
 @frozen(kw_only=True)
 class Settled:
-    """A step order that fits, its memory plan and the residence behind it."""
+    """A step order that fits, its memory plan, the residence behind it, and a simulated run."""
 
     steps: StepOrder
     plan: MemoryPlan
     residence: Residence = field(repr=False)
+    execution: Execution | None = None
 
 
 @frozen(kw_only=True)

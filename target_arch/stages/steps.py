@@ -19,22 +19,36 @@ from target_arch.stages.hazards import Access, InFlight
 from target_arch.stages.items import Draft, Item, Program, Run, Transfer
 from target_arch.stages.program import join
 from target_arch.stages.residence import Residence
+from target_arch.stages.room import capacities, whole
+from target_arch.stages.times import Clock, Times
 from target_arch.stages.work import Work
 
 
 def order_steps(work: Work, residence: Residence) -> StepOrder:
-    """Everything the bundle executes, in order.
+    """Everything the bundle executes, in order, one partition after the other.
 
     A partition without a kernel is represented by one Dispatch without function per operator, whose operands
     are its tensors: an order with such stand-ins serves for budgets, not for emission. Raises StepError for
     kernels that do not make sense.
     """
-    program = join(work, residence)
-    return _Orderer(work, program, residence).order()
+    return steps_of(work, join(work, residence), residence, Times(work))
+
+
+def steps_of(
+    work: Work, program: Program, residence: Residence, times: Times, *, crowded: bool = False
+) -> StepOrder:
+    """The steps of a program in the order of its items.
+
+    With `crowded`, a buffer that finds no room in its memory begins after a wait for what is in flight on
+    dead ones.
+    """
+    return _Orderer(work, program, residence, times, crowded=crowded).order()
 
 
 class _Orderer:
-    def __init__(self, work: Work, program: Program, residence: Residence) -> None:
+    def __init__(
+        self, work: Work, program: Program, residence: Residence, times: Times, *, crowded: bool
+    ) -> None:
         self._soc, self._graph, self._program = work.soc, work.graph, program
         self._drained, self._strict = frozenset(residence.drained), residence.strict
         self._ranks = {name: number for number, name in enumerate(timelines(work.soc))}
@@ -47,15 +61,22 @@ class _Orderer:
         self._open: dict[str, deque[tuple[int, tuple[str, ...]]]] = {}
         self._kept = frozenset(name for _, name in program.outputs)
         self._ends = _last_items(program)
+        self._times, self._clock = times, Clock()
+        self._free = capacities(work.soc, program) if crowded else {}
+        self._dying: dict[str, list[str]] = {}
+        for _, name in program.inputs:
+            self._occupy(name)
 
     def order(self) -> StepOrder:
         self._steps += _loads(self._soc, self._graph)
         for number, item in enumerate(self._program.items):
             self._drain(number, item)
+            self._make_room(item)
             if isinstance(item, Transfer):
                 self._copy(item)
             else:
                 self._dispatch(item)
+            self._bury(number, item)
         self._wait(self._flight.everything())
         return StepOrder(
             steps=tuple(self._steps),
@@ -80,7 +101,7 @@ class _Orderer:
                 event=event,
                 partition=transfer.partition,
             )
-            self._issue(step, event, accesses)
+            self._issue(step, event, accesses, self._times.transfer(path, source.bytes))
 
     def _dispatch(self, run: Run) -> None:
         accesses = tuple(
@@ -98,7 +119,7 @@ class _Orderer:
             words=run.words,
             event=event,
         )
-        self._issue(step, event, accesses)
+        self._issue(step, event, accesses, self._times.run(run.partition, run.operator))
 
     def _start(self, timeline: str | None, accesses: Iterable[Access]) -> Event | None:
         """Wait for what the step must not overtake; the event it will have."""
@@ -106,7 +127,8 @@ class _Orderer:
         self._wait({other: value for other, value in needed.items() if other != timeline})
         return None if timeline is None else self._flight.next_event(timeline)
 
-    def _issue(self, step: Step, event: Event | None, accesses: tuple[Access, ...]) -> None:
+    def _issue(self, step: Step, event: Event | None, accesses: tuple[Access, ...], takes: int) -> None:
+        self._clock.issue(event, takes)
         names = tuple(dict.fromkeys(access.part.of for access in accesses))
         for name in names:
             self._first.setdefault(name, len(self._steps))
@@ -124,6 +146,7 @@ class _Orderer:
                 for name in flying.popleft()[1]:
                     self._last[name] = len(self._steps)
             self._flight.complete(event)
+            self._clock.wait(event)
             self._steps.append(Wait(event=event))
 
     def _drain(self, number: int, item: Item) -> None:
@@ -144,9 +167,47 @@ class _Orderer:
                     needed[timeline] = max(value, needed.get(timeline, 0))
         self._wait(needed)
 
+    def _make_room(self, item: Item) -> None:
+        """Wait until new buffers find room, first for the dead ones that are let go first."""
+        for name in dict.fromkeys(item.names()):
+            memory = self._memory(name)
+            if name in self._first or memory not in self._free or self._program.buffers[name].kind == "input":
+                continue
+            self._occupy(name)
+            while self._free[memory] < 0 and self._dying.get(memory):
+                self._clear(memory)
+
+    def _clear(self, memory: str) -> None:
+        """Take back the bytes of all buffers that nothing touches any more, else of the one let go first."""
+        dying = self._dying[memory]
+        gone = [name for name in dying if not self._flight.touching(name)]
+        gone = gone or [min(dying, key=self._let_go)]
+        for name in gone:
+            self._wait(self._flight.touching(name))
+            self._free[memory] += whole(self._program.buffers[name])
+        self._dying[memory] = [name for name in dying if name not in set(gone)]
+
+    def _occupy(self, name: str) -> None:
+        draft = self._program.buffers[name]
+        if draft.memory in self._free and draft.kind != "constant":
+            self._free[draft.memory] -= whole(draft)
+
+    def _bury(self, number: int, item: Item) -> None:
+        """Note which buffers nobody needs after an item."""
+        for name in dict.fromkeys(item.names()):
+            memory = self._memory(name)
+            fixed = self._program.buffers[name].kind == "constant" or name in self._kept
+            if memory in self._free and self._ends[name] == number and not fixed:
+                self._dying.setdefault(memory, []).append(name)
+
+    def _let_go(self, name: str) -> int:
+        """When nothing in flight touches a buffer any more."""
+        events = (Event(timeline=t, value=value) for t, value in self._flight.touching(name).items())
+        return max((self._clock.done(event) for event in events), default=0)
+
     def _channel(self, transfer: Transfer) -> str:
-        """The channel of the engine on which the copy waits for the fewest others, then the least busy
-        one.
+        """The channel of the engine on which the copy begins first, then with the fewest waits, then the
+        least busy one.
         """
         source, target = transfer.pieces[0]
         needed = self._flight.hazards((Access(part=source, write=False), Access(part=target, write=True)))
@@ -155,6 +216,9 @@ class _Orderer:
         return min(
             names,
             key=lambda name: (
+                self._clock.begins(
+                    name, (Event(timeline=o, value=value) for o, value in needed.items() if o != name)
+                ),
                 len(needed.keys() - {name}),
                 self._flight.pending(name),
                 self._flight.issued(name),

@@ -28,6 +28,8 @@ class Work:
     kernels: Mapping[str, Kernel] = field(repr=False)
     codegens: Mapping[str, str]
     chains: frozenset[str] = frozenset()
+    measured: SoC | None = field(default=None, repr=False)
+    """The SoC with measured copy paths, for the times of steps; None where nothing was measured."""
 
     @cached_property
     def routes(self) -> Routes:

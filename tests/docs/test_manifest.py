@@ -12,7 +12,7 @@ from target_arch.emit import manifest
 from target_arch.plan.attempts import Attempt
 from target_arch.plan.memory import Budget, PoolBudget
 from target_arch.plan.orders import LoweringOrder, LoweringSlot
-from target_arch.plan.timeline import Span, Timeline
+from target_arch.plan.timeline import Execution, Span, Timeline
 from target_arch.run import Verification
 from target_arch.run.image import Fill, Image, Part
 from target_arch.run.stack import Depth
@@ -64,6 +64,7 @@ def complete() -> dict[str, Any]:
         budgets=(Budget(partition="p0", sites={"add0": (offered,)}),),
         steps=inputs.steps,
         plan=inputs.plan,
+        execution=Execution(makespan=1e-6, bound=1e-6, alone=1e-6, overlap="o", spans=(span,)),
         port="qemu_mps2",
     )
     image = Image(

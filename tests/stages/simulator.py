@@ -2,7 +2,8 @@
 may.
 
 Every operator computes `out[i] = salt + sum((k + 3) * in_k[i mod len])` modulo 251, so that a tile of equally
-long tensors is the tile of the result, and any byte that is not where it should be changes the output.
+long tensors is the tile of the result, and any byte that is not where it should be changes the output. A
+buffer that begins to live holds random bytes, whatever lay there before.
 """
 
 from collections.abc import Callable, Mapping
@@ -51,7 +52,11 @@ class Simulator:
     ) -> None:
         self._order, self._plan, self._model, self._late = steps, plan, model, late
         self._buffers = {buffer.name: buffer for buffer in steps.buffers}
-        random = Random(seed)
+        random = self._random = Random(seed)
+        self._beginning: dict[int, list[str]] = {}
+        for buffer in steps.buffers:
+            if buffer.kind not in ("constant", "input"):
+                self._beginning.setdefault(buffer.first, []).append(buffer.name)
         self._arenas = {
             buffer.arena: bytearray(random.randbytes(plan.peaks[buffer.arena])) for buffer in steps.buffers
         }
@@ -70,6 +75,8 @@ class Simulator:
         for tensor, name in self._order.inputs:
             self._write(Slice(of=name, offset=0, row_bytes=len(inputs[tensor])), inputs[tensor])
         for number, step in enumerate(self._order.steps):
+            for name in self._beginning.get(number, ()):
+                self._write(self._rest(name, 0), self._random.randbytes(self._buffers[name].bytes))
             if isinstance(step, Wait):
                 self._complete(step.event)
             elif not isinstance(step, Load) and number != skipped:

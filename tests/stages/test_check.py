@@ -35,7 +35,10 @@ def changed(pick: Callable[[Step], bool], change: Callable[[Step], Step]) -> Ste
 
 
 def first_copy(**values: object) -> StepOrder:
-    return changed(lambda step: isinstance(step, Copy), lambda step: evolve(step, **values))  # type: ignore[misc]
+    """The first copy that owes a cache duty changed."""
+    return changed(
+        lambda step: isinstance(step, Copy) and step.cache != "none", lambda step: evolve(step, **values)
+    )  # type: ignore[misc]
 
 
 def dispatch(instance: str, **values: object) -> StepOrder:
@@ -52,7 +55,7 @@ def with_buffer(name: str, **values: object) -> tuple[StepOrder, MemoryPlan]:
     return evolve(STEPS, buffers=change(STEPS.buffers)), evolve(PLAN, buffers=change(PLAN.buffers))
 
 
-COPY = next(step for step in STEPS.steps if isinstance(step, Copy))
+COPY = next(step for step in STEPS.steps if isinstance(step, Copy) and step.cache != "none")
 CONV = next(step for step in STEPS.steps if isinstance(step, Dispatch) and step.instance == "conv")
 WAITS = [number for number, step in enumerate(STEPS.steps) if isinstance(step, Wait)]
 
@@ -142,9 +145,11 @@ def test_every_wait_is_needed(number: int) -> None:
 
 def test_a_fault_is_told_with_its_place() -> None:
     with pytest.raises(CheckError) as caught:
-        check(chips.EDGE, dispatch("conv", operands=(*CONV.operands, Operand(of="x@sram", access="r"))), PLAN)
+        check(
+            chips.EDGE, dispatch("conv", operands=(*CONV.operands, Operand(of="a.w@ddr", access="r"))), PLAN
+        )
     assert str(caught.value) == (
-        "step 7 (dispatch a on conv): error: `conv` cannot take `x@sram` where it lies, in `sram` "
+        "step 8 (dispatch a on conv): error: `conv` cannot take `a.w@ddr` where it lies, in `ddr` "
         "[not-observed]"
     )
 

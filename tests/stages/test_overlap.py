@@ -1,0 +1,199 @@
+"""What happens at the same time: it takes as long as is said, is right in whatever order, and fits."""
+
+from random import Random
+
+import pytest
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from target_arch.plan.model import Model
+from target_arch.plan.steps import Copy, Dispatch, StepOrder, Wait
+from target_arch.plan.timeline import Execution, Span
+from target_arch.soc.model import SoC
+from target_arch.stages.allocate import allocate, capacities
+from target_arch.stages.copy_paths import Routes
+from target_arch.stages.dependences import dependences
+from target_arch.stages.lower_all import Lowered
+from target_arch.stages.overlap import FULL, overlapped
+from target_arch.stages.program import join
+from target_arch.stages.settle import settle
+from target_arch.stages.steps import order_steps, steps_of
+from target_arch.stages.times import Times
+from target_arch.stages.work import Work
+from tests.stages import chips
+from tests.stages.simulator import Simulator, random_inputs, reference
+from tests.stages.test_lower_all import lowered, models
+
+SOCS = st.sampled_from((chips.EDGE, chips.quad()))
+BRANCHES = chips.model(
+    *((f"b{n}", "conv", ("x",), 4096) for n in range(4)),
+    ("s", "add", ("b0", "b1"), 4096),
+    ("t", "add", ("b2", "b3"), 4096),
+    inputs={"x": 4096},
+    weights=1024,
+)
+
+
+def work_of(result: Lowered, soc: SoC) -> Work:
+    return Work(
+        soc=soc, mode=soc.mode(), graph=result.graph, kernels=result.kernels, codegens=chips.codegens(soc)
+    )
+
+
+def executed(result: Lowered) -> Execution:
+    assert result.execution is not None
+    return result.execution
+
+
+def simulated(result: Lowered, soc: SoC) -> float:
+    """How long the steps take. An operator's time is shared by its calls."""
+    memories = {buffer.name: buffer.memory for buffer in result.steps.buffers}
+    routes = Routes(soc, ())
+    calls = [s.operator for s in result.steps.steps if isinstance(s, Dispatch)]
+    happened: dict[str, float] = {}
+    ends: dict[str, float] = {}
+    now = 0.0
+    for step in result.steps.steps:
+        if isinstance(step, Wait):
+            now = max(now, happened[str(step.event)])
+        elif isinstance(step, Copy | Dispatch):
+            if isinstance(step, Copy):
+                paths = routes.direct(memories[step.source.of], memories[step.target.of])
+                takes = routes.seconds(
+                    next(p for p in paths if p.engine == step.engine), step.source.bytes, 1
+                )
+            else:
+                takes = chips.SPEED[step.instance.partition("[")[0]] / calls.count(step.operator)
+            if step.event is None:
+                now += takes
+            else:
+                ends[step.event.timeline] = max(now, ends.get(step.event.timeline, 0.0)) + takes
+                happened[str(step.event)] = ends[step.event.timeline]
+    return now
+
+
+@settings(max_examples=40, deadline=None)
+@given(models(), SOCS, st.sampled_from((1, 2, 4)))
+def test_the_run_takes_what_its_steps_take(model: Model, soc: SoC, tiles: int) -> None:
+    result = lowered(model, soc, chips.lowerer(soc, tiles))
+    found = executed(result)
+    assert found.makespan == pytest.approx(simulated(result, soc), rel=1e-6)
+    assert found.makespan == max(span.end for span in found.spans)
+    assert found.bound <= found.makespan <= found.alone
+
+
+@settings(max_examples=40, deadline=None)
+@given(models(), SOCS, st.sampled_from((1, 2)), st.integers(0, 99))
+def test_whatever_keeps_the_dependences_is_right(model: Model, soc: SoC, tiles: int, seed: int) -> None:
+    """The items in a random order, on a chip with room for all of it."""
+    soc = evolve(soc, memories=tuple(evolve(memory, size=memory.size * 64) for memory in soc.memories))
+    work = work_of(lowered(model, soc, chips.lowerer(soc, tiles)), soc)
+    residence = settle(work).residence
+    program, random = join(work, residence), Random(seed)
+    before = dependences(program)
+    order: list[int] = []
+    left = set(range(len(before)))
+    while left:
+        able = [number for number in sorted(left) if not left.intersection(before[number])]
+        order.append(random.choice(able))
+        left.remove(order[-1])
+    shuffled = evolve(program, items=tuple(program.items[number] for number in order))
+    steps = steps_of(work, shuffled, evolve(residence, drained=()), Times(work))
+    plan = allocate(steps.buffers, capacities(soc))
+    inputs = random_inputs(model, seed)
+    for late in (lambda: True, lambda: False, lambda: random.random() < 0.5):
+        assert Simulator(steps, plan, model, late, seed).run(inputs) == reference(model, inputs)
+
+
+def most_in_flight(steps: StepOrder, arch: str) -> int:
+    """The most instances of a target_arch that were begun and not waited for at any time."""
+    flying: dict[str, int] = {}
+    most = 0
+    for step in steps.steps:
+        if isinstance(step, Dispatch) and step.event is not None and step.instance.startswith(arch):
+            flying[step.instance] = step.event.value
+        if isinstance(step, Wait) and flying.get(step.event.timeline, 0) <= step.event.value:
+            flying.pop(step.event.timeline, None)
+        most = max(most, len(flying))
+    return most
+
+
+def beside(spans: tuple[Span, ...], one: str, other: str) -> bool:
+    """True where the two do something at the same time."""
+    mine = [span for span in spans if span.what == one]
+    return any(a.start < b.end and b.start < a.end for a in mine for b in spans if b.what == other)
+
+
+def test_engines_of_one_kind_work_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(chips.SPEED, "conv", 80e-6)
+    result = lowered(BRANCHES, chips.quad())
+    used = {partition.instance for partition in result.graph.partitions if partition.instance != "host"}
+    assert most_in_flight(result.steps, "conv") == len(used) > 2
+    found = executed(result)
+    assert found.overlap == FULL
+    assert beside(found.spans, "b0", "b1")
+    assert found.makespan < found.alone
+
+
+def test_weights_of_the_next_layer_come_while_this_one_computes() -> None:
+    model = chips.model(
+        ("a", "conv", ("x",), 1024), ("b", "conv", ("a",), 1024), inputs={"x": 1024}, weights=4096
+    )
+    found = executed(lowered(model, chips.EDGE))
+    assert beside(found.spans, "a", "p1.l_b.w")
+
+
+def test_what_fits_one_after_the_other_only_runs_so_and_says_why() -> None:
+    """Each layer takes the whole memory of the engine."""
+    model = chips.model(
+        ("a", "conv", ("x",), 1024), ("b", "conv", ("a",), 1024), inputs={"x": 1024}, weights=14 * 1024
+    )
+    soc = chips.EDGE
+    result = lowered(model, soc)
+    assert not beside(executed(result).spans, "a", "p1.l_b.w")
+    assert result.plan.peaks["bram"] <= soc.memory("bram").size
+
+
+def test_the_order_of_the_program_stays_where_an_overlap_does_not_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from target_arch.stages import overlap
+    from target_arch.stages.errors import DoesNotFitError
+
+    def full(buffers: object, sizes: object) -> None:
+        raise DoesNotFitError(pool="sram", step=0, needed=2, available=1, bound=2, alive=())
+
+    result = lowered(BRANCHES, chips.quad())
+    work = work_of(result, chips.quad())
+    settled = settle(work)
+    monkeypatch.setattr(overlap, "allocate", full)
+    found = overlapped(work, settled)
+    assert (found.steps, found.plan) == (settled.steps, settled.plan)
+    assert found.execution is not None
+    assert found.execution.overlap == (
+        "one partition after the other, as more at the same time does not fit `sram`"
+    )
+    assert found.execution.makespan == found.execution.alone
+
+
+@settings(max_examples=25, deadline=None)
+@given(models(), SOCS, st.integers(2, 8))
+def test_more_at_the_same_time_never_takes_more_than_there_is(model: Model, soc: SoC, kib: int) -> None:
+    """On a chip whose memories are as small as one partition after the other needs."""
+    result = lowered(model, soc)
+    work = work_of(result, soc)
+    peaks = settle(work).plan.peaks
+
+    def tight(name: str, size: int) -> int:
+        return min(size, -(-(peaks.get(name, 0) + kib * 64) // 64) * 64) if name != "ddr" else size
+
+    small = evolve(soc, memories=tuple(evolve(m, size=tight(m.name, m.size)) for m in soc.memories))
+    again = lowered(model, small)
+    assert all(again.plan.peaks.get(m.name, 0) <= m.size for m in small.memories)
+    assert executed(again).makespan <= executed(again).alone
+
+
+def test_the_order_of_the_program_needs_no_overlap() -> None:
+    work = work_of(lowered(BRANCHES, chips.quad()), chips.quad())
+    assert most_in_flight(order_steps(work, settle(work).residence), "conv") == 1
