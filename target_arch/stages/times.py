@@ -1,7 +1,7 @@
 """What steps take, by the cost model that placement used: whole picoseconds.
 
-A dispatch takes an equal share of its operators' estimates (or measured times), a copy the set-up and the bytes
-of its path. The host starts asynchronous work without delay.
+A dispatch takes an equal share of its operators' estimates (or measured times), a copy the set-up and the
+bytes of its path. The host starts asynchronous work without delay.
 """
 
 from collections import Counter
