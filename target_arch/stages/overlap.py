@@ -15,7 +15,6 @@ from target_arch.plan.timeline import Execution, Span
 from target_arch.stages.allocate import allocate, capacities
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.interleave import Problem, interleaved, problem
-from target_arch.stages.program import join
 from target_arch.stages.replay import replay
 from target_arch.stages.settle import Settled
 from target_arch.stages.steps import steps_of
@@ -41,7 +40,7 @@ class _Run:
 def overlapped(work: Work, settled: Settled) -> Settled:
     """What was settled, with a simulated run, and with steps that overlap where that is faster and fits."""
     times = Times(work)
-    given = problem(work, join(work, settled.residence), times)
+    given = problem(work, settled.program, times)
     alone = _run(work, settled.steps, times)
     held: tuple[str, ...] = ()
     for _ in range(TRIES):

@@ -18,9 +18,12 @@ from target_arch.soc.model import SoC
 from target_arch.stages import access
 from target_arch.stages.allocate import allocate, arena_capacity, capacities
 from target_arch.stages.errors import DoesNotFitError
+from target_arch.stages.items import Program
 from target_arch.stages.packing import bound, peak
+from target_arch.stages.program import join
 from target_arch.stages.residence import NOWHERE, Residence, assign_residence
-from target_arch.stages.steps import order_steps
+from target_arch.stages.steps import steps_of
+from target_arch.stages.times import Times
 from target_arch.stages.work import Work
 
 
@@ -31,6 +34,7 @@ class Settled:
     steps: StepOrder
     plan: MemoryPlan
     residence: Residence = field(repr=False)
+    program: Program = field(repr=False)
     execution: Execution | None = None
 
 
@@ -51,12 +55,13 @@ def settle(work: Work, witness: Witness | None = None) -> Settled:
     The planner may do better than the `witness`; where it does not find a plan that fits, the witness is the
     plan.
     """
-    drained = scarce(work)
+    drained, times = scarce(work), Times(work)
     spilled: dict[str, int] = {}
     reuse = True
     while True:
         residence = evolve(assign_residence(work, drained, spilled), reuse=reuse)
-        steps = order_steps(work, residence)
+        program = join(work, residence)
+        steps = steps_of(work, program, residence, times)
         try:
             plan = allocate(steps.buffers, capacities(work.soc))
         except DoesNotFitError as refusal:
@@ -73,13 +78,14 @@ def settle(work: Work, witness: Witness | None = None) -> Settled:
                 refusal.culprit = _culprit(work.soc, steps, refusal)
                 raise refusal.at(describe(steps, refusal.step)) from None
         else:
-            return Settled(steps=steps, plan=plan, residence=residence)
+            return Settled(steps=steps, plan=plan, residence=residence, program=program)
 
 
 def _proven(work: Work, witness: Witness) -> Settled | None:
     """The plan of the witness; None where it does not cover these kernels."""
     residence = foreseen(work, witness.homes)
-    steps = order_steps(work, residence)
+    program = join(work, residence)
+    steps = steps_of(work, program, residence, Times(work))
     moving = [buffer for buffer in steps.buffers if buffer.kind != "constant"]
     open_ = {buffer.memory for buffer in moving if buffer.name not in witness.offsets}
     fixed = [buffer for buffer in moving if buffer.memory not in open_]
@@ -100,7 +106,7 @@ def _proven(work: Work, witness: Witness) -> Settled | None:
     for memory in sorted({buffer.memory for buffer in fixed}):
         if plan.peaks[memory] > arena_capacity(plan, memory, work.soc.memory(memory).size):
             return None
-    return Settled(steps=steps, plan=plan, residence=residence)
+    return Settled(steps=steps, plan=plan, residence=residence, program=program)
 
 
 def apart(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> bool:
