@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 
 from target_arch.plan import text
 from target_arch.plan.model import Model
-from target_arch.plan.steps import Copy, Dispatch, StepOrder, Wait
+from target_arch.plan.steps import Copy, Dispatch, Load, StepOrder, Wait
 from target_arch.plan.timeline import Execution, Span
 from target_arch.soc.model import SoC
+from target_arch.stages import overlap
 from target_arch.stages.allocate import allocate, capacities
+from target_arch.stages.check import check
 from target_arch.stages.copy_paths import Routes
 from target_arch.stages.dependences import dependences
+from target_arch.stages.errors import CheckError, DoesNotFitError
 from target_arch.stages.lower_all import Lowered
 from target_arch.stages.overlap import FULL, overlapped
 from target_arch.stages.program import join
@@ -160,8 +163,6 @@ def test_what_fits_one_after_the_other_only_runs_so_and_says_why() -> None:
 def test_the_order_of_the_program_stays_where_an_overlap_does_not_fit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from target_arch.stages import overlap
-    from target_arch.stages.errors import DoesNotFitError
 
     def full(buffers: object, sizes: object) -> None:
         raise DoesNotFitError(pool="sram", step=0, needed=2, available=1, bound=2, alive=())
@@ -209,3 +210,16 @@ def test_the_emitted_steps_are_told_in_one_line() -> None:
     assert text.emitted(evolve(found, makespan=1.6e-3, alone=1.6e-3)) == (
         "emitted steps: 1.6 ms, at the lower bound of 1.6 ms for them; o\n"
     )
+
+
+@settings(max_examples=15, deadline=None)
+@given(models(), SOCS, st.sampled_from((1, 2)))
+def test_no_wait_may_be_left_out(model: Model, soc: SoC, tiles: int) -> None:
+    """Something else in its place changes no number; what is found is what the wait was for."""
+    result = lowered(model, soc, chips.lowerer(soc, tiles))
+    steps, blank = result.steps.steps, Load(instance="conv", process="bitstream")
+    for number in [number for number, step in enumerate(steps) if isinstance(step, Wait)]:
+        without = evolve(result.steps, steps=(*steps[:number], blank, *steps[number + 1 :]))
+        with pytest.raises(CheckError) as caught:
+            check(soc, without, result.plan)
+        assert {fault.rule for fault in caught.value.diagnostics} - {"late-load"}, number

@@ -1,0 +1,127 @@
+"""Engines of one kind really work at the same time, on threads, and the answer is the host's to the bit."""
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.run.build import Executable, build
+from target_arch.run.execute import run_frames
+from target_arch.run.references import reference_for
+from target_arch.run.write import write_bundle
+from target_arch.soc import read_soc
+from tests.relax.models import onnx_model, quantized
+
+BRANCHES = 4
+FRAMES = 5
+
+_AT_WORK = "        lane->busy = 1;\n"
+_COUNTED = """\
+        lane->busy = 1;
+        at_work();
+"""
+_COUNT = """\
+#include <stdio.h>
+#include <stdlib.h>
+
+static unsigned most_at_work;
+
+static void tell(void)
+{
+    fprintf(stderr, "most at work: %u\\n", most_at_work);
+}
+
+/* Instances at work now. The lock is held. */
+static void at_work(void)
+{
+    static int told;
+    unsigned count = 0;
+    for (uint32_t lane = ta_host.soc->channel_count; lane < TA_MAX_TIMELINES; lane++)
+        count += ta_host.lanes[lane].alive && ta_host.lanes[lane].busy;
+    if (!told)
+        (void)atexit(tell);
+    told = 1;
+    if (count > most_at_work)
+        most_at_work = count;
+}
+
+static void *lane_main(void *argument)
+"""
+
+
+def branches(folder: Path) -> Path:
+    """Four convolutions of one tensor, and the sum of all."""
+    draw = np.random.default_rng(7)
+    nodes = [helper.make_node("Conv", ["x", "w"], ["s"], pads=[1, 1, 1, 1])]
+    constants = {"w": (draw.standard_normal((8, 4, 3, 3)) * 0.3).astype(np.float32)}
+    for n in range(BRANCHES):
+        nodes.append(helper.make_node("Conv", ["s", f"w{n}"], [f"c{n}"], pads=[1, 1, 1, 1]))
+        constants[f"w{n}"] = (draw.standard_normal((8, 8, 3, 3)) * 0.2).astype(np.float32)
+    nodes += [
+        helper.make_node("Add", ["c0", "c1"], ["a"]),
+        helper.make_node("Add", ["c2", "c3"], ["b"]),
+        helper.make_node("Add", ["a", "b"], ["y"]),
+    ]
+    model = onnx_model(nodes, {"x": (1, 4, 16, 16)}, {"y": (1, 8, 16, 16)}, constants)
+    return quantized(model, folder, activations="QInt8", per_channel=True)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return branches(tmp_path_factory.mktemp("branches"))
+
+
+def compiled(model: Path, folder: Path, **wishes: object) -> Compilation:
+    made = compile_model(CompileRequest(model_path=model, soc=read_soc("quad_conv"), **wishes))  # type: ignore[arg-type]
+    write_bundle(made.bundle, folder)
+    return made
+
+
+@pytest.fixture(scope="module")
+def frames(model: Path) -> tuple[bytes, ...]:
+    return tuple(b"".join(part.tobytes() for part in f) for f in reference_for(model).frames(FRAMES, seed=3))
+
+
+@pytest.fixture(scope="module")
+def answers(
+    model: Path, frames: tuple[bytes, ...], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[bytes, ...]:
+    folder = tmp_path_factory.mktemp("host") / "bundle"
+    compiled(model, folder, require={"*": "host_cpu"})
+    return run_frames(build(folder), frames)
+
+
+def most_at_work(executable: Executable, frames: tuple[bytes, ...]) -> int:
+    command = (str(executable.runner.absolute()), "--jitter", "5")
+    said = subprocess.run(command, input=b"".join(frames), capture_output=True, check=True).stderr.decode()
+    return int(said.rpartition(":")[2])
+
+
+def test_two_engines_are_at_work_at_the_same_time(
+    model: Path, frames: tuple[bytes, ...], answers: tuple[bytes, ...], tmp_path: Path
+) -> None:
+    made = compiled(model, tmp_path / "bundle")
+    engines = {part.instance for part in made.graph.partitions} - {"host_cpu"}
+    assert len(engines) > 1
+    lanes = tmp_path / "bundle" / "runtime" / "ports" / "host" / "lanes.c"
+    text = lanes.read_text()
+    assert text.count(_AT_WORK) == 1
+    text = text.replace(_AT_WORK, _COUNTED).replace("static void *lane_main(void *argument)\n", _COUNT)
+    lanes.write_text(text)
+    executable = build(tmp_path / "bundle")
+    for seed in (0, 1, 2):
+        assert run_frames(executable, frames, jitter=seed) == answers
+    assert run_frames(executable, frames, lazy=True) == answers
+    assert most_at_work(executable, frames) > 1
+
+
+def test_no_thread_meets_another_in_a_byte(
+    model: Path, frames: tuple[bytes, ...], answers: tuple[bytes, ...], tmp_path: Path
+) -> None:
+    compiled(model, tmp_path / "bundle")
+    executable = build(tmp_path / "bundle", sanitize=("thread",))
+    for seed in (0, 1):
+        assert run_frames(executable, frames, jitter=seed) == answers
