@@ -15,6 +15,7 @@ from target_arch.backend.contract import Backend, Hooks, LoweringRequest
 from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.inputs import EmitInputs
+from target_arch.emit.libraries import libraries
 from target_arch.emit.machine import require_port
 from target_arch.emit.manifest import manifest
 from target_arch.plan.bundle import Bundle
@@ -106,6 +107,7 @@ def compile_model(request: CompileRequest) -> Compilation:
         execution=lowered.execution,
         attempts=lowered.attempts,
         port=request.port,
+        libraries=libraries(lowered.kernels),
     )
     bundle = emit_bundle(
         EmitInputs(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from target_arch.emit.emitter import Emitter
 from target_arch.emit.inputs import EmitInputs
+from target_arch.emit.libraries import cmake_rules, include_flags, libraries, make_rules
 from target_arch.emit.machine import COMPILER, compile_flags, emulator_command, link_flags, machine_of
 from target_arch.emit.names import identifier
 
@@ -18,7 +19,7 @@ _MAKE_HEAD = """\
 # CC, AR, CFLAGS, CPPFLAGS, LDFLAGS and BUILD may be set on the command line.
 CFLAGS = {flags} -O2
 BUILD = build
-ALL_CFLAGS = $(CPPFLAGS) -Iinclude -Iruntime{threads} $(CFLAGS)
+ALL_CFLAGS = $(CPPFLAGS) -Iinclude -Iruntime{libraries}{threads} $(CFLAGS)
 """
 
 _MAKE_MACHINE_HEAD = """\
@@ -31,7 +32,7 @@ AR = arm-none-eabi-ar
 CFLAGS = {flags} -O2
 EMULATOR = {emulator}
 BUILD = build
-ALL_CFLAGS = $(CPPFLAGS) -Iinclude -Iruntime {machine_flags} $(CFLAGS)
+ALL_CFLAGS = $(CPPFLAGS) -Iinclude -Iruntime{libraries} {machine_flags} $(CFLAGS)
 """
 
 _MAKE_MACHINE_PROGRAM = """
@@ -94,6 +95,7 @@ def makefile(inputs: EmitInputs, paths: Sequence[str]) -> str:
     out.line()
     out.line("OBJECTS = $(SOURCES:%.c=$(BUILD)/%.o)")
     out.line(f"LIBRARY = $(BUILD)/lib{model}.a")
+    make_rules(out, libraries(inputs.kernels))
     out.line()
     out.line(" ".join(("all: $(LIBRARY)", *(f"$(BUILD)/{program}" for program in mains))))
     for program in mains:
@@ -104,10 +106,11 @@ def makefile(inputs: EmitInputs, paths: Sequence[str]) -> str:
 
 def _make_head(inputs: EmitInputs) -> str:
     model, soc = identifier(inputs.model.name), inputs.soc.name
+    headers = include_flags(libraries(inputs.kernels))
     found = machine_of(inputs.soc, inputs.port)
     if found is None:
         threads = " -pthread" if inputs.port == "host" else ""
-        return _MAKE_HEAD.format(model=model, soc=soc, flags=FLAGS, threads=threads)
+        return _MAKE_HEAD.format(model=model, soc=soc, flags=FLAGS, threads=threads, libraries=headers)
     return _MAKE_MACHINE_HEAD.format(
         model=model,
         soc=soc,
@@ -116,6 +119,7 @@ def _make_head(inputs: EmitInputs) -> str:
         flags=FLAGS,
         emulator=" ".join(emulator_command(found[1].name, "")).rstrip(),
         machine_flags=" ".join(compile_flags(found[1])),
+        libraries=headers,
     )
 
 
@@ -144,6 +148,7 @@ def cmake_lists(inputs: EmitInputs, paths: Sequence[str]) -> str:
     out.line(f"target_include_directories({model} PUBLIC include PRIVATE runtime)")
     out.line(f"set_target_properties({model} PROPERTIES {_CMAKE_PROPERTIES})")
     out.line(f"target_link_libraries({model} PUBLIC m)")
+    cmake_rules(out, libraries(inputs.kernels), model)
     if inputs.port == "host":
         out.block(_CMAKE_THREADS.format(model=model))
     found = machine_of(inputs.soc, inputs.port)

@@ -10,6 +10,7 @@ from target_arch.emit.constants import constants_source, constants_symbol
 from target_arch.emit.emitter import Emitter
 from target_arch.emit.inputs import EmitInputs
 from target_arch.emit.kernels import entry, kernels, kernels_source
+from target_arch.emit.libraries import libraries, library_files
 from target_arch.emit.linker import linker_fragment
 from target_arch.emit.machine import machine_script, require_host_alone, require_port
 from target_arch.emit.model_header import model_header, model_source, soc_symbol
@@ -52,7 +53,7 @@ def emit_bundle(inputs: EmitInputs) -> Bundle:
         own.append((f"src/{soc}_simulation.c", simulation_source(inputs, placed)))
     if inputs.self_test is not None:
         own.append(("src/selftest.c", selftest_source(inputs, inputs.self_test)))
-    texts = {**runtime, **_distinct(inputs, own)}
+    texts = {**runtime, **library_files(libraries(inputs.kernels)), **_distinct(inputs, own)}
     paths = sorted(texts)
     texts["Makefile"] = makefile(inputs, paths)
     texts["CMakeLists.txt"] = cmake_lists(inputs, paths)

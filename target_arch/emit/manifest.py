@@ -4,9 +4,11 @@ from collections.abc import Iterable
 
 from attrs import asdict
 
+from target_arch.emit.libraries import described
 from target_arch.emit.machine import machine_of
 from target_arch.emit.steps import describe
 from target_arch.plan.attempts import Attempt
+from target_arch.plan.kernels import Library
 from target_arch.plan.memory import Budget, MemoryPlan
 from target_arch.plan.model import Model
 from target_arch.plan.orders import LoweringOrder
@@ -32,6 +34,7 @@ def manifest(
     execution: Execution | None = None,
     attempts: Iterable[Attempt] = (),
     port: str = "host",
+    libraries: tuple[Library, ...] = (),
 ) -> dict[str, object]:
     """The manifest as JSON values, names and numbers as in the plan; hashes are hexadecimal text.
 
@@ -46,6 +49,7 @@ def manifest(
         "model": model.name,
         "port": port,
         "machine": _machine(soc, port),
+        "libraries": described(libraries),
         "abi_hash": f"0x{abi_hash(soc):016x}",
         "inputs": _tensors(model, steps.inputs),
         "outputs": _tensors(model, steps.outputs),

@@ -17,9 +17,11 @@ from attrs import field, frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build_files import FLAGS, library_sources, programs
+from target_arch.emit.libraries import QUIET
 from target_arch.emit.machine import compile_flags, link_flags
 from target_arch.run import rtl as verilated
 from target_arch.run.image import CALL_GRAPH, Image, as_linked, predict, require_fit
+from target_arch.run.libraries import Libraries, libraries_of
 from target_arch.run.toolchain import Compiler, find_compiler, find_cross_compiler
 from target_arch.run.write import read_manifest, unwritable
 from target_arch.soc.machines import MACHINES, Machine
@@ -71,7 +73,8 @@ def build(
     else:
         own = (*compile_flags(machine), CALL_GRAPH)
         last = link_flags(manifest["soc"], manifest["port"])
-    flags = (*FLAGS.split(), optimize, "-Iinclude", "-Iruntime", *own)
+    foreign = libraries_of(directory, manifest)
+    flags = (*FLAGS.split(), optimize, "-Iinclude", "-Iruntime", *foreign.flags, *own)
     paths = sorted(path.relative_to(directory).as_posix() for path in _sources(directory))
     mains = programs(paths)
     folder = directory / "build"
@@ -83,10 +86,12 @@ def build(
         raise unwritable(folder, error) from error
     engines = _engines(directory, paths) if rtl else ()
     library = [
-        each for each in library_sources(paths) if each not in map(verilated.simulator_source, engines)
+        each
+        for each in (*library_sources(paths), *foreign.elsewhere)
+        if each not in map(verilated.simulator_source, engines)
     ]
     sources = (*library, *(f"src/{program}.c" for program in mains))
-    made = _compile_all(directory, sources, (*cc.command, *flags), cc.version, objects)
+    made = _compile_all(directory, sources, (*cc.command, *flags), cc.version, objects, foreign)
     common = [made[source] for source in library]
     for engine in engines:
         common += verilated.objects(engine, directory, folder, _sanitizers(sanitize))
@@ -141,18 +146,24 @@ def _sanitizers(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _sources(directory: Path) -> list[Path]:
-    roots = [directory / name for name in ("include", "runtime", "src")]
+    roots = [directory / name for name in ("include", "libraries", "runtime", "src")]
     return [path for root in roots for path in root.rglob("*.[ch]")]
 
 
 def _compile_all(
-    directory: Path, sources: Sequence[str], command: Sequence[str], version: str, objects: Path
+    directory: Path,
+    sources: Sequence[str],
+    command: Sequence[str],
+    version: str,
+    objects: Path,
+    foreign: Libraries,
 ) -> dict[str, Path]:
     """Object file of each source, compiled where it is not there yet."""
     headers = hashlib.sha256("\0".join((*command, version)).encode())
-    for path in sorted(_sources(directory)):
+    others = [path for folder in foreign.headers for path in folder.rglob("*.h")]
+    for path in sorted((*_sources(directory), *others)):
         if path.suffix == ".h":
-            headers.update(path.relative_to(directory).as_posix().encode() + b"\0" + path.read_bytes())
+            headers.update(str(path).removeprefix(str(directory)).encode() + b"\0" + path.read_bytes())
 
     def one(source: str) -> Path:
         key = headers.copy()
@@ -160,7 +171,8 @@ def _compile_all(
         made = objects / f"{Path(source).stem}-{key.hexdigest()[:24]}.o"
         if not made.exists():
             temporary = made.with_suffix(f".{os.getpid()}.tmp")
-            _run((*command, "-c", "-o", str(temporary.absolute()), source), directory, temporary)
+            own = (*command, QUIET) if foreign.is_foreign(source) else command
+            _run((*own, "-c", "-o", str(temporary.absolute()), source), directory, temporary)
             calls = temporary.with_suffix(".ci")
             if calls.exists():
                 calls.replace(made.with_suffix(".ci"))

@@ -10,6 +10,7 @@ from attrs import evolve
 
 from target_arch.emit import manifest
 from target_arch.plan.attempts import Attempt
+from target_arch.plan.kernels import Library
 from target_arch.plan.memory import Budget, PoolBudget
 from target_arch.plan.orders import LoweringOrder, LoweringSlot
 from target_arch.plan.timeline import Execution, Span, Timeline
@@ -66,6 +67,7 @@ def complete() -> dict[str, Any]:
         plan=inputs.plan,
         execution=Execution(makespan=1e-6, bound=1e-6, alone=1e-6, overlap="o", spans=(span,)),
         port="qemu_mps2",
+        libraries=(Library(name="l", include=("include",), sources=("l.c",)),),
     )
     image = Image(
         stack=Depth(bytes=1, path=("main",), unknown=()),

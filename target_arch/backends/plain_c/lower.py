@@ -3,13 +3,13 @@
 Imports TVM; a backend loads it when it is asked to lower.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
 from target_arch.backend.contract import LoweringRequest
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.plan.kernels import Call, CFunction, Kernel, LocalBuffer, Operand
+from target_arch.plan.kernels import Call, CFunction, Kernel, Library, LocalBuffer, Operand
 from target_arch.plan.model import Operator, Tensor
 from target_arch.relax.c_codegen import scratch_memory
 from target_arch.relax.c_printer_expressions import UnprintableError
@@ -18,7 +18,7 @@ from target_arch.relax.te_operators import lower_operator
 
 
 @frozen(kw_only=True)
-class _Piece:
+class Piece:
     """What one operator adds to a kernel."""
 
     functions: tuple[CFunction, ...]
@@ -32,19 +32,32 @@ def lower(request: LoweringRequest) -> Kernel:
 
     Raises DoesNotFit where no memory has room for an operator's scratch, DiagnosticError where it has no C.
     """
-    pieces = [_piece(operator, request) for operator in request.partition.operators]
-    functions = {function.name: function for piece in pieces for function in piece.functions}
+    return kernel(request, [piece(operator, request) for operator in request.partition.operators])
+
+
+def kernel(
+    request: LoweringRequest,
+    pieces: Sequence[Piece],
+    *,
+    notes: tuple[str, ...] = (),
+    libraries: tuple[Library, ...] = (),
+) -> Kernel:
+    """The kernel of a partition from what each of its operators adds, in their order."""
+    functions = {function.name: function for each in pieces for function in each.functions}
     return Kernel(
         partition=request.partition.id,
         instance=request.instance.name,
         functions=tuple(functions.values()),
-        constants=tuple(constant for piece in pieces for constant in piece.constants),
-        buffers=tuple(buffer for piece in pieces for buffer in piece.buffers),
-        actions=tuple(call for piece in pieces for call in piece.calls),
+        constants=tuple(constant for each in pieces for constant in each.constants),
+        buffers=tuple(buffer for each in pieces for buffer in each.buffers),
+        actions=tuple(call for each in pieces for call in each.calls),
+        notes=notes,
+        libraries=libraries,
     )
 
 
-def _piece(operator: Operator, request: LoweringRequest) -> _Piece:
+def piece(operator: Operator, request: LoweringRequest) -> Piece:
+    """What one operator adds to the kernel of its partition. Raises as `lower` does."""
     try:
         return _relax_piece(operator, request) if operator.kind == "relax" else _te_piece(operator, request)
     except (NotLegalizedError, UnprintableError, ValueError) as error:
@@ -62,7 +75,7 @@ def _unsupported(operator: Operator, error: Exception) -> DiagnosticError:
     return DiagnosticError([diagnostic])
 
 
-def _te_piece(operator: Operator, request: LoweringRequest) -> _Piece:
+def _te_piece(operator: Operator, request: LoweringRequest) -> Piece:
     lowered = lower_operator(operator, request.model)
     constants = tuple(packed.tensor(operator) for packed in lowered.packed)
     memory = scratch_memory(operator.id, request, sum(lowered.scratch))
@@ -72,13 +85,13 @@ def _te_piece(operator: Operator, request: LoweringRequest) -> _Piece:
     reads = (*operator.inputs, *operator.constants, *(constant.name for constant in constants))
     call = Call(
         function=lowered.function.name,
-        operands=(*_operands(reads, "r"), *_operands((operator.output,), "w"), *_scratch(buffers)),
+        operands=(*operands(reads, "r"), *operands((operator.output,), "w"), *_scratch(buffers)),
         operator=operator.id,
     )
-    return _Piece(functions=(lowered.function,), constants=constants, buffers=buffers, calls=(call,))
+    return Piece(functions=(lowered.function,), constants=constants, buffers=buffers, calls=(call,))
 
 
-def _relax_piece(operator: Operator, request: LoweringRequest) -> _Piece:
+def _relax_piece(operator: Operator, request: LoweringRequest) -> Piece:
     """Several functions in a row, where TVM made several; what lies between them is scratch."""
     lowered = lower_relax(request.program.functions[operator.id], operator)
     sizes = (*lowered.intermediates.items(), *lowered.scratch.items())
@@ -88,24 +101,26 @@ def _relax_piece(operator: Operator, request: LoweringRequest) -> _Piece:
         Call(
             function=step.function.name,
             operands=(
-                *_operands(step.reads, "r"),
-                *_operands(step.writes, "w"),
-                *_operands(step.scratch, "rw"),
+                *operands(step.reads, "r"),
+                *operands(step.writes, "w"),
+                *operands(step.scratch, "w"),
             ),
             operator=operator.id,
         )
         for step in lowered.steps
     )
     functions = tuple(step.function for step in lowered.steps)
-    return _Piece(functions=functions, constants=lowered.constants, buffers=buffers, calls=calls)
+    return Piece(functions=functions, constants=lowered.constants, buffers=buffers, calls=calls)
 
 
-def _operands(names: tuple[str, ...], access: str) -> Iterator[Operand]:
+def operands(names: tuple[str, ...], access: str) -> Iterator[Operand]:
+    """Operands of a call, whole."""
     return (Operand(of=name, access=access) for name in names)
 
 
 def _scratch(buffers: tuple[LocalBuffer, ...]) -> Iterator[Operand]:
-    return _operands(tuple(buffer.name for buffer in buffers), "rw")
+    """Scratch counts as written only: what a function reads of it, it wrote itself."""
+    return operands(tuple(buffer.name for buffer in buffers), "w")
 
 
 def _local(name: str, size: int, memory: str) -> LocalBuffer:

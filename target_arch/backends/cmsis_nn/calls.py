@@ -1,0 +1,217 @@
+"""The C function that calls the library for one operator, and the constants it wants besides the operator's.
+
+Functions are named after a hash of their text, as all kernels are.
+"""
+
+import hashlib
+import re
+import textwrap
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from target_arch.backends.cmsis_nn.folder import HEADER
+from target_arch.backends.cmsis_nn.host import FUNCTIONS, HostLibrary
+from target_arch.plan.arithmetic import Requantization, activation_range, requantization
+from target_arch.plan.kernels import CFunction
+from target_arch.plan.model import Model, Operator, Tensor
+
+Dims = tuple[int, int, int, int]
+_PARAMETERS = {
+    "conv2d": "cmsis_nn_conv_params",
+    "depthwise_conv2d": "cmsis_nn_dw_conv_params",
+    "dense": "cmsis_nn_fc_params",
+    "avg_pool2d": "cmsis_nn_pool_params",
+    "max_pool2d": "cmsis_nn_pool_params",
+}
+_LINE = 106
+_WEIGHTED_ARGUMENTS = "&input, x, &filter, w, &biases, bias, &output, out"
+_POOL_ARGUMENTS = "&input, x, &filter, &output, out"
+
+
+@frozen(kw_only=True)
+class Geometry:
+    """The sizes of an operator as the convention has them. Pairs are (width, height)."""
+
+    stride: tuple[int, int]
+    padding: tuple[int, int]
+    dilation: tuple[int, int]
+    multiplier: int
+    input: Dims
+    filter: Dims
+    output: Dims
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """As `shim.c` wants them."""
+        flat = (*self.stride, *self.padding, *self.dilation, self.multiplier)
+        return (*flat, *self.input, *self.filter, *self.output)
+
+
+@frozen(kw_only=True)
+class LibraryCall:
+    """The function, its packed constants (after the operator's own operands), and the bytes of its scratch,
+    which is its last parameter where there is any.
+    """
+
+    function: CFunction
+    packed: tuple[Tensor, ...]
+    scratch: int
+
+
+def geometry(operator: Operator, model: Model) -> Geometry:
+    """The sizes of an operator of a kind in FUNCTIONS."""
+    attributes: Any = operator.attributes
+    x, out = model.tensors[operator.inputs[0]].shape, model.tensors[operator.output].shape
+    strides = tuple(attributes.get("strides", (1, 1)))
+    padding = tuple(attributes.get("padding", (0, 0, 0, 0)))
+    dilation = tuple(attributes.get("dilation", (1, 1)))
+    weights = model.tensors[operator.constants[0]].shape if operator.constants else ()
+    multiplier = 1
+    if operator.kind == "dense":
+        o, i = weights
+        rows = prod(x) // i
+        return Geometry(
+            stride=(1, 1), padding=(0, 0), dilation=(1, 1), multiplier=1,
+            input=(rows, 1, 1, i), filter=(i, 1, 1, o), output=(rows, 1, 1, o),
+        )  # fmt: skip
+    if operator.kind == "conv2d":
+        filter_ = weights
+    elif operator.kind == "depthwise_conv2d":
+        filter_, multiplier = (1, *weights), weights[2] // x[3]
+    else:
+        filter_ = (1, *attributes["kernel"], 1)
+    return Geometry(
+        stride=(strides[1], strides[0]),
+        padding=(padding[1], padding[0]),
+        dilation=(dilation[1], dilation[0]),
+        multiplier=multiplier,
+        input=_four(x),
+        filter=_four(filter_),
+        output=_four(out),
+    )
+
+
+def library_call(operator: Operator, model: Model, library: HostLibrary, core: str) -> LibraryCall:
+    """The call that computes an operator which `support.library_refusal` has nothing against."""
+    sizes = geometry(operator, model)
+    needed = library.scratch(operator.kind, sizes.numbers, core)
+    packed = tuple(_packed(operator, model, library, needed))
+    scratch = 0 if operator.kind == "dense" else needed
+    lines = (*_context(operator, needed), *_parameters(operator, model, sizes), *_sizes(operator, sizes))
+    names = _names(operator, packed, scratch)
+    lines = (*lines, *_wrapped(_call(operator), 4))
+    body = "".join(f"    {line}\n" for line in lines)
+    signature = ", ".join(f"{kind}{name}" for kind, name in names)
+    digest = hashlib.sha256((signature + body).encode()).hexdigest()[:8]
+    name = f"library_{operator.kind}_{digest}"
+    shapes = f"x {list(sizes.input)}, out {list(sizes.output)}"
+    head = "\n".join(_wrapped(f"int {name}({signature})", len(name) + 12))
+    text = f"/* {operator.kind}: {shapes} */\n{head}\n{{\n{body}}}\n"
+    function = CFunction(
+        name=name,
+        parameters=tuple(kind for kind, _ in names),
+        text=text,
+        headers=(HEADER,),
+        fails=True,
+    )
+    return LibraryCall(function=function, packed=packed, scratch=scratch)
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    """Lines of C, broken at commas only."""
+    glued = re.sub(r"(?<!,) ", "\0", text)
+    lines = textwrap.wrap(glued, _LINE, subsequent_indent=" " * indent, break_long_words=False)
+    return [line.replace("\0", " ") for line in lines]
+
+
+def _four(shape: tuple[int, ...]) -> Dims:
+    n, h, w, c = shape
+    return n, h, w, c
+
+
+def _packed(operator: Operator, model: Model, library: HostLibrary, needed: int) -> Iterator[Tensor]:
+    if operator.kind == "dense":
+        if needed:
+            weights, bias = (model.tensors[name].data or b"" for name in operator.constants)
+            sums = library.sums(weights, bias, requantization(operator, model).input_offset)
+            yield _constant(operator, "kernel_sum", np.frombuffer(sums, "<i4"))
+    elif operator.constants:
+        r = requantization(operator, model)
+        channels = model.tensors[operator.output].shape[-1]
+        for suffix, values in (("multiplier", r.multipliers), ("shift", r.shifts)):
+            yield _constant(operator, suffix, np.resize(np.array(values, "<i4"), channels))
+
+
+def _constant(operator: Operator, suffix: str, values: Any) -> Tensor:
+    name = f"{operator.id}.{suffix}"
+    return Tensor(name=name, shape=values.shape, dtype="int32", data=values.tobytes())
+
+
+def _names(operator: Operator, packed: tuple[Tensor, ...], scratch: int) -> list[tuple[str, str]]:
+    """C type and name of every parameter."""
+    weights = [("const int8_t *", "w"), ("const int32_t *", "bias")] if operator.constants else []
+    own = [("const int32_t *", tensor.name.rpartition(".")[2]) for tensor in packed]
+    last = [("uint8_t *", "scratch")] if scratch else []
+    return [("const int8_t *", "x"), *weights, *own, ("int8_t *", "out"), *last]
+
+
+def _context(operator: Operator, needed: int) -> Iterator[str]:
+    """The convention's context is not const, and nothing is written to sums of weights."""
+    if needed == 0:
+        buffer = "NULL"
+    elif operator.kind == "dense":
+        buffer = "(void *)kernel_sum"
+    else:
+        buffer = "scratch"
+    yield f"const cmsis_nn_context context = {{{buffer}, {needed}}};"
+
+
+def _parameters(operator: Operator, model: Model, sizes: Geometry) -> Iterator[str]:
+    tiles = [f".stride = {_pair(sizes.stride)}", f".padding = {_pair(sizes.padding)}"]
+    fields: list[str] = []
+    if operator.constants:
+        r = requantization(operator, model)
+        low, high = r.activation_min, r.activation_max
+        fields = [f".input_offset = {r.input_offset}", f".output_offset = {r.output_offset}"]
+        yield from _scaling(operator, r)
+        tiles.append(f".dilation = {_pair(sizes.dilation)}")
+    else:
+        low, high = activation_range(operator, model)
+    if operator.kind == "dense":
+        tiles = [".filter_offset = 0"]
+    if operator.kind == "depthwise_conv2d":
+        fields.append(f".ch_mult = {sizes.multiplier}")
+    every = (*fields, *tiles, f".activation = {_pair((low, high))}")
+    yield f"const {_PARAMETERS[operator.kind]} parameters = {{"
+    yield from (f"    {each}," for each in every)
+    yield "};"
+
+
+def _scaling(operator: Operator, r: Requantization) -> Iterator[str]:
+    if operator.kind == "dense":
+        values = f"{{{r.multipliers[0]}, {r.shifts[0]}}}"
+        yield f"const cmsis_nn_per_tensor_quant_params scaling = {values};"
+        return
+    yield "const cmsis_nn_per_channel_quant_params scaling = {(int32_t *)multiplier, (int32_t *)shift};"
+
+
+def _sizes(operator: Operator, sizes: Geometry) -> Iterator[str]:
+    named = [("input", sizes.input), ("filter", sizes.filter), ("output", sizes.output)]
+    if operator.constants:
+        named.append(("biases", (1, 1, 1, sizes.output[3])))
+    for name, dims in named:
+        yield f"const cmsis_nn_dims {name} = {{{', '.join(map(str, dims))}}};"
+
+
+def _call(operator: Operator) -> str:
+    scaling = "&scaling, " if operator.constants else ""
+    arguments = _WEIGHTED_ARGUMENTS if operator.constants else _POOL_ARGUMENTS
+    return f"return {FUNCTIONS[operator.kind]}(&context, &parameters, {scaling}{arguments});"
+
+
+def _pair(values: tuple[int, int]) -> str:
+    return f"{{{values[0]}, {values[1]}}}"

@@ -1,0 +1,134 @@
+"""The library on the computer that compiles models: asked for sizes of scratch and for constants.
+
+It is compiled by the C compiler of this computer, with `shim.c`, and loaded. A transcription into Python of
+what its size functions compute would be wrong the day the library changes, and nobody would notice: too
+little scratch is overwritten memory.
+"""
+
+import ctypes
+import os
+import shlex
+import shutil
+import struct
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from attrs import frozen
+
+from target_arch.backends.cmsis_nn.folder import NAME, Folder, folder_at
+from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.plan.arithmetic import TFLITE, TFLITE_SINGLE
+
+CORES = ("plain", "dsp", "mve")
+"""Variants of size functions: compiled as it stands, for DSP extensions, for MVE."""
+FUNCTIONS = {
+    "conv2d": "arm_convolve_wrapper_s8",
+    "depthwise_conv2d": "arm_depthwise_conv_wrapper_s8",
+    "dense": "arm_fully_connected_s8",
+    "avg_pool2d": "arm_avgpool_s8",
+    "max_pool2d": "arm_max_pool_s8",
+}
+"""The function of the convention for each kind of operator."""
+SUMS = "arm_vector_sum_s8"
+_SIZES = tuple(f"{name}_get_buffer_size" for kind, name in FUNCTIONS.items() if kind != "max_pool2d")
+_SHIM = Path(__file__).with_name("shim.c")
+_COMPILERS = ("cc", "gcc", "clang")
+_SHOWN_LINES = 8
+
+
+class CompilerMissingError(DiagnosticError):
+    """There is no C compiler on this computer. The command line exits with 3."""
+
+
+@frozen(kw_only=True, eq=False)
+class HostLibrary:
+    """The loaded library. `rounding` tells by kind of operator which rule of `plan.arithmetic` it keeps."""
+
+    loaded: ctypes.CDLL
+    rounding: dict[str, str]
+    has_cores: bool
+
+    def scratch(self, kind: str, numbers: Sequence[int], core: str) -> int:
+        """Bytes of context that a call wants, on the core and on this computer: the larger. `numbers` as in
+        `shim.c`.
+
+        DiagnosticError for a core whose sizes the library does not tell, and for sizes it says are wrong.
+        """
+        if core != CORES[0] and not self.has_cores:
+            functions = f"`{_SIZES[0]}_{core}` and the like"
+            raise _refused(f"the library has no {functions}, which tell sizes for core `{core}`", None)
+        array = (ctypes.c_int32 * len(numbers))(*numbers)
+        asked = getattr(self.loaded, f"ta_{kind}_bytes")
+        sizes = [int(asked(array, CORES.index(each))) for each in dict.fromkeys((CORES[0], core))]
+        if min(sizes) < 0:
+            raise _refused(f"`{FUNCTIONS[kind]}_get_buffer_size` refuses {list(numbers)}", None)
+        return max(sizes)
+
+    def sums(self, weights: bytes, bias: bytes, offset: int) -> bytes:
+        """The sums that `arm_fully_connected_s8` wants in its context: int32, one for each output."""
+        rows = len(bias) // 4
+        found = (ctypes.c_int32 * rows)()
+        biases = (ctypes.c_int32 * rows)(*struct.unpack(f"<{rows}i", bias))
+        if self.loaded.ta_sums(found, len(weights) // rows, rows, weights, offset, biases) != 0:
+            raise _refused(f"`{SUMS}` fails", None)
+        return struct.pack(f"<{rows}i", *found)
+
+
+@lru_cache(maxsize=8)
+def host_library(path: str) -> HostLibrary:
+    """The library in a folder, compiled and loaded once per process.
+
+    CompilerMissingError without a C compiler, DiagnosticError where the library has another convention.
+    """
+    folder = folder_at(path)
+    texts = folder.texts.values()
+    has_cores = any(f"{_SIZES[0]}_{core}" in text for core in CORES[1:] for text in texts)
+    cores = tuple(f"{size}_{core}" for size in _SIZES for core in CORES[1:]) if has_cores else ()
+    sources = folder.needed((*FUNCTIONS.values(), *_SIZES, *cores, SUMS))
+    with tempfile.TemporaryDirectory() as made:
+        output = Path(made) / "library.so"
+        _compile(folder, sources, output, has_cores)
+        loaded = ctypes.CDLL(str(output))
+    rounding = {}
+    for kind in ("conv2d", "depthwise_conv2d", "dense"):
+        answer = getattr(loaded, f"ta_{kind}_rounding")()
+        if answer not in (0, 1):
+            raise _refused(f"`{FUNCTIONS[kind]}` cannot multiply 1 by 1: it answers {answer}", None)
+        rounding[kind] = TFLITE if answer else TFLITE_SINGLE
+    return HostLibrary(loaded=loaded, rounding=rounding, has_cores=has_cores)
+
+
+def _compile(folder: Folder, sources: Sequence[str], output: Path, has_cores: bool) -> None:
+    root = folder.path.absolute()
+    command = (
+        *_compiler(), "-std=gnu99", "-O2", "-w", "-fPIC", "-shared", "-Werror=incompatible-pointer-types",
+        "-Werror=implicit-function-declaration", "-Werror=int-conversion",
+        *(["-DTA_CORES"] if has_cores else []), "-I", str(root / folder.include), "-o", str(output),
+        str(_SHIM), *(str(root / source) for source in sources), "-Wl,-z,defs", "-lm",
+    )  # fmt: skip
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    if answer.returncode != 0:
+        said = "\n".join(answer.stderr.strip().splitlines()[:_SHOWN_LINES])
+        message = f"`{folder.path}` has not the calling convention, or does not compile here:\n{said}"
+        raise _refused(message, "docs/c-library.md lists the functions that a library has to have")
+
+
+def _compiler() -> tuple[str, ...]:
+    wanted = os.environ.get("CC")
+    candidates = [tuple(shlex.split(wanted))] if wanted else [(name,) for name in _COMPILERS]
+    for command in candidates:
+        if command and shutil.which(command[0]):
+            return command
+    message = f"backend `{NAME}` asks the library for its sizes, and there is no C compiler to compile it"
+    hint = "install gcc or clang (`apt-get install gcc`), or name one in the environment variable CC"
+    raise CompilerMissingError(
+        [Diagnostic(rule="tool-missing", place="c-compiler", message=message, hint=hint)]
+    )
+
+
+def _refused(message: str, hint: str | None) -> DiagnosticError:
+    place = f"option library of backend {NAME}"
+    return DiagnosticError([Diagnostic(rule="library-convention", place=place, message=message, hint=hint)])
