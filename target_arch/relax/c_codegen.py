@@ -46,7 +46,7 @@ def _call(name: str, function: TirFunction, scratch: list[LocalBuffer]) -> Call:
     operands = [
         Operand(of=each, access="w" if each in function.writes else "r") for each in function.operands
     ]
-    operands += [Operand(of=buffer.name, access="rw") for buffer in scratch]
+    operands += [Operand(of=buffer.name, access="w") for buffer in scratch]
     return Call(function=name, operands=tuple(operands), operator=function.operator)
 
 

@@ -67,5 +67,5 @@ backend = Backend(
         memories=(Memory(name="ram", size=16 << 20, read_bandwidth=1e9, write_bandwidth=1e9),),
         load=LoadProcess(),
     ),
-    contract=1,
+    contract=2,
 )
