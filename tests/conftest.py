@@ -29,6 +29,10 @@ INSTALL_HINTS = {
     "vvp": "make simulators, or apt-get install iverilog",
     "arm-none-eabi-gcc": "make simulators",
     "qemu-system-arm": "make simulators",
+    "ld.lld": "make simulators, or apt-get install lld",
+    "qemu-hexagon": "make simulators, or apt-get install qemu-user",
+    "qemu-riscv64": "make simulators, or apt-get install qemu-user",
+    "qemu-aarch64": "make simulators, or apt-get install qemu-user",
 }
 
 GoldenCheck = Callable[[str, str], None]

@@ -115,9 +115,10 @@ class DefaultArch:
 class Backend:
     """One kind of hardware.
 
-    `codegen` is `c` when kernels are C functions (the default lowering order lowers these first), else what
-    else it emits, such as `command_stream`. `supports` returns None, or the reason why not (lower case, no
-    full stop, numbers with units). `cost` returns seconds of computing, copies not counted.
+    `codegen` is `c` when kernels are C functions, `llvm` when these come with object code for the core (the
+    default lowering order lowers both first), else what else it emits, such as `command_stream`. `supports`
+    returns None, or the reason why not (lower case, no full stop, numbers with units). `cost` returns seconds
+    of computing, copies not counted.
 
     A backend lowers in one of two ways: `lower` makes the kernel of a partition by itself (and may raise
     `DoesNotFit`); `hooks` fill in the stages from Relax over S-TIR and NS-TIR to code.

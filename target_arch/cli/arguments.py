@@ -201,7 +201,7 @@ def _run(to: ArgumentParser) -> None:
         help="one file per model input: .npy, or raw bytes; without any, the bundle's own test vector is run",
     )  # fmt: skip
     to.add_argument("-o", "--output", type=Path, metavar="DIR", help="write each output to DIR/<name>.npy")
-    _rtl(to)
+    _simulated(to)
     _format(to)
 
 
@@ -218,15 +218,19 @@ def _verify(to: ArgumentParser) -> None:
     )
     to.add_argument("--count", type=_positive, default=50, help="random inputs (default: 50)")
     to.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
-    _rtl(to)
+    _simulated(to)
     _planning(to)
     _bundle_options(to)
 
 
-def _rtl(to: ArgumentParser) -> None:
+def _simulated(to: ArgumentParser) -> None:
     to.add_argument(
         "--rtl", action="store_true",
         help="simulate devices that exist as Verilog by their RTL, with Verilator, not by their behaviour",
+    )  # fmt: skip
+    to.add_argument(
+        "--firmware", action="store_true",
+        help="give cores that take firmware a process of their own, which executes it under an emulator",
     )  # fmt: skip
 
 
@@ -235,7 +239,7 @@ def _report(to: ArgumentParser) -> None:
     to.add_argument(
         "--image",
         action="store_true",
-        help="build the program for its machine, and print what it takes of every memory",
+        help="build for the machine and cores it is for, and print what programs take of every memory",
     )
     _format(to)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from target_arch.cli.machine_text import image_text, profile_json, profile_text
+from target_arch.cli.machine_text import firmware_json, firmware_text, image_text, profile_json, profile_text
 from target_arch.cli.models import planned
 from target_arch.cli.output import data, failure, json_data, progress, unwritable
 from target_arch.cli.report_text import report_text
@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
 
     _same_port(options)
     progress(f"building {options.bundle}")
-    executable = build(options.bundle, rtl=options.rtl)
+    executable = build(options.bundle, rtl=options.rtl, firmware=options.firmware)
     if executable.machine is not None:
         return _run_on_machine(executable, options)
     if not options.input:
@@ -83,7 +83,14 @@ def verify(options: argparse.Namespace) -> int:
             directory = Path(folder) / made.bundle.name
             write_bundle(made.bundle, directory)
         progress(f"building, and comparing on {options.count} random inputs")
-        found = compare(options.model, directory, count=options.count, seed=options.seed, rtl=options.rtl)
+        found = compare(
+            options.model,
+            directory,
+            count=options.count,
+            seed=options.seed,
+            rtl=options.rtl,
+            firmware=options.firmware,
+        )
     if options.format == "json":
         json_data(found.to_json())
     else:
@@ -110,8 +117,11 @@ def _report_image(options: argparse.Namespace, manifest: dict[str, Any]) -> int:
     was predicted.
     """
     from target_arch.run import build
+    from target_arch.run.firmware import described
     from target_arch.run.write import write_manifest
 
+    if manifest["machine"] is None and described(options.bundle):
+        return _report_firmware(options)
     if manifest["machine"] is None:
         text = f"port `{manifest['port']}` runs on this computer, where there is no image to account for"
         raise failure("no-machine", str(options.bundle), text, "compile with `--port qemu_mps2`")
@@ -124,6 +134,19 @@ def _report_image(options: argparse.Namespace, manifest: dict[str, Any]) -> int:
     elif found is not None:
         data(image_text(found))
     return 1 if image is not None and image.differences else 0
+
+
+def _report_firmware(options: argparse.Namespace) -> int:
+    """Build the firmware of every core and print what it takes; 1 where it is not what was predicted."""
+    from target_arch.run.firmware import build_firmware
+
+    progress(f"building the firmware of {options.bundle}")
+    images = build_firmware(options.bundle, options.bundle / "build")
+    if options.format == "json":
+        json_data([firmware_json(image) for image in images])
+    else:
+        data("\n".join(firmware_text(image) for image in images))
+    return 1 if any(image.differences for image in images) else 0
 
 
 def _same_port(options: argparse.Namespace) -> None:

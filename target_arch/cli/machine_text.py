@@ -7,6 +7,7 @@ from target_arch.plan.text import table
 
 if TYPE_CHECKING:
     from target_arch.run import Profile
+    from target_arch.run.firmware import FirmwareImage
 
 
 def profile_json(profile: "Profile") -> dict[str, object]:
@@ -30,6 +31,39 @@ def profile_text(manifest: Mapping[str, Any], profile: "Profile") -> str:
         f"instructions on {machine['name']}, counted by its timer under QEMU's icount\n"
         + table(("step", "what", "instructions"), rows, right=(0, 2))
         + f"stack: {profile.stack:,} B used of {machine['stack']:,} B\n"
+    )
+
+
+def firmware_json(image: "FirmwareImage") -> dict[str, object]:
+    """A firmware image as JSON values."""
+    fill = image.fill
+    sizes = {"capacity": fill.capacity, "predicted": fill.predicted, "linked": fill.linked}
+    return {
+        "target_arch": image.target_arch,
+        "core": image.core.name,
+        "image": image.path.name,
+        "functions": list(image.description["functions"]),
+        "sections": [
+            {"section": part.section, "what": part.what, "predicted": part.predicted, "linked": part.linked}
+            for part in image.parts
+        ],
+        "memory": {"memory": fill.memory, **sizes},
+        "differences": list(image.differences),
+    }
+
+
+def firmware_text(image: "FirmwareImage") -> str:
+    """Bytes of every section of a firmware, predicted and linked, and of its memory; what differs."""
+    about, fill = image.description, image.fill
+    place = about["memory"]
+    rows = [(part.section, part.what, f"{part.predicted:,}", f"{part.linked or 0:,}") for part in image.parts]
+    rows.append(("", f"memory {fill.memory}, gaps included", f"{fill.predicted:,}", f"{fill.linked or 0:,}"))
+    return (
+        f"firmware of {image.target_arch} ({image.core.name}), {image.path.name}: {len(about['functions'])} "
+        f"functions; memory {fill.memory} of {fill.capacity:,} B, at {place['device']:#x} for the core, "
+        f"{place['physical']:#x} for the host\n"
+        + table(("section", "what", "predicted", "linked"), rows, right=(2, 3))
+        + ("".join(f"difference: {each}\n" for each in image.differences) or "linked as predicted\n")
     )
 
 

@@ -8,6 +8,7 @@ from target_arch.emit.arenas import Arena, Arenas, arenas
 from target_arch.emit.build_files import cmake_lists, makefile
 from target_arch.emit.constants import constants_source, constants_symbol
 from target_arch.emit.emitter import Emitter
+from target_arch.emit.firmware import firmware_files
 from target_arch.emit.inputs import EmitInputs
 from target_arch.emit.kernels import entry, kernels, kernels_source
 from target_arch.emit.libraries import libraries, library_files
@@ -62,7 +63,8 @@ def emit_bundle(inputs: EmitInputs) -> Bundle:
     if port is not None:
         texts[f"{port.name}.ld"] = machine_script(inputs.soc, port)
     texts[MANIFEST] = manifest_text(inputs.manifest)
-    return Bundle(name=model, files={path: texts[path].encode("utf-8") for path in sorted(texts)})
+    files = {path: text.encode("utf-8") for path, text in texts.items()} | firmware_files(inputs)
+    return Bundle(name=model, files={path: files[path] for path in sorted(files)})
 
 
 def manifest_text(manifest: Mapping[str, object]) -> str:

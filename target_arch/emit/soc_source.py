@@ -2,6 +2,7 @@
 
 from target_arch.emit.arenas import Arenas
 from target_arch.emit.emitter import Emitter
+from target_arch.emit.firmware import ALIGNMENT, processes, shared_memories
 from target_arch.emit.inputs import EmitInputs
 from target_arch.emit.names import string
 from target_arch.emit.steps import abi_guard
@@ -68,11 +69,13 @@ def simulation_source(inputs: EmitInputs, arenas: Arenas) -> str:
         if not arena.visible:
             sizes[arena.memory] = max(sizes.get(arena.memory, 0), arena.bytes)
     rows = []
+    shared = shared_memories(inputs)
     for memory in soc.memories:
         if memory.name in sizes:
-            size = -(-sizes[memory.name] // 16) * 16
+            unit, alignment = (ALIGNMENT, ALIGNMENT) if memory.name in shared else (16, 64)
+            size = -(-sizes[memory.name] // unit) * unit
             out.line()
-            out.line(f"static uint8_t memory_{memory.name}[{size}] TA_ALIGNED(64);")
+            out.line(f"static uint8_t memory_{memory.name}[{size}] TA_ALIGNED({alignment});")
             number = f"{numbering.c_prefix(soc)}_MEMORY_{numbering.c_identifier(memory.name)}"
             rows.append(f"{{{number}, {size}, memory_{memory.name}}},")
     _rows(out, "static const ta_simulated_memory memories[]", rows)
@@ -85,11 +88,11 @@ def simulation_source(inputs: EmitInputs, arenas: Arenas) -> str:
         for instance in soc.instances
     ]
     _rows(out, "static const ta_simulator *const simulators[]", devices)
+    processes(out, inputs, sizes)
     out.line()
-    memories = "memories" if rows else "NULL"
-    out.line(
-        f"const ta_simulation ta_host_simulation = {{{memories}, {len(rows)}, simulators, {len(devices)}}};"
-    )
+    fields = ("memories" if rows else "NULL", str(len(rows)), "simulators", str(len(devices)))
+    cores = "CORES" if shared else "NULL"
+    out.line(f"const ta_simulation ta_host_simulation = {{{', '.join(fields)}, {cores}}};")
     return out.text()
 
 

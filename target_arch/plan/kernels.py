@@ -18,6 +18,10 @@ from attrs import field, frozen
 
 from target_arch.plan.model import Tensor
 
+FUNCTION_CODEGENS = frozenset(("c", "llvm"))
+"""What backends emit whose kernels are functions of a CPU, over whole tensors: C text, or LLVM's object code.
+Every other codegen is an accelerator's."""
+
 
 @frozen(kw_only=True)
 class Slice:
@@ -96,6 +100,7 @@ class CFunction:
 
     Two functions with equal `text` are one function: the name is derived from the body. `headers` are what it
     includes beyond C99's. With `fails` it returns an int, 0 where its results are good; else nothing.
+    `object` is the same function as an object file for the instance's core, where the codegen is `llvm`.
     """
 
     name: str
@@ -103,6 +108,7 @@ class CFunction:
     text: str
     headers: tuple[str, ...] = ()
     fails: bool = False
+    object: bytes = field(default=b"", repr=False)
 
 
 @frozen(kw_only=True)

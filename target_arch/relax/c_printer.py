@@ -101,6 +101,11 @@ def _children(statement: Any) -> list[Any]:
     return [child for child in found if child is not None]
 
 
+def is_scratch(buffer: Any) -> bool:
+    """True for a local buffer that is too large for the stack."""
+    return _bytes(buffer) > STACK_BYTES
+
+
 def _bytes(buffer: Any) -> int:
     return prod(int(extent) for extent in buffer.shape) * DTYPE_BYTES[str(buffer.dtype)]
 
@@ -133,7 +138,7 @@ class _Printer:
         self.scope.declare = self._declare_constant
         statements = list(walk(function.body))
         locals_ = [node.buffer for node in statements if isinstance(node, tirx.AllocBuffer)]
-        self.scratch = [buffer for buffer in locals_ if _bytes(buffer) > STACK_BYTES]
+        self.scratch = [buffer for buffer in locals_ if is_scratch(buffer)]
         self.params = [*function.params, *self.scratch]
         for param in self.params:
             self._name(param)

@@ -20,16 +20,25 @@ def flat(function: Any) -> Any:
 
 def lower_definition(definition: Definition, kind: str) -> PrintedFunction:
     """The C of a TE definition."""
+    return print_scheduled(scheduled(definition), kind)
+
+
+def scheduled(definition: Definition) -> Any:
+    """The S-TIR function of a TE definition, transformed as the definition says."""
     schedule = s_tir.Schedule(te.create_prim_func(list(definition.arguments)))
     definition.schedule(schedule)
-    return print_scheduled(schedule.mod["main"], kind)
+    return schedule.mod["main"]
 
 
 def print_scheduled(scheduled: Any, kind: str, *, wraps: bool = False) -> PrintedFunction:
     """The C of a scheduled S-TIR function. `wraps` as in `print_function`."""
+    return print_function(lowered(scheduled), kind, loops=loop_names(scheduled), wraps=wraps)
+
+
+def lowered(scheduled: Any) -> Any:
+    """The NS-TIR that both C and object code are made from."""
     function = flat(scheduled)
-    body = hoist_predicates(function.body)
-    return print_function(function.with_body(body), kind, loops=loop_names(scheduled), wraps=wraps)
+    return function.with_body(hoist_predicates(function.body))
 
 
 def loop_names(function: Any) -> dict[Any, str]:

@@ -13,6 +13,7 @@ from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Attribute, Model, Operator, Quantization, Tensor
 from target_arch.relax import te_convolution, te_elementwise, te_pooling, te_rows
 from target_arch.relax.lowering import lower_definition
+from target_arch.relax.objects import Target, object_file
 from target_arch.relax.te_definition import Definition, Packed
 
 Define = Callable[[Operator, Model], Definition]
@@ -79,10 +80,24 @@ def signature_of(operator: Operator, model: Model) -> Signature:
     )
 
 
+def lower_operator_object(operator: Operator, model: Model, name: str, target: Target) -> bytes:
+    """The same function as an object file for another core, under `name`; raises as `lower_operator`."""
+    return _object(signature_of(operator, model), name, target)
+
+
+@lru_cache(maxsize=1024)
+def _object(signature: Signature, name: str, target: Target) -> bytes:
+    return object_file(_definition(signature), name, target)
+
+
+def _definition(signature: Signature) -> Definition:
+    model = _model_of(signature)
+    return DEFINITIONS[signature.kind](model.operators[0], model)
+
+
 @lru_cache(maxsize=1024)
 def _lowered(signature: Signature) -> LoweredOperator:
-    model = _model_of(signature)
-    definition = DEFINITIONS[signature.kind](model.operators[0], model)
+    definition = _definition(signature)
     printed = lower_definition(definition, signature.kind)
     return LoweredOperator(function=printed.function, packed=definition.packed, scratch=printed.scratch)
 

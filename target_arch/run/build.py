@@ -20,6 +20,7 @@ from target_arch.emit.build_files import FLAGS, library_sources, programs
 from target_arch.emit.libraries import QUIET
 from target_arch.emit.machine import compile_flags, link_flags
 from target_arch.run import rtl as verilated
+from target_arch.run.firmware import FirmwareImage, build_firmware
 from target_arch.run.image import CALL_GRAPH, Image, as_linked, predict, require_fit
 from target_arch.run.libraries import Libraries, libraries_of
 from target_arch.run.toolchain import Compiler, find_compiler, find_cross_compiler
@@ -35,7 +36,7 @@ class Executable:
     """The programs of a built bundle, and the sizes of a frame.
 
     `self_test` is None where the bundle has no vector, `machine` and `image` (of the
-    runner) where they run on this computer.
+    runner) where they run on this computer. `firmware` are the images of cores in processes of their own.
     """
 
     directory: Path
@@ -43,6 +44,7 @@ class Executable:
     self_test: Path | None
     machine: Machine | None
     image: Image | None = field(repr=False)
+    firmware: tuple[FirmwareImage, ...] = field(repr=False)
     input_bytes: tuple[int, ...]
     output_bytes: tuple[int, ...]
     manifest: Mapping[str, Any] = field(repr=False)
@@ -56,13 +58,15 @@ def build(
     optimize: str = "-O2",
     cache: Path | None = None,
     rtl: bool = False,
+    firmware: bool = False,
 ) -> Executable:
     """Compile and link the bundle in `directory` into its folder `build`; objects go to `cache`, there by
     default.
 
     `sanitize` are names for `-fsanitize`, such as `address` and `undefined`. Warnings are errors. With `rtl`
-    the devices that have RTL are simulated by it, Verilated. DiagnosticError where this is no bundle, has no
-    such device, or the compiler refuses it; ToolMissing without a compiler, or without Verilator.
+    the devices that have RTL are simulated by it, Verilated; with `firmware` cores that take firmware are
+    processes of their own that execute it, under an emulator. DiagnosticError where this is no bundle, has no
+    such device, or the compiler refuses it; ToolMissing without a compiler, Verilator or an emulator.
     """
     manifest = read_manifest(directory)
     machine = machine_in(manifest)
@@ -73,11 +77,13 @@ def build(
     else:
         own = (*compile_flags(machine), CALL_GRAPH)
         last = link_flags(manifest["soc"], manifest["port"])
+    folder = directory / "build"
+    images = build_firmware(directory, folder) if firmware else ()
+    own += tuple(flag for image in images for flag in image.flags())
     foreign = libraries_of(directory, manifest)
     flags = (*FLAGS.split(), optimize, "-Iinclude", "-Iruntime", *foreign.flags, *own)
     paths = sorted(path.relative_to(directory).as_posix() for path in _sources(directory))
     mains = programs(paths)
-    folder = directory / "build"
     objects = cache or folder / "objects"
     try:
         folder.mkdir(exist_ok=True)
@@ -95,6 +101,7 @@ def build(
     common = [made[source] for source in library]
     for engine in engines:
         common += verilated.objects(engine, directory, folder, _sanitizers(sanitize))
+    common += [_image_object(image, cc, folder) for image in images]
     libraries = ("-lm", *(["-lstdc++"] if engines else []), *last)
     linked, image = {}, None
     for program in mains:
@@ -111,10 +118,19 @@ def build(
         self_test=linked.get("selftest"),
         machine=machine,
         image=image,
+        firmware=images,
         input_bytes=tuple(tensor["bytes"] for tensor in manifest["inputs"]),
         output_bytes=tuple(tensor["bytes"] for tensor in manifest["outputs"]),
         manifest=manifest,
     )
+
+
+def _image_object(image: FirmwareImage, cc: Compiler, folder: Path) -> Path:
+    """The object that holds a firmware image for the host's load process."""
+    source, made = (folder / f"{image.target_arch}_image.{suffix}" for suffix in ("c", "o"))
+    source.write_text(image.source(), encoding="utf-8")
+    _run((*cc.command, *FLAGS.split(), "-c", "-o", made.name, source.name), folder, made)
+    return made
 
 
 def _engines(directory: Path, paths: Sequence[str]) -> tuple[str, ...]:

@@ -25,17 +25,18 @@ def verify(
     record: bool = True,
     compiler: Compiler | None = None,
     rtl: bool = False,
+    firmware: bool = False,
 ) -> Verification:
     """Build the bundle in `directory`, run it on `count` random inputs and its own vector, and compare.
 
-    `rtl` as in `build`.
+    `rtl` and `firmware` as in `build`.
 
     With `record` the result is written into the bundle's manifest. A difference is not an error, see
     `passed`. DiagnosticError where the bundle cannot be built or run, or is of another model; ToolMissing
     without a compiler or without the reference's package.
     """
     reference = reference_for(model)
-    executable = build(directory, compiler=compiler, rtl=rtl)
+    executable = build(directory, compiler=compiler, rtl=rtl, firmware=firmware)
     verification = compare(reference, executable, count=count, seed=seed)
     if record:
         found: dict[str, object] = {"verification": verification.to_json()}

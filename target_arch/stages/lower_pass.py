@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import DoesNotFit
-from target_arch.plan.kernels import Kernel
+from target_arch.plan.kernels import FUNCTION_CODEGENS, Kernel
 from target_arch.plan.memory import Budget, PoolBudget
 from target_arch.plan.orders import PHASES, LoweringOrder
 from target_arch.plan.partitions import Partition, PartitionGraph
@@ -108,7 +108,7 @@ class Passes:
 
     def is_c(self, partition: Partition) -> bool:
         """True where the kernels of a partition are C functions."""
-        return self._codegens[partition.instance] == "c"
+        return self._codegens[partition.instance] in FUNCTION_CODEGENS
 
     def work(self, graph: PartitionGraph, kernels: Mapping[str, Kernel]) -> Work:
         """What is known after some partitions were lowered."""

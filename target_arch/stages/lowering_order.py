@@ -13,6 +13,7 @@ import networkx as nx
 from attrs import evolve, frozen
 
 from target_arch.diagnostics import Diagnostic, name_hint
+from target_arch.plan.kernels import FUNCTION_CODEGENS
 from target_arch.plan.orders import PHASES, LoweringOrder, LoweringSlot
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.soc.model import SoC
@@ -39,10 +40,15 @@ Policy = Callable[[PartitionGraph, SoC, Mapping[str, str]], Wishes]
 """A policy sees the partitions, the SoC and each instance's codegen."""
 
 
+def _sides(graph: PartitionGraph, codegens: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """The partitions whose kernels are functions of a CPU, and the others."""
+    c = [part.id for part in graph.partitions if codegens[part.instance] in FUNCTION_CODEGENS]
+    return c, [part.id for part in graph.partitions if part.id not in c]
+
+
 def c_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wishes:
     """Every partition whose kernels are C before any other: only then are the bytes that C takes facts."""
-    c = [partition.id for partition in graph.partitions if codegens[partition.instance] == "c"]
-    rest = [partition.id for partition in graph.partitions if codegens[partition.instance] != "c"]
+    c, rest = _sides(graph, codegens)
     reasons = dict.fromkeys(c, "its kernels are C, so what they take is known before any budget")
     reasons |= dict.fromkeys(rest, "after all C, with the budget that is left")
     return Wishes(
@@ -62,8 +68,7 @@ def accelerators_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, s
 
     For comparison.
     """
-    c = [partition.id for partition in graph.partitions if codegens[partition.instance] == "c"]
-    rest = [partition.id for partition in graph.partitions if codegens[partition.instance] != "c"]
+    c, rest = _sides(graph, codegens)
     reasons = dict.fromkeys(rest, "before any C, with a budget that knows nothing of it")
     reasons |= dict.fromkeys(c, "after all accelerators, with what they left")
     between = "every accelerator partition is lowered"

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from target_arch.backend.contract import Backend
 from target_arch.diagnostics import Diagnostic
+from target_arch.plan.kernels import FUNCTION_CODEGENS
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.partitions import Choice, Partition, PartitionGraph
 from target_arch.plan.timeline import Timeline
@@ -256,7 +257,7 @@ def _joined(
     """Whether an operator belongs to the partition of those that run before it on the same instance."""
     backend = wanted.backends.get(instance.arch.name)
     if backend is None or backend.joins is None:
-        return wanted.codegen(instance) == "c"
+        return wanted.codegen(instance) in FUNCTION_CODEGENS
     return backend.joins(tuple(wanted.question(order[index], instance) for index in (*run, number))) is None
 
 

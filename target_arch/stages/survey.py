@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from target_arch.backend.contract import Backend, Question
 from target_arch.diagnostics import Diagnostic, listed
+from target_arch.plan.kernels import FUNCTION_CODEGENS
 from target_arch.plan.model import Model, Operator
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import IN_AND_OUT, Instance, MemoryMode, SoC
@@ -45,7 +46,8 @@ class Wanted:
     def whole(self, instance: Instance) -> bool:
         """True where kernels touch whole tensors where they lie; else they move tiles of them."""
         backend = self.backends.get(instance.arch.name)
-        return self.codegen(instance) == "c" or (backend is not None and backend.joins is not None)
+        chains = backend is not None and backend.joins is not None
+        return chains or self.codegen(instance) in FUNCTION_CODEGENS
 
     def question(self, operator: Operator, instance: Instance) -> Question:
         """What a backend is asked about an operator at an instance."""
@@ -130,7 +132,7 @@ class Survey:
     def _too_large(self, operator: Operator, instance: Instance) -> str | None:
         """Whole-tensor kernels away from the host need all their operands in their own memories at once."""
         wanted = self._wanted
-        if instance.arch.host or wanted.codegen(instance) != "c":
+        if instance.arch.host or wanted.codegen(instance) not in FUNCTION_CODEGENS:
             return None
         names = [operator.output]
         if instance.arch.operands == IN_AND_OUT:

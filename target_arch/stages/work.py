@@ -5,7 +5,7 @@ from functools import cached_property
 
 from attrs import field, frozen
 
-from target_arch.plan.kernels import Kernel
+from target_arch.plan.kernels import FUNCTION_CODEGENS, Kernel
 from target_arch.plan.model import Tensor
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.soc.model import Instance, MemoryMode, SoC
@@ -52,4 +52,4 @@ class Work:
 
     def whole(self, instance: Instance) -> bool:
         """True where kernels touch whole tensors where they lie."""
-        return self.codegens[instance.name] == "c" or instance.name in self.chains
+        return self.codegens[instance.name] in FUNCTION_CODEGENS or instance.name in self.chains

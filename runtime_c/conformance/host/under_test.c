@@ -35,7 +35,7 @@ static ta_status adder_run(uint32_t *registers, const ta_window *windows, uint32
 static const ta_simulator adder = {"adder", ADDER_REGISTERS, ADDER_START_REGISTER, adder_run};
 static const ta_simulator *const simulators[INSTANCE_COUNT] = {NULL, NULL, &adder, &adder};
 
-const ta_simulation ta_host_simulation = {memories, 3, simulators, INSTANCE_COUNT};
+const ta_simulation ta_host_simulation = {memories, 3, simulators, INSTANCE_COUNT, NULL};
 
 static const char *const modes[] = {"eager", "jitter", "lazy", "wrap", NULL};
 

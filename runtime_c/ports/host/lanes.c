@@ -53,10 +53,24 @@ static ta_status injected(ta_host_lane *lane)
     return lane->fail_status;
 }
 
+static ta_status call_core(const ta_core *core, const ta_dispatch *dispatch)
+{
+    ta_address operands[TA_MAX_OPERANDS];
+    for (uint32_t i = 0; i < dispatch->ref_count; i++) {
+        const ta_status status = ta_host_address(dispatch->instance, dispatch->refs[i], &operands[i]);
+        if (status != TA_OK)
+            return status;
+    }
+    return core->call(core, dispatch->function, operands, dispatch->ref_count);
+}
+
 /* Outside the lock, like `command`. */
 static ta_status call(const ta_dispatch *dispatch)
 {
     void *pointers[TA_MAX_OPERANDS];
+    const ta_core *core = ta_host_core(dispatch->instance);
+    if (core != NULL)
+        return call_core(core, dispatch);
     const ta_status status = ta_host_pointers(dispatch, pointers);
     return status == TA_OK ? dispatch->function(pointers) : status;
 }
@@ -164,6 +178,8 @@ ta_status ta_host_lane_drop(ta_host_lane *lane)
     if (!lane->alive)
         return TA_OK;
     lane->dropping = 1;
+    if (lane->busy && ta_host_lane_core(lane) != NULL)
+        ta_host_lane_core(lane)->halt(ta_host_lane_core(lane)); /* it would not see that nobody waits */
     pthread_cond_broadcast(&lane->changed);
     while (lane->busy)
         if (pthread_cond_timedwait(&lane->changed, &ta_host.lock, &deadline) == ETIMEDOUT && lane->busy)

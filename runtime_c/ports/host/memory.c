@@ -46,6 +46,19 @@ const ta_simulator *ta_host_simulator(uint32_t instance)
     return instance < ta_host_simulation.simulator_count ? ta_host_simulation.simulators[instance] : NULL;
 }
 
+const ta_core *ta_host_core(uint32_t instance)
+{
+    if (ta_host_simulation.cores == NULL || instance >= ta_host_simulation.simulator_count)
+        return NULL;
+    return ta_host_simulation.cores[instance];
+}
+
+const ta_core *ta_host_lane_core(const ta_host_lane *lane)
+{
+    const uint32_t channels = ta_host.soc->channel_count;
+    return lane->number < channels ? NULL : ta_host_core(lane->number - channels);
+}
+
 static int backed(const ta_soc *soc, const ta_arena *arena)
 {
     if (arena->bytes == 0 || soc->memories[arena->memory].host_visible)

@@ -2,7 +2,7 @@
  *
  * DMA channels and devices are threads (lanes.c), memories that the host cannot see are arrays that it
  * cannot reach (memory.c), accelerators are simulators behind a register file. An image is accepted and
- * forgotten: what a device does is linked in.
+ * forgotten, since what a device does is linked in; only a core with a program of its own takes it.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -49,12 +49,26 @@ static void reset_lane(uint32_t number)
     lane->random = (ta_host.jitter ^ (number + 1u) * 0x9e3779b9u) | 1u;
 }
 
-/* Ends all threads. The first failure. */
+static ta_status stop_locked(uint32_t instance)
+{
+    const ta_core *core = ta_host_core(instance);
+    ta_status status = ta_host_lane_close(lane_of(instance));
+    if (status == TA_OK && core != NULL)
+        status = core->stop(core);
+    if (status == TA_OK) {
+        ta_host.instances[instance].started = 0;
+        ta_host.instances[instance].loaded = 0;
+    }
+    return status;
+}
+
+/* Ends all threads and halts all cores. The first failure. */
 static ta_status close_lanes(void)
 {
+    const uint32_t channels = ta_host.soc->channel_count;
     ta_status first = TA_OK;
     for (uint32_t i = 0; i < ta_host.soc->timeline_count; i++) {
-        const ta_status status = ta_host_lane_close(&ta_host.lanes[i]);
+        const ta_status status = i < channels ? ta_host_lane_close(&ta_host.lanes[i]) : stop_locked(i - channels);
         if (first == TA_OK)
             first = status;
     }
@@ -101,28 +115,34 @@ static ta_status host_close(const ta_port *port)
     return leave(status); /* a thread that is still alive still needs the tables: the port stays open */
 }
 
+static ta_status load_locked(uint32_t instance, const uint8_t *image, uint32_t bytes)
+{
+    const ta_core *core = ta_host_core(instance);
+    if (ta_host.instances[instance].started)
+        return TA_ERROR_STATE;
+    const ta_status status = core == NULL ? TA_OK : core->load(core, ta_host.soc, image, bytes);
+    ta_host.instances[instance].loaded = status == TA_OK;
+    return status;
+}
+
 static ta_status host_load(const ta_port *port, uint32_t instance, const uint8_t *image, uint32_t bytes)
 {
     (void)port;
-    (void)image;
-    (void)bytes;
-    if (enter() != TA_OK)
-        return TA_ERROR_STATE;
-    if (ta_host.instances[instance].started)
-        return leave(TA_ERROR_STATE);
-    ta_host.instances[instance].loaded = 1;
-    return leave(TA_OK);
+    return enter() != TA_OK ? TA_ERROR_STATE : leave(load_locked(instance, image, bytes));
 }
 
 static ta_status start_locked(uint32_t instance)
 {
     ta_host_instance *state = &ta_host.instances[instance];
+    const ta_core *core = ta_host_core(instance);
     if (state->started)
         return TA_OK;
     if (!state->loaded)
         return TA_ERROR_STATE;
     memset(state->registers, 0, sizeof state->registers);
-    const ta_status status = ta_host_lane_open(ta_host.soc->channel_count + instance);
+    ta_status status = core == NULL ? TA_OK : core->start(core);
+    if (status == TA_OK)
+        status = ta_host_lane_open(ta_host.soc->channel_count + instance);
     state->started = status == TA_OK;
     return status;
 }
@@ -136,14 +156,7 @@ static ta_status host_start(const ta_port *port, uint32_t instance)
 static ta_status host_stop(const ta_port *port, uint32_t instance)
 {
     (void)port;
-    if (enter() != TA_OK)
-        return TA_ERROR_STATE;
-    const ta_status status = ta_host_lane_close(lane_of(instance));
-    if (status == TA_OK) {
-        ta_host.instances[instance].started = 0;
-        ta_host.instances[instance].loaded = 0;
-    }
-    return leave(status);
+    return enter() != TA_OK ? TA_ERROR_STATE : leave(stop_locked(instance));
 }
 
 static ta_status host_copy(const ta_port *port, const ta_copy *copy)

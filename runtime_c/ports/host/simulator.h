@@ -50,6 +50,24 @@ typedef struct ta_simulated_memory {
     uint8_t *base;
 } ta_simulated_memory;
 
+/* A core that does not share this program: it executes the image it is given, such as a process under an
+ * emulator (cores/process.h). One const object per instance, owned by the bundle. The host port calls these as
+ * its own `load`, `start` and `stop` are called, with its lock held; `call` without it. */
+typedef struct ta_core ta_core;
+struct ta_core {
+    /* Statuses as in ta_port.load; also TA_ERROR_ABI_MISMATCH: the image was built from another description. */
+    ta_status (*load)(const ta_core *core, const ta_soc *soc, const uint8_t *image, uint32_t bytes);
+    ta_status (*start)(const ta_core *core); /* of a loaded core that is not started */
+    ta_status (*stop)(const ta_core *core);  /* of any */
+
+    /* Execute a function on a started core, with operands where it sees them, and return when it has. Blocks,
+     * however long that takes. TA_ERROR_DEVICE: the core is gone, or refuses. */
+    ta_status (*call)(const ta_core *core, ta_function function, const ta_address *operands, uint32_t count);
+
+    /* Halt the core at once, while another thread may be in `call`, which then returns TA_ERROR_DEVICE. */
+    void (*halt)(const ta_core *core);
+};
+
 /* What makes the host port the simulation of a particular SoC. Emitted beside the bundle; no heap is
  * needed. */
 typedef struct ta_simulation {
@@ -57,6 +75,7 @@ typedef struct ta_simulation {
     uint32_t memory_count;
     const ta_simulator *const *simulators; /* by TA_INSTANCE_*; NULL where one runs C functions */
     uint32_t simulator_count;
+    const ta_core *const *cores; /* by TA_INSTANCE_*; NULL, as a whole or one, where this program executes it */
 } ta_simulation;
 
 /* Defined once per program, by the bundle; the host port links to it. */

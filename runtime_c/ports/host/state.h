@@ -81,6 +81,9 @@ ta_status ta_host_pointers(const ta_dispatch *dispatch, void **pointers);
 void ta_host_copy(const ta_copy *copy);
 /* The simulator of an instance; NULL where it runs C functions. */
 const ta_simulator *ta_host_simulator(uint32_t instance);
+/* The core of an instance that does not share this program; NULL for any other, and for channels' lanes. */
+const ta_core *ta_host_core(uint32_t instance);
+const ta_core *ta_host_lane_core(const ta_host_lane *lane);
 
 /* lanes.c. The caller holds the lock in all of these; those that wait release it meanwhile. */
 

@@ -1,0 +1,180 @@
+#include "load/elf.h"
+
+enum { CLASS = 4, BYTE_ORDER = 5, VERSION = 6, TYPE = 16, MACHINE = 18 };
+enum { ELF32 = 1, ELF64 = 2, LITTLE = 1, CURRENT = 1, EXECUTABLE = 2 };
+enum { LOAD = 1, NOTE = 4, EXECUTE = 1 };
+enum { NOTE_HEAD = 12 };
+
+typedef struct segment {
+    uint32_t type, flags;
+    uint64_t offset, device, physical, file_bytes, memory_bytes;
+} segment;
+
+uint64_t ta_elf_number(const uint8_t *at, uint32_t bytes)
+{
+    uint64_t value = 0;
+    while (bytes-- > 0)
+        value = value << 8 | at[bytes];
+    return value;
+}
+
+/* A field of the header or of a program header, by its place in either class; `large` bytes wide in
+ * the larger one. */
+static uint64_t field(const ta_elf *elf, uint32_t start, uint32_t in_32, uint32_t in_64, uint32_t large)
+{
+    return elf->wide ? ta_elf_number(elf->image + start + in_64, large)
+                     : ta_elf_number(elf->image + start + in_32, large == 8 ? 4 : large);
+}
+
+static segment segment_at(const ta_elf *elf, uint32_t index)
+{
+    const uint32_t start = elf->table + index * elf->stride;
+    segment s;
+    s.type = (uint32_t)field(elf, start, 0, 0, 4);
+    s.flags = (uint32_t)field(elf, start, 24, 4, 4);
+    s.offset = field(elf, start, 4, 8, 8);
+    s.device = field(elf, start, 8, 16, 8);
+    s.physical = field(elf, start, 12, 24, 8);
+    s.file_bytes = field(elf, start, 16, 32, 8);
+    s.memory_bytes = field(elf, start, 20, 40, 8);
+    return s;
+}
+
+static int fits(uint64_t offset, uint64_t count, uint64_t limit)
+{
+    return offset <= limit && count <= limit - offset;
+}
+
+static int header_is_right(const ta_elf *elf, uint32_t machine)
+{
+    static const uint8_t magic[] = {0x7f, 'E', 'L', 'F'};
+    for (uint32_t i = 0; i < sizeof magic; i++)
+        if (elf->image[i] != magic[i])
+            return 0;
+    return elf->image[BYTE_ORDER] == LITTLE && elf->image[VERSION] == CURRENT &&
+           ta_elf_number(elf->image + TYPE, 2) == EXECUTABLE &&
+           ta_elf_number(elf->image + MACHINE, 2) == machine;
+}
+
+/* Every segment lies in the file and in the address space, and the entry in one that executes. */
+static int segments_are_right(const ta_elf *elf)
+{
+    int entered = 0;
+    for (uint32_t i = 0; i < elf->segments; i++) {
+        const segment s = segment_at(elf, i);
+        if (s.type != LOAD && s.type != NOTE)
+            continue;
+        const uint64_t last = elf->wide ? UINT64_MAX : UINT32_MAX;
+        if (!fits(s.offset, s.file_bytes, elf->bytes))
+            return 0;
+        if (s.type == NOTE)
+            continue;
+        if (s.file_bytes > s.memory_bytes || !fits(s.device, s.memory_bytes, last) ||
+            !fits(s.physical, s.memory_bytes, last))
+            return 0;
+        entered |= (s.flags & EXECUTE) != 0 && elf->entry >= s.device && elf->entry - s.device < s.file_bytes;
+    }
+    return entered;
+}
+
+ta_status ta_elf_open(ta_elf *elf, const uint8_t *image, uint32_t bytes, uint32_t machine)
+{
+    elf->image = image;
+    elf->bytes = bytes;
+    elf->segments = 0;
+    if (image == NULL || bytes <= CLASS || (image[CLASS] != ELF32 && image[CLASS] != ELF64))
+        return TA_ERROR_IMAGE;
+    elf->wide = image[CLASS] == ELF64;
+    if (bytes < (elf->wide ? 64u : 52u) || !header_is_right(elf, machine))
+        return TA_ERROR_IMAGE;
+    const uint64_t table = field(elf, 0, 28, 32, 8), sections = field(elf, 0, 32, 40, 8);
+    const uint64_t section_bytes = field(elf, 0, 46, 58, 2) * field(elf, 0, 48, 60, 2);
+    if (!fits(sections, section_bytes, bytes))
+        return TA_ERROR_IMAGE; /* nothing here needs them, but they are what a file cut short lacks first */
+    const uint32_t stride = (uint32_t)field(elf, 0, 42, 54, 2), count = (uint32_t)field(elf, 0, 44, 56, 2);
+    if (stride < (elf->wide ? 56u : 32u) || !fits(table, (uint64_t)stride * count, bytes))
+        return TA_ERROR_IMAGE;
+    elf->entry = field(elf, 0, 24, 24, 8);
+    elf->table = (uint32_t)table;
+    elf->stride = stride;
+    elf->segments = count;
+    return segments_are_right(elf) ? TA_OK : TA_ERROR_IMAGE;
+}
+
+static uint8_t *room_of(const segment *s, const ta_elf_room *rooms, uint32_t room_count)
+{
+    for (uint32_t i = 0; i < room_count; i++) {
+        const ta_elf_room *room = &rooms[i];
+        if (s->physical < room->physical || s->device < room->device)
+            continue;
+        const uint64_t offset = s->physical - room->physical;
+        if (offset == s->device - room->device && fits(offset, s->memory_bytes, room->bytes))
+            return room->base + offset;
+    }
+    return NULL;
+}
+
+ta_status ta_elf_place(const ta_elf *elf, const ta_elf_room *rooms, uint32_t room_count)
+{
+    for (uint32_t i = 0; i < elf->segments; i++) {
+        const segment s = segment_at(elf, i);
+        if (s.type == LOAD && s.memory_bytes != 0 && room_of(&s, rooms, room_count) == NULL)
+            return TA_ERROR_IMAGE;
+    }
+    for (uint32_t i = 0; i < elf->segments; i++) {
+        const segment s = segment_at(elf, i);
+        if (s.type != LOAD || s.memory_bytes == 0)
+            continue;
+        uint8_t *target = room_of(&s, rooms, room_count);
+        for (uint64_t byte = 0; byte < s.memory_bytes; byte++)
+            target[byte] = byte < s.file_bytes ? elf->image[s.offset + byte] : 0;
+    }
+    return TA_OK;
+}
+
+static int named(const uint8_t *at, uint32_t bytes, const char *name)
+{
+    for (uint32_t i = 0; i < bytes; i++) {
+        if (at[i] != (uint8_t)name[i])
+            return 0;
+        if (name[i] == '\0')
+            return i + 1u == bytes;
+    }
+    return 0;
+}
+
+ta_status ta_elf_note(const ta_elf *elf, const char *name, uint32_t type, const uint8_t **content,
+                      uint32_t *bytes)
+{
+    for (uint32_t i = 0; i < elf->segments; i++) {
+        const segment s = segment_at(elf, i);
+        if (s.type != NOTE)
+            continue;
+        const uint8_t *at = elf->image + s.offset;
+        uint64_t left = s.file_bytes;
+        while (left >= NOTE_HEAD) {
+            const uint32_t name_bytes = (uint32_t)ta_elf_number(at, 4);
+            const uint32_t content_bytes = (uint32_t)ta_elf_number(at + 4, 4);
+            const uint64_t start = NOTE_HEAD + ((uint64_t)name_bytes + 3u) / 4u * 4u;
+            const uint64_t end = start + ((uint64_t)content_bytes + 3u) / 4u * 4u;
+            if (end > left)
+                return TA_ERROR_IMAGE;
+            if (ta_elf_number(at + 8, 4) == type && named(at + NOTE_HEAD, name_bytes, name)) {
+                *content = at + start;
+                *bytes = content_bytes;
+                return TA_OK;
+            }
+            at += end;
+            left -= end;
+        }
+    }
+    return TA_ERROR_IMAGE;
+}
+
+uint8_t *ta_elf_byte(const ta_elf_room *rooms, uint32_t room_count, ta_address device, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < room_count; i++)
+        if (device >= rooms[i].device && fits(device - rooms[i].device, bytes, rooms[i].bytes))
+            return rooms[i].base + (device - rooms[i].device);
+    return NULL;
+}

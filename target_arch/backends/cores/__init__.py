@@ -1,0 +1,102 @@
+"""Cores of other instruction sets than the host's: the same functions, as C and as LLVM's object code.
+
+The object code becomes the firmware of a core (`target_arch.emit.firmware`); the C is its behavioural model,
+which the host port executes where no firmware is asked for. Both come from the same NS-TIR.
+
+A core takes what is integer arithmetic from end to end: its firmware has no C library, and no floating point.
+"""
+
+from attrs import evolve
+
+from target_arch.backend.contract import Backend, LoweringRequest, Option, Question, RuntimeSources
+from target_arch.backends.plain_c.cost import CLOCK, INTEGER_RATE, work
+from target_arch.backends.plain_c.support import refusal
+from target_arch.plan.kernels import Kernel
+from target_arch.plan.model import Operator
+from target_arch.relax.patterns import standard_patterns
+from target_arch.resources import runtime_c
+from target_arch.soc.cores import CORES, Core
+
+KINDS = frozenset(
+    (
+        *("conv2d", "depthwise_conv2d", "dense", "add", "sub", "mul", "relu"),
+        *("avg_pool2d", "max_pool2d", "requantize", "reshape", "transpose"),
+    )
+)
+"""What has an integer definition; quantize, dequantize and softmax compute with floats."""
+
+MEMORY = Option(
+    name="firmware_memory",
+    default="firmware",
+    help="memory of the firmware: the host and the core see it",
+)
+STACK = Option(name="firmware_stack", default=4096, help="bytes of the firmware's stack")
+
+
+def supports(question: Question) -> str | None:
+    """As the C backend, for integers alone."""
+    operator = question.operator
+    if operator.kind not in KINDS:
+        return f"operator kind {operator.kind} has no integer definition"
+    if operator.arithmetic not in ("tflite", "onnx") or _touches_floats(question, operator):
+        return "its firmware has no floating point"
+    return refusal(question)
+
+
+def _touches_floats(question: Question, operator: Operator) -> bool:
+    names = (*operator.inputs, *operator.constants, operator.output)
+    return any(question.model.tensors[name].dtype.startswith("float") for name in names)
+
+
+def _lower(request: LoweringRequest) -> Kernel:
+    from target_arch.backends.plain_c.lower import lower
+    from target_arch.relax.objects import Target
+    from target_arch.relax.te_operators import lower_operator, lower_operator_object
+
+    core = CORES[request.instance.arch.backend]
+    target = Target(triple=core.triple, cpu=core.cpu, features=core.features)
+    kernel = lower(request)
+    objects = {}
+    for operator in request.partition.operators:
+        name = lower_operator(operator, request.model).function.name
+        objects[name] = lower_operator_object(operator, request.model, name, target)
+    return evolve(
+        kernel, functions=tuple(evolve(each, object=objects[each.name]) for each in kernel.functions)
+    )
+
+
+def _load_process() -> dict[str, str]:
+    return _read("load/elf.c", "load/elf.h", "firmware/mailbox.h")
+
+
+def _process() -> dict[str, str]:
+    return _read("cores/process.c", "cores/process.h")
+
+
+def _read(*paths: str) -> dict[str, str]:
+    return {path: (runtime_c() / path).read_text(encoding="utf-8") for path in paths}
+
+
+def _backend(core: Core, description: str) -> Backend:
+    def cost(question: Question) -> float:
+        rate = float(question.option(made, INTEGER_RATE.name))
+        return work(question.operator, question.model) / (rate * (question.instance.arch.clock or CLOCK))
+
+    made = Backend(
+        name=core.name,
+        description=description,
+        codegen="llvm",
+        patterns=standard_patterns(),
+        supports=supports,
+        cost=cost,
+        lower=_lower,
+        options=(INTEGER_RATE, MEMORY, STACK),
+        runtime=RuntimeSources(files=_load_process, simulator=_process),
+        contract=2,
+    )
+    return made
+
+
+hexagon = _backend(CORES["hexagon"], "Hexagon DSPs: integer functions by LLVM, loaded as firmware")
+riscv64 = _backend(CORES["riscv64"], "64-bit RISC-V cores: integer functions by LLVM, loaded as firmware")
+aarch64 = _backend(CORES["aarch64"], "64-bit Arm cores: integer functions by LLVM, loaded as firmware")

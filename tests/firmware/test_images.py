@@ -1,0 +1,190 @@
+"""Images of firmware: their sizes, what the host's load process refuses, and what building one refuses."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from target_arch.cli import main
+from target_arch.diagnostics import DiagnosticError
+from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.resources import runtime_c
+from target_arch.run import build
+from target_arch.run.firmware import FirmwareImage, build_firmware
+from target_arch.soc import SoC
+from target_arch.soc.cores import CORES
+from tests.firmware.conftest import DIGITS, Compile
+from tests.firmware.test_bundles import copied
+
+Tools = Callable[[str], None]
+Images = Callable[[str], FirmwareImage]
+
+SAID = """\
+whole: 0
+cut short: 1
+another machine: 8
+addresses that disagree: 8 1
+no room: 8
+flipped: 1
+"""
+"""8 is TA_ERROR_IMAGE."""
+
+
+@pytest.fixture(scope="session")
+def images(compiled: Compile, core_tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Images:
+    """`images(core)`: the firmware of the digits model."""
+
+    def one(core: str) -> FirmwareImage:
+        core_tools(core)
+        _, folder = compiled(DIGITS, core)
+        (image,) = build_firmware(folder, tmp_path_factory.mktemp(core))
+        return image
+
+    return one
+
+
+@pytest.mark.parametrize("core", sorted(CORES))
+def test_the_loader_takes_the_image_and_refuses_everything_wrong_with_it(
+    images: Images, needs_tool: Callable[[str], str], tmp_path: Path, core: str
+) -> None:
+    image = images(core)
+    program = tmp_path / "elf_loader"
+    flags = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", "-g")
+    sanitizers = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    root = runtime_c()
+    sources = (str(Path(__file__).with_name("elf_loader.c")), str(root / "load" / "elf.c"))
+    include = (f"-I{root}", f"-I{root / 'include'}")
+    subprocess.run(
+        (needs_tool("gcc"), *flags, *sanitizers, *include, *sources, "-o", str(program)), check=True
+    )
+    place = image.description["memory"]
+    words = (image.core.machine, place["physical"], place["device"], place["bytes"])
+    command = (str(program), str(image.path), *(str(word) for word in words))
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.stderr == ""
+    assert done.stdout == SAID
+
+
+@pytest.mark.parametrize("core", sorted(CORES))
+def test_sizes_are_as_predicted(images: Images, core: str) -> None:
+    image = images(core)
+    assert image.differences == ()
+    sizes = {part.section: part.predicted for part in image.parts}
+    assert sizes[".text"] > 500
+    assert sizes[".stack"] == 4096
+    assert sum(sizes.values()) <= image.fill.predicted <= image.fill.capacity
+
+
+def test_report_prints_the_sizes(
+    compiled: Compile, core_tools: Tools, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    core_tools("hexagon")
+    bundle = copied(compiled(DIGITS, "hexagon")[1], tmp_path)
+    assert main(["report", str(bundle), "--image"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("firmware of dsp_cpu (hexagon), dsp.elf: ")
+    assert "memory firmware of 262,144 B, at 0xc0000000 for the core, 0x4000000 for the host\n" in text
+    assert text.endswith("linked as predicted\n")
+    assert main(["report", str(bundle), "--image", "--format=json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["core"] == "hexagon"
+    assert found["differences"] == []
+
+
+def said(error: DiagnosticError, folder: Path) -> str:
+    return str(error).replace(str(folder), "FOLDER")
+
+
+def test_an_image_that_does_not_fit_is_refused_before_it_is_linked(
+    compiled: Compile, core_tools: Tools, tmp_path: Path
+) -> None:
+    core_tools("hexagon")
+    bundle = copied(compiled(DIGITS, "hexagon")[1], tmp_path)
+    path = bundle / "firmware" / "firmware.json"
+    described = json.loads(path.read_text())
+    described[0]["memory"]["bytes"] = 1024
+    path.write_text(json.dumps(described))
+    with pytest.raises(DiagnosticError) as raised:
+        build_firmware(bundle, tmp_path / "build")
+    text = said(raised.value, bundle)
+    assert text.startswith("FOLDER: error: memory `firmware` has 1,024 B, the firmware of `dsp_cpu` takes ")
+    assert "code " in text
+    assert text.endswith("[image-too-large]")
+
+
+def test_a_bundle_without_firmware_is_refused(tmp_path: Path) -> None:
+    made = compile_model(CompileRequest(model_path=DIGITS, soc=_shipped("mcu_m55")))
+    for path, content in made.bundle.files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+    with pytest.raises(DiagnosticError) as raised:
+        build(tmp_path, firmware=True)
+    assert said(raised.value, tmp_path) == (
+        "FOLDER: error: no core of this bundle takes firmware [no-firmware]\n"
+        "hint: it needs a target_arch with a backend such as `hexagon` and the load process `firmware`"
+    )
+
+
+def _shipped(name: str) -> SoC:
+    from target_arch.soc import read_soc
+
+    return read_soc(name)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (
+            {"firmware_memory": "carve_out"},
+            "the firmware of `dsp_cpu` goes into memory `carve_out`, which is not declared "
+            "[no-firmware-memory]\nhint: declare it, or name another in `firmware_memory`; the host must see it, "
+            "`dsp_cpu` too, and no memory mode may use it",
+        ),
+        (
+            {"firmware_memory": "ddr"},
+            "the firmware of `dsp_cpu` cannot go into memory `ddr` [no-firmware-memory]\n"
+            "hint: the host must see it, `dsp_cpu` too, and no memory mode may use it; its size must be a "
+            "multiple of 65536 B",
+        ),
+    ],
+)
+def test_a_description_without_a_place_for_firmware_is_refused(
+    soc_with: Callable[[str], SoC], change: dict[str, str], text: str
+) -> None:
+    soc = soc_with("hexagon")
+    archs = tuple(
+        evolve(arch, options={**arch.options, **change}) if arch.name == "dsp_cpu" else arch
+        for arch in soc.archs
+    )
+    with pytest.raises(DiagnosticError) as raised:
+        compile_model(CompileRequest(model_path=DIGITS, soc=evolve(soc, archs=archs)))
+    assert str(raised.value) == f"target_arch dsp_cpu: error: {text}"
+
+
+@pytest.mark.parametrize(("program", "package"), [("clang", "clang"), ("qemu-hexagon", "qemu-user")])
+def test_a_missing_tool_exits_with_3(
+    compiled: Compile,
+    core_tools: Tools,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    program: str,
+    package: str,
+) -> None:
+    core_tools("hexagon")
+    bundle = copied(compiled(DIGITS, "hexagon")[1], tmp_path)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("cc", "gcc", "clang", "ld.lld", "qemu-hexagon"):
+        path = shutil.which(name)
+        if path is not None and name != program:
+            (programs / name).symlink_to(path)
+    monkeypatch.setenv("PATH", str(programs))
+    assert main(["run", str(bundle), "--firmware"]) == 3
+    text = capsys.readouterr().err
+    assert f"{program}: error: `{program}` not found; firmware needs it [tool-missing]" in text
+    assert f"hint: install it (`apt-get install {package}`), or run `make simulators` in a checkout" in text
