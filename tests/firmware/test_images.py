@@ -141,8 +141,8 @@ def _shipped(name: str) -> SoC:
         (
             {"firmware_memory": "carve_out"},
             "the firmware of `dsp_cpu` goes into memory `carve_out`, which is not declared "
-            "[no-firmware-memory]\nhint: declare it, or name another in `firmware_memory`; the host must see it, "
-            "`dsp_cpu` too, and no memory mode may use it",
+            "[no-firmware-memory]\nhint: declare it, or name another in `firmware_memory`; the host must see "
+            "it, `dsp_cpu` too, and no memory mode may use it",
         ),
         (
             {"firmware_memory": "ddr"},

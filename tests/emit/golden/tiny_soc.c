@@ -57,4 +57,4 @@ static const ta_simulator *const simulators[] = {
     NULL, /* dsp */
 };
 
-const ta_simulation ta_host_simulation = {memories, 1, simulators, 2};
+const ta_simulation ta_host_simulation = {memories, 1, simulators, 2, NULL};
