@@ -133,7 +133,7 @@ def summary(made: "Compilation") -> str:
     ]
     sizes = capacities(made)
     for arena in sorted(made.plan.peaks):
-        used, bound = made.plan.peaks[arena], made.plan.bounds[arena]
+        used, bound = made.plan.peaks[arena], made.plan.shared[arena]
         lines.append(f"  {arena}: {used:,} B of {sizes[arena]:,} B (lower bound {bound:,} B)")
     emitted = "" if made.execution is None else text.emitted(made.execution)
     return "\n".join(lines) + f"\n{_makespan(made.graph)}{emitted}"

@@ -85,10 +85,11 @@ def _attempts(manifest: Mapping[str, Any]) -> str:
 
 def _pools(manifest: Mapping[str, Any]) -> str:
     rows = [
-        (name, *(_number(pool[key]) for key in ("capacity", "peak", "bound")))
+        (name, *(_number(pool.get(key)) for key in ("capacity", "peak", "bound", "in_place_bound")))
         for name, pool in sorted(manifest["pools"].items())
     ]
-    return "pools in bytes\n" + table(("pool", "capacity", "peak", "bound"), rows, right=range(1, 4))
+    header = ("pool", "capacity", "peak", "bound", "in place")
+    return "pools in bytes\n" + table(header, rows, right=range(1, 5))
 
 
 def _steps(manifest: Mapping[str, Any]) -> str:

@@ -39,12 +39,27 @@ def kernels(inputs: EmitInputs) -> tuple[Kernels, ...]:
         for function in kernel.functions:
             if known.setdefault(function.name, function) != function:
                 raise ValueError(f"two C functions are named `{function.name}` and differ")
+    _check_in_place(inputs, found)
     called = _called(inputs)
     return tuple(
         Kernels(arch=arch, functions=tuple(known.values()), called=called.get(arch, frozenset()))
         for arch, known in sorted(found.items())
         if known
     )
+
+
+def _check_in_place(inputs: EmitInputs, found: Mapping[str, Mapping[str, CFunction]]) -> None:
+    """ValueError where a call gets the same bytes twice and its function does not allow that."""
+    planned = set(inputs.plan.in_place)
+    for step in inputs.steps.steps:
+        arch = inputs.soc.instance(step.instance).arch.name if isinstance(step, Dispatch) else ""
+        if not isinstance(step, Dispatch) or step.function not in found.get(arch, {}):
+            continue
+        allowed = found[arch][step.function].in_place
+        for written, one in enumerate(step.operands):
+            for read, other in enumerate(step.operands):
+                if "w" in one.access and (one.of, other.of) in planned and (written, read) not in allowed:
+                    raise ValueError(f"`{step.function}` cannot write `{one.of}` over `{other.of}`")
 
 
 def entry(inputs: EmitInputs, arch: str, function: str) -> str:

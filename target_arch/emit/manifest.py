@@ -179,12 +179,14 @@ def _pools(soc: SoC, plan: MemoryPlan) -> dict[str, dict[str, object]]:
             "capacity": soc.memory(memory).size,
             "peak": plan.peaks[arena],
             "bound": plan.bounds[arena],
+            "in_place_bound": plan.shared.get(arena, plan.bounds[arena]),
         }
         for arena, memory in memories.items()
     }
 
 
 def _buffers(plan: MemoryPlan) -> list[dict[str, object]]:
+    over = dict(plan.in_place)
     return [
         {
             "name": buffer.name,
@@ -194,6 +196,7 @@ def _buffers(plan: MemoryPlan) -> list[dict[str, object]]:
             "bytes": buffer.bytes,
             "first": buffer.first,
             "last": buffer.last,
+            "over": over.get(buffer.name),
         }
         for buffer in plan.buffers
     ]

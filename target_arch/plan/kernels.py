@@ -62,11 +62,16 @@ class Move:
 
 @frozen(kw_only=True)
 class Operand:
-    """A tensor or local buffer that a call touches, at a byte offset. `access` is `r`, `w` or `rw`."""
+    """A tensor or local buffer that a call touches, at a byte offset. `access` is `r`, `w` or `rw`.
+
+    `over` are other operands of the call, only read, whose bytes a written one may take: when the call writes
+    an element it has no more use for what lies at the same place in them.
+    """
 
     of: str
     access: str
     offset: int = 0
+    over: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -101,6 +106,8 @@ class CFunction:
     Two functions with equal `text` are one function: the name is derived from the body. `headers` are what it
     includes beyond C99's. With `fails` it returns an int, 0 where its results are good; else nothing.
     `object` is the same function as an object file for the instance's core, where the codegen is `llvm`.
+    `in_place` are pairs of parameters (written, read) that may be the same memory; none of these is
+    `restrict`.
     """
 
     name: str
@@ -109,6 +116,7 @@ class CFunction:
     headers: tuple[str, ...] = ()
     fails: bool = False
     object: bytes = field(default=b"", repr=False)
+    in_place: tuple[tuple[int, int], ...] = ()
 
 
 @frozen(kw_only=True)

@@ -25,7 +25,12 @@ class Pool:
 
 @frozen(kw_only=True)
 class Buffer:
-    """Something that needs bytes. `kind`: activation, constant, local, input or output."""
+    """Something that needs bytes. `kind`: activation, constant, local, input or output.
+
+    `over` are buffers of as many bytes that die where this one begins, and whose place it may take: they
+    and it are live together in that one step, in which an element of them is read before the same element of
+    this is written.
+    """
 
     name: str
     kind: str
@@ -35,6 +40,7 @@ class Buffer:
     first: int
     last: int
     tensor: str | None = None
+    over: tuple[str, ...] = ()
 
     @property
     def arena(self) -> str:
@@ -78,13 +84,18 @@ class Budget:
 class MemoryPlan:
     """Byte offsets for every buffer.
 
-    `peaks` and `bounds` are per arena; a bound is the largest sum of live bytes. `found_by` says per arena
-    how the offsets were found, `proven` names the arenas whose peak nothing can undercut.
+    `peaks`, `bounds` and `shared` are per arena; a bound is the largest sum of live bytes, where each buffer
+    has bytes of its own; `shared` is that sum where every buffer that may take another's place does. No plan
+    takes less than `shared`. `in_place` are pairs of buffers: the first was given the place of the second.
+    `found_by` says per arena how the offsets were found, `proven` names the arenas whose peak nothing can
+    undercut.
     """
 
     buffers: tuple[Buffer, ...]
     offsets: Mapping[str, int] = field(repr=False)
     peaks: Mapping[str, int] = field(factory=dict)
     bounds: Mapping[str, int] = field(factory=dict)
+    shared: Mapping[str, int] = field(factory=dict)
+    in_place: tuple[tuple[str, str], ...] = ()
     found_by: Mapping[str, str] = field(factory=dict)
     proven: tuple[str, ...] = ()

@@ -127,12 +127,14 @@ def attempts(values: Iterable[Attempt]) -> str:
 
 
 def memory_plan(plan: MemoryPlan, capacities: Mapping[str, int] | None = None) -> str:
-    """Each arena's capacity, peak, bound and gap, then its buffers by offset."""
+    """Each arena's capacity, peak, its bound with every buffer apart and with those in place that may be, the
+    gap to the lower one, then its buffers by offset.
+    """
     known = capacities or {}
     arenas = sorted(plan.peaks)
     rows = [_arena_row(plan, arena, known) for arena in arenas]
     text = "memory plan in bytes\n" + table(
-        ("arena", "capacity", "peak", "bound", "gap"), rows, right=range(1, 5)
+        ("arena", "capacity", "peak", "bound", "in place", "gap"), rows, right=range(1, 6)
     )
     for arena in arenas:
         text += f"\n{arena}\n" + table(
@@ -163,10 +165,13 @@ def _candidate_row(candidate: Candidate, chosen: str) -> tuple[str, ...]:
 def _arena_row(plan: MemoryPlan, arena: str, capacities: Mapping[str, int]) -> tuple[str, ...]:
     peak, bound = plan.peaks[arena], plan.bounds[arena]
     capacity = f"{capacities[arena]:,}" if arena in capacities else ""
-    return (arena, capacity, f"{peak:,}", f"{bound:,}", f"{peak - bound:,}")
+    shared = plan.shared.get(arena, bound)
+    return (arena, capacity, f"{peak:,}", f"{bound:,}", f"{shared:,}", f"{peak - shared:,}")
 
 
 def _buffer_rows(plan: MemoryPlan, arena: str) -> list[tuple[str, ...]]:
+    over = dict(plan.in_place)
+
     def place(buffer: Buffer) -> tuple[int, int, str]:
         return (plan.offsets[buffer.name], buffer.first, buffer.name)
 
@@ -176,7 +181,7 @@ def _buffer_rows(plan: MemoryPlan, arena: str) -> list[tuple[str, ...]]:
             f"{buffer.bytes:,}",
             f"{buffer.first}..{buffer.last}",
             buffer.kind,
-            buffer.name,
+            f"{buffer.name} over {over[buffer.name]}" if buffer.name in over else buffer.name,
         )
         for buffer in sorted((buffer for buffer in plan.buffers if buffer.arena == arena), key=place)
     ]

@@ -2,9 +2,10 @@
 nothing else.
 
 Input: a PrimFunc without blocks, buffers flattened to one dimension (`target_arch.relax.lowering` makes
-it). Parameters are its buffers, in order; they do not alias, so pointers are `restrict`, and `const`
-where nothing is stored. A local buffer of one element is a variable, of at most `STACK_BYTES` an array, a
-larger one an additional pointer parameter after the others: scratch that the memory plan provides.
+it). Parameters are its buffers, in order; pointers are `const` where nothing is stored, and `restrict` but
+for those that may be the same memory (see `in_place`). A local buffer of one element is a variable, of at
+most `STACK_BYTES` an array, a larger one an additional pointer parameter after the others: scratch that the
+memory plan provides.
 
 The name of a function is its kind and a hash of everything else, so equal text means one function.
 
@@ -31,6 +32,7 @@ from target_arch.relax.c_printer_expressions import (
     at_level,
     dtype_of,
 )
+from target_arch.relax.in_place import in_place
 
 STACK_BYTES = 256
 """The largest local buffer that may lie on the stack."""
@@ -66,7 +68,12 @@ def print_function(
     printer = _Printer(function, loops or {}, wraps)
     printer.statement(function.body)
     parameters = printer.parameters()
-    signature = [f"{c_type}restrict {name}" for c_type, name in parameters]
+    shared = in_place(function)
+    free = {number for pair in shared for number in pair}
+    signature = [
+        f"{c_type}{'' if number in free else 'restrict '}{name}"
+        for number, (c_type, name) in enumerate(parameters)
+    ]
     body = "\n".join(["{", *printer.unused(), *printer.lines, "}"]) + "\n"
     digest = hashlib.sha256(("\n".join(signature) + body).encode()).hexdigest()[:8]
     name = f"{kind}_{digest}"
@@ -75,6 +82,7 @@ def print_function(
             name=name,
             parameters=tuple(c_type for c_type, _ in parameters),
             text="\n".join([*_comment(function, kind), *_head(name, signature)]) + "\n" + body,
+            in_place=shared,
         ),
         scratch=tuple(_bytes(buffer) for buffer in printer.scratch),
     )

@@ -1,7 +1,8 @@
 """From NS-TIR to an object file for another core, by the LLVM inside TVM.
 
 The function is the one that `target_arch.relax.c_printer` prints: the same parameters in the same order,
-large local buffers as further ones behind them, nothing of TVM's runtime. So the C is its behavioural model.
+large local buffers as further ones behind them, nothing of TVM's runtime, and what may be the same memory
+there (see `in_place`) may be so here. So the C is its behavioural model.
 
 Tests: `tests/relax/test_objects.py`; bundles that run it: `tests/firmware`.
 """
@@ -16,6 +17,7 @@ from tvm import tirx
 from tvm.tirx.buffer import buffer_data_pointer_type
 
 from target_arch.relax.c_printer import is_scratch, walk
+from target_arch.relax.in_place import in_place
 from target_arch.relax.lowering import lowered, scheduled
 from target_arch.relax.te_definition import Definition
 
@@ -39,7 +41,7 @@ def object_file(definition: Definition, name: str, target: Target) -> bytes:
     body = tirx.SeqStmt([*declared, _with_parameters(function.body, {b: views[b] for b in scratch})])
     llvm = _llvm(target)
     bare = tirx.PrimFunc(list(views.values()), body).with_attr("global_symbol", name)
-    bare = bare.with_attr("target", llvm).with_attr("tirx.noalias", True)
+    bare = bare.with_attr("target", llvm).with_attr("tirx.noalias", not in_place(function))
     return _built(tvm.IRModule({name: bare}), llvm)
 
 

@@ -22,6 +22,7 @@ from target_arch.stages.packing import (
     live_bytes,
     peak,
 )
+from target_arch.stages.packing.sharing import choices, rectangles, root, shared_bound, shared_least
 
 _LAST_RESORT = Effort(nodes=20_000)
 """What `best` searches where its plan does not fit, although the bound would."""
@@ -43,7 +44,8 @@ def allocate(
     """Give every buffer an offset in its arena.
 
     `capacities` are bytes per memory; the arenas `m` and `m.constants` share those of `m`, the constants
-    first. `effort` limits an algorithm of `ANYTIME`, per arena. A buffer without bytes gets offset 0.
+    first. `effort` limits an algorithm of `ANYTIME`, per arena. A buffer without bytes gets offset 0. One
+    takes the place of another (`Buffer.over`) where that makes the plan lower.
 
     Raises DoesNotFitError for the first memory (by name) that overflows; PlanError for an algorithm nobody
     registered, an effort it does not take, and buffers or capacities that make no sense.
@@ -110,21 +112,46 @@ def _check(buffers: Sequence[Buffer], capacities: Mapping[str, int]) -> None:
         )
 
 
-def _plan(arena: str, buffers: Sequence[Buffer], name: str, run: Algorithm) -> MemoryPlan:
-    """The plan of one arena."""
+def _plan(
+    arena: str, buffers: Sequence[Buffer], name: str, run: Algorithm, places: Mapping[str, str] | None = None
+) -> MemoryPlan:
+    """The plan of one arena; the lowest of those with buffers in the places of others, unless these are
+    given.
+    """
     there = [buffer for buffer in buffers if buffer.bytes]
-    found = run(there) if there else {}
-    notes = found if isinstance(found, Offsets) else Offsets(found)
-    offsets = {buffer.name: 0 for buffer in buffers} | dict(found)
-    highest = peak(buffers, offsets)
+    ways = choices(there) if places is None else iter((places,))
+    best: tuple[int, Offsets, Mapping[str, str]] | None = None
+    floor = shared_bound(there)
+    for way in ways:
+        if best is not None and best[0] <= (shared_least(there) if way else bound(there)):
+            break
+        found = _placed(there, way, run)
+        highest = peak(there, found)
+        if best is None or highest < best[0]:
+            best = (highest, found, way)
+    assert best is not None
+    highest, notes, way = best
+    limit = shared_least(there) if any(buffer.over for buffer in there) else max(least(there), notes.lower)
     return MemoryPlan(
         buffers=tuple(buffers),
-        offsets=offsets,
+        offsets={buffer.name: 0 for buffer in buffers} | dict(notes),
         peaks={arena: highest},
         bounds={arena: bound(buffers)},
+        shared={arena: floor},
+        in_place=tuple(sorted(way.items())),
         found_by={arena: notes.found_by or name},
-        proven=(arena,) if highest <= max(least(buffers), notes.lower) else (),
+        proven=(arena,) if highest <= limit else (),
     )
+
+
+def _placed(buffers: Sequence[Buffer], places: Mapping[str, str], run: Algorithm) -> Offsets:
+    """What the algorithm finds for the rectangles, as offsets of all buffers."""
+    if not buffers:
+        return Offsets()
+    found = run(rectangles(buffers, places))
+    notes = found if isinstance(found, Offsets) else Offsets(found)
+    offsets = {buffer.name: found[root(buffer.name, places)] for buffer in buffers}
+    return Offsets(offsets, notes.found_by, notes.lower, notes.core)
 
 
 def _joined(buffers: Sequence[Buffer], parts: Sequence[MemoryPlan]) -> MemoryPlan:
@@ -136,10 +163,17 @@ def _joined(buffers: Sequence[Buffer], parts: Sequence[MemoryPlan]) -> MemoryPla
             offsets={**joined.offsets, **part.offsets},
             peaks={**joined.peaks, **part.peaks},
             bounds={**joined.bounds, **part.bounds},
+            shared={**joined.shared, **part.shared},
+            in_place=_pairs(joined, part),
             found_by={**joined.found_by, **part.found_by},
             proven=tuple(sorted({*joined.proven, *part.proven})),
         )
     return joined
+
+
+def _pairs(joined: MemoryPlan, part: MemoryPlan) -> tuple[tuple[str, str], ...]:
+    new = {buffer.name for buffer in part.buffers}
+    return tuple(sorted((*(pair for pair in joined.in_place if pair[0] not in new), *part.in_place)))
 
 
 def arena_capacity(plan: MemoryPlan, memory: str, size: int) -> int:
@@ -159,14 +193,16 @@ def _fitted(
     available = arena_capacity(plan, memory, size)
     if plan.peaks.get(memory, 0) <= available:
         return plan
-    if algorithm == "best" and plan.bounds[memory] <= available and memory not in plan.proven:
+    if algorithm == "best" and plan.shared[memory] <= available and memory not in plan.proven:
         there = arenas[memory]
+        names = {buffer.name for buffer in there}
         start = Offsets({buffer.name: plan.offsets[buffer.name] for buffer in there if buffer.bytes})
+        places = {name: place for name, place in plan.in_place if name in names}
 
         def search(placed: Sequence[Buffer]) -> Offsets:
             return improve(placed, start, evolve(_LAST_RESORT, goal=available))
 
-        plan = _joined(plan.buffers, (plan, _plan(memory, there, algorithm, search)))
+        plan = _joined(plan.buffers, (plan, _plan(memory, there, algorithm, search, places)))
     if plan.peaks[memory] > available:
         raise _refusal(plan, memory, max(available, 0), arenas)
     return plan
@@ -175,7 +211,7 @@ def _fitted(
 def _refusal(
     plan: MemoryPlan, arena: str, available: int, arenas: Mapping[str, Sequence[Buffer]]
 ) -> DoesNotFitError:
-    live = live_bytes(arenas[arena])
+    live = live_bytes(rectangles(arenas[arena], dict(plan.in_place)))
     step = max(live, key=lambda step: (live[step], -step))
     alive = [buffer for buffer in arenas[arena] if buffer.first <= step <= buffer.last]
     largest = sorted(alive, key=lambda buffer: (-buffer.bytes, buffer.name))
@@ -184,6 +220,6 @@ def _refusal(
         step=step,
         needed=plan.peaks[arena],
         available=available,
-        bound=plan.bounds[arena],
+        bound=plan.shared[arena],
         alive=tuple((buffer.name, buffer.bytes) for buffer in largest),
     )

@@ -5,7 +5,6 @@ It replays the steps: what is in flight, which bytes were written, when each buf
 sweeps over time: buffers that are live together must lie apart. Obvious before fast, yet near-linear.
 """
 
-from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterable, Iterator
 
@@ -17,16 +16,17 @@ from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
 from target_arch.soc.model import HOST_ENGINE, OUTPUTS, CopyPath, SoC
 from target_arch.stages.check_bytes import Written, meet
+from target_arch.stages.check_places import Lying, Overwriting, meeting
 from target_arch.stages.errors import CheckError
 
 
 def check(soc: SoC, steps: StepOrder, plan: MemoryPlan) -> None:
     """Raises CheckError with every fault.
 
-    Covers: offsets, alignment and capacity; buffers that share bytes and time; declared copy paths with their
-    engine, limits and cache duties; which memories an instance can touch; numbering of events, steps that
-    race with one in flight, steps still in flight at the end; bytes read before they were written; instances
-    used before they are loaded.
+    Covers: offsets, alignment and capacity; buffers that share bytes and time, unless a call that may do so
+    writes one over the other; declared copy paths with their engine, limits and cache duties; which memories
+    an instance can touch; numbering of events, steps that race with one in flight, steps still in flight at
+    the end; bytes read before they were written; instances used before they are loaded.
     """
     checker = _Checker(soc, steps, plan)
     checker.run()
@@ -65,6 +65,8 @@ class _Checker:
         self._loaded: set[str] = set()
         self._started = False
         self._live: dict[str, tuple[int, int]] = {}
+        constants = (buffer.name for buffer in steps.buffers if buffer.kind == "constant")
+        self._overwriting = Overwriting((*(name for _, name in steps.outputs), *constants))
         self._written = {
             name: Written(buffer.bytes, buffer.kind in ("input", "constant"))
             for name, buffer in self._buffers.items()
@@ -144,53 +146,28 @@ class _Checker:
                 )
 
     def _overlaps(self) -> None:
-        arenas: dict[str, list[Buffer]] = {}
+        arenas: dict[str, dict[str, Lying]] = {}
         for buffer in self._order.buffers:
             if buffer.name in self._live and buffer.name in self._plan.offsets:
-                arenas.setdefault(buffer.arena, []).append(buffer)
-        for buffers in arenas.values():
-            if not self._apart(buffers):
-                self._compare(buffers)
+                arenas.setdefault(buffer.arena, {})[buffer.name] = self._lying(buffer)
+        for places in arenas.values():
+            for one, other in meeting(list(self._overwriting.cut(places).values())):
+                self._shared(one.name, other.name)
 
-    def _apart(self, buffers: list[Buffer]) -> bool:
-        """True where buffers that are live together lie apart.
+    def _lying(self, buffer: Buffer) -> Lying:
+        first, last = self._live[buffer.name]
+        offset = self._plan.offsets[buffer.name]
+        return Lying(name=buffer.name, offset=offset, bytes=buffer.bytes, first=first, last=last)
 
-        While that holds, those live now lie one above the other, so that a new one can only meet its
-        neighbours.
-        """
-        starts = [(self._live[b.name][0], 1, self._plan.offsets[b.name], b.bytes) for b in buffers]
-        ends = [(self._live[b.name][1] + 1, 0, self._plan.offsets[b.name], b.bytes) for b in buffers]
-        live: list[tuple[int, int]] = []
-        for _, begins, offset, size in sorted(starts + ends):
-            if not size:
-                continue
-            place = bisect_left(live, (offset, size))
-            if not begins:
-                del live[place]
-                continue
-            below = live[place - 1] if place else (0, 0)
-            above = live[place] if place < len(live) else (offset + size, 0)
-            if sum(below) > offset or offset + size > above[0]:
-                return False
-            insort(live, (offset, size))
-        return True
-
-    def _compare(self, buffers: list[Buffer]) -> None:
-        """Name every pair that is wrong."""
-        for index, one in enumerate(buffers):
-            for other in buffers[:index]:
-                if self._share_bytes(one, other) and self._share_time(one, other):
-                    self._fault(
-                        "overlap", f"buffers `{other.name}` and `{one.name}` share bytes while both are live"
-                    )
-
-    def _share_bytes(self, one: Buffer, other: Buffer) -> bool:
-        start, begin = self._plan.offsets[one.name], self._plan.offsets[other.name]
-        return start < begin + other.bytes and begin < start + one.bytes
-
-    def _share_time(self, one: Buffer, other: Buffer) -> bool:
-        first, second = self._live[one.name], self._live[other.name]
-        return first[0] <= second[1] and second[0] <= first[1]
+    def _shared(self, one: str, other: str) -> None:
+        """Two buffers share bytes while both are live: a wrong plan, or one wrongly in the other's place."""
+        planned = {*self._plan.in_place}
+        for over, under in ((one, other), (other, one)):
+            if (over, under) in planned:
+                why = self._overwriting.fault(over, under) or "they are not the same bytes"
+                self._fault("unsafe-in-place", f"buffer `{over}` is written over `{under}`: {why}")
+                return
+        self._fault("overlap", f"buffers `{one}` and `{other}` share bytes while both are live")
 
     def _lives(self, name: str, step: int) -> None:
         first, last = self._live.get(name, (step, step))
@@ -207,6 +184,8 @@ class _Checker:
         else:
             touches = self._copy_touches(step) if isinstance(step, Copy) else self._dispatch_touches(step)
             if all(self._known(touch.part) for touch in touches):
+                if isinstance(step, Dispatch):
+                    self._overwriting.dispatched(number, step, self._busy)
                 self._execute(number, step.event, touches)
                 self._rules(step)
 
@@ -232,6 +211,14 @@ class _Checker:
             found |= {flying.number: flying for flying in near}
         return [found[number] for number in sorted(found)]
 
+    def _busy(self, name: str, event: Event | None) -> bool:
+        """True where something in flight touches the buffer that may end after a step with that event
+        starts.
+        """
+        own = None if event is None else event.timeline
+        flying = (f.event for f in self._near.get(name, ()) if f.event.timeline != own)
+        return any(other.value > self._done.get(other.timeline, 0) for other in flying)
+
     def _known(self, part: Slice) -> bool:
         if part.of not in self._buffers:
             self._fault("unknown-buffer", f"`{part.of}` is no buffer")
@@ -256,6 +243,7 @@ class _Checker:
                     f"it starts while step {flying.number} (`{flying.event}`) is in flight on the same bytes",
                 )
         self._touch(number, touches)
+        self._overwriting.touched(number, (touch.part.of for touch in touches))
         for touch in touches:
             if not touch.write and not self._written[touch.part.of].covers(touch.part):
                 self._fault("read-before-write", f"`{touch.part}` is read before all of it was written")

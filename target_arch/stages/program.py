@@ -153,7 +153,7 @@ class _Joiner:
 
     def _call(self, local: "_Local", call: Call) -> None:
         instance = self._work.instance(local.partition)
-        operands = tuple(self._operand(local, instance, operand) for operand in call.operands)
+        operands = self._over(call, [self._operand(local, instance, operand) for operand in call.operands])
         run = Run(
             partition=local.partition.id,
             operator=call.operator or local.partition.operators[0].id,
@@ -167,6 +167,21 @@ class _Joiner:
             if "w" in operand.access:
                 self._tiles.written(self.whole(operand.of, operand.offset))
         self.items.append(run)
+
+    @staticmethod
+    def _over(call: Call, operands: list[Operand]) -> tuple[Operand, ...]:
+        """The operands, with buffers for what each may be written over."""
+        lies = {
+            old.of: new.of
+            for old, new in zip(call.operands, operands, strict=True)
+            if old.access == "r" and not old.offset
+        }
+
+        def over(operand: Operand) -> tuple[str, ...]:
+            names = (lies[name] for name in operand.over if name in lies and not operand.offset)
+            return tuple(dict.fromkeys(names))
+
+        return tuple(evolve(operand, over=over(operand)) for operand in operands)
 
     def _operand(self, local: "_Local", instance: Instance, operand: Operand) -> Operand:
         if operand.of in local.names:

@@ -20,6 +20,7 @@ from target_arch.stages.allocate import allocate, arena_capacity, capacities
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.items import Program
 from target_arch.stages.packing import bound, peak
+from target_arch.stages.packing.sharing import shared_bound
 from target_arch.stages.program import join
 from target_arch.stages.residence import NOWHERE, Residence, assign_residence
 from target_arch.stages.steps import steps_of
@@ -102,6 +103,8 @@ def _proven(work: Work, witness: Witness) -> Settled | None:
         offsets={buffer.name: offsets[buffer.name] for buffer in steps.buffers},
         peaks={**rest.peaks, **_by_arena(fixed, lambda buffers: peak(buffers, offsets))},
         bounds={**rest.bounds, **_by_arena(fixed, bound)},
+        shared={**rest.shared, **_by_arena(fixed, shared_bound)},
+        in_place=rest.in_place,
     )
     for memory in sorted({buffer.memory for buffer in fixed}):
         if plan.peaks[memory] > arena_capacity(plan, memory, work.soc.memory(memory).size):

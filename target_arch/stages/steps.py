@@ -4,6 +4,9 @@ buffer.
 A buffer is live from the first step that touches it to the last, and while a step that touches it may be in
 flight: to the Wait that completes it. Model inputs are live from step 0 (the caller writes them before a
 run), outputs to the end, constants always.
+
+A result may take the place of an operand (`Buffer.over`) where the kernel allows that, the operand is not
+used again, and nothing that is still in flight touches it.
 """
 
 from collections import deque
@@ -58,6 +61,8 @@ class _Orderer:
         self._steps: list[Step] = []
         self._first: dict[str, int] = {}
         self._last: dict[str, int] = {}
+        self._final: dict[str, int] = {}
+        self._over: dict[str, tuple[str, ...]] = {}
         self._open: dict[str, deque[tuple[int, tuple[str, ...]]]] = {}
         self._kept = frozenset(name for _, name in program.outputs)
         self._ends = _last_items(program)
@@ -119,7 +124,18 @@ class _Orderer:
             words=run.words,
             event=event,
         )
+        self._in_place(run, event)
         self._issue(step, event, accesses, self._times.run(run.partition, run.operator))
+
+    def _in_place(self, run: Run, event: Event | None) -> None:
+        """Note what may take the place of an operand: whatever begins here, where nothing in flight touches
+        the operand but earlier steps of the same timeline.
+        """
+        own = set() if event is None else {event.timeline}
+        for operand in run.operands:
+            if operand.of not in self._first:
+                safe = (name for name in operand.over if self._flight.touching(name).keys() <= own)
+                self._over[operand.of] = tuple(safe)
 
     def _start(self, timeline: str | None, accesses: Iterable[Access]) -> Event | None:
         """Wait for what the step must not overtake; the event it will have."""
@@ -132,7 +148,7 @@ class _Orderer:
         names = tuple(dict.fromkeys(access.part.of for access in accesses))
         for name in names:
             self._first.setdefault(name, len(self._steps))
-            self._last[name] = len(self._steps)
+            self._last[name] = self._final[name] = len(self._steps)
         self._steps.append(step)
         if event is not None:
             self._flight.issue(event, accesses)
@@ -248,6 +264,18 @@ class _Orderer:
             first=first,
             last=end if kept else self._last.get(draft.name, 0),
             tensor=draft.tensor,
+            over=tuple(name for name in self._over.get(draft.name, ()) if self._may_take(draft, name)),
+        )
+
+    def _may_take(self, draft: Draft, name: str) -> bool:
+        """True where a buffer's life ends with the step in which the other's begins, and it is as long."""
+        place = self._program.buffers[name]
+        return (
+            place.memory == draft.memory
+            and place.bytes == draft.bytes
+            and place.kind != "constant"
+            and name not in self._kept
+            and self._final[name] == self._first[draft.name]
         )
 
 

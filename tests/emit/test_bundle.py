@@ -103,7 +103,13 @@ def test_manifest() -> None:
         }
     ]
     assert manifest["lowering_order"] == [{"partition": "p0", "phase": "codegen", "reason": "codegen is C"}]
-    assert manifest["pools"]["tcm"] == {"memory": "tcm", "capacity": 1024, "peak": 56, "bound": 56}
+    assert manifest["pools"]["tcm"] == {
+        "memory": "tcm",
+        "capacity": 1024,
+        "peak": 56,
+        "bound": 56,
+        "in_place_bound": 56,
+    }
     assert manifest["steps"][2] == {
         "number": 2,
         "kind": "copy",

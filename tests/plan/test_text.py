@@ -1,6 +1,7 @@
 """The printed form of the values between stages, whole texts."""
 
 import pytest
+from attrs import evolve
 
 from target_arch.plan import text
 from target_arch.plan.attempts import Attempt
@@ -118,13 +119,36 @@ def test_memory_plan() -> None:
     )
     assert text.memory_plan(plan, {"sram": 65536}) == (
         "memory plan in bytes\n"
-        "arena  capacity   peak  bound  gap\n"
-        "sram     65,536  5,000  4,900  100\n"
+        "arena  capacity   peak  bound  in place  gap\n"
+        "sram     65,536  5,000  4,900     4,900  100\n"
         "\n"
         "sram\n"
         "offset  bytes  steps  kind        buffer\n"
         "     0  4,000  1..3   activation  a@sram\n"
         "  4000  1,000  0..1   input       x@sram\n"
+    )
+
+
+def test_a_buffer_in_the_place_of_another() -> None:
+    one = Buffer(name="x@m", kind="input", memory="m", bytes=64, alignment=16, first=0, last=1)
+    other = evolve(one, name="y@m", kind="output", first=1, last=2, over=("x@m",))
+    plan = MemoryPlan(
+        buffers=(one, other),
+        offsets={"x@m": 0, "y@m": 0},
+        peaks={"m": 64},
+        bounds={"m": 128},
+        shared={"m": 64},
+        in_place=(("y@m", "x@m"),),
+    )
+    assert text.memory_plan(plan) == (
+        "memory plan in bytes\n"
+        "arena  capacity  peak  bound  in place  gap\n"
+        "m                  64    128        64    0\n"
+        "\n"
+        "m\n"
+        "offset  bytes  steps  kind    buffer\n"
+        "     0     64  0..1   input   x@m\n"
+        "     0     64  1..2   output  y@m over x@m\n"
     )
 
 

@@ -223,13 +223,13 @@ def codegens(soc: SoC) -> dict[str, str]:
 
 
 def c_kernel(partition: Partition) -> Kernel:
-    """One call per operator on whole tensors."""
+    """One call per operator on whole tensors; add and soft in place where sizes allow that."""
     actions = tuple(
         Call(
             function=f"f_{op.kind}",
             operands=(
                 *(Operand(of=name, access="r") for name in (*op.inputs, *op.constants)),
-                Operand(of=op.output, access="w"),
+                Operand(of=op.output, access="w", over=op.inputs if op.kind in ("add", "soft") else ()),
             ),
             operator=op.id,
         )

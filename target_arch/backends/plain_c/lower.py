@@ -5,7 +5,7 @@ Imports TVM; a backend loads it when it is asked to lower.
 
 from collections.abc import Iterator, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from target_arch.backend.contract import LoweringRequest
 from target_arch.diagnostics import Diagnostic, DiagnosticError
@@ -85,7 +85,10 @@ def _te_piece(operator: Operator, request: LoweringRequest) -> Piece:
     reads = (*operator.inputs, *operator.constants, *(constant.name for constant in constants))
     call = Call(
         function=lowered.function.name,
-        operands=(*operands(reads, "r"), *operands((operator.output,), "w"), *_scratch(buffers)),
+        operands=_in_place(
+            lowered.function,
+            (*operands(reads, "r"), *operands((operator.output,), "w"), *_scratch(buffers)),
+        ),
         operator=operator.id,
     )
     return Piece(functions=(lowered.function,), constants=constants, buffers=buffers, calls=(call,))
@@ -100,10 +103,13 @@ def _relax_piece(operator: Operator, request: LoweringRequest) -> Piece:
     calls = tuple(
         Call(
             function=step.function.name,
-            operands=(
-                *operands(step.reads, "r"),
-                *operands(step.writes, "w"),
-                *operands(step.scratch, "w"),
+            operands=_in_place(
+                step.function,
+                (
+                    *operands(step.reads, "r"),
+                    *operands(step.writes, "w"),
+                    *operands(step.scratch, "w"),
+                ),
             ),
             operator=operator.id,
         )
@@ -116,6 +122,22 @@ def _relax_piece(operator: Operator, request: LoweringRequest) -> Piece:
 def operands(names: tuple[str, ...], access: str) -> Iterator[Operand]:
     """Operands of a call, whole."""
     return (Operand(of=name, access=access) for name in names)
+
+
+def _in_place(function: CFunction, given: tuple[Operand, ...]) -> tuple[Operand, ...]:
+    """The operands with what each may be written over: what the function may get as one parameter, wherever
+    the call names it.
+    """
+
+    def over(written: int) -> tuple[str, ...]:
+        reads = {read for write, read in function.in_place if write == written}
+        others = {operand.of for number, operand in enumerate(given) if number not in reads}
+        return tuple(dict.fromkeys(given[read].of for read in sorted(reads) if given[read].of not in others))
+
+    return tuple(
+        evolve(operand, over=over(number)) if operand.access == "w" else operand
+        for number, operand in enumerate(given)
+    )
 
 
 def _scratch(buffers: tuple[LocalBuffer, ...]) -> Iterator[Operand]:

@@ -126,7 +126,10 @@ class Chain:
             packed = [array_of(constant.tensor(operator)) for constant in piece.packed]
             out = np.full(tensors[operator.output].shape, 0x55, tensors[operator.output].dtype)
             operands = [values[name] for name in (*operator.inputs, *operator.constants)]
-            call(self._library, piece.function.name, *operands, *packed, out)
+            arrays = [*operands, *packed, out]
+            call(self._library, piece.function.name, *arrays)
+            for pair in piece.function.in_place:
+                assert in_place(self._library, piece.function.name, arrays, *pair).tobytes() == out.tobytes()
             values[operator.output] = out
         return values[self._model.outputs[0]]
 
@@ -139,6 +142,13 @@ def run(model: Model, build: Compile, *inputs: Array) -> Array:
 def call(library: ctypes.CDLL, name: str, *arrays: Array) -> None:
     """Call a C function with pointers to arrays."""
     getattr(library, name)(*(ctypes.c_void_p(array.ctypes.data) for array in arrays))
+
+
+def in_place(library: ctypes.CDLL, name: str, arrays: list[Array], written: int, read: int) -> Array:
+    """What the function writes to a parameter that lies over one it reads."""
+    place = arrays[read].copy()
+    call(library, name, *(place if n in (written, read) else array for n, array in enumerate(arrays)))
+    return place
 
 
 def array_of(tensor: Tensor) -> Array:
