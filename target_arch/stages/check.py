@@ -146,28 +146,42 @@ class _Checker:
                 )
 
     def _overlaps(self) -> None:
-        arenas: dict[str, dict[str, Lying]] = {}
+        places = {
+            buffer.name: self._lying(buffer)
+            for buffer in self._order.buffers
+            if buffer.name in self._live and buffer.name in self._plan.offsets
+        }
+        for over, under in self._plan.in_place:
+            self._overwritten(places, over, under)
+        arenas: dict[str, list[Lying]] = {}
         for buffer in self._order.buffers:
-            if buffer.name in self._live and buffer.name in self._plan.offsets:
-                arenas.setdefault(buffer.arena, {})[buffer.name] = self._lying(buffer)
-        for places in arenas.values():
-            for one, other in meeting(list(self._overwriting.cut(places).values())):
-                self._shared(one.name, other.name)
+            if buffer.name in places:
+                arenas.setdefault(buffer.arena, []).append(places[buffer.name])
+        for there in arenas.values():
+            for one, other in meeting(there):
+                if not {(one.name, other.name), (other.name, one.name)} & {*self._plan.in_place}:
+                    self._fault(
+                        "overlap",
+                        f"buffers `{one.name}` and `{other.name}` share bytes while both are live",
+                    )
+
+    def _overwritten(self, places: dict[str, Lying], over: str, under: str) -> None:
+        """One buffer has the place of another: from the call that writes it on, the place is its own."""
+        names = (over, under)
+        if any(name not in places for name in names):
+            self._fault("unsafe-in-place", f"buffer `{over}` is written over `{under}`: one is never used")
+            return
+        apart = self._buffers[over].arena != self._buffers[under].arena
+        why = "they lie in two arenas" if apart else self._overwriting.fault(places[over], places[under])
+        if why is None:
+            places[under] = self._overwriting.cut(places[over], places[under])
+        else:
+            self._fault("unsafe-in-place", f"buffer `{over}` is written over `{under}`: {why}")
 
     def _lying(self, buffer: Buffer) -> Lying:
         first, last = self._live[buffer.name]
         offset = self._plan.offsets[buffer.name]
         return Lying(name=buffer.name, offset=offset, bytes=buffer.bytes, first=first, last=last)
-
-    def _shared(self, one: str, other: str) -> None:
-        """Two buffers share bytes while both are live: a wrong plan, or one wrongly in the other's place."""
-        planned = {*self._plan.in_place}
-        for over, under in ((one, other), (other, one)):
-            if (over, under) in planned:
-                why = self._overwriting.fault(over, under) or "they are not the same bytes"
-                self._fault("unsafe-in-place", f"buffer `{over}` is written over `{under}`: {why}")
-                return
-        self._fault("overlap", f"buffers `{one}` and `{other}` share bytes while both are live")
 
     def _lives(self, name: str, step: int) -> None:
         first, last = self._live.get(name, (step, step))

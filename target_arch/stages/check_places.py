@@ -4,9 +4,9 @@ A sweep over time finds whether anything is wrong, in nearly linear time; only t
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from target_arch.plan.steps import Dispatch, Event
 
@@ -89,9 +89,12 @@ class Overwriting:
                     if not busy(name, call.event):
                         self._calls.setdefault((operand.of, name), number)
 
-    def fault(self, over: str, under: str) -> str | None:
+    def fault(self, one: Lying, other: Lying) -> str | None:
         """Why the one may not be written over the other; None where it may."""
+        over, under = one.name, other.name
         number = self._calls.get((over, under))
+        if (one.offset, one.bytes) != (other.offset, other.bytes):
+            return "they are not the same bytes"
         if number is None:
             return "no call may do that"
         if self._first[over] < number:
@@ -101,19 +104,7 @@ class Overwriting:
             return f"`{under}` is needed until {until}"
         return None
 
-    def cut(self, places: Mapping[str, Lying]) -> dict[str, Lying]:
-        """The places, each live only until another buffer, of the same bytes, is written over it."""
-        found = dict(places)
-        for (over, under), number in self._calls.items():
-            if over not in places or under not in places or self.fault(over, under) is not None:
-                continue
-            one, other = places[over], places[under]
-            if (one.offset, one.bytes) == (other.offset, other.bytes):
-                found[under] = Lying(
-                    name=under,
-                    offset=other.offset,
-                    bytes=other.bytes,
-                    first=other.first,
-                    last=min(other.last, number - 1),
-                )
-        return found
+    def cut(self, over: Lying, under: Lying) -> Lying:
+        """The one under, live only until the other is written over it. Only for two without a fault."""
+        number = self._calls[over.name, under.name]
+        return evolve(under, last=min(under.last, number - 1))

@@ -163,10 +163,14 @@ def disjoint(one: Buffer, other: Buffer, offsets: dict[str, int]) -> bool:
 @given(st.sampled_from(STEPS.buffers), st.integers(0, 200))
 def test_a_buffer_put_anywhere_is_found_wrong_exactly_when_it_is(buffer: Buffer, unit: int) -> None:
     offsets = {**PLAN.offsets, buffer.name: unit * 64}
+    partners = {name for pair in PLAN.in_place for name in pair if buffer.name in pair}
     others = [
-        b for b in STEPS.buffers if b.name != buffer.name and b.arena == buffer.arena and b.overlaps(buffer)
+        b
+        for b in STEPS.buffers
+        if b.name not in {buffer.name, *partners} and b.arena == buffer.arena and b.overlaps(buffer)
     ]
     wrong = any(not disjoint(buffer, other, offsets) for other in others)
+    wrong = wrong or any(offsets[name] != offsets[buffer.name] for name in partners)
     size = chips.EDGE.memory(buffer.memory).size
     wrong = wrong or unit * 64 + buffer.bytes > size
     assert bool(rules_found(STEPS, evolve(PLAN, offsets=offsets))) == wrong
