@@ -54,8 +54,10 @@ class Simulator:
         self._buffers = {buffer.name: buffer for buffer in steps.buffers}
         random = self._random = Random(seed)
         self._beginning: dict[int, list[str]] = {}
+        kept = {"constant", "input"}
+        in_place = {over for over, _ in plan.in_place}
         for buffer in steps.buffers:
-            if buffer.kind not in ("constant", "input"):
+            if buffer.kind not in kept and buffer.name not in in_place:
                 self._beginning.setdefault(buffer.first, []).append(buffer.name)
         self._arenas = {
             buffer.arena: bytearray(random.randbytes(plan.peaks[buffer.arena])) for buffer in steps.buffers
