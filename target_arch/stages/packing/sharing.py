@@ -31,7 +31,7 @@ def rectangles(buffers: Sequence[Buffer], places: Mapping[str, str]) -> list[Buf
         name = root(buffer.name, places)
         there = made.get(name)
         if there is None:
-            made[name] = evolve(buffer, over=())
+            made[name] = evolve(buffer, name=name, over=())
         else:
             alignment = lcm(there.alignment, buffer.alignment)
             made[name] = evolve(there, last=max(there.last, buffer.last), alignment=alignment)

@@ -63,5 +63,10 @@ def test_plans_share_only_what_they_say_and_are_never_higher_for_it(rows: list[B
     assert all(shared_least(rows) <= least(rectangles(rows, way)) for way in choices(rows))
 
 
+def test_a_rectangle_has_the_name_of_its_root_whichever_comes_first() -> None:
+    rows = [buffer(1, 8, 2, 5), evolve(buffer(0, 8, 2, 3), over=("b1",))]
+    assert [(r.name, r.first, r.last) for r in rectangles(rows, {"b0": "b1"})] == [("b1", 2, 5)]
+
+
 def test_nothing_to_share() -> None:
     assert (shared_bound([]), shared_least([]), list(choices([]))) == (0, 0, [{}])
