@@ -11,7 +11,7 @@ from typing import Any
 from attrs import field, frozen
 
 from target_arch.backend.hooks import Hooks
-from target_arch.backend.lowering import DoesNotFit, LoweringRequest
+from target_arch.backend.lowering import DoesNotFit, LoweringRequest, NotInstalled
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.model import Model, Operator
 from target_arch.soc.model import IN_AND_OUT, CopyPath, Instance, LoadProcess, Memory, SoC
@@ -25,6 +25,7 @@ __all__ = [
     "DoesNotFit",
     "Hooks",
     "LoweringRequest",
+    "NotInstalled",
     "Option",
     "Pattern",
     "Question",
@@ -84,6 +85,8 @@ class RuntimeSources:
     simulator_symbol: str | None = None
     files: Callable[[], Mapping[str, str]] = dict
     simulator: Callable[[], Mapping[str, str]] = dict
+    stand_ins: bool = False
+    """Whether the simulator looks up what a command computes in `ta_host_stand_ins` (`Kernel.stand_in`)."""
 
 
 _DMA = CopyPath(source="", target="", engine="dma", bandwidth=400e6, setup=1e-6, alignment=4, dimensions=2)

@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.memory import Budget
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import Partition
@@ -20,6 +21,10 @@ class DoesNotFit(Exception):
     def __init__(self, site: str, memory: str, needed: int, available: int) -> None:
         self.site, self.memory, self.needed, self.available = site, memory, needed, available
         super().__init__(f"{site} needs {needed} B of `{memory}`, {available} B are available")
+
+
+class NotInstalled(DiagnosticError):
+    """Raised by a hook that needs a program or a package which is not there; the exit code is 3."""
 
 
 @frozen(kw_only=True)

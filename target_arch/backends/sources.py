@@ -14,6 +14,11 @@ def simulator_files(engine: str) -> dict[str, str]:
     return _read((f"simulators/{engine}.c", "simulators/int8.c", "simulators/int8.h"))
 
 
+def own_files(*paths: str) -> dict[str, str]:
+    """Files of `runtime_c`: path below `runtime/` → text."""
+    return _read(paths)
+
+
 def _read(paths: tuple[str, ...]) -> dict[str, str]:
     folder = runtime_c()
     return {path: (folder / path).read_text(encoding="utf-8") for path in paths}

@@ -21,6 +21,7 @@ _OTHER_CODES = (
     ("target_arch.run.toolchain", "ToolMissing", TOOL_MISSING),
     ("target_arch.stages.errors", "SolverMissingError", TOOL_MISSING),
     ("target_arch.backends.cmsis_nn.host", "CompilerMissingError", TOOL_MISSING),
+    ("target_arch.backend.lowering", "NotInstalled", TOOL_MISSING),
     ("target_arch.stages.errors", "CheckError", NOT_RIGHT),
 )
 """Module, error class, exit code. A module that nobody imported did not raise."""

@@ -20,6 +20,7 @@ from target_arch.emit.programs import runner_source, selftest_source
 from target_arch.emit.runtime_files import runtime_files
 from target_arch.emit.soc_header import soc_header
 from target_arch.emit.soc_source import simulation_source, soc_source
+from target_arch.emit.stand_ins import stand_ins_source
 from target_arch.emit.steps import bundle_symbol, steps_source
 from target_arch.plan.bundle import Bundle
 
@@ -52,6 +53,8 @@ def emit_bundle(inputs: EmitInputs) -> Bundle:
         own.append((f"src/{model}_constants.c", constants_source(inputs, placed)))
     if inputs.port == "host":
         own.append((f"src/{soc}_simulation.c", simulation_source(inputs, placed)))
+        if any(backend.runtime.stand_ins for backend in inputs.backends.values()):
+            own.append((f"src/{model}_stand_ins.c", stand_ins_source(inputs)))
     if inputs.self_test is not None:
         own.append(("src/selftest.c", selftest_source(inputs, inputs.self_test)))
     texts = {**runtime, **library_files(libraries(inputs.kernels)), **_distinct(inputs, own)}

@@ -15,7 +15,7 @@ from target_arch.emit.names import comment, identifier
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.steps import Dispatch
 
-_HEADERS = ("float.h", "limits.h", "math.h", "stdbool.h", "stddef.h", "stdint.h", "string.h")
+HEADERS = ("float.h", "limits.h", "math.h", "stdbool.h", "stddef.h", "stdint.h", "string.h")
 
 
 @frozen(kw_only=True)
@@ -72,12 +72,12 @@ def kernels_source(inputs: EmitInputs, of: Kernels) -> str:
     out = Emitter()
     out.line(f"/* Kernels of `{comment(inputs.model.name)}` for {of.arch}. */")
     own = {header for function in of.functions for header in function.headers}
-    out.lines(f"#include <{header}>" for header in (*_HEADERS, *sorted(own)))
+    out.lines(f"#include <{header}>" for header in (*HEADERS, *sorted(own)))
     out.line()
     out.line(f'#include "{identifier(inputs.model.name)}_internal.h"')
     for function in of.functions:
         out.line()
-        out.block(_static(function))
+        out.block(definition(function))
     out.line()
     out.line("/* What the step table calls: `p` holds the operands in the order of the parameters. */")
     for function in of.functions:
@@ -95,7 +95,7 @@ def _called(inputs: EmitInputs) -> Mapping[str, frozenset[str]]:
     return {arch: frozenset(names) for arch, names in found.items()}
 
 
-def _static(function: CFunction) -> str:
+def definition(function: CFunction) -> str:
     """The definition with internal linkage: two target_archs may use the same function."""
     kind = "int" if function.fails else "void"
     pattern = rf"^(?:static\s+)?{kind}\s+{re.escape(function.name)}\s*\("

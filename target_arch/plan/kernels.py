@@ -147,6 +147,24 @@ class Library:
 
 
 @frozen(kw_only=True)
+class StandIn:
+    """What the one command of a kernel computes, as C functions: for the simulator of a device whose commands
+    nothing that may be shipped can execute.
+
+    The simulator finds it by `key`, and hands it pointers to `operands`, which are named as in the command,
+    in that order; these functions are carried by bundles for the host port alone. `calls` name those
+    operands, `constants`, model constants, `buffers`, and tensors of the model that only they touch.
+    """
+
+    key: int
+    operands: tuple[str, ...]
+    functions: tuple[CFunction, ...]
+    constants: tuple[Tensor, ...]
+    buffers: tuple[LocalBuffer, ...]
+    calls: tuple[Call, ...]
+
+
+@frozen(kw_only=True)
 class Kernel:
     """The lowered form of one partition.
 
@@ -163,3 +181,4 @@ class Kernel:
     notes: tuple[str, ...] = ()
     """What a reader of the report should know, such as the tiling chosen and why."""
     libraries: tuple[Library, ...] = ()
+    stand_in: StandIn | None = None

@@ -184,7 +184,7 @@ def test_lowering_has_a_default() -> None:
 
 
 def test_shipped_names() -> None:
-    assert shipped_socs() == ("mcu_m55", "mcu_m7", "orin_like", "quad_conv", "zynq_edge")
+    assert shipped_socs() == ("corstone_u55", "mcu_m55", "mcu_m7", "orin_like", "quad_conv", "zynq_edge")
     for name in shipped_socs():
         assert read_soc(name).name == name
         assert read_soc(soc_configs() / f"{name}.toml") == read_soc(name)

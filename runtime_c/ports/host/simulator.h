@@ -81,6 +81,23 @@ typedef struct ta_simulation {
 /* Defined once per program, by the bundle; the host port links to it. */
 extern const ta_simulation ta_host_simulation;
 
+/* What a command computes, in C, for a simulator that cannot execute the command itself: it looks it up by a
+ * checksum of the command, and calls it with the operands where the device has them. The bundle defines the
+ * table where a backend asks for it. */
+typedef struct ta_stand_in {
+    uint32_t key;
+    uint32_t operand_count;
+    const uint32_t *operand_bytes; /* size of each operand, in the order of the pointers */
+    ta_function function;
+} ta_stand_in;
+
+typedef struct ta_stand_ins {
+    const ta_stand_in *entries;
+    uint32_t count;
+} ta_stand_ins;
+
+extern const ta_stand_ins ta_host_stand_ins;
+
 #ifdef __cplusplus
 }
 #endif

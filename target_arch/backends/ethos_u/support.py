@@ -1,0 +1,130 @@
+"""What the unit takes, which chains it takes, and what an operator costs.
+
+Limits are those of Vela's list of supported operators (`SUPPORTED_OPS.md`) for Ethos-U55 and U65.
+"""
+
+from collections.abc import Iterator
+from math import prod
+
+from target_arch.backend.contract import Option, Question
+from target_arch.backends.ethos_u.config import ACCELERATORS, Unit
+from target_arch.backends.ethos_u.graph import VALID, padding
+from target_arch.backends.ethos_u.graph import refusal as unwritable
+from target_arch.plan.model import Model, Operator
+from target_arch.plan.partitions import border
+
+BORDER = 5
+"""Tensors that may cross the border of a chain: of eight regions three are taken by weights and scratch."""
+FIRST_REGION = 3
+"""The region of the first input of a chain; the others follow, then the outputs."""
+
+OPTIONS = (
+    Option(name="accelerator", default="ethos-u55-128", help=f"the unit: {', '.join(ACCELERATORS)}"),
+    Option(
+        name="constants",
+        default="",
+        help="the memory that weights are streamed from; by default the first it sees beside its own",
+    ),
+)
+_DEPTHWISE_SHARE = 4
+"""A depthwise convolution, or a window of a pool, keeps one in so many multipliers busy, about."""
+_MACS_PER_RESULT = 64
+"""Multipliers that go with one lane of the output unit, about."""
+_START_CYCLES = 300
+"""To set up an operation and fill its pipeline."""
+
+
+def refusal(question: Question) -> str | None:
+    """None, or why the unit does not take the operator."""
+    operator, model = question.operator, question.model
+    return _memories(question) or unwritable(operator, model) or next(_limits(operator, model), None)
+
+
+def joins(chain: tuple[Question, ...]) -> str | None:
+    """None, or why these operators cannot be one chain."""
+    inputs, outputs = border(chain[0].model, tuple(question.operator for question in chain))
+    count = len(inputs) + len(outputs)
+    if count > BORDER:
+        return f"{count} tensors cross the border of the chain, the unit has base addresses for {BORDER}"
+    return None
+
+
+def seconds(question: Question, unit: Unit) -> float:
+    """What an operator adds to a chain: the longest of computing, feature maps and weights."""
+    operator, model = question.operator, question.model
+    results = prod(model.tensors[operator.output].shape)
+    maps = sum(model.tensors[name].bytes for name in (*operator.inputs, operator.output))
+    fixed = sum(model.tensors[name].bytes for name in operator.constants)
+    macs, share = _work(operator, model, results)
+    cycles = max(macs * share / unit.macs, results * _MACS_PER_RESULT / unit.macs)
+    moved = max(maps / unit.bandwidth(unit.arena), fixed / unit.bandwidth(unit.constants))
+    return max(cycles / unit.clock, moved) + _START_CYCLES / unit.clock
+
+
+def _work(operator: Operator, model: Model, results: int) -> tuple[int, int]:
+    """Multiply-accumulates, and the cycles that each takes of one multiplier."""
+    if operator.kind in ("conv2d", "dense"):
+        return results * prod(model.tensors[operator.constants[0]].shape[1:]), 1
+    if operator.kind == "depthwise_conv2d":
+        return results * prod(model.tensors[operator.constants[0]].shape[:2]), _DEPTHWISE_SHARE
+    if operator.kind in ("avg_pool2d", "max_pool2d"):
+        return results * _product(operator, "kernel"), _DEPTHWISE_SHARE
+    # Softmax is a dozen passes over the values.
+    return results, 12 * _MACS_PER_RESULT if operator.kind == "softmax" else 1
+
+
+def _memories(question: Question) -> str | None:
+    """The unit and the host share memory, and no copy path says who cleans a cache."""
+    soc, instance = question.soc, question.instance
+    if not instance.memory:
+        return f"`{instance.arch.name}` has no memory for its arena"
+    for memory in soc.memories:
+        if memory.cached and memory.writable and soc.sees(instance, memory.name) and memory.base is not None:
+            return f"`{memory.name}` is cached by the host and shared with the unit; nothing cleans the cache"
+    return None
+
+
+def _limits(operator: Operator, model: Model) -> Iterator[str]:
+    x, out = model.tensors[operator.inputs[0]].shape, model.tensors[operator.output].shape
+    if operator.kind in ("conv2d", "depthwise_conv2d"):
+        yield from _convolution_limits(operator, model)
+    if operator.kind in ("avg_pool2d", "max_pool2d"):
+        height, width = _pair(operator, "kernel")
+        within = padding(operator, x, (height, width)) == VALID or operator.kind == "max_pool2d"
+        if height > 256 or height * width > 65536 or (not within and max(height, width) > 8):
+            yield f"its window is {height} x {width}, the unit takes less"
+        if out[1:3] != (1, 1) and max(_pair(operator, "strides")) > 3:
+            yield f"strides of {_pair(operator, 'strides')}, the unit takes up to 3"
+    if operator.kind != "dense" and len(x) == 4 and x[0] != 1:
+        yield f"a batch of {x[0]}, the unit takes 1"
+    if max((*x, *out)) > 65536:
+        yield f"an extent of {max((*x, *out)):,}, the unit takes up to 65,536"
+
+
+def _convolution_limits(operator: Operator, model: Model) -> Iterator[str]:
+    shape = model.tensors[operator.constants[0]].shape
+    height, width = shape[:2] if operator.kind == "depthwise_conv2d" else shape[1:3]
+    dilation = _pair(operator, "dilation")
+    reach = ((height - 1) * dilation[0] + 1, (width - 1) * dilation[1] + 1)
+    if reach[0] > 64 or reach[0] * reach[1] > 4096:
+        yield f"its window is {reach[0]} x {reach[1]}, the unit takes up to 64 high and 4,096 in all"
+    if max(_pair(operator, "strides")) > 3:
+        yield f"strides of {_pair(operator, 'strides')}, the unit takes up to 3"
+    channels = model.tensors[operator.inputs[0]].shape[3]
+    if operator.kind == "depthwise_conv2d" and _multiplier(operator) != 1 and channels != 1:
+        yield f"{_multiplier(operator)} results per channel of {channels}, the unit takes 1"
+
+
+def _multiplier(operator: Operator) -> int:
+    return int(operator.attributes.get("depth_multiplier", 1))  # type: ignore[arg-type]
+
+
+def _pair(operator: Operator, name: str) -> tuple[int, int]:
+    value = operator.attributes[name]
+    assert isinstance(value, tuple)
+    return int(value[0]), int(value[1])
+
+
+def _product(operator: Operator, name: str) -> int:
+    height, width = _pair(operator, name)
+    return height * width
