@@ -193,6 +193,7 @@ def test_shipped_names() -> None:
 def test_devices_of_the_shipped_socs() -> None:
     devices = {name: [str(i.device) for i in read_soc(name).instances] for name in shipped_socs()}
     assert devices == {
+        "corstone_u55": ["kDLCPU:0", "kDLExtDev:0"],
         "mcu_m55": ["kDLCPU:0"],
         "mcu_m7": ["kDLCPU:0"],
         "orin_like": ["kDLCPU:0", "kDLCUDA:0"],
