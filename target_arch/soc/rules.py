@@ -34,7 +34,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "bad-unit": "a quantity lacks its unit or has one of another quantity",
         "cannot-read": "the file is missing, a folder, or may not be read",
         "copy-block": "`max_bytes` of a copy path is no multiple of its alignment",
-        "copy-to-itself": "a copy path ends where it starts",
+        "copy-to-itself": "a copy path by the CPU ends where it starts",
         "cpu-copy-not-visible": "the host cannot see both ends of a copy it performs",
         "duplicate-copy": "a copy path is declared twice",
         "duplicate-key": "a key or table is declared twice",

@@ -15,7 +15,7 @@ _ALL_COPIES: Path = ("copy",)
 
 def _to_itself(soc: SoC) -> Iterator[Fault]:
     for index, copy in enumerate(soc.copies):
-        if copy.source == copy.target:
+        if copy.source == copy.target and copy.engine == HOST_ENGINE:
             name = declared_name(soc, copy.source)
             message = f"this copy path leads from memory `{name}` to itself"
             path: Path = ("copy", index, "to")

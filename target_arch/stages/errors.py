@@ -57,6 +57,11 @@ class DoesNotFitError(DiagnosticError):
         self._place = f"step {step}"
         super().__init__((self._diagnostic(),))
 
+    @property
+    def memory(self) -> str:
+        """The memory that the pool is a part of."""
+        return self.pool.removesuffix(".constants")
+
     def at(self, place: str, hint: str | None = None) -> "DoesNotFitError":
         """The same refusal with a place a reader recognises, such as `step 12 (dispatch conv3 on npu)`."""
         self._place = place

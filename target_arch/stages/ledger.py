@@ -3,7 +3,8 @@ cost.
 
 It is made once from the program of what is known (kernels, and stand-ins for all other partitions) and then
 follows the lowering: a kernel that touches its tensors where its stand-in did changes nothing but the bytes
-of its own buffers. Any other kernel makes the ledger *stale*; then a new one is made.
+of its own buffers and constants. Any other kernel is *strange*: what the ledger says after it holds only as
+long as the tensors it wants elsewhere are in nobody's way, which the memory plan tells at the end.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from target_arch.plan.kernels import Call, Kernel
 from target_arch.plan.memory import Budget, Buffer, PoolBudget
 from target_arch.plan.partitions import Partition
 from target_arch.stages import access
+from target_arch.stages.fixed import Fixed
 from target_arch.stages.items import Draft, Item, Run
 from target_arch.stages.pool_ledger import Block, PoolLedger, Span
 from target_arch.stages.program import join, least_alignment, local_draft
@@ -48,7 +50,9 @@ class Ledger:
         self._pools: dict[str, PoolLedger] = {}
         self._taken: dict[str, dict[int, Sequence[Buffer]]] = {}
         self._promised: dict[tuple[str, str], Block] = {}
-        self.stale = False
+        self._fixed = Fixed(work, residence, self._whole)
+        self._grown: dict[str, int] = {}
+        self.strange = 0
         for partition in work.graph.partitions:
             kernel = work.kernels.get(partition.id)
             if kernel is not None:
@@ -84,6 +88,38 @@ class Ledger:
         """What the kernel really takes replaces its promise. Something is returned, and nothing changed,
         where it takes what is not there.
         """
+        grown = self._fixed.change(partition, kernel)
+        refused = self._hold(partition, kernel, grown)
+        if refused is None:
+            refused = self._take(partition, kernel)
+            if refused is not None:
+                for memory, size in grown.items():
+                    self._grow(memory, -size)
+        if refused is None:
+            self._fixed.replace(partition, kernel)
+            self.strange += not self._conforms(partition, kernel)
+        return refused
+
+    def _hold(self, partition: Partition, kernel: Kernel, grown: Mapping[str, int]) -> Overdrawn | None:
+        """Constants take so many bytes more. What C needs, it needs: only an accelerator is refused."""
+        for number, memory in enumerate(grown):
+            missing = self._grow(memory, grown[memory])
+            if missing and self._work.codegens[partition.instance] != "c":
+                for other in tuple(grown)[: number + 1]:
+                    self._grow(other, -grown[other])
+                own = sum(buffer.bytes for buffer in kernel.buffers if buffer.memory == memory)
+                needed = grown[memory] + own
+                site = partition.operators[0].id
+                return Overdrawn(site=site, memory=memory, needed=needed, available=max(needed - missing, 0))
+            self.strange += missing > 0
+        return None
+
+    def _grow(self, memory: str, size: int) -> int:
+        """Constants of a memory take so many bytes more; how many are missing then."""
+        self._grown[memory] = self._grown.get(memory, 0) + size
+        return self._pools[memory].hold(size) if memory in self._pools else 0
+
+    def _take(self, partition: Partition, kernel: Kernel) -> Overdrawn | None:
         buffers = self._locals(partition, kernel)
         for memory, own in buffers.items():
             refused = self._overdrawn(partition, memory, own)
@@ -100,7 +136,6 @@ class Ledger:
                     site=partition.operators[0].id, memory=memory, needed=needed, available=there
                 )
             self._taken.setdefault(memory, {})[self._numbers[partition.id]] = own
-        self.stale = self.stale or not self._conforms(partition, kernel)
         return None
 
     def alive(self, partition: Partition, site: str, memory: str) -> tuple[tuple[str, int], ...]:
@@ -142,16 +177,19 @@ class Ledger:
 
     def _open(self, memory: str) -> PoolLedger:
         there = [draft for draft in self._program.buffers.values() if draft.memory == memory]
-        unit = least_alignment(self._work.soc, memory)
-        constants = sum(-(-draft.bytes // unit) * unit for draft in there if draft.kind == "constant")
+        constants = sum(self._whole(memory, draft.bytes) for draft in there if draft.kind == "constant")
         return PoolLedger(
-            available=self._work.soc.memory(memory).size - constants,
-            unit=unit,
+            available=self._work.soc.memory(memory).size - constants - self._grown.get(memory, 0),
+            unit=least_alignment(self._work.soc, memory),
             items=len(self._program.items) + 1,
             turns=self._turns,
             held=[self._held(draft) for draft in there if draft.kind in _HELD and self._used(draft)],
             taken=self._taken.get(memory, {}),
         )
+
+    def _whole(self, memory: str, bytes: int) -> int:
+        unit = least_alignment(self._work.soc, memory)
+        return -(-bytes // unit) * unit
 
     def _used(self, draft: Draft) -> bool:
         return draft.kind != "activation" or draft.name in self._lives
@@ -185,9 +223,7 @@ class Ledger:
         return found
 
     def _conforms(self, partition: Partition, kernel: Kernel) -> bool:
-        """True where the kernel takes its tensors where the stand-in left them, and brings no constants that
-        a pool would notice.
-        """
+        """True where the kernel takes its tensors where the stand-in left them."""
         lies = self._lies[partition.id]
         fixed = self._work.mode.constants
         for touch in dict.fromkeys(self._needs.of(partition, kernel)):
@@ -196,7 +232,7 @@ class Ledger:
                 memory = next((name for name in fixed if name in touch.memories), None)
             if memory is None or memory not in touch.memories:
                 return False
-        return not any(memory in self._pools for memory in fixed) or not kernel.constants
+        return True
 
 
 def _call_sites(work: Work, items: Sequence[Item]) -> tuple[dict[str, dict[str, Span]], list[Span]]:

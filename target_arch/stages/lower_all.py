@@ -29,7 +29,7 @@ from target_arch.stages.split import Cuts, cut, middle
 
 __all__ = ["Attempt", "Lower", "Lowered", "lower_in_order"]
 
-RETILES = 2
+RETILES = 3
 """How often a partition is lowered again with a smaller budget."""
 
 
@@ -152,7 +152,7 @@ class _Ladder:
         memory, size = refused.limit
         known = self._passes.limits.get((key, memory))
         if known is not None and known <= size:
-            return None
+            size = known // 2
         self._retiled[key] = self._retiled.get(key, 0) + 1
         self._passes.limits[key, memory] = size
         return RETILE, f"with {size:,} B of `{memory}`"

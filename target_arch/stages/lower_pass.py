@@ -22,6 +22,9 @@ from target_arch.stages.residence import NOWHERE
 from target_arch.stages.settle import Settled, Witness, foreseen, settle
 from target_arch.stages.work import Work
 
+EAGER = 16
+"""For so many kernels that touch tensors unexpectedly, the ledger is made anew after each."""
+
 Lower = Callable[[PartitionGraph, Partition, Budget], Kernel]
 """The lowerer: raises `target_arch.backend.contract.DoesNotFit` where no tiling fits the budget."""
 
@@ -110,6 +113,10 @@ class Passes:
         """True where the kernels of a partition are C functions."""
         return self._codegens[partition.instance] in FUNCTION_CODEGENS
 
+    def holds_constants(self, memory: str) -> bool:
+        """True where constants may lie in a memory."""
+        return memory in self._mode.constants
+
     def work(self, graph: PartitionGraph, kernels: Mapping[str, Kernel]) -> Work:
         """What is known after some partitions were lowered."""
         return Work(
@@ -152,6 +159,8 @@ class _Pass:
         self._refused: list[Refused] = []
         self._ledger: Ledger | None = None
         self._homes: Mapping[str, str] = NOWHERE
+        self._strange, self._renewal = 0, 1
+        """Strange kernels up to the last renewal of the ledger, and how many there are at the next."""
 
     def run(self, order: LoweringOrder) -> Passed:
         budgets: list[Budget] = []
@@ -184,8 +193,12 @@ class _Pass:
         return limited(given, {m: size for (k, m), size in self._passes.limits.items() if k == key})
 
     def _current(self, partition: Partition) -> Ledger:
-        """The ledger, made anew where kernels changed more than it can follow."""
-        if self._ledger is None or self._ledger.stale:
+        """The ledger, made anew where kernels changed more than it can follow: each time at first, then ever
+        more rarely, as every time costs as much as the model is large.
+        """
+        if self._ledger is None or self._strange + self._ledger.strange >= self._renewal:
+            self._strange += 0 if self._ledger is None else self._ledger.strange
+            self._renewal = max(self._strange + 1, 2 * self._strange if self._strange >= EAGER else 0)
             self._ledger = self._made()
             if not self._homes and self._ledger.crowded(partition):
                 self._homes = settle(self._work()).residence.homes
@@ -201,7 +214,7 @@ class _Pass:
 
     def _settle(self) -> Settled:
         work, witness = self._work(), None
-        if self._ledger is not None and not self._ledger.stale:
+        if self._ledger is not None and not self._ledger.strange:
             witness = Witness(homes=self._ledger.residence.homes, offsets=self._ledger.offsets)
         return overlapped(work, settle(work, witness))
 
@@ -255,19 +268,43 @@ class _Pass:
         """The partition because of which the memory plan overflows. Raises the refusal where it is the
         host's.
         """
-        if refusal.culprit is None:
+        partition = self._culprit(refusal)
+        if partition is None:
             raise refusal
-        operator, _ = refusal.culprit
-        refusal.operator = operator
-        partition = next(p for p in self._graph.partitions if any(op.id == operator for op in p.operators))
-        kernel = self._kernels.get(partition.id)
-        taken = 0 if kernel is None else sum(b.bytes for b in kernel.buffers if b.memory == refusal.pool)
-        smaller = taken - (refusal.needed - refusal.available)
+        operators = [op.id for op in partition.operators]
+        near = "" if refusal.culprit is None else refusal.culprit[0]
+        refusal.operator = near if near in operators else operators[0]
+        smaller = self._took(partition, refusal.memory) - (refusal.needed - refusal.available)
         return Refused(
             partition=partition,
-            operator=operator,
+            operator=refusal.operator,
             reason=refusal.diagnostics[0].message,
             error=refusal,
             crowded=True,
-            limit=(refusal.pool, smaller) if smaller > 0 else None,
+            limit=(refusal.memory, smaller) if smaller > 0 else None,
         )
+
+    def _culprit(self, refusal: DoesNotFitError) -> Partition | None:
+        """The accelerator's partition whose packed constants grew most, where constants lie in that memory,
+        else the one that runs nearest to the peak; None where there is none.
+        """
+        near = refusal.culprit
+        nearest = [p for p in self._graph.partitions if near and near[0] in {op.id for op in p.operators}]
+        fixed = self._passes.holds_constants(refusal.memory)
+        grown = [*nearest, *self._graph.partitions] if fixed else []
+        found = [p for p in grown if not self._passes.is_c(p) and self._grown(p) > 0]
+        return max(found, key=self._grown) if found else next(iter(nearest), None)
+
+    def _grown(self, partition: Partition) -> int:
+        """By how many bytes the constants of a partition's kernel exceed those of the model."""
+        tensors, kernel = self._graph.model.tensors, self._kernels.get(partition.id)
+        packed = 0 if kernel is None else sum(tensor.bytes for tensor in kernel.constants)
+        return packed - sum(tensors[name].bytes for op in partition.operators for name in op.constants)
+
+    def _took(self, partition: Partition, memory: str) -> int:
+        """What the kernel of a partition takes of a memory."""
+        kernel = self._kernels.get(partition.id)
+        if kernel is None:
+            return 0
+        fixed = kernel.constants if self._passes.holds_constants(memory) else ()
+        return sum(b.bytes for b in kernel.buffers if b.memory == memory) + sum(t.bytes for t in fixed)

@@ -71,18 +71,38 @@ class PoolLedger:
         self._held = tuple(held)
         self._taken = {number: tuple(buffers) for number, buffers in taken.items() if buffers}
         self._numbers = sorted(self._taken)
-        self.offsets = _planned((*held, *(b for number in self._numbers for b in self._taken[number])))
+        self.offsets = _planned(self._everything())
         self._first = np.array([buffer.first for buffer in held], dtype=np.int64)
         self._last = np.array([buffer.last for buffer in held], dtype=np.int64)
         self._live = _live(held, items)
-        self._work, self._patience = WORK, PATIENCE
+        self._work, self._patience, self._top = WORK, PATIENCE, 0
         self._read_offsets()
 
     @property
     def fits(self) -> bool:
         """True where everything known so far lies within what is available."""
-        everything = (*self._held, *(b for buffers in self._taken.values() for b in buffers))
-        return peak(everything, self.offsets) <= self.available
+        return self._top <= self.available
+
+    def hold(self, bytes: int) -> int:
+        """Constants take so many bytes more. Returns how many are missing then; the ledger knows of no plan
+        for what it holds until fewer are held again.
+        """
+        self.available -= bytes
+        if self._top <= self.available:
+            return 0
+        everything = self._everything()
+        for algorithm in _QUICK:
+            if self._top <= self.available or self._work < len(everything):
+                break
+            self._work -= len(everything)
+            offsets = _planned(everything, algorithm)
+            if peak(everything, offsets) <= self.available:
+                self.offsets |= offsets
+                self._read_offsets()
+        return max(self._top - self.available, 0)
+
+    def _everything(self) -> tuple[Buffer, ...]:
+        return (*self._held, *(b for number in self._numbers for b in self._taken[number]))
 
     def live(self, span: Span) -> int:
         """The most bytes that others hold at any item of the span."""
@@ -124,6 +144,7 @@ class PoolLedger:
                 return False
             placed = {buffer.name: self.offsets[buffer.name] for buffer in buffers}
         self.offsets |= placed
+        self._top = max(self._top, peak(buffers, placed))
         self._taken[number] = tuple(buffers)
         insort(self._numbers, number)
         return True
@@ -222,6 +243,7 @@ class PoolLedger:
     def _read_offsets(self) -> None:
         self._begin = np.array([self.offsets[buffer.name] for buffer in self._held], dtype=np.int64)
         self._end = self._begin + np.array([buffer.bytes for buffer in self._held], dtype=np.int64)
+        self._top = peak(self._everything(), self.offsets)
 
 
 def _planned(buffers: Sequence[Buffer], algorithm: str = "best") -> dict[str, int]:

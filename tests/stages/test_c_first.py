@@ -181,11 +181,11 @@ def told() -> str:
     return "\n".join(part for part in (*shown, text.attempts(last.attempts)) if part)
 
 
-def test_c_first_fits_at_once_and_is_faster() -> None:
+def test_c_first_fits_at_once() -> None:
     first, last = compiled("c-first"), compiled("accelerators-first")
     assert first.attempts == ()
-    assert last.attempts != ()
-    assert seconds(first) < seconds(last)
+    assert {attempt.kind for attempt in last.attempts} == {"re-tile"}
+    assert seconds(first) <= seconds(last)
 
 
 def test_the_page_shows_both(told: str) -> None:
