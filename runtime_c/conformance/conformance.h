@@ -15,6 +15,14 @@ enum { CHANNEL_0, CHANNEL_1, CHANNEL_COUNT };
 enum { TIMELINE_COUNT = CHANNEL_COUNT + INSTANCE_COUNT };
 enum { ARENA_SRAM, ARENA_CONSTANTS, ARENA_TCM, ARENA_RAM_0, ARENA_RAM_1, ARENA_COUNT };
 enum { SRAM_BYTES = 8192, TCM_BYTES = 4096, RAM_BYTES = 2048 };
+#define TCM_ADDRESS 0xd8000000u /* as the dsp sees it */
+#define SRAM_ADDRESS 0x20000000u
+
+/* Alignment of memories, and what their sizes are rounded up to: a system may have pages. */
+#ifndef CONFORMANCE_ALIGNMENT
+#define CONFORMANCE_ALIGNMENT 64u
+#endif
+#define WITH_GUARD(bytes) (((bytes) + 64u + CONFORMANCE_ALIGNMENT - 1u) / CONFORMANCE_ALIGNMENT * CONFORMANCE_ALIGNMENT)
 
 #define TIMELINE_OF(instance) ((uint32_t)CHANNEL_COUNT + (uint32_t)(instance))
 
@@ -24,7 +32,10 @@ enum { SRAM_BYTES = 8192, TCM_BYTES = 4096, RAM_BYTES = 2048 };
 extern const ta_soc conformance_soc;
 extern const ta_arena conformance_arenas[ARENA_COUNT];
 extern const ta_driver conformance_adder_driver;
-extern uint8_t conformance_sram[SRAM_BYTES];
+/* The arena, the constants behind it, and a guard zone that belongs to nobody. */
+#define SRAM_STORAGE WITH_GUARD(SRAM_BYTES + ADD_BYTES)
+enum { ADD_BYTES = 64 };
+extern uint8_t conformance_sram[SRAM_STORAGE];
 
 /* The port, and what it can do to help. Hooks may be NULL. Defined by <port>/under_test.c. */
 typedef struct port_under_test {
@@ -34,11 +45,16 @@ typedef struct port_under_test {
     void (*set_counters)(uint32_t value);                                   /* for the next open */
     void (*fail)(uint32_t timeline, uint32_t skip, ta_status status);       /* see ta_host_fail */
     void (*set_lazy)(uint32_t lazy);                                        /* see ta_host_set_lazy */
+    const uint8_t *image; /* firmware of the dsp; NULL where it is linked */
+    uint32_t image_bytes;
+    void (*lose)(uint32_t timeline); /* the next operation there is done, but its interrupt gets lost */
+    void (*reset)(uint32_t instance); /* it goes back into reset in the middle of its next work */
+    int (*guards)(int paint); /* paint the bytes around memories that are no pool's, or: are they still painted? */
 } port_under_test;
 extern const port_under_test under_test;
 
 /* A bundle under construction. Tests may reach into it. */
-enum { MAX_STEPS = 192, MAX_ITEMS = 80, ADD_BYTES = 64 };
+enum { MAX_STEPS = 192, MAX_ITEMS = 80 };
 typedef struct workload {
     ta_bundle bundle;
     ta_arena arenas[ARENA_COUNT];
@@ -69,6 +85,8 @@ ta_ref tcm(uint32_t offset);
 ta_ref ram_0(uint32_t offset);
 ta_ref ram_1(uint32_t offset);
 /* Fill with a pattern that depends on `seed` and has no period. */
+/* What `add_call` dispatches; the first function of a firmware. */
+ta_status conformance_add(void *const *pointers);
 void fill(uint32_t offset, uint32_t bytes, uint32_t seed);
 /* Are sram[a..] and sram[b..] equal? */
 int same(uint32_t a, uint32_t b, uint32_t bytes);
@@ -88,7 +106,8 @@ typedef struct test_case {
     test_function run;
 } test_case;
 /* Each ends with a NULL name. */
-extern const test_case core_tests[], copy_tests[], event_tests[], device_tests[], failure_tests[];
+extern const test_case core_tests[], copy_tests[], event_tests[], device_tests[], failure_tests[],
+    fault_tests[];
 
 #define TEXT_(value) #value
 #define TEXT(value) TEXT_(value)

@@ -1,20 +1,20 @@
 /* The suite's own SoC, and where a bundle lies in it. To run the suite on silicon, replace this file. */
 #include "conformance/conformance.h"
 
-uint8_t conformance_sram[SRAM_BYTES];
-
-static const uint8_t constants[ADD_BYTES] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3};
+uint8_t conformance_sram[SRAM_STORAGE] TA_ALIGNED(CONFORMANCE_ALIGNMENT) = {
+    [SRAM_BYTES] = 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3,
+};
 
 static const ta_memory_info memories[] = {
-    {"sram", 65536, 0x20000000u, 1},
+    {"sram", 65536, SRAM_ADDRESS, 1},
     {"tcm", TCM_BYTES, 0, 0},
     {"ram_0", RAM_BYTES, 0, 0},
     {"ram_1", RAM_BYTES, 0, 0},
 };
 static const ta_channel_info channels[] = {{"dma.0"}, {"dma.1"}};
-static const ta_observed dsp_observes[] = {{MEMORY_TCM, 0x100}, {MEMORY_SRAM, 0x20000000u}};
+static const ta_observed dsp_observes[] = {{MEMORY_TCM, TCM_ADDRESS}, {MEMORY_SRAM, SRAM_ADDRESS}};
 static const ta_observed adder_0_observes[] = {{MEMORY_RAM_0, 0}};
-static const ta_observed adder_1_observes[] = {{MEMORY_RAM_1, 0}, {MEMORY_SRAM, 0x20000000u}};
+static const ta_observed adder_1_observes[] = {{MEMORY_RAM_1, 0}, {MEMORY_SRAM, SRAM_ADDRESS}};
 #define ADDER &conformance_adder_driver
 static const ta_instance_info instances[] = {
     {"host", 1, TIMELINE_OF(INSTANCE_HOST), TA_LOAD_LINKED, NULL, NULL, 0},
@@ -29,7 +29,7 @@ const ta_soc conformance_soc = {
 
 const ta_arena conformance_arenas[ARENA_COUNT] = {
     {MEMORY_SRAM, 0, SRAM_BYTES, conformance_sram, NULL},
-    {MEMORY_SRAM, 0, ADD_BYTES, NULL, constants},
+    {MEMORY_SRAM, 0, ADD_BYTES, NULL, conformance_sram + SRAM_BYTES},
     {MEMORY_TCM, 64, TCM_BYTES - 64, NULL, NULL},
     {MEMORY_RAM_0, 0, RAM_BYTES, NULL, NULL},
     {MEMORY_RAM_1, 32, RAM_BYTES - 32, NULL, NULL},

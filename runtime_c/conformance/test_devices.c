@@ -125,10 +125,10 @@ static const char *addresses(void)
     SKIP_WITHOUT(port->address, "no addresses");
     begin(&w);
     INIT(w);
-    CHECK(port->address(port, INSTANCE_DSP, tcm(8), &address) == TA_OK && address == 0x100 + 64 + 8);
+    CHECK(port->address(port, INSTANCE_DSP, tcm(8), &address) == TA_OK && address == TCM_ADDRESS + 64 + 8);
     CHECK(port->address(port, INSTANCE_ADDER_0, ram_0(8), &address) == TA_OK && address == 8);
     CHECK(port->address(port, INSTANCE_ADDER_1, ram_1(8), &address) == TA_OK && address == 40);
-    CHECK(port->address(port, INSTANCE_ADDER_1, sram(9), &address) == TA_OK && address >= 0x20000000u);
+    CHECK(port->address(port, INSTANCE_ADDER_1, sram(9), &address) == TA_OK && address >= SRAM_ADDRESS);
     CHECK(port->address(port, INSTANCE_DSP, sram(9), &shared) == TA_OK && shared == address);
     CHECK(port->address(port, INSTANCE_HOST, sram(9), &address) == TA_OK);
     CHECK(address == (ta_address)(uintptr_t)(conformance_sram + 9));
@@ -145,10 +145,10 @@ static const char *load_start_stop(void)
     begin(&w);
     INIT(w);
     CHECK(port->start(port, INSTANCE_DSP) == TA_ERROR_STATE);
-    CHECK(port->load(port, INSTANCE_DSP, NULL, 0) == TA_OK);
-    CHECK(port->load(port, INSTANCE_DSP, NULL, 0) == TA_OK);
+    CHECK(port->load(port, INSTANCE_DSP, under_test.image, under_test.image_bytes) == TA_OK);
+    CHECK(port->load(port, INSTANCE_DSP, under_test.image, under_test.image_bytes) == TA_OK);
     CHECK(port->start(port, INSTANCE_DSP) == TA_OK && port->start(port, INSTANCE_DSP) == TA_OK);
-    CHECK(port->load(port, INSTANCE_DSP, NULL, 0) == TA_ERROR_STATE);
+    CHECK(port->load(port, INSTANCE_DSP, under_test.image, under_test.image_bytes) == TA_ERROR_STATE);
     CHECK(port->stop(port, INSTANCE_DSP) == TA_OK && port->stop(port, INSTANCE_DSP) == TA_OK);
     CHECK(port->start(port, INSTANCE_DSP) == TA_ERROR_STATE); /* the program is forgotten */
     CHECK(ta_stop(&rt) == TA_OK && port->close(port) == TA_ERROR_STATE);

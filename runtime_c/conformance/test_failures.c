@@ -24,9 +24,12 @@ static const char *images_are_checked(void)
     begin(&w);
     (void)add_load(&w, INSTANCE_ADDER_0);
     const uint32_t load = add_load(&w, INSTANCE_DSP);
-    w.loads[1].image = image;
-    w.loads[1].image_bytes = sizeof image;
-    w.loads[1].image_crc32 = ta_crc32(image, sizeof image) ^ 1u;
+    if (under_test.image == NULL) {
+        w.loads[1].image = image;
+        w.loads[1].image_bytes = sizeof image;
+        w.loads[1].image_crc32 = ta_crc32(image, sizeof image);
+    }
+    w.loads[1].image_crc32 ^= 1u;
     const ta_status status = ta_init(&rt, &w.bundle, &conformance_soc, under_test.port);
     SKIP_WITHOUT(status != TA_ERROR_UNSUPPORTED, "no load process");
     CHECK(status == TA_ERROR_IMAGE && rt.failed_step == load && ta_run(&rt) == TA_ERROR_STATE);
@@ -53,6 +56,7 @@ static const char *a_failed_init_is_undone(void)
     (void)add_load(&w, INSTANCE_DSP);
     w.loads[1].image = image;
     w.loads[1].image_bytes = sizeof image;
+    w.loads[1].image_crc32 = ~ta_crc32(image, sizeof image);
     port.stop = counted_stop;
     stops = 0;
     CHECK(ta_init(&rt, &w.bundle, &conformance_soc, &port) == TA_ERROR_IMAGE);

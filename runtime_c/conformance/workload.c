@@ -31,7 +31,13 @@ static uint32_t add_step(workload *w, ta_step_kind kind, uint32_t index, uint32_
 
 uint32_t add_load(workload *w, uint32_t instance)
 {
-    w->loads[w->bundle.load_count].instance = instance;
+    ta_load *load = &w->loads[w->bundle.load_count];
+    load->instance = instance;
+    if (instance == INSTANCE_DSP && under_test.image != NULL) {
+        load->image = under_test.image;
+        load->image_bytes = under_test.image_bytes;
+        load->image_crc32 = ta_crc32(under_test.image, under_test.image_bytes);
+    }
     return add_step(w, TA_STEP_LOAD, w->bundle.load_count++, TA_TIMELINE_NONE);
 }
 
@@ -61,7 +67,7 @@ static ta_dispatch *add_dispatch(workload *w, uint32_t instance, ta_ref a, ta_re
     return &w->dispatches[index];
 }
 
-static ta_status add_bytes(void *const *pointers)
+ta_status conformance_add(void *const *pointers)
 {
     const uint8_t *a = pointers[0], *b = pointers[1];
     uint8_t *out = pointers[2];
@@ -72,7 +78,7 @@ static ta_status add_bytes(void *const *pointers)
 
 uint32_t add_call(workload *w, uint32_t instance, ta_ref a, ta_ref b, ta_ref out)
 {
-    add_dispatch(w, instance, a, b, out)->function = add_bytes;
+    add_dispatch(w, instance, a, b, out)->function = conformance_add;
     return w->bundle.step_count - 1u;
 }
 

@@ -77,6 +77,7 @@ ta_status ta_init(ta_runtime *rt, const ta_bundle *bundle, const ta_soc *soc, co
     if (rt->state != TA_STATE_STOPPED)
         return TA_ERROR_STATE;
     rt->failed_step = TA_NO_STEP;
+    rt->bundle = NULL; /* whatever it was: nothing of it is to blame any more */
     if (mismatched(bundle, soc, port))
         return TA_ERROR_ABI_MISMATCH;
     ta_status status = ta_validate(bundle, soc, port, &rt->failed_step);

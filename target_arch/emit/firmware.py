@@ -136,7 +136,7 @@ def firmware_files(inputs: EmitInputs) -> dict[str, bytes]:
     }
     for one in every:
         files[f"{FOLDER}/{one.arch}.c"] = _table(inputs, one).encode()
-        files[f"{FOLDER}/{one.arch}.ld"] = _script(one).encode()
+        files[f"{FOLDER}/{one.arch}.ld"] = linker_script(one.arch, one.memory, one.stack).encode()
         objects = {function.name: function.object for function in one.kernels.functions}
         files |= {f"{FOLDER}/{one.arch}/{name}.o": objects[name] for name in one.functions}
     described = [_described(inputs, one) for one in every]
@@ -167,18 +167,10 @@ def _table(inputs: EmitInputs, one: Firmware) -> str:
     return out.text()
 
 
-def _script(one: Firmware) -> str:
-    return (
-        _LD.format(
-            arch=one.arch,
-            memory=one.memory.name,
-            device=one.device,
-            physical=one.memory.base or 0,
-            size=one.memory.size,
-            stack=-(-one.stack // 64) * 64,
-        )
-        + "\n"
-    )
+def linker_script(arch: str, memory: Memory, stack: int) -> str:
+    """The GNU ld script of the firmware of a target_arch, which observes the memory, as the host does."""
+    about = {"device": memory.observers[arch], "physical": memory.base or 0, "size": memory.size}
+    return _LD.format(arch=arch, memory=memory.name, stack=-(-stack // 64) * 64, **about) + "\n"
 
 
 def _described(inputs: EmitInputs, one: Firmware) -> dict[str, Any]:

@@ -54,14 +54,17 @@ def links(compiler: str, flags: tuple[str, ...], folder: Path) -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-def build_and_run(compiler: str, port: str, flags: tuple[str, ...], folder: Path) -> list[str]:
-    """The suite's output on a port, line by line, once it exited with 0."""
+def build_and_run(
+    compiler: str, port: str, flags: tuple[str, ...], folder: Path, *more: str | Path
+) -> list[str]:
+    """The suite's output on a port, line by line, once it exited with 0; `more` are sources and macros."""
     if not links(compiler, flags, folder):
         pytest.skip(f"{compiler} cannot link with {' '.join(flags)}: install its sanitizer libraries")
     folders = ("core", f"ports/{port}", "conformance", f"conformance/{port}")
     sources = [str(path) for name in folders for path in sorted((ROOT / name).glob("*.c"))]
     program = folder / "conformance"
-    compile_c(compiler, *C99, *flags, "-I.", "-Iinclude", *sources, "-o", str(program), "-lpthread")
+    paths = (*sources, *map(str, more), "-o", str(program))
+    compile_c(compiler, *C99, *flags, "-I.", "-Iinclude", *paths, "-lpthread")
     done = subprocess.run([program], capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()

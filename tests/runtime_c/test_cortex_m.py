@@ -14,16 +14,20 @@ from target_arch.soc.model import DLDevice, Memory, MemoryMode, Port, SoC, Targe
 ROOT = runtime_c()
 C99 = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-I.", "-Iinclude")
 CORE = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "core").glob("*.c"))
-CORE_BYTES = 2048
-CHECKING_CORE_BYTES = 3584
+EXECUTES = tuple(f"core/{name}.c" for name in ("execute", "places", "runtime"))
+CHECKS, NAMES = "core/validate.c", "core/names.c"
+EXECUTES_BYTES, CHECKS_BYTES, NAMES_BYTES = 2048, 1536, 512
+TRUSTS = "-DTA_TRUST_TABLES"
+"""A build in which CHECKS is a few instructions instead."""
+TRUSTS_BYTES = 64
 
 Tool = Callable[[str], str]
 
 
-def text_bytes(machine: Machine, folder: Path, *flags: str) -> int:
-    """Code and read-only data of the runtime's core, for size."""
-    joined = folder / "core.o"
-    command = (COMPILER, *machine.flags, "-Os", *C99, *flags, "-nostdlib", "-r", *CORE, "-o", str(joined))
+def text_bytes(folder: Path, *sources: str) -> int:
+    """Code and read-only data of parts of the core on a Cortex-M55, for size; flags may be among them."""
+    joined, machine = folder / "core.o", MACHINES["mps3-an547"]
+    command = (COMPILER, *machine.flags, "-Os", *C99, "-nostdlib", "-r", *sources, "-o", str(joined))
     subprocess.run(command, cwd=ROOT, check=True)
     listing = subprocess.run(
         ("arm-none-eabi-size", str(joined)), capture_output=True, text=True, check=True
@@ -31,14 +35,37 @@ def text_bytes(machine: Machine, folder: Path, *flags: str) -> int:
     return int(listing.splitlines()[1].split()[0])
 
 
-def test_the_core_takes_at_most_two_kibibytes(needs_tool: Tool, tmp_path: Path) -> None:
-    needs_tool(COMPILER)
-    assert text_bytes(MACHINES["mps3-an547"], tmp_path, "-DTA_TRUST_TABLES") <= CORE_BYTES
+def test_the_core_is_these_files() -> None:
+    assert sorted((*EXECUTES, CHECKS, NAMES)) == CORE
 
 
-def test_what_checking_the_tables_costs(needs_tool: Tool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("sources", "most"),
+    [
+        (EXECUTES, EXECUTES_BYTES),
+        ((CHECKS,), CHECKS_BYTES),
+        ((CHECKS, TRUSTS), TRUSTS_BYTES),
+        ((NAMES,), NAMES_BYTES),
+    ],
+    ids=["executes", "checks", "trusts", "names"],
+)
+def test_what_the_core_takes(needs_tool: Tool, tmp_path: Path, sources: tuple[str, ...], most: int) -> None:
+    """What executes a bundle takes at most 2 KiB; the check of its tables and names count apart."""
     needs_tool(COMPILER)
-    assert CORE_BYTES < text_bytes(MACHINES["mps3-an547"], tmp_path) <= CHECKING_CORE_BYTES
+    assert text_bytes(tmp_path, *sources) <= most
+
+
+def test_names_are_linked_only_where_they_are_used(needs_tool: Tool, tmp_path: Path) -> None:
+    needs_tool(COMPILER)
+    joined = tmp_path / "core.o"
+    machine = MACHINES["mps3-an547"]
+    command = (COMPILER, *machine.flags, "-Os", *C99, "-nostdlib", "-r", *EXECUTES, CHECKS, "-o", str(joined))
+    subprocess.run(command, cwd=ROOT, check=True)
+    listing = subprocess.run(
+        ("arm-none-eabi-nm", "-u", str(joined)), capture_output=True, text=True, check=True
+    ).stdout
+    assert "ta_status_name" not in listing
+    assert "ta_failed_device" not in listing
 
 
 def board(machine: Machine) -> tuple[SoC, Port]:

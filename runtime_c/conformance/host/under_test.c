@@ -6,7 +6,9 @@
 #include "ports/host/host.h"
 #include "ports/host/simulator.h"
 
-static uint8_t tcm_bytes[TCM_BYTES], ram_0_bytes[RAM_BYTES], ram_1_bytes[RAM_BYTES];
+/* Each with a guard zone behind it. */
+static uint8_t tcm_bytes[WITH_GUARD(TCM_BYTES)] TA_ALIGNED(CONFORMANCE_ALIGNMENT);
+static uint8_t ram_0_bytes[WITH_GUARD(RAM_BYTES)], ram_1_bytes[WITH_GUARD(RAM_BYTES)];
 
 static const ta_simulated_memory memories[] = {
     {MEMORY_TCM, TCM_BYTES, tcm_bytes},
@@ -35,7 +37,37 @@ static ta_status adder_run(uint32_t *registers, const ta_window *windows, uint32
 static const ta_simulator adder = {"adder", ADDER_REGISTERS, ADDER_START_REGISTER, adder_run};
 static const ta_simulator *const simulators[INSTANCE_COUNT] = {NULL, NULL, &adder, &adder};
 
-const ta_simulation ta_host_simulation = {memories, 3, simulators, INSTANCE_COUNT, NULL};
+#ifdef CONFORMANCE_EMULATOR
+#include "cores/process.h"
+
+/* The dsp is a process under an emulator: CONFORMANCE_EMULATOR, CONFORMANCE_BOOT and CONFORMANCE_MACHINE say
+ * which; the image is linked. */
+enum { FIRMWARE_BYTES = 65536 };
+#define FIRMWARE_ADDRESS 0xc0000000u
+#define FIRMWARE_PHYSICAL 0x4000000u
+extern const uint8_t conformance_image[];
+static uint8_t firmware_bytes[FIRMWARE_BYTES] TA_ALIGNED(CONFORMANCE_ALIGNMENT);
+static ta_shared firmware = {firmware_bytes, sizeof firmware_bytes, 0};
+static ta_shared tcm_shared = {tcm_bytes, sizeof tcm_bytes, 0};
+static ta_shared sram_shared = {conformance_sram, sizeof conformance_sram, 0};
+static const ta_process_memory seen[] = {
+    {&firmware, FIRMWARE_ADDRESS, FIRMWARE_PHYSICAL},
+    {&tcm_shared, TCM_ADDRESS, 0xffff000100000000u},
+    {&sram_shared, SRAM_ADDRESS, 0xffff000200000000u},
+};
+static const ta_function functions[] = {conformance_add};
+static const char *const command[] = {CONFORMANCE_EMULATOR, CONFORMANCE_BOOT, NULL};
+static ta_process_state state;
+static const ta_process dsp = {TA_PROCESS_CORE, &state, command, seen, functions, 3, 1, CONFORMANCE_MACHINE};
+static const ta_core *const cores[INSTANCE_COUNT] = {NULL, &dsp.core, NULL, NULL};
+#define CORES cores
+#define IMAGE conformance_image
+#else
+#define CORES NULL
+#define IMAGE NULL
+#endif
+
+const ta_simulation ta_host_simulation = {memories, 3, simulators, INSTANCE_COUNT, CORES};
 
 static const char *const modes[] = {"eager", "jitter", "lazy", "wrap", NULL};
 
@@ -46,6 +78,54 @@ static void set_mode(const char *mode)
     ta_host_set_counters(strcmp(mode, "wrap") == 0 ? 0xfffffffdu : 0u);
 }
 
+static void reset(uint32_t instance)
+{
+#ifdef CONFORMANCE_EMULATOR
+    if (instance == INSTANCE_DSP) {
+        ta_process_fail(&dsp, TA_PROCESS_RESETS);
+        return;
+    }
+#endif
+    ta_host_fail(TIMELINE_OF(instance), 0, TA_ERROR_DEVICE);
+}
+
+static void lose(uint32_t timeline)
+{
+#ifdef CONFORMANCE_EMULATOR
+    if (timeline == TIMELINE_OF(INSTANCE_DSP)) {
+        ta_process_fail(&dsp, TA_PROCESS_ANSWER_LOST);
+        return;
+    }
+#endif
+    ta_host_lose(timeline, 0);
+}
+
+/* What is behind the memories, and what is behind the constants; in front of an arena the port's own filling. */
+static int guards(int paint)
+{
+    enum { PAINT = 0x3c, FILLING = 0xa5 };
+    uint8_t *const memory[] = {tcm_bytes, ram_0_bytes, ram_1_bytes, conformance_sram};
+    const size_t used[] = {TCM_BYTES, RAM_BYTES, RAM_BYTES, SRAM_BYTES + ADD_BYTES};
+    const size_t size[] = {sizeof tcm_bytes, sizeof ram_0_bytes, sizeof ram_1_bytes, sizeof conformance_sram};
+    int intact = 1;
+    for (size_t i = 0; i < sizeof used / sizeof used[0]; i++)
+        for (size_t at = used[i]; at < size[i]; at++)
+            if (paint)
+                memory[i][at] = PAINT;
+            else
+                intact &= memory[i][at] == PAINT;
+    for (size_t at = 0; at < 64 && !paint; at++)
+        intact &= tcm_bytes[at] == FILLING && (at >= 32 || ram_1_bytes[at] == FILLING);
+    return intact;
+}
+
+#ifdef CONFORMANCE_EMULATOR
+#define IMAGE_BYTES CONFORMANCE_IMAGE_BYTES
+#else
+#define IMAGE_BYTES 0
+#endif
+
 const port_under_test under_test = {
     &ta_port_host, modes, set_mode, ta_host_set_counters, ta_host_fail, ta_host_set_lazy,
+    IMAGE,         IMAGE_BYTES, lose, reset,              guards,
 };

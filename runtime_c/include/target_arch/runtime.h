@@ -77,6 +77,10 @@ void *ta_pointer(const ta_bundle *bundle, ta_ref where);
 /* The enumerator's name, such as "TA_ERROR_TIMEOUT"; "unknown" for another number. Static, never NULL. */
 const char *ta_status_name(ta_status status);
 
+/* The instance or DMA channel of `failed_step`; NULL where no step is to blame, or before ta_init accepted the
+ * tables. The SoC's, never blocks. */
+const char *ta_failed_device(const ta_runtime *runtime);
+
 /* CRC-32 as in ISO-HDLC (zlib, Ethernet): reflected, polynomial 0x04C11DB7. */
 uint32_t ta_crc32(const uint8_t *bytes, uint32_t count);
 

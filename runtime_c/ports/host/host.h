@@ -27,6 +27,10 @@ void ta_host_set_counters(uint32_t value);
  * TA_ERROR_TIMEOUT: it never ends. */
 void ta_host_fail(uint32_t timeline, uint32_t skip, ta_status status);
 
+/* When open: the operation after the next `skip` ones on a timeline is done, but its interrupt is lost, once:
+ * nobody hears of it. */
+void ta_host_lose(uint32_t timeline, uint32_t skip);
+
 #ifdef __cplusplus
 }
 #endif

@@ -97,9 +97,10 @@ static ta_status do_work(ta_host_lane *lane)
     const uint32_t instance = lane->number - ta_host.soc->channel_count; /* of no meaning for a channel */
     const uint32_t delay_us = ta_host.jitter != 0 ? next_random(lane) % 200u : 0;
     uint32_t registers[TA_SIMULATOR_MAX_REGISTERS];
-    ta_status status = injected(lane);
-    if (status != TA_OK)
-        return status;
+    const ta_status fault = injected(lane);
+    ta_status status = TA_OK;
+    if (fault != TA_OK && !lane->fail_late)
+        return fault;
     if (work.command != NULL)
         memcpy(registers, ta_host.instances[instance].registers, sizeof registers);
     pthread_mutex_unlock(&ta_host.lock);
@@ -114,7 +115,7 @@ static ta_status do_work(ta_host_lane *lane)
     pthread_mutex_lock(&ta_host.lock);
     if (work.command != NULL && status == TA_OK && !lane->dropping)
         memcpy(ta_host.instances[instance].registers, registers, sizeof registers);
-    return status;
+    return fault != TA_OK ? fault : status;
 }
 
 static void *lane_main(void *argument)

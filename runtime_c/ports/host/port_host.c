@@ -329,11 +329,22 @@ void ta_host_set_counters(uint32_t value)
     ta_host.first_value = value;
 }
 
-void ta_host_fail(uint32_t timeline, uint32_t skip, ta_status status)
+static void arm(uint32_t timeline, uint32_t skip, ta_status status, uint32_t late)
 {
     pthread_mutex_lock(&ta_host.lock);
     ta_host.lanes[timeline].fail_armed = 1;
     ta_host.lanes[timeline].fail_skip = skip;
     ta_host.lanes[timeline].fail_status = status;
+    ta_host.lanes[timeline].fail_late = late;
     pthread_mutex_unlock(&ta_host.lock);
+}
+
+void ta_host_fail(uint32_t timeline, uint32_t skip, ta_status status)
+{
+    arm(timeline, skip, status, 0);
+}
+
+void ta_host_lose(uint32_t timeline, uint32_t skip)
+{
+    arm(timeline, skip, TA_ERROR_TIMEOUT, 1);
 }

@@ -40,6 +40,7 @@ typedef struct ta_host_lane {
     uint32_t fail_armed;
     uint32_t fail_skip;
     ta_status fail_status;
+    uint32_t fail_late; /* it fails when the work is done */
     uint32_t random;
     ta_host_work queue[TA_HOST_QUEUE_DEPTH];
 } ta_host_lane;

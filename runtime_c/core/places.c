@@ -1,22 +1,5 @@
-/* Names, places and checksums: the parts of the runtime that need no runtime. */
+/* Places and checksums: the parts of the runtime that need no runtime. */
 #include "core/internal.h"
-
-const char *ta_status_name(ta_status status)
-{
-    switch (status) {
-    case TA_OK: return "TA_OK";
-    case TA_ERROR_ARGUMENT: return "TA_ERROR_ARGUMENT";
-    case TA_ERROR_ABI_MISMATCH: return "TA_ERROR_ABI_MISMATCH";
-    case TA_ERROR_STATE: return "TA_ERROR_STATE";
-    case TA_ERROR_UNSUPPORTED: return "TA_ERROR_UNSUPPORTED";
-    case TA_ERROR_TIMEOUT: return "TA_ERROR_TIMEOUT";
-    case TA_ERROR_DMA: return "TA_ERROR_DMA";
-    case TA_ERROR_DEVICE: return "TA_ERROR_DEVICE";
-    case TA_ERROR_IMAGE: return "TA_ERROR_IMAGE";
-    case TA_ERROR_BUSY: return "TA_ERROR_BUSY";
-    }
-    return "unknown";
-}
 
 void *ta_pointer(const ta_bundle *bundle, ta_ref where)
 {
