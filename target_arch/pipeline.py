@@ -108,6 +108,7 @@ def compile_model(request: CompileRequest) -> Compilation:
         attempts=lowered.attempts,
         port=request.port,
         libraries=libraries(lowered.kernels),
+        notes={partition: kernel.notes for partition, kernel in lowered.kernels.items()},
     )
     bundle = emit_bundle(
         EmitInputs(

@@ -29,7 +29,9 @@ def _partitions(manifest: Mapping[str, Any]) -> str:
         (part["id"], part["instance"], str(len(part["operators"])), part["reason"])
         for part in manifest["partitions"]
     ]
-    return "partitions\n" + table(("id", "instance", "operators", "reason"), rows, right=(2,))
+    text = "partitions\n" + table(("id", "instance", "operators", "reason"), rows, right=(2,))
+    said = [(part["id"], note) for part in manifest["partitions"] for note in part.get("notes", ())]
+    return text + ("\nsaid by backends\n" + table(("id", "of its kernel"), said) if said else "")
 
 
 def _timeline(manifest: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """`manifest.json`: what a bundle is, for programs. The command line prints the same with `--format=json`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from attrs import asdict
 
@@ -35,11 +36,12 @@ def manifest(
     attempts: Iterable[Attempt] = (),
     port: str = "host",
     libraries: tuple[Library, ...] = (),
+    notes: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
 ) -> dict[str, object]:
     """The manifest as JSON values, names and numbers as in the plan; hashes are hexadecimal text.
 
     `budgets` are those of the accelerator partitions, after lowering, with `used` filled in; `attempts` what
-    did not fit before that. The key
+    did not fit before that, `notes` what backends said of their kernels, by partition. The key
     `verification` is null until `verify` writes it, `image` until the program was built for its machine.
     """
     return {
@@ -53,7 +55,7 @@ def manifest(
         "abi_hash": f"0x{abi_hash(soc):016x}",
         "inputs": _tensors(model, steps.inputs),
         "outputs": _tensors(model, steps.outputs),
-        "partitions": _partitions(soc, graph),
+        "partitions": _partitions(soc, graph, notes),
         "lowering_order": [
             {"partition": slot.partition, "phase": slot.phase, "reason": slot.reason} for slot in order.slots
         ],
@@ -102,7 +104,9 @@ def _tensors(model: Model, pairs: tuple[tuple[str, str], ...]) -> list[dict[str,
     ]
 
 
-def _partitions(soc: SoC, graph: PartitionGraph) -> list[dict[str, object]]:
+def _partitions(
+    soc: SoC, graph: PartitionGraph, notes: Mapping[str, tuple[str, ...]]
+) -> list[dict[str, object]]:
     return [
         {
             "id": partition.id,
@@ -110,6 +114,7 @@ def _partitions(soc: SoC, graph: PartitionGraph) -> list[dict[str, object]]:
             "instance": partition.instance,
             "operators": [operator.id for operator in partition.operators],
             "reason": partition.reason,
+            "notes": list(notes.get(partition.id, ())),
         }
         for partition in graph.partitions
     ]

@@ -99,6 +99,7 @@ def test_manifest() -> None:
             "instance": "dsp",
             "operators": ["add0"],
             "reason": "only one there is",
+            "notes": [],
             "target_arch": "dsp",
         }
     ]
