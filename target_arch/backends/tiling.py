@@ -164,6 +164,12 @@ class Ring:
         return local
 
 
+def after(operand: Operand, bytes: int) -> Operand:
+    """The operand less its first bytes."""
+    left = None if operand.bytes is None else operand.bytes - bytes
+    return evolve(operand, offset=operand.offset + bytes, bytes=left)
+
+
 def _contains(held: Slice, wanted: Slice) -> bool:
     if held == wanted:
         return True
@@ -201,13 +207,14 @@ class Recorder:
             local.holds = whole
         self._touch(local)
         assert local.holds is not None
-        return Operand(of=local.name, access="r", offset=source.offset - local.holds.offset)
+        start = source.offset - local.holds.offset
+        return Operand(of=local.name, access="r", offset=start, bytes=source.bytes)
 
     def claim(self, ring: Ring, count: int, size: int) -> Operand:
         """One of `count` buffers of the ring for a call to write."""
         local = self._claim(ring, count, size)
         self._touch(local)
-        return Operand(of=local.name, access="w")
+        return Operand(of=local.name, access="w", bytes=size)
 
     def call(self, call: Call, written: Operand | None, target: Slice | None, over: Link) -> None:
         """Record a call; where it completes a tile, `written` leaves for `target`."""

@@ -62,7 +62,8 @@ class Move:
 
 @frozen(kw_only=True)
 class Operand:
-    """A tensor or local buffer that a call touches, at a byte offset. `access` is `r`, `w` or `rw`.
+    """A tensor or local buffer that a call touches, at a byte offset. `access` is `r`, `w` or `rw`; `bytes`
+    counts those touched, None where that is all up to the end.
 
     `over` are other operands of the call, only read, whose bytes a written one may take: when the call writes
     an element it has no more use for what lies at the same place in them.
@@ -72,6 +73,12 @@ class Operand:
     access: str
     offset: int = 0
     over: tuple[str, ...] = ()
+    bytes: int | None = None
+
+    def touched(self, size: int) -> Slice:
+        """The bytes touched of a tensor or buffer that has so many."""
+        left = size - self.offset
+        return Slice(of=self.of, offset=self.offset, row_bytes=left if self.bytes is None else self.bytes)
 
 
 @frozen(kw_only=True)

@@ -342,7 +342,8 @@ class _Checker:
         touches = []
         for operand in step.operands:
             size = self._buffers[operand.of].bytes if operand.of in self._buffers else 0
-            part = Slice(of=operand.of, offset=operand.offset, row_bytes=size - operand.offset)
+            count = size - operand.offset if operand.bytes is None else operand.bytes
+            part = Slice(of=operand.of, offset=operand.offset, row_bytes=count)
             touches += [_Touch(part=part, write=access == "w") for access in sorted(operand.access)]
         return tuple(touches)
 

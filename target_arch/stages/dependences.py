@@ -45,13 +45,10 @@ def accesses(program: Program, item: Item) -> list[tuple[Slice, bool]]:
     """The bytes an item touches, and whether it writes them."""
     if isinstance(item, Run):
         return [
-            (_rest(program, operand.of, operand.offset), "w" in operand.access) for operand in item.operands
+            (operand.touched(program.buffers[operand.of].bytes), "w" in operand.access)
+            for operand in item.operands
         ]
     return [pair for source, target in item.pieces for pair in ((source, False), (target, True))]
-
-
-def _rest(program: Program, name: str, offset: int) -> Slice:
-    return Slice(of=name, offset=offset, row_bytes=program.buffers[name].bytes - offset)
 
 
 def _touch(known: _Bytes, number: int, part: Slice, write: bool, before: set[int]) -> None:

@@ -52,7 +52,7 @@ class Ledger:
         self._promised: dict[tuple[str, str], Block] = {}
         self._fixed = Fixed(work, residence, self._whole)
         self._grown: dict[str, int] = {}
-        self.strange = 0
+        self.strange, self.short = 0, False
         for partition in work.graph.partitions:
             kernel = work.kernels.get(partition.id)
             if kernel is not None:
@@ -101,17 +101,19 @@ class Ledger:
         return refused
 
     def _hold(self, partition: Partition, kernel: Kernel, grown: Mapping[str, int]) -> Overdrawn | None:
-        """Constants take so many bytes more. What C needs, it needs: only an accelerator is refused."""
+        """Constants take so many bytes more. What C needs, it needs; of accelerators those are refused that
+        took so much before that this does not fit (`pressed`), else this one.
+        """
         for number, memory in enumerate(grown):
             missing = self._grow(memory, grown[memory])
-            if missing and self._work.codegens[partition.instance] != "c":
+            self.short = self.short or missing > 0
+            if missing and self._work.codegens[partition.instance] != "c" and not self.pressed(memory):
                 for other in tuple(grown)[: number + 1]:
                     self._grow(other, -grown[other])
                 own = sum(buffer.bytes for buffer in kernel.buffers if buffer.memory == memory)
                 needed = grown[memory] + own
                 site = partition.operators[0].id
                 return Overdrawn(site=site, memory=memory, needed=needed, available=max(needed - missing, 0))
-            self.strange += missing > 0
         return None
 
     def _grow(self, memory: str, size: int) -> int:
@@ -137,6 +139,11 @@ class Ledger:
                 )
             self._taken.setdefault(memory, {})[self._numbers[partition.id]] = own
         return None
+
+    def pressed(self, memory: str) -> dict[str, int]:
+        """The partitions (by id) that took more of a memory than later constants leave, and by how much."""
+        found = self._pools[memory].pressed() if memory in self._pools else {}
+        return {self._work.graph.partitions[number].id: over for number, over in found.items()}
 
     def alive(self, partition: Partition, site: str, memory: str) -> tuple[tuple[str, int], ...]:
         """What others hold of a memory at a call site, the largest first."""

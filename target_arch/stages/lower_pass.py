@@ -113,9 +113,10 @@ class Passes:
         """True where the kernels of a partition are C functions."""
         return self._codegens[partition.instance] in FUNCTION_CODEGENS
 
-    def holds_constants(self, memory: str) -> bool:
-        """True where constants may lie in a memory."""
-        return memory in self._mode.constants
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """The memories in which constants may lie."""
+        return self._mode.constants
 
     def work(self, graph: PartitionGraph, kernels: Mapping[str, Kernel]) -> Work:
         """What is known after some partitions were lowered."""
@@ -174,6 +175,7 @@ class _Pass:
                 kernel = self._lowered(partition, given)
                 if kernel is not None and not self._passes.is_c(partition):
                     budgets.append(with_used(given, kernel))
+            self._refuse_pressed()
             settled = None if self._refused else self._settle()
         except DoesNotFitError as refusal:
             self._refused.append(self._blamed(refusal))
@@ -214,7 +216,7 @@ class _Pass:
 
     def _settle(self) -> Settled:
         work, witness = self._work(), None
-        if self._ledger is not None and not self._ledger.strange:
+        if self._ledger is not None and not self._ledger.strange and not self._ledger.short:
             witness = Witness(homes=self._ledger.residence.homes, offsets=self._ledger.offsets)
         return overlapped(work, settle(work, witness))
 
@@ -238,6 +240,20 @@ class _Pass:
         offered = given.guaranteed(over.site, over.memory)
         smaller = offered - max(over.needed - over.available, 0)
         self._refuse(partition, over.site, refusal, (over.memory, smaller) if smaller > 0 else None)
+
+    def _refuse_pressed(self) -> None:
+        """Refuse who took so much that constants of later kernels do not fit beside it: all whose buffers are
+        the cause, else the one whose own constants grew most.
+        """
+        ledger = self._ledger
+        for memory in self._passes.fixed if ledger is not None and ledger.short else ():
+            pressed = {} if ledger is None else ledger.pressed(memory)
+            able = [p for p in self._graph.partitions if p.id in pressed and not self._passes.is_c(p)]
+            large = [p for p in able if self._buffered(p, memory) > pressed[p.id]]
+            for partition in large or sorted(able, key=self._grown, reverse=True)[:1]:
+                over, taken = pressed[partition.id], self._buffered(partition, memory)
+                refusal = DoesNotFit(partition.operators[0].id, memory, taken, max(taken - over, 0))
+                self._refuse(partition, refusal.site, refusal, self._less(partition, memory, over))
 
     def _refuse(
         self, partition: Partition, site: str, refusal: DoesNotFit, limit: tuple[str, int] | None
@@ -274,14 +290,13 @@ class _Pass:
         operators = [op.id for op in partition.operators]
         near = "" if refusal.culprit is None else refusal.culprit[0]
         refusal.operator = near if near in operators else operators[0]
-        smaller = self._took(partition, refusal.memory) - (refusal.needed - refusal.available)
         return Refused(
             partition=partition,
             operator=refusal.operator,
             reason=refusal.diagnostics[0].message,
             error=refusal,
             crowded=True,
-            limit=(refusal.memory, smaller) if smaller > 0 else None,
+            limit=self._less(partition, refusal.memory, refusal.needed - refusal.available),
         )
 
     def _culprit(self, refusal: DoesNotFitError) -> Partition | None:
@@ -290,7 +305,7 @@ class _Pass:
         """
         near = refusal.culprit
         nearest = [p for p in self._graph.partitions if near and near[0] in {op.id for op in p.operators}]
-        fixed = self._passes.holds_constants(refusal.memory)
+        fixed = refusal.memory in self._passes.fixed
         grown = [*nearest, *self._graph.partitions] if fixed else []
         found = [p for p in grown if not self._passes.is_c(p) and self._grown(p) > 0]
         return max(found, key=self._grown) if found else next(iter(nearest), None)
@@ -301,10 +316,16 @@ class _Pass:
         packed = 0 if kernel is None else sum(tensor.bytes for tensor in kernel.constants)
         return packed - sum(tensors[name].bytes for op in partition.operators for name in op.constants)
 
-    def _took(self, partition: Partition, memory: str) -> int:
-        """What the kernel of a partition takes of a memory."""
+    def _less(self, partition: Partition, memory: str, missing: int) -> tuple[str, int] | None:
+        """A smaller budget (memory, bytes) for a partition that took too much: by what is missing, first of
+        its buffers, else of what its constants grew by, too. None where it has not as much.
+        """
+        taken = self._buffered(partition, memory)
+        grown = max(self._grown(partition), 0) if memory in self._passes.fixed else 0
+        less = next((own - missing for own in (taken, taken + grown) if own > missing), None)
+        return None if less is None else (memory, less)
+
+    def _buffered(self, partition: Partition, memory: str) -> int:
+        """The bytes of a partition's own buffers in a memory."""
         kernel = self._kernels.get(partition.id)
-        if kernel is None:
-            return 0
-        fixed = kernel.constants if self._passes.holds_constants(memory) else ()
-        return sum(b.bytes for b in kernel.buffers if b.memory == memory) + sum(t.bytes for t in fixed)
+        return sum(b.bytes for b in kernel.buffers if b.memory == memory) if kernel is not None else 0

@@ -101,6 +101,21 @@ class PoolLedger:
                 self._read_offsets()
         return max(self._top - self.available, 0)
 
+    def pressed(self) -> dict[int, int]:
+        """The partitions whose kernels took more than there is now beside what others hold, and by how many
+        bytes: constants came later.
+        """
+        if self._top <= self.available:
+            return {}
+        found = {}
+        for number in self._numbers:
+            own = self._taken[number]
+            span = (min(b.first for b in own), max(b.last for b in own))
+            over = sum(buffer.bytes for buffer in own) + self.live(span) - self.available
+            if over > 0:
+                found[number] = over
+        return found
+
     def _everything(self) -> tuple[Buffer, ...]:
         return (*self._held, *(b for number in self._numbers for b in self._taken[number]))
 

@@ -55,7 +55,7 @@ def _needed(joiner: "_Joiner", kept: set[str]) -> tuple[Item, ...]:
         if isinstance(item, Run):
             for operand in item.operands:
                 if "r" in operand.access:
-                    read.setdefault(operand.of, []).append(joiner.whole(operand.of, operand.offset))
+                    read.setdefault(operand.of, []).append(joiner.touched(operand))
         elif any(overlap(target, part) for _, target in item.pieces for part in read.get(target.of, ())):
             for source, _ in item.pieces:
                 read.setdefault(source.of, []).append(source)
@@ -103,9 +103,13 @@ class _Joiner:
             self.buffers[name].kind = "output"
         return name
 
-    def whole(self, buffer: str, offset: int = 0) -> Slice:
-        """A buffer from an offset to its end."""
-        return Slice(of=buffer, offset=offset, row_bytes=self.buffers[buffer].bytes - offset)
+    def whole(self, buffer: str) -> Slice:
+        """All of a buffer."""
+        return Slice(of=buffer, offset=0, row_bytes=self.buffers[buffer].bytes)
+
+    def touched(self, operand: Operand) -> Slice:
+        """The bytes of its buffer that an operand touches."""
+        return operand.touched(self.buffers[operand.of].bytes)
 
     def add(self, partition: Partition, kernel: Kernel) -> None:
         """Append the actions of a kernel."""
@@ -165,7 +169,7 @@ class _Joiner:
         for operand in operands:
             self._touched.add(operand.of)
             if "w" in operand.access:
-                self._tiles.written(self.whole(operand.of, operand.offset))
+                self._tiles.written(self.touched(operand))
         self.items.append(run)
 
     @staticmethod

@@ -12,7 +12,6 @@ used again, and nothing that is still in flight touches it.
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
-from target_arch.plan.kernels import Slice
 from target_arch.plan.memory import Buffer
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
@@ -110,7 +109,7 @@ class _Orderer:
 
     def _dispatch(self, run: Run) -> None:
         accesses = tuple(
-            Access(part=self._whole(operand.of, operand.offset), write="w" in operand.access)
+            Access(part=operand.touched(self._program.buffers[operand.of].bytes), write="w" in operand.access)
             for operand in run.operands
         )
         synchronous = run.instance in self._hosts or run.reserved
@@ -243,9 +242,6 @@ class _Orderer:
 
     def _memory(self, name: str) -> str:
         return self._program.buffers[name].memory
-
-    def _whole(self, name: str, offset: int) -> Slice:
-        return Slice(of=name, offset=offset, row_bytes=self._program.buffers[name].bytes - offset)
 
     def _used(self, draft: Draft) -> bool:
         """What nobody touches needs no bytes, unless the caller does."""

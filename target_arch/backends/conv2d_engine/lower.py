@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from target_arch.backend.contract import DoesNotFit, LoweringRequest
 from target_arch.backends.conv2d_engine.registers import FUNCTION, REGISTERS
@@ -18,7 +18,7 @@ from target_arch.backends.conv2d_engine.tiles import (
     smallest,
 )
 from target_arch.backends.quantized import blocks, parameters, words
-from target_arch.backends.tiling import Recorder, Ring, round_up, rows_of, spans
+from target_arch.backends.tiling import Recorder, Ring, after, round_up, rows_of, spans
 from target_arch.plan.kernels import Kernel, Slice
 from target_arch.plan.model import Model, Operator, Tensor
 
@@ -171,7 +171,7 @@ class _Writer:
         )
         size = (rows[1] - rows[0]) * conv.out_width * count
         written = self.recorder.claim(self.rings["output"], tiling.buffers[2], size)
-        operands = (read, evolve(block, offset=block.offset + PARAMETER_BYTES * count), block, written)
+        operands = (read, after(block, PARAMETER_BYTES * count), block, written)
         command = {
             **self.common,
             "IN_HEIGHT": source.bytes // conv.row_bytes,

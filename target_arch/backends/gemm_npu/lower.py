@@ -18,7 +18,7 @@ from target_arch.backends.gemm_npu.tiles import (
     taken,
 )
 from target_arch.backends.quantized import blocks, parameters, words
-from target_arch.backends.tiling import Recorder, Ring, rows_of, spans
+from target_arch.backends.tiling import Recorder, Ring, after, rows_of, spans
 from target_arch.plan.kernels import Kernel, Operand, Slice
 from target_arch.plan.model import Model, Operator, Tensor
 
@@ -181,7 +181,7 @@ class _Writer:
         if last:
             written = self.recorder.claim(self.rings["output"], self.tiling.buffers[3], size)
             target = self._target(rows, columns)
-            weights = evolve(block, offset=block.offset + PARAMETER_BYTES * count)
+            weights = after(block, PARAMETER_BYTES * count)
             operands = (read, weights, operands[2], block, written)
         command = {
             **self.common,
