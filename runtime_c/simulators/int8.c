@@ -37,15 +37,19 @@ int ta_int8_scaling_valid(const ta_int8_scaling *scaling) {
            scaling->rounding <= TA_ROUNDING_TFLITE_SINGLE;
 }
 
-int ta_int8_parameters_valid(const uint8_t *parameters, uint32_t channels, uint32_t rounding) {
+int ta_int8_factor_valid(uint32_t rounding, int32_t multiplier, int32_t shift) {
     const int32_t least = rounding == TA_ROUNDING_ONNX ? 0 : -31;
     const int32_t greatest = rounding == TA_ROUNDING_ONNX ? 62 : 30;
+
+    return multiplier >= 0 && shift >= least && shift <= greatest;
+}
+
+int ta_int8_parameters_valid(const uint8_t *parameters, uint32_t channels, uint32_t rounding) {
     uint32_t channel;
 
     for (channel = 0; channel < channels; ++channel) {
         const uint8_t *each = parameters + TA_INT8_PARAMETER_BYTES * channel;
-        const int32_t shift = ta_int8_load32(each + 8);
-        if (ta_int8_load32(each + 4) < 0 || shift < least || shift > greatest) {
+        if (!ta_int8_factor_valid(rounding, ta_int8_load32(each + 4), ta_int8_load32(each + 8))) {
             return 0;
         }
     }
@@ -87,7 +91,7 @@ static int64_t scale_onnx(int32_t value, int32_t multiplier, int32_t shift) {
     return below + 1;
 }
 
-static int64_t scale(uint32_t rounding, int32_t value, int32_t multiplier, int32_t shift) {
+int64_t ta_int8_scale(uint32_t rounding, int32_t value, int32_t multiplier, int32_t shift) {
     switch (rounding) {
     case TA_ROUNDING_TFLITE:
         return scale_tflite(value, multiplier, shift);
@@ -103,7 +107,7 @@ uint8_t ta_int8_result(int32_t accumulator, const uint8_t *parameters, const ta_
     const int32_t multiplier = ta_int8_load32(parameters + 4);
     const int32_t shift = ta_int8_load32(parameters + 8);
     const int32_t sum = ta_int8_signed((uint32_t)accumulator + (uint32_t)bias);
-    int64_t value = scale(scaling->rounding, sum, multiplier, shift) + scaling->output_zero_point;
+    int64_t value = ta_int8_scale(scaling->rounding, sum, multiplier, shift) + scaling->output_zero_point;
 
     value = value > scaling->greatest ? scaling->greatest : value < scaling->least ? scaling->least : value;
     return (uint8_t)(value & 0xff);

@@ -33,6 +33,12 @@ int ta_int8_scaling_valid(const ta_int8_scaling *scaling);
 /* 1 where the multipliers and shifts of all channels are in the range of the rounding. */
 int ta_int8_parameters_valid(const uint8_t *parameters, uint32_t channels, uint32_t rounding);
 
+/* 1 where a multiplier and a shift are in the range of the rounding. */
+int ta_int8_factor_valid(uint32_t rounding, int32_t multiplier, int32_t shift);
+
+/* A value requantized, neither offset nor clamped. The factor must be valid. */
+int64_t ta_int8_scale(uint32_t rounding, int32_t value, int32_t multiplier, int32_t shift);
+
 /* The int8 result of an accumulator without bias. The sum with the bias wraps at 32 bits. */
 uint8_t ta_int8_result(int32_t accumulator, const uint8_t *parameters, const ta_int8_scaling *scaling);
 

@@ -82,11 +82,13 @@ class GraphPass:
 class Nest:
     """Perfectly nested loops around one block, outermost first: what a TIR pattern is shown.
 
-    The block has no iteration variables: its body speaks of the loops, and of the loops around the nest.
+    The block has no iteration variables: its body speaks of the loops, and of the loops around the nest. It
+    only runs where `predicate` holds.
     """
 
     loops: tuple[Any, ...]
     block: Any
+    predicate: Any
 
 
 @frozen(kw_only=True)

@@ -43,6 +43,8 @@ class RegisterMap:
     constants: tuple[tuple[str, int, str], ...] = ()
     least_operands: int | None = None
     """Fewest operands a command may have, where its last ones are not always used; None: all."""
+    source: str = ""
+    """The file the headers are written from, where it is not `registers.py` of the backend."""
 
     @property
     def offsets(self) -> dict[str, int]:
@@ -79,7 +81,7 @@ class RegisterMap:
     def verilog_header(self) -> str:
         """The same names for Verilog: `rtl/<engine>/<engine>_registers.vh` is exactly this text."""
         prefix = f"TA_{self.engine.upper()}"
-        source = f"target_arch/backends/{self.engine}/registers.py"
+        source = self.source or f"target_arch/backends/{self.engine}/registers.py"
         lines = [f"// {self.title}: its registers.", "//"]
         lines += [f"// Written from {source}; a test compares the two."]
         lines += [f"`ifndef {prefix}_REGISTERS_VH", f"`define {prefix}_REGISTERS_VH", ""]
@@ -92,7 +94,7 @@ class RegisterMap:
 
     def header(self) -> str:
         """The C header for driver and simulator: `runtime_c/drivers/<engine>.h` is exactly this text."""
-        source = f"target_arch/backends/{self.engine}/registers.py"
+        source = self.source or f"target_arch/backends/{self.engine}/registers.py"
         prefix = f"TA_{self.engine.upper()}"
         lines = [f"/* {self.title}: its registers.", " *"]
         lines += [f" * Written from {source}; a test compares the two.", " */"]

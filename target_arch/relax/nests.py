@@ -30,7 +30,7 @@ def nest_of(statement: Any) -> Nest | None:
         statement = statement.body
     if not isinstance(statement, s_tir.SBlockRealize):
         return None
-    return Nest(loops=tuple(loops), block=statement.block)
+    return Nest(loops=tuple(loops), block=statement.block, predicate=statement.predicate)
 
 
 class _Rewriter:

@@ -131,9 +131,16 @@ def _no_way_back(soc: SoC) -> Iterator[Fault]:
 
 
 def _operand_memories(soc: SoC) -> Iterator[Memory]:
+    """What copies have to reach.
+
+    An instance that works in a memory of the host fills its buffers by itself.
+    """
     for instance in soc.instances:
-        for name in dict.fromkeys((*instance.memory, *instance.buffers.values())):
-            yield from named(soc, name)
+        own = [memory for name in instance.memory for memory in named(soc, name)]
+        yield from own
+        if all(memory.base is None for memory in own):
+            for name in dict.fromkeys(instance.buffers.values()):
+                yield from (memory for memory in named(soc, name) if memory not in own)
 
 
 def _reached(start: Iterable[str], links: list[tuple[str, str]]) -> set[str]:

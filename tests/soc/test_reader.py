@@ -184,7 +184,9 @@ def test_lowering_has_a_default() -> None:
 
 
 def test_shipped_names() -> None:
-    assert shipped_socs() == ("corstone_u55", "mcu_m55", "mcu_m7", "orin_like", "quad_conv", "zynq_edge")
+    assert shipped_socs() == (
+        *("corstone_u55", "mcu_m55", "mcu_m7", "orin_like", "quad_conv", "vta_edge", "zynq_edge"),
+    )
     for name in shipped_socs():
         assert read_soc(name).name == name
         assert read_soc(soc_configs() / f"{name}.toml") == read_soc(name)
@@ -198,6 +200,7 @@ def test_devices_of_the_shipped_socs() -> None:
         "mcu_m7": ["kDLCPU:0"],
         "orin_like": ["kDLCPU:0", "kDLCUDA:0"],
         "quad_conv": ["kDLCPU:0", "kDLExtDev:0", "kDLExtDev:1", "kDLExtDev:2", "kDLExtDev:3"],
+        "vta_edge": ["kDLCPU:0", "kDLExtDev:0"],
         "zynq_edge": ["kDLCPU:0", "kDLCPU:1", "kDLExtDev:0", "kDLExtDev:1"],
     }
 
