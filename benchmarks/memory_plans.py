@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
-from target_arch.plan.memory import Buffer
+from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.plan.text import table
 from target_arch.stages.packing import ALGORITHMS, ANYTIME, Effort, Offsets, bound, cores, peak
 
@@ -163,7 +163,7 @@ def random_plans(peers: Sequence[str]) -> str:
 
 
 def models() -> str:
-    """Peak and bound of every arena of the shared models."""
+    """Peak and bounds of every arena of the shared models that holds more than constants."""
     from target_arch.diagnostics import DiagnosticError
     from target_arch.pipeline import CompileRequest, compile_model
     from target_arch.soc.reader import read_soc
@@ -172,18 +172,31 @@ def models() -> str:
     for model in sorted((SHARED / "models").glob("*.tflite")):
         for chip in ("mcu_m55", "mcu_m7", "quad_conv", "zynq_edge"):
             try:
-                made = compile_model(CompileRequest(model_path=model, soc=read_soc(chip)))
+                plan = compile_model(CompileRequest(model_path=model, soc=read_soc(chip))).plan
             except DiagnosticError:
-                rows.append((model.stem, chip, "", "", "", "", "", "does not fit"))
+                rows.append((model.stem, chip, *[""] * 6, "does not fit"))
                 continue
-            plan = made.plan
             for arena in sorted(plan.peaks):
-                ratio = plan.peaks[arena] / plan.bounds[arena]
-                sizes = (f"{plan.peaks[arena]:,}", f"{plan.bounds[arena]:,}", f"{ratio:.4f}")
-                proven = "yes" if arena in plan.proven else "no"
-                rows.append((model.stem, chip, arena, *sizes, proven, plan.found_by[arena]))
-    header = ("model", "chip", "arena", "peak B", "bound B", "ratio", "optimal", "found by")
-    return table(header, rows, right=(3, 4, 5))
+                if not arena.endswith(".constants"):
+                    rows.append((model.stem, chip, *_arena(plan, arena)))
+    header = (
+        "model",
+        "chip",
+        "arena",
+        "peak B",
+        "bound B",
+        "in place B",
+        "peak/in place",
+        "optimal",
+        "found by",
+    )
+    return table(header, rows, right=(3, 4, 5, 6))
+
+
+def _arena(plan: MemoryPlan, arena: str) -> tuple[str, ...]:
+    highest, bound, shared = plan.peaks[arena], plan.bounds[arena], plan.shared[arena]
+    sizes = (f"{highest:,}", f"{bound:,}", f"{shared:,}", f"{highest / shared:.4f}")
+    return (arena, *sizes, "yes" if arena in plan.proven else "no", plan.found_by.get(arena, "witness"))
 
 
 def main() -> None:
