@@ -17,6 +17,8 @@ from target_arch.plan.model import Model, Operator
 from target_arch.relax.te_definition import (
     Axes,
     Definition,
+    Packed,
+    Tail,
     activated,
     activation_of,
     guarded,
@@ -102,7 +104,7 @@ def rule_of(operator: Operator, model: Model) -> Rule:
     )
 
 
-def conv2d(operator: Operator, model: Model) -> Definition:
+def conv2d(operator: Operator, model: Model, tail: Tail | None = None) -> Definition:
     """Convolution NHWC with weights OHWI. A 1x1 kernel that steps over every pixel is a dense layer on
     rows.
     """
@@ -111,7 +113,7 @@ def conv2d(operator: Operator, model: Model) -> Definition:
     o, *kernel, _ = w.shape
     window = window_of(operator, (height, width), (kernel[0], kernel[1]))
     if window.kernel == (1, 1) and window.strides == (1, 1) and not any(window.padding):
-        return _rows(operator, model, n * height * width, channels, o)
+        return _rows(operator, model, (n * height * width, channels, o), tail)
     rule = rule_of(operator, model)
     data, weights = placeholder(x, x.shape, "x"), placeholder(w, w.shape, "w")
     row, column = te.reduce_axis((0, kernel[0]), name="kh"), te.reduce_axis((0, kernel[1]), name="kw")
@@ -124,16 +126,18 @@ def conv2d(operator: Operator, model: Model) -> Definition:
         return te.sum(guarded(inside, term, tirx.const(0, rule.accumulator)), axis=[row, column, channel])
 
     axes = image_axes(model.tensors[operator.output])
-    return _finished(operator, model, rule=rule, operands=(data, weights), axes=axes, summand=summand)
+    return _finished(
+        operator, model, rule=rule, operands=(data, weights), axes=axes, summand=summand, tail=tail
+    )
 
 
-def dense(operator: Operator, model: Model) -> Definition:
+def dense(operator: Operator, model: Model, tail: Tail | None = None) -> Definition:
     """Rows of `in_features` values times weights [O, I]."""
     x, w = tensor_of(model, operator, 0), tensor_of(model, operator, 1)
-    return _rows(operator, model, prod(x.shape) // w.shape[1], w.shape[1], w.shape[0])
+    return _rows(operator, model, (prod(x.shape) // w.shape[1], w.shape[1], w.shape[0]), tail)
 
 
-def depthwise_conv2d(operator: Operator, model: Model) -> Definition:
+def depthwise_conv2d(operator: Operator, model: Model, tail: Tail | None = None) -> Definition:
     """Depthwise convolution NHWC with weights [KH, KW, O]; output channel k reads input channel k /
     multiplier.
     """
@@ -155,11 +159,19 @@ def depthwise_conv2d(operator: Operator, model: Model) -> Definition:
 
     axes = image_axes(model.tensors[operator.output])
     return _finished(
-        operator, model, rule=rule, operands=(data, weights), axes=axes, summand=summand, lanes=LANES
+        operator,
+        model,
+        rule=rule,
+        operands=(data, weights),
+        axes=axes,
+        summand=summand,
+        tail=tail,
+        lanes=LANES,
     )
 
 
-def _rows(operator: Operator, model: Model, rows: int, inputs: int, outputs: int) -> Definition:
+def _rows(operator: Operator, model: Model, sizes: tuple[int, int, int], tail: Tail | None) -> Definition:
+    rows, inputs, outputs = sizes
     rule = rule_of(operator, model)
     data = placeholder(tensor_of(model, operator, 0), (rows, inputs), "x")
     weights = placeholder(tensor_of(model, operator, 1), (outputs, inputs), "w")
@@ -169,7 +181,9 @@ def _rows(operator: Operator, model: Model, rows: int, inputs: int, outputs: int
         return te.sum(rule.term(data[i, index], weights[k, index]), axis=[index])
 
     axes = (("row", rows), ("k", outputs))
-    return _finished(operator, model, rule=rule, operands=(data, weights), axes=axes, summand=summand)
+    return _finished(
+        operator, model, rule=rule, operands=(data, weights), axes=axes, summand=summand, tail=tail
+    )
 
 
 def _finished(
@@ -180,24 +194,31 @@ def _finished(
     operands: tuple[Any, Any],
     axes: Axes,
     summand: Callable[..., Any],
+    tail: Tail | None,
     lanes: int = 1,
 ) -> Definition:
-    """Adds bias, scaling and activation to a sum, which runs in `lanes` accumulators."""
+    """Adds bias, scaling and activation to a sum, which runs in `lanes` accumulators, and what follows."""
     bias = placeholder(tensor_of(model, operator, 2), (axes[-1][1],), "bias")
     acc = stage("acc", axes, summand)
+    names = ("product", "out") if tail is None else ("sum_product", "sum")
 
     def biased(*index: Any) -> Any:
         return acc(*index) + bias[index[-1]]
 
+    packed: tuple[Packed, ...] = ()
+    tables: tuple[Any, ...] = ()
+    stages: tuple[str, ...] = ()
     if rule.requantization is None:
-        out = stage("out", axes, lambda *index: activated(biased(*index), rule.activation))
-        return Definition(arguments=(*operands, bias, out), schedule=_schedule((), lanes))
-    scaled = requantized(rule.requantization, biased, axes, rule.dtype)
-    return Definition(
-        arguments=(*operands, bias, *scaled.placeholders, scaled.out),
-        schedule=_schedule(("product",), lanes),
-        packed=scaled.packed,
-    )
+        out = stage(names[1], axes, lambda *index: activated(biased(*index), rule.activation))
+    else:
+        scaled = requantized(rule.requantization, biased, axes, rule.dtype, names)
+        out, packed, tables, stages = scaled.out, scaled.packed, scaled.placeholders, names[:1]
+    arguments = (*operands, bias, *tables)
+    if tail is None:
+        return Definition(arguments=(*arguments, out), schedule=_schedule(stages, lanes), packed=packed)
+    rest = tail(out, axes)
+    schedule = _schedule((*stages, names[1], *rest.stages), lanes)
+    return Definition(arguments=(*arguments, *rest.arguments), schedule=schedule, packed=packed)
 
 
 def _schedule(stages: tuple[str, ...], lanes: int) -> Callable[[Any], None]:

@@ -20,12 +20,19 @@ class Definition:
     """`arguments` in the order of the C function: inputs, constants, packed constants, output.
 
     `schedule` transforms the `tvm.s_tir.Schedule` of the function made from them. `packed` are the
-    constants beyond the operator's own.
+    constants beyond the operator's own. `stages` are those of an elementwise operator before `out`.
     """
 
     arguments: tuple[Any, ...]
     schedule: Callable[[Any], None]
     packed: tuple["Packed", ...] = ()
+    stages: tuple[str, ...] = ()
+
+
+Tail = Callable[[Any, "Axes"], Definition]
+"""What follows in the same function: from a stage and its axes to a definition that reads it elementwise.
+The stage is no argument of that definition.
+"""
 
 
 @frozen(kw_only=True)

@@ -57,7 +57,21 @@ def binary(operator: Operator, model: Model) -> Definition:
         for tensor, name in zip(operands, ("a", "b"), strict=True)
     )
     first, second = (_reader(item, axes) for item in data)
-    pair = _Pair(axes=axes, data=data, first=first, second=second, dtype=out.dtype)
+    return _combined(
+        operator, model, _Pair(axes=axes, data=data, first=first, second=second, dtype=out.dtype)
+    )
+
+
+def binary_after(operator: Operator, model: Model, side: int, value: Any, axes: Axes) -> Definition:
+    """add, sub or mul whose operand `side` is a stage; the other one, of the same shape, is the argument."""
+    extents = tuple(extent for _, extent in axes)
+    data = placeholder(tensor_of(model, operator, 1 - side), extents, "residual")
+    first, second = (value, data) if side == 0 else (data, value)
+    dtype = model.tensors[operator.output].dtype
+    return _combined(operator, model, _Pair(axes=axes, data=(data,), first=first, second=second, dtype=dtype))
+
+
+def _combined(operator: Operator, model: Model, pair: _Pair) -> Definition:
     if operator.arithmetic == "float":
         return _float_binary(operator, pair)
     if operator.kind == "mul":
@@ -173,7 +187,11 @@ def _float_binary(operator: Operator, pair: _Pair) -> Definition:
     def element(*i: Any) -> Any:
         return activated(combine(pair.first(*i), pair.second(*i)), activation)
 
-    return Definition(arguments=(*pair.data, stage("out", pair.axes, element)), schedule=one_by_one((), ()))
+    return _made(pair, stage("out", pair.axes, element), ())
+
+
+def _made(pair: _Pair, out: Any, stages: tuple[str, ...]) -> Definition:
+    return Definition(arguments=(*pair.data, out), schedule=one_by_one(stages, ()), stages=stages)
 
 
 def _product(r: Requantization, pair: _Pair) -> Definition:
@@ -181,7 +199,7 @@ def _product(r: Requantization, pair: _Pair) -> Definition:
         return widened(pair.first(*i), r.input_offset) * widened(pair.second(*i), r.second_offset)
 
     scaled = requantized(r, accumulator, pair.axes, pair.dtype)
-    return Definition(arguments=(*pair.data, scaled.out), schedule=one_by_one(("product",), ()))
+    return _made(pair, scaled.out, ("product",))
 
 
 def _tflite_sum(p: Addition, pair: _Pair) -> Definition:
@@ -215,9 +233,7 @@ def _tflite_sum(p: Addition, pair: _Pair) -> Definition:
         value = shifted(product(*i), p.output_shift) + tirx.const(p.output_offset, "int64")
         return clamped(value, p.activation_min, p.activation_max).astype(pair.dtype)
 
-    out = stage("out", pair.axes, finish)
-    schedule = one_by_one(("a_product", "b_product", "product"), ())
-    return Definition(arguments=(*pair.data, out), schedule=schedule)
+    return _made(pair, stage("out", pair.axes, finish), ("a_product", "b_product", "product"))
 
 
 def _onnx_sum(p: Addition, pair: _Pair) -> Definition:
@@ -238,5 +254,4 @@ def _onnx_sum(p: Addition, pair: _Pair) -> Definition:
         value = value + tirx.const(p.output_offset, "int64")
         return clamped(value, p.activation_min, p.activation_max).astype(pair.dtype)
 
-    out = stage("out", pair.axes, finish)
-    return Definition(arguments=(*pair.data, out), schedule=one_by_one(("product",), ()))
+    return _made(pair, stage("out", pair.axes, finish), ("product",))

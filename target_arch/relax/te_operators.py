@@ -6,6 +6,7 @@ quantization of its tensors. Equal signatures are lowered once per process.
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from typing import Any
 
 from attrs import frozen
 
@@ -14,7 +15,7 @@ from target_arch.plan.model import Attribute, Model, Operator, Quantization, Ten
 from target_arch.relax import te_convolution, te_elementwise, te_pooling, te_rows
 from target_arch.relax.lowering import lower_definition
 from target_arch.relax.objects import Target, object_file
-from target_arch.relax.te_definition import Definition, Packed
+from target_arch.relax.te_definition import Axes, Definition, Packed, Tail
 
 Define = Callable[[Operator, Model], Definition]
 
@@ -35,6 +36,13 @@ DEFINITIONS: Mapping[str, Define] = {
     "reshape": te_rows.reshape,
     "transpose": te_rows.transpose,
 }
+
+PAIRED: Mapping[str, Callable[[Operator, Model, Tail], Definition]] = {
+    "conv2d": te_convolution.conv2d,
+    "depthwise_conv2d": te_convolution.depthwise_conv2d,
+    "dense": te_convolution.dense,
+}
+"""What `lower_pair` takes as the first of two; the second is add, sub or mul."""
 
 
 @frozen(kw_only=True)
@@ -64,6 +72,29 @@ class LoweredOperator:
 def lower_operator(operator: Operator, model: Model) -> LoweredOperator:
     """The C of an operator of a kind in DEFINITIONS. ValueError where its parameters have no exact form."""
     return _lowered(signature_of(operator, model))
+
+
+def lower_pair(operator: Operator, after: Operator, model: Model) -> LoweredOperator:
+    """The C of an operator and of an elementwise one that reads its output; what lies between them has no
+    bytes.
+
+    Parameters of the function: inputs, constants, `packed` of the first, the other operand of the second,
+    output, scratch. Raises as `lower_operator`.
+    """
+    side = (*after.inputs, *after.constants).index(operator.output)
+    return _lowered_pair(signature_of(operator, model), signature_of(after, model), side)
+
+
+@lru_cache(maxsize=1024)
+def _lowered_pair(signature: Signature, after: Signature, side: int) -> LoweredOperator:
+    model, rest = _model_of(signature), _model_of(after)
+
+    def tail(value: Any, axes: Axes) -> Definition:
+        return te_elementwise.binary_after(rest.operators[0], rest, side, value, axes)
+
+    definition = PAIRED[signature.kind](model.operators[0], model, tail)
+    printed = lower_definition(definition, f"{signature.kind}_{after.kind}")
+    return LoweredOperator(function=printed.function, packed=definition.packed, scratch=printed.scratch)
 
 
 def signature_of(operator: Operator, model: Model) -> Signature:

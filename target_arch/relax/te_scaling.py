@@ -25,15 +25,21 @@ def widened(value: Any, offset: int) -> Any:
 
 @frozen(kw_only=True, eq=False)
 class Scaled:
-    """The output stage and the packed constants it needs. The stages are called `product` and `out`."""
+    """The output stage and the packed constants it needs."""
 
     packed: tuple[Packed, ...]
     placeholders: tuple[Any, ...]
     out: Any
 
 
-def requantized(r: Requantization, accumulator: Callable[..., Any], axes: "Axes", dtype: str) -> Scaled:
-    """Stages that turn int32 accumulators into outputs.
+def requantized(
+    r: Requantization,
+    accumulator: Callable[..., Any],
+    axes: "Axes",
+    dtype: str,
+    names: tuple[str, str] = ("product", "out"),
+) -> Scaled:
+    """Stages that turn int32 accumulators into outputs; `names` are those of the two.
 
     `accumulator(*indices)` is the int32 value at an output index; the last index is the channel.
     Multipliers and shifts (counted to the right) that differ between channels are packed, others are
@@ -59,7 +65,7 @@ def requantized(r: Requantization, accumulator: Callable[..., Any], axes: "Axes"
         value = accumulator(*index).astype("int64")
         return scaled_product(r.rounding, value, multiplier, shift, min(right))
 
-    product = stage("product", axes, scale)
+    product = stage(names[0], axes, scale)
 
     def finish(*index: Any) -> Any:
         shift = of_channel("shift", right, index[-1])
@@ -67,7 +73,7 @@ def requantized(r: Requantization, accumulator: Callable[..., Any], axes: "Axes"
         value = value + tirx.const(r.output_offset, "int64")
         return clamped(value, r.activation_min, r.activation_max).astype(dtype)
 
-    return Scaled(packed=packed, placeholders=tuple(arrays.values()), out=stage("out", axes, finish))
+    return Scaled(packed=packed, placeholders=tuple(arrays.values()), out=stage(names[1], axes, finish))
 
 
 def right_shift(rounding: str, shift: int) -> int:

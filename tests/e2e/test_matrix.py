@@ -14,11 +14,13 @@ FRAMES = 50
 PEAK_BOUND = {
     "kws_int8": 16_000,
     "vww_96_int8": 55_296,
-    "ic_resnet_int8": 49_152,
+    "ic_resnet_int8": 32_768,
     "ad01_int8": 768,
-    "ic_resnet_fp32": 196_608,
+    "ic_resnet_fp32": 131_072,
 }
-"""Bytes of activations that no plan of one operator at a time can go below."""
+"""Bytes of activations that no plan of one operator at a time can go below; of the residual networks, whose
+sums are made in place by the convolutions before them, two thirds of that.
+"""
 
 
 @pytest.mark.parametrize("soc", shipped_socs())
@@ -46,7 +48,8 @@ def test_peak_of_host_only_plan_is_the_bound(compiled: Compile, shared: Path, na
     peaks = {
         arena: peak for arena, peak in compilation.plan.peaks.items() if not arena.endswith(".constants")
     }
-    assert sum(peaks.values()) <= PEAK_BOUND[name], peaks
+    assert sum(peaks.values()) == PEAK_BOUND[name], peaks
+    assert peaks.keys() <= {*compilation.plan.proven}
 
 
 def test_all_four_kinds_of_zynq_edge_work(compiled: Compile, shared: Path) -> None:

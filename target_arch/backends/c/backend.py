@@ -1,4 +1,4 @@
-"""The backend value, and the lowering of a partition: one C function and one call per operator."""
+"""The backend value, and the lowering of a partition: one C function and one call per operator or for two."""
 
 from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, Question
 from target_arch.backends.plain_c.cost import CLOCK, FLOAT_RATE, INTEGER_RATE, seconds
@@ -13,9 +13,10 @@ def _cost(question: Question) -> float:
 
 
 def _lower(request: LoweringRequest) -> Kernel:
-    from target_arch.backends.plain_c.lower import lower
+    from target_arch.backends.plain_c.lower import kernel
+    from target_arch.backends.plain_c.pairs import pieces
 
-    return lower(request)
+    return kernel(request, list(pieces(request)))
 
 
 backend = Backend(

@@ -14,7 +14,7 @@ from target_arch.plan.model import Operator, Tensor
 from target_arch.relax.c_codegen import scratch_memory
 from target_arch.relax.c_printer_expressions import UnprintableError
 from target_arch.relax.fallback import NotLegalizedError, lower_relax
-from target_arch.relax.te_operators import lower_operator
+from target_arch.relax.te_operators import LoweredOperator, lower_operator, lower_pair
 
 
 @frozen(kw_only=True)
@@ -64,6 +64,16 @@ def piece(operator: Operator, request: LoweringRequest) -> Piece:
         raise _unsupported(operator, error) from error
 
 
+def joint_piece(operator: Operator, after: Operator, request: LoweringRequest) -> Piece:
+    """What two operators add as one function, see `lower_pair`. Raises as `lower` does."""
+    try:
+        lowered = lower_pair(operator, after, request.model)
+    except (UnprintableError, ValueError) as error:
+        raise _unsupported(operator, error) from error
+    others = tuple(name for name in after.inputs if name != operator.output)
+    return _called(operator, request, lowered, others, after.output)
+
+
 def _unsupported(operator: Operator, error: Exception) -> DiagnosticError:
     what = operator.attributes.get("relax_op", operator.kind)
     diagnostic = Diagnostic(
@@ -77,17 +87,28 @@ def _unsupported(operator: Operator, error: Exception) -> DiagnosticError:
 
 def _te_piece(operator: Operator, request: LoweringRequest) -> Piece:
     lowered = lower_operator(operator, request.model)
+    return _called(operator, request, lowered, (), operator.output)
+
+
+def _called(
+    operator: Operator,
+    request: LoweringRequest,
+    lowered: LoweredOperator,
+    others: tuple[str, ...],
+    output: str,
+) -> Piece:
+    """A call of the function with what it takes: `others` come after the constants of the operator."""
     constants = tuple(packed.tensor(operator) for packed in lowered.packed)
     memory = scratch_memory(operator.id, request, sum(lowered.scratch))
     buffers = tuple(
         _local(f"{operator.id}.scratch{n}", size, memory) for n, size in enumerate(lowered.scratch)
     )
-    reads = (*operator.inputs, *operator.constants, *(constant.name for constant in constants))
+    reads = (*operator.inputs, *operator.constants, *(constant.name for constant in constants), *others)
     call = Call(
         function=lowered.function.name,
         operands=_in_place(
             lowered.function,
-            (*operands(reads, "r"), *operands((operator.output,), "w"), *_scratch(buffers)),
+            (*operands(reads, "r"), *operands((output,), "w"), *_scratch(buffers)),
         ),
         operator=operator.id,
     )

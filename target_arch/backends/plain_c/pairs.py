@@ -1,0 +1,49 @@
+"""A product sum and the elementwise operator after it as one function, such as the last convolution of a
+residual block and its add.
+
+What lies between them never gets bytes, and the result may take the place of the other operand. So a residual
+block needs two tensors at its peak, not three.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+
+from target_arch.backend.contract import LoweringRequest
+from target_arch.backends.plain_c.lower import Piece, joint_piece, piece
+from target_arch.plan.model import Model, Operator
+
+_FIRST = ("conv2d", "depthwise_conv2d", "dense")
+_SECOND = ("add", "sub", "mul")
+
+
+def pieces(request: LoweringRequest) -> Iterator[Piece]:
+    """What the operators of a partition add to its kernel, in their order, two at once where that is
+    possible.
+    """
+    used = _uses(request.model)
+    left = deque(request.partition.operators)
+    while left:
+        one = left.popleft()
+        if left and used[one.output] == 1 and joinable(one, left[0], request.model):
+            yield joint_piece(one, left.popleft(), request)
+        else:
+            yield piece(one, request)
+
+
+def joinable(one: Operator, other: Operator, model: Model) -> bool:
+    """True where the second reads the first's output once, and another activation of that shape and type."""
+    if one.kind not in _FIRST or other.kind not in _SECOND or one.arithmetic != other.arithmetic:
+        return False
+    if other.constants or len(other.inputs) != 2 or other.inputs.count(one.output) != 1:
+        return False
+    shapes = {model.tensors[name].shape for name in (*other.inputs, other.output)}
+    return len(shapes) == 1
+
+
+def _uses(model: Model) -> dict[str, int]:
+    """How often each tensor is read, by operators or by the caller."""
+    found = dict.fromkeys(model.tensors, 0)
+    for names in (model.outputs, *(operator.inputs for operator in model.operators)):
+        for name in names:
+            found[name] += 1
+    return found

@@ -1,0 +1,34 @@
+"""A residual network whose sums lie over their operands: the same bits, and nothing for the sanitizers."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from target_arch.run.build import build
+from target_arch.run.execute import run_frames
+from target_arch.run.references import reference_for
+from target_arch.run.toolchain import find_compiler
+from tests.e2e.conftest import Compile
+
+FRAMES = 2
+
+
+def test_a_residual_network_in_place(
+    compiled: Compile, shared: Path, needs_tool: Callable[[str], str], tmp_path: Path
+) -> None:
+    needs_tool("gcc")
+    model = shared / "models" / "ic_resnet_int8.tflite"
+    compilation, folder = compiled(model, "mcu_m7")
+    over = dict(compilation.plan.in_place)
+    assert over == {
+        "add_3_out@sram": "conv2d_0_out@sram",
+        "add_7_out@sram": "conv2d_5_out@sram",
+        "add_11_out@sram": "conv2d_9_out@sram",
+    }
+    shutil.copytree(folder, tmp_path / "bundle")
+    executable = build(tmp_path / "bundle", sanitize=("address", "undefined"), compiler=find_compiler("gcc"))
+    reference = reference_for(model)
+    frames = reference.frames(FRAMES, seed=4)
+    packed = tuple(b"".join(part.tobytes() for part in frame) for frame in frames)
+    expected = tuple(b"".join(part.tobytes() for part in reference.answer(frame)[0]) for frame in frames)
+    assert run_frames(executable, packed) == expected
