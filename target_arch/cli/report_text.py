@@ -1,6 +1,6 @@
 """A manifest for people."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from target_arch.plan.text import emitted, makespan, table
@@ -65,17 +65,21 @@ def _lowering(manifest: Mapping[str, Any]) -> str:
 def _budgets(manifest: Mapping[str, Any]) -> str:
     if not manifest["budgets"]:
         return ""
-    rows = [
-        (
-            budget["partition"],
-            budget["site"],
-            budget["pool"],
-            *(_number(budget[key]) for key in ("live", "remaining", "guaranteed", "gap", "used")),
-        )
-        for budget in manifest["budgets"]
-    ]
+    rows = []
+    for (partition, pool, *numbers), sites in _alike(manifest["budgets"]).items():
+        more = f" and {len(sites) - 1} more" if len(sites) > 1 else ""
+        rows.append((partition, sites[0] + more, pool, *map(_number, numbers)))
     header = ("partition", "call site", "pool", "live", "remaining", "guaranteed", "gap", "used")
     return "budgets of the accelerators in bytes\n" + table(header, rows, right=range(3, 8))
+
+
+def _alike(budgets: Iterable[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[str]]:
+    """Call sites by what they may take: those of a chain share one budget."""
+    found: dict[tuple[Any, ...], list[str]] = {}
+    for budget in budgets:
+        keys = ("partition", "pool", "live", "remaining", "guaranteed", "gap", "used")
+        found.setdefault(tuple(budget[key] for key in keys), []).append(budget["site"])
+    return found
 
 
 def _attempts(manifest: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from attrs import evolve
 
 from target_arch.backends.ethos_u.graph import graph_of
 from target_arch.backends.ethos_u.tflite_file import tflite_bytes
+from target_arch.cli.report_text import report_text
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
 from target_arch.plan.steps import Dispatch
@@ -55,6 +56,9 @@ def test_a_whole_model_is_one_command(model: Path, tmp_path: Path) -> None:
     assert len([step for step in made.steps.steps if isinstance(step, Dispatch)]) == 1
     kinds = {buffer.kind for buffer in made.plan.buffers}
     assert kinds == {"input", "output", "constant", "local"}, "what is inside the chain has no buffer"
+    report = report_text(made.manifest)
+    assert "p0         conv2d_0 and 4 more  sram" in report, "one budget for the chain"
+    assert "\nsaid by backends\nid  of its kernel\np0  Vela, for speed: arena " in report
 
 
 def test_a_small_memory_splits_the_chain(model: Path, tmp_path: Path) -> None:

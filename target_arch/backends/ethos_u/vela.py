@@ -174,4 +174,5 @@ def _missing(place: str) -> Diagnostic:
 
 
 def _failed(place: str, why: str) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(rule="vela-failed", place=place, message=f"Vela: {why}")])
+    hint = "`--forbid OPERATOR=TARGET` keeps an operator off the unit"
+    return DiagnosticError([Diagnostic(rule="vela-failed", place=place, message=f"Vela: {why}", hint=hint)])

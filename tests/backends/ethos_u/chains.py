@@ -1,16 +1,20 @@
 """A small residual network for the unit, and requests to lower parts of it."""
 
 import struct
+from collections.abc import Iterable
+from math import prod
 
 from attrs import evolve
 
 from target_arch.backend.contract import LoweringRequest, Question
 from target_arch.plan.memory import Budget, PoolBudget
-from target_arch.plan.model import Model, Operator, Quantization, Tensor
+from target_arch.plan.model import Attribute, Model, Operator, Quantization, Tensor
 from target_arch.plan.partitions import Partition
 from target_arch.soc import read_soc
 from target_arch.soc.model import SoC
-from tests.backends.engines import layer
+from tests.backends.engines import layer, random_bytes
+
+Shapes = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 SAME = {"strides": (1, 1), "dilation": (1, 1), "padding": (1, 1, 1, 1)}
 
@@ -66,8 +70,8 @@ def question(model: Model, name: str, soc: SoC | None = None) -> Question:
     return Question(operator=model.operator(name), model=model, instance=soc.instance("npu"), soc=soc)
 
 
-def request(model: Model, names: str, promised: int, soc: SoC | None = None) -> LoweringRequest:
-    """Operators (one letter each) as one chain, with so many bytes of `sram`."""
+def request(model: Model, names: Iterable[str], promised: int, soc: SoC | None = None) -> LoweringRequest:
+    """Operators as one chain, with so many bytes of `sram`."""
     soc = soc or chip()
     pool = PoolBudget(memory="sram", live=0, remaining=promised, guaranteed=promised)
     operators = tuple(model.operator(name) for name in names)
@@ -113,3 +117,49 @@ def _with_bias_grids(tensors: dict[str, Tensor], sources: dict[str, str]) -> dic
         grid = Quantization(scale=scales, zero_point=(0,) * len(scales), axis=0)
         tensors[f"{name}.b"] = evolve(tensors[f"{name}.b"], quantization=grid)
     return tensors
+
+
+def single(
+    kind: str,
+    inputs: dict[str, tuple[int, ...]],
+    out: tuple[int, ...],
+    attributes: dict[str, object],
+    constants: dict[str, tuple[int, ...]] | None = None,
+) -> Model:
+    """One operator without weights: shapes of its inputs, of its output `y` and of its int8 constants."""
+    held = constants or {}
+    tensors = {name: _value(name, shape, 0.05, 3) for name, shape in inputs.items()}
+    tensors["y"] = evolve(_value("y", out, *((1 / 256, -128) if kind == "softmax" else (0.05, 3))))
+    for name, shape in held.items():
+        data = random_bytes(prod(shape), 7)
+        tensors[name] = evolve(_value(name, shape, 0.04, 1), data=data)
+    operator = evolve(_operator("o", kind, tuple(inputs), attributes), output="y", constants=tuple(held))
+    return Model(
+        name="single",
+        source="test",
+        inputs=tuple(inputs),
+        outputs=("y",),
+        tensors=tensors,
+        operators=(operator,),
+    )
+
+
+def weighted(kind: str, shapes: Shapes, attributes: dict[str, Attribute], seed: int = 1) -> Model:
+    """One operator with weights: shapes of input, weights and output."""
+    if kind != "depthwise_conv2d":
+        made = layer(kind, shapes, attributes, seed=seed, name="o")
+        if kind == "dense":
+            one = _grid(made.tensors["o.w"]).scale[:1]
+            grid = Quantization(scale=one, zero_point=(0,), axis=0)
+            made = evolve(
+                made, tensors={**made.tensors, "o.w": evolve(made.tensors["o.w"], quantization=grid)}
+            )
+        return evolve(made, tensors=_with_bias_grids(dict(made.tensors), {"o": "x"}))
+    height, width, channels = shapes[1]
+    made = layer(kind, (shapes[0], (channels, height, width), shapes[2]), attributes, seed=seed, name="o")
+    weights = made.tensors["o.w"]
+    tensors = {
+        **made.tensors,
+        "o.w": evolve(weights, shape=shapes[1], quantization=evolve(_grid(weights), axis=2)),
+    }
+    return evolve(made, tensors=_with_bias_grids(tensors, {"o": "x"}))
