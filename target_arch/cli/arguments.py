@@ -127,8 +127,11 @@ def _planning(to: ArgumentParser) -> None:
     )
     plan.add_argument(
         "--lowering-order",
-        metavar="POLICY|ID,ID,...",
-        help="a policy such as c-first, or all partition ids in order",
+        action="append",
+        default=[],
+        metavar="[PHASE=]ORDER",
+        help="a policy such as c-first, or partition ids, instances and target_archs with commas; for all of "
+        "lowering, or for one phase: graph, s-tir, ns-tir, codegen (s-tir=program). May repeat",
     )
     plan.add_argument(
         "--require",

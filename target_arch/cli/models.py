@@ -10,6 +10,7 @@ from target_arch.cli.output import data, failure, json_data, progress
 from target_arch.cli.targets import required, with_options
 from target_arch.diagnostics import name_hint
 from target_arch.plan import text
+from target_arch.plan.orders import PHASES
 from target_arch.plan.partitions import Candidate, Choice, Partition
 from target_arch.soc import SoC
 from target_arch.soc.cost_file import read_costs
@@ -18,6 +19,7 @@ from target_arch.soc.costs import NOTHING_MEASURED
 if TYPE_CHECKING:
     from target_arch.pipeline import Compilation, CompileRequest
     from target_arch.plan.partitions import PartitionGraph
+    from target_arch.stages.lowering_order import Wish
 
 DUMPERS: Mapping[str, Callable[["Compilation"], str]] = {
     "model": lambda made: str(made.model),
@@ -170,11 +172,26 @@ def _candidate(candidate: Candidate) -> dict[str, object]:
     return {**about, "seconds": seconds, "measured": cost.measured, "joules": cost.energy}
 
 
-def _lowering_order(given: str | None) -> str | tuple[str, ...] | None:
+def _lowering_order(given: list[str]) -> "Wish | dict[str, Wish] | None":
+    """One order for all phases, orders by phase, or both: a phase that is named has its own."""
+    found: dict[str, Wish] = {}
+    for each in given:
+        phase, named, wish = each.rpartition("=")
+        if phase in found:
+            first = found[phase] if isinstance(found[phase], str) else ",".join(found[phase])
+            what = f"phase `{phase}` has" if named else "lowering has"
+            said = f"{what} two orders: `{first}` and `{wish}`"
+            raise failure("contradictory-order", "command line", said, "say `--lowering-order` once for each")
+        found[phase] = _order(wish)
+    everywhere = found.pop("", None)
+    if not found or everywhere is None:
+        return found or everywhere
+    return {**dict.fromkeys(PHASES, everywhere), **found}
+
+
+def _order(given: str) -> "Wish":
     """A policy's name, or partition ids; a single id is no order of anything, so one word is a policy."""
-    if given is None or "," not in given:
-        return given
-    return _names(given)
+    return _names(given) if "," in given else given
 
 
 def _names(given: str | None) -> tuple[str, ...]:

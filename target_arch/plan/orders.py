@@ -2,7 +2,9 @@
 
 from attrs import frozen
 
-PHASES = ("graph", "s-tir", "ns-tir", "codegen")
+from target_arch.soc import model
+
+PHASES = model.PHASES
 
 
 @frozen(kw_only=True)

@@ -12,6 +12,7 @@ from target_arch.soc.faults import Fault, Origin, Path, dotted
 from target_arch.soc.fields import Key
 from target_arch.soc.kinds import Names, Text, check_identifier, wrong_type
 from target_arch.soc.model import (
+    PHASES,
     CopyPath,
     DLDevice,
     Dma,
@@ -86,7 +87,7 @@ def draft(document: Mapping[str, Any]) -> Draft:
         modes=modes,
         partitioning=wishes.pop("order", ()),
         **wishes,
-        lowering=_lowering(document, made),
+        **_lowering(document, made),
         ports=_ports(document, made),
         schema=fields.SCHEMA,
     )
@@ -219,16 +220,33 @@ def _partitioning(document: Mapping[str, Any], made: Draft) -> dict[str, Any]:
     return {} if table is None else _table(("partitioning",), table, fields.PARTITIONING, made)
 
 
-def _lowering(document: Mapping[str, Any], made: Draft) -> str | tuple[str, ...]:
+def _lowering(document: Mapping[str, Any], made: Draft) -> dict[str, Any]:
+    """The order of lowering, and those of single phases; the first may be left out where one of these is
+    there.
+    """
     table = document.get("lowering", {"order": "c-first"})
-    path: Path = ("lowering", "order")
     if not isinstance(table, dict):
         wrong_type(("lowering",), "a table", table, made.faults)
-        return "c-first"
-    _unknown_keys(("lowering",), table, ("order",), made)
-    order = _required(("lowering",), table, "order", made)
-    read = (Names() if isinstance(order, list) else Text()).read(path, order, made.faults) if order else None
-    return read or "c-first"
+        return {}
+    _unknown_keys(("lowering",), table, ("order", *PHASES), made)
+    if not table.keys() & set(PHASES):
+        _required(("lowering",), table, "order", made)
+    read = {
+        name: _order(("lowering", name), table[name], made) for name in ("order", *PHASES) if name in table
+    }
+    order = read.pop("order", None)
+    return {
+        "lowering": order or "c-first",
+        "lowering_phases": {phase: wish for phase, wish in read.items() if wish},
+    }
+
+
+def _order(path: Path, value: object, made: Draft) -> str | tuple[str, ...] | None:
+    """A policy, or a list of names."""
+    found: str | tuple[str, ...] | None = (Names() if isinstance(value, list) else Text()).read(
+        path, value, made.faults
+    )
+    return found
 
 
 def _named_tables(

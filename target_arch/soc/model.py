@@ -17,6 +17,10 @@ IN_AND_OUT = "inputs and outputs"
 OUTPUTS = "outputs"
 
 
+PHASES = ("graph", "s-tir", "ns-tir", "codegen")
+"""The phases of lowering, in order."""
+
+
 @frozen(kw_only=True, order=True)
 class DLDevice:
     """The pair (device_type, device_id) of DLPack. `type` is DLPack's name, such as `kDLCPU`."""
@@ -182,6 +186,7 @@ class Port:
 class SoC:
     """A whole described chip. `partitioning` is the order in which target_archs may claim an operator.
 
+    `lowering` is a policy or an explicit list, `lowering_phases` are others for some of PHASES.
     `require`, `prefer` and `forbid` map operators (a kind, an id or `*`) to target_archs or instances.
     """
 
@@ -193,6 +198,7 @@ class SoC:
     modes: tuple[MemoryMode, ...]
     partitioning: tuple[str, ...]
     lowering: str | tuple[str, ...] = "c-first"
+    lowering_phases: Mapping[str, str | tuple[str, ...]] = field(factory=dict)
     ports: tuple[Port, ...] = ()
     require: Mapping[str, str] = field(factory=dict)
     prefer: Mapping[str, str] = field(factory=dict)

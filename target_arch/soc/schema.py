@@ -10,6 +10,7 @@ from typing import Any
 from target_arch.soc import fields
 from target_arch.soc.fields import Key
 from target_arch.soc.kinds import IDENTIFIER, Names, Text
+from target_arch.soc.model import PHASES
 
 
 def schema_text() -> str:
@@ -47,8 +48,11 @@ def json_schema() -> dict[str, Any]:
         "partitioning": _object(fields.PARTITIONING),
         "lowering": {
             "type": "object",
-            "properties": {"order": order | {"description": "a policy, or an explicit list"}},
-            "required": ["order"],
+            "properties": {
+                "order": order | {"description": "a policy, or an explicit list"},
+                **{phase: order | {"description": f"another one for `{phase}`"} for phase in PHASES},
+            },
+            "minProperties": 1,
             "additionalProperties": False,
         },
     }

@@ -127,13 +127,18 @@ def _ports(soc: SoC) -> list[Row]:
 
 
 def _orders(soc: SoC) -> list[Row]:
-    lowering = soc.lowering if isinstance(soc.lowering, str) else _chain(soc.lowering)
+    lowering = [("lowering", _wish(soc.lowering))]
+    lowering += [(f"lowering {phase}", _wish(wish)) for phase, wish in soc.lowering_phases.items()]
     rules = [
         *(("require", f"{operator} on {target}") for operator, target in soc.require.items()),
         *(("prefer", f"{operator} on {target}") for operator, target in soc.prefer.items()),
         *(("forbid", f"{operator} on {_chain(targets)}") for operator, targets in soc.forbid.items()),
     ]
-    return [("order", "is"), ("partitioning", _chain(soc.partitioning)), ("lowering", lowering), *rules]
+    return [("order", "is"), ("partitioning", _chain(soc.partitioning)), *lowering, *rules]
+
+
+def _wish(order: str | tuple[str, ...]) -> str:
+    return order if isinstance(order, str) else _chain(order)
 
 
 def _section(title: str, rows: Sequence[Row]) -> list[str]:

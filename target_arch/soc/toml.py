@@ -32,7 +32,7 @@ def toml(soc: SoC) -> str:
         *(_table(f"[memory_mode.{name}]", mode) for name, mode in _modes(soc)),
         *(_table(f"[port.{port.name}]", _keys(port, fields.PORT)) for port in soc.ports),
         _table("[partitioning]", _partitioning(soc)),
-        _table("[lowering]", {"order": _value(soc.lowering)}),
+        _table("[lowering]", {"order": _value(soc.lowering), **_phases(soc)}),
     ]
     return "\n".join(parts)
 
@@ -75,6 +75,10 @@ def _of_kind(value: Any, key: Key) -> str:
     if isinstance(key.kind, Integer) and key.kind.most > _ADDRESS_FROM:
         return f"{value:#x}"
     return _value(value)
+
+
+def _phases(soc: SoC) -> dict[str, str]:
+    return {phase: _value(wish) for phase, wish in soc.lowering_phases.items()}
 
 
 def _value(value: Any) -> str:

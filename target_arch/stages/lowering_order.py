@@ -106,8 +106,9 @@ def lowering_order(
             _diagnostic("unknown-phase", f"there is no phase `{name}`", name_hint(name, PHASES, "known here"))
             for name in unknown
         )
-    asked = (by_phase.get(phase) for phase in PHASES)
-    wishes = [soc.lowering if wish is None else wish for wish in asked]
+    described = {phase: soc.lowering_phases.get(phase, soc.lowering) for phase in PHASES}
+    asked = ((phase, by_phase.get(phase)) for phase in PHASES)
+    wishes = [described[phase] if wish is None else wish for phase, wish in asked]
     known: dict[Wish, LoweringOrder] = {}
     for wish in wishes:
         key = wish if isinstance(wish, str) else tuple(wish)

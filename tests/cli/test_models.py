@@ -204,3 +204,43 @@ def test_inputs_that_do_not_fit(
         code, out, err = call(capsys, "run", str(bundle), *given)
         assert (code, out) == (2, "")
         assert said in err
+
+
+def test_phases_have_lowering_orders_of_their_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    orders = ("--lowering-order", "c-first", "--lowering-order", "s-tir=program")
+    out_folder = str(tmp_path / "out")
+    code, out, _ = call(
+        capsys, "compile", DIGITS, "--soc", "zynq_edge", *orders, "--dump", "lowering", "-o", out_folder
+    )
+    assert code == 0
+    assert out.startswith(
+        "lowering order: graph: c-first, s-tir: program, ns-tir: c-first, codegen: c-first\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("orders", "said"),
+    [
+        (
+            ("s-tir=program", "s-tir=p0,p1"),
+            "command line: error: phase `s-tir` has two orders: `program` and `p0,p1` [contradictory-order]\n"
+            "hint: say `--lowering-order` once for each\n",
+        ),
+        (
+            ("program", "c-first"),
+            "command line: error: lowering has two orders: `program` and `c-first` [contradictory-order]\n"
+            "hint: say `--lowering-order` once for each\n",
+        ),
+        (
+            ("stir=program",),
+            "lowering order: error: there is no phase `stir` [unknown-phase]\nhint: did you mean `s-tir`?\n",
+        ),
+    ],
+)
+def test_lowering_orders_that_cannot_be(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, orders: tuple[str, ...], said: str
+) -> None:
+    given = [word for order in orders for word in ("--lowering-order", order)]
+    code, _, err = call(capsys, "compile", DIGITS, "--soc", "mcu_m7", *given, "-o", str(tmp_path / "out"))
+    assert code == 2
+    assert err.endswith(said)

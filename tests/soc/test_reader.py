@@ -313,3 +313,20 @@ def test_nothing_heavy_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_phases_of_lowering_may_have_their_own_order() -> None:
+    alone = DUO.partition("[lowering]")[0] + '[lowering]\ns-tir = "program"\n'
+    soc = parse_soc(alone, "duo.toml")
+    assert (soc.lowering, soc.lowering_phases) == ("c-first", {"s-tir": "program"})
+    both = parse_soc(alone + 'order = ["npu", "cpu"]\ncodegen = ["cpu", "npu"]\n', "duo.toml")
+    assert both.lowering == ("npu", "cpu")
+    assert both.lowering_phases == {"s-tir": "program", "codegen": ("cpu", "npu")}
+
+
+def test_an_unknown_phase_of_lowering() -> None:
+    wrong = DUO + 'nstir = "program"\n'
+    with pytest.raises(DiagnosticError) as caught:
+        parse_soc(wrong, "duo.toml")
+    assert "`nstir`" in str(caught.value)
+    assert "did you mean `ns-tir`?" in str(caught.value)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -185,3 +186,12 @@ def test_a_policy_that_leaves_a_partition_out() -> None:
         "lowering order: error: partition `p0` on `conv` has no turn [incomplete-order]\n"
         "hint: add `p0` or `conv`"
     )
+
+
+def test_the_description_may_have_orders_of_single_phases() -> None:
+    soc = evolve(chips.EDGE, lowering_phases={"s-tir": "program"})
+    names = "graph: c-first, s-tir: program, ns-tir: c-first, codegen: c-first"
+    assert lowering_order(GRAPH, soc, CODEGENS).policy == names
+    asked = lowering_order(GRAPH, soc, CODEGENS, {"codegen": "program"})
+    assert asked.policy == "graph: c-first, s-tir: program, ns-tir: c-first, codegen: program"
+    assert lowering_order(GRAPH, soc, CODEGENS, "program").policy == "program"
