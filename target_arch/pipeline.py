@@ -27,6 +27,7 @@ from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.steps import StepOrder
 from target_arch.plan.timeline import Execution
 from target_arch.registry.backends import Backends
+from target_arch.registry.guard import Guard
 from target_arch.relax.hook_stages import lower_by_hooks, reach
 from target_arch.relax.importer import import_model
 from target_arch.relax.program import Program
@@ -197,14 +198,18 @@ class _Lowerer:
         """The kernel of a partition."""
         request = self._request(graph, partition, budget)
         backend = self.backends[request.instance.arch.name]
-        return backend.lower(request) if backend.lower else lower_by_hooks(backend.hooks or Hooks(), request)
+        if backend.lower is not None:
+            return backend.lower(request)
+        kernel: Kernel = Guard(lower_by_hooks, "hooks", backend.name)(backend.hooks or Hooks(), request)
+        return kernel
 
     def advance(self, graph: PartitionGraph, partition: Partition, phase: str) -> None:
         """Take a partition up to this phase; one whose backend has no stages waits for its kernel."""
         request = self._request(graph, partition, Budget(partition=partition.id, sites={}))
-        hooks = self.backends[request.instance.arch.name].hooks
-        if hooks is not None:
-            self.earlier[partition.instance, _ids(partition)] = reach(hooks, request, phase)
+        backend = self.backends[request.instance.arch.name]
+        if backend.hooks is not None:
+            stages = Guard(reach, "hooks", backend.name)(backend.hooks, request, phase)
+            self.earlier[partition.instance, _ids(partition)] = stages
 
     def _request(self, graph: PartitionGraph, partition: Partition, budget: Budget) -> LoweringRequest:
         return LoweringRequest(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from target_arch.backend.contract import Backend
 from target_arch.diagnostics import Diagnostic, Note, name_hint
+from target_arch.registry.default_soc import WantedArch, default_soc
 from target_arch.registry.errors import BackendError
 from target_arch.registry.guard import guarded, last_line
 from target_arch.registry.soc_rules import arch_faults, unknown_backend
@@ -81,6 +82,22 @@ class Backends:
         if name not in self._checked:
             self._checked[name] = _checked(self._source(name))
         return self._checked[name]
+
+    def default_soc(self, *names: str, host: str = "c") -> SoC:
+        """The SoC of these backends, each as it is by default, in order; the host comes last where it is not
+        named.
+
+        Raises BackendError for a backend that is not there, or that has no default.
+        """
+        wanted = []
+        for name in dict.fromkeys((*names, host)):
+            default = self[name].default_arch
+            if default is None:
+                message = f"backend `{name}` does not say what its hardware is like by default"
+                found = Diagnostic(rule="no-default-arch", place=self.origin(name), message=message)
+                raise BackendError(name, (self.origin(name),), (found,))
+            wanted.append(WantedArch(name=name, backend=name, default=default))
+        return default_soc(wanted, host)
 
     def faults(self, soc: SoC) -> tuple[Fault, ...]:
         """What the SoC gets wrong about its backends, for a caller that knows where in a file that is.

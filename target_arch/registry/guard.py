@@ -111,8 +111,8 @@ def _guarded_passes(passes: tuple[Any, ...], hook: str, backend: str) -> tuple[A
 def last_line(error: BaseException) -> str:
     """The last line of what Python would print of an exception, with its type."""
     lines = "".join(traceback.format_exception_only(error)).strip().splitlines()
-    last, kind = lines[-1].strip(), type(error).__name__
-    return last if kind in last.partition(":")[0] else f"{kind}: {last}"
+    kind, last = type(error).__name__, lines[-1].strip().removeprefix(f"{type(error).__module__}.")
+    return last if last.startswith(kind) else f"{kind}: {last}"
 
 
 def _guarded(value: Any, backend: str, prefix: str = "") -> Any:
@@ -128,8 +128,8 @@ def _guarded(value: Any, backend: str, prefix: str = "") -> Any:
 def _asked(arguments: tuple[Any, ...]) -> str:
     """What a hook was asked about, for the place of a message."""
     for about in arguments:
-        if isinstance(about, tuple) and about:
-            return _asked(about[:1])
+        if isinstance(about, tuple) and (first := _asked(about[:1])):
+            return first
         if isinstance(about, LoweringRequest):
             return f", partition `{about.partition.id}` on `{about.instance.name}`"
         if isinstance(about, Composite):

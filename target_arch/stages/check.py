@@ -358,11 +358,7 @@ class _Checker:
             )
         if step.event is not None and step.event.timeline != step.instance:
             self._fault("wrong-event", f"`{step.event}` is not on the timeline of `{step.instance}`")
-        if (
-            not instance.arch.host
-            and instance.arch.load.process != "linked"
-            and step.instance not in self._loaded
-        ):
+        if not instance.arch.host and step.instance not in self._loaded:
             self._fault("not-loaded", f"`{step.instance}` is used without a load")
         own = (*instance.memory, *instance.buffers.values())
         for operand in step.operands:

@@ -276,10 +276,11 @@ class _Orderer:
 
 
 def _loads(soc: SoC, graph: PartitionGraph) -> Iterator[Load]:
+    """One for every instance in use but the host: a program that is linked is there, and is still started."""
     used = {partition.instance for partition in graph.partitions}
     for instance in soc.instances:
         load = instance.arch.load
-        if instance.name in used and not instance.arch.host and load.process != "linked":
+        if instance.name in used and not instance.arch.host:
             yield Load(instance=instance.name, process=load.process, image=load.image)
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -266,6 +267,17 @@ def test_help_shows_what_lies_in_a_backend_dir(capsys: pytest.CaptureFixture[str
     assert "--mine-lanes INTEGER 100% of them (default: 4)" in " ".join(out.split())
 
 
+def test_a_second_cpu_of_its_own_program_is_started(
+    capsys: pytest.CaptureFixture[str], needs_tool: Callable[[str], str]
+) -> None:
+    """Its program is linked with the host's: there is nothing to load, and it is started all the same."""
+    pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'target-arch[verify]'")
+    needs_tool("cc")
+    targets = ("--target", "dsp,backend=c,ram=64KiB", "--target", "c,host=c", "--require", "conv2d=dsp")
+    code, out, _ = call(capsys, "verify", DIGITS, *targets, "--count", "2")
+    assert (code, out.splitlines()[0]) == (0, "verification passed")
+
+
 def test_only_the_selected_backends_partition() -> None:
     """Who is left out neither takes operators nor says what is a composite."""
     soc = read_soc("zynq_edge")
@@ -315,9 +327,10 @@ def test_a_failing_hook_is_a_message(
 
 
 def test_a_bundle_of_backends_alone_is_verified(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, needs_tool: object
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:
     pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'target-arch[verify]'")
+    needs_tool("cc")
     out = str(tmp_path / "out")
     targets = ("--target", "gemm_npu,inp=8KiB,host=c", "--target", "conv2d_engine")
     code, _, err = call(capsys, "compile", DIGITS, *targets, "-o", out)

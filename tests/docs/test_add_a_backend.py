@@ -1,30 +1,76 @@
-"""The example of docs/add-a-backend.md is a backend that is found and accepted."""
+"""docs/add-a-backend.md from top to bottom: every block is run, in one folder.
+
+`python` blocks share one namespace, and the first is also the file that the page says; `diff` blocks change
+files; `console` blocks print what stands below them (`pytest --update-golden` writes it).
+"""
 
 import re
+import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from target_arch.backend.contract import Hooks
-from target_arch.registry import Backends
-from target_arch.relax.hook_stages import lower_by_hooks
-from tests.backends.engines import bench
-from tests.relax.test_hook_stages import chain, negated
+import pytest
+
+from target_arch.cli import main
+from tests.docs.test_readme import BY_PROCESSOR, commands
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-a-backend.md"
+BLOCK = re.compile(r"```(python|diff|console)\n(.*?)```", re.DOTALL)
+SHOWN_FILE = Path("backends/my_dsp.py")
 
 
-def test_the_schedule_of_the_example_sees_the_budget() -> None:
-    _, code = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    found: dict[str, Any] = {}
-    exec(code, found)
-    asked = bench("c", {"fast": 1024}, buffers={"inp": "fast"}).request(chain("relu"), {"fast": 130})
-    kernel = lower_by_hooks(Hooks(legalize=negated, schedules=found["schedules"]), asked)
-    assert "x_local_inp_buffer[32]" in kernel.functions[0].text
+def applied(diff: str) -> None:
+    """Change one file: each hunk (they begin with `@@`) has one place in it."""
+    head, *lines = diff.splitlines()
+    path = Path(head.removeprefix("--- "))
+    text = path.read_text()
+    for hunk in "\n".join(lines).split("\n@@\n"):
+        old = "".join(f"{line[1:]}\n" for line in hunk.splitlines() if line[0] in " -")
+        new = "".join(f"{line[1:]}\n" for line in hunk.splitlines() if line[0] in " +")
+        assert text.count(old) == 1, f"{path} does not have once:\n{old}"
+        text = text.replace(old, new)
+    path.write_text(text)
 
 
-def test_the_example_is_a_backend(tmp_path: Path) -> None:
-    code = re.search(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert code is not None
-    (tmp_path / "my_dsp.py").write_text(code[1])
-    backend = Backends.discover([tmp_path])["my_dsp"]
-    assert (backend.description, backend.codegen) == ("a DSP that computes relu", "c")
+def test_every_block_of_the_page(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    pytestconfig: pytest.Config,
+    needs_tool: Callable[[str], str],
+) -> None:
+    pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'target-arch[verify]'")
+    needs_tool("cc")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+
+    def ran(found: re.Match[str]) -> str:
+        kind, code = found[1], found[2]
+        if kind == "python":
+            line = found.string[: found.start(2)].count("\n")
+            exec(compile("\n" * line + code, str(PAGE), "exec"), names)
+            if not SHOWN_FILE.exists():
+                SHOWN_FILE.parent.mkdir()
+                SHOWN_FILE.write_text(code)
+        elif kind == "diff":
+            applied(code)
+        else:
+            return f"```console\n{printed(code)}```"
+        return found[0]
+
+    def printed(block: str) -> str:
+        lines = []
+        for command in commands(block):
+            program, *arguments = shlex.split(command)
+            assert program == "target-arch"
+            code = main(arguments)
+            out, err = capsys.readouterr()
+            assert code == 0, f"{command}\n{out}{err}"
+            lines.append(f"$ {command}\n{out}")
+        return "\n".join(lines)
+
+    text = BLOCK.sub(ran, PAGE.read_text())
+    if pytestconfig.getoption("--update-golden"):
+        PAGE.write_text(text)
+    assert BY_PROCESSOR.sub(r"\1", text) == BY_PROCESSOR.sub(r"\1", PAGE.read_text())

@@ -368,6 +368,18 @@ def fakes() -> Backends:
     return backends
 
 
+def test_a_soc_of_backends_alone() -> None:
+    backends = Backends.discover()
+    assert backends.default_soc("gemm_npu").partitioning == ("gemm_npu", "c")
+    assert backends.default_soc("c", "conv2d_engine").host.name == "c"
+    backends.add(make(), origin="a test")
+    with pytest.raises(BackendError) as caught:
+        backends.default_soc("fake")
+    assert str(caught.value) == (
+        "a test: error: backend `fake` does not say what its hardware is like by default [no-default-arch]"
+    )
+
+
 def test_backends_for_a_soc(soc: SoC) -> None:
     found = fakes().backends_for(soc)
     assert {arch: backend.name for arch, backend in found.items()} == {

@@ -196,7 +196,15 @@ def passing(load: Callable[..., Any]) -> Hooks:
     return Hooks(tir_passes=(TirPass(name="sync", place="last", load=load),))
 
 
+class VendorError(Exception):
+    """An error of the plug-in's own."""
+
+
 STAGES = {
+    "hooks.codegen": (
+        Hooks(codegen=raising(VendorError("no 'y'"))),
+        lambda hooks: hooks.codegen((None,), REQUEST),
+    ),
     "hooks.schedules": (
         Hooks(schedules=raising(KeyError("y"))),
         lambda hooks: hooks.schedules(None, REQUEST),
@@ -218,4 +226,5 @@ def test_the_stages_of_a_backend(hook: str) -> None:
     message = said(lambda: call(make(lower=None, hooks=hooks).hooks))
     about = "" if "passes" in hook else ", partition `p3` on `dsp_cpu`"
     place = f"backend `vendor`, hook `{hook}`{about}"
-    assert message == f"{place}: error: KeyError: 'y' [hook-failed]\n{HINT}"
+    kind = "VendorError: no 'y'" if "codegen" in hook else "KeyError: 'y'"
+    assert message == f"{place}: error: {kind} [hook-failed]\n{HINT}"
