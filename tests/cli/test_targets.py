@@ -157,11 +157,11 @@ def test_a_kind_without_memories_works_in_those_of_the_host(tmp_path: Path) -> N
             "      |               ^^^^^^^^",
         ),
         (
-            ("gemm_npu,host=gemm",),
-            "--target:1:15: error: there is no backend `gemm` [unknown-backend]\n"
-            "    1 | gemm_npu,host=gemm\n"
-            "      |               ^^^^\n"
-            "hint: did you mean `gemm_npu`?",
+            ("gemm_npu,host=conv2d_egine",),
+            "--target:1:15: error: there is no backend `conv2d_egine` [unknown-backend]\n"
+            "    1 | gemm_npu,host=conv2d_egine\n"
+            "      |               ^^^^^^^^^^^^\n"
+            "hint: did you mean `conv2d_engine`?",
         ),
         (
             ('{"name": "a b", "backend": "c"}',),
