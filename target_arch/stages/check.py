@@ -6,7 +6,8 @@ sweeps over time: buffers that are live together must lie apart. Obvious before 
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from attrs import frozen
 
@@ -16,12 +17,15 @@ from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
 from target_arch.soc.model import HOST_ENGINE, OUTPUTS, CopyPath, SoC
 from target_arch.stages.check_bytes import Written, meet
-from target_arch.stages.check_places import Lying, Overwriting, meeting
+from target_arch.stages.check_places import Lying, Overwriting, described, meeting
 from target_arch.stages.errors import CheckError
 
 
-def check(soc: SoC, steps: StepOrder, plan: MemoryPlan) -> None:
-    """Raises CheckError with every fault.
+def check(
+    soc: SoC, steps: StepOrder, plan: MemoryPlan, sizes: Mapping[str, int] = MappingProxyType({})
+) -> None:
+    """Raises CheckError with every fault. `sizes` are the bytes of tensors, and of buffers that hold none, by
+    name.
 
     Covers: offsets, alignment and capacity; buffers that share bytes and time, unless a call that may do so
     writes one over the other; declared copy paths with their engine, limits and cache duties; which memories
@@ -29,7 +33,7 @@ def check(soc: SoC, steps: StepOrder, plan: MemoryPlan) -> None:
     the end; bytes read before they were written; instances used before they are loaded.
     """
     checker = _Checker(soc, steps, plan)
-    checker.run()
+    checker.run(sizes)
     if checker.faults:
         raise CheckError(checker.faults)
 
@@ -72,11 +76,12 @@ class _Checker:
             for name, buffer in self._buffers.items()
         }
 
-    def run(self) -> None:
+    def run(self, sizes: Mapping[str, int]) -> None:
         self._offsets()
+        self._sizes(sizes)
         self._extremes()
         for number, step in enumerate(self._order.steps):
-            self._place = _describe(number, step)
+            self._place = described(number, step)
             self._replay(number, step)
         self._place = "end of run"
         self._ending()
@@ -103,8 +108,14 @@ class _Checker:
                 self._fault(
                     "misaligned", f"buffer `{buffer.name}` at {offset} is not aligned to {buffer.alignment} B"
                 )
-        if {buffer.name for buffer in self._plan.buffers} != set(self._buffers):
-            self._fault("wrong-buffers", "the memory plan and the step order name different buffers")
+        if {*self._plan.buffers} != {*self._order.buffers}:
+            self._fault("wrong-buffers", "the memory plan and the step order have different buffers")
+
+    def _sizes(self, sizes: Mapping[str, int]) -> None:
+        for buffer in self._order.buffers:
+            size = sizes.get(buffer.tensor or buffer.name, buffer.bytes)
+            if buffer.bytes != size:
+                self._fault("wrong-size", f"buffer `{buffer.name}` has {buffer.bytes:,} B for {size:,} B")
 
     def _capacities(self) -> None:
         """All arenas of a memory lie in it one after the other, the constants first."""
@@ -382,13 +393,3 @@ def _race(touches: Iterable[_Touch], others: tuple[_Touch, ...]) -> bool:
         for touch in touches
         for other in others
     )
-
-
-def _describe(number: int, step: Step) -> str:
-    if isinstance(step, Dispatch):
-        return f"step {number} (dispatch {step.operator} on {step.instance})"
-    if isinstance(step, Copy):
-        return f"step {number} (copy {step.source.of} to {step.target.of})"
-    if isinstance(step, Wait):
-        return f"step {number} (wait {step.event})"
-    return f"step {number} (load {step.instance})"

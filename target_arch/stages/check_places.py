@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from attrs import evolve, frozen
 
-from target_arch.plan.steps import Dispatch, Event
+from target_arch.plan.steps import Copy, Dispatch, Event, Step, Wait
 
 
 @frozen(kw_only=True)
@@ -108,3 +108,14 @@ class Overwriting:
         """The one under, live only until the other is written over it. Only for two without a fault."""
         number = self._calls[over.name, under.name]
         return evolve(under, last=min(under.last, number - 1))
+
+
+def described(number: int, step: Step) -> str:
+    """A step as the place of a fault."""
+    if isinstance(step, Dispatch):
+        return f"step {number} (dispatch {step.operator} on {step.instance})"
+    if isinstance(step, Copy):
+        return f"step {number} (copy {step.source.of} to {step.target.of})"
+    if isinstance(step, Wait):
+        return f"step {number} (wait {step.event})"
+    return f"step {number} (load {step.instance})"

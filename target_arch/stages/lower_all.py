@@ -79,10 +79,19 @@ def lower_in_order(
         except DoesNotFitError as refusal:
             raise remedy(refusal, soc, place, rules) from None
         if passed.settled is not None:
-            check(soc, passed.settled.steps, passed.settled.plan)
+            check(soc, passed.settled.steps, passed.settled.plan, sizes(graph, passed.kernels))
             return _lowered(graph, slots, passed, passed.settled, tuple(ladder.attempts))
         ladder.climb(passed.refused)
         graph = ladder.graph()
+
+
+def sizes(graph: PartitionGraph, kernels: Mapping[str, Kernel]) -> dict[str, int]:
+    """The bytes of every tensor, and of every buffer that a kernel keeps for itself, by name."""
+    found = {tensor.name: tensor.bytes for tensor in graph.model.tensors.values()}
+    for kernel in kernels.values():
+        found |= {tensor.name: tensor.bytes for tensor in kernel.constants}
+        found |= {f"{kernel.partition}.{buffer.name}": buffer.bytes for buffer in kernel.buffers}
+    return found
 
 
 def _lowered(

@@ -85,7 +85,8 @@ def random(tensor: Tensor) -> Array:
 
 CASES = [
     *product(LAYERS, ("add",), ("tflite", "onnx", "float"), (0, 1)),
-    *product(("conv2d",), ("sub", "mul"), ("tflite", "onnx", "float"), (0, 1)),
+    *product(("conv2d",), ("sub",), ("tflite", "onnx", "float"), (1,)),
+    *product(("conv2d",), ("mul",), ("tflite", "onnx", "float"), (0,)),
 ]
 
 
