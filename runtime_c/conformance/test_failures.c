@@ -59,7 +59,9 @@ static const char *a_failed_init_is_undone(void)
     w.loads[1].image_crc32 = ~ta_crc32(image, sizeof image);
     port.stop = counted_stop;
     stops = 0;
-    CHECK(ta_init(&rt, &w.bundle, &conformance_soc, &port) == TA_ERROR_IMAGE);
+    const ta_status status = ta_init(&rt, &w.bundle, &conformance_soc, &port);
+    SKIP_WITHOUT(status != TA_ERROR_UNSUPPORTED, "no device runs without an image");
+    CHECK(status == TA_ERROR_IMAGE);
     CHECK(stops == 2 && port.close(&port) == TA_ERROR_STATE);
     return NULL;
 }

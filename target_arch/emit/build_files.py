@@ -58,7 +58,7 @@ clean:
 
 _MAKE_PROGRAM = """
 $(BUILD)/{program}: $(BUILD)/src/{program}.o $(LIBRARY)
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lm
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^{system}
 
 {target}: $(BUILD)/{program}
 	@$(BUILD)/{program}"""
@@ -77,6 +77,11 @@ def library_sources(paths: Sequence[str]) -> tuple[str, ...]:
     """The C files that make the library: all but the programs, sorted."""
     mains = {f"src/{program}.c" for program in PROGRAMS}
     return tuple(sorted(path for path in paths if path.endswith(".c") and path not in mains))
+
+
+def system_libraries(port: str) -> tuple[str, ...]:
+    """What the programs of a bundle are linked with on a computer: `dl` opens libraries at run time."""
+    return ("m", "dl") if port == "cuda" else ("m",)
 
 
 def programs(paths: Sequence[str]) -> tuple[str, ...]:
@@ -125,7 +130,8 @@ def _make_head(inputs: EmitInputs) -> str:
 
 def _make_program(inputs: EmitInputs, program: str) -> str:
     if machine_of(inputs.soc, inputs.port) is None:
-        return _MAKE_PROGRAM.format(program=program, target=_TARGETS[program])
+        system = "".join(f" -l{name}" for name in system_libraries(inputs.port))
+        return _MAKE_PROGRAM.format(program=program, target=_TARGETS[program], system=system)
     return _MAKE_MACHINE_PROGRAM.format(
         program=program,
         target=_TARGETS[program],
@@ -147,7 +153,7 @@ def cmake_lists(inputs: EmitInputs, paths: Sequence[str]) -> str:
     out.line(")")
     out.line(f"target_include_directories({model} PUBLIC include PRIVATE runtime)")
     out.line(f"set_target_properties({model} PROPERTIES {_CMAKE_PROPERTIES})")
-    out.line(f"target_link_libraries({model} PUBLIC m)")
+    out.line(f"target_link_libraries({model} PUBLIC {' '.join(system_libraries(inputs.port))})")
     cmake_rules(out, libraries(inputs.kernels), model)
     if inputs.port == "host":
         out.block(_CMAKE_THREADS.format(model=model))

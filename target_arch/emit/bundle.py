@@ -15,6 +15,7 @@ from target_arch.emit.libraries import libraries, library_files
 from target_arch.emit.linker import linker_fragment
 from target_arch.emit.machine import machine_script, require_host_alone, require_port
 from target_arch.emit.model_header import model_header, model_source, soc_symbol
+from target_arch.emit.modules import declaration, module_source, module_text, modules
 from target_arch.emit.names import comment, identifier
 from target_arch.emit.programs import runner_source, selftest_source
 from target_arch.emit.runtime_files import runtime_files
@@ -45,7 +46,7 @@ def emit_bundle(inputs: EmitInputs) -> Bundle:
         (f"src/{model}.c", model_source(inputs)),
         (f"src/{model}_internal.h", _internal_header(inputs, placed)),
         (f"src/{model}_steps.c", steps_source(inputs, placed)),
-        *((f"src/{model}_{of.arch}_kernels.c", kernels_source(inputs, of)) for of in kernels(inputs)),
+        *_kernel_files(inputs),
         (f"src/{soc}_soc.c", soc_source(inputs)),
         ("src/runner.c", runner_source(inputs)),
     ]
@@ -68,6 +69,20 @@ def emit_bundle(inputs: EmitInputs) -> Bundle:
     texts[MANIFEST] = manifest_text(inputs.manifest)
     files = {path: text.encode("utf-8") for path, text in texts.items()} | firmware_files(inputs)
     return Bundle(name=model, files={path: files[path] for path in sorted(files)})
+
+
+def _kernel_files(inputs: EmitInputs) -> list[tuple[str, str]]:
+    model = identifier(inputs.model.name)
+    own = modules(inputs)
+    files = [
+        (f"src/{model}_{of.arch}_kernels.c", kernels_source(inputs, of))
+        for of in kernels(inputs)
+        if of not in own
+    ]
+    for of in own:
+        files.append((f"src/{model}_{of.arch}_module.c", module_source(inputs, of)))
+        files.append((f"src/{model}_{of.arch}_module.cu", module_text(inputs, of)))
+    return files
 
 
 def manifest_text(manifest: Mapping[str, object]) -> str:
@@ -97,6 +112,7 @@ def _internal_header(inputs: EmitInputs, placed: Arenas) -> str:
     out.line(f"extern const ta_bundle {bundle_symbol(inputs)};")
     out.line(f"extern const ta_soc {soc_symbol(inputs)};")
     out.lines(_constants(inputs, arena) for arena in placed.all if arena.constant)
+    out.lines(f"extern const uint8_t {declaration(inputs, of)};" for of in modules(inputs))
     for of in kernels(inputs):
         out.line()
         names = sorted(of.called)

@@ -12,7 +12,7 @@ from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import StepOrder
 from target_arch.soc.model import MemoryMode, SoC
 
-PORTS = ("host", "null", "qemu_mps2")
+PORTS = ("host", "null", "qemu_mps2", "cuda")
 """The runtime's ports that a bundle can carry."""
 
 

@@ -97,9 +97,12 @@ static int failed(const char *what, ta_status status)
 {{
     long step = (long)(int32_t){model}_runtime()->failed_step;
     fprintf(stderr, "%s: step %ld: %s\\n", what, step, ta_status_name(status));
-    (void){model}_stop();
+{complaint}    (void){model}_stop();
     return {answer};
 }}"""
+
+
+_CUDA = '#include "ports/cuda/cuda.h"'
 
 
 def selftest_source(inputs: EmitInputs, test: SelfTest) -> str:
@@ -111,6 +114,8 @@ def selftest_source(inputs: EmitInputs, test: SelfTest) -> str:
     name, reference = comment(inputs.model.name), comment(test.reference)
     stdio = "" if machine else "#include <stdio.h>\n"
     out.block(_SELFTEST_HEAD.format(name=name, reference=reference, model=model, stdio=stdio))
+    if inputs.port == "cuda":
+        out.lines(("", _CUDA))
     counts = {"head": machine_programs.PROFILE_HEAD, "steps": len(inputs.steps.steps), "model": model}
     if machine:
         out.lines(("", machine_programs.INCLUDE))
@@ -122,7 +127,11 @@ def selftest_source(inputs: EmitInputs, test: SelfTest) -> str:
     for dtype, c_type in sorted({terminal.tensor.dtype: terminal.c_type for terminal in outs}.items()):
         out.block(_ELEMENT_AT.format(dtype=dtype, c_type=c_type))
     out.block(machine_programs.COMPARE if machine else _COMPARE)
-    out.block((machine_programs.FAILED if machine else _FAILED).format(model=model, answer="2"))
+    out.block(
+        (machine_programs.FAILED if machine else _FAILED).format(
+            model=model, answer="2", complaint=_complaint(inputs)
+        )
+    )
     out.lines(("", *(["int main(void);"] if machine else []), "int main(void)", "{"))
     with out.indent():
         out.line("int passed = 1;")
@@ -157,10 +166,12 @@ def runner_source(inputs: EmitInputs) -> str:
     if host:
         out.lines(("#include <stdlib.h>", "#include <string.h>"))
     out.lines(("", f"#include <{model}.h>"))
+    if inputs.port == "cuda":
+        out.lines(("", _CUDA))
     if host:
         out.lines(("", '#include "ports/host/host.h"'))
         out.block(_ARGUMENTS)
-    out.block(_FAILED.format(model=model, answer="(int)status"))
+    out.block(_FAILED.format(model=model, answer="(int)status", complaint=_complaint(inputs)))
     out.lines(("", "/* 1: all read, 0: the end, -1: cut short. */", "static int read_frame(void)", "{"))
     with out.indent():
         out.line("size_t got = 0;")
@@ -181,6 +192,15 @@ def runner_source(inputs: EmitInputs) -> str:
         out.lines(_LOOP.format(model=model).split("\n"))
     out.line("}")
     return out.text()
+
+
+def _complaint(inputs: EmitInputs) -> str:
+    """A line that says more about a failure, where the port can."""
+    if inputs.port != "cuda":
+        return ""
+    return (
+        '    if (ta_cuda_complaint()[0] != 0)\n        fprintf(stderr, "port: %s\\n", ta_cuda_complaint());\n'
+    )
 
 
 def _split(inputs: EmitInputs) -> tuple[tuple[Terminal, ...], tuple[Terminal, ...]]:

@@ -13,6 +13,7 @@ from target_arch.emit.constants import constants_symbol
 from target_arch.emit.emitter import Emitter
 from target_arch.emit.inputs import EmitInputs
 from target_arch.emit.kernels import entry
+from target_arch.emit.modules import image_fields
 from target_arch.emit.names import comment, identifier, string
 from target_arch.emit.sections import define_section, section_macro
 from target_arch.plan.kernels import Slice
@@ -173,6 +174,9 @@ def _image(out: Emitter, inputs: EmitInputs, instance: str, image: str) -> None:
 
 
 def _image_fields(inputs: EmitInputs, step: Load) -> str:
+    own = image_fields(inputs, inputs.soc.instance(step.instance).arch.name)
+    if own is not None:
+        return own
     if step.image is None:
         return "NULL, 0, 0"
     macro = _macro(inputs, "IMAGE", step.instance)

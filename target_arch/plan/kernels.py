@@ -18,8 +18,8 @@ from attrs import field, frozen
 
 from target_arch.plan.model import Tensor
 
-FUNCTION_CODEGENS = frozenset(("c", "llvm"))
-"""What backends emit whose kernels are functions of a CPU, over whole tensors: C text, or LLVM's object code.
+FUNCTION_CODEGENS = frozenset(("c", "llvm", "cuda"))
+"""What backends emit whose kernels are functions over whole tensors: C text, LLVM's object code, CUDA C.
 Every other codegen is an accelerator's."""
 
 
@@ -107,14 +107,27 @@ class LocalBuffer:
 
 
 @frozen(kw_only=True)
+class DeviceFunction:
+    """A function as text for a device that has a compiler of its own, CUDA C here.
+
+    It runs on `blocks` times `threads` threads. Its name and parameters are those of the C function that
+    stands for it where there is no such device.
+    """
+
+    text: str = field(repr=False)
+    blocks: int
+    threads: int
+
+
+@frozen(kw_only=True)
 class CFunction:
     """A C function definition. `parameters` are its pointer parameters as C types, such as `const int8_t *`.
 
     Two functions with equal `text` are one function: the name is derived from the body. `headers` are what it
     includes beyond C99's. With `fails` it returns an int, 0 where its results are good; else nothing.
-    `object` is the same function as an object file for the instance's core, where the codegen is `llvm`.
-    `in_place` are pairs of parameters (written, read) that may be the same memory; none of these is
-    `restrict`.
+    `object` is the same function as an object file for the instance's core, where the codegen is `llvm`;
+    `device` is what a port with the device itself loads instead. `in_place` are pairs of parameters (written,
+    read) that may be the same memory; none of these is `restrict`.
     """
 
     name: str
@@ -124,6 +137,7 @@ class CFunction:
     fails: bool = False
     object: bytes = field(default=b"", repr=False)
     in_place: tuple[tuple[int, int], ...] = ()
+    device: DeviceFunction | None = None
 
 
 @frozen(kw_only=True)

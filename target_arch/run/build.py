@@ -16,7 +16,7 @@ from typing import Any
 from attrs import field, frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.emit.build_files import FLAGS, library_sources, programs
+from target_arch.emit.build_files import FLAGS, library_sources, programs, system_libraries
 from target_arch.emit.libraries import QUIET
 from target_arch.emit.machine import compile_flags, link_flags
 from target_arch.run import rtl as verilated
@@ -102,7 +102,8 @@ def build(
     for engine in engines:
         common += verilated.objects(engine, directory, folder, _sanitizers(sanitize))
     common += [_image_object(image, cc, folder) for image in images]
-    libraries = ("-lm", *(["-lstdc++"] if engines else []), *last)
+    system = [f"-l{name}" for name in system_libraries(manifest["port"])]
+    libraries = (*system, *(["-lstdc++"] if engines else []), *last)
     linked, image = {}, None
     for program in mains:
         inputs = [made[f"src/{program}.c"], *common]

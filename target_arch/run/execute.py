@@ -14,8 +14,10 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.machine import EMULATOR, ICOUNT_SHIFT, emulator_command
 from target_arch.emit.machine_programs import PROFILE_HEAD
 from target_arch.run.build import Executable
+from target_arch.run.cuda import require_device
 from target_arch.run.toolchain import tool
 
+_COMPLAINT = re.compile(r"^port: (?P<said>.+)", re.MULTILINE | re.DOTALL)
 _FAILED_STEP = re.compile(r"^(?P<phase>init|run): step (?P<step>-?\d+): (?P<status>\w+)$", re.MULTILINE)
 
 
@@ -38,6 +40,7 @@ def run_frames(
         raise ValueError(f"a frame of {executable.manifest['model']} has {size} B")
     if executable.machine is not None:
         return run_on_machine(executable, inputs, timeout=timeout)[0]
+    _require(executable)
     options = [*(["--lazy"] if lazy else []), *(["--jitter", str(jitter)] if jitter else [])]
     command = (str(executable.runner.absolute()), *options)
     answer = _run(executable, command, b"".join(inputs), timeout)
@@ -128,10 +131,17 @@ def run_self_test(executable: Executable, *, timeout: float = 300.0) -> bool | N
     if executable.machine is not None:
         found = self_test_on_machine(executable, timeout=timeout)
         return None if found is None else found[0]
+    _require(executable)
     answer = _run(executable, (str(executable.self_test.absolute()),), b"", timeout)
     if answer.returncode not in (0, 1) or _FAILED_STEP.search(answer.stderr.decode(errors="replace")):
         raise _failed(executable, answer)
     return answer.returncode == 0
+
+
+def _require(executable: Executable) -> None:
+    """ToolMissing where the port needs what this computer lacks."""
+    if executable.manifest["port"] == "cuda":
+        require_device()
 
 
 def _run(
@@ -155,7 +165,8 @@ def _failed(executable: Executable, answer: subprocess.CompletedProcess[bytes]) 
         message = f"the bundle ended with {ended}" + (f":\n{said}" if said else "")
         return _error("run-failed", str(executable.directory), message)
     place = _step(executable.manifest["steps"], int(found["step"]))
-    return _error("run-failed", place, f"{found['phase']} failed with {found['status']}")
+    said = "".join(f": {each['said']}" for each in _COMPLAINT.finditer(said))
+    return _error("run-failed", place, f"{found['phase']} failed with {found['status']}{said}")
 
 
 def _step(steps: Sequence[dict[str, Any]], number: int) -> str:

@@ -119,6 +119,7 @@ struct ta_port {
 extern const ta_port ta_port_host;
 extern const ta_port ta_port_null;
 extern const ta_port ta_port_qemu_mps2;
+extern const ta_port ta_port_cuda;
 
 #ifdef __cplusplus
 }

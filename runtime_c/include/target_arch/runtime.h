@@ -19,7 +19,9 @@ extern "C" {
 #endif
 #define TA_MAX_OPERANDS 32u
 
+#ifndef TA_DEFAULT_TIMEOUT_US
 #define TA_DEFAULT_TIMEOUT_US 30000000u
+#endif
 #define TA_NO_STEP 0xffffffffu
 
 /* What the runtime knows of one timeline. Values count from the base, modulo 2^32. */

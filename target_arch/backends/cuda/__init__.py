@@ -1,36 +1,71 @@
-"""CUDA devices, described only: a SoC with one is checked, shown and numbered; the host serves the models.
+"""CUDA devices: one kernel per operator through TVM's CUDA code generator, a thread per output.
 
-Its code generator is not part of this version, so it takes no operator and says so.
+The image of a module is CUDA C, which the port `cuda` hands to the run-time compiler; the port `host` runs
+the plain C of the same definitions, in a memory of the device's own.
 """
 
-from target_arch.backend.contract import Backend, LoweringRequest, Question
+from typing import Any
+
+from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, Question
+from target_arch.backend.hooks import Hooks, TirFunction, TirPass
+from target_arch.backends.cuda.support import LAUNCH, OPTIONS, RATE, refusal
+from target_arch.backends.plain_c.cost import work
 from target_arch.plan.kernels import Kernel
+from target_arch.relax.patterns import standard_patterns
+from target_arch.soc.model import CopyPath, LoadProcess, Memory
 
-REASON = "the CUDA code generator is not part of this version"
-
-
-def supports(question: Question) -> str | None:
-    """Always the reason above."""
-    return REASON
+CLOCK = 1e9
+"""Hertz, where the description gives no clock."""
 
 
-def cost(question: Question) -> float:
-    """Infinite, since nothing is taken."""
-    return float("inf")
+def _cost(question: Question) -> float:
+    clock = question.instance.arch.clock or CLOCK
+    rate = float(question.option(backend, RATE.name)) * clock
+    launch = float(question.option(backend, LAUNCH.name)) * 1e-6
+    return launch + work(question.operator, question.model) / rate
 
 
-def lower(request: LoweringRequest) -> Kernel:
-    """Raises NotImplementedError: `supports` takes nothing, so the pipeline never asks."""
-    raise NotImplementedError(REASON)
+def _schedules(function: TirFunction, request: LoweringRequest) -> Any:
+    from target_arch.backends.cuda.lower import bind_threads
+
+    return bind_threads(function)
+
+
+def _simplify(request: LoweringRequest) -> Any:
+    """Flattening divides by zero where a row is one block of threads, unless its indices are simple."""
+    from tvm import tirx
+
+    return tirx.transform.StmtSimplify()
+
+
+def _codegen(functions: tuple[TirFunction, ...], request: LoweringRequest) -> Kernel:
+    from target_arch.backends.cuda.lower import cuda_kernel
+
+    return cuda_kernel(functions, request)
 
 
 backend = Backend(
     name="cuda",
-    description="CUDA devices, described but not yet programmed",
+    description="CUDA devices, a thread per output, kernels compiled where they run",
     codegen="cuda",
-    patterns=(),
-    supports=supports,
-    cost=cost,
-    lower=lower,
+    patterns=standard_patterns(),
+    supports=refusal,
+    cost=_cost,
+    hooks=Hooks(
+        schedules=_schedules,
+        tir_passes=(TirPass(name="simplify_threads", place="compacted", load=_simplify),),
+        codegen=_codegen,
+    ),
+    options=OPTIONS,
+    default_arch=DefaultArch(
+        device="kDLCUDA",
+        clock=CLOCK,
+        memories=(Memory(name="vram", size=1 << 30, read_bandwidth=100e9, write_bandwidth=100e9),),
+        copy=CopyPath(
+            source="", target="", engine="dma", bandwidth=10e9, setup=8e-6, alignment=4, dimensions=2
+        ),
+        channels=2,
+        load=LoadProcess(process="module"),
+    ),
     contract=2,
 )

@@ -1,0 +1,20 @@
+"""What a CUDA device takes, and the options of its cost model.
+
+The rates are assumptions for a small GPU and kernels without shared memory; measure and set them for yours.
+"""
+
+from target_arch.backend.contract import Option, Question
+from target_arch.backends.plain_c import support
+
+RATE = Option(
+    name="macs_per_cycle", default=128.0, help="multiply-accumulates per clock cycle of the whole device"
+)
+LAUNCH = Option(name="launch_us", default=5.0, help="microseconds from a dispatch to its first thread")
+OPTIONS = (RATE, LAUNCH)
+
+
+def refusal(question: Question) -> str | None:
+    """The reason why not, or None."""
+    if question.operator.kind == "relax":
+        return "operators without a definition of our own are not bound to threads"
+    return support.refusal(question)
