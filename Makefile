@@ -17,7 +17,9 @@ STAMP := $(VENV)/.installed-$(EXTRAS)
 .PHONY: help setup demo test lint simulators clean
 
 # What the tests skip without. One name per program that a test or `target-arch run` asks for, with its libraries.
-SIMULATORS := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm qemu-user clang lld verilator iverilog
+# libclang-rt-dev: clang's sanitizers, which a minimal installation of clang leaves out.
+SIMULATORS := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm qemu-user clang libclang-rt-dev lld \
+  verilator iverilog
 
 help:
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
