@@ -203,3 +203,7 @@ class Kernel:
     """What a reader of the report should know, such as the tiling chosen and why."""
     libraries: tuple[Library, ...] = ()
     stand_in: StandIn | None = None
+    seconds: float | None = None
+    """What all calls take together, where a vendor's compiler says so: it counts instead of the estimates by
+    which the operators were placed.
+    """

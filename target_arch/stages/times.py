@@ -1,7 +1,7 @@
 """What steps take, by the cost model that placement used: whole picoseconds.
 
-A dispatch takes an equal share of its operators' estimates (or measured times), a copy the set-up and the
-bytes of its path. The host starts asynchronous work without delay.
+A dispatch takes an equal share of its operators' estimates (or measured times), or of what its kernel says, a
+copy the set-up and the bytes of its path. The host starts asynchronous work without delay.
 """
 
 from collections import Counter
@@ -75,12 +75,17 @@ class Clock:
 
 def _shares(work: Work) -> dict[tuple[str, str], int]:
     """The time of one call, by partition and operator. Operators without a call of their own, such as those
-    within a chain, take time in all calls of their partition.
+    within a chain, take time in all calls of their partition. What a kernel says of itself counts instead.
     """
     found: dict[tuple[str, str], int] = {}
     choices = {choice.operator: choice for choice in work.graph.choices}
     for partition in work.graph.partitions:
-        calls = _calls(partition, work.kernels.get(partition.id))
+        kernel = work.kernels.get(partition.id)
+        calls = _calls(partition, kernel)
+        if kernel is not None and kernel.seconds is not None:
+            each = round(kernel.seconds / max(calls.total(), 1) * PICO)
+            found |= {(partition.id, id): each for id in calls}
+            continue
         times = {op.id: _seconds(choices.get(op.id), partition.instance) for op in partition.operators}
         within = sum(times[id] for id in times if not calls[id]) / max(calls.total(), 1)
         for id in calls:

@@ -77,7 +77,9 @@ def chain_kernel(graph: PartitionGraph, partition: Partition, given: Budget, scr
     )
 
 
-def lowered(model: Model, scratch: int, most: int = 9) -> tuple[Lowered, list[Budget]]:
+def lowered(
+    model: Model, scratch: int, most: int = 9, seconds: float | None = None
+) -> tuple[Lowered, list[Budget]]:
     """`scratch` bytes for every operator of a chain but its last."""
     unit = evolve(chips.backend("unit", "command_stream"), joins=at_most(most))
     unit = evolve(unit, supports=lambda q: None if q.operator.kind == "conv" else "conv only")
@@ -90,7 +92,8 @@ def lowered(model: Model, scratch: int, most: int = 9) -> tuple[Lowered, list[Bu
         if names[partition.instance] == "c":
             return chips.c_kernel(partition)
         asked.append(given)
-        return chain_kernel(graph, partition, given, scratch * max(len(partition.operators) - 1, 1))
+        kernel = chain_kernel(graph, partition, given, scratch * max(len(partition.operators) - 1, 1))
+        return evolve(kernel, seconds=seconds)
 
     hook: Lower = lower
     result = lower_in_order(
@@ -139,6 +142,13 @@ def test_a_chain_that_does_not_fit_is_split_and_its_halves_meet_in_the_plan() ->
 def test_a_chain_that_fits_nowhere_goes_to_the_host() -> None:
     result, _ = lowered(DEEP, scratch=12 * KIB)
     assert {instance for _, instance in partitions(result)} == {"host"}
+
+
+def test_what_a_kernel_says_it_takes_counts_instead_of_the_estimates() -> None:
+    estimated, _ = lowered(DEEP, scratch=1024)
+    told, _ = lowered(DEEP, scratch=1024, seconds=7e-3)
+    spans = [[span for span in made.execution.spans if span.what == "a"] for made in (estimated, told)]
+    assert [round(span.end - span.start, 9) for (span,) in spans] == [3e-6, 7e-3]
 
 
 def test_the_border_of_a_chain() -> None:

@@ -87,6 +87,7 @@ def _kernel(request: LoweringRequest, unit: Unit, chain: Chain, promised: int) -
         buffers=(scratch,),
         actions=(Call(function="run", operands=operands, words=words, operator=first.id),),
         notes=(_note(chain, promised),),
+        seconds=compiled.figures.seconds,
         stand_in=_stand_in(request, zlib.crc32(stream), tuple(each.of for each in operands[1:])),
     )
 
