@@ -96,6 +96,10 @@ class PartitionGraph:
         """The partition with that id. KeyError where there is none."""
         return self._partitions[id]
 
+    def operator(self, id: str) -> Operator:
+        """The operator with that id. KeyError where the model has none."""
+        return self._operators[id]
+
     def choice(self, operator: str) -> Choice:
         """The choice made for an operator id. KeyError where there is none."""
         return self._choices[operator]
@@ -103,6 +107,10 @@ class PartitionGraph:
     @cached_property
     def _partitions(self) -> dict[str, Partition]:
         return {partition.id: partition for partition in self.partitions}
+
+    @cached_property
+    def _operators(self) -> dict[str, Operator]:
+        return {operator.id: operator for operator in self.model.operators}
 
     @cached_property
     def _choices(self) -> dict[str, Choice]:

@@ -2,25 +2,26 @@
 
 A pass (`lower_pass`) lowers every partition in its turn, each with the budget the ledger promises. What does
 not fit climbs a ladder: it is lowered again with a smaller budget, its partition is split, it is placed
-elsewhere (another instance, another kind, the host; the cheapest that is left). Every attempt is recorded.
-Only where no rung is left the model is refused, with the cheapest change that would make it fit.
+elsewhere (another instance, another kind, the host, in that order). Every attempt is recorded.
+Only where no rung is left the model is refused, with the cheapest changes that were found to make it fit.
 """
 
 from collections.abc import Callable, Mapping
 
 from attrs import evolve, field, frozen
 
+from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.attempts import REPLACE, RETILE, SPLIT, Attempt
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget, MemoryPlan
 from target_arch.plan.orders import LoweringOrder
-from target_arch.plan.partitions import PartitionGraph
+from target_arch.plan.partitions import Candidate, PartitionGraph
 from target_arch.plan.steps import StepOrder
 from target_arch.plan.timeline import Execution
-from target_arch.soc.model import MemoryMode, SoC
+from target_arch.soc.model import Instance, MemoryMode, SoC
 from target_arch.stages.check import check
 from target_arch.stages.errors import DoesNotFitError, PlacementError
-from target_arch.stages.lower_pass import Advance, Key, Lower, Passed, Passes, Refused, key_of
+from target_arch.stages.lower_pass import Advance, Key, Known, Lower, Passed, Passes, Refused, key_of
 from target_arch.stages.place import NO_RULES
 from target_arch.stages.remedy import remedy
 from target_arch.stages.rules import Rules
@@ -69,15 +70,33 @@ def lower_in_order(
     Raises PlacementError, OrderError, StepError; DoesNotFitError where nothing helps;
     and CheckError where the plan is wrong.
     """
-    passes = Passes(soc, mode, codegens, lower, advance, chains, measured)
-    ladder = _Ladder(soc, place, rules, passes)
+    known: Known = {}
+
+    def climb(chip: SoC, wishes: Rules) -> Lowered:
+        passes = Passes(chip, mode, codegens, lower, advance, chains, measured, known)
+        return _climbed(chip, _Ladder(chip, place, wishes, passes), passes, order)
+
+    def fits(chip: SoC, wishes: Rules) -> bool:
+        try:
+            climb(chip, wishes)
+        except DiagnosticError:
+            return False
+        return True
+
+    try:
+        return climb(soc, rules)
+    except DoesNotFitError as refusal:
+        raise remedy(refusal, soc, rules, fits) from None
+
+
+def _climbed(
+    soc: SoC, ladder: "_Ladder", passes: Passes, order: Callable[[PartitionGraph], LoweringOrder]
+) -> Lowered:
+    """Passes until nothing is refused. Raises DoesNotFitError where no rung is left."""
     graph = ladder.graph()
     while True:
         slots = order(graph)
-        try:
-            passed = passes.run(graph, slots)
-        except DoesNotFitError as refusal:
-            raise remedy(refusal, soc, place, rules) from None
+        passed = passes.run(graph, slots)
         if passed.settled is not None:
             check(soc, passed.settled.steps, passed.settled.plan, sizes(graph, passed.kernels))
             return _lowered(graph, slots, passed, passed.settled, tuple(ladder.attempts))
@@ -120,7 +139,8 @@ class _Ladder:
         self, soc: SoC, place: Callable[[Rules], PartitionGraph], rules: Rules, passes: Passes
     ) -> None:
         self.attempts: list[Attempt] = []
-        self._soc, self._place, self._asked, self._rules, self._passes = soc, place, rules, rules, passes
+        self._soc, self._place, self._rules, self._passes = soc, place, rules, passes
+        self._able: dict[str, tuple[Candidate, ...]] = {}
         self._cuts: Cuts = frozenset()
         self._retiled: dict[Key, int] = {}
         self._refusal: DoesNotFitError | None = None
@@ -135,7 +155,7 @@ class _Ladder:
             except PlacementError:
                 if self._refusal is None:
                     raise
-                raise remedy(self._refusal, self._soc, self._place, self._asked) from None
+                raise self._refusal from None
             self.attempts = [_told(attempt, self._placed) for attempt in before]
         return cut(self._placed, self._cuts)
 
@@ -177,9 +197,28 @@ class _Ladder:
         """All identical instances where nothing but the memory's size is in the way."""
         instance = self._soc.instance(refused.partition.instance)
         target = instance.name if refused.crowded else instance.arch.name
-        self._rules = self._rules.giving_up(refused.operator, target, refused.reason)
+        rules = self._rules.giving_up(refused.operator, target, refused.reason)
+        self._rules = rules.sending(refused.operator, self._next(refused.operator, instance, rules))
         self._placed = None
         return REPLACE, ""
+
+    def _next(self, operator: str, instance: Instance, rules: Rules) -> str | None:
+        """Where the operator is to go: another instance of its kind, another kind, the host, in that order,
+        of each the cheapest; None where there is no choice.
+        """
+        if self._placed is None:
+            return None
+        choice = self._placed.choice(operator)
+        able = self._able.setdefault(operator, tuple(c for c in choice.candidates if c.cost is not None))
+        found = self._placed.operator(operator)
+        left = [c for c in able if rules.unfit(found, self._soc.instance(c.instance)) is None]
+
+        def rank(candidate: Candidate) -> tuple[int, float]:
+            other = self._soc.instance(candidate.instance).arch
+            kind = 2 if other.host else int(other.name != instance.arch.name)
+            return kind, candidate.cost.total if candidate.cost is not None else 0.0
+
+        return min(left, key=rank).instance if len(left) > 1 else None
 
 
 def _told(attempt: Attempt, graph: PartitionGraph) -> Attempt:

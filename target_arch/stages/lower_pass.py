@@ -35,6 +35,10 @@ Key = tuple[str, tuple[str, ...]]
 """What makes two partitions the same to a backend: the instance and the operators."""
 
 
+Known = dict[Key, tuple[Budget | None, Kernel]]
+"""Kernels that were made, with the budget an accelerator was given. Passes may share them."""
+
+
 def key_of(partition: Partition) -> Key:
     """The key of a partition."""
     return partition.instance, tuple(operator.id for operator in partition.operators)
@@ -76,11 +80,12 @@ class Passes:
         advance: Advance | None = None,
         chains: frozenset[str] = frozenset(),
         measured: SoC | None = None,
+        known: "Known | None" = None,
     ) -> None:
         self._soc, self._mode, self._codegens, self._lower = soc, mode, codegens, lower
         self._advance, self._chains, self._measured = advance, chains, measured
         self._reached: set[tuple[Key, str]] = set()
-        self._known: dict[Key, tuple[Budget | None, Kernel]] = {}
+        self._known: Known = {} if known is None else known
         self.limits: dict[tuple[Key, str], int] = {}
         """Smaller budgets that partitions must do with, by key and memory."""
 

@@ -129,6 +129,9 @@ class _Reasoner:
         required = self._wanted.rules.required(operator)
         if required is not None:
             return f"required on `{required}` by a rule"
+        sent = self._wanted.rules.sent_to(operator)
+        if sent is not None and targets(sent, instance):
+            return f"the next that can take it{self._unfit(instance, candidates)}"
         preferred = self._wanted.rules.preferred(operator)
         if preferred is not None and targets(preferred, instance):
             return f"preferred on `{preferred}` by a rule"
@@ -140,6 +143,13 @@ class _Reasoner:
             f"{reason}; preferred on `{preferred}`, which refuses it: {'; '.join(sorted(map(str, refusals)))}"
         )
 
+    def _unfit(self, instance: Instance, candidates: tuple[Candidate, ...]) -> str:
+        """The kinds it does not fit on; of the instance's own, the instances."""
+        unfit = [c.instance for c in candidates if (c.refusal or "").startswith("does not fit")]
+        mine = instance.arch.name
+        names = {name if self._arch_of[name] == mine else self._arch_of[name] for name in unfit}
+        return "".join(f"; does not fit on `{name}`" for name in sorted(names))
+
     def _by_cost(self, instance: Instance, candidates: tuple[Candidate, ...]) -> str:
         arch_of = self._arch_of
         priced = [(c.cost, c.instance) for c in candidates if c.cost is not None]
@@ -147,8 +157,7 @@ class _Reasoner:
         alike = [name for cost, name in priced if cost == mine and arch_of[name] == instance.arch.name]
         others = [(cost.total, name) for cost, name in priced if arch_of[name] != instance.arch.name]
         after = f"; the least busy of {len(alike)} alike" if len(alike) > 1 else ""
-        unfit = {arch_of[c.instance] for c in candidates if (c.refusal or "").startswith("does not fit")}
-        after += "".join(f"; does not fit on `{name}`" for name in sorted(unfit - {instance.arch.name}))
+        after += self._unfit(instance, candidates)
         if not others:
             return f"only `{instance.arch.name}` can take it{after}"
         theirs, rival = min(others, key=lambda other: other[0])

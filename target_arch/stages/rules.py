@@ -29,6 +29,9 @@ class Rules:
     adds them.
     """
 
+    sent: Mapping[str, str] = field(factory=dict)
+    """Where operators (by id) that did not fit go next; nobody wishes these, lowering adds them."""
+
     def required(self, operator: Operator) -> str | None:
         """The target an operator must go to, None where any will do."""
         return next((self.require[name] for name in _names(operator) if name in self.require), None)
@@ -50,6 +53,17 @@ class Rules:
             (why for id, target, why in self.given_up if id == operator.id and targets(target, instance)),
             None,
         )
+
+    def sent_to(self, operator: Operator) -> str | None:
+        """Where the operator goes next as it did not fit elsewhere; None where cost decides, or a rule
+        does.
+        """
+        return self.sent.get(operator.id) if self.required(operator) is None else None
+
+    def sending(self, operator: str, target: str | None) -> "Rules":
+        """These rules, and the operator (by id) goes to that target; None where cost is to decide."""
+        others = {id: where for id, where in self.sent.items() if id != operator}
+        return evolve(self, sent=others if target is None else {**others, operator: target})
 
     def giving_up(self, operator: str, target: str, reason: str) -> "Rules":
         """These rules, and never again the operator on the target."""

@@ -86,13 +86,15 @@ class Survey:
 
     def _ask(self, operator: Operator) -> dict[str, Answer]:
         answers = {instance.name: self._answer(operator, instance) for instance in self._instances}
-        preferred = self._wanted.rules.preferred(operator)
+        sent = self._wanted.rules.sent_to(operator)
+        preferred = sent or self._wanted.rules.preferred(operator)
         if preferred is None:
             return answers
         meant = {i.name for i in self._instances if targets(preferred, i)}
         if all(answers[name].refusal is not None for name in meant):
             return answers
-        elsewhere = Answer(refusal=f"a rule prefers it on `{preferred}`")
+        why = f"it goes to `{sent}` first" if sent else f"a rule prefers it on `{preferred}`"
+        elsewhere = Answer(refusal=why)
         return {
             name: answer if name in meant or answer.refusal is not None else elsewhere
             for name, answer in answers.items()

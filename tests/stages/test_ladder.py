@@ -1,5 +1,6 @@
 """What is tried when something does not fit, in which order, and what is said of it."""
 
+import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -162,3 +163,29 @@ def test_pieces_are_the_partition(before: set[str]) -> None:
     assert len(pieces.partitions) == len(graph.partitions) + len(before & {"b", "c"})
     assert len({part.id for part in pieces.partitions}) == len(pieces.partitions)
     assert [middle(part) for part in graph.partitions] == [("b", "conv"), None]
+
+
+def test_the_host_is_the_last_to_be_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although it is the cheapest: the dsp is another kind, and kinds go before the host."""
+    monkeypatch.setitem(chips.SPEED, "host", 40e-6)
+    monkeypatch.setitem(chips.KINDS, "dsp", ("conv",))
+
+    def lower(graph: PartitionGraph, partition: Partition, given: Budget) -> Kernel:
+        if partition.instance == "conv" and partition.operators[0].id == "a":
+            raise DoesNotFit("a", "bram", 20_000, 16_384)
+        return chips.lowerer(chips.EDGE)(graph, partition, given)
+
+    names = chips.codegens(chips.EDGE)
+    model = chips.model(("a", "conv", ("x",), 512), inputs={"x": 512})
+    result = lower_in_order(
+        soc=chips.EDGE,
+        mode=chips.MODE,
+        codegens=names,
+        place=lambda rules: place(model, chips.EDGE, chips.BACKENDS, rules),
+        order=lambda graph: lowering_order(graph, chips.EDGE, names),
+        lower=lower,
+    )
+    assert [(a.kind, a.outcome) for a in result.attempts] == [("re-place", "on `dsp`")]
+    assert result.graph.choice("a").reason == "the next that can take it; does not fit on `conv`"
+    host = next(c for c in result.graph.choice("a").candidates if c.instance == "host")
+    assert host.refusal == "it goes to `dsp` first"
