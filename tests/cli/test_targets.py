@@ -11,6 +11,7 @@ from target_arch.cli.described import found
 from target_arch.cli.targets import Selection, selection
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, partition_model
+from target_arch.registry import Backends
 from target_arch.soc import check_soc, parse_soc, read_soc
 from target_arch.soc.toml import toml
 from tests.cli.test_describe import call
@@ -346,3 +347,13 @@ def test_a_bundle_of_backends_alone_is_verified(
         "[two-socs]\n"
         "hint: leave one of them out\n",
     )
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in Backends.discover() if Backends.discover()[name].default_arch is not None]
+)
+def test_every_backend_with_a_default_makes_a_soc(name: str) -> None:
+    soc = select(name, soc=None).soc
+    assert check_soc(soc) == ()
+    assert Backends.discover().faults(soc) == ()
+    assert parse_soc(toml(soc), "built.toml") == soc

@@ -116,6 +116,23 @@ def test_a_model_runs_on_it_and_is_right(
     assert digest() == before
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_its_c_is_clean(
+    model: Path, tmp_path: Path, needs_tool: Callable[[str], str], compiler: str, sanitizer: str
+) -> None:
+    needs_tool(compiler)
+    needs_tool("make")
+    out = str(tmp_path / "bundle")
+    assert main(["compile", str(model), *TARGETS, "--require", "leaky_relu=slope_unit", "-o", out]) == 0
+    flags = f"-std=c99 -pedantic -Wall -Wextra -Werror -O1 -g -fsanitize={sanitizer}"
+    command = ("make", "-s", "-C", out, f"CC={compiler}", f"CFLAGS={flags}", "selftest")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+
+
 @pytest.mark.usefixtures("installed")
 def test_what_it_has_no_room_for_is_said(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = call(
