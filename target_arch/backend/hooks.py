@@ -10,7 +10,7 @@ objects, so that nothing imports TVM before a hook does.
 Tests: `tests/relax/test_hook_stages.py`, with a tiny example for every hook.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import field, frozen
@@ -63,6 +63,7 @@ class TirFunction:
     constants: tuple[Tensor, ...] = ()
     buffers: tuple[LocalBuffer, ...] = ()
     schedule: Callable[[Any], None] | None = field(default=None, repr=False)
+    loops: Mapping[Any, str] = field(factory=dict, repr=False)
     note: str = ""
 
 

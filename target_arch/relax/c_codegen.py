@@ -5,9 +5,11 @@ Local buffers beyond what the stack may hold become scratch in the first memory 
 Tests: `tests/relax/test_hook_stages.py`, `tests/backends/c`.
 """
 
+from attrs import evolve
+
 from target_arch.backend.hooks import TirFunction
 from target_arch.backend.lowering import DoesNotFit, LoweringRequest
-from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Operand
+from target_arch.plan.kernels import Call, CFunction, Kernel, LocalBuffer, Operand
 from target_arch.relax.c_printer import print_function
 from target_arch.relax.lowering_predicates import hoist_predicates
 
@@ -22,7 +24,7 @@ def c_kernel(functions: tuple[TirFunction, ...], request: LoweringRequest) -> Ke
     buffers = [buffer for function in functions for buffer in function.buffers]
     for function in functions:
         body = hoist_predicates(function.function.body)
-        made = print_function(function.function.with_body(body), function.kind)
+        made = print_function(function.function.with_body(body), function.kind, loops=function.loops)
         printed[made.function.name] = made.function
         memory = scratch_memory(function.operator, request, sum(made.scratch))
         scratch = [
@@ -30,7 +32,7 @@ def c_kernel(functions: tuple[TirFunction, ...], request: LoweringRequest) -> Ke
             for n, size in enumerate(made.scratch)
         ]
         buffers += scratch
-        calls.append(_call(made.function.name, function, scratch))
+        calls.append(_call(made.function, function, scratch))
     return Kernel(
         partition=request.partition.id,
         instance=request.instance.name,
@@ -42,12 +44,28 @@ def c_kernel(functions: tuple[TirFunction, ...], request: LoweringRequest) -> Ke
     )
 
 
-def _call(name: str, function: TirFunction, scratch: list[LocalBuffer]) -> Call:
-    operands = [
-        Operand(of=each, access="w" if each in function.writes else "r") for each in function.operands
-    ]
+def _call(made: CFunction, function: TirFunction, scratch: list[LocalBuffer]) -> Call:
+    """A call of a function; scratch counts as written only: what is read of it was written by the same call."""
+    written = function.writes
+    operands = [Operand(of=each, access="w" if each in written else "r") for each in function.operands]
     operands += [Operand(of=buffer.name, access="w") for buffer in scratch]
-    return Call(function=name, operands=tuple(operands), operator=function.operator)
+    return Call(function=made.name, operands=in_place(made, tuple(operands)), operator=function.operator)
+
+
+def in_place(function: CFunction, given: tuple[Operand, ...]) -> tuple[Operand, ...]:
+    """The operands with what each may be written over: what the function may get as one parameter, wherever
+    the call names it.
+    """
+
+    def over(written: int) -> tuple[str, ...]:
+        reads = {read for write, read in function.in_place if write == written}
+        others = {operand.of for number, operand in enumerate(given) if number not in reads}
+        return tuple(dict.fromkeys(given[read].of for read in sorted(reads) if given[read].of not in others))
+
+    return tuple(
+        evolve(operand, over=over(number)) if operand.access == "w" else operand
+        for number, operand in enumerate(given)
+    )
 
 
 def scratch_memory(operator: str, request: LoweringRequest, needed: int) -> str:

@@ -18,6 +18,7 @@ from target_arch.backend.lowering import LoweringRequest
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.orders import PHASES
 from target_arch.relax.c_codegen import c_kernel
+from target_arch.relax.lowering import loop_names
 from target_arch.relax.nests import rewrite_nests
 from target_arch.relax.partition_module import composites, partition_module
 from target_arch.relax.passes import compact, run_passes, simplified, without_blocks
@@ -102,7 +103,8 @@ def _flat(hooks: Hooks, function: TirFunction, request: LoweringRequest) -> TirF
         return run_passes(value, *passes)
 
     value = at("scheduled", function.function)
+    loops = loop_names(value)
     value = at("compacted", compact(value))
     value = at("rewritten", rewrite_nests(value, hooks.tir_patterns, request))
     value = at("flat", without_blocks(value))
-    return evolve(function, function=at("last", simplified(value)))
+    return evolve(function, function=at("last", simplified(value)), loops=loops)

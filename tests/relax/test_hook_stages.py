@@ -1,6 +1,7 @@
 """Every hook of a backend that lowers in stages, each on the smallest example that shows it."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from target_arch.backend.hooks import (
     TirPattern,
 )
 from target_arch.backend.lowering import DoesNotFit, LoweringRequest
+from target_arch.backends.c import backend as c
 from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Operand
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.relax.hook_stages import (
@@ -30,6 +32,7 @@ from target_arch.relax.hook_stages import (
     s_tir_functions,
     scheduled,
 )
+from target_arch.relax.importer import import_model
 from target_arch.relax.partition_module import composites
 from tests.backends.engines import bench
 
@@ -321,3 +324,14 @@ def test_the_default_schedule_is_the_one_of_the_definition() -> None:
     (function,) = s_tir_functions(Hooks(), graph(Hooks(), asked), asked)
     assert function.schedule is not None
     assert isinstance(scheduled(Hooks(), function, asked).function, tirx.PrimFunc)
+
+
+def test_without_hooks_the_c_is_that_of_the_c_backend(shared: Path) -> None:
+    """The proof that the stages carry: a whole model, function by function."""
+    model, program = import_model(shared / "models" / "kws_int8.tflite")
+    asked = evolve(request(model), program=program)
+    assert c.lower is not None
+    by_stages, at_once = lower_by_hooks(Hooks(), asked), c.lower(asked)
+    assert by_stages.functions == at_once.functions
+    assert by_stages.actions == at_once.actions
+    assert by_stages.constants == at_once.constants

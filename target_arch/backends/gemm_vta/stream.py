@@ -10,7 +10,7 @@ from target_arch.backends.gemm_vta.calls import call_name
 from target_arch.backends.gemm_vta.description import DRAM, FORMATS, REGISTERS, Instruction
 from target_arch.backends.gemm_vta.tiles import ENTRY_BYTES
 from target_arch.backends.gemm_vta.tokens import with_tokens
-from target_arch.backends.gemm_vta.unroll import unrolled
+from target_arch.backends.gemm_vta.unroll import unrolled, without_repeats
 from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Operand
 from target_arch.plan.model import Tensor
 
@@ -20,12 +20,12 @@ ENTRIES = "gemm_vta.entries"
 
 
 def straight(function: Any) -> Any:
-    """The function as one call per instruction, with tokens and FINISH: what the hardware wants in the end.
+    """The function as one call per instruction, without repeated loads, with tokens and FINISH.
 
     The name of a call is `gemm_vta.` and the opcode, its arguments are the fields in the order of the format.
     """
     instructions, entries = unrolled(function)
-    calls = [_call(each) for each in with_tokens(instructions)]
+    calls = [_call(each) for each in with_tokens(without_repeats(instructions))]
     return function.with_body(tirx.SeqStmt(calls)).with_attr(ENTRIES, [entries[name] for name in ENTRY_BYTES])
 
 

@@ -1,14 +1,15 @@
 """How much of a layer the engine holds at a time: the budget of each buffer decides.
 
 A tile is `rows` x `columns` results of `outputs` blocks of channels, summed up over `inputs` blocks of
-channels at a time. Sizes divide the layer, so that all tiles are equal. Chosen is the tile that moves the
+channels at a time. Sizes divide the layer, so that all tiles are equal. Tiles of outputs follow each other at
+one place of the image, and what a buffer holds already is not loaded again. Chosen is the tile that moves the
 fewest bytes:
 
-    inputs   = tiles x bytes of the piece of the image under a tile, all its channels
-    weights  = tiles x bytes of the weights of its outputs
-    results  leave once
+    inputs    the image under every tile; times tiles of outputs, unless all channels fit at a time
+    weights   once where all fit at a time, else once for each place
+    results   leave once
 
-with the fewest instructions where several move as much.
+and that of the fewest rounds where several move as much.
 """
 
 from collections.abc import Iterator, Mapping
@@ -83,9 +84,12 @@ def _divisors(extent: int) -> tuple[int, ...]:
 
 
 def _traffic(layer: Layer, tile: Tile) -> tuple[int, int]:
-    """Bytes moved, and about how many instructions it takes."""
+    """Bytes moved, and how often the sums are added to."""
     height, width, _ = layer.result
-    tiles = (height // tile.rows) * (width // tile.columns) * (layer.outputs // tile.outputs)
-    inputs = prod(piece(layer, tile)) * layer.inputs * ENTRY_BYTES["inp"]
-    weights = tile.outputs * layer.inputs * prod(layer.kernel) * ENTRY_BYTES["wgt"]
-    return tiles * (inputs + weights), tiles * (layer.inputs // tile.inputs)
+    places, blocks = (height // tile.rows) * (width // tile.columns), layer.outputs // tile.outputs
+    rounds = layer.inputs // tile.inputs
+    inputs = places * prod(piece(layer, tile)) * layer.inputs * ENTRY_BYTES["inp"]
+    weights = layer.outputs * layer.inputs * prod(layer.kernel) * ENTRY_BYTES["wgt"]
+    inputs *= 1 if rounds == 1 else blocks
+    weights *= 1 if rounds == blocks == 1 else places
+    return inputs + weights, places * blocks * rounds

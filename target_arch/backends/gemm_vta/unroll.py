@@ -186,3 +186,23 @@ def _grid(instruction: Instruction, name: str, levels: int) -> list[int]:
         if step:
             found = {entry + n * step for entry in found for n in range(count)}
     return sorted(found)
+
+
+def without_repeats(instructions: list[Instruction]) -> list[Instruction]:
+    """The instructions without those that load what is there already.
+
+    DRAM that is read is not written by the same stream, so a LOAD is a repeat until something else is written
+    to one of its entries.
+    """
+    there: dict[tuple[str, int], Instruction] = {}
+    kept = []
+    for instruction in instructions:
+        written = [
+            (buffer, entry) for buffer, writes, entries in touched(instruction) if writes for entry in entries
+        ]
+        if instruction.opcode == "LOAD" and all(there.get(place) == instruction for place in written):
+            continue
+        for place in written:
+            there[place] = instruction
+        kept.append(instruction)
+    return kept

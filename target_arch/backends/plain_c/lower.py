@@ -5,13 +5,13 @@ Imports TVM; a backend loads it when it is asked to lower.
 
 from collections.abc import Iterator, Sequence
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from target_arch.backend.contract import LoweringRequest
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.kernels import Call, CFunction, Kernel, Library, LocalBuffer, Operand
 from target_arch.plan.model import Operator, Tensor
-from target_arch.relax.c_codegen import scratch_memory
+from target_arch.relax.c_codegen import in_place, scratch_memory
 from target_arch.relax.c_printer_expressions import UnprintableError
 from target_arch.relax.fallback import NotLegalizedError, lower_relax
 from target_arch.relax.te_operators import LoweredOperator, lower_operator, lower_pair
@@ -106,7 +106,7 @@ def _called(
     reads = (*operator.inputs, *operator.constants, *(constant.name for constant in constants), *others)
     call = Call(
         function=lowered.function.name,
-        operands=_in_place(
+        operands=in_place(
             lowered.function,
             (*operands(reads, "r"), *operands((output,), "w"), *_scratch(buffers)),
         ),
@@ -124,7 +124,7 @@ def _relax_piece(operator: Operator, request: LoweringRequest) -> Piece:
     calls = tuple(
         Call(
             function=step.function.name,
-            operands=_in_place(
+            operands=in_place(
                 step.function,
                 (
                     *operands(step.reads, "r"),
@@ -143,22 +143,6 @@ def _relax_piece(operator: Operator, request: LoweringRequest) -> Piece:
 def operands(names: tuple[str, ...], access: str) -> Iterator[Operand]:
     """Operands of a call, whole."""
     return (Operand(of=name, access=access) for name in names)
-
-
-def _in_place(function: CFunction, given: tuple[Operand, ...]) -> tuple[Operand, ...]:
-    """The operands with what each may be written over: what the function may get as one parameter, wherever
-    the call names it.
-    """
-
-    def over(written: int) -> tuple[str, ...]:
-        reads = {read for write, read in function.in_place if write == written}
-        others = {operand.of for number, operand in enumerate(given) if number not in reads}
-        return tuple(dict.fromkeys(given[read].of for read in sorted(reads) if given[read].of not in others))
-
-    return tuple(
-        evolve(operand, over=over(number)) if operand.access == "w" else operand
-        for number, operand in enumerate(given)
-    )
 
 
 def _scratch(buffers: tuple[LocalBuffer, ...]) -> Iterator[Operand]:

@@ -7,7 +7,7 @@ import pytest
 
 from target_arch.backend.contract import DoesNotFit
 from target_arch.plan.model import Model
-from tests.backends.gemm_vta.machine import checked, conv2d, dense, engine, lowered
+from tests.backends.gemm_vta.machine import checked, conv2d, dense, engine, instructions, lowered
 
 Build = Callable[[str], ctypes.CDLL]
 SMALL = {"inp": 1024, "wgt": 10240, "acc": 2048}
@@ -47,10 +47,14 @@ def test_every_rounding_is_exact(build: Build, arithmetic: str, seed: int) -> No
 
 
 def test_the_tiling_is_told() -> None:
+    (note,) = lowered(LAYERS["padded"](), engine(), SMALL).notes
+    assert note == "op0: tiles of 6 x 2 results, 2 x 16 channels from 2 x 16 at a time; 225 instructions"
+
+
+def test_weights_that_fit_are_loaded_once() -> None:
     kernel = lowered(LAYERS["padded"](), engine(), SMALL)
-    assert kernel.notes == (
-        "op0: tiles of 12 x 2 results, 1 x 16 channels from 1 x 16 at a time; 201 instructions",
-    )
+    loaded = [each["ENTRY"] for each in instructions(kernel) if (each.opcode, each["BUFFER"]) == ("LOAD", 1)]
+    assert loaded == [0]
 
 
 @pytest.mark.parametrize(
