@@ -51,7 +51,8 @@ class TirFunction:
     `operator` is the id of the operator it belongs to, `kind` begins the name of what is made of it.
     `operands` are the tensors, constants and buffers of its parameters, in order; those in `writes` are
     written. `constants` are what the legalization packed, `buffers` what lies between functions of one
-    operator. `schedule` transforms an `s_tir.Schedule` of the function, where `schedules` is left out. `note`
+    operator. `schedule` transforms an `s_tir.Schedule` of the function, where `schedules` is left out.
+    `loops` are better names of loop variables than TIR has, for what is printed. `note`
     is for readers of the report.
     """
 

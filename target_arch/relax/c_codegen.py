@@ -45,7 +45,7 @@ def c_kernel(functions: tuple[TirFunction, ...], request: LoweringRequest) -> Ke
 
 
 def _call(made: CFunction, function: TirFunction, scratch: list[LocalBuffer]) -> Call:
-    """A call of a function; scratch counts as written only: what is read of it was written by the same call."""
+    """A call of a function. Scratch counts as written only: what it reads of it, it wrote itself."""
     written = function.writes
     operands = [Operand(of=each, access="w" if each in written else "r") for each in function.operands]
     operands += [Operand(of=buffer.name, access="w") for buffer in scratch]

@@ -67,8 +67,8 @@ def request(model: Model, room: int = 1024) -> LoweringRequest:
 def test_without_any_hook_a_partition_becomes_c() -> None:
     kernel = lower_by_hooks(Hooks(), request(chain("relu", "relu")))
     assert [action.operands for action in kernel.actions if isinstance(action, Call)] == [
-        (Operand(of="x", access="r"), Operand(of="a0", access="w")),
-        (Operand(of="a0", access="r"), Operand(of="a1", access="w")),
+        (Operand(of="x", access="r"), Operand(of="a0", access="w", over=("x",))),
+        (Operand(of="a0", access="r"), Operand(of="a1", access="w", over=("a0",))),
     ]
     (function,) = kernel.functions
     assert "x[k]" in function.text or "x[" in function.text
