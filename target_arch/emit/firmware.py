@@ -245,7 +245,8 @@ def _process(out: Emitter, inputs: EmitInputs, one: Firmware, seen: tuple[str, .
             out.line(f"{{&shared_{each}, 0x{memory.observers[one.arch]:x}ULL, 0x{physical:x}ULL}},")
     out.lines(("};", f"static ta_process_state state_{name};"))
     out.line(f"static const char *const command_{name}[] = {{TA_EMULATOR_{macro}, TA_BOOT_{macro}, NULL}};")
-    out.line(f"static const ta_process process_{name} = {{")
+    out.line(f"extern const ta_process process_{name};")
+    out.line(f"const ta_process process_{name} = {{")
     with out.indent():
         out.line(f"TA_PROCESS_CORE, &state_{name}, command_{name}, memories_{name}, functions_{name},")
         out.line(f"{len(seen)}, {len(entries)}, {one.core.machine},")

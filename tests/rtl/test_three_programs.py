@@ -1,0 +1,130 @@
+"""One model on three different programs at once: this computer, a Hexagon DSP under QEMU, a Verilated engine."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.run import build, reference_for, run_frames, verify, write_bundle
+from target_arch.soc import read_soc
+from tests.rtl.conftest import REPOSITORY
+
+SOC = REPOSITORY / "examples" / "hexagon" / "hexagon_edge.toml"
+CORE_LOG, RTL_LOG = "TARGET_ARCH_CORE_LOG", "TARGET_ARCH_RTL_CYCLES"
+
+pytestmark = pytest.mark.usefixtures("verilated")
+
+FAULTS = """\
+none: TA_OK, no step, stop TA_OK, then equal
+axi_dma error: TA_ERROR_DMA, axi_dma.0, stop TA_OK, then equal
+ps_dma error: TA_ERROR_DMA, ps_dma.0, stop TA_OK, then equal
+axi_dma never completes: TA_ERROR_TIMEOUT, axi_dma.0, stop TA_OK, then equal
+ps_dma interrupt lost: TA_ERROR_TIMEOUT, ps_dma.0, stop TA_OK, then equal
+engine resets: TA_ERROR_DEVICE, fpga_conv2d, stop TA_OK, then equal
+engine interrupt lost: TA_ERROR_TIMEOUT, fpga_conv2d, stop TA_OK, then equal
+dsp resets: TA_ERROR_DEVICE, dsp_cpu, stop TA_OK, then equal
+dsp doorbell to the host lost: TA_ERROR_TIMEOUT, dsp_cpu, stop TA_OK, then equal
+dsp doorbell to the dsp lost: TA_ERROR_TIMEOUT, dsp_cpu, stop TA_OK, then equal
+"""
+
+
+@pytest.fixture(scope="module")
+def model(shared: Path) -> Path:
+    return shared / "models" / "kws_int8.tflite"
+
+
+@pytest.fixture(scope="module")
+def bundle(model: Path, tmp_path_factory: pytest.TempPathFactory, needs_tool: Callable[[str], str]) -> Path:
+    """The bundle, built with firmware and RTL."""
+    for name in ("clang", "ld.lld", "qemu-hexagon"):
+        needs_tool(name)
+    made = compile_model(CompileRequest(model_path=model, soc=read_soc(SOC)))
+    folder = tmp_path_factory.mktemp("three_programs") / "bundle"
+    write_bundle(made.bundle, folder)
+    build(folder, rtl=True, firmware=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def frame(model: Path) -> bytes:
+    (values,) = reference_for(model).frames(1, seed=3)
+    return b"".join(value.tobytes() for value in values)
+
+
+def emulators(process: int) -> list[str]:
+    """The names of the processes that a process started."""
+    tasks = Path(f"/proc/{process}/task").iterdir()
+    children = [child for task in tasks for child in (task / "children").read_text().split()]
+    return [Path(f"/proc/{child}/comm").read_text().strip() for child in children]
+
+
+def test_three_programs_at_once(
+    bundle: Path, model: Path, frame: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A frame in, the answer out, and then, while it waits for the next, all three are there."""
+    (expected,) = (answer[0] for answer in [reference_for(model).answer(_values(model))])
+    for name in (CORE_LOG, RTL_LOG):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    executable = build(bundle, rtl=True, firmware=True)
+    assert b"Verilated" in executable.runner.read_bytes()
+    with subprocess.Popen(
+        [str(executable.runner)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ
+    ) as runner:
+        assert runner.stdin is not None
+        assert runner.stdout is not None
+        runner.stdin.write(frame * 2)
+        runner.stdin.flush()
+        for name in (CORE_LOG, RTL_LOG):
+            _wait_for(tmp_path / name)
+        if Path(f"/proc/{runner.pid}/task/{runner.pid}/children").exists():
+            assert emulators(runner.pid) == ["qemu-hexagon"]
+        answers, _ = runner.communicate(timeout=120)
+    assert answers == expected[0].tobytes() * 2
+    assert {line.split()[0] for line in (tmp_path / RTL_LOG).read_text().splitlines()} == {"conv2d_engine"}
+    assert {line.split()[0] for line in (tmp_path / CORE_LOG).read_text().splitlines()} == {"164"}
+    steps = json.loads((bundle / "manifest.json").read_text())["steps"]
+    channels = {step["event"].split("#")[0] for step in steps if step["kind"] == "copy" and step["event"]}
+    assert {"ps_dma.0", "axi_dma.0"} <= channels
+
+
+def _values(model: Path) -> tuple[object, ...]:
+    (values,) = reference_for(model).frames(1, seed=3)
+    return tuple(values)
+
+
+def _wait_for(path: Path) -> None:
+    import time
+
+    for _ in range(600):
+        if path.exists():
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"{path.name} did not come")
+
+
+def test_they_agree_with_the_reference(bundle: Path, model: Path) -> None:
+    found = verify(model, bundle, count=3, rtl=True, firmware=True, record=False)
+    assert found.passed, str(found)
+    assert found.equal == found.outputs == 3
+    assert found.self_test == "passed"
+
+
+def test_every_fault_is_named_and_survived(bundle: Path, frame: bytes, tmp_path: Path) -> None:
+    """On real programs: a run that fails names the device, and after stop and init the next one is right."""
+    expected = run_frames(build(bundle, rtl=True, firmware=True), (frame,))[0]
+    folder = Path(shutil.copytree(bundle, tmp_path / "bundle"))
+    shutil.copy(Path(__file__).with_name("three_programs_faults.c"), folder / "src" / "runner.c")
+    executable = build(folder, rtl=True, firmware=True, cache=bundle / "build" / "objects")
+    done = subprocess.run(
+        [str(executable.runner)], input=frame, capture_output=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    text, output = done.stdout[: -len(expected)].decode(), done.stdout[-len(expected) :]
+    assert re.sub(r"(_dma)\.\d", r"\1.0", text) == FAULTS
+    assert output == expected
