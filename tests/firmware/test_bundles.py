@@ -33,7 +33,7 @@ def dispatched(folder: Path) -> int:
     [
         ("kws_int8", "hexagon"),
         *(pytest.param(name, "hexagon", marks=SLOW) for name in INT8_MODELS if name != "kws_int8"),
-        ("ad01_int8", "riscv64"),
+        pytest.param("ad01_int8", "riscv64", marks=SLOW),
         pytest.param("kws_int8", "riscv64", marks=SLOW),
         pytest.param("ad01_int8", "aarch64", marks=SLOW),
     ],

@@ -23,6 +23,9 @@ from tests.firmware.test_bundles import copied
 Tools = Callable[[str], None]
 Images = Callable[[str], FirmwareImage]
 
+DEFAULT = ("hexagon", "riscv64")
+EACH = [pytest.param(name, marks=() if name in DEFAULT else pytest.mark.slow) for name in sorted(CORES)]
+
 SAID = """\
 whole: 0
 cut short: 1
@@ -47,7 +50,7 @@ def images(compiled: Compile, core_tools: Tools, tmp_path_factory: pytest.TempPa
     return one
 
 
-@pytest.mark.parametrize("core", sorted(CORES))
+@pytest.mark.parametrize("core", EACH)
 def test_the_loader_takes_the_image_and_refuses_everything_wrong_with_it(
     images: Images, needs_tool: Callable[[str], str], tmp_path: Path, core: str
 ) -> None:
@@ -69,7 +72,7 @@ def test_the_loader_takes_the_image_and_refuses_everything_wrong_with_it(
     assert done.stdout == SAID
 
 
-@pytest.mark.parametrize("core", sorted(CORES))
+@pytest.mark.parametrize("core", EACH)
 def test_sizes_are_as_predicted(images: Images, core: str) -> None:
     image = images(core)
     assert image.differences == ()
