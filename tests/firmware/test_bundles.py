@@ -12,7 +12,6 @@ from tests.firmware.conftest import DIGITS, Compile
 
 LOG = "TARGET_ARCH_CORE_LOG"
 FRAMES = 2
-INT8_MODELS = ("ad01_int8", "ic_resnet_int8", "kws_int8", "vww_96_int8")
 SLOW = pytest.mark.slow
 
 Tools = Callable[[str], None]
@@ -32,7 +31,6 @@ def dispatched(folder: Path) -> int:
     ("name", "core"),
     [
         ("kws_int8", "hexagon"),
-        *(pytest.param(name, "hexagon", marks=SLOW) for name in INT8_MODELS if name != "kws_int8"),
         pytest.param("ad01_int8", "riscv64", marks=SLOW),
         pytest.param("kws_int8", "riscv64", marks=SLOW),
         pytest.param("ad01_int8", "aarch64", marks=SLOW),
@@ -47,7 +45,10 @@ def test_model(
     name: str,
     core: str,
 ) -> None:
-    """The C of the core's functions is broken first, so that nothing but the firmware can have computed."""
+    """The C of the core's functions is broken first, so that nothing but the firmware can have computed.
+
+    The other models: `tests/rtl/test_ports.py`.
+    """
     core_tools(core)
     model = shared / "models" / f"{name}.tflite"
     made, folder = compiled(model, core)
