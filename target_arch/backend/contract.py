@@ -130,11 +130,11 @@ class Backend:
     name: str
     description: str
     codegen: str
-    patterns: tuple[Pattern, ...]
     supports: Callable[[Question], str | None]
     cost: Callable[[Question], float]
     lower: Callable[[LoweringRequest], Kernel] | None = None
     hooks: Hooks | None = None
+    patterns: tuple[Pattern, ...] = ()
     options: tuple[Option, ...] = ()
     runtime: RuntimeSources = RuntimeSources()
     joins: Callable[[tuple[Question, ...]], str | None] | None = None

@@ -105,7 +105,8 @@ def backends(options: argparse.Namespace) -> int:
             continue
         settable = [attrs.asdict(option) for option in backend.options]
         about = {"name": name, "codegen": backend.codegen, "description": backend.description}
-        rows.append({**about, "options": settable, "origin": known.origin(name)})
+        written_for = {"contract": backend.contract, "origin": known.origin(name)}
+        rows.append({**about, "options": settable, **written_for})
     if options.format == "json":
         json_data(rows)
     else:
@@ -132,7 +133,8 @@ def new_soc(options: argparse.Namespace) -> int:
 
 
 def _backend_lines(row: dict[str, object]) -> str:
-    lines = [f"{row['name']} ({row['codegen']}): {row['description']}", f"  {row['origin']}"]
+    head = f"{row['name']} ({row['codegen']}): {row['description']}"
+    lines = [head, f"  contract {row['contract']}, {row['origin']}"]
     options = row["options"]
     assert isinstance(options, list)
     lines += [f"  option {option['name']} = {option['default']}: {option['help']}" for option in options]

@@ -155,7 +155,7 @@ def _loaded(source: Source) -> object:
     """What the source exports. A plug-in is foreign code: whatever it raises is told as its fault."""
     try:
         return source.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         message = f"backend `{source.name}` cannot be imported: {last_line(error)}"
         found = Diagnostic(rule="backend-broken", place=source.origin, message=message)
         raise BackendError(source.name, (source.origin,), (found,)) from error

@@ -41,7 +41,7 @@ class Guard:
             answer = self.function(*arguments, **named)
         except (DoesNotFit, DiagnosticError):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise HookError(self.backend, self.hook, last_line(error), _asked(arguments)) from error
         said = _WRONG[self.hook](answer) if self.hook in _WRONG else None
         if said is not None:

@@ -127,10 +127,11 @@ def test_equal_file_names_in_two_folders_do_not_meet(tmp_path: Path) -> None:
     [
         ("import no_such_module_here\n", "ModuleNotFoundError: No module named 'no_such_module_here'"),
         ("def broken(:\n", "SyntaxError: invalid syntax"),
+        ("import sys\nsys.exit(3)\n", "SystemExit: 3"),
         ("value = 1\n", "AttributeError: module "),
         (
             "from target_arch.backend.contract import Backend\nbackend = Backend(name='x')\n",
-            "TypeError: Backend.__init__() missing 5 required keyword-only arguments: 'description', ",
+            "TypeError: Backend.__init__() missing 4 required keyword-only arguments: 'description', ",
         ),
     ],
 )

@@ -43,7 +43,7 @@ def answering(answer: object) -> Callable[[Any], Any]:
     return lambda _: answer
 
 
-def raising(error: Exception) -> Callable[..., Any]:
+def raising(error: BaseException) -> Callable[..., Any]:
     def hook(*_: object) -> Any:
         raise error
 
@@ -93,6 +93,11 @@ HINT = "hint: `--traceback` shows where it was raised"
             {"cost": raising(ZeroDivisionError("division by zero"))},
             QUESTION,
             "hook `cost`, operator `relu_1` on `dsp_cpu`: error: ZeroDivisionError: division by zero",
+        ),
+        (
+            {"cost": raising(SystemExit("stop"))},
+            QUESTION,
+            "hook `cost`, operator `relu_1` on `dsp_cpu`: error: SystemExit: stop",
         ),
         (
             {"cost": answering(-1.0)},
