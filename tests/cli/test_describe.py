@@ -118,7 +118,7 @@ def test_headers_into_nowhere(capsys: pytest.CaptureFixture[str], tmp_path: Path
 def test_backends_are_listed_with_their_options(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = call(capsys, "backends")
     assert (code, err) == (0, "")
-    assert "null (none): takes nothing; the skeleton to clone\n  entry point `null" in out
+    assert "null (none): takes nothing; the skeleton to clone\n  contract 2, entry point `null" in out
     assert "  option macs_per_cycle = 64: int8 multiply-accumulates per clock cycle\n" in out
 
 
