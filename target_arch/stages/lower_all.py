@@ -14,6 +14,7 @@ from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.attempts import REPLACE, RETILE, SPLIT, Attempt
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget, MemoryPlan
+from target_arch.plan.model import Model
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph
 from target_arch.plan.steps import StepOrder
@@ -100,7 +101,7 @@ def _climbed(
         if passed.settled is not None:
             check(soc, passed.settled.steps, passed.settled.plan, sizes(graph, passed.kernels))
             return _lowered(graph, slots, passed, passed.settled, tuple(ladder.attempts))
-        ladder.climb(passed.refused)
+        ladder.climb(graph.model, passed.refused)
         graph = ladder.graph()
 
 
@@ -159,11 +160,11 @@ class _Ladder:
             self.attempts = [_told(attempt, self._placed) for attempt in before]
         return cut(self._placed, self._cuts)
 
-    def climb(self, refused: tuple[Refused, ...]) -> None:
+    def climb(self, model: Model, refused: tuple[Refused, ...]) -> None:
         """The next rung for everything that did not fit."""
         for refusal in refused:
             self._refusal = refusal.error
-            kind, outcome = self._retile(refusal) or self._split(refusal) or self._give_up(refusal)
+            kind, outcome = self._retile(refusal) or self._split(model, refusal) or self._give_up(refusal)
             self.attempts.append(
                 Attempt(
                     kind=kind,
@@ -186,8 +187,8 @@ class _Ladder:
         self._passes.limits[key, memory] = size
         return RETILE, f"with {size:,} B of `{memory}`"
 
-    def _split(self, refused: Refused) -> tuple[str, str] | None:
-        place = middle(refused.partition)
+    def _split(self, model: Model, refused: Refused) -> tuple[str, str] | None:
+        place = middle(refused.partition, model)
         if place is None:
             return None
         self._cuts |= {place}

@@ -1,18 +1,35 @@
 """Partitions cut into smaller ones, where one did not fit as a whole."""
 
+from collections.abc import Sequence
+
 from attrs import evolve
 
+from target_arch.plan.model import Model, Operator
 from target_arch.plan.partitions import Partition, PartitionGraph
 
 Cuts = frozenset[tuple[str, str]]
 """Operators (id) before which a partition on an instance is cut: (operator, instance)."""
 
 
-def middle(partition: Partition) -> tuple[str, str] | None:
-    """Where to cut a partition into halves; None where it is one operator."""
-    if len(partition.operators) < 2:
+def middle(partition: Partition, model: Model) -> tuple[str, str] | None:
+    """Where to cut a partition in two; None where it is one operator.
+
+    That is where the fewest bytes are passed on, not too far from the middle: what was inside of a partition
+    has to live somewhere after the cut.
+    """
+    operators, count = partition.operators, len(partition.operators)
+    if count < 2:
         return None
-    return partition.operators[len(partition.operators) // 2].id, partition.instance
+    places = range(max(count // 4, 1), count - count // 4)
+    best = min(places, key=lambda place: (_passed(operators, place, model), abs(2 * place - count), place))
+    return operators[best].id, partition.instance
+
+
+def _passed(operators: Sequence[Operator], place: int, model: Model) -> int:
+    """Bytes that the operators before a place make for those after it."""
+    made = {operator.output for operator in operators[:place]}
+    read = {name for operator in operators[place:] for name in operator.inputs}
+    return sum(model.tensors[name].bytes for name in made & read)
 
 
 def cut(graph: PartitionGraph, cuts: Cuts) -> PartitionGraph:

@@ -15,6 +15,7 @@ from target_arch.soc.model import OUTPUTS, DLDevice, LoadProcess, MemoryMode, So
 from target_arch.stages.lower_all import Lower, Lowered, lower_in_order
 from target_arch.stages.lowering_order import lowering_order
 from target_arch.stages.place import place
+from target_arch.stages.split import middle
 from tests.stages import chips
 
 KIB = 1024
@@ -137,6 +138,17 @@ def test_a_chain_that_does_not_fit_is_split_and_its_halves_meet_in_the_plan() ->
     assert partitions(result) == [("a", "unit"), ("bc", "unit"), ("s", "host")]
     assert [str(attempt.kind) for attempt in result.attempts] == ["split"]
     assert result.attempts[0].reason == "a needs 10240 B of `sram`, 8192 B are available"
+
+
+def test_a_chain_is_cut_where_little_is_passed_on() -> None:
+    rows = (("a", 4096), ("b", 4096), ("c", 64), ("d", 4096), ("e", 4096), ("f", 4096), ("g", 64), ("h", 64))
+    before = ("x", *(name for name, _ in rows))
+    made = chips.model(
+        *((name, "conv", (source,), size) for (name, size), source in zip(rows, before, strict=False)),
+        inputs={"x": 64},
+    )
+    part = Partition(id="p0", instance="unit", operators=made.operators, reason="")
+    assert middle(part, made) == ("d", "unit"), "`c` is small, and near enough to the middle; `g` is not"
 
 
 def test_a_chain_that_fits_nowhere_goes_to_the_host() -> None:

@@ -162,7 +162,7 @@ def test_pieces_are_the_partition(before: set[str]) -> None:
     assert operators == [op for part in graph.partitions for op in part.operators]
     assert len(pieces.partitions) == len(graph.partitions) + len(before & {"b", "c"})
     assert len({part.id for part in pieces.partitions}) == len(pieces.partitions)
-    assert [middle(part) for part in graph.partitions] == [("b", "conv"), None]
+    assert [middle(part, graph.model) for part in graph.partitions] == [("b", "conv"), None]
 
 
 def test_the_host_is_the_last_to_be_tried(monkeypatch: pytest.MonkeyPatch) -> None:
