@@ -9,13 +9,14 @@
 
 /* What `open` was told. A port for real hardware keeps its queues and counters beside these. */
 static const ta_bundle *opened;
+static const ta_soc *described;
 
 static ta_status null_open(const ta_port *port, const ta_soc *soc, const ta_bundle *bundle)
 {
     (void)port;
-    (void)soc; /* a real port checks here that it runs on this SoC, enables clocks, resets DMA engines */
     if (opened != NULL)
         return TA_ERROR_STATE;
+    described = soc; /* a real port checks here that it runs on this SoC, enables clocks, resets DMA engines */
     opened = bundle;
     return TA_OK;
 }
@@ -58,6 +59,8 @@ static ta_status null_dispatch(const ta_port *port, const ta_dispatch *dispatch)
 {
     (void)port;
     void *pointers[TA_MAX_OPERANDS];
+    if (!described->instances[dispatch->instance].is_host)
+        return TA_ERROR_STATE; /* nothing here starts another core */
     for (uint32_t i = 0; i < dispatch->ref_count; i++) {
         pointers[i] = ta_pointer(opened, dispatch->refs[i]);
         if (pointers[i] == NULL)
