@@ -9,9 +9,10 @@ def driver_files(engine: str) -> dict[str, str]:
     return _read(tuple(f"{stem}.{suffix}" for stem in stems for suffix in ("c", "h")))
 
 
-def simulator_files(engine: str) -> dict[str, str]:
-    """Behavioural simulator: path below `runtime/` → text."""
-    return _read((f"simulators/{engine}.c", "simulators/int8.c", "simulators/int8.h"))
+def simulator_files(engine: str, *more: str) -> dict[str, str]:
+    """Behavioural simulator, of one file and what `more` names: path below `runtime/` → text."""
+    names = (f"{engine}.c", *more, "int8.c", "int8.h")
+    return _read(tuple(f"simulators/{name}" for name in names))
 
 
 def own_files(*paths: str) -> dict[str, str]:

@@ -24,7 +24,8 @@ def build(
         if engine not in libraries:
             path = tmp_path_factory.mktemp("engine") / f"{engine}.so"
             sources = [HERE / "engine_glue.c", RUNTIME / "simulators" / "int8.c"]
-            sources += [RUNTIME / room / f"{engine}.c" for room in ("drivers", "simulators")]
+            sources.append(RUNTIME / "drivers" / f"{engine}.c")
+            sources += sorted((RUNTIME / "simulators").glob(f"{engine}*.c"))
             sources.append(RUNTIME / "drivers" / "engine.c")
             command = [needs_tool("gcc"), *FLAGS, *UNDEFINED, f"-DENGINE={engine}"]
             command += [f"-I{RUNTIME / 'include'}", *map(str, sources), "-o", str(path)]

@@ -98,7 +98,7 @@ backend = Backend(
         driver="ta_gemm_vta_driver",
         simulator_symbol="ta_gemm_vta_simulator",
         files=lambda: driver_files("gemm_vta"),
-        simulator=lambda: simulator_files("gemm_vta"),
+        simulator=lambda: simulator_files("gemm_vta", "gemm_vta_datapath.c", "gemm_vta_state.h"),
     ),
     needs_buffers=BUFFERS,
     contract=2,

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from target_arch.backends.gemm_vta import backend
 from target_arch.backends.gemm_vta.description import (
     DRAM,
     ENUMS,
@@ -21,7 +22,6 @@ from target_arch.backends.gemm_vta.description import (
     header,
 )
 from target_arch.backends.registers import ROUNDING
-from target_arch.backends.sources import driver_files, simulator_files
 
 RUNTIME = Path(__file__).parents[3] / "runtime_c"
 
@@ -32,7 +32,7 @@ def test_the_header_is_what_the_description_says() -> None:
 
 def test_no_number_of_the_engine_is_written_in_c_again() -> None:
     """Opcodes, operations and fields have names in the simulator; a case of a switch is never a number."""
-    text = (RUNTIME / "simulators" / "gemm_vta.c").read_text()
+    text = "".join(path.read_text() for path in sorted((RUNTIME / "simulators").glob("gemm_vta*")))
     assert re.findall(r"case \d|FIELD\(\d|>> \d", text) == []
 
 
@@ -91,7 +91,7 @@ def test_an_instruction_prints() -> None:
 def test_driver_and_simulator_compile_without_a_warning(
     compiler: str, needs_tool: Callable[[str], str], tmp_path: Path
 ) -> None:
-    files = {**driver_files("gemm_vta"), **simulator_files("gemm_vta")}
+    files = {**backend.runtime.files(), **backend.runtime.simulator()}
     flags = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Werror"]
     for path in sorted(files):
         assert (RUNTIME / path).read_text() == files[path]
