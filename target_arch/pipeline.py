@@ -37,6 +37,7 @@ from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.lower_all import Attempt, Lowered, lower_in_order
 from target_arch.stages.lowering_order import POLICIES, Policy, Wish, lowering_order
 from target_arch.stages.place import place
+from target_arch.stages.planner import BEST, Planner
 from target_arch.stages.rules import Rules
 
 
@@ -65,6 +66,7 @@ class CompileRequest:
     targets: tuple[str, ...] = ()
     costs: Costs = NOTHING_MEASURED
     exact: bool = False
+    planner: Planner = BEST
     backend_dirs: tuple[Path, ...] = ()
     backends: Backends | None = field(default=None, repr=False)
     name: str | None = None
@@ -93,6 +95,7 @@ def compile_model(request: CompileRequest) -> Compilation:
     """From a model file and a SoC to a bundle. Every refusal is a DiagnosticError."""
     soc, mode = request.soc, _mode(request)
     require_port(soc, request.port)
+    request.planner.plan((), {})
     backends = _backends(request)
     model, program = _import(request, backends)
     lowered = _lower(request, mode, backends, model, program)
@@ -182,6 +185,7 @@ def _lower(
         advance=lowerer.advance,
         chains=chains,
         measured=request.costs.applied(soc),
+        planner=request.planner,
     )
 
 

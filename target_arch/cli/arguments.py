@@ -165,6 +165,13 @@ def _planning(to: ArgumentParser) -> None:
         action="store_true",
         help="let a solver prove the placement optimal, or improve it; needs the extra `exact`",
     )
+    plan.add_argument(
+        "--planner",
+        default="best",
+        metavar="NAME[,nodes=N|,seconds=S|,seed=N]...",
+        help="the algorithm of the memory plan, and how long one of search, cp-sat may take; with "
+        "seconds the plan may differ from run to run",
+    )
     _backend_dirs(plan)
     _format(to)
 

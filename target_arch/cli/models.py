@@ -35,6 +35,7 @@ DUMPERS: Mapping[str, Callable[["Compilation"], str]] = {
 
 def request(options: argparse.Namespace) -> "CompileRequest":
     """What the arguments ask the pipeline for. Raises DiagnosticError."""
+    from target_arch.cli.planner import planner
     from target_arch.pipeline import CompileRequest
 
     chosen = with_options(required(options), options.backend_options)
@@ -52,6 +53,7 @@ def request(options: argparse.Namespace) -> "CompileRequest":
         targets=targets,
         costs=NOTHING_MEASURED if options.cost is None else read_costs(options.cost, soc),
         exact=options.exact,
+        planner=planner(options.planner),
         backends=chosen.backends,
         name=getattr(options, "name", None),
         port=getattr(options, "port", None) or "host",

@@ -24,6 +24,7 @@ from target_arch.stages.check import check
 from target_arch.stages.errors import DoesNotFitError, PlacementError
 from target_arch.stages.lower_pass import Advance, Key, Known, Lower, Passed, Passes, Refused, key_of
 from target_arch.stages.place import NO_RULES
+from target_arch.stages.planner import BEST, Planner
 from target_arch.stages.remedy import remedy
 from target_arch.stages.rules import Rules
 from target_arch.stages.settle import Settled
@@ -61,20 +62,21 @@ def lower_in_order(
     advance: Advance | None = None,
     chains: frozenset[str] = frozenset(),
     measured: SoC | None = None,
+    planner: Planner = BEST,
 ) -> Lowered:
     """Place, order, lower, plan and check.
 
     `codegens` are by instance name. `place` is called again with operators given up on targets, and `order`
     with every new graph. `advance` takes partitions to earlier phases, where the order has turns for these.
     `chains` are the instances whose backend lowers whole chains, `measured` is the SoC with measured copy
-    paths, for the simulated run.
+    paths, for the simulated run; `planner` makes the memory plan.
     Raises PlacementError, OrderError, StepError; DoesNotFitError where nothing helps;
     and CheckError where the plan is wrong.
     """
     known: Known = {}
 
     def climb(chip: SoC, wishes: Rules) -> Lowered:
-        passes = Passes(chip, mode, codegens, lower, advance, chains, measured, known)
+        passes = Passes(chip, mode, codegens, lower, advance, chains, measured, known, planner)
         return _climbed(chip, _Ladder(chip, place, wishes, passes), passes, order)
 
     def fits(chip: SoC, wishes: Rules) -> bool:

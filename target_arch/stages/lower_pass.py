@@ -18,6 +18,7 @@ from target_arch.stages.budget import limited, with_used
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.ledger import Ledger, Overdrawn
 from target_arch.stages.overlap import overlapped
+from target_arch.stages.planner import BEST, Planner
 from target_arch.stages.residence import NOWHERE
 from target_arch.stages.settle import Settled, Witness, foreseen, settle
 from target_arch.stages.work import Work
@@ -81,9 +82,11 @@ class Passes:
         chains: frozenset[str] = frozenset(),
         measured: SoC | None = None,
         known: "Known | None" = None,
+        planner: Planner = BEST,
     ) -> None:
         self._soc, self._mode, self._codegens, self._lower = soc, mode, codegens, lower
         self._advance, self._chains, self._measured = advance, chains, measured
+        self._planner = planner
         self._reached: set[tuple[Key, str]] = set()
         self._known: Known = {} if known is None else known
         self.limits: dict[tuple[Key, str], int] = {}
@@ -133,6 +136,7 @@ class Passes:
             codegens=self._codegens,
             chains=self._chains,
             measured=self._measured,
+            planner=self._planner,
         )
 
 

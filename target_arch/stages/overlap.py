@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from target_arch.diagnostics import listed
 from target_arch.plan.steps import StepOrder
 from target_arch.plan.timeline import Execution, Span
-from target_arch.stages.allocate import allocate, capacities
+from target_arch.stages.allocate import capacities
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.interleave import Problem, interleaved, problem
 from target_arch.stages.replay import replay
@@ -48,7 +48,7 @@ def overlapped(work: Work, settled: Settled) -> Settled:
         if found.makespan >= alone.makespan:
             break
         try:
-            plan = allocate(found.steps.buffers, capacities(work.soc))
+            plan = work.planner.plan(found.steps.buffers, capacities(work.soc))
         except DoesNotFitError as refusal:
             if refusal.pool in held:
                 break

@@ -16,7 +16,7 @@ from target_arch.plan.steps import Copy, Dispatch, StepOrder
 from target_arch.plan.timeline import Execution
 from target_arch.soc.model import SoC
 from target_arch.stages import access
-from target_arch.stages.allocate import allocate, arena_capacity, capacities
+from target_arch.stages.allocate import arena_capacity, capacities
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.items import Program
 from target_arch.stages.packing import bound, peak
@@ -64,7 +64,7 @@ def settle(work: Work, witness: Witness | None = None) -> Settled:
         program = join(work, residence)
         steps = steps_of(work, program, residence, times)
         try:
-            plan = allocate(steps.buffers, capacities(work.soc))
+            plan = work.planner.plan(steps.buffers, capacities(work.soc))
         except DoesNotFitError as refusal:
             tensor = _spillable(refusal, steps, residence)
             if refusal.pool not in drained:
@@ -92,7 +92,7 @@ def _proven(work: Work, witness: Witness) -> Settled | None:
     fixed = [buffer for buffer in moving if buffer.memory not in open_]
     held = frozenset(buffer.name for buffer in fixed)
     try:
-        rest = allocate([b for b in steps.buffers if b.name not in held], capacities(work.soc))
+        rest = work.planner.plan([b for b in steps.buffers if b.name not in held], capacities(work.soc))
     except DoesNotFitError:
         return None
     offsets = {**rest.offsets, **{name: witness.offsets[name] for name in held}}

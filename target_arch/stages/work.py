@@ -11,6 +11,7 @@ from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.soc.model import Instance, MemoryMode, SoC
 from target_arch.stages import access
 from target_arch.stages.copy_paths import Routes
+from target_arch.stages.planner import BEST, Planner
 
 
 @frozen(kw_only=True)
@@ -30,6 +31,7 @@ class Work:
     chains: frozenset[str] = frozenset()
     measured: SoC | None = field(default=None, repr=False)
     """The SoC with measured copy paths, for the times of steps; None where nothing was measured."""
+    planner: Planner = field(default=BEST, repr=False)
 
     @cached_property
     def routes(self) -> Routes:

@@ -12,7 +12,6 @@ from target_arch.plan.model import Model
 from target_arch.plan.steps import Copy, Dispatch, Load, StepOrder, Wait
 from target_arch.plan.timeline import Execution, Span
 from target_arch.soc.model import SoC
-from target_arch.stages import overlap
 from target_arch.stages.allocate import allocate, capacities
 from target_arch.stages.check import check
 from target_arch.stages.copy_paths import Routes
@@ -20,6 +19,7 @@ from target_arch.stages.dependences import dependences
 from target_arch.stages.errors import CheckError, DoesNotFitError
 from target_arch.stages.lower_all import Lowered
 from target_arch.stages.overlap import FULL, overlapped
+from target_arch.stages.planner import Planner
 from target_arch.stages.program import join
 from target_arch.stages.settle import settle
 from target_arch.stages.steps import order_steps, steps_of
@@ -160,18 +160,16 @@ def test_what_fits_one_after_the_other_only_runs_so_and_says_why() -> None:
     assert result.plan.peaks["bram"] <= soc.memory("bram").size
 
 
-def test_the_order_of_the_program_stays_where_an_overlap_does_not_fit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_order_of_the_program_stays_where_an_overlap_does_not_fit() -> None:
 
-    def full(buffers: object, sizes: object) -> None:
+    def full(buffers: object) -> dict[str, int]:
         raise DoesNotFitError(pool="sram", step=0, needed=2, available=1, bound=2, alive=())
 
     result = lowered(BRANCHES, chips.quad())
     work = work_of(result, chips.quad())
     settled = settle(work)
-    monkeypatch.setattr(overlap, "allocate", full)
-    found = overlapped(work, settled)
+    never = Planner(algorithm="full", algorithms={"full": full})
+    found = overlapped(evolve(work, planner=never), settled)
     assert (found.steps, found.plan) == (settled.steps, settled.plan)
     assert found.execution is not None
     assert found.execution.overlap == (
