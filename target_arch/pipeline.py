@@ -17,7 +17,7 @@ from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.inputs import EmitInputs
 from target_arch.emit.libraries import libraries
 from target_arch.emit.machine import require_port
-from target_arch.emit.manifest import manifest
+from target_arch.emit.manifest import manifest, used_records
 from target_arch.plan.bundle import Bundle
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget, MemoryPlan
@@ -26,6 +26,7 @@ from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.steps import StepOrder
 from target_arch.plan.timeline import Execution
+from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.registry.backends import Backends
 from target_arch.registry.guard import Guard
 from target_arch.relax.hook_stages import lower_by_hooks, reach
@@ -65,6 +66,7 @@ class CompileRequest:
     forbid: Mapping[str, tuple[str, ...]] = field(factory=dict)
     targets: tuple[str, ...] = ()
     costs: Costs = NOTHING_MEASURED
+    tuning: Tuning = NOTHING_TUNED
     exact: bool = False
     planner: Planner = BEST
     backend_dirs: tuple[Path, ...] = ()
@@ -113,6 +115,7 @@ def compile_model(request: CompileRequest) -> Compilation:
         port=request.port,
         libraries=libraries(lowered.kernels),
         notes={partition: kernel.notes for partition, kernel in lowered.kernels.items()},
+        tuning=used_records(request.tuning, lowered.kernels),
     )
     bundle = emit_bundle(
         EmitInputs(
@@ -173,7 +176,7 @@ def _lower(
     policies = {**POLICIES, **request.policies}
     codegens = {instance.name: backends[instance.arch.name].codegen for instance in soc.instances}
     chains = frozenset(i.name for i in soc.instances if backends[i.arch.name].joins is not None)
-    lowerer = _Lowerer(soc, backends, program)
+    lowerer = _Lowerer(soc, backends, program, request.tuning)
     return lower_in_order(
         soc=soc,
         mode=mode,
@@ -196,6 +199,7 @@ class _Lowerer:
     soc: SoC
     backends: Mapping[str, Backend]
     program: Program
+    tuning: Tuning
     earlier: dict[tuple[str, tuple[str, ...]], Mapping[str, Any]] = field(factory=dict)
 
     def lower(self, graph: PartitionGraph, partition: Partition, budget: Budget) -> Kernel:
@@ -223,6 +227,7 @@ class _Lowerer:
             instance=self.soc.instance(partition.instance),
             budget=budget,
             program=self.program,
+            tuning=self.tuning,
             earlier=self.earlier.get((partition.instance, _ids(partition)), {}),
         )
 

@@ -23,7 +23,8 @@ FLOORS = {
     "backends": 5,
     "registry": 5,
     "pipeline": 6,
-    "cli": 7,
+    "tune": 7,
+    "cli": 8,
 }
 TVM_ROOMS = {"relax", "backends"}
 TVM_PACKAGES = {"tvm", "tvm_ffi"}

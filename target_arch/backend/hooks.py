@@ -53,7 +53,7 @@ class TirFunction:
     written. `constants` are what the legalization packed, `buffers` what lies between functions of one
     operator. `schedule` transforms an `s_tir.Schedule` of the function, where `schedules` is left out.
     `loops` are better names of loop variables than TIR has, for what is printed. `note`
-    is for readers of the report.
+    is for readers of the report; `tuned` the task of the tuning record that it was scheduled with.
     """
 
     operator: str
@@ -66,6 +66,7 @@ class TirFunction:
     schedule: Callable[[Any], None] | None = field(default=None, repr=False)
     loops: Mapping[Any, str] = field(factory=dict, repr=False)
     note: str = ""
+    tuned: str | None = None
 
 
 @frozen(kw_only=True)

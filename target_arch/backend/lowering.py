@@ -9,6 +9,7 @@ from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.memory import Budget
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import Partition
+from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.soc.model import Instance, SoC
 
 
@@ -41,5 +42,7 @@ class LoweringRequest:
     instance: Instance
     budget: Budget
     program: Any = field(default=None, repr=False)
+    tuning: Tuning = NOTHING_TUNED
+    """Schedules found by measuring, for functions in S-TIR that would get their definition's own."""
     earlier: Mapping[str, Any] = field(factory=dict, repr=False)
     """What became of this partition so far, by phase, where the lowering order differs between phases."""

@@ -161,6 +161,12 @@ def _planning(to: ArgumentParser) -> None:
         help="measured costs (JSON), which count instead of estimates",
     )
     plan.add_argument(
+        "--tuning-db",
+        type=Path,
+        metavar="FILE",
+        help="schedules that `tune` found, for kernels in C",
+    )
+    plan.add_argument(
         "--exact",
         action="store_true",
         help="let a solver prove the placement optimal, or improve it; needs the extra `exact`",
@@ -196,6 +202,21 @@ def _compile(to: ArgumentParser) -> None:
         choices=(*DUMPS, "all"),
         help="print a value between two stages",
     )
+
+
+def _tune(to: ArgumentParser) -> None:
+    _model(to)
+    to.add_argument("-o", "--output", type=Path, metavar="FILE", help="the tuning file to write")
+    to.add_argument("--target-arch", metavar="NAME", help="only the kernels of this one (default: of all)")
+    to.add_argument("--trials", type=_positive, default=32, help="schedules to try per task (default: 32)")
+    to.add_argument("--seed", type=int, default=0, help="of the search (default: 0)")
+    to.add_argument("--cc", metavar="COMMAND", help="the C compiler (default: this computer's)")
+    to.add_argument("--cflags", default="-O2", help="its flags (default: -O2, as in a bundle's Makefile)")
+    to.add_argument(
+        "--scratch", type=int, default=0, metavar="BYTES", help="scratch that a kernel may want (default: 0)"
+    )
+    to.add_argument("--tracker", metavar="HOST:PORT", help="measure on servers of TVM's RPC tracker")
+    to.add_argument("--key", default="target_arch", help="of these servers (default: target_arch)")
 
 
 def _bundle_options(to: ArgumentParser) -> None:
@@ -303,6 +324,7 @@ COMMANDS = (
         "operator",
     ),
     Command("compile", "models", "make a bundle of C from a model", _compile, True),
+    Command("tune", "tune", "find better schedules for C kernels by measuring", _tune, True),
     Command("run", "bundles", "build a bundle with this machine's C compiler and run it", _run),
     Command("verify", "bundles", "compare a bundle with the reference its model came from", _verify, True),
     Command("report", "bundles", "print what a bundle's manifest says", _report),

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from target_arch.cli.arguments import DUMPS
 from target_arch.cli.described import target_of
-from target_arch.cli.output import data, failure, json_data, progress
+from target_arch.cli.output import data, failure, json_data, message, progress
 from target_arch.cli.targets import required, with_options
 from target_arch.diagnostics import name_hint
 from target_arch.plan import text
 from target_arch.plan.orders import PHASES
 from target_arch.plan.partitions import Candidate, Choice, Partition
+from target_arch.plan.tuning import NOTHING_TUNED, read_tuning
 from target_arch.soc import SoC
 from target_arch.soc.cost_file import read_costs
 from target_arch.soc.costs import NOTHING_MEASURED
@@ -52,6 +53,7 @@ def request(options: argparse.Namespace) -> "CompileRequest":
         forbid=_wishes(options.forbid, soc),
         targets=targets,
         costs=NOTHING_MEASURED if options.cost is None else read_costs(options.cost, soc),
+        tuning=NOTHING_TUNED if options.tuning_db is None else read_tuning(options.tuning_db),
         exact=options.exact,
         planner=planner(options.planner),
         backends=chosen.backends,
@@ -65,7 +67,11 @@ def planned(options: argparse.Namespace) -> "Compilation":
     progress(f"planning {options.model}")
     from target_arch.pipeline import compile_model
 
-    return compile_model(request(options))
+    made = compile_model(request(options))
+    used = {task for kernel in made.kernels.values() for task in kernel.tuned}
+    for task in sorted(made.request.tuning.records.keys() - used):
+        message(f"{options.tuning_db}: note: record `{task}` belongs to no kernel of this compilation")
+    return made
 
 
 def placed(options: argparse.Namespace) -> "PartitionGraph":

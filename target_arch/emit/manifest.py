@@ -9,13 +9,14 @@ from target_arch.emit.libraries import described
 from target_arch.emit.machine import machine_of
 from target_arch.emit.steps import describe
 from target_arch.plan.attempts import Attempt
-from target_arch.plan.kernels import Library
+from target_arch.plan.kernels import Kernel, Library
 from target_arch.plan.memory import Budget, MemoryPlan
 from target_arch.plan.model import Model
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import Load, Step, StepOrder
 from target_arch.plan.timeline import Execution
+from target_arch.plan.tuning import Tuning
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.soc.numbering import abi_hash
 
@@ -37,6 +38,7 @@ def manifest(
     port: str = "host",
     libraries: tuple[Library, ...] = (),
     notes: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    tuning: Mapping[str, list[str]] | None = None,
 ) -> dict[str, object]:
     """The manifest as JSON values, names and numbers as in the plan; hashes are hexadecimal text.
 
@@ -52,6 +54,7 @@ def manifest(
         "port": port,
         "machine": _machine(soc, port),
         "libraries": described(libraries),
+        "tuning": tuning,
         "abi_hash": f"0x{abi_hash(soc):016x}",
         "inputs": _tensors(model, steps.inputs),
         "outputs": _tensors(model, steps.outputs),
@@ -70,6 +73,14 @@ def manifest(
         "verification": None,
         "image": None,
     }
+
+
+def used_records(tuning: Tuning, kernels: Mapping[str, Kernel]) -> Mapping[str, list[str]] | None:
+    """Tasks of the tuning records that gave kernels their schedules, and the others; None without records."""
+    if not tuning:
+        return None
+    used = sorted({task for kernel in kernels.values() for task in kernel.tuned})
+    return {"used": used, "unused": sorted(tuning.records.keys() - set(used))}
 
 
 def _machine(soc: SoC, port: str) -> dict[str, object] | None:

@@ -202,6 +202,8 @@ class Kernel:
     notes: tuple[str, ...] = ()
     """What a reader of the report should know, such as the tiling chosen and why."""
     libraries: tuple[Library, ...] = ()
+    tuned: tuple[str, ...] = ()
+    """Tasks whose tuning records gave functions of this kernel their schedules."""
     stand_in: StandIn | None = None
     seconds: float | None = None
     """What all calls take together, where a vendor's compiler says so: it counts instead of the estimates by

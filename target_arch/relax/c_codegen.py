@@ -41,6 +41,7 @@ def c_kernel(functions: tuple[TirFunction, ...], request: LoweringRequest) -> Ke
         buffers=tuple(buffers),
         actions=tuple(calls),
         notes=tuple(function.note for function in functions if function.note),
+        tuned=tuple(dict.fromkeys(function.tuned for function in functions if function.tuned)),
     )
 
 

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from attrs import evolve
-from tvm import s_tir
 
 from target_arch.backend.hooks import Hooks, TirFunction
 from target_arch.backend.lowering import LoweringRequest
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.orders import PHASES
+from target_arch.relax import tuned
 from target_arch.relax.c_codegen import c_kernel
 from target_arch.relax.lowering import loop_names
 from target_arch.relax.nests import rewrite_nests
@@ -76,10 +76,8 @@ def scheduled(hooks: Hooks, function: TirFunction, request: LoweringRequest) -> 
         schedule = hooks.schedules(function, request)
         note = schedule.mod["main"].attrs.get(NOTE, function.note)
         return evolve(function, function=schedule.mod["main"], note=str(note))
-    schedule = s_tir.Schedule(function.function)
-    if function.schedule is not None:
-        function.schedule(schedule)
-    return evolve(function, function=schedule.mod["main"])
+    made, task = tuned.scheduled(function.function, function.kind, function.schedule, request.tuning)
+    return evolve(function, function=made, tuned=task)
 
 
 NOTE = "target_arch.note"

@@ -5,6 +5,8 @@ from typing import Any
 import tvm_ffi
 from tvm import s_tir, te, tirx
 
+from target_arch.plan.tuning import NOTHING_TUNED, Tuning
+from target_arch.relax import tuned
 from target_arch.relax.c_printer import PrintedFunction, print_function
 from target_arch.relax.lowering_predicates import hoist_predicates
 from target_arch.relax.passes import compact, simplified, without_blocks
@@ -20,7 +22,14 @@ def flat(function: Any) -> Any:
 
 def lower_definition(definition: Definition, kind: str) -> PrintedFunction:
     """The C of a TE definition."""
-    return print_scheduled(scheduled(definition), kind)
+    return lower_tuned(definition, kind, NOTHING_TUNED)[0]
+
+
+def lower_tuned(definition: Definition, kind: str, tuning: Tuning) -> tuple[PrintedFunction, str | None]:
+    """The C of a TE definition, with the schedule of a tuning record where there is one; and its task."""
+    function = te.create_prim_func(list(definition.arguments))
+    made, task = tuned.scheduled(function, kind, definition.schedule, tuning)
+    return print_scheduled(made, kind), task
 
 
 def scheduled(definition: Definition) -> Any:

@@ -12,8 +12,9 @@ from attrs import frozen
 
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Attribute, Model, Operator, Quantization, Tensor
+from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.relax import te_convolution, te_elementwise, te_pooling, te_rows
-from target_arch.relax.lowering import lower_definition
+from target_arch.relax.lowering import lower_tuned
 from target_arch.relax.objects import Target, object_file
 from target_arch.relax.te_definition import Axes, Definition, Packed, Tail
 
@@ -61,17 +62,20 @@ class Signature:
 class LoweredOperator:
     """A C function, the constants it takes after the operator's own, and the bytes of its scratch parameters.
 
-    Parameters of the function: inputs, constants, `packed`, output, scratch.
+    Parameters of the function: inputs, constants, `packed`, output, scratch. `task` is that of the tuning
+    record whose schedule it has, None for the definition's own.
     """
 
     function: CFunction
     packed: tuple[Packed, ...]
     scratch: tuple[int, ...]
+    task: str | None = None
 
 
-def lower_operator(operator: Operator, model: Model) -> LoweredOperator:
+def lower_operator(operator: Operator, model: Model, tuning: Tuning = NOTHING_TUNED) -> LoweredOperator:
     """The C of an operator of a kind in DEFINITIONS. ValueError where its parameters have no exact form."""
-    return _lowered(signature_of(operator, model))
+    signature = signature_of(operator, model)
+    return _tuned(signature, tuning) if tuning else _lowered(signature)
 
 
 def lower_pair(operator: Operator, after: Operator, model: Model) -> LoweredOperator:
@@ -118,19 +122,26 @@ def lower_operator_object(operator: Operator, model: Model, name: str, target: T
 
 @lru_cache(maxsize=1024)
 def _object(signature: Signature, name: str, target: Target) -> bytes:
-    return object_file(_definition(signature), name, target)
+    return object_file(definition_of(signature), name, target)
 
 
-def _definition(signature: Signature) -> Definition:
+def definition_of(signature: Signature) -> Definition:
+    """The TE definition of an operator with that signature."""
     model = _model_of(signature)
     return DEFINITIONS[signature.kind](model.operators[0], model)
 
 
 @lru_cache(maxsize=1024)
 def _lowered(signature: Signature) -> LoweredOperator:
-    definition = _definition(signature)
-    printed = lower_definition(definition, signature.kind)
-    return LoweredOperator(function=printed.function, packed=definition.packed, scratch=printed.scratch)
+    return _tuned(signature, NOTHING_TUNED)
+
+
+def _tuned(signature: Signature, tuning: Tuning) -> LoweredOperator:
+    definition = definition_of(signature)
+    printed, task = lower_tuned(definition, signature.kind, tuning)
+    return LoweredOperator(
+        function=printed.function, packed=definition.packed, scratch=printed.scratch, task=task
+    )
 
 
 def _model_of(signature: Signature) -> Model:

@@ -68,6 +68,7 @@ def complete() -> dict[str, Any]:
         execution=Execution(makespan=1e-6, bound=1e-6, alone=1e-6, overlap="o", spans=(span,)),
         port="qemu_mps2",
         libraries=(Library(name="l", include=("include",), sources=("l.c",)),),
+        tuning={"used": ["conv2d_0"], "unused": []},
     )
     image = Image(
         stack=Depth(bytes=1, path=("main",), unknown=()),

@@ -13,6 +13,7 @@ from target_arch.backends.plain_c.cost import CLOCK, INTEGER_RATE, work
 from target_arch.backends.plain_c.support import refusal
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.model import Operator
+from target_arch.plan.tuning import NOTHING_TUNED
 from target_arch.relax.patterns import standard_patterns
 from target_arch.resources import runtime_c
 from target_arch.soc.cores import CORES, Core
@@ -55,7 +56,7 @@ def _lower(request: LoweringRequest) -> Kernel:
 
     core = CORES[request.instance.arch.backend]
     target = Target(triple=core.triple, cpu=core.cpu, features=core.features)
-    kernel = lower(request)
+    kernel = lower(evolve(request, tuning=NOTHING_TUNED))
     objects = {}
     for operator in request.partition.operators:
         name = lower_operator(operator, request.model).function.name

@@ -25,6 +25,7 @@ class Piece:
     constants: tuple[Tensor, ...]
     buffers: tuple[LocalBuffer, ...]
     calls: tuple[Call, ...]
+    tuned: tuple[str, ...] = ()
 
 
 def lower(request: LoweringRequest) -> Kernel:
@@ -53,6 +54,7 @@ def kernel(
         actions=tuple(call for each in pieces for call in each.calls),
         notes=notes,
         libraries=libraries,
+        tuned=tuple(dict.fromkeys(task for each in pieces for task in each.tuned)),
     )
 
 
@@ -86,7 +88,7 @@ def _unsupported(operator: Operator, error: Exception) -> DiagnosticError:
 
 
 def _te_piece(operator: Operator, request: LoweringRequest) -> Piece:
-    lowered = lower_operator(operator, request.model)
+    lowered = lower_operator(operator, request.model, request.tuning)
     return _called(operator, request, lowered, (), operator.output)
 
 
@@ -112,7 +114,13 @@ def _called(
         ),
         operator=operator.id,
     )
-    return Piece(functions=(lowered.function,), constants=constants, buffers=buffers, calls=(call,))
+    return Piece(
+        functions=(lowered.function,),
+        constants=constants,
+        buffers=buffers,
+        calls=(call,),
+        tuned=(lowered.task,) if lowered.task else (),
+    )
 
 
 def _relax_piece(operator: Operator, request: LoweringRequest) -> Piece:

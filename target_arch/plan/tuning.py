@@ -1,0 +1,124 @@
+"""Schedules that were found by measuring, and the file they are kept in.
+
+A record belongs to a task: one function in S-TIR before any schedule, named by its kind and a hash of its
+printed form, which is the same in every process. Equal operators are one task. The file is JSON, written
+sorted; `docs/tuning.md` describes it. Tests: `tests/tune/test_tune.py`.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from attrs import asdict, field, fields, frozen
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError
+
+FORMAT = "target_arch tuning"
+SCHEMA = 1
+_HINT = "`target-arch tune` writes such files"
+
+
+@frozen(kw_only=True)
+class TuningRecord:
+    """The best schedule of a task: `trace` are the steps of an `s_tir.Schedule` as JSON text.
+
+    `what` says the task to a person, `measured` what measured it. `baseline` and `tuned` are seconds of one
+    call with the schedule of the definition and with this one, measured in the same run; `scratch` are bytes
+    that the scheduled function wants.
+    """
+
+    task: str
+    what: str
+    measured: str
+    baseline: float
+    tuned: float
+    scratch: int
+    trace: str = field(repr=False)
+
+
+@frozen(kw_only=True)
+class Tuning:
+    """Records by task."""
+
+    records: Mapping[str, TuningRecord] = field(factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.records)
+
+
+NOTHING_TUNED = Tuning()
+
+
+def tuning_of(records: Iterable[TuningRecord]) -> Tuning:
+    """Records as a value, sorted by task."""
+    return Tuning(records={each.task: each for each in sorted(records, key=lambda each: each.task)})
+
+
+def tuning_text(tuning: Tuning) -> str:
+    """The file's text. Same records, same bytes."""
+    entries = [asdict(each) for each in tuning.records.values()]
+    about = {"format": FORMAT, "schema": SCHEMA, "tvm": version("apache-tvm"), "records": entries}
+    return json.dumps(about, indent=1, sort_keys=True) + "\n"
+
+
+def read_tuning(path: Path) -> Tuning:
+    """The records of a file. DiagnosticError where it cannot be read, is no such file, or is foreign."""
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise _refused(path, f"cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise _refused(path, f"is no JSON: {error}") from error
+    if (
+        not isinstance(read, dict)
+        or read.get("format") != FORMAT
+        or not isinstance(read.get("records"), list)
+    ):
+        raise _refused(path, "is no tuning file")
+    ours = {"schema": SCHEMA, "tvm": version("apache-tvm")}
+    for name, known in ours.items():
+        if read.get(name) != known:
+            said = f"is foreign: {name} {read.get(name)} wrote it, this is {name} {known}"
+            raise _refused(
+                path, said, "foreign-tuning", "tune again; schedules of another version need not apply"
+            )
+    faults = [fault for number, entry in enumerate(read["records"]) for fault in _faults(number, entry)]
+    if faults:
+        raise DiagnosticError([_diagnostic(path, fault, "bad-tuning", _HINT) for fault in faults])
+    return tuning_of(TuningRecord(**entry) for entry in read["records"])
+
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "task": (str,),
+    "what": (str,),
+    "measured": (str,),
+    "baseline": (int, float),
+    "tuned": (int, float),
+    "scratch": (int,),
+    "trace": (str,),
+}
+
+
+def _faults(number: int, entry: Any) -> Iterator[str]:
+    if not isinstance(entry, dict):
+        yield f"record {number} is no table"
+        return
+    name = f"record {number} (`{entry.get('task')}`)"
+    keys = {each.name for each in fields(TuningRecord)}
+    if entry.keys() != keys:
+        wrong = ", ".join(f"`{key}`" for key in sorted(map(str, entry.keys() ^ keys)))
+        yield f"{name}: {wrong} missing or unknown"
+        return
+    for key, kinds in _TYPES.items():
+        if not isinstance(entry[key], kinds) or isinstance(entry[key], bool):
+            yield f"{name}: `{key}` is `{entry[key]}`"
+
+
+def _refused(path: Path, said: str, rule: str = "bad-tuning", hint: str = _HINT) -> DiagnosticError:
+    return DiagnosticError([_diagnostic(path, said, rule, hint)])
+
+
+def _diagnostic(path: Path, said: str, rule: str, hint: str) -> Diagnostic:
+    return Diagnostic(rule=rule, place=str(path), message=said, hint=hint)

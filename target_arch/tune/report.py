@@ -1,0 +1,75 @@
+"""What tuning gained, as a value with a printed form."""
+
+from attrs import frozen
+
+from target_arch.plan.tuning import Tuning
+
+
+@frozen(kw_only=True)
+class Gain:
+    """One task: how many operators it is the kernel of, how many candidates were measured, and seconds of one
+    call before and after, from the same run. `after` is `before` where nothing better was found.
+    """
+
+    task: str
+    what: str
+    operators: tuple[str, ...]
+    measured: int
+    refused: int
+    before: float
+    after: float
+
+    @property
+    def kept(self) -> bool:
+        """True where a schedule was found that is better than the definition's."""
+        return self.after < self.before
+
+
+@frozen(kw_only=True)
+class TuningReport:
+    """Gains by task, the records, and on how many runners was measured (0: this computer alone)."""
+
+    gains: tuple[Gain, ...]
+    tuning: Tuning
+    measured: str
+    runners: int
+
+    def to_json(self) -> dict[str, object]:
+        """The report for programs; times in seconds."""
+        gains = [
+            {
+                "task": gain.task,
+                "what": gain.what,
+                "operators": list(gain.operators),
+                "measured": gain.measured,
+                "refused": gain.refused,
+                "before": gain.before,
+                "after": gain.after,
+            }
+            for gain in self.gains
+        ]
+        return {"measured": self.measured, "runners": self.runners, "tasks": gains}
+
+    def __str__(self) -> str:
+        lines = [f"measured by {self.measured}" + (f", on {self.runners} servers" if self.runners else "")]
+        for gain in self.gains:
+            lines.append(f"  {gain.task}  {gain.what}")
+            unusable = f", {gain.refused} of them of no use" if gain.refused else ""
+            found = _ratio(gain.before, gain.after) if gain.kept else "nothing better found"
+            lines.append(
+                f"    {_us(gain.before)} -> {_us(gain.after)}, {found}; {gain.measured} measured{unusable}; "
+                f"for {', '.join(gain.operators)}"
+            )
+        before = sum(gain.before * len(gain.operators) for gain in self.gains)
+        after = sum(gain.after * len(gain.operators) for gain in self.gains)
+        total = f"total of these kernels: {_us(before)} -> {_us(after)}"
+        lines.append(total + (f", {_ratio(before, after)}" if after else ""))
+        return "\n".join(lines) + "\n"
+
+
+def _us(seconds: float) -> str:
+    return f"{seconds * 1e6:,.2f} us"
+
+
+def _ratio(before: float, after: float) -> str:
+    return f"{before / after:.2f} times as fast"
