@@ -14,7 +14,7 @@ from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Attribute, Model, Operator, Quantization, Tensor
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.relax import te_convolution, te_elementwise, te_pooling, te_rows
-from target_arch.relax.lowering import lower_tuned
+from target_arch.relax.lowering import lower_definition, lower_tuned
 from target_arch.relax.objects import Target, object_file
 from target_arch.relax.te_definition import Axes, Definition, Packed, Tail
 
