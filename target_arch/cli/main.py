@@ -20,7 +20,6 @@ INTERRUPTED = 130
 _OTHER_CODES = (
     ("target_arch.run.toolchain", "ToolMissing", TOOL_MISSING),
     ("target_arch.stages.errors", "SolverMissingError", TOOL_MISSING),
-    ("target_arch.backends.cmsis_nn.host", "CompilerMissingError", TOOL_MISSING),
     ("target_arch.backend.lowering", "NotInstalled", TOOL_MISSING),
     ("target_arch.stages.errors", "CheckError", NOT_RIGHT),
 )

@@ -96,8 +96,9 @@ def test_a_tuned_bundle_computes_the_same_bits(tuned: Compilation, tmp_path: Pat
     assert verification.passed, str(verification)
     assert verification.self_test == "passed"
     used = {task for kernel in tuned.kernels.values() for task in kernel.tuned}
-    assert used == set(tuned.request.tuning.records)
-    assert tuned.manifest["tuning"] == {"used": sorted(used), "unused": []}
+    others = tuned.request.tuning.records.keys() - used
+    assert len(used) >= 3, "kernels of their own; the rest are one function with what follows them"
+    assert tuned.manifest["tuning"] == {"used": sorted(used), "unused": sorted(others)}
 
 
 def test_the_same_file_gives_the_same_bundle(tuned: Compilation, tmp_path: Path) -> None:

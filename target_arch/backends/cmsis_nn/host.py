@@ -18,6 +18,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from target_arch.backend.contract import NotInstalled
 from target_arch.backends.cmsis_nn.folder import NAME, Folder, folder_at
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.arithmetic import TFLITE, TFLITE_SINGLE
@@ -39,8 +40,8 @@ _COMPILERS = ("cc", "gcc", "clang")
 _SHOWN_LINES = 8
 
 
-class CompilerMissingError(DiagnosticError):
-    """There is no C compiler on this computer. The command line exits with 3."""
+class CompilerMissingError(NotInstalled):
+    """There is no C compiler on this computer."""
 
 
 @frozen(kw_only=True, eq=False)
