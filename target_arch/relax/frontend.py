@@ -18,6 +18,7 @@ from tvm import relax, tirx
 
 from target_arch.diagnostics import DiagnosticError, listed
 from target_arch.plan.model import DTYPE_BYTES
+from target_arch.relax.bounds import with_clips
 from target_arch.relax.errors import model_error
 from target_arch.relax.graph import operator_name, read_graph
 from target_arch.relax.program import Program
@@ -112,8 +113,10 @@ def imported(
 
 
 def _normalized(module: Any) -> Any:
-    """Without variables that only rename others, and with batch normalization inside convolutions."""
-    module = relax.transform.CanonicalizeBindings()(module)
+    """Without variables that only rename others, with `clip` as such, and with batch normalization inside
+    convolutions.
+    """
+    module = with_clips(relax.transform.CanonicalizeBindings()(module))
     values = [binding.value for block in module["main"].body.blocks for binding in block.bindings]
     if any(operator_name(value) == "nn.batch_norm" for value in values):
         module = relax.transform.FoldBatchnormToConv2D()(module)
