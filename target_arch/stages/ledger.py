@@ -102,12 +102,14 @@ class Ledger:
 
     def _hold(self, partition: Partition, kernel: Kernel, grown: Mapping[str, int]) -> Overdrawn | None:
         """Constants take so many bytes more. What C needs, it needs; of accelerators those are refused that
-        took so much before that this does not fit (`pressed`), else this one.
+        took so much before that this does not fit (`pressed`), else this one. Where only the witness is at a
+        loss, the memory plan will tell.
         """
         for number, memory in enumerate(grown):
             missing = self._grow(memory, grown[memory])
             self.short = self.short or missing > 0
-            if missing and self._work.codegens[partition.instance] != "c" and not self.pressed(memory):
+            accelerated = self._work.codegens[partition.instance] != "c"
+            if missing and accelerated and self._pools[memory].overfull and not self.pressed(memory):
                 for other in tuple(grown)[: number + 1]:
                     self._grow(other, -grown[other])
                 own = sum(buffer.bytes for buffer in kernel.buffers if buffer.memory == memory)

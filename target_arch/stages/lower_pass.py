@@ -230,10 +230,14 @@ class _Pass:
         return overlapped(work, settle(work, witness))
 
     def _lowered(self, partition: Partition, given: Budget) -> Kernel | None:
-        """The kernel of a partition; None where it does not fit."""
+        """The kernel of a partition; None where it does not fit, or where others take too much for anybody to
+        know.
+        """
         try:
             kernel = self._passes.kernel(self._graph, partition, given)
         except DoesNotFit as refusal:
+            if self._pressed():
+                return None
             site = next((op.id for op in partition.operators if op.id == refusal.site), "")
             self._refuse(partition, site or partition.operators[0].id, refusal, None)
             return None
@@ -241,28 +245,41 @@ class _Pass:
         if overdrawn is None:
             self._kernels[partition.id] = kernel
             return kernel
-        self._refuse_overdrawn(partition, given, overdrawn)
+        self._refuse_overdrawn(partition, kernel, overdrawn)
         return None
 
-    def _refuse_overdrawn(self, partition: Partition, given: Budget, over: Overdrawn) -> None:
+    def _refuse_overdrawn(self, partition: Partition, kernel: Kernel, over: Overdrawn) -> None:
         refusal = DoesNotFit(over.site, over.memory, over.needed, over.available)
-        offered = given.guaranteed(over.site, over.memory)
-        smaller = offered - max(over.needed - over.available, 0)
-        self._refuse(partition, over.site, refusal, (over.memory, smaller) if smaller > 0 else None)
+        missing = max(over.needed - over.available, 1)
+        self._refuse(partition, over.site, refusal, self._less(partition, kernel, over.memory, missing))
 
     def _refuse_pressed(self) -> None:
         """Refuse who took so much that constants of later kernels do not fit beside it: all whose buffers are
         the cause, else the one whose own constants grew most.
         """
-        ledger = self._ledger
+        for memory, pressed in self._pressed().items():
+            able = [p for p in self._graph.partitions if p.id in pressed]
+            large = [p for p in able if _buffered(self._kernels[p.id], memory) > pressed[p.id]]
+            for partition in large or sorted(able, key=self._growth, reverse=True)[:1]:
+                over, taken = pressed[partition.id], _buffered(self._kernels[partition.id], memory)
+                refusal = DoesNotFit(partition.operators[0].id, memory, taken, max(taken - over, 0))
+                self._refuse(
+                    partition,
+                    refusal.site,
+                    refusal,
+                    self._less(partition, self._kernels[partition.id], memory, over),
+                )
+
+    def _pressed(self) -> dict[str, dict[str, int]]:
+        """By memory the accelerators' partitions that took more than later constants leave, and how much."""
+        ledger, found = self._ledger, dict[str, dict[str, int]]()
         for memory in self._passes.fixed if ledger is not None and ledger.short else ():
             pressed = {} if ledger is None else ledger.pressed(memory)
-            able = [p for p in self._graph.partitions if p.id in pressed and not self._passes.is_c(p)]
-            large = [p for p in able if self._buffered(p, memory) > pressed[p.id]]
-            for partition in large or sorted(able, key=self._grown, reverse=True)[:1]:
-                over, taken = pressed[partition.id], self._buffered(partition, memory)
-                refusal = DoesNotFit(partition.operators[0].id, memory, taken, max(taken - over, 0))
-                self._refuse(partition, refusal.site, refusal, self._less(partition, memory, over))
+            mine = {
+                id: over for id, over in pressed.items() if not self._passes.is_c(self._graph.partition(id))
+            }
+            found |= {memory: mine} if mine else {}
+        return found
 
     def _refuse(
         self, partition: Partition, site: str, refusal: DoesNotFit, limit: tuple[str, int] | None
@@ -305,7 +322,12 @@ class _Pass:
             reason=refusal.diagnostics[0].message,
             error=refusal,
             crowded=True,
-            limit=self._less(partition, refusal.memory, refusal.needed - refusal.available),
+            limit=self._less(
+                partition,
+                self._kernels.get(partition.id),
+                refusal.memory,
+                refusal.needed - refusal.available,
+            ),
         )
 
     def _culprit(self, refusal: DoesNotFitError) -> Partition | None:
@@ -316,25 +338,31 @@ class _Pass:
         nearest = [p for p in self._graph.partitions if near and near[0] in {op.id for op in p.operators}]
         fixed = refusal.memory in self._passes.fixed
         grown = [*nearest, *self._graph.partitions] if fixed else []
-        found = [p for p in grown if not self._passes.is_c(p) and self._grown(p) > 0]
-        return max(found, key=self._grown) if found else next(iter(nearest), None)
+        found = [p for p in grown if not self._passes.is_c(p) and self._growth(p) > 0]
+        return max(found, key=self._growth) if found else next(iter(nearest), None)
 
-    def _grown(self, partition: Partition) -> int:
+    def _grown(self, partition: Partition, kernel: Kernel | None) -> int:
         """By how many bytes the constants of a partition's kernel exceed those of the model."""
-        tensors, kernel = self._graph.model.tensors, self._kernels.get(partition.id)
+        tensors = self._graph.model.tensors
         packed = 0 if kernel is None else sum(tensor.bytes for tensor in kernel.constants)
         return packed - sum(tensors[name].bytes for op in partition.operators for name in op.constants)
 
-    def _less(self, partition: Partition, memory: str, missing: int) -> tuple[str, int] | None:
-        """A smaller budget (memory, bytes) for a partition that took too much: by what is missing, first of
-        its buffers, else of what its constants grew by, too. None where it has not as much.
+    def _growth(self, partition: Partition) -> int:
+        return self._grown(partition, self._kernels.get(partition.id))
+
+    def _less(
+        self, partition: Partition, kernel: Kernel | None, memory: str, missing: int
+    ) -> tuple[str, int] | None:
+        """A smaller budget (memory, bytes) for a kernel that took too much: by what is missing, first of its
+        buffers, else of what its constants grew by, too. None where it has not as much.
         """
-        taken = self._buffered(partition, memory)
-        grown = max(self._grown(partition), 0) if memory in self._passes.fixed else 0
+        taken = _buffered(kernel, memory)
+        grown = max(self._grown(partition, kernel), 0) if memory in self._passes.fixed else 0
         less = next((own - missing for own in (taken, taken + grown) if own > missing), None)
         return None if less is None else (memory, less)
 
-    def _buffered(self, partition: Partition, memory: str) -> int:
-        """The bytes of a partition's own buffers in a memory."""
-        kernel = self._kernels.get(partition.id)
-        return sum(b.bytes for b in kernel.buffers if b.memory == memory) if kernel is not None else 0
+
+def _buffered(kernel: Kernel | None, memory: str) -> int:
+    """The bytes of a kernel's own buffers in a memory."""
+    buffers = () if kernel is None else kernel.buffers
+    return sum(buffer.bytes for buffer in buffers if buffer.memory == memory)

@@ -91,7 +91,7 @@ class PoolLedger:
         if self._top <= self.available:
             return 0
         everything = self._everything()
-        for algorithm in _QUICK:
+        for algorithm in self._algorithms():
             if self._top <= self.available or self._work < len(everything):
                 break
             self._work -= len(everything)
@@ -100,6 +100,11 @@ class PoolLedger:
                 self.offsets |= offsets
                 self._read_offsets()
         return max(self._top - self.available, 0)
+
+    @property
+    def overfull(self) -> bool:
+        """True where what others than kernels hold is at some time more than is available."""
+        return int(self._live.max(initial=0)) > self.available
 
     def pressed(self) -> dict[int, int]:
         """The partitions whose kernels took more than there is now beside what others hold, and by how many
