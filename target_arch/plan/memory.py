@@ -12,18 +12,6 @@ from attrs import field, frozen
 
 
 @frozen(kw_only=True)
-class Pool:
-    """Part of a memory that the planner may fill for a purpose.
-
-    `purposes` are workspace, constants, io, local.
-    """
-
-    memory: str
-    capacity: int
-    purposes: tuple[str, ...]
-
-
-@frozen(kw_only=True)
 class Buffer:
     """Something that needs bytes. `kind`: activation, constant, local, input or output.
 
