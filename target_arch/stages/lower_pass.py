@@ -169,6 +169,8 @@ class _Pass:
         self._refused: list[Refused] = []
         self._ledger: Ledger | None = None
         self._homes: Mapping[str, str] = NOWHERE
+        self._offered: dict[tuple[str, str], int] = {}
+        """What was promised, by partition and memory."""
         self._strange, self._renewal = 0, 1
         """Strange kernels up to the last renewal of the ledger, and how many there are at the next."""
 
@@ -241,6 +243,8 @@ class _Pass:
             site = next((op.id for op in partition.operators if op.id == refusal.site), "")
             self._refuse(partition, site or partition.operators[0].id, refusal, None)
             return None
+        for memory in () if self._passes.is_c(partition) else {buffer.memory for buffer in kernel.buffers}:
+            self._offered[partition.id, memory] = given.guaranteed(partition.operators[0].id, memory)
         overdrawn = None if self._ledger is None else self._ledger.take(partition, kernel)
         if overdrawn is None:
             self._kernels[partition.id] = kernel
@@ -356,7 +360,7 @@ class _Pass:
         """A smaller budget (memory, bytes) for a kernel that took too much: by what is missing, first of its
         buffers, else of what its constants grew by, too. None where it has not as much.
         """
-        taken = _buffered(kernel, memory)
+        taken = min(_buffered(kernel, memory), self._offered.get((partition.id, memory), 0))
         grown = max(self._grown(partition, kernel), 0) if memory in self._passes.fixed else 0
         less = next((own - missing for own in (taken, taken + grown) if own > missing), None)
         return None if less is None else (memory, less)
