@@ -1,6 +1,6 @@
-"""Time and memory of place + order + plan over generated graphs of 100 to 100,000 partitions.
+"""CPU time and memory of place + order + plan over generated graphs of 100 to 100,000 partitions.
 
-    python benchmarks/scale.py [--sizes 100,1000,10000] [--shapes layered,random] [--model FILE]
+    python -m benchmarks.scale [--sizes 100,1000,10000] [--shapes layered,random] [--model FILE]
 
 Each measurement is a process of its own, so that its peak of memory is its own. The growth exponent is that
 of the time between one size and the next: 1.0 is linear. `--model` adds a real model, repeated.
@@ -15,10 +15,7 @@ import time
 from math import log
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import graphs
-
+from benchmarks import graphs
 from target_arch.plan.model import Model
 from target_arch.plan.text import table
 from target_arch.stages.check import check
@@ -28,7 +25,7 @@ from target_arch.stages.place import place
 
 SIZES = (100, 1_000, 10_000, 100_000)
 LIMITS = {10_000: 10.0, 100_000: 180.0}
-"""Seconds that place + order + plan may take."""
+"""CPU seconds that place + order + plan may take."""
 
 _PHASES = ("place", "order", "plan", "check")
 
@@ -43,19 +40,19 @@ def generated(shape: str, size: int, model: str | None) -> Model:
 
 
 def measure(shape: str, size: int, model: str | None) -> dict[str, float]:
-    """Seconds of each phase, MiB at the peak, partitions and steps."""
+    """CPU seconds of each phase, MiB at the peak, partitions and steps."""
     subject = generated(shape, size, model)
-    times = [time.perf_counter()]
+    times = [time.process_time()]
     graph = place(subject, graphs.CHIP, graphs.BACKENDS)
-    times.append(time.perf_counter())
+    times.append(time.process_time())
     order = lowering_order(graph, graphs.CHIP, graphs.CODEGENS)
-    times.append(time.perf_counter())
+    times.append(time.process_time())
     passed = Passes(graphs.CHIP, graphs.MODE, graphs.CODEGENS, graphs.lower).run(graph, order)
-    times.append(time.perf_counter())
+    times.append(time.process_time())
     assert passed.settled is not None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     check(graphs.CHIP, passed.settled.steps, passed.settled.plan)
-    times.append(time.perf_counter())
+    times.append(time.process_time())
     seconds = {name: times[n + 1] - times[n] for n, name in enumerate(_PHASES)}
     return {
         **seconds,
@@ -96,7 +93,7 @@ def main() -> int:
 
 
 def _apart(shape: str, size: int, model: str | None) -> dict[str, float]:
-    command = [sys.executable, __file__, "--one", "--shapes", shape, "--sizes", str(size)]
+    command = [sys.executable, "-m", "benchmarks.scale", "--one", "--shapes", shape, "--sizes", str(size)]
     command += ["--model", model] if model else []
     return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
 

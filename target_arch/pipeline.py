@@ -33,6 +33,7 @@ from target_arch.relax.hook_stages import lower_by_hooks, reach
 from target_arch.relax.importer import import_model
 from target_arch.relax.program import Program
 from target_arch.run.references import self_test
+from target_arch.soc.cost_file import read_costs
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.lower_all import Attempt, Lowered, lower_in_order
@@ -50,9 +51,9 @@ class CompileRequest:
     ids, or one for each phase; `policies` are further ones by name.
     `require` and `prefer` map operators (id, kind or `*`) to a target_arch or instance, `forbid` to several;
     they go before those of the SoC file. `targets` selects target_archs and is their partitioning order; the
-    host always stays. `costs` were measured and count instead of estimates; with `exact` a solver goes on
-    where the search for a placement ends. `backends` holds plug-ins that were registered in Python; without
-    it they are those that are installed and those in `backend_dirs`.
+    host always stays. `costs` were measured and count instead of estimates and of the cost file that the SoC
+    file names; with `exact` a solver goes on where the search for a placement ends. `backends` holds plug-ins
+    that were registered in Python; without it they are those that are installed and those in `backend_dirs`.
     """
 
     model_path: Path
@@ -65,7 +66,7 @@ class CompileRequest:
     prefer: Mapping[str, str] = field(factory=dict)
     forbid: Mapping[str, tuple[str, ...]] = field(factory=dict)
     targets: tuple[str, ...] = ()
-    costs: Costs = NOTHING_MEASURED
+    costs: Costs | None = None
     tuning: Tuning = NOTHING_TUNED
     exact: bool = False
     planner: Planner = BEST
@@ -246,9 +247,17 @@ def _place(
         rules=rules,
         order=_order(request),
         mode=_mode(request),
-        costs=request.costs,
+        costs=_costs(request),
         exact=request.exact,
     )
+
+
+def _costs(request: CompileRequest) -> Costs:
+    """What was measured: as asked for, else as the file says that the SoC names."""
+    if request.costs is not None:
+        return request.costs
+    file = request.soc.cost_file
+    return read_costs(Path(file), request.soc) if file else NOTHING_MEASURED
 
 
 def _mode(request: CompileRequest) -> MemoryMode:

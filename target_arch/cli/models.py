@@ -15,7 +15,6 @@ from target_arch.plan.partitions import Candidate, Choice, Partition
 from target_arch.plan.tuning import NOTHING_TUNED, read_tuning
 from target_arch.soc import SoC
 from target_arch.soc.cost_file import read_costs
-from target_arch.soc.costs import NOTHING_MEASURED
 
 if TYPE_CHECKING:
     from target_arch.pipeline import Compilation, CompileRequest
@@ -52,7 +51,7 @@ def request(options: argparse.Namespace) -> "CompileRequest":
         prefer={operator: _only(operator, names) for operator, names in preferred.items()},
         forbid=_wishes(options.forbid, soc),
         targets=targets,
-        costs=NOTHING_MEASURED if options.cost is None else read_costs(options.cost, soc),
+        costs=None if options.cost is None else read_costs(options.cost, soc),
         tuning=NOTHING_TUNED if options.tuning_db is None else read_tuning(options.tuning_db),
         exact=options.exact,
         planner=planner(options.planner),

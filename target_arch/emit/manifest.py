@@ -142,6 +142,9 @@ def _timeline(graph: PartitionGraph) -> dict[str, object] | None:
         "gap": found.gap,
         "method": found.method,
         "load": found.load,
+        "load_bytes": found.load_bytes,
+        "energy": found.energy if found.metered else None,
+        "metered": found.metered,
         "entries": [asdict(span) for span in found.spans],
     }
 

@@ -73,9 +73,14 @@ def makespan(value: Timeline) -> str:
     """How long a run takes, how far from the bound that is, and how the placement was found."""
     gap = f"{value.gap:.1%} above" if value.makespan > value.bound else "at"
     load = f"; before the first run {duration(value.load)} to load" if value.load else ""
+    energy = (
+        f"; energy of operators measured ({value.metered}): {value.energy * 1e6:.3g} uJ"
+        if value.metered
+        else ""
+    )
     return (
         f"simulated run: {duration(value.makespan)}, {gap} the lower bound of {duration(value.bound)}; "
-        f"found by {value.method}{load}\n"
+        f"found by {value.method}{load}{energy}\n"
     )
 
 

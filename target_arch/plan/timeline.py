@@ -22,13 +22,18 @@ class Span:
 class Timeline:
     """A simulated run: its makespan and a bound that no placement undercuts, in seconds.
 
-    `method` says how the placement was found. `load` is what bringing up all used instances takes, once.
+    `method` says how the placement was found. `load` is what bringing up all used instances takes, once, and
+    `load_bytes` the size of their images. `energy` is the joules of computing of the `metered` operators
+    whose energy was measured.
     """
 
     makespan: float
     bound: float
     method: str
     load: float = 0.0
+    load_bytes: int = 0
+    energy: float = 0.0
+    metered: int = 0
     spans: tuple[Span, ...] = field(repr=False)
 
     @property

@@ -33,6 +33,7 @@ _TOP = (
     "target_arch",
     "memory_mode",
     "port",
+    "cost",
     "partitioning",
     "lowering",
 )
@@ -89,6 +90,7 @@ def draft(document: Mapping[str, Any]) -> Draft:
         **wishes,
         **_lowering(document, made),
         ports=_ports(document, made),
+        cost_file=_cost_file(document, made),
         schema=fields.SCHEMA,
     )
     made.wrong += [fault.path for fault in made.faults]
@@ -212,6 +214,12 @@ def _ports(document: Mapping[str, Any], made: Draft) -> tuple[Port, ...]:
         if len(values) == len(fields.PORT):
             ports.append(Port(name=name, **values))
     return tuple(ports)
+
+
+def _cost_file(document: Mapping[str, Any], made: Draft) -> str:
+    if "cost" not in document:
+        return ""
+    return str(_table(("cost",), document["cost"], fields.COST, made).get("file", ""))
 
 
 def _partitioning(document: Mapping[str, Any], made: Draft) -> dict[str, Any]:

@@ -110,6 +110,9 @@ PORT = (
     Key(name="data", kind=Text(), required=True, help="memory of variables and of the stack"),
     Key(name="stack", kind=SIZE_IN_BYTES, required=True, help="bytes of the stack"),
 )
+COST = (
+    Key(name="file", kind=Text(), required=True, help="measured costs (JSON), beside this file or below it"),
+)
 _EVERY = ("*",)
 PARTITIONING = (
     Key(name="order", kind=Names(), required=True, help="who claims an operator first"),

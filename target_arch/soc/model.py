@@ -188,6 +188,7 @@ class SoC:
 
     `lowering` is a policy or an explicit list, `lowering_phases` are others for some of PHASES.
     `require`, `prefer` and `forbid` map operators (a kind, an id or `*`) to target_archs or instances.
+    `cost_file` is the path of a file with measured costs, empty where there is none.
     """
 
     name: str
@@ -200,6 +201,7 @@ class SoC:
     lowering: str | tuple[str, ...] = "c-first"
     lowering_phases: Mapping[str, str | tuple[str, ...]] = field(factory=dict)
     ports: tuple[Port, ...] = ()
+    cost_file: str = ""
     require: Mapping[str, str] = field(factory=dict)
     prefer: Mapping[str, str] = field(factory=dict)
     forbid: Mapping[str, tuple[str, ...]] = field(factory=dict)

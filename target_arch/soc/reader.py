@@ -9,9 +9,12 @@ import tomllib
 from collections.abc import Iterable
 from pathlib import Path as File
 
+from attrs import evolve
+
 from target_arch.diagnostics import Diagnostic, DiagnosticError, Note, Span, in_order, name_hint
 from target_arch.resources import soc_configs
 from target_arch.soc.build import Draft, draft, schema_fault
+from target_arch.soc.cost_file import read_costs
 from target_arch.soc.faults import Fault
 from target_arch.soc.model import SoC
 from target_arch.soc.positions import Positions, declared_twice, span
@@ -32,7 +35,9 @@ def read_soc(path_or_name: str | File) -> SoC:
     Raises DiagnosticError with every mistake in it.
     """
     path, shown = _located(path_or_name)
-    return parse_soc(_read(path, shown), shown)
+    text = _read(path, shown)
+    soc = parse_soc(text, shown)
+    return _with_costs(soc, path, shown, text) if soc.cost_file else soc
 
 
 def parse_soc(text: str, path: str) -> SoC:
@@ -46,6 +51,18 @@ def parse_soc(text: str, path: str) -> SoC:
     if made.faults or made.soc is None:
         raise DiagnosticError(_diagnostics(made.faults, path, text))
     return made.soc
+
+
+def _with_costs(soc: SoC, path: File, shown: str, text: str) -> SoC:
+    """The SoC with the path of its cost file as seen from here; raises for what is wrong in that file."""
+    file = path.parent / soc.cost_file
+    if not file.is_file():
+        said = f"there is no cost file `{soc.cost_file}`"
+        hint = "its path is relative to the folder of this file"
+        fault = Fault(rule="no-cost-file", path=("cost", "file"), message=said, hint=hint)
+        raise DiagnosticError(_diagnostics([fault], shown, text.replace("\r\n", "\n")))
+    read_costs(file, soc)
+    return evolve(soc, cost_file=str(file))
 
 
 def place_faults(faults: Iterable[Fault], path_or_name: str | File) -> tuple[Diagnostic, ...]:

@@ -48,6 +48,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "missing-image": "firmware or a bitstream has no image",
         "missing-key": "a required key is absent",
         "name-clash": "two names become one name in C",
+        "no-cost-file": "`[cost]` names a file that is not there",
         "no-default-mode": "no memory mode is named `default`",
         "no-host": "no target_arch is the host",
         "no-way-back": "nothing leads from a target_arch's memories back to the host's",
@@ -131,6 +132,8 @@ def _values(soc: SoC) -> list[Fault]:
             _check((section, value.name), value, keys, faults)
     for index, copy in enumerate(soc.copies):
         _check(("copy", index), copy, fields.COPY, faults)
+    if soc.cost_file:
+        fields.COST[0].kind.check(("cost", "file"), soc.cost_file, faults)
     for arch in soc.archs:
         _check(("target_arch", arch.name, "device"), arch.device, fields.DEVICE, faults)
         _check(("target_arch", arch.name, "load"), arch.load, fields.LOAD, faults)

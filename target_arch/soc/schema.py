@@ -45,6 +45,7 @@ def json_schema() -> dict[str, Any]:
         "memory_mode": _named(_object(fields.MEMORY_MODE), "how a product uses the memories")
         | {"required": ["default"]},
         "port": _named(_object(fields.PORT), "where ports of the C runtime put a program"),
+        "cost": _object(fields.COST),
         "partitioning": _object(fields.PARTITIONING),
         "lowering": {
             "type": "object",

@@ -1,6 +1,7 @@
 """The readable summary of a SoC."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
 
 from target_arch.soc.model import CopyPath, Instance, LoadProcess, Memory, SoC
 from target_arch.soc.units import BANDWIDTH, FREQUENCY, SIZE, TIME, written
@@ -134,7 +135,8 @@ def _orders(soc: SoC) -> list[Row]:
         *(("prefer", f"{operator} on {target}") for operator, target in soc.prefer.items()),
         *(("forbid", f"{operator} on {_chain(targets)}") for operator, targets in soc.forbid.items()),
     ]
-    return [("order", "is"), ("partitioning", _chain(soc.partitioning)), *lowering, *rules]
+    costs = [("costs", f"measured, in {PurePath(soc.cost_file).name}")] if soc.cost_file else []
+    return [("order", "is"), ("partitioning", _chain(soc.partitioning)), *lowering, *rules, *costs]
 
 
 def _wish(order: str | tuple[str, ...]) -> str:

@@ -116,8 +116,20 @@ class _Placed:
             instances=used,
             order=network.operators(chosen.order),
             moved=_moved(network, scheduler, chosen),
-            timeline=timeline(network.jobs, chosen, found, {i.name: i for i in used.values()}.values()),
+            timeline=timeline(
+                network.jobs,
+                chosen,
+                found,
+                used={instance.name: instance for instance in used.values()}.values(),
+                joules=_joules(survey, used),
+            ),
         )
+
+
+def _joules(survey: Survey, used: Mapping[str, Instance]) -> list[float]:
+    """What was measured of the operators where they are."""
+    energies = (survey.answers[operator][instance.name].energy for operator, instance in used.items())
+    return [energy for energy in energies if energy is not None]
 
 
 def _moved(network: Network, scheduler: Scheduler, chosen: Schedule) -> Moved:

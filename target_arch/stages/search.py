@@ -49,7 +49,7 @@ def search(scheduler: Scheduler, cover: Sequence[int] | None = None, *, exact: b
     best, method = min(made, key=lambda pair: pair[0].cost)
     bound = min(lower_bound(jobs), best.makespan)
     if best.makespan > bound * (1 + GOOD) and len(jobs.names) <= LARGE:
-        better = improve(scheduler, [schedule for schedule, _ in made], bound)
+        better = improve(scheduler, best, bound)
         if better.cost < best.cost:
             best, method = better, f"{method}, then local search"
     if exact and best.makespan > bound:

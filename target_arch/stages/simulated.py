@@ -1,6 +1,6 @@
 """The timeline of a schedule, in the words of the model and the SoC."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from target_arch.plan.timeline import Span, Timeline
 from target_arch.soc.model import Instance
@@ -10,8 +10,13 @@ from target_arch.stages.search import Found
 from target_arch.stages.traffic import PICO
 
 
-def timeline(jobs: Jobs, chosen: Schedule, found: Found, used: Iterable[Instance]) -> Timeline:
-    """The run that a schedule describes, its copies included. `used` are the instances that work in it."""
+def timeline(
+    jobs: Jobs, chosen: Schedule, found: Found, used: Collection[Instance], joules: Collection[float]
+) -> Timeline:
+    """The run that a schedule describes, its copies included.
+
+    `used` are the instances that work in it, `joules` what operators take whose energy was measured.
+    """
     recorded = Scheduler(jobs).run(chosen.order, chosen.seats, record=True)
     assert recorded is not None
     where = (*jobs.machines, *(name for name, _ in jobs.channels))
@@ -37,5 +42,8 @@ def timeline(jobs: Jobs, chosen: Schedule, found: Found, used: Iterable[Instance
         bound=min(found.bound, recorded.makespan) / PICO,
         method=found.method,
         load=sum(instance.arch.load.time for instance in used),
+        load_bytes=sum(instance.arch.load.bytes for instance in used),
+        energy=sum(joules),
+        metered=len(joules),
         spans=tuple(sorted(spans, key=lambda span: (span.start, span.end, span.where, span.what))),
     )

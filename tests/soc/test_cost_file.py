@@ -6,9 +6,11 @@ import pytest
 from attrs import evolve
 
 from target_arch.diagnostics import DiagnosticError
+from target_arch.resources import soc_configs
 from target_arch.soc import read_soc
 from target_arch.soc.cost_file import parse_costs, read_costs
 from target_arch.soc.costs import Costs, LoadCost, Measured, PathCost
+from target_arch.soc.text import show
 
 SOC = read_soc("zynq_edge")
 PAGE = Path(__file__).parents[2] / "docs" / "cost-file.md"
@@ -169,3 +171,45 @@ def test_cycles_need_a_clock() -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DiagnosticError, match="cannot read a cost file: no such file or directory"):
         read_costs(tmp_path / "none.json", SOC)
+
+
+def _described(folder: Path, cost: str | None, entry: str = 'file = "costs.json"') -> Path:
+    """A copy of a shipped SoC file that names a cost file."""
+    text = (soc_configs() / "zynq_edge.toml").read_text()
+    soc = folder / "soc.toml"
+    soc.write_text(f"{text}\n[cost]\n{entry}\n")
+    if cost is not None:
+        (folder / "costs.json").write_text(cost)
+    return soc
+
+
+def test_a_soc_file_names_its_cost_file(tmp_path: Path) -> None:
+    soc = read_soc(_described(tmp_path, '{"schema": 1, "loads": {"dsp_cpu": {"time": "7 ms"}}}'))
+    assert soc.cost_file == str(tmp_path / "costs.json")
+    assert evolve(soc, cost_file="") == SOC
+    assert show(soc).splitlines()[-1] == "  costs         measured, in costs.json"
+
+
+def test_what_is_wrong_in_the_cost_file_of_a_soc_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _described(tmp_path, '{"schema": 1, "operators": {"dsp": {}, "dsp_cpu": {"add": "1 MB"}}}')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DiagnosticError) as caught:
+        read_soc("soc.toml")
+    assert str(caught.value) == (
+        "costs.json: operators.dsp: error: target_arch `dsp` is not declared [unknown-target-arch]\n"
+        "hint: did you mean `dsp_cpu`?\n"
+        "\n"
+        "costs.json: operators.dsp_cpu.add.time: error: `MB` is no unit of time [bad-unit]\n"
+        "hint: units are: `cycles`, `cycles/element`, `cycles/mac`, `ms`, `ms/element`, `ms/mac`, `ns`, "
+        "`ns/element`, `ns/mac`, `s`, `s/element`, `s/mac`, `us`, `us/element`, `us/mac`"
+    )
+
+
+def test_a_cost_entry_without_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _described(tmp_path, None, 'path = "costs.json"')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DiagnosticError) as caught:
+        read_soc("soc.toml")
+    assert "unknown key `path`" in str(caught.value)

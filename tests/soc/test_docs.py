@@ -23,6 +23,7 @@ def test_every_key() -> None:
         fields.TARGET_ARCH,
         fields.MEMORY_MODE,
         fields.PORT,
+        fields.COST,
         fields.PARTITIONING,
     )
     keys = {key.name for table in tables for key in table}

@@ -3,6 +3,7 @@
 import pytest
 
 from target_arch.plan.partitions import PartitionGraph
+from target_arch.plan.text import explanation, makespan
 from target_arch.soc.cost_file import parse_costs
 from target_arch.soc.costs import Costs
 from target_arch.stages.errors import PlacementError
@@ -54,3 +55,21 @@ def test_entries_that_name_nothing() -> None:
         "c.json: operators.dsp.add: error: `add` is not counted in multiply-accumulates [no-macs]\n"
         "hint: give a time for the whole operator, or per element of its output"
     )
+
+
+def test_energy_and_load_processes_are_summed_up() -> None:
+    text = (
+        '{"schema": 1, "operators": {"c": {"add": {"time": "1 us", "energy": "3 uJ"}}}, '
+        '"loads": {"conv": {"bytes": "2 MiB", "time": "5 ms"}, "npu": {"bytes": "1 KiB"}}}'
+    )
+    told = parse_costs(text, "c.json", chips.EDGE)
+    graph = place(chips.RESIDUAL, chips.EDGE, chips.BACKENDS, costs=told)
+    found = graph.timeline
+    assert found is not None
+    used = {partition.instance for partition in graph.partitions}
+    assert (found.metered, found.energy) == (1, 3e-6)
+    assert (found.load, found.load_bytes) == (5e-3, 2 * 2**20 + (1024 if "npu" in used else 0))
+    assert makespan(found).endswith(
+        "; before the first run 5 ms to load; energy of operators measured (1): 3 uJ\n"
+    )
+    assert "; 3 uJ\n" in explanation(graph, "d")
