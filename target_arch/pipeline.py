@@ -188,7 +188,7 @@ def _lower(
         rules=_rules(request),
         advance=lowerer.advance,
         chains=chains,
-        measured=request.costs.applied(soc),
+        measured=_costs(request).applied(soc),
         planner=request.planner,
     )
 
