@@ -34,7 +34,7 @@ def with_clips(module: Any) -> Any:
 
 
 @relax.expr_functor.mutator
-class _Spoken(relax.PyExprMutator):
+class _Spoken(relax.PyExprMutator):  # type: ignore[misc]
     """Calls of the frontend's functions become the operators they stand for."""
 
     def visit_call_(self, call: Any) -> Any:
