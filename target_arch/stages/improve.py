@@ -17,6 +17,8 @@ EFFORT = 3_000_000
 """Jobs that may be scheduled, all tries together."""
 EFFORT_PER_PAIR = 1_600
 """The same, for each pair of jobs: small problems need less."""
+EFFORT_BY_JOBS = 200_000_000
+"""The same times jobs: in large problems the share of changes that gain is too small to pay for many."""
 _LOSS = 0.3
 """The largest loss that a change may bring at first, as a part of the makespan."""
 _CRITICAL = 0.6
@@ -43,7 +45,8 @@ def improve(scheduler: Scheduler, start: Schedule, bound: int, effort: int = EFF
         return start
     random = Random(len(movable))
     change = _Change(Delayed(jobs), movable, random)
-    share, spent = min(effort, EFFORT_PER_PAIR * len(movable) ** 2), 0
+    count = len(movable)
+    share, spent = min(effort, EFFORT_PER_PAIR * count**2, EFFORT_BY_JOBS // count), 0
     best = now = start
     change.accept(now)
     while spent < share and best.makespan > bound:
