@@ -55,7 +55,7 @@ def test_kws(compiled: Compile, shared: Path, tmp_path: Path) -> None:
     _assert_each_matters(model, folder, tmp_path / "bundle")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["vww_96_int8", "ic_resnet_int8", "ad01_int8"])
 def test_larger_models(compiled: Compile, shared: Path, tmp_path: Path, name: str) -> None:
     model = shared / "models" / f"{name}.tflite"

@@ -1,6 +1,6 @@
 """Every int8 model on every port: what it takes, and that it is equal.
 
-`pytest -m slow --update-golden tests/rtl/test_ports.py` writes `docs/ports.md`. The rows of the host port
+`pytest -m long --update-golden tests/rtl/test_ports.py` writes `docs/ports.md`. The rows of the host port
 come from one run with firmware and RTL; those of Cortex-M are read from their own page, which its test keeps.
 """
 
@@ -69,7 +69,7 @@ SIZES = ("model", "SoC", "memory", "holds", "predicted", "linked")
 
 Rows = list[tuple[str, ...]]
 
-pytestmark = [pytest.mark.usefixtures("verilated"), pytest.mark.slow]
+pytestmark = [pytest.mark.usefixtures("verilated"), pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

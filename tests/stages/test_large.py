@@ -31,7 +31,7 @@ def dense(operators: int, reads: int) -> Model:
 
 
 @pytest.mark.parametrize(
-    ("operators", "reads"), [(2_100, 8), pytest.param(10_000, 100, marks=pytest.mark.slow)]
+    ("operators", "reads"), [(2_100, 8), pytest.param(10_000, 100, marks=pytest.mark.long)]
 )
 def test_many_operators_and_up_to_a_million_edges(operators: int, reads: int) -> None:
     graph = place(dense(operators, reads), chips.EDGE, chips.BACKENDS)
