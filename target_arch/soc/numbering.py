@@ -58,8 +58,10 @@ def abi_hash(soc: SoC) -> int:
 
 
 def canonical(soc: SoC) -> str:
-    """The whole description, one `path = value` per line, independent of how it was written down."""
-    return "\n".join(_lines("soc", soc)) + "\n"
+    """The whole description, one `path = value` per line, independent of how it was written down, and of the
+    folder where a file with its costs lies: costs count in placement alone.
+    """
+    return "\n".join(_lines("soc", attrs.evolve(soc, cost_file=""))) + "\n"
 
 
 def _lines(path: str, value: object) -> list[str]:

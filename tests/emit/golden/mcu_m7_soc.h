@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define MCU_M7_ABI_HASH UINT64_C(0x579e35b59afc71dd)
+#define MCU_M7_ABI_HASH UINT64_C(0x088996e8078b8f72)
 
 enum mcu_m7_target_arch {
     MCU_M7_TARGET_ARCH_HOST_CPU = 0,

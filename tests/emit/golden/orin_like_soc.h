@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define ORIN_LIKE_ABI_HASH UINT64_C(0xc007de5fb6e8b217)
+#define ORIN_LIKE_ABI_HASH UINT64_C(0x2ad081ca2ab83c82)
 
 enum orin_like_target_arch {
     ORIN_LIKE_TARGET_ARCH_HOST_CPU = 0,

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define QUAD_CONV_ABI_HASH UINT64_C(0x7de8e5b62cfbb125)
+#define QUAD_CONV_ABI_HASH UINT64_C(0xb8215395f4485431)
 
 enum quad_conv_target_arch {
     QUAD_CONV_TARGET_ARCH_HOST_CPU = 0,

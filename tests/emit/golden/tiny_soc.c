@@ -2,7 +2,7 @@
 #include <tiny_soc.h>
 #include "target_arch/driver.h"
 
-#if TINY_ABI_HASH != 0x660840ce299dfba6ULL
+#if TINY_ABI_HASH != 0x41fa5e240cf83bc1ULL
 #error "tiny_soc.h is the header of another description of the SoC"
 #endif
 
@@ -42,7 +42,7 @@ const ta_soc tiny_soc = {
 #include <tiny_soc.h>
 #include "ports/host/simulator.h"
 
-#if TINY_ABI_HASH != 0x660840ce299dfba6ULL
+#if TINY_ABI_HASH != 0x41fa5e240cf83bc1ULL
 #error "tiny_soc.h is the header of another description of the SoC"
 #endif
 

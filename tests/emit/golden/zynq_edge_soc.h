@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define ZYNQ_EDGE_ABI_HASH UINT64_C(0xb27ef667fb0e4e86)
+#define ZYNQ_EDGE_ABI_HASH UINT64_C(0xc2754e5eb094ee77)
 
 enum zynq_edge_target_arch {
     ZYNQ_EDGE_TARGET_ARCH_HOST_CPU = 0,
