@@ -111,6 +111,13 @@ def _model(to: ArgumentParser) -> None:
     _planning(to)
 
 
+_RULES = (
+    ("--require", "place an operator (id, kind or *) there"),
+    ("--prefer", "place it there if that takes it, whatever it costs"),
+    ("--forbid", "do not place it there"),
+)
+
+
 def _planning(to: ArgumentParser) -> None:
     plan = to.add_argument_group("plan")
     plan.add_argument("--mode", default="default", help="memory mode of the SoC file (default: default)")
@@ -133,27 +140,8 @@ def _planning(to: ArgumentParser) -> None:
         help="a policy such as c-first, or partition ids, instances and target_archs with commas; for all of "
         "lowering, or for one phase: graph, s-tir, ns-tir, codegen (s-tir=program). May repeat",
     )
-    plan.add_argument(
-        "--require",
-        action="append",
-        default=[],
-        metavar="OPERATOR=TARGET",
-        help="place an operator (id, kind or *) there",
-    )
-    plan.add_argument(
-        "--prefer",
-        action="append",
-        default=[],
-        metavar="OPERATOR=TARGET",
-        help="place it there if that takes it, whatever it costs",
-    )
-    plan.add_argument(
-        "--forbid",
-        action="append",
-        default=[],
-        metavar="OPERATOR=TARGET",
-        help="do not place it there",
-    )
+    for rule, what in _RULES:
+        plan.add_argument(rule, action="append", default=[], metavar="OPERATOR=TARGET", help=what)
     plan.add_argument(
         "--cost",
         type=Path,
