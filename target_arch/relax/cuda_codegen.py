@@ -15,6 +15,7 @@ from tvm import tirx
 
 from target_arch.plan.kernels import DeviceFunction
 from target_arch.relax.c_printer import walk
+from target_arch.relax.passes import pointer_to
 
 AXES = ("blockIdx.x", "threadIdx.x")
 _DEFINITION = re.compile(r'^extern "C" __global__ [^;{]*\{.*?^\}', re.MULTILINE | re.DOTALL)
@@ -35,7 +36,7 @@ def cuda_function(function: Any, name: str) -> DeviceFunction:
         if _is_launch(node):
             extents[node.node.thread_tag] = int(node.value)
     module = tvm_ffi.get_global_func("target.build.cuda")(
-        tvm.IRModule({name: _with_handles(function, name)}), _target()
+        tvm.IRModule({name: _with_pointers(function, name)}), _target()
     )
     found = _DEFINITION.search(module.inspect_source())
     assert found is not None
@@ -50,18 +51,15 @@ def _target() -> Any:
     return tvm.target.Target({"kind": "cuda", "arch": _OLDEST})
 
 
-def _with_handles(function: Any, name: str) -> Any:
-    """The function over pointers: buffers as parameters are the host's convention."""
-    body = function.body
-    handles: list[Any] = []
-    for parameter in reversed(list(function.params)):
-        handle = tirx.Var(parameter.name, tirx.buffer.buffer_data_pointer_type(parameter))
-        handles.insert(0, handle)
-        body = tirx.SeqStmt([tirx.DeclBuffer(parameter, data=handle), body])
+def _with_pointers(function: Any, name: str) -> Any:
+    """The function as a device is given it."""
+    pointers = {parameter: pointer_to(parameter) for parameter in function.params}
+    declared = [tirx.DeclBuffer(parameter, data=pointer) for parameter, pointer in pointers.items()]
     attributes = {
         "global_symbol": name,
         "target": _target(),
         "tirx.noalias": True,
         "calling_conv": _DEVICE_KERNEL_LAUNCH,
     }
-    return tirx.PrimFunc(handles, body).with_attrs(attributes)
+    body = tirx.SeqStmt([*declared, function.body])
+    return tirx.PrimFunc(list(pointers.values()), body).with_attrs(attributes)

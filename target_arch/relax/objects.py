@@ -14,11 +14,11 @@ from typing import Any
 import tvm
 from attrs import frozen
 from tvm import tirx
-from tvm.tirx.buffer import buffer_data_pointer_type
 
 from target_arch.relax.c_printer import is_scratch, walk
 from target_arch.relax.in_place import in_place
 from target_arch.relax.lowering import lowered, scheduled
+from target_arch.relax.passes import pointer_to
 from target_arch.relax.te_definition import Definition
 
 
@@ -36,7 +36,7 @@ def object_file(definition: Definition, name: str, target: Target) -> bytes:
     function = lowered(scheduled(definition))
     buffers = [node.buffer for node in walk(function.body) if isinstance(node, tirx.AllocBuffer)]
     scratch = [buffer for buffer in buffers if is_scratch(buffer)]
-    views = {buffer: _handle(buffer) for buffer in (*function.params, *scratch)}
+    views = {buffer: pointer_to(buffer) for buffer in (*function.params, *scratch)}
     declared = [tirx.DeclBuffer(buffer, data=views[buffer]) for buffer in function.params]
     body = tirx.SeqStmt([*declared, _with_parameters(function.body, {b: views[b] for b in scratch})])
     llvm = _llvm(target)
@@ -50,10 +50,6 @@ def _llvm(target: Target) -> Any:
     if target.features:
         about["mattr"] = list(target.features)
     return tvm.target.Target(about)
-
-
-def _handle(buffer: Any) -> Any:
-    return tirx.Var(buffer.name, buffer_data_pointer_type(buffer))
 
 
 def _with_parameters(statement: Any, handles: dict[Any, Any]) -> Any:

@@ -39,6 +39,11 @@ def simplified(function: Any) -> Any:
     )
 
 
+def pointer_to(buffer: Any) -> Any:
+    """A parameter that points to the bytes of a buffer: buffers as parameters are the host's convention."""
+    return tirx.Var(buffer.name, tirx.buffer.buffer_data_pointer_type(buffer))
+
+
 def run_passes(function: Any, *passes: Callable[[Any], Any]) -> Any:
     """The function after passes over a module of it alone."""
     target = tvm.target.Target("c")
