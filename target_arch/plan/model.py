@@ -6,6 +6,7 @@ else. A constant keeps the layout its operator kind names (see `docs/operators.m
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from math import prod
 
 from attrs import field, frozen
@@ -66,7 +67,7 @@ class Tensor:
     quantization: Quantization | None = None
     data: bytes | None = field(default=None, repr=False)
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         """Size in bytes, unpadded."""
         return prod(self.shape) * DTYPE_BYTES[self.dtype]

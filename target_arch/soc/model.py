@@ -6,6 +6,7 @@ bytes per second, seconds, hertz.
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import ClassVar, Protocol, TypeVar
 
 from attrs import field, frozen
@@ -147,7 +148,7 @@ class Instance:
     memory: tuple[str, ...]
     buffers: Mapping[str, str]
 
-    @property
+    @cached_property
     def name(self) -> str:
         return self.arch.name if self.arch.instances == 1 else f"{self.arch.name}[{self.index}]"
 
@@ -231,7 +232,7 @@ class SoC:
         """Where the port of that name puts a program; None where the description does not say."""
         return next((port for port in self.ports if port.name == name), None)
 
-    @property
+    @cached_property
     def instances(self) -> tuple[Instance, ...]:
         """Every instance of every target_arch, in the order of the description."""
         return tuple(self._instance(arch, index) for arch in self.archs for index in range(arch.instances))

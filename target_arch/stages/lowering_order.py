@@ -5,7 +5,7 @@ decides between partitions that are free. Nodes that are no partition may stand 
 is lowered".
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -42,8 +42,11 @@ Policy = Callable[[PartitionGraph, SoC, Mapping[str, str]], Wishes]
 
 def _sides(graph: PartitionGraph, codegens: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """The partitions whose kernels are functions of a CPU, and the others."""
-    c = [part.id for part in graph.partitions if codegens[part.instance] in FUNCTION_CODEGENS]
-    return c, [part.id for part in graph.partitions if part.id not in c]
+    c: list[str] = []
+    rest: list[str] = []
+    for part in graph.partitions:
+        (c if codegens[part.instance] in FUNCTION_CODEGENS else rest).append(part.id)
+    return c, rest
 
 
 def c_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wishes:
@@ -125,8 +128,12 @@ def _joined(orders: Sequence[LoweringOrder]) -> LoweringOrder:
     names = [f"{phase}: {order.policy}" for phase, order in zip(PHASES, orders, strict=True)]
     return LoweringOrder(
         policy=orders[0].policy if len(named) == 1 else ", ".join(names),
-        slots=tuple(evolve(slot, phase=PHASES[end]) for end in ends for slot in orders[end].slots),
+        slots=tuple(slot for end in ends for slot in _reaching(PHASES[end], orders[end].slots)),
     )
+
+
+def _reaching(phase: str, slots: Sequence[LoweringSlot]) -> Iterable[LoweringSlot]:
+    return (slot if slot.phase == phase else evolve(slot, phase=phase) for slot in slots)
 
 
 def _ids(order: LoweringOrder) -> tuple[str, ...]:
@@ -189,20 +196,24 @@ def _cycle(name: str, lowering: nx.DiGraph) -> str:
 def _explicit(graph: PartitionGraph, soc: SoC, names: tuple[str, ...]) -> Wishes:
     """Wishes of a list. A name may be a partition, an instance or a target_arch."""
     arch_of = {instance.name: instance.arch.name for instance in soc.instances}
-    known = {*(p.id for p in graph.partitions), *arch_of, *arch_of.values()}
+    meant: dict[str, list[Partition]] = {name: [] for name in (*arch_of, *arch_of.values())}
+    for partition in graph.partitions:
+        for name in {partition.id, partition.instance, arch_of[partition.instance]}:
+            meant.setdefault(name, []).append(partition)
     problems: list[Diagnostic] = []
     taken: dict[str, str] = {}
-    for number, name in enumerate(names):
-        if name not in known:
-            problems.append(_unknown(name, known))
-        if name in names[:number]:
+    seen: set[str] = set()
+    for name in names:
+        if name not in meant:
+            problems.append(_unknown(name, set(meant)))
+        if name in seen:
             problems.append(_diagnostic("repeated-order", f"`{name}` is named twice", "name each once"))
             continue
-        for partition in graph.partitions:
-            if name in (partition.id, partition.instance, arch_of[partition.instance]):
-                if partition.id in taken:
-                    problems.append(_contradiction(partition, taken[partition.id], name))
-                taken.setdefault(partition.id, name)
+        seen.add(name)
+        for partition in meant.get(name, ()):
+            if partition.id in taken:
+                problems.append(_contradiction(partition, taken[partition.id], name))
+            taken.setdefault(partition.id, name)
     problems += [_left_out(partition) for partition in graph.partitions if partition.id not in taken]
     if problems:
         raise OrderError(problems)
