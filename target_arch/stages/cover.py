@@ -7,13 +7,16 @@ not being copied there again. Wider graphs keep the `BEAM` cheapest states. All-
 the result is never worse than that.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import accumulate
 
 from attrs import field, frozen
 
 from target_arch.plan.model import Model, Operator
 from target_arch.soc.model import Instance
 from target_arch.stages.traffic import PICO, Reach, Traffic
+from target_arch.stages.visits import Visits
 
 BEAM = 512
 WIDE = 64
@@ -48,14 +51,10 @@ class Problem:
     outputs: Reach
     """Where model outputs must be in the end."""
 
-
-@frozen(kw_only=True)
-class Visit:
-    """What one operator costs at a seat, in picoseconds, and where its tensors lie then."""
-
-    copy: int
-    inputs: tuple[int, ...]
-    output: int
+    @cached_property
+    def visits(self) -> Visits:
+        """What operators touch, and what copies they bring at each seat."""
+        return Visits(self.model, self.traffic, [seat.reach for seat in self.seats], self.constants)
 
 
 def cover(problem: Problem, beam: int = BEAM) -> dict[str, int] | None:
@@ -78,53 +77,25 @@ def total(problem: Problem, seats: Mapping[str, int]) -> int | None:
     return None if walked is None else walked[0]
 
 
-def walk(problem: Problem, seats: Mapping[str, int]) -> tuple[int, list[dict[str, int]]] | None:
-    """Picoseconds of a placement, and where its inputs lie before each operator. None where it is
-    impossible.
+def walk(problem: Problem, seats: Mapping[str, int]) -> tuple[int, list[tuple[int, ...]]] | None:
+    """Picoseconds of a placement, and where its activations lie before each operator, as masks. None where it
+    is impossible.
     """
     where = dict.fromkeys(problem.model.inputs, problem.inputs)
-    spent, before = 0, []
+    visits, spent, before = problem.visits, 0, list[tuple[int, ...]]()
     for operator in problem.order:
-        names = activations(problem, operator)
-        before.append({name: where[name] for name in names})
-        number = seats[operator.id]
+        names, number = visits.operands[operator.id].names, seats[operator.id]
+        masks = tuple([where[name] for name in names])
+        before.append(masks)
         compute = problem.computes[operator.id][number]
-        seen = visit(problem, operator, number, [where[name] for name in names])
+        seen = visits.visit(operator.id, number, masks)
         if compute is None or seen is None:
             return None
-        where |= dict(zip(names, seen.inputs, strict=True))
+        where.update(zip(names, seen.inputs, strict=True))
         where[operator.output] = seen.output
         spent += round(compute * PICO) + seen.copy
     ending = _ending(problem, where)
     return None if ending is None else (spent + ending, before)
-
-
-def visit(problem: Problem, operator: Operator, number: int, masks: Sequence[int]) -> Visit | None:
-    """The copies one operator brings at a seat, its input activations lying in `masks`. None where links are
-    missing.
-    """
-    seat, tensors = problem.seats[number], problem.model.tensors
-    names = activations(problem, operator)
-    brought = [
-        problem.traffic.bring(mask, tensors[name].bytes, seat.reach)
-        for name, mask in zip(names, masks, strict=True)
-    ]
-    fixed = [
-        problem.traffic.bring(problem.constants, tensors[name].bytes, seat.reach)
-        for name in dict.fromkeys(operator.constants)
-    ]
-    left = problem.traffic.leave(tensors[operator.output].bytes, seat.reach)
-    if left is None or None in brought or None in fixed:
-        return None
-    arrived = [pair for pair in brought if pair is not None]
-    copy = sum(cost for cost, _ in arrived) + sum(pair[0] for pair in fixed if pair is not None) + left[0]
-    return Visit(copy=copy, inputs=tuple(after for _, after in arrived), output=left[1])
-
-
-def activations(problem: Problem, operator: Operator) -> tuple[str, ...]:
-    """The inputs of an operator that are no constants, each once."""
-    tensors = problem.model.tensors
-    return tuple(name for name in dict.fromkeys(operator.inputs) if tensors[name].data is None)
 
 
 def _candidates(problem: Problem, beam: int) -> Iterable[dict[str, int]]:
@@ -154,12 +125,12 @@ _Best = tuple[int, int, tuple[object, ...]]
 
 def _search(problem: Problem, beam: int) -> dict[str, int] | None:
     live = list(problem.model.inputs)
-    needed_after = _needed_after(problem)
-    if needed_after is None:
+    last = _last_needed(problem)
+    if _width(problem, last) > WIDE:
         return None
     states: dict[_State, _Best] = {tuple(problem.inputs for _ in live): (0, 0, ())}
-    for operator, needed in zip(problem.order, needed_after, strict=True):
-        after = [name for name in dict.fromkeys((*live, operator.output)) if name in needed]
+    for turn, operator in enumerate(problem.order):
+        after = [name for name in dict.fromkeys((*live, operator.output)) if last.get(name, -1) > turn]
         states = _step(problem, operator, live, after, states, beam)
         live = after
     ended = [
@@ -181,43 +152,53 @@ def _step(
     beam: int,
 ) -> dict[_State, _Best]:
     """All states after one operator, the cheapest way to each."""
-    names = activations(problem, operator)
-    computes = problem.computes[operator.id]
+    places = {name: place for place, name in enumerate((*live, operator.output))}
+    inputs = [places[name] for name in problem.visits.operands[operator.id].names]
+    kept = [places[name] for name in after]
+    options = [
+        (number, round(compute * PICO), seat.rank)
+        for number, (compute, seat) in enumerate(
+            zip(problem.computes[operator.id], problem.seats, strict=True)
+        )
+        if compute is not None
+    ]
     found: dict[_State, _Best] = {}
     for state, (cost, ranks, path) in states.items():
-        where = dict(zip(live, state, strict=True))
-        for number, compute in enumerate(computes):
-            seen = (
-                None if compute is None else visit(problem, operator, number, [where[name] for name in names])
-            )
-            if compute is None or seen is None:
+        masks = tuple([state[place] for place in inputs])
+        for number, time, rank in options:
+            seen = problem.visits.visit(operator.id, number, masks)
+            if seen is None:
                 continue
-            then = where | dict(zip(names, seen.inputs, strict=True)) | {operator.output: seen.output}
-            key = tuple(then[name] for name in after)
-            best = (
-                cost + round(compute * PICO) + seen.copy,
-                ranks + problem.seats[number].rank,
-                (number, path),
-            )
-            if key not in found or best[:2] < found[key][:2]:
-                found[key] = best
-    kept = sorted(found.items(), key=lambda item: (item[1][:2], item[0]))[:beam]
-    return dict(kept)
+            then = [*state, seen.output]
+            for place, mask in zip(inputs, seen.inputs, strict=True):
+                then[place] = mask
+            key = tuple([then[place] for place in kept])
+            total, order = cost + time + seen.copy, ranks + rank
+            if key not in found or (total, order) < found[key][:2]:
+                found[key] = (total, order, (number, path))
+    return dict(sorted(found.items(), key=lambda item: (item[1][:2], item[0]))[:beam])
 
 
-def _needed_after(problem: Problem) -> list[frozenset[str]] | None:
-    """For every operator of the order the tensors that later operators, or the caller, still need; None where
-    these are too many.
+def _last_needed(problem: Problem) -> dict[str, int]:
+    """For every tensor that is needed the turn of the last operator that needs it; a turn after all of them
+    where the caller does.
     """
-    needed = set(problem.model.outputs)
-    result = []
-    for operator in reversed(problem.order):
-        if len(needed) > WIDE:
-            return None
-        result.append(frozenset(needed))
-        needed |= set(activations(problem, operator))
-        needed.discard(operator.output)
-    return result[::-1]
+    last = {
+        name: turn
+        for turn, operator in enumerate(problem.order)
+        for name in problem.visits.operands[operator.id].names
+    }
+    return last | dict.fromkeys(problem.model.outputs, len(problem.order))
+
+
+def _width(problem: Problem, last: Mapping[str, int]) -> int:
+    """How many tensors are needed at a time, at most."""
+    made = {operator.output: turn for turn, operator in enumerate(problem.order)}
+    change = [0] * (len(problem.order) + 1)
+    for name, turn in last.items():
+        change[made.get(name, 0)] += 1
+        change[turn] -= 1
+    return max(accumulate(change[:-1]), default=0)
 
 
 def _unlinked(problem: Problem, path: tuple[object, ...]) -> dict[str, int]:

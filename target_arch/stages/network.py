@@ -9,15 +9,20 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from target_arch.plan.model import Operator
 from target_arch.soc.model import HOST_ENGINE, CopyPath
-from target_arch.stages.cover import Problem, activations
+from target_arch.stages.cover import Problem
 from target_arch.stages.jobs import HERE, Datum, Hop, Jobs, Stay, Way
 from target_arch.stages.survey import Survey, Wanted
 from target_arch.stages.traffic import PICO, Reach
+from target_arch.stages.visits import Operands
 
 INPUTS, CONSTANTS, FIRST = 0, 1, 2
 """The jobs that are no operators; operators begin at FIRST."""
 
 _Ways = tuple[tuple[Way | None, ...], ...]
+_Members = tuple[tuple[str, int], ...]
+"""The instances of a seat with their machines."""
+_Alike = tuple[object, ...]
+"""What the stays of an operator depend on."""
 
 
 class Network:
@@ -34,6 +39,7 @@ class Network:
         self._goals: list[Reach | None] = [seat.reach for seat in problem.seats]
         self._goals += [None, None, problem.outputs]
         self._known: dict[tuple[int, ...], _Ways] = {}
+        self._rows: dict[_Alike, tuple[Stay | None, ...]] = {}
         self._data: list[Datum] = []
         self._number: dict[str, int] = {}
         self._jobs_of = {op.id: job for job, op in enumerate(problem.order, FIRST)}
@@ -83,19 +89,19 @@ class Network:
     def _needs(self, job: int, operator: Operator) -> tuple[int, ...]:
         """The data an operator needs; what it makes is known from here on."""
         # What is made comes first: the scheduler knows then from when on constants are brought.
-        names = activations(self._problem, operator)
+        names = self._problem.visits.operands[operator.id].names
         needed = [self._datum(name, self._producer(name)) for name in names]
-        fixed = self._constants(operator)
+        fixed = self._fixed(operator)
         if fixed:
-            sizes = tuple(self._problem.model.tensors[name].bytes for name in fixed)
-            needed.append(self._datum(f"constants of {operator.id}", CONSTANTS, sizes))
+            needed.append(self._datum(f"constants of {operator.id}", CONSTANTS, fixed))
         self._datum(operator.output, job)
         return tuple(needed)
 
-    def _constants(self, operator: Operator) -> tuple[str, ...]:
+    def _fixed(self, operator: Operator) -> tuple[int, ...]:
+        """The bytes of its constants, of those among the inputs, too."""
         tensors = self._problem.model.tensors
         names = (*operator.constants, *(name for name in operator.inputs if tensors[name].data is not None))
-        return tuple(dict.fromkeys(names))
+        return tuple([tensors[name].bytes for name in dict.fromkeys(names)])
 
     def _ways(self, sizes: tuple[int, ...]) -> _Ways:
         if sizes not in self._known:
@@ -129,37 +135,63 @@ class Network:
         outside = [
             tuple(idle if seat == count + own else None for seat in range(count + 3)) for own in range(3)
         ]
-        inside = [
-            (*(self._stay(op, seat) for seat in range(count)), None, None, None) for op in self._problem.order
+        members = [
+            tuple((i.name, self._machines[i.name]) for i in seat.instances) for seat in self._problem.seats
         ]
+        inside = [self._stays(op, members) for op in self._problem.order]
         return (outside[0], outside[1], *inside, outside[2])
 
-    def _stay(self, operator: Operator, number: int) -> Stay | None:
-        compute, seat = self._problem.computes[operator.id][number], self._problem.seats[number]
+    def _stays(self, operator: Operator, members: Sequence[_Members]) -> tuple[Stay | None, ...]:
+        """The operator at every seat; one row for all operators that are alike there."""
+        answers, touched = self._survey.answers[operator.id], self._problem.visits.operands[operator.id]
+        computes, fixed = self._problem.computes[operator.id], self._fixed(operator)
+        able = tuple(
+            [
+                tuple([machine for name, machine in seat if answers[name].compute is not None])
+                for seat in members
+            ]
+        )
+        key = (able, computes, touched.sizes, fixed, touched.result)
+        if key not in self._rows:
+            stays = (
+                self._stay(number, able[number], touched, fixed, compute)
+                for number, compute in enumerate(computes)
+            )
+            self._rows[key] = (*stays, None, None, None)
+        return self._rows[key]
+
+    def _stay(
+        self,
+        number: int,
+        able: tuple[int, ...],
+        touched: Operands,
+        fixed: tuple[int, ...],
+        compute: float | None,
+    ) -> Stay | None:
+        reach = self._problem.seats[number].reach
         if compute is None:
             return None
-        answers = self._survey.answers[operator.id]
-        able = [i.name for i in seat.instances if answers[i.name].compute is not None]
         return Stay(
-            machines=tuple(self._machines[name] for name in able),
+            machines=able,
             time=round(compute * PICO),
-            before=self._moves_in(operator, seat.reach) if seat.reach.local else (),
-            after=self._moves_out(operator, seat.reach) if seat.reach.local else (),
+            before=self._moves_in(touched.sizes, fixed, reach) if reach.local else (),
+            after=self._moves_out(touched.result, reach) if reach.local else (),
         )
 
-    def _moves_in(self, operator: Operator, reach: Reach) -> tuple[Hop, ...]:
-        traffic, tensors = self._problem.traffic, self._problem.model.tensors
+    def _moves_in(self, sizes: Iterable[int], fixed: Iterable[int], reach: Reach) -> tuple[Hop, ...]:
+        traffic = self._problem.traffic
         near = traffic.mask(reach.reads)
-        sources = [(name, near) for name in activations(self._problem, operator)]
-        sources += [(name, self._problem.constants) for name in self._constants(operator)]
         hops: dict[int, int] = {}
-        for name, mask in sources:
-            carried = traffic.carry(mask, tensors[name].bytes, reach)
+        for size, mask in (
+            *((size, near) for size in sizes),
+            *((size, self._problem.constants) for size in fixed),
+        ):
+            carried = traffic.carry(mask, size, reach)
             if carried is not None and carried.move is not None:
                 path, time = carried.move
                 hops[self._resource(path)] = hops.get(self._resource(path), 0) + time
         return tuple(hops.items())
 
-    def _moves_out(self, operator: Operator, reach: Reach) -> tuple[Hop, ...]:
-        taken = self._problem.traffic.taken(self._problem.model.tensors[operator.output].bytes, reach)
+    def _moves_out(self, size: int, reach: Reach) -> tuple[Hop, ...]:
+        taken = self._problem.traffic.taken(size, reach)
         return () if taken is None else ((self._resource(taken[0]), taken[1]),)

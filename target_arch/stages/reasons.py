@@ -10,7 +10,7 @@ from target_arch.plan.model import Operator
 from target_arch.plan.partitions import Candidate, Choice, Cost, Part
 from target_arch.plan.reasoning import duration
 from target_arch.soc.model import Instance
-from target_arch.stages.cover import Problem, activations, visit, walk
+from target_arch.stages.cover import Problem, walk
 from target_arch.stages.rules import targets
 from target_arch.stages.survey import Survey, Wanted
 from target_arch.stages.traffic import PICO
@@ -36,19 +36,19 @@ class _Reasoner:
     def __init__(
         self, wanted: Wanted, survey: Survey, problem: Problem, seats: Mapping[str, int], moved: Moved
     ) -> None:
-        self._wanted, self._survey, self._problem, self._seats = wanted, survey, problem, seats
-        self._moved, self._instances = moved, wanted.soc.instances
-        self._seat_of = {
-            instance.name: number for number, seat in enumerate(problem.seats) for instance in seat.instances
-        }
+        self._wanted, self._survey, self._problem = wanted, survey, problem
+        self._moved = moved
+        seat_of = {i.name: number for number, seat in enumerate(problem.seats) for i in seat.instances}
+        self._seated = [(instance.name, seat_of[instance.name]) for instance in wanted.soc.instances]
         self._arch_of = {instance.name: instance.arch.name for instance in wanted.soc.instances}
         walked = walk(problem, seats)
         before = [] if walked is None else walked[1]
-        self._before = {operator.id: where for operator, where in zip(problem.order, before, strict=True)}
-        self._users: dict[str, list[Operator]] = {}
-        for operator in problem.order:
-            for name in dict.fromkeys(operator.inputs):
-                self._users.setdefault(name, []).append(operator)
+        self._before = {operator.id: masks for operator, masks in zip(problem.order, before, strict=True)}
+        self._goals = [*(seat.reach for seat in problem.seats), problem.outputs]
+        self._near = [problem.traffic.mask(goal.reads) for goal in self._goals]
+        self._users = _users(problem, seats)
+        self._onward: dict[tuple[int, int, int], tuple[int, int] | None] = {}
+        self._refused: dict[tuple[str, str], Candidate] = {}
 
     def choice(self, operator: Operator, instance: Instance) -> Choice:
         candidates = self._candidates(operator)
@@ -60,70 +60,84 @@ class _Reasoner:
         )
 
     def _candidates(self, operator: Operator) -> tuple[Candidate, ...]:
-        by_seat = [self._cost(operator, number) for number in range(len(self._problem.seats))]
-        costs = {name: by_seat[number] for name, number in self._seat_of.items()}
+        answers = self._survey.answers[operator.id]
+        costs = [self._cost(operator, number) for number in range(len(self._problem.seats))]
         found = []
-        for instance in self._instances:
-            refusal, cost = self._survey.answers[operator.id][instance.name].refusal, costs[instance.name]
+        for name, number in self._seated:
+            refusal, cost = answers[name].refusal, costs[number]
             if refusal is None and cost is None:
                 refusal = "no copy path leads to where its neighbours are"
-            run = None if refusal else self._run(operator, instance)
-            found.append(
-                Candidate(instance=instance.name, cost=None if refusal else cost, refusal=refusal, run=run)
-            )
+            if refusal is not None:
+                found.append(self._refusal(name, refusal))
+            else:
+                found.append(Candidate(instance=name, cost=cost, run=self._run(operator, number)))
         return tuple(found)
 
-    def _run(self, operator: Operator, instance: Instance) -> float | None:
-        picos = self._moved(operator, self._seat_of[instance.name])
+    def _refusal(self, instance: str, refusal: str) -> Candidate:
+        """One candidate for all operators that an instance refuses for the same reason."""
+        key = (instance, refusal)
+        if key not in self._refused:
+            self._refused[key] = Candidate(instance=instance, refusal=refusal)
+        return self._refused[key]
+
+    def _run(self, operator: Operator, number: int) -> float | None:
+        picos = self._moved(operator, number)
         return None if picos is None else picos / PICO
 
     def _cost(self, operator: Operator, number: int) -> Cost | None:
         """Cost of one operator at a seat while all others stay where they are; None where that is
         impossible.
         """
-        problem, traffic = self._problem, self._problem.traffic
-        where = [self._before[operator.id][name] for name in activations(problem, operator)]
-        compute, seen = problem.computes[operator.id][number], visit(problem, operator, number, where)
-        if compute is None or seen is None:
+        compute = self._problem.computes[operator.id][number]
+        if compute is None:
             return None
-        size, lies = problem.model.tensors[operator.output].bytes, seen.output
-        parts = self._fetched(operator, number, where)
-        back = seen.copy - sum(picos for _, picos in parts)
-        goals = [problem.seats[self._seats[user.id]].reach for user in self._users.get(operator.output, ())]
-        goals += [problem.outputs] if operator.output in problem.model.outputs else []
-        for goal in goals:
-            brought = traffic.bring(lies, size, goal)
-            near = traffic.bring(traffic.mask(goal.reads), size, goal)
-            if brought is None or near is None:
-                return None
-            back += brought[0] - near[0]
-            lies = brought[1]
-        parts.append(("copy of its result", back))
-        instance = problem.seats[number].instances[0]
+        visits = self._problem.visits
+        seen, touched = (
+            visits.visit(operator.id, number, self._before[operator.id]),
+            visits.operands[operator.id],
+        )
+        onward = None if seen is None else self._result(operator, touched.result, seen.output)
+        if seen is None or onward is None:
+            return None
+        parts = [
+            Part(what=f"copy of `{name}`", seconds=picos / PICO)
+            for name, picos in zip(touched.names, seen.brought, strict=True)
+            if picos
+        ]
+        back = seen.left + onward
+        named = (("copy of constants", seen.fixed), ("copy of its result", back))
+        parts += [Part(what=what, seconds=picos / PICO) for what, picos in named if picos]
+        instance = self._problem.seats[number].instances[0]
         answer = self._survey.answers[operator.id][instance.name]
         return Cost(
             compute=compute,
-            copy=sum(picos for _, picos in parts) / PICO,
-            parts=tuple(Part(what=what, seconds=picos / PICO) for what, picos in parts if picos),
+            copy=(seen.copy + onward) / PICO,
+            parts=tuple(parts),
             load=0.0 if instance.arch.host else instance.arch.load.time,
             measured=answer.measured,
             energy=answer.energy,
         )
 
-    def _fetched(self, operator: Operator, number: int, where: list[int]) -> list[tuple[str, int]]:
-        """What is copied to a seat for the operator: each input, all constants; with picoseconds."""
-        problem, goal = self._problem, self._problem.seats[number].reach
-        tensors, names = problem.model.tensors, activations(self._problem, operator)
-        found = [
-            (f"copy of `{name}`", pair[0])
-            for name, mask in zip(names, where, strict=True)
-            if (pair := problem.traffic.bring(mask, tensors[name].bytes, goal)) is not None
-        ]
-        fixed = [
-            problem.traffic.bring(problem.constants, tensors[name].bytes, goal)
-            for name in dict.fromkeys(operator.constants)
-        ]
-        return [*found, ("copy of constants", sum(pair[0] for pair in fixed if pair is not None))]
+    def _result(self, operator: Operator, size: int, lies: int) -> int | None:
+        """Picoseconds to bring a result from where it lies to all who need it, one after the other."""
+        spent = 0
+        for goal in self._users.get(operator.output, ()):
+            key = (size, lies, goal)
+            if key not in self._onward:
+                self._onward[key] = self._brought(size, lies, goal)
+            brought = self._onward[key]
+            if brought is None:
+                return None
+            spent += brought[0]
+            lies = brought[1]
+        return spent
+
+    def _brought(self, size: int, lies: int, number: int) -> tuple[int, int] | None:
+        """What bringing a tensor takes longer than if it lay nearby, and where it lies then."""
+        goal, traffic = self._goals[number], self._problem.traffic
+        brought = traffic.bring(lies, size, goal)
+        near = traffic.bring(self._near[number], size, goal)
+        return None if brought is None or near is None else (brought[0] - near[0], brought[1])
 
     def _reason(self, operator: Operator, instance: Instance, candidates: tuple[Candidate, ...]) -> str:
         required = self._wanted.rules.required(operator)
@@ -154,7 +168,7 @@ class _Reasoner:
         arch_of = self._arch_of
         priced = [(c.cost, c.instance) for c in candidates if c.cost is not None]
         mine = next(cost for cost, name in priced if name == instance.name)
-        alike = [name for cost, name in priced if cost == mine and arch_of[name] == instance.arch.name]
+        alike = [name for cost, name in priced if arch_of[name] == instance.arch.name and cost == mine]
         others = [(cost.total, name) for cost, name in priced if arch_of[name] != instance.arch.name]
         after = f"; the least busy of {len(alike)} alike" if len(alike) > 1 else ""
         after += self._unfit(instance, candidates)
@@ -165,3 +179,14 @@ class _Reasoner:
             return f"as cheap as on `{rival}`, first in the partitioning order{after}"
         lead = "cheapest" if mine.total < theirs else "cheapest together with its neighbours"
         return f"{lead}: {duration(mine.total)} vs {duration(theirs)} on `{rival}`{after}"
+
+
+def _users(problem: Problem, seats: Mapping[str, int]) -> dict[str, list[int]]:
+    """For every tensor the seats of all who need it; the number after the last seat is the caller."""
+    found: dict[str, list[int]] = {}
+    for operator in problem.order:
+        for name in dict.fromkeys(operator.inputs):
+            found.setdefault(name, []).append(seats[operator.id])
+    for name in dict.fromkeys(problem.model.outputs):
+        found.setdefault(name, []).append(len(problem.seats))
+    return found

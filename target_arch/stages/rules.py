@@ -34,17 +34,17 @@ class Rules:
 
     def required(self, operator: Operator) -> str | None:
         """The target an operator must go to, None where any will do."""
-        return next((self.require[name] for name in _names(operator) if name in self.require), None)
+        return _wished(self.require, operator)
 
     def preferred(self, operator: Operator) -> str | None:
         """The target an operator goes to if that takes it; None where any will do, or one is required."""
         if self.required(operator) is not None:
             return None
-        return next((self.prefer[name] for name in _names(operator) if name in self.prefer), None)
+        return _wished(self.prefer, operator)
 
     def forbids(self, operator: Operator, instance: Instance) -> bool:
         """True where the operator must not go to the instance."""
-        names = frozenset(_names(operator))
+        names = (operator.id, operator.kind, EVERY)
         return any(name in names and targets(target, instance) for name, target in self.forbid)
 
     def unfit(self, operator: Operator, instance: Instance) -> str | None:
@@ -96,8 +96,11 @@ def check_rules(rules: Rules, model: Model, soc: SoC, kinds: Iterable[str] = ())
         raise PlacementError(found)
 
 
-def _names(operator: Operator) -> tuple[str, str, str]:
-    return (operator.id, operator.kind, EVERY)
+def _wished(wishes: Mapping[str, str], operator: Operator) -> str | None:
+    for name in (operator.id, operator.kind, EVERY):
+        if name in wishes:
+            return wishes[name]
+    return None
 
 
 def _problems(
