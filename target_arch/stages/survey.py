@@ -74,6 +74,10 @@ class Survey:
         self.routes = Routes(wanted.soc, access.resting(wanted.mode))
         self.traffic = Traffic(wanted.soc, self.routes)
         self._instances = wanted.soc.instances
+        near, fixed = access.resting(wanted.mode), wanted.mode.constants
+        self._near, self._fixed = (near, self.traffic.mask(near)), (fixed, self.traffic.mask(fixed))
+        self._home = Reach(reads=near, writes=())
+        self._refusals: dict[str, Answer] = {}
         self.reaches = {instance.name: self._reach(instance) for instance in self._instances}
         self.answers = {operator.id: self._ask(operator) for operator in wanted.model.operators}
         problems = [problem for operator in wanted.model.operators for problem in self._dishonoured(operator)]
@@ -85,7 +89,8 @@ class Survey:
         return reach(wanted.soc, wanted.mode, self.routes, instance, whole=wanted.whole(instance))
 
     def _ask(self, operator: Operator) -> dict[str, Answer]:
-        answers = {instance.name: self._answer(operator, instance) for instance in self._instances}
+        required = self._wanted.rules.required(operator)
+        answers = {i.name: self._answer(operator, i, required) for i in self._instances}
         sent = self._wanted.rules.sent_to(operator)
         preferred = sent or self._wanted.rules.preferred(operator)
         if preferred is None:
@@ -100,20 +105,20 @@ class Survey:
             for name, answer in answers.items()
         }
 
-    def _answer(self, operator: Operator, instance: Instance) -> Answer:
+    def _answer(self, operator: Operator, instance: Instance, required: str | None) -> Answer:
         wanted = self._wanted
         backend = wanted.backends.get(instance.arch.name)
         if backend is None:
-            return Answer(refusal=f"no backend `{instance.arch.backend}` is installed")
+            return self._refusal(f"no backend `{instance.arch.backend}` is installed")
         question = wanted.question(operator, instance)
         refusal = (
-            self._ruled_out(operator, instance)
+            self._ruled_out(operator, instance, required)
             or backend.supports(question)
             or self._too_large(operator, instance)
             or self._unreachable(operator, instance)
         )
         if refusal is not None:
-            return Answer(refusal=refusal)
+            return self._refusal(refusal)
         measured = measured_seconds(wanted.costs, question)
         return Answer(
             compute=backend.cost(question) if measured is None else measured,
@@ -121,9 +126,14 @@ class Survey:
             energy=measured_joules(wanted.costs, question),
         )
 
-    def _ruled_out(self, operator: Operator, instance: Instance) -> str | None:
+    def _refusal(self, why: str) -> Answer:
+        """One answer for all operators that are refused for the same reason."""
+        if why not in self._refusals:
+            self._refusals[why] = Answer(refusal=why)
+        return self._refusals[why]
+
+    def _ruled_out(self, operator: Operator, instance: Instance, required: str | None) -> str | None:
         rules = self._wanted.rules
-        required = rules.required(operator)
         if required is not None and not targets(required, instance):
             return f"a rule requires it on `{required}`"
         if rules.forbids(operator, instance):
@@ -147,16 +157,15 @@ class Survey:
 
     def _unreachable(self, operator: Operator, instance: Instance) -> str | None:
         """The link that is missing for the operands to get to the instance, or back to the host."""
-        there, mode = self.reaches[instance.name], self._wanted.mode
-        near, tensors = access.resting(mode), self._wanted.model.tensors
-        for names, homes in ((operator.inputs, near), (operator.constants, mode.constants)):
+        there, tensors, bring = self.reaches[instance.name], self._wanted.model.tensors, self.traffic.bring
+        for names, (homes, mask) in ((operator.inputs, self._near), (operator.constants, self._fixed)):
             for name in names:
-                if self.traffic.bring(self.traffic.mask(homes), tensors[name].bytes, there) is None:
+                if bring(mask, tensors[name].bytes, there) is None:
                     return self.routes.missing(homes, there.local or there.reads)
         size = tensors[operator.output].bytes
         left = self.traffic.leave(size, there)
-        if left is None or self.traffic.bring(left[1], size, Reach(reads=near, writes=())) is None:
-            return self.routes.missing(there.local or there.writes, near)
+        if left is None or bring(left[1], size, self._home) is None:
+            return self.routes.missing(there.local or there.writes, self._home.reads)
         return None
 
     def _dishonoured(self, operator: Operator) -> list[Diagnostic]:
