@@ -1,8 +1,9 @@
 """Lower bounds on the makespan: what no schedule, however clever, can undercut."""
 
-from target_arch.stages.jobs import Jobs
+from collections import Counter
+from operator import add
 
-_NEVER = 1 << 62
+from target_arch.stages.jobs import NEVER, Jobs
 
 
 def lower_bound(jobs: Jobs) -> int:
@@ -14,37 +15,38 @@ def critical_path(jobs: Jobs) -> int:
     """The longest path where every job is at the seat that is best for what follows it, and waits for no
     machine.
     """
-    earliest: list[list[int]] = []
+    toward = [tuple(zip(*delays, strict=True)) for delays in jobs.delays]
+    made: list[list[int]] = [[] for _ in jobs.names]
+    for datum in range(len(jobs.data)):
+        made[jobs.data[datum].producer].append(datum)
+    arrived: list[list[int]] = [[]] * len(jobs.data)
+    at_once = [0] * jobs.seats
+    longest = 0
     for job, needed in enumerate(jobs.needs):
-        row = []
-        for seat, stay in enumerate(jobs.stays[job]):
-            ready = 0 if stay is not None else _NEVER
-            for datum in needed if stay is not None else ():
-                before = earliest[jobs.data[datum].producer]
-                ways = jobs.data[datum].ways
-                least = _NEVER
-                for there, end in enumerate(before):
-                    way = ways[there][seat]
-                    if way is not None and end + way.time < least:
-                        least = end + way.time
-                ready = max(ready, least)
-            row.append(min(_NEVER, ready + (0 if stay is None else stay.total)))
-        earliest.append(row)
-    return max((min(row) for row in earliest), default=0)
+        readies = [max(column) for column in zip(at_once, *[arrived[datum] for datum in needed], strict=True)]
+        ends = [
+            NEVER if stay is None else min(NEVER, ready + stay.total)
+            for ready, stay in zip(readies, jobs.stays[job], strict=True)
+        ]
+        for datum in made[job]:
+            arrived[datum] = [min(NEVER, *map(add, ends, row)) for row in toward[jobs.table[datum]]]
+        longest = max(longest, min(ends))
+    return longest
 
 
 def busiest(jobs: Jobs) -> int:
     """For every set of seats: what can run nowhere else, at its fastest, shared evenly by their machines."""
     work: dict[frozenset[int], int] = {}
     members: dict[int, set[int]] = {}
-    for job in range(len(jobs.names)):
-        stays = [(seat, stay) for seat, stay in enumerate(jobs.stays[job]) if stay is not None]
+    rows = {id(row): row for row in jobs.stays}
+    for row, count in Counter(map(id, jobs.stays)).items():
+        stays = [(seat, stay) for seat, stay in enumerate(rows[row]) if stay is not None]
         if any(not stay.machines for _, stay in stays):
             continue
         for seat, stay in stays:
             members.setdefault(seat, set()).update(stay.machines)
         key = frozenset(seat for seat, _ in stays)
-        work[key] = work.get(key, 0) + min(stay.total for _, stay in stays)
+        work[key] = work.get(key, 0) + count * min(stay.total for _, stay in stays)
     best = 0
     for seats in work:
         total = sum(time for inside, time in work.items() if inside <= seats)

@@ -7,37 +7,34 @@ number of seats.
 """
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from target_arch.stages.jobs import Jobs
+from target_arch.stages.jobs import NEVER, Jobs, Ways
 from target_arch.stages.schedule import Progress, Schedule, Scheduler
-
-_NEVER = 1 << 62
-
-Extra = Callable[[int, int], float]
-"""Job and seat to picoseconds that are added to the finish time which a seat is chosen by."""
 
 
 def heft(scheduler: Scheduler) -> Schedule | None:
     """Heterogeneous earliest finish time; None where it runs into a dead end."""
-    ranks = _upward_ranks(scheduler.jobs)
-    return _listed(scheduler, ranks, lambda _job, _seat: 0)
+    jobs = scheduler.jobs
+    nothing = [0] * jobs.seats
+    return _listed(scheduler, _upward_ranks(jobs), [nothing] * len(jobs.names))
 
 
 def peft(scheduler: Scheduler) -> Schedule | None:
     """Predict earliest finish time: HEFT that looks ahead by an optimistic cost table."""
     table = optimistic(scheduler.jobs)
-    choices = [scheduler.jobs.choices(job) for job in range(len(scheduler.jobs.names))]
-    ranks = [sum(table[job][seat] for seat in seats) / len(seats) for job, seats in enumerate(choices)]
-    return _listed(scheduler, ranks, lambda job, seat: table[job][seat])
+    ranks = [
+        sum([row[seat] for seat in seats]) / len(seats)
+        for row, seats in zip(table, scheduler.jobs.choices, strict=True)
+    ]
+    return _listed(scheduler, ranks, table)
 
 
 def on_host(scheduler: Scheduler) -> Schedule | None:
     """All jobs on the host, those it cannot take where they come first; None where that is impossible."""
     jobs = scheduler.jobs
     seats = []
-    for job in range(len(jobs.names)):
-        choices = jobs.choices(job)
+    for choices in jobs.choices:
         seats.append(jobs.host if jobs.host in choices else choices[0])
     return scheduler.run(range(len(jobs.names)), seats)
 
@@ -45,65 +42,84 @@ def on_host(scheduler: Scheduler) -> Schedule | None:
 def optimistic(jobs: Jobs) -> list[list[int]]:
     """PEFT's table: for every job and seat the picoseconds that at least follow its end."""
     table = [[0] * jobs.seats for _ in jobs.names]
-    users = jobs.users()
+    after: list[dict[int, list[int]]] = [{} for _ in jobs.names]
     for job in range(len(jobs.names) - 1, -1, -1):
-        for seat in jobs.choices(job):
-            most = 0
-            for datum, user in users[job]:
-                ways = jobs.data[datum].ways[seat]
-                least = _NEVER
-                for there, stay in enumerate(jobs.stays[user]):
-                    way = ways[there]
-                    if stay is not None and way is not None:
-                        least = min(least, way.time + stay.total + table[user][there])
-                most = max(most, least)
-            table[job][seat] = most
+        needs = [
+            _follows(jobs, after[user], table[user], jobs.table[datum], user)
+            for datum, user in jobs.users[job]
+        ]
+        if needs:
+            most = [max(column) for column in zip(*needs, strict=True)]
+            for seat in jobs.choices[job]:
+                table[job][seat] = most[seat]
     return table
+
+
+def _follows(jobs: Jobs, known: dict[int, list[int]], row: Sequence[int], table: int, user: int) -> list[int]:
+    """For every seat where data with that table of ways is made, what follows at least if a job needs it."""
+    if table not in known:
+        rests = [
+            (seat, stay.total + row[seat]) for seat, stay in enumerate(jobs.stays[user]) if stay is not None
+        ]
+        known[table] = [
+            min([NEVER, *[delays[seat] + rest for seat, rest in rests]]) for delays in jobs.delays[table]
+        ]
+    return known[table]
 
 
 def _upward_ranks(jobs: Jobs) -> list[float]:
     """For every job the mean time from its start to the end of everything that depends on it."""
     ranks = [0.0] * len(jobs.names)
-    users, means = jobs.users(), _MeanWays()
+    ways, own = [_mean(way) for way in jobs.tables], _mean_totals(jobs)
     for job in range(len(ranks) - 1, -1, -1):
-        after = max((means.of(jobs, datum) + ranks[user] for datum, user in users[job]), default=0.0)
-        totals = [stay.total for stay in jobs.stays[job] if stay is not None]
-        ranks[job] = sum(totals) / len(totals) + after
+        after = max([ways[jobs.table[datum]] + ranks[user] for datum, user in jobs.users[job]], default=0.0)
+        ranks[job] = own[job] + after
     return ranks
 
 
-class _MeanWays:
-    """The mean time of the ways of data, remembered for tables of ways that several data share."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, float] = {}
-
-    def of(self, jobs: Jobs, datum: int) -> float:
-        ways = jobs.data[datum].ways
-        if id(ways) not in self._known:
-            times = [way.time for row in ways for way in row if way is not None]
-            self._known[id(ways)] = sum(times) / len(times) if times else 0.0
-        return self._known[id(ways)]
+def _mean(ways: Ways) -> float:
+    times = [way.time for row in ways for way in row if way is not None]
+    return sum(times) / len(times) if times else 0.0
 
 
-def _listed(scheduler: Scheduler, ranks: Sequence[float], extra: Extra) -> Schedule | None:
-    """Jobs by falling rank, as soon as their data is made; each to the seat where it ends first."""
-    jobs, progress = scheduler.jobs, Progress(scheduler)
-    order = _by_rank(jobs, ranks)
+def _mean_totals(jobs: Jobs) -> list[float]:
+    """For every job the mean of what it takes where it can be; rows of stays may be shared."""
+    known: dict[int, float] = {}
+    for row in jobs.stays:
+        if id(row) not in known:
+            totals = [stay.total for stay in row if stay is not None]
+            known[id(row)] = sum(totals) / len(totals)
+    return [known[id(row)] for row in jobs.stays]
+
+
+def _listed(scheduler: Scheduler, ranks: Sequence[float], extra: Sequence[Sequence[int]]) -> Schedule | None:
+    """Jobs by falling rank, as soon as their data is made; each to the seat where it ends first.
+
+    `extra` are by job and seat the picoseconds that are added to the end which a seat is chosen by.
+    """
+    progress = Progress(scheduler)
+    order = _by_rank(scheduler.jobs, ranks)
     for job in order:
-        options = [
-            (end + extra(job, seat), seat)
-            for seat in jobs.choices(job)
-            if (end := _end(jobs, progress, job, seat)) is not None
-        ]
-        if not options or not progress.put(job, min(options)[1]):
+        seat = _soonest(scheduler, progress, job, extra[job])
+        if seat is None or not progress.put(job, seat):
             return None
     return progress.schedule(order)
 
 
+def _soonest(scheduler: Scheduler, progress: Progress, job: int, extra: Sequence[int]) -> int | None:
+    """The seat where the job ends first; None where its data gets to none."""
+    seats = scheduler.jobs.choices[job]
+    if len(seats) == 1:
+        return seats[0]
+    ends = [(_end(scheduler, progress, job, seat), seat) for seat in seats]
+    options = [(end + extra[seat], seat) for end, seat in ends if end is not None]
+    return min(options)[1] if options else None
+
+
 def _by_rank(jobs: Jobs, ranks: Sequence[float]) -> list[int]:
-    missing = [len({jobs.data[datum].producer for datum in needed}) for needed in jobs.needs]
-    users = [tuple(dict.fromkeys(user for _, user in pairs)) for pairs in jobs.users()]
+    data = jobs.data
+    missing = [len({data[datum].producer for datum in needed}) for needed in jobs.needs]
+    users = [tuple(dict.fromkeys([user for _, user in pairs])) for pairs in jobs.users]
     ready = [(-ranks[job], job) for job, count in enumerate(missing) if count == 0]
     heapq.heapify(ready)
     order = []
@@ -117,23 +133,24 @@ def _by_rank(jobs: Jobs, ranks: Sequence[float]) -> list[int]:
     return order
 
 
-def _end(jobs: Jobs, progress: Progress, job: int, seat: int) -> int | None:
+def _end(scheduler: Scheduler, progress: Progress, job: int, seat: int) -> int | None:
     """When the job would end at the seat; its own copies are taken not to wait for each other."""
-    stay, board = jobs.stays[job][seat], progress.board
+    stay, board, early = scheduler.jobs.stays[job][seat], progress.board, scheduler.jobs.early
     assert stay is not None
     ready = issued = 0
-    for datum in jobs.needs[job]:
-        producer = jobs.data[datum].producer
-        way = jobs.data[datum].ways[progress.seats[producer]][seat]
+    for datum, producer, ways in scheduler.needs[job]:
+        way = ways[progress.seats[producer]][seat]
         if way is None:
             return None
-        time = progress.ends[producer] if producer != jobs.early else issued
+        time = progress.ends[producer] if producer != early else issued
         if way.hops and (known := progress.arrived.get((datum, way.landing))) is not None:
             time = known
         else:
             for resource, takes in way.hops:
                 time = board.ready_at(resource, time, takes) + takes
-        ready, issued = max(ready, time), max(issued, progress.ordered(producer))
+        ready = max(ready, time)
+        if early >= 0:
+            issued = max(issued, progress.ordered(producer))
     if not stay.machines:
         return ready + stay.total
-    return min(board.ready_at(machine, ready, stay.total) for machine in stay.machines) + stay.total
+    return min([board.ready_at(machine, ready, stay.total) for machine in stay.machines]) + stay.total

@@ -6,10 +6,15 @@ Times are whole picoseconds. Nothing here knows what a tensor or a memory is, so
 problems of their own.
 """
 
+from functools import cached_property
+
 from attrs import field, frozen
 
 UNLIMITED = -1
 """The resource of a hop that never waits for another."""
+
+NEVER = 1 << 62
+"""Picoseconds after which what cannot be there is there."""
 
 Hop = tuple[int, int]
 """Resource (machines come first, then channels; or UNLIMITED) and picoseconds."""
@@ -25,12 +30,15 @@ class Way:
     landing: int = -1
     hops: tuple[Hop, ...] = ()
 
-    @property
+    @cached_property
     def time(self) -> int:
         return sum(time for _, time in self.hops)
 
 
 HERE = Way()
+
+Ways = tuple[tuple[Way | None, ...], ...]
+"""By the seat where data is made and the seat where it is needed; None where no way leads there."""
 
 
 @frozen(kw_only=True)
@@ -45,7 +53,7 @@ class Stay:
     before: tuple[Hop, ...] = ()
     after: tuple[Hop, ...] = ()
 
-    @property
+    @cached_property
     def total(self) -> int:
         """Picoseconds without any waiting."""
         return self.time + sum(time for _, time in self.before) + sum(time for _, time in self.after)
@@ -53,11 +61,11 @@ class Stay:
 
 @frozen(kw_only=True)
 class Datum:
-    """What one job makes and others need. `ways[from seat][to seat]` is None where no way leads there."""
+    """What one job makes and others need. Data that are alike may share their ways."""
 
     name: str
     producer: int
-    ways: tuple[tuple[Way | None, ...], ...] = field(repr=False)
+    ways: Ways = field(repr=False)
 
 
 @frozen(kw_only=True, eq=False)
@@ -85,14 +93,37 @@ class Jobs:
         """How many seats there are."""
         return len(self.stays[0]) if self.stays else 0
 
-    def choices(self, job: int) -> tuple[int, ...]:
-        """The seats a job can take."""
-        return tuple(seat for seat, stay in enumerate(self.stays[job]) if stay is not None)
+    @cached_property
+    def choices(self) -> tuple[tuple[int, ...], ...]:
+        """For every job the seats it can take."""
+        rows = {id(row): row for row in self.stays}
+        known = {key: tuple(n for n, s in enumerate(row) if s is not None) for key, row in rows.items()}
+        return tuple([known[id(row)] for row in self.stays])
 
+    @cached_property
     def users(self) -> tuple[tuple[tuple[int, int], ...], ...]:
         """For every job who needs its data: pairs of datum and job."""
         found: list[list[tuple[int, int]]] = [[] for _ in self.names]
         for job, needed in enumerate(self.needs):
             for datum in needed:
                 found[self.data[datum].producer].append((datum, job))
-        return tuple(tuple(pairs) for pairs in found)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def tables(self) -> tuple[Ways, ...]:
+        """The ways of all data; those that several share once."""
+        return tuple({id(datum.ways): datum.ways for datum in self.data}.values())
+
+    @cached_property
+    def table(self) -> tuple[int, ...]:
+        """For every datum the number of its ways among `tables`."""
+        numbers = {id(ways): number for number, ways in enumerate(self.tables)}
+        return tuple([numbers[id(datum.ways)] for datum in self.data])
+
+    @cached_property
+    def delays(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
+        """For every one of `tables` the picoseconds from seat to seat, NEVER where no way leads there."""
+        return tuple(
+            tuple(tuple(NEVER if way is None else way.time for way in row) for row in ways)
+            for ways in self.tables
+        )

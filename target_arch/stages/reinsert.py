@@ -57,7 +57,7 @@ def _before(jobs: Jobs, job: int) -> list[tuple[int, Delays]]:
     seats = range(jobs.seats)
     early = [0] * len(seats)
     if len(ways) > 1 and jobs.early in ways:
-        source = jobs.choices(jobs.early)[0]
+        source = jobs.choices[jobs.early][0]
         early = [max(_long(table[source][seat]) for table in ways[jobs.early]) for seat in seats]
         del ways[jobs.early]
     found = []

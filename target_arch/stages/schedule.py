@@ -6,6 +6,7 @@ later job fits (the insertion of HEFT). A copy by the host takes the host's own 
 start asynchronous work without delay.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from attrs import field, frozen
@@ -188,7 +189,10 @@ class Board:
         self.busy = [0] * self._machines
         self.last = [-1] * self._machines
         """The job each machine took last."""
-        self._gaps: list[list[tuple[int, int]]] = [[] for _ in jobs.machines]
+        self._gaps: list[list[int]] = [[] for _ in jobs.machines]
+        """When the idle times of each machine that may be filled begin; they follow one another."""
+        self._over: list[list[int]] = [[] for _ in jobs.machines]
+        """When they end."""
         self._lanes = [[0] * width for _, width in jobs.channels]
         self.work = 0
 
@@ -199,32 +203,28 @@ class Board:
             return ready
         if resource >= self._machines:
             lanes = self._lanes[resource - self._machines]
-            lane = min(range(len(lanes)), key=lanes.__getitem__) if len(lanes) > 1 else 0
+            lane = lanes.index(min(lanes))
             begin = max(ready, lanes[lane])
             lanes[lane] = begin + takes
             return begin
         self.busy[resource] += takes
-        free, gaps = self.free[resource], self._gaps[resource]
+        free = self.free[resource]
         if ready < free:
-            for number, (start, end) in enumerate(gaps):
-                begin = max(start, ready)
-                if begin + takes <= end:
-                    gaps[number : number + 1] = [
-                        gap for gap in ((start, begin), (begin + takes, end)) if gap[1] > gap[0]
-                    ]
-                    return begin
+            gap = self._gap(resource, ready, takes)
+            if gap >= 0:
+                return self._fill(resource, gap, ready, takes)
             begin = free
         else:
             begin = ready
             if ready > free:
-                self._idle(gaps, free, ready)
+                self._idle(resource, free, ready)
         self.free[resource] = begin + takes
         return begin
 
     def soonest(self, members: Sequence[int], ready: int) -> int:
         """The machine that can start first, of these the one that did least, of these the first."""
         free, busy = self.free, self.busy
-        return min(members, key=lambda machine: (max(ready, free[machine]), busy[machine], machine))
+        return min([(max(ready, free[machine]), busy[machine], machine) for machine in members])[2]
 
     def moves(
         self, machine: int, ready: int, takes: int, before: Sequence[Hop], after: Sequence[Hop]
@@ -237,7 +237,7 @@ class Board:
         for resource, long in after:
             time = self.take(resource, time, long) + long
         if start > self.free[machine]:
-            self._idle(self._gaps[machine], self.free[machine], start)
+            self._idle(machine, self.free[machine], start)
         self.free[machine] = time
         self.busy[machine] += time - start
         self.work += takes
@@ -251,14 +251,29 @@ class Board:
             return max(ready, min(self._lanes[resource - self._machines]))
         free = self.free[resource]
         if ready < free:
-            for start, end in self._gaps[resource]:
-                begin = max(start, ready)
-                if begin + takes <= end:
-                    return begin
-        return max(ready, free)
+            gap = self._gap(resource, ready, takes)
+            return free if gap < 0 else max(ready, self._gaps[resource][gap])
+        return ready
 
-    @staticmethod
-    def _idle(gaps: list[tuple[int, int]], start: int, end: int) -> None:
-        gaps.append((start, end))
-        if len(gaps) > GAPS:
-            del gaps[0]
+    def _gap(self, machine: int, ready: int, takes: int) -> int:
+        """The first idle time of a machine that has room for so long from `ready` on, -1 where none has."""
+        starts, ends = self._gaps[machine], self._over[machine]
+        for gap in range(bisect_left(ends, ready + takes), len(ends)):
+            if starts[gap] + takes <= ends[gap]:
+                return gap
+        return -1
+
+    def _fill(self, machine: int, gap: int, ready: int, takes: int) -> int:
+        """Take a part of an idle time; when it begins."""
+        start, end = self._gaps[machine][gap], self._over[machine][gap]
+        begin = max(ready, start)
+        left = [(one, two) for one, two in ((start, begin), (begin + takes, end)) if two > one]
+        self._gaps[machine][gap : gap + 1] = [one for one, _ in left]
+        self._over[machine][gap : gap + 1] = [two for _, two in left]
+        return begin
+
+    def _idle(self, machine: int, start: int, end: int) -> None:
+        self._gaps[machine].append(start)
+        self._over[machine].append(end)
+        if len(self._gaps[machine]) > GAPS:
+            del self._gaps[machine][0], self._over[machine][0]
