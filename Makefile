@@ -1,6 +1,6 @@
 # make setup   a virtual environment in .venv with everything that demo and test need
 # make demo    the example model over all four kinds of zynq_edge: plan, C, simulation, verification, accuracy
-# make test    the test suite; ARGS="tests/soc -k units" narrows it
+# make test    the test suite, on up to four cores; ARGS="tests/soc -k units" narrows it, ARGS="-n 0" is one process
 # make lint    ruff and mypy
 # make simulators   compilers and emulators for cores and RTL that are not this machine's (Debian and Ubuntu, as root)
 #
@@ -36,7 +36,7 @@ demo: $(STAMP)
 	@$(BIN)/target-arch demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto $(ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

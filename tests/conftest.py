@@ -1,7 +1,11 @@
 """Fixtures for every test: goldens, the folder of shared models, and tools a machine may lack.
 
 A golden lies in `golden/` beside the test that reads it. `--update-golden` rewrites what the selected tests
-read and is refused where `CI` is set. A golden nobody reads is an orphan; `test_golden.py` fails for it.
+read and is refused where `CI` is set. A golden nobody reads is an orphan; a run of every test of its folder
+fails for it.
+
+Under pytest-xdist (`make test`) a worker gets whole files, or a whole room where its tests share what takes
+long to make.
 
 With `TARGET_ARCH_NO_SKIP=1` a skip is a failure: a machine that is meant to have every tool says so.
 """
@@ -10,6 +14,7 @@ import os
 import shutil
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +45,17 @@ GoldenCheck = Callable[[str, str], None]
 _used_goldens = pytest.StashKey[set[Path]]()
 _complete_folders = pytest.StashKey[set[Path]]()
 _incomplete_folders = pytest.StashKey[set[Path]]()
+_lost_worker = pytest.StashKey[bool]()
+_orphans = pytest.StashKey[list[str]]()
+
+MOST_WORKERS = 4
+"""One needs up to 1 GB, and the longest room is not split."""
+
+LONG_ROOMS = ("rtl", "firmware", "e2e")
+"""They begin first, so that none of them is left alone at the end."""
+
+WHOLE_ROOMS = ("rtl", "firmware")
+"""What these tests share takes longer to make than one of them to run."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -56,15 +72,39 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_used_goldens] = set()
     config.stash[_complete_folders] = set()
     config.stash[_incomplete_folders] = set()
+    config.stash[_lost_worker] = False
+    config.stash[_orphans] = []
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The orphan test looks back at what every other test read, so it runs last."""
-    items.sort(key=lambda item: item.path == TESTS / "test_golden.py")
+    rank = {TESTS / room: number for number, room in enumerate(LONG_ROOMS)}
+    items.sort(key=lambda item: min(rank.get(folder, len(rank)) for folder in item.path.parents))
     collected = {item.path for item in items}
     config.stash[_complete_folders] = {
         folder for folder in {path.parent for path in collected} if set(folder.glob("test_*.py")) <= collected
     }
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """`-n auto`: a worker for each core this process may use, and none of them on a single core."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MOST_WORKERS) if cores > 1 else 0
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from xdist.scheduler import LoadFileScheduling
+
+    class LoadRoomScheduling(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            room = nodeid.split("/")[1] if nodeid.count("/") > 1 else ""
+            return room if room in WHOLE_ROOMS else super()._split_scope(nodeid)
+
+    config.option.loadscopereorder = False
+    return LoadRoomScheduling(config, log)
 
 
 def pytest_deselected(items: Iterable[pytest.Item]) -> None:
@@ -103,10 +143,40 @@ def golden(request: pytest.FixtureRequest) -> GoldenCheck:
     return check
 
 
-@pytest.fixture
-def orphan_goldens(request: pytest.FixtureRequest) -> list[str]:
+GOLDEN_SETS = {"used": _used_goldens, "complete": _complete_folders, "incomplete": _incomplete_folders}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """What a worker knows of goldens is added to what the others know."""
+    told = getattr(node, "workeroutput", {})
+    node.config.stash[_lost_worker] |= error is not None or "goldens" not in told
+    for name, paths in told.get("goldens", {}).items():
+        node.config.stash[GOLDEN_SETS[name]].update(map(Path, paths))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    config = session.config
+    if hasattr(config, "workeroutput"):
+        sets = {name: sorted(map(str, config.stash[key])) for name, key in GOLDEN_SETS.items()}
+        config.workeroutput["goldens"] = sets
+    elif session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and not session.shouldfail:
+        config.stash[_orphans] = orphan_goldens(config)
+        if config.stash[_orphans]:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if config.stash[_orphans]:
+        terminalreporter.section("goldens that no test reads")
+        terminalreporter.write_line("\n".join(config.stash[_orphans]))
+
+
+def orphan_goldens(config: pytest.Config) -> list[str]:
     """Goldens that no test read, in the folders whose tests all ran and passed."""
-    stash = request.config.stash
+    stash = config.stash
+    if stash[_lost_worker] or config.option.collectonly:
+        return []
     folders = stash[_complete_folders] - stash[_incomplete_folders]
     present = {path for folder in folders for path in (folder / "golden").rglob("*") if path.is_file()}
     return sorted(str(path.relative_to(REPOSITORY)) for path in present - stash[_used_goldens])
