@@ -271,11 +271,15 @@ def _mode(request: CompileRequest) -> MemoryMode:
 
 def _order(request: CompileRequest) -> tuple[str, ...]:
     """The partitioning order: targets that were named come first, then the rest as the SoC file has it."""
-    named = request.targets or request.order
     known = tuple(arch.name for arch in request.soc.archs)
-    for name in named:
+    for name in (*request.order, *request.targets):
         if name not in known:
             raise _refused("unknown-target", f"`{request.soc.name}` has no target_arch `{name}`", name, known)
+    for name in request.order:
+        if request.order.count(name) > 1:
+            said = f"the partitioning order names `{name}` twice"
+            raise DiagnosticError([Diagnostic(rule="repeated-name", place="command line", message=said)])
+    named = tuple(dict.fromkeys((*request.order, *request.targets)))
     return named + tuple(name for name in request.soc.partitioning if name not in named)
 
 
@@ -292,6 +296,9 @@ def _rules(request: CompileRequest) -> Rules:
         require={**soc.require, **request.require},
         prefer={**soc.prefer, **request.prefer},
         forbid=tuple(dict.fromkeys(forbidden)),
+        general=frozenset(
+            {*soc.require, *soc.prefer, *soc.forbid} - {*request.require, *request.prefer, *request.forbid}
+        ),
     )
 
 

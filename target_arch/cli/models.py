@@ -8,10 +8,11 @@ from target_arch.cli.arguments import DUMPS
 from target_arch.cli.described import target_of
 from target_arch.cli.output import data, failure, json_data, message, progress
 from target_arch.cli.targets import required, with_options
-from target_arch.diagnostics import name_hint
+from target_arch.diagnostics import DiagnosticError, name_hint
 from target_arch.plan import text
 from target_arch.plan.orders import PHASES
 from target_arch.plan.partitions import Candidate, Choice, Partition
+from target_arch.plan.reasoning import changes_to
 from target_arch.plan.tuning import NOTHING_TUNED, read_tuning
 from target_arch.soc import SoC
 from target_arch.soc.cost_file import read_costs
@@ -85,7 +86,10 @@ def partition(options: argparse.Namespace) -> int:
     """Print the partition table."""
     graph = placed(options)
     if options.format == "json":
-        json_data([_partition(each, required(options).soc) for each in graph.partitions])
+        from target_arch.emit.manifest import timeline_facts
+
+        parts = [_partition(each, required(options).soc) for each in graph.partitions]
+        json_data({"partitions": parts, "timeline": timeline_facts(graph)})
     else:
         data(text.partition_table(graph) + _makespan(graph))
     return 0
@@ -96,10 +100,18 @@ def explain(options: argparse.Namespace) -> int:
     graph = placed(options)
     known = [operator.id for operator in graph.model.operators]
     wanted = options.operator or known
-    for operator in wanted:
-        if operator not in known:
-            said = f"model `{graph.model.name}` has no operator `{operator}`"
-            raise failure("unknown-operator", "command line", said, name_hint(operator, known, "it has"))
+    unknown = [
+        failure(
+            "unknown-operator",
+            "command line",
+            f"model `{graph.model.name}` has no operator `{operator}`",
+            name_hint(operator, known, "it has"),
+        )
+        for operator in wanted
+        if operator not in known
+    ]
+    if unknown:
+        raise DiagnosticError(each for error in unknown for each in error.diagnostics)
     if options.format == "json":
         json_data([_choice(graph.choice(operator)) for operator in wanted])
     else:
@@ -164,7 +176,11 @@ def _partition(part: Partition, soc: SoC) -> dict[str, object]:
 
 
 def _choice(choice: Choice) -> dict[str, object]:
-    candidates = [_candidate(candidate) for candidate in choice.candidates]
+    changes = changes_to(choice)
+    candidates = [
+        {**_candidate(candidate), "change": changes.get(candidate.instance)}
+        for candidate in choice.candidates
+    ]
     about = {"operator": choice.operator, "instance": choice.instance, "reason": choice.reason}
     return {**about, "candidates": candidates}
 
@@ -173,8 +189,9 @@ def _candidate(candidate: Candidate) -> dict[str, object]:
     cost = candidate.cost
     about = {"instance": candidate.instance, "refusal": candidate.refusal, "run": candidate.run}
     if cost is None:
-        return {**about, "seconds": None}
+        return {**about, "seconds": None, "measured": False, "joules": None}
     seconds: dict[str, object] = {"compute": cost.compute, "copy": cost.copy, "load": cost.load}
+    seconds["total"] = cost.total
     seconds["copies"] = [{"what": part.what, "seconds": part.seconds} for part in cost.parts]
     return {**about, "seconds": seconds, "measured": cost.measured, "joules": cost.energy}
 
@@ -210,7 +227,7 @@ def _wishes(given: list[str], soc: SoC) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for wish in given:
         operator, equals, target = wish.partition("=")
-        if not equals or not operator:
+        if not equals or not operator or not target:
             raise failure("bad-wish", "command line", f"`{wish}` is not OPERATOR=TARGET")
         found[operator] = tuple(dict.fromkeys((*found.get(operator, ()), target_of(soc, target))))
     return found

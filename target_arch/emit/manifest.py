@@ -63,7 +63,7 @@ def manifest(
             {"partition": slot.partition, "phase": slot.phase, "reason": slot.reason} for slot in order.slots
         ],
         "lowering_policy": order.policy,
-        "timeline": _timeline(graph),
+        "timeline": timeline_facts(graph),
         "execution": None if execution is None else _execution(execution),
         "budgets": _budgets(soc, graph, budgets),
         "attempts": [_attempt(attempt) for attempt in attempts],
@@ -131,8 +131,8 @@ def _partitions(
     ]
 
 
-def _timeline(graph: PartitionGraph) -> dict[str, object] | None:
-    """Seconds; None for a graph that was not made by placement."""
+def timeline_facts(graph: PartitionGraph) -> dict[str, object] | None:
+    """The simulated run as the manifest has it, in seconds; None for a graph that placement did not make."""
     found = graph.timeline
     if found is None:
         return None

@@ -1,11 +1,10 @@
 """The printed form of a choice: the parts of its costs, and what would have to change to get another."""
 
-from collections.abc import Iterator
-
 from target_arch.plan.partitions import Candidate, Choice, Cost
 
 _DECIMALS = 3
-_RULED = ("required on ", "preferred on ")
+_BY_RULE = "a rule "
+"""How a refusal begins that stems from a rule."""
 
 
 def duration(seconds: float) -> str:
@@ -24,9 +23,8 @@ def reasoning(choice: Choice) -> str:
     """Whole lines: for every candidate that did not refuse what it costs in parts, then for every other one
     than the chosen what would have to change.
     """
-    priced = [candidate for candidate in choice.candidates if candidate.cost is not None]
-    parts = [f"  {candidate.instance}: {_parts(candidate.cost)}\n" for candidate in priced if candidate.cost]
-    changes = [f"  {change}\n" for change in _changes(choice, priced)]
+    parts = [f"  {each.instance}: {_parts(each.cost)}\n" for each in choice.candidates if each.cost]
+    changes = [f"  `{instance}`: {change}\n" for instance, change in changes_to(choice).items()]
     text = "parts\n" + "".join(parts) if parts else ""
     return text + ("what would change it\n" + "".join(changes) if changes else "")
 
@@ -40,13 +38,16 @@ def _parts(cost: Cost) -> str:
     return text if cost.energy is None else f"{text}; {cost.energy * 1e6:.{_DECIMALS}g} uJ"
 
 
-def _changes(choice: Choice, priced: list[Candidate]) -> Iterator[str]:
-    mine = next((candidate for candidate in priced if candidate.instance == choice.instance), None)
-    if mine is None or mine.cost is None or choice.reason.startswith(_RULED):
-        return
-    for other in priced:
-        if other is not mine and other.cost is not None:
-            yield f"`{other.instance}`: {_change(mine, mine.cost, other, other.cost)}"
+def changes_to(choice: Choice) -> dict[str, str]:
+    """What would have to change for each other instance to be chosen; without those that cannot run it."""
+    mine = next((each for each in choice.candidates if each.instance == choice.instance), None)
+    found = {}
+    for other in choice.candidates:
+        if other.refusal is not None and other.refusal.startswith(_BY_RULE):
+            found[other.instance] = f"if the rule that {other.refusal.removeprefix(_BY_RULE)} were dropped"
+        elif mine is not None and mine.cost and other.cost and other is not mine:
+            found[other.instance] = _change(mine, mine.cost, other, other.cost)
+    return found
 
 
 def _change(mine: Candidate, own: Cost, other: Candidate, cost: Cost) -> str:

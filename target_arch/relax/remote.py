@@ -4,6 +4,7 @@ A server is `python -m tvm.exec.rpc_server --tracker HOST:PORT --key KEY` (or TV
 object that was compiled here and calls it; it needs no compiler and nothing of this package.
 """
 
+import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +17,7 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError
 
 _ROUNDS = 5
 _TIMEOUT = 60
+_ANSWERS_WITHIN = 5.0
 
 
 @frozen(kw_only=True)
@@ -38,6 +40,11 @@ class RemoteRunner:
 
     def servers(self) -> int:
         """How many servers the tracker has. DiagnosticError where it does not answer or has none."""
+        try:
+            # TVM tries again for a minute.
+            socket.create_connection((self.host, self.port), timeout=_ANSWERS_WITHIN).close()
+        except OSError as error:
+            raise _refused("the tracker does not answer", self) from error
         summary = self._tracker().summary()["server_info"]
         found = sum(1 for each in summary if str(each["key"]) == f"server:{self.key}")
         if found == 0:

@@ -29,6 +29,8 @@ class Rules:
     adds them.
     """
 
+    general: frozenset[str] = frozenset()
+    """Kinds that the model need not have: rules of a SoC file are for many models."""
     sent: Mapping[str, str] = field(factory=dict)
     """Where operators (by id) that did not fit go next; nobody wishes these, lowering adds them."""
 
@@ -78,9 +80,10 @@ def targets(target: str, instance: Instance) -> bool:
 def check_rules(rules: Rules, model: Model, soc: SoC, kinds: Iterable[str] = ()) -> None:
     """Raises PlacementError with every rule that names an operator or a target which does not exist.
 
-    `kinds` are kinds of operators that exist without being in the model.
+    `kinds` are kinds of operators that exist without being in the model; general rules may name them.
     """
-    operators = {EVERY, *kinds, *(name for op in model.operators for name in (op.id, op.kind))}
+    operators = {EVERY, *(name for op in model.operators for name in (op.id, op.kind))}
+    operators |= rules.general.intersection(kinds)
     known = {name for instance in soc.instances for name in (instance.name, instance.arch.name)}
     found = [
         problem

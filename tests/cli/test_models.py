@@ -8,6 +8,7 @@ import pytest
 
 from target_arch.cli import main
 from target_arch.pipeline import CompileRequest, partition_model
+from target_arch.resources import soc_configs
 from target_arch.soc import read_soc
 from tests.cli.test_describe import call
 
@@ -43,7 +44,9 @@ def test_partition_prints_a_reason_for_every_operator(capsys: pytest.CaptureFixt
 def test_partitions_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "partition", DIGITS, "--soc", "zynq_edge", "--format=json")
     assert code == 0
-    assert {"id", "target_arch", "instance", "operators", "reason"} == set(json.loads(out)[0])
+    found = json.loads(out)
+    assert {"id", "target_arch", "instance", "operators", "reason"} == set(found["partitions"][0])
+    assert found["timeline"]["bound"] <= found["timeline"]["makespan"]
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +65,49 @@ def test_explain_one_operator(capsys: pytest.CaptureFixture[str], operators: dic
     refused = {candidate["instance"]: candidate["refusal"] for candidate in choice["candidates"]}
     assert refused["host_cpu"] is None
     assert "kernel" in refused["accelerator"] or "pointwise" in refused["accelerator"]
+    keys = {"instance", "refusal", "run", "seconds", "measured", "joules", "change"}
+    assert all(set(candidate) == keys for candidate in choice["candidates"])
+    changes = {candidate["instance"]: candidate["change"] for candidate in choice["candidates"]}
+    assert changes[choice["instance"]] is None
+    assert changes["host_cpu"].startswith("if its compute fell from ")
+    assert changes["accelerator"] is None
+    for seconds in (candidate["seconds"] for candidate in choice["candidates"] if candidate["seconds"]):
+        assert seconds["total"] == pytest.approx(seconds["compute"] + seconds["copy"])
 
 
 def test_explain_knows_its_operators(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = call(capsys, "explain", DIGITS, "--soc", "zynq_edge", "conv2d_33")
+    code, out, err = call(capsys, "explain", DIGITS, "--soc", "zynq_edge", "conv2d_44", "ad_3")
     assert (code, out) == (2, "")
-    assert err.startswith(
-        "command line: error: model `digits_int8` has no operator `conv2d_33` [unknown-operator]\nhint: did "
+    assert err == (
+        "command line: error: model `digits_int8` has no operator `conv2d_44` [unknown-operator]\n"
+        "hint: did you mean `conv2d_4`?\n"
+        "\n"
+        "command line: error: model `digits_int8` has no operator `ad_3` [unknown-operator]\n"
+        "hint: did you mean `add_3`?\n"
     )
+
+
+def test_a_kind_that_the_model_lacks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """On the command line it is an error; a SoC file is for many models."""
+    code, out, err = call(capsys, "partition", DIGITS, "--soc", "zynq_edge", "--require", "softmax=dsp_cpu")
+    assert (code, out) == (2, "")
+    assert err == (
+        "rule `require softmax = dsp_cpu`: error: the model has no operator and no kind of operator "
+        "`softmax` [unknown-operator]\n"
+        "hint: known here: `*`, `add`, `add_3`, `avg_pool2d`, `avg_pool2d_6`, `conv2d`, `conv2d_1`, "
+        "`conv2d_2`, `conv2d_4`, `conv2d_5`, `dense`, `dense_7`, `dense_8`, `dequantize`, `dequantize_9`, "
+        "`quantize`, `quantize_0`\n"
+    )
+    file = tmp_path / "general.toml"
+    text = (soc_configs() / "zynq_edge.toml").read_text()
+    assert text.count("[partitioning]\n") == 1
+    file.write_text(text.replace("[partitioning]\n", '[partitioning]\nrequire = { softmax = "dsp_cpu" }\n'))
+    assert call(capsys, "partition", DIGITS, "--soc", str(file))[0] == 0
+
+
+def test_a_partitioning_order_beside_targets(capsys: pytest.CaptureFixture[str]) -> None:
+    both = ("--target=accelerator,dsp_cpu", "--partitioning-order=dsp_cpu")
+    assert call(capsys, "partition", DIGITS, "--soc", "zynq_edge", *both)[0] == 0
 
 
 def test_wishes_are_honoured(capsys: pytest.CaptureFixture[str], operators: dict[str, str]) -> None:
@@ -77,7 +115,9 @@ def test_wishes_are_honoured(capsys: pytest.CaptureFixture[str], operators: dict
     wishes = ("--require", f"{add}=dsp_cpu", "--forbid", f"{conv}=fpga_conv2d", "--format=json")
     code, out, _ = call(capsys, "partition", DIGITS, "--soc", "zynq_edge", *wishes)
     assert code == 0
-    places = {operator: part["instance"] for part in json.loads(out) for operator in part["operators"]}
+    places = {
+        operator: part["instance"] for part in json.loads(out)["partitions"] for operator in part["operators"]
+    }
     assert places[add] == "dsp_cpu"
     assert places[conv] != "fpga_conv2d"
 
@@ -87,13 +127,19 @@ def test_targets_restrict(capsys: pytest.CaptureFixture[str]) -> None:
         capsys, "partition", DIGITS, "--soc", "zynq_edge", "--target=accelerator", "--format=json"
     )
     assert code == 0
-    assert {part["target_arch"] for part in json.loads(out)} == {"accelerator", "host_cpu"}
+    assert {part["target_arch"] for part in json.loads(out)["partitions"]} == {"accelerator", "host_cpu"}
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("--require", "add_4"), "`add_4` is not OPERATOR=TARGET [bad-wish]"),
+        (("--require", "add_4="), "`add_4=` is not OPERATOR=TARGET [bad-wish]"),
+        (("--partitioning-order", "npu"), "`zynq_edge` has no target_arch `npu` [unknown-target]"),
+        (
+            ("--partitioning-order", "dsp_cpu,dsp_cpu"),
+            "the partitioning order names `dsp_cpu` twice [repeated-name]",
+        ),
         (("--require", "add_4=dsp"), "SoC `zynq_edge` has no target_arch `dsp` [unknown-target-arch]"),
         (("--mode", "fast"), "`zynq_edge` has no memory mode `fast` [unknown-mode]"),
         (

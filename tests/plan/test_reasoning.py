@@ -1,5 +1,7 @@
 """What would have to change for another choice, in words."""
 
+import pytest
+
 from target_arch.plan.partitions import Candidate, Choice, Cost, Part
 from target_arch.plan.reasoning import reasoning
 
@@ -37,9 +39,21 @@ def test_cheaper_by_itself() -> None:
     assert said(cost) == "`dsp`: 1 us cheaper by itself, but not together with its neighbours"
 
 
-def test_alike_and_required() -> None:
+def test_alike() -> None:
     assert said(Cost(compute=10e-6)) == "`dsp`: as good; it has more to do"
-    assert said(Cost(compute=90e-6), reason="required on `npu` by a rule") == ""
+
+
+@pytest.mark.parametrize("rule", ["requires it on `npu`", "prefers it on `npu`", "forbids it"])
+def test_a_rule_decided(rule: str) -> None:
+    mine = Candidate(instance="npu", cost=Cost(compute=10e-6))
+    others = (
+        Candidate(instance="dsp", refusal=f"a rule {rule}"),
+        Candidate(instance="host", refusal="it lacks `conv2d`"),
+    )
+    choice = Choice(operator="a", instance="npu", reason="r", candidates=(mine, *others))
+    assert reasoning(choice) == (
+        f"parts\n  npu: compute 10 us\nwhat would change it\n  `dsp`: if the rule that {rule} were dropped\n"
+    )
 
 
 def test_parts_tell_what_was_measured() -> None:
