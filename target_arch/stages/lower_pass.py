@@ -14,6 +14,7 @@ from target_arch.plan.memory import Budget, PoolBudget
 from target_arch.plan.orders import PHASES, LoweringOrder
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.soc.model import MemoryMode, SoC
+from target_arch.stages.acyclic import acyclic
 from target_arch.stages.budget import limited, with_used
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.ledger import Ledger, Overdrawn
@@ -218,6 +219,7 @@ class _Pass:
                 self._ledger = self._made()
         return self._ledger
 
+    @acyclic()
     def _made(self) -> Ledger:
         work = self._work()
         return Ledger(work, foreseen(work, self._homes))

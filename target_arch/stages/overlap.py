@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 from target_arch.diagnostics import listed
 from target_arch.plan.steps import StepOrder
 from target_arch.plan.timeline import Execution, Span
+from target_arch.stages.acyclic import acyclic
 from target_arch.stages.allocate import capacities
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.interleave import Problem, interleaved, problem
@@ -37,6 +38,7 @@ class _Run:
     makespan: float
 
 
+@acyclic()
 def overlapped(work: Work, settled: Settled) -> Settled:
     """What was settled, with a simulated run, and with steps that overlap where that is faster and fits."""
     times = Times(work)

@@ -4,7 +4,7 @@ Here the whole-tensor copies appear: just before the action that needs a tensor 
 lie yet. Waits, events and DMA channels are added afterwards (`hazards`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import lcm
 
 from attrs import evolve, field, mutable
@@ -49,20 +49,25 @@ def _needed(joiner: "_Joiner", kept: set[str]) -> tuple[Item, ...]:
     """The items less the copies whose bytes nobody reads afterwards, such as a tile taken over where it was
     made.
     """
-    read: dict[str, list[Slice]] = {name: [joiner.whole(name)] for name in kept}
+    whole, read = set(kept), dict[str, dict[Slice, None]]()
     needed: list[Item] = []
     for item in reversed(joiner.items):
         if isinstance(item, Run):
+            whole.update(o.of for o in item.operands if "r" in o.access and not o.offset and o.bytes is None)
             for operand in item.operands:
-                if "r" in operand.access:
-                    read.setdefault(operand.of, []).append(joiner.touched(operand))
-        elif any(overlap(target, part) for _, target in item.pieces for part in read.get(target.of, ())):
+                if "r" in operand.access and operand.of not in whole:
+                    read.setdefault(operand.of, {})[joiner.touched(operand)] = None
+        elif item.pieces[0][1].of in whole or any(
+            overlap(target, part) for _, target in item.pieces for part in read.get(target.of, ())
+        ):
             for source, _ in item.pieces:
-                read.setdefault(source.of, []).append(source)
+                if source.of not in whole:
+                    read.setdefault(source.of, {})[source] = None
         else:
             continue
         needed.append(item)
-    return tuple(reversed(needed))
+    needed.reverse()
+    return tuple(needed)
 
 
 @mutable
@@ -73,7 +78,8 @@ class _Local:
 
     partition: Partition
     names: dict[str, str] = field(factory=dict)
-    left: dict[str, tuple[str, ...]] = field(factory=dict)
+    used: set[str] = field(factory=set)
+    left: dict[str, Mapping[str, int]] = field(factory=dict)
 
 
 class _Joiner:
@@ -114,14 +120,14 @@ class _Joiner:
     def add(self, partition: Partition, kernel: Kernel) -> None:
         """Append the actions of a kernel."""
         self._place = f"partition {partition.id} on {partition.instance}"
-        local = _Local(partition)
+        local, own = _Local(partition), dict[str, list[str]]()
         for buffer in kernel.buffers:
             draft = local_draft(partition.id, buffer, self._alignments[buffer.memory])
             self.buffers[draft.name] = draft
             local.names[buffer.name] = draft.name
-        for memory in dict.fromkeys(buffer.memory for buffer in kernel.buffers):
-            own = tuple(local.names[buffer.name] for buffer in kernel.buffers if buffer.memory == memory)
-            local.left[memory] = self._tiles.begin(memory, own)
+            local.used.add(draft.name)
+            own.setdefault(buffer.memory, []).append(draft.name)
+        local.left = {memory: self._tiles.begin(memory, names) for memory, names in own.items()}
         for action in kernel.actions:
             if isinstance(action, Call):
                 self._call(local, action)
@@ -185,7 +191,7 @@ class _Joiner:
             names = (lies[name] for name in operand.over if name in lies and not operand.offset)
             return tuple(dict.fromkeys(names))
 
-        return tuple(evolve(operand, over=over(operand)) for operand in operands)
+        return tuple(evolve(operand, over=over(operand)) if operand.over else operand for operand in operands)
 
     def _operand(self, local: "_Local", instance: Instance, operand: Operand) -> Operand:
         if operand.of in local.names:
@@ -221,16 +227,17 @@ class _Joiner:
         own = local.names[move.target.of]
         if own not in self._touched:
             memory, size = self.buffers[own].memory, self.buffers[own].bytes
-            used = set(local.names.values())
-            left = tuple(n for n in local.left[memory] if n not in used and self.buffers[n].bytes == size)
-            holder = self._tiles.holder(move.source, evolve(move.target, of=own), left)
+            left = self._tiles.holders(move.source, move.target, local.left[memory])
+            able = (n for n in left if n not in local.used and self.buffers[n].bytes == size)
+            holder = next(able, None)
             if holder is not None:
                 self._tiles.took_over(memory, own, holder)
                 self.buffers[holder].alignment = lcm(
                     self.buffers[holder].alignment, self.buffers[own].alignment
                 )
                 local.names[move.target.of] = holder
-        return self._tiles.holds(move.source, evolve(move.target, of=local.names[move.target.of]))
+                local.used ^= {own, holder}
+        return self._tiles.holds(move.source, move.target, local.names[move.target.of])
 
     def _near(self, local: "_Local", tensor: str, target: str) -> str:
         """The buffer of a tensor in a memory from which a path leads to that of a local buffer."""

@@ -5,7 +5,7 @@ taken from which most consumers are served without another copy; the preference 
 between equals. When a memory overflows, `spilled` moves tensors on to their next candidate.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from attrs import field, frozen
 
@@ -17,6 +17,9 @@ from target_arch.stages import access
 from target_arch.stages.copy_paths import Routes
 from target_arch.stages.errors import StepError, failure
 from target_arch.stages.work import Work
+
+Wants = dict[str, dict[tuple[str, ...], None]]
+"""By tensor the sets of memories in which it is wanted, each once, in the order of the program."""
 
 NOTHING: Mapping[str, int] = {}
 NOWHERE: Mapping[str, str] = {}
@@ -63,14 +66,14 @@ def assign_residence(
     """
     routes, model, mode = work.routes, work.graph.model, work.mode
     needs = Needs(work)
-    reads: dict[str, list[tuple[str, ...]]] = {}
-    writes: dict[str, list[tuple[str, ...]]] = {}
+    reads: Wants = {}
+    writes: Wants = {}
     for partition in work.graph.partitions:
-        for touch in dict.fromkeys(needs.of(partition, work.kernels.get(partition.id))):
-            (writes if touch.write else reads).setdefault(touch.tensor, []).append(touch.memories)
+        for touch in needs.of(partition, work.kernels.get(partition.id)):
+            (writes if touch.write else reads).setdefault(touch.tensor, {})[touch.memories] = None
     tensors = work.tensors
     for name in model.outputs:
-        reads.setdefault(name, []).append(mode.io)
+        reads.setdefault(name, {})[mode.io] = None
     made = {operator.output for operator in model.operators}
     outputs = frozenset(model.outputs)
     candidates = {name: _common(found) for name, found in writes.items() if name in made}
@@ -98,6 +101,7 @@ class Needs:
         self._results: dict[str, tuple[str, ...]] = {}
         self._feeding: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._draining: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._touching: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
     def of(self, partition: Partition, kernel: Kernel | None) -> Iterator[Touch]:
         """Every need of a partition that has this kernel, or none yet."""
@@ -132,13 +136,20 @@ class Needs:
     def _touches(
         self, instance: Instance, reads: tuple[str, ...], writes: tuple[str, ...]
     ) -> tuple[Touch, ...]:
-        whole, tiles = self._work.whole(instance), access.local(instance)
-        sources = self.readable(instance) if whole else self.feeding(tiles)
-        targets = self.results(instance) if whole else self.draining(tiles)
+        if instance.name not in self._touching:
+            self._touching[instance.name] = self._where(instance)
+        sources, targets = self._touching[instance.name]
         return (
             *(Touch(tensor=name, write=False, memories=sources) for name in dict.fromkeys(reads)),
             *(Touch(tensor=name, write=True, memories=targets) for name in writes),
         )
+
+    def _where(self, instance: Instance) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Where a partition without a kernel reads on the instance, and where it leaves results."""
+        if self._work.whole(instance):
+            return self.readable(instance), self.results(instance)
+        tiles = access.local(instance)
+        return self.feeding(tiles), self.draining(tiles)
 
     def readable(self, instance: Instance) -> tuple[str, ...]:
         """Memories in which the instance reads whole operands, see `access.readable`."""
@@ -190,9 +201,9 @@ def _home(candidates: tuple[str, ...], passed_over: int, pinned: str | None) -> 
     return candidates[min(passed_over, len(candidates) - 1)]
 
 
-def _common(options: list[tuple[str, ...]]) -> tuple[str, ...]:
+def _common(options: Collection[tuple[str, ...]]) -> tuple[str, ...]:
     """The memories that all needs agree on, in the order of the first."""
-    return tuple(name for name in options[0] if all(name in other for other in options))
+    return tuple(name for name in next(iter(options)) if all(name in other for other in options))
 
 
 def _preferred(mode: MemoryMode, homes: tuple[str, ...]) -> tuple[str, ...]:
@@ -201,7 +212,7 @@ def _preferred(mode: MemoryMode, homes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class _Chooser:
-    def __init__(self, routes: Routes, reads: Mapping[str, list[tuple[str, ...]]]) -> None:
+    def __init__(self, routes: Routes, reads: Wants) -> None:
         self._routes = routes
         self._reads = reads
 
@@ -228,10 +239,10 @@ class _Chooser:
 
     def copies(self, home: str, tensor: Tensor) -> int:
         """How many further memories the tensor must be copied to if it lives there."""
-        return len({want for want in self._wants(tensor) if home not in want})
+        return sum(home not in want for want in self._wants(tensor))
 
-    def _wants(self, tensor: Tensor) -> list[tuple[str, ...]]:
-        return self._reads.get(tensor.name, [])
+    def _wants(self, tensor: Tensor) -> Collection[tuple[str, ...]]:
+        return self._reads.get(tensor.name, ())
 
     def _served(self, home: str, want: tuple[str, ...], bytes: int) -> bool:
         return any(self._routes.route(home, memory, bytes) is not None for memory in want)

@@ -16,6 +16,7 @@ from target_arch.plan.steps import Copy, Dispatch, StepOrder
 from target_arch.plan.timeline import Execution
 from target_arch.soc.model import SoC
 from target_arch.stages import access
+from target_arch.stages.acyclic import acyclic
 from target_arch.stages.allocate import arena_capacity, capacities
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.items import Program
@@ -23,6 +24,7 @@ from target_arch.stages.packing import bound, peak
 from target_arch.stages.packing.sharing import shared_bound
 from target_arch.stages.program import join
 from target_arch.stages.residence import NOWHERE, Residence, assign_residence
+from target_arch.stages.spill import Spilling
 from target_arch.stages.steps import steps_of
 from target_arch.stages.times import Times
 from target_arch.stages.work import Work
@@ -49,6 +51,7 @@ class Witness:
     offsets: Mapping[str, int] = field(repr=False)
 
 
+@acyclic()
 def settle(work: Work, witness: Witness | None = None) -> Settled:
     """Order the steps and plan the memory. Raises DoesNotFitError where nothing helps, StepError for a wrong
     kernel.
@@ -58,7 +61,7 @@ def settle(work: Work, witness: Witness | None = None) -> Settled:
     """
     drained, times = scarce(work), Times(work)
     spilled: dict[str, int] = {}
-    reuse = True
+    reuse, spilling = True, Spilling()
     while True:
         residence = evolve(assign_residence(work, drained, spilled), reuse=reuse)
         program = join(work, residence)
@@ -66,15 +69,15 @@ def settle(work: Work, witness: Witness | None = None) -> Settled:
         try:
             plan = work.planner.plan(steps.buffers, capacities(work.soc))
         except DoesNotFitError as refusal:
-            tensor = _spillable(refusal, steps, residence)
             if refusal.pool not in drained:
                 drained = (*drained, refusal.pool)
             elif reuse:
                 reuse = False
             elif witness is not None and (proven := _proven(work, witness)) is not None:
                 return proven
-            elif tensor is not None:
-                spilled[tensor] = spilled.get(tensor, 0) + 1
+            elif tensors := spilling.next(refusal, steps, residence):
+                witness = None
+                spilled |= {tensor: spilled.get(tensor, 0) + 1 for tensor in tensors}
             else:
                 refusal.culprit = _culprit(work.soc, steps, refusal)
                 raise refusal.at(describe(steps, refusal.step)) from None
@@ -157,27 +160,6 @@ def describe(steps: StepOrder, number: int) -> str:
     if isinstance(step, Copy):
         return f"step {number} (copy {step.source.of} to {step.target.of})"
     return f"step {number}"
-
-
-def _spillable(refusal: DoesNotFitError, steps: StepOrder, residence: Residence) -> str | None:
-    """The tensor alive at the peak that can live elsewhere: the smallest that frees enough, else the
-    largest.
-    """
-    tensors = {buffer.name: buffer.tensor for buffer in steps.buffers}
-    missing = refusal.needed - refusal.available
-    able: list[tuple[int, str]] = []
-    for name, size in refusal.alive:
-        tensor = tensors[name]
-        if (
-            tensor is not None
-            and residence.homes.get(tensor) == refusal.pool
-            and residence.others.get(tensor)
-        ):
-            able.append((size, tensor))
-    enough = [pair for pair in able if pair[0] >= missing]
-    if enough:
-        return min(enough)[1]
-    return max(able)[1] if able else None
 
 
 def _culprit(soc: SoC, steps: StepOrder, refusal: DoesNotFitError) -> tuple[str, str] | None:
