@@ -123,6 +123,9 @@ def compile(options: argparse.Namespace) -> int:
     """Write a bundle and say what it is."""
     from target_arch.run import write_bundle
 
+    if options.dump and options.format == "json":
+        said = "`--dump` prints text, `--format=json` is for programs"
+        raise failure("bad-format", "command line", said, "the manifest has all of it; leave one of them out")
     made = planned(options)
     write_bundle(made.bundle, options.output)
     if options.format == "json":

@@ -15,6 +15,10 @@ def planner(text: str) -> Planner:
     """The planner that was asked for. DiagnosticError for what is no limit; names are checked later."""
     name, *limits = text.split(",")
     effort = Effort()
+    keys = [limit.partition("=")[0] for limit in limits]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise _refused(f"`{key}` is given twice", None)
     for limit in limits:
         effort = _limited(effort, *limit.partition("=")[::2])
     return Planner(algorithm=name, effort=effort if limits else None)

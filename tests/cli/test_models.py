@@ -105,6 +105,17 @@ def test_a_kind_that_the_model_lacks(capsys: pytest.CaptureFixture[str], tmp_pat
     assert call(capsys, "partition", DIGITS, "--soc", str(file))[0] == 0
 
 
+def test_values_between_stages_are_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    both = ("--dump", "memory", "--format=json", "-o", str(tmp_path / "out"))
+    assert call(capsys, "compile", DIGITS, "--soc", "mcu_m7", *both) == (
+        2,
+        "",
+        "command line: error: `--dump` prints text, `--format=json` is for programs [bad-format]\n"
+        "hint: the manifest has all of it; leave one of them out\n",
+    )
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_partitioning_order_beside_targets(capsys: pytest.CaptureFixture[str]) -> None:
     both = ("--target=accelerator,dsp_cpu", "--partitioning-order=dsp_cpu")
     assert call(capsys, "partition", DIGITS, "--soc", "zynq_edge", *both)[0] == 0

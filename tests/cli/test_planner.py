@@ -24,6 +24,7 @@ WRONG = {
     "search,nodes=x": (
         "argument --planner: error: `nodes` of a planner is a whole number, not `x` [bad-planner]"
     ),
+    "search,nodes=9,nodes=10": "argument --planner: error: `nodes` is given twice [bad-planner]",
     "search,seconds=": "argument --planner: error: `seconds` of a planner is a number, not `` [bad-planner]",
     "serch": (
         "memory plan: error: there is no algorithm `serch` [unknown-algorithm]\nhint: did you mean `search`?"
