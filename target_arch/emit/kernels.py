@@ -12,7 +12,7 @@ from attrs import frozen
 from target_arch.emit.emitter import Emitter
 from target_arch.emit.inputs import EmitInputs
 from target_arch.emit.names import comment, identifier
-from target_arch.plan.kernels import CFunction
+from target_arch.plan.kernels import Call, CFunction, Kernel
 from target_arch.plan.steps import Dispatch
 
 HEADERS = ("float.h", "limits.h", "math.h", "stdbool.h", "stddef.h", "stdint.h", "string.h")
@@ -20,7 +20,9 @@ HEADERS = ("float.h", "limits.h", "math.h", "stdbool.h", "stddef.h", "stdint.h",
 
 @frozen(kw_only=True)
 class Kernels:
-    """The C functions of one target_arch, by name; `called` are those that some step dispatches."""
+    """The C functions of one target_arch, by name, less those for copies that no step makes; `called` are
+    those that some step dispatches.
+    """
 
     arch: str
     functions: tuple[CFunction, ...]
@@ -33,19 +35,27 @@ def kernels(inputs: EmitInputs) -> tuple[Kernels, ...]:
     ValueError where two functions share a name but not a text.
     """
     found: dict[str, dict[str, CFunction]] = {}
+    called = _called(inputs)
     for partition in sorted(inputs.kernels):
         kernel = inputs.kernels[partition]
-        known = found.setdefault(inputs.soc.instance(kernel.instance).arch.name, {})
-        for function in kernel.functions:
+        arch = inputs.soc.instance(kernel.instance).arch.name
+        known = found.setdefault(arch, {})
+        unused = _copying(kernel) - called.get(arch, frozenset())
+        for function in (each for each in kernel.functions if each.name not in unused):
             if known.setdefault(function.name, function) != function:
                 raise ValueError(f"two C functions are named `{function.name}` and differ")
     _check_in_place(inputs, found)
-    called = _called(inputs)
     return tuple(
         Kernels(arch=arch, functions=tuple(known.values()), called=called.get(arch, frozenset()))
         for arch, known in sorted(found.items())
         if known
     )
+
+
+def _copying(kernel: Kernel) -> frozenset[str]:
+    """The functions that a kernel calls to copy bytes."""
+    calls = (action for action in kernel.actions if isinstance(action, Call))
+    return frozenset(call.function for call in calls if call.copies)
 
 
 def _check_in_place(inputs: EmitInputs, found: Mapping[str, Mapping[str, CFunction]]) -> None:

@@ -216,6 +216,7 @@ def _buffers(plan: MemoryPlan) -> list[dict[str, object]]:
             "first": buffer.first,
             "last": buffer.last,
             "over": over.get(buffer.name),
+            "holds": [asdict(held) for held in buffer.holds],
         }
         for buffer in plan.buffers
     ]

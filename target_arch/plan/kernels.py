@@ -88,12 +88,16 @@ class Call:
     For a C function, the operands are its pointer parameters in order. For a device command, `words` are the
     32-bit words the driver understands (its meaning is documented in the driver's header); the driver gets
     the device addresses of the operands, in order.
+
+    With `copies` it does nothing but copy what its one operand that is read touches to what its one operand
+    that is written touches, as many bytes: it is left out where both can be the same bytes.
     """
 
     function: str
     operands: tuple[Operand, ...]
     words: tuple[int, ...] = ()
     operator: str = ""
+    copies: bool = False
 
 
 @frozen(kw_only=True)

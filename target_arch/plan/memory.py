@@ -12,12 +12,26 @@ from attrs import field, frozen
 
 
 @frozen(kw_only=True)
+class Inside:
+    """A tensor without a buffer of its own: it lies in that of another, whose bytes from `offset` on are its
+    own.
+    """
+
+    tensor: str
+    offset: int
+    bytes: int
+
+
+@frozen(kw_only=True)
 class Buffer:
     """Something that needs bytes. `kind`: activation, constant, local, input or output.
 
     `over` are buffers of as many bytes that die where this one begins, and whose place it may take: they
     and it are live together in that one step, in which an element of them is read before the same element of
     this is written.
+
+    `holds` are further tensors that lie in it: a concatenation holds its operands, a tensor holds itself in
+    other shapes.
     """
 
     name: str
@@ -29,6 +43,7 @@ class Buffer:
     last: int
     tensor: str | None = None
     over: tuple[str, ...] = ()
+    holds: tuple[Inside, ...] = ()
 
     @property
     def arena(self) -> str:

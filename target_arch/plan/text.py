@@ -186,10 +186,16 @@ def _buffer_rows(plan: MemoryPlan, arena: str) -> list[tuple[str, ...]]:
             f"{buffer.bytes:,}",
             f"{buffer.first}..{buffer.last}",
             buffer.kind,
-            f"{buffer.name} over {over[buffer.name]}" if buffer.name in over else buffer.name,
+            _buffer_text(buffer, over.get(buffer.name)),
         )
         for buffer in sorted((buffer for buffer in plan.buffers if buffer.arena == arena), key=place)
     ]
+
+
+def _buffer_text(buffer: Buffer, over: str | None) -> str:
+    """Its name, in whose place it is, and which other tensors lie in it."""
+    held = ", ".join(f"{each.tensor} at {each.offset}" for each in buffer.holds)
+    return buffer.name + (f" over {over}" if over else "") + (f" holds {held}" if held else "")
 
 
 def _step_row(step: Step) -> tuple[str, str, str, str]:

@@ -50,7 +50,12 @@ def _call(made: CFunction, function: TirFunction, scratch: list[LocalBuffer]) ->
     written = function.writes
     operands = [Operand(of=each, access="w" if each in written else "r") for each in function.operands]
     operands += [Operand(of=buffer.name, access="w") for buffer in scratch]
-    return Call(function=made.name, operands=in_place(made, tuple(operands)), operator=function.operator)
+    return Call(
+        function=made.name,
+        operands=in_place(made, tuple(operands)),
+        operator=function.operator,
+        copies=function.kind == "reshape",
+    )
 
 
 def in_place(function: CFunction, given: tuple[Operand, ...]) -> tuple[Operand, ...]:

@@ -15,25 +15,31 @@ from target_arch.diagnostics import Diagnostic
 from target_arch.plan.kernels import Slice
 from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
-from target_arch.soc.model import HOST_ENGINE, OUTPUTS, CopyPath, SoC
+from target_arch.soc.model import HOST_ENGINE, OUTPUTS, SoC
 from target_arch.stages.check_bytes import Written, meet
-from target_arch.stages.check_places import Lying, Overwriting, described, meeting
+from target_arch.stages.check_inside import Holders, Part
+from target_arch.stages.check_places import Lying, Overwriting, described, meeting, violation
 from target_arch.stages.errors import CheckError
 
 
 def check(
-    soc: SoC, steps: StepOrder, plan: MemoryPlan, sizes: Mapping[str, int] = MappingProxyType({})
+    soc: SoC,
+    steps: StepOrder,
+    plan: MemoryPlan,
+    sizes: Mapping[str, int] = MappingProxyType({}),
+    parts: Iterable[Part] = (),
 ) -> None:
     """Raises CheckError with every fault. `sizes` are the bytes of tensors, and of buffers that hold none, by
-    name.
+    name, `parts` what the model says of tensors that lie in others.
 
-    Covers: offsets, alignment and capacity; buffers that share bytes and time, unless a call that may do so
-    writes one over the other; declared copy paths with their engine, limits and cache duties; which memories
-    an instance can touch; numbering of events, steps that race with one in flight, steps still in flight at
-    the end; bytes read before they were written; instances used before they are loaded.
+    Covers: offsets, alignment and capacity; buffers that share bytes and time, unless a call that may do
+    so writes one over the other; tensors inside the buffers of others; declared copy paths with their
+    engine, limits and cache duties; which memories an instance can touch; numbering of events, steps that
+    race with one in flight, steps still in flight at the end; bytes read before they were written;
+    instances used before they are loaded.
     """
     checker = _Checker(soc, steps, plan)
-    checker.run(sizes)
+    checker.run(sizes, tuple(parts))
     if checker.faults:
         raise CheckError(checker.faults)
 
@@ -75,10 +81,13 @@ class _Checker:
             name: Written(buffer.bytes, buffer.kind in ("input", "constant"))
             for name, buffer in self._buffers.items()
         }
+        self._holders = Holders(steps.buffers)
 
-    def run(self, sizes: Mapping[str, int]) -> None:
+    def run(self, sizes: Mapping[str, int], parts: tuple[Part, ...]) -> None:
         self._offsets()
         self._sizes(sizes)
+        for rule, message in self._holders.resting(self._plan, sizes, parts):
+            self._fault(rule, message)
         self._extremes()
         for number, step in enumerate(self._order.steps):
             self._place = described(number, step)
@@ -212,6 +221,10 @@ class _Checker:
                 if isinstance(step, Dispatch):
                     self._overwriting.dispatched(number, step, self._busy)
                 self._execute(number, step.event, touches)
+                for part in (touch.part for touch in touches if touch.write):
+                    other = self._holders.write(part, step)
+                    if other is not None:
+                        self._fault("written-twice", f"`{part}` is written over what `{other}` wrote there")
                 self._rules(step)
 
     def _load(self, step: Load) -> None:
@@ -319,7 +332,7 @@ class _Checker:
         if not paths:
             self._fault("no-copy-path", f"no path from `{start}` to `{end}` by `{step.engine}` is declared")
             return
-        refusals = [self._violation(path, step) for path in paths]
+        refusals = [violation(path, step, self._plan.offsets) for path in paths]
         if None not in refusals:
             self._fault("copy-path-limit", str(refusals[0]))
         if (step.source.rows, step.source.row_bytes) != (step.target.rows, step.target.row_bytes):
@@ -335,19 +348,6 @@ class _Checker:
     def _is_channel(self, engine: str, channel: tuple[str, str, str]) -> bool:
         name, _, number = channel
         return name == engine and number.isdigit() and int(number) < self._soc.dma(engine).channels
-
-    def _violation(self, path: CopyPath, step: Copy) -> str | None:
-        numbers = [part.stride for part in (step.source, step.target)]
-        numbers += [self._plan.offsets.get(part.of, 0) + part.offset for part in (step.source, step.target)]
-        if any(number % path.alignment for number in numbers):
-            return f"the path needs addresses and strides in multiples of {path.alignment} B"
-        if path.max_bytes is not None and step.source.row_bytes > path.max_bytes:
-            return f"the path carries {path.max_bytes:,} B at once, not {step.source.row_bytes:,} B"
-        if step.source.rows > 1 and path.dimensions == 1:
-            return "the path carries one row at once"
-        if step.cache != path.cache:
-            return f"the path has the cache duty `{path.cache}`, not `{step.cache}`"
-        return None
 
     def _dispatch_touches(self, step: Dispatch) -> tuple[_Touch, ...]:
         touches = []

@@ -1,14 +1,16 @@
-"""Who shares bytes and time, for the checker alone; and which buffer may be written over which.
+"""Who shares bytes and time, for the checker alone; which buffer may be written over which, what a path can
+do.
 
 A sweep over time finds whether anything is wrong, in nearly linear time; only then are pairs compared.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from attrs import evolve, frozen
 
 from target_arch.plan.steps import Copy, Dispatch, Event, Step, Wait
+from target_arch.soc.model import CopyPath
 
 
 @frozen(kw_only=True)
@@ -108,6 +110,21 @@ class Overwriting:
         """The one under, live only until the other is written over it. Only for two without a fault."""
         number = self._calls[over.name, under.name]
         return evolve(under, last=min(under.last, number - 1))
+
+
+def violation(path: CopyPath, step: Copy, offsets: Mapping[str, int]) -> str | None:
+    """What a path cannot do of a copy, None where it can; `offsets` are those of the buffers."""
+    ends = (step.source, step.target)
+    numbers = [*(part.stride for part in ends), *(offsets.get(part.of, 0) + part.offset for part in ends)]
+    if any(number % path.alignment for number in numbers):
+        return f"the path needs addresses and strides in multiples of {path.alignment} B"
+    if path.max_bytes is not None and step.source.row_bytes > path.max_bytes:
+        return f"the path carries {path.max_bytes:,} B at once, not {step.source.row_bytes:,} B"
+    if step.source.rows > 1 and path.dimensions == 1:
+        return "the path carries one row at once"
+    if step.cache != path.cache:
+        return f"the path has the cache duty `{path.cache}`, not `{step.cache}`"
+    return None
 
 
 def described(number: int, step: Step) -> str:

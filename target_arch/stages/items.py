@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from attrs import frozen, mutable
 
 from target_arch.plan.kernels import Operand, Slice
+from target_arch.plan.memory import Inside
 from target_arch.soc.model import CopyPath
 
 
@@ -25,7 +26,7 @@ class Transfer:
 @frozen(kw_only=True)
 class Run:
     """A call on an instance. With `reserved`, a stand-in for a partition not lowered yet: it may touch all of
-    these memories.
+    these memories. With `copies`, one that only copies bytes, see `plan.kernels.Call`.
     """
 
     partition: str
@@ -35,6 +36,7 @@ class Run:
     operands: tuple[Operand, ...]
     words: tuple[int, ...] = ()
     reserved: tuple[str, ...] = ()
+    copies: bool = False
 
     def names(self) -> Iterator[str]:
         """The buffers it touches."""
@@ -56,6 +58,7 @@ class Draft:
     tensor: str | None = None
     partition: str | None = None
     """Whose local buffer it is."""
+    holds: tuple[Inside, ...] = ()
 
 
 @frozen(kw_only=True)

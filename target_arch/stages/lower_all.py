@@ -21,6 +21,7 @@ from target_arch.plan.steps import StepOrder
 from target_arch.plan.timeline import Execution
 from target_arch.soc.model import Instance, MemoryMode, SoC
 from target_arch.stages.check import check
+from target_arch.stages.check_inside import parts
 from target_arch.stages.errors import DoesNotFitError, PlacementError
 from target_arch.stages.lower_pass import Advance, Key, Known, Lower, Passed, Passes, Refused, key_of
 from target_arch.stages.place import NO_RULES
@@ -101,8 +102,9 @@ def _climbed(
         slots = order(graph)
         passed = passes.run(graph, slots)
         if passed.settled is not None:
-            check(soc, passed.settled.steps, passed.settled.plan, sizes(graph, passed.kernels))
-            return _lowered(graph, slots, passed, passed.settled, tuple(ladder.attempts))
+            settled, known = passed.settled, sizes(graph, passed.kernels)
+            check(soc, settled.steps, settled.plan, known, parts(graph.model))
+            return _lowered(graph, slots, passed, settled, tuple(ladder.attempts))
         ladder.climb(graph.model, passed.refused)
         graph = ladder.graph()
 

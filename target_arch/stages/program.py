@@ -171,6 +171,7 @@ class _Joiner:
             function=call.function,
             operands=operands,
             words=call.words,
+            copies=call.copies,
         )
         for operand in operands:
             self._touched.add(operand.of)

@@ -20,6 +20,7 @@ from target_arch.stages.acyclic import acyclic
 from target_arch.stages.allocate import arena_capacity, capacities
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.items import Program
+from target_arch.stages.merge import merged
 from target_arch.stages.packing import bound, peak
 from target_arch.stages.packing.sharing import shared_bound
 from target_arch.stages.program import join
@@ -64,25 +65,42 @@ def settle(work: Work, witness: Witness | None = None) -> Settled:
     reuse, spilling = True, Spilling()
     while True:
         residence = evolve(assign_residence(work, drained, spilled), reuse=reuse)
-        program = join(work, residence)
+        planned = _planned(work, residence, times)
+        if isinstance(planned, Settled):
+            return planned
+        refusal, steps = planned
+        if refusal.pool not in drained:
+            drained = (*drained, refusal.pool)
+        elif reuse:
+            reuse = False
+        elif witness is not None and (proven := _proven(work, witness)) is not None:
+            return proven
+        elif tensors := spilling.next(refusal, steps, residence):
+            witness = None
+            spilled |= {tensor: spilled.get(tensor, 0) + 1 for tensor in tensors}
+        else:
+            refusal.culprit = _culprit(work.soc, steps, refusal)
+            raise refusal.at(describe(steps, refusal.step))
+
+
+def _planned(work: Work, residence: Residence, times: Times) -> Settled | tuple[DoesNotFitError, StepOrder]:
+    """The lowest plan: with tensors in slices of others, or without. Else the refusal of the latter."""
+    joined = join(work, residence)
+    programs = [merged(joined, slices=True, held=scarce(work)), merged(joined, slices=False)]
+    if len(programs[0].buffers) == len(programs[1].buffers):
+        del programs[0]
+    found: list[Settled] = []
+    for program in programs:
         steps = steps_of(work, program, residence, times)
         try:
             plan = work.planner.plan(steps.buffers, capacities(work.soc))
         except DoesNotFitError as refusal:
-            if refusal.pool not in drained:
-                drained = (*drained, refusal.pool)
-            elif reuse:
-                reuse = False
-            elif witness is not None and (proven := _proven(work, witness)) is not None:
-                return proven
-            elif tensors := spilling.next(refusal, steps, residence):
-                witness = None
-                spilled |= {tensor: spilled.get(tensor, 0) + 1 for tensor in tensors}
-            else:
-                refusal.culprit = _culprit(work.soc, steps, refusal)
-                raise refusal.at(describe(steps, refusal.step)) from None
+            refused = refusal
         else:
-            return Settled(steps=steps, plan=plan, residence=residence, program=program)
+            found.append(Settled(steps=steps, plan=plan, residence=residence, program=program))
+    if found:
+        return min(found, key=lambda settled: sum(settled.plan.peaks.values()))
+    return refused, steps
 
 
 def _proven(work: Work, witness: Witness) -> Settled | None:

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
 from target_arch.plan.memory import Buffer
-from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
 from target_arch.soc.model import SoC
 from target_arch.soc.numbering import timelines
@@ -51,7 +50,7 @@ class _Orderer:
     def __init__(
         self, work: Work, program: Program, residence: Residence, times: Times, *, crowded: bool
     ) -> None:
-        self._soc, self._graph, self._program = work.soc, work.graph, program
+        self._soc, self._program = work.soc, program
         self._drained, self._strict = frozenset(residence.drained), residence.strict
         self._ranks = {name: number for number, name in enumerate(timelines(work.soc))}
         self._hosts = frozenset(i.name for i in work.soc.instances if i.arch.host)
@@ -72,7 +71,7 @@ class _Orderer:
             self._occupy(name)
 
     def order(self) -> StepOrder:
-        self._steps += _loads(self._soc, self._graph)
+        self._steps += _loads(self._soc, self._program)
         for number, item in enumerate(self._program.items):
             self._drain(number, item)
             self._make_room(item)
@@ -261,6 +260,7 @@ class _Orderer:
             last=end if kept else self._last.get(draft.name, 0),
             tensor=draft.tensor,
             over=tuple(name for name in self._over.get(draft.name, ()) if self._may_take(draft, name)),
+            holds=draft.holds,
         )
 
     def _may_take(self, draft: Draft, name: str) -> bool:
@@ -275,9 +275,9 @@ class _Orderer:
         )
 
 
-def _loads(soc: SoC, graph: PartitionGraph) -> Iterator[Load]:
+def _loads(soc: SoC, program: Program) -> Iterator[Load]:
     """One for every instance in use but the host: a program that is linked is there, and is still started."""
-    used = {partition.instance for partition in graph.partitions}
+    used = {item.instance for item in program.items if isinstance(item, Run)}
     for instance in soc.instances:
         load = instance.arch.load
         if instance.name in used and not instance.arch.host:

@@ -1,6 +1,6 @@
 """Small chips and models, built in Python, for the tests of the stages."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from random import Random
 
 from target_arch.backend.contract import Backend, DoesNotFit, LoweringRequest, Question
@@ -153,7 +153,15 @@ def model(*rows: tuple[str, str, tuple[str, ...], int], inputs: Mapping[str, int
         constants = (f"{id}.w",) if weights and kind in ("conv", "dense") else ()
         tensors |= {name: tensor(name, weights, constant=True) for name in constants}
         operators.append(
-            Operator(id=id, kind=kind, arithmetic="tflite", inputs=names, constants=constants, output=id)
+            Operator(
+                id=id,
+                kind=kind,
+                arithmetic="tflite",
+                inputs=names,
+                constants=constants,
+                output=id,
+                attributes={"axis": 0} if kind == "concat" else {},
+            )
         )
     read = {name for operator in operators for name in operator.inputs}
     outputs = tuple(operator.output for operator in operators if operator.output not in read)
@@ -186,6 +194,7 @@ RESIDUAL = model(
     weights=256,
 )
 
+NO_SIZES: Mapping[str, int] = {}
 SPEED = {"host": 100e-6, "dsp": 60e-6, "conv": 5e-6, "npu": 4e-6}
 KINDS = {"host": None, "dsp": ("soft", "add"), "conv": ("conv",), "npu": ("dense",)}
 
@@ -222,20 +231,31 @@ def codegens(soc: SoC) -> dict[str, str]:
     return {instance.name: BACKENDS[instance.arch.name].codegen for instance in soc.instances}
 
 
-def c_kernel(partition: Partition) -> Kernel:
-    """One call per operator on whole tensors; add and soft in place where sizes allow that."""
-    actions = tuple(
-        Call(
-            function=f"f_{op.kind}",
-            operands=(
-                *(Operand(of=name, access="r") for name in (*op.inputs, *op.constants)),
-                Operand(of=op.output, access="w", over=op.inputs if op.kind in ("add", "soft") else ()),
-            ),
-            operator=op.id,
+def c_kernel(partition: Partition, sizes: Mapping[str, int] = NO_SIZES) -> Kernel:
+    """One call per operator on whole tensors; add and soft in place where sizes allow that. What copies bytes
+    has one for each operand.
+    """
+    actions: list[Call] = []
+    for op in partition.operators:
+        if op.kind in ("reshape", "concat"):
+            actions += copies(op, sizes)
+            continue
+        operands = (
+            *(Operand(of=name, access="r") for name in (*op.inputs, *op.constants)),
+            Operand(of=op.output, access="w", over=op.inputs if op.kind in ("add", "soft") else ()),
         )
-        for op in partition.operators
-    )
-    return Kernel(partition=partition.id, instance=partition.instance, actions=actions)
+        actions.append(Call(function=f"f_{op.kind}", operands=operands, operator=op.id))
+    return Kernel(partition=partition.id, instance=partition.instance, actions=tuple(actions))
+
+
+def copies(op: Operator, sizes: Mapping[str, int]) -> Iterator[Call]:
+    """A call per operand, which goes to its place in the output."""
+    offset = 0
+    for name in op.inputs:
+        target = Operand(of=op.output, access="w", offset=offset, bytes=sizes[name])
+        read = Operand(of=name, access="r")
+        yield Call(function=f"copy_{sizes[name]}", operands=(read, target), operator=op.id, copies=True)
+        offset += sizes[name]
 
 
 def tiled_kernel(
@@ -291,7 +311,7 @@ def lowerer(soc: SoC, tiles: int = 2):  # type: ignore[no-untyped-def] # noqa: A
 
     def lower(graph: PartitionGraph, partition: Partition, given: Budget) -> Kernel:
         if names[partition.instance] == "c":
-            return c_kernel(partition)
+            return c_kernel(partition, {name: t.bytes for name, t in graph.model.tensors.items()})
         return tiled_kernel(graph, partition, soc, given, tiles)
 
     return lower

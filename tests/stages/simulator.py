@@ -18,6 +18,8 @@ from target_arch.plan.model import Model
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, StepOrder, Wait
 
 Bytes = bytes | bytearray
+COPYING = ("reshape", "concat")
+"""Kinds of operators whose calls copy bytes."""
 
 
 def compute(operator: str, inputs: list[Bytes], size: int) -> bytes:
@@ -35,7 +37,10 @@ def reference(model: Model, inputs: Mapping[str, bytes]) -> dict[str, bytes]:
     known |= {name: tensor.data for name, tensor in model.tensors.items() if tensor.data is not None}
     for op in model.operators:
         operands = [known[name] for name in (*op.inputs, *op.constants)]
-        known[op.output] = compute(op.id, operands, model.tensors[op.output].bytes)
+        if op.kind in COPYING:
+            known[op.output] = b"".join(operands)
+        else:
+            known[op.output] = compute(op.id, operands, model.tensors[op.output].bytes)
     return {name: bytes(known[name]) for name in model.outputs}
 
 
@@ -52,6 +57,7 @@ class Simulator:
     ) -> None:
         self._order, self._plan, self._model, self._late = steps, plan, model, late
         self._buffers = {buffer.name: buffer for buffer in steps.buffers}
+        self._kinds = {operator.id: operator.kind for operator in model.operators}
         random = self._random = Random(seed)
         self._beginning: dict[int, list[str]] = {}
         kept = {"constant", "input"}
@@ -105,11 +111,13 @@ class Simulator:
         if isinstance(step, Copy):
             self._write(step.target, self._read(step.source))
             return
-        reads = [self._rest(operand.of, operand.offset) for operand in step.operands if "r" in operand.access]
-        for operand in step.operands:
-            if "w" in operand.access:
-                part = self._rest(operand.of, operand.offset)
-                self._write(part, compute(step.operator, [self._read(r) for r in reads], part.row_bytes))
+        sizes = {operand.of: self._buffers[operand.of].bytes for operand in step.operands}
+        touched = [(operand.access, operand.touched(sizes[operand.of])) for operand in step.operands]
+        reads = [self._read(part) for access, part in touched if "r" in access]
+        for access, part in touched:
+            if "w" in access:
+                copying = self._kinds.get(step.operator) in COPYING
+                self._write(part, reads[0] if copying else compute(step.operator, reads, part.row_bytes))
 
     def _rest(self, name: str, offset: int) -> Slice:
         return Slice(of=name, offset=offset, row_bytes=self._buffers[name].bytes - offset)

@@ -64,7 +64,8 @@ def _call(name: str, function: TirFunction) -> Call:
     operands = (
         Operand(of=each, access="w" if each in function.writes else "r") for each in function.operands
     )
-    return Call(function=name, operands=tuple(operands), operator=function.operator)
+    copies = function.kind == "reshape"
+    return Call(function=name, operands=tuple(operands), operator=function.operator, copies=copies)
 
 
 def _note(function: TirFunction, printed: CFunction) -> str:

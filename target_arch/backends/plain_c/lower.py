@@ -113,6 +113,7 @@ def _called(
             (*operands(reads, "r"), *operands((output,), "w"), *_scratch(buffers)),
         ),
         operator=operator.id,
+        copies=operator.kind == "reshape",
     )
     return Piece(
         functions=(lowered.function,),
