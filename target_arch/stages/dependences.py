@@ -52,11 +52,11 @@ def accesses(program: Program, item: Item) -> list[tuple[Slice, bool]]:
 
 
 def _touch(known: _Bytes, number: int, part: Slice, write: bool, before: set[int]) -> None:
-    before.update(other for other, there in known.writes if overlap(there, part))
+    before.update([other for other, there in known.writes if overlap(there, part)])
     if not write:
         known.reads.append((number, part))
         return
-    before.update(other for other, there in known.reads if overlap(there, part))
+    before.update([other for other, there in known.reads if overlap(there, part)])
     known.reads = _kept(known.reads, part)
     known.writes = _kept(known.writes, part)
     known.writes.append((number, part))

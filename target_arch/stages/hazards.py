@@ -5,7 +5,7 @@ that one of these touches; then a Wait stands right before it. Two steps of one 
 their order. A Wait for a value completes every earlier value of that timeline.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from attrs import frozen
 
@@ -40,15 +40,10 @@ def overlap(first: Slice, second: Slice) -> bool:
 
 
 class InFlight:
-    """The asynchronous steps not known to be complete, by the buffers they touch.
+    """The asynchronous steps not known to be complete, by the buffers they touch."""
 
-    `memories` says in which memory each buffer lies.
-    """
-
-    def __init__(self, memories: Mapping[str, str]) -> None:
-        self._memories = memories
+    def __init__(self) -> None:
         self._touching: dict[str, list[tuple[Event, Access]]] = {}
-        self._there: dict[str, dict[str, None]] = {}
         self._issued: dict[str, int] = {}
         self._complete: dict[str, int] = {}
 
@@ -60,9 +55,7 @@ class InFlight:
         """A step with that event has started."""
         self._issued[event.timeline] = event.value
         for access in accesses:
-            name = access.part.of
-            self._touching.setdefault(name, []).append((event, access))
-            self._there.setdefault(self._memories[name], {})[name] = None
+            self._touching.setdefault(access.part.of, []).append((event, access))
 
     def complete(self, event: Event) -> None:
         """The event was waited for."""
@@ -99,11 +92,6 @@ class InFlight:
             timeline: value for timeline, value in self._issued.items() if self.pending(timeline) and value
         }
 
-    def buffers(self, memories: Iterable[str]) -> tuple[str, ...]:
-        """The buffers in these memories that something in flight may touch."""
-        there = [name for memory in sorted(memories) for name in self._there.get(memory, ())]
-        return tuple(name for name in there if self._current(name))
-
     def _current(self, buffer: str) -> list[tuple[Event, Access]]:
         flying = self._touching.get(buffer)
         if not flying:
@@ -113,5 +101,4 @@ class InFlight:
             self._touching[buffer] = kept
         else:
             del self._touching[buffer]
-            del self._there[self._memories[buffer]][buffer]
         return kept

@@ -7,7 +7,9 @@ of its own buffers and constants. Any other kernel is *strange*: what the ledger
 long as the tensors it wants elsewhere are in nobody's way, which the memory plan tells at the end.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from attrs import frozen
 
@@ -153,10 +155,12 @@ class Ledger:
         return tuple(sorted(there, key=lambda held: (-held[1], held[0])))
 
     def _overdrawn(self, partition: Partition, memory: str, own: Sequence[Buffer]) -> Overdrawn | None:
+        if (pool := self._pools.get(memory)) is None:
+            return None
+        taken = _Taken(own)
         for site, span in self._sites[partition.id].items():
-            needed = sum(buffer.bytes for buffer in own if buffer.first <= span[1] and buffer.last >= span[0])
-            pool = self._pools.get(memory)
-            if pool is not None and needed > pool.available - pool.live(span):
+            needed = taken.within(span)
+            if needed > pool.available - pool.live(span):
                 there = max(pool.available - pool.live(span), 0)
                 return Overdrawn(site=site, memory=memory, needed=needed, available=there)
         return None
@@ -242,6 +246,26 @@ class Ledger:
             if memory is None or memory not in touch.memories:
                 return False
         return True
+
+
+class _Taken:
+    """The bytes of buffers over time, summed up: a partition may have thousands of both buffers and sites."""
+
+    def __init__(self, buffers: Iterable[Buffer]) -> None:
+        self._firsts, self._begun = _summed((buffer.first, buffer.bytes) for buffer in buffers)
+        self._lasts, self._ended = _summed((buffer.last, buffer.bytes) for buffer in buffers)
+
+    def within(self, span: Span) -> int:
+        """The bytes of those that are live at some item of the span."""
+        return (
+            self._begun[bisect_right(self._firsts, span[1])] - self._ended[bisect_left(self._lasts, span[0])]
+        )
+
+
+def _summed(sizes: Iterable[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """The items in order, and the bytes of all before each."""
+    ordered = sorted(sizes)
+    return [item for item, _ in ordered], list(accumulate((size for _, size in ordered), initial=0))
 
 
 def _call_sites(work: Work, items: Sequence[Item]) -> tuple[dict[str, dict[str, Span]], list[Span]]:

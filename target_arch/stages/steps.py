@@ -54,8 +54,7 @@ class _Orderer:
         self._drained, self._strict = frozenset(residence.drained), residence.strict
         self._ranks = {name: number for number, name in enumerate(timelines(work.soc))}
         self._hosts = frozenset(i.name for i in work.soc.instances if i.arch.host)
-        memories = {draft.name: draft.memory for draft in program.buffers.values()}
-        self._flight = InFlight(memories)
+        self._flight = InFlight()
         self._steps: list[Step] = []
         self._first: dict[str, int] = {}
         self._last: dict[str, int] = {}
@@ -67,19 +66,21 @@ class _Orderer:
         self._times, self._clock = times, Clock()
         self._free = capacities(work.soc, program) if crowded else {}
         self._dying: dict[str, list[str]] = {}
+        self._dead: dict[str, dict[str | None, list[str]]] = {name: {} for name in self._drained}
         for _, name in program.inputs:
             self._occupy(name)
 
     def order(self) -> StepOrder:
         self._steps += _loads(self._soc, self._program)
         for number, item in enumerate(self._program.items):
-            self._drain(number, item)
-            self._make_room(item)
+            names = tuple(dict.fromkeys(item.names()))
+            self._drain(item, names)
+            self._make_room(names)
             if isinstance(item, Transfer):
                 self._copy(item)
             else:
                 self._dispatch(item)
-            self._bury(number, item)
+            self._bury(number, names)
         self._wait(self._flight.everything())
         return StepOrder(
             steps=tuple(self._steps),
@@ -163,27 +164,25 @@ class _Orderer:
             self._clock.wait(event)
             self._steps.append(Wait(event=event))
 
-    def _drain(self, number: int, item: Item) -> None:
+    def _drain(self, item: Item, names: tuple[str, ...]) -> None:
         """Before a buffer begins in a scarce memory: wait until nothing in flight holds dead bytes of that
         memory.
         """
-        memories = {self._memory(name) for name in item.names() if name not in self._first} & self._drained
+        memories = {self._memory(name) for name in names if name not in self._first} & self._drained
         if isinstance(item, Run):
-            memories |= set(item.reserved) & self._drained
-        if not memories:
-            return
+            memories |= self._drained.intersection(item.reserved)
         needed: dict[str, int] = {}
-        for name in self._flight.buffers(memories):
-            draft = self._program.buffers[name]
-            own = draft.partition is not None and draft.partition == item.partition and not self._strict
-            if self._ends[name] < number and not own:
-                for timeline, value in self._flight.touching(name).items():
-                    needed[timeline] = max(value, needed.get(timeline, 0))
+        for memory in memories:
+            dead = self._dead[memory]
+            for partition in [p for p in dead if p is None or p != item.partition or self._strict]:
+                for name in dead.pop(partition):
+                    for timeline, value in self._flight.touching(name).items():
+                        needed[timeline] = max(value, needed.get(timeline, 0))
         self._wait(needed)
 
-    def _make_room(self, item: Item) -> None:
+    def _make_room(self, names: tuple[str, ...]) -> None:
         """Wait until new buffers find room, first for the dead ones that are let go first."""
-        for name in dict.fromkeys(item.names()):
+        for name in names if self._free else ():
             memory = self._memory(name)
             if name in self._first or memory not in self._free or self._program.buffers[name].kind == "input":
                 continue
@@ -206,13 +205,16 @@ class _Orderer:
         if draft.memory in self._free and draft.kind != "constant":
             self._free[draft.memory] -= whole(draft)
 
-    def _bury(self, number: int, item: Item) -> None:
+    def _bury(self, number: int, names: tuple[str, ...]) -> None:
         """Note which buffers nobody needs after an item."""
-        for name in dict.fromkeys(item.names()):
-            memory = self._memory(name)
-            fixed = self._program.buffers[name].kind == "constant" or name in self._kept
-            if memory in self._free and self._ends[name] == number and not fixed:
-                self._dying.setdefault(memory, []).append(name)
+        for name in names:
+            if self._ends[name] != number:
+                continue
+            draft = self._program.buffers[name]
+            if draft.memory in self._dead:
+                self._dead[draft.memory].setdefault(draft.partition, []).append(name)
+            if draft.memory in self._free and draft.kind != "constant" and name not in self._kept:
+                self._dying.setdefault(draft.memory, []).append(name)
 
     def _let_go(self, name: str) -> int:
         """When nothing in flight touches a buffer any more."""

@@ -7,8 +7,6 @@ from target_arch.plan.kernels import Slice
 from target_arch.plan.steps import Event
 from target_arch.stages.hazards import Access, InFlight, overlap
 
-MEMORIES = dict.fromkeys("abc", "sram")
-
 STRIDED = st.builds(
     lambda offset, row, rows, gap: Slice(
         of="a", offset=offset, row_bytes=row, rows=rows, stride=row + gap if rows > 1 else 0
@@ -44,13 +42,13 @@ def event(timeline: str, value: int) -> Event:
 
 def test_two_readers_need_no_wait_but_every_other_pair_does() -> None:
     for first, second, expected in ((0, 0, {}), (0, 1, {"dma": 1}), (1, 0, {"dma": 1}), (1, 1, {"dma": 1})):
-        flight = InFlight(MEMORIES)
+        flight = InFlight()
         flight.issue(event("dma", 1), [whole("a", bool(first))])
         assert flight.hazards([whole("a", bool(second))]) == expected
 
 
 def test_a_wait_completes_all_earlier_values_of_its_timeline_only() -> None:
-    flight = InFlight(MEMORIES)
+    flight = InFlight()
     flight.issue(event("dma", 1), [whole("a", True)])
     flight.issue(event("dma", 2), [whole("b", True)])
     flight.issue(event("npu", 1), [whole("c", True)])
@@ -58,11 +56,11 @@ def test_a_wait_completes_all_earlier_values_of_its_timeline_only() -> None:
     assert flight.everything() == {"npu": 1}
     assert flight.hazards([whole("a", True), whole("c", False)]) == {"npu": 1}
     assert (flight.pending("dma"), flight.issued("dma")) == (0, 2)
-    assert flight.buffers(("sram",)) == ("c",)
+    assert (flight.touching("a"), flight.touching("c")) == ({}, {"npu": 1})
 
 
 def test_the_latest_hazard_of_a_timeline_counts() -> None:
-    flight = InFlight(MEMORIES)
+    flight = InFlight()
     flight.issue(event("dma", 1), [whole("a", True)])
     flight.issue(event("dma", 2), [whole("b", True)])
     assert flight.hazards([whole("b", False), whole("a", False)]) == {"dma": 2}

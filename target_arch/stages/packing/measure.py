@@ -1,6 +1,7 @@
 """What a plan of one arena is, how good it is, and what no plan can undercut."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from math import gcd
 
 from attrs import frozen
@@ -50,14 +51,12 @@ def live_bytes(buffers: Sequence[Buffer], unit: int = 1) -> dict[int, int]:
     """The sum of live bytes, each rounded up to a unit, at every step where a buffer begins or has ended."""
     changes: dict[int, int] = {}
     for buffer in buffers:
-        size = round_up(buffer.bytes, unit)
-        changes[buffer.first] = changes.get(buffer.first, 0) + size
-        changes[buffer.last + 1] = changes.get(buffer.last + 1, 0) - size
-    live, found = 0, {}
-    for step in sorted(changes):
-        live += changes[step]
-        found[step] = live
-    return found
+        size = buffer.bytes if unit == 1 else round_up(buffer.bytes, unit)
+        first, after = buffer.first, buffer.last + 1
+        changes[first] = changes.get(first, 0) + size
+        changes[after] = changes.get(after, 0) - size
+    steps = sorted(changes)
+    return dict(zip(steps, accumulate(map(changes.__getitem__, steps)), strict=True))
 
 
 def bound(buffers: Sequence[Buffer]) -> int:
@@ -73,6 +72,8 @@ def least(buffers: Sequence[Buffer]) -> int:
     if unit <= 1:
         return bound(buffers)
     topmost = max(-buffer.bytes % unit for buffer in buffers)
+    if not topmost:
+        return bound(buffers)
     return max(bound(buffers), max(live_bytes(buffers, unit).values()) - topmost)
 
 

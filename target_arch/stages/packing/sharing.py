@@ -61,6 +61,8 @@ def shared_bound(buffers: Sequence[Buffer]) -> int:
 def shared_least(buffers: Sequence[Buffer]) -> int:
     """The same with what alignment adds to it, as in `least`."""
     unit = gcd(*(buffer.alignment for buffer in buffers)) or 1
+    if not any(buffer.bytes % unit for buffer in buffers):
+        return shared_bound(buffers)
     whole = [evolve(buffer, bytes=round_up(buffer.bytes, unit)) for buffer in buffers]
     topmost = max((-buffer.bytes % unit for buffer in buffers), default=0)
     return max(shared_bound(buffers), shared_bound(whole) - topmost)
