@@ -48,10 +48,12 @@ module conv2d_engine #(
     output wire                   dma_busy,
     output wire                   dma_fault,
     input  wire                   s_axis_tvalid,
+    input  wire                   s_axis_terror, // with tvalid: this beat could not be read
     output wire                   s_axis_tready,
     input  wire [8*DMA_BYTES-1:0] s_axis_tdata,
     output wire                   m_axis_tvalid,
     input  wire                   m_axis_tready,
+    input  wire                   m_axis_terror, // with tready: this beat could not be written
     output wire [8*DMA_BYTES-1:0] m_axis_tdata,
     output wire [            7:0] m_axis_tcount
 );
@@ -59,7 +61,20 @@ module conv2d_engine #(
     wire start, busy, done;
     wire [31:0] outcome;
 
-    assign irq = done;
+    // Bytes that did not come: the next command ends at once, instead of computing with what is there.
+    wire dma_refused, dma_into;
+    reg missing, unfit;
+    always @(posedge clk) begin
+        unfit <= start && missing;
+        if (start) missing <= 0;
+        if (dma_refused && dma_into) missing <= 1;
+        if (reset) begin
+            unfit   <= 0;
+            missing <= 0;
+        end
+    end
+
+    assign irq = done || unfit;
 
     conv2d_engine_slave slave (
         .clk(clk),
@@ -82,9 +97,10 @@ module conv2d_engine #(
         .rresp(s_axi_rresp),
         .registers(registers),
         .start(start),
-        .busy(busy || done),
-        .done(done),
-        .outcome(outcome)
+        .busy(busy || done || unfit),
+        .done(done || unfit),
+        .outcome(unfit ? `TA_CONV2D_ENGINE_STATUS_FAULT_TRANSFER : outcome),
+        .failed(dma_refused)
     );
 
     wire core_read, core_write;
@@ -95,7 +111,7 @@ module conv2d_engine #(
     conv2d_engine_core #(.LANES(LANES), .PIXELS(PIXELS), .WINDOW_BYTES(WINDOW_BYTES)) core (
         .clk(clk),
         .reset(reset),
-        .start(start),
+        .start(start && !missing),
         .registers(registers),
         .memory_base(memory_base),
         .memory_bytes(memory_bytes),
@@ -129,11 +145,15 @@ module conv2d_engine #(
         .stride(dma_stride),
         .busy(dma_busy),
         .fault(dma_fault),
+        .refused(dma_refused),
+        .into(dma_into),
         .in_valid(s_axis_tvalid),
+        .in_error(s_axis_terror),
         .in_ready(s_axis_tready),
         .in_data(s_axis_tdata),
         .out_valid(m_axis_tvalid),
         .out_ready(m_axis_tready),
+        .out_error(m_axis_terror),
         .out_data(m_axis_tdata),
         .out_count(m_axis_tcount),
         .grant(!core_write),

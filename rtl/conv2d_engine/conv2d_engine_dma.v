@@ -3,7 +3,9 @@
 // A transfer is `rows` runs of `row_bytes`, `stride` bytes apart in memory, packed one behind the other on the
 // stream: each run begins a new beat, its last beat may be partly used. Any byte address will do. The memory
 // port is granted whenever `grant` is 1. A transfer that leaves the memory stops with `fault`, which stays
-// until the next one starts; the beat that would leave it is not taken, and nothing of it is written.
+// until the next one starts; the beat that would leave it is not taken, and nothing of it is written. So does one
+// whose other side answers a beat with an error, which `refused` tells for one cycle. What never answers is
+// waited for, until a reset.
 `default_nettype none
 
 module conv2d_engine_dma #(
@@ -22,12 +24,16 @@ module conv2d_engine_dma #(
     input  wire [      31:0] stride,
     output reg               busy,
     output reg               fault,
+    output reg               refused,
+    output reg               into,
     // The streams.
     input  wire              in_valid,
+    input  wire              in_error, // with in_valid: the source could not read
     output wire              in_ready,
     input  wire [8*BEAT-1:0] in_data,
     output reg               out_valid,
     input  wire              out_ready,
+    input  wire              out_error, // with out_ready: the target could not write
     output wire [8*BEAT-1:0] out_data,
     output reg  [       7:0] out_count, // bytes of this beat
     // The memory, addresses from 0.
@@ -41,7 +47,6 @@ module conv2d_engine_dma #(
 );
     localparam [31:0] MOST = BEAT;
 
-    reg         into;
     reg         issued_all;
     reg  [31:0] row_start;
     reg  [31:0] column;
@@ -57,6 +62,7 @@ module conv2d_engine_dma #(
     wire [31:0] size = row_ends ? left : MOST;
     wire        outside = below || size > room;
     wire        free = !out_valid || out_ready;
+    wire        bad = into ? in_ready && in_valid && in_error : out_valid && out_ready && out_error;
     wire        active = busy && !issued_all && !outside;
 
     assign count = size[7:0];
@@ -64,12 +70,13 @@ module conv2d_engine_dma #(
     assign write_data = in_data;
     assign out_data = read_data;
     assign in_ready = active && into && grant;
-    assign write = in_ready && in_valid;
+    assign write = in_ready && in_valid && !in_error;
     assign read = active && !into && grant && free;
 
     wire step = write || read;
 
     always @(posedge clk) begin
+        refused <= busy && bad;
         if (out_ready) out_valid <= 0;
         if (read) begin
             out_valid <= 1;
@@ -88,6 +95,11 @@ module conv2d_engine_dma #(
                 busy  <= 0;
                 fault <= 1;
             end
+            if (bad) begin
+                busy      <= 0;
+                fault     <= 1;
+                out_valid <= 0;
+            end
         end else if (start) begin
             busy       <= rows != 0 && row_bytes != 0;
             fault      <= 0;
@@ -102,6 +114,7 @@ module conv2d_engine_dma #(
         if (reset) begin
             busy      <= 0;
             fault     <= 0;
+            refused   <= 0;
             out_valid <= 0;
         end
     end

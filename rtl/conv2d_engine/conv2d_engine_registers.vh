@@ -42,5 +42,6 @@
 `define TA_CONV2D_ENGINE_ROUNDING_TFLITE 0    // fixed point: doubling high multiply, then rounding right shift
 `define TA_CONV2D_ENGINE_ROUNDING_ONNX 1    // exact product, then a right shift that rounds half to even
 `define TA_CONV2D_ENGINE_ROUNDING_TFLITE_SINGLE 2    // fixed point: exact product, then a right shift that rounds half up
+`define TA_CONV2D_ENGINE_STATUS_FAULT_TRANSFER 5    // the DMA port was told that bytes did not come, or could not be taken
 
 `endif

@@ -30,7 +30,8 @@ module conv2d_engine_slave (
     output reg start,
     input wire busy,
     input wire done,
-    input wire [31:0] outcome
+    input wire [31:0] outcome,
+    input wire failed // a transfer did; told unless a command runs, whose end is told then
 );
     localparam COUNT = `TA_CONV2D_ENGINE_REGISTERS;
     localparam [1:0] OKAY = 2'b00;
@@ -64,6 +65,7 @@ module conv2d_engine_slave (
         if (bready) bvalid <= 0;
         if (rready) rvalid <= 0;
         if (done) status <= outcome;
+        if (failed && !running) status <= `TA_CONV2D_ENGINE_STATUS_FAULT_TRANSFER;
         if (write) begin
             bvalid <= 1;
             bresp  <= write_known && !running ? OKAY : SLVERR;

@@ -31,7 +31,7 @@ module conv2d_engine_tb;
     reg dma_start = 0, dma_inward = 0;
     reg [31:0] dma_address = 0, dma_row_bytes = 0, dma_rows = 0, dma_stride = 0;
     wire dma_busy, dma_fault;
-    reg in_valid = 0, out_ready = 0;
+    reg in_valid = 0, out_ready = 0, in_error = 0, out_error = 0;
     wire in_ready, out_valid;
     reg [63:0] in_data = 0;
     wire [63:0] out_data;
@@ -51,6 +51,7 @@ module conv2d_engine_tb;
         .dma_row_bytes(dma_row_bytes), .dma_rows(dma_rows), .dma_stride(dma_stride),
         .dma_busy(dma_busy), .dma_fault(dma_fault),
         .s_axis_tvalid(in_valid), .s_axis_tready(in_ready), .s_axis_tdata(in_data),
+        .s_axis_terror(in_error), .m_axis_terror(out_error),
         .m_axis_tvalid(out_valid), .m_axis_tready(out_ready), .m_axis_tdata(out_data),
         .m_axis_tcount(out_count)
     );
@@ -58,7 +59,10 @@ module conv2d_engine_tb;
     integer errors = 0;
     integer commands = 0;
     integer interrupts = 0;
+    integer seen = 0; // of them, by somebody who may be looking away
+    reg masked = 0;
     always @(negedge clk) if (irq) interrupts = interrupts + 1;
+    always @(negedge clk) if (irq && !masked) seen = seen + 1;
 
     integer seed = 1;
     integer layers = 24;
@@ -403,6 +407,89 @@ module conv2d_engine_tb;
         end
     endtask
 
+    task pulse_reset;
+        begin
+            @(negedge clk) reset <= 1;
+            @(negedge clk) reset <= 0;
+        end
+    endtask
+
+    // The layer that `word` and `image` describe computes what it should.
+    task works_again(input [31:0] where);
+        begin
+            fill;
+            start_command;
+            expect_layer;
+            end_command(`TA_CONV2D_ENGINE_STATUS_DONE);
+            drain;
+            compare(where);
+        end
+    endtask
+
+    // Beats that the other side calls bad, and a side that never answers. Nothing of a bad beat is written, and a
+    // command after bytes that did not come is not executed.
+    task faulty_transfers;
+        begin
+            random_layer;
+            fill;
+            begin_dma(1, BASE + BYTES - 16, 8, 2, 8);
+            in_valid <= 1;
+            in_data  <= 64'h1122_3344_5566_7788;
+            @(negedge clk);
+            in_error <= 1; // the second beat
+            in_data  <= 64'h99aa_bbcc_ddee_ff00;
+            @(negedge clk);
+            in_error <= 0;
+            in_valid <= 0;
+            check(!dma_busy && dma_fault, 80);
+            put_word(BYTES - 16, 32'h5566_7788);
+            put_word(BYTES - 12, 32'h1122_3344);
+            @(negedge clk);
+            read(`TA_CONV2D_ENGINE_STATUS);
+            check(value == `TA_CONV2D_ENGINE_STATUS_FAULT_TRANSFER, 81);
+            drain; // outward, so that it does not mend what is missing
+            check(!dma_fault, 82);
+            compare(83);
+            start_command;
+            end_command(`TA_CONV2D_ENGINE_STATUS_FAULT_TRANSFER);
+            drain;
+            compare(84);
+            works_again(85);
+
+            begin_dma(0, BASE, 64, 2, 64);
+            out_ready <= 1;
+            repeat (3) @(negedge clk);
+            out_error <= 1;
+            @(negedge clk);
+            out_error <= 0;
+            out_ready <= 0;
+            check(!dma_busy && dma_fault && !out_valid, 86);
+            @(negedge clk);
+            read(`TA_CONV2D_ENGINE_STATUS);
+            check(value == `TA_CONV2D_ENGINE_STATUS_FAULT_TRANSFER, 87);
+            works_again(88);
+
+            // Nothing comes: the port waits, commands run meanwhile; a reset gives it back.
+            fill;
+            begin_dma(1, BASE + BYTES - 64, 64, 1, 64);
+            start_command;
+            expect_layer;
+            end_command(`TA_CONV2D_ENGINE_STATUS_DONE);
+            repeat (1000) @(negedge clk);
+            check(dma_busy && !dma_fault, 89);
+            pulse_reset;
+            check(!dma_busy, 90);
+            drain;
+            compare(91);
+            begin_dma(0, BASE, 64, 1, 64); // and nobody takes
+            repeat (1000) @(negedge clk);
+            check(dma_busy && out_valid, 92);
+            pulse_reset;
+            check(!dma_busy && !out_valid, 93);
+            works_again(94);
+        end
+    endtask
+
     integer number;
     initial begin
         if (!$value$plusargs("layers=%d", layers)) layers = 24;
@@ -485,19 +572,32 @@ module conv2d_engine_tb;
         drain;
         compare(50);
 
+        faulty_transfers;
+
         // Reset in the middle: nothing runs, nothing is remembered.
-        put_word(parameters_at + 12 * (out_c - 1) + 4, 32'h80_0000);
-        put_word(parameters_at + 12 * (out_c - 1) + 8, 8);
         fill;
         start_command;
-        @(negedge clk) reset <= 1;
-        @(negedge clk) reset <= 0;
+        pulse_reset;
         read(`TA_CONV2D_ENGINE_START);
         check(value == 0, 60);
         read(`TA_CONV2D_ENGINE_STATUS);
         check(value == `TA_CONV2D_ENGINE_STATUS_NONE, 61);
         read(`TA_CONV2D_ENGINE_IN_HEIGHT);
         check(value == 0, 62);
+        repeat (4000) @(negedge clk);
+        check(interrupts == commands, 63);
+        works_again(64);
+
+        // An interrupt that nobody takes: the registers tell the end all the same.
+        masked = 1;
+        fill;
+        start_command;
+        expect_layer;
+        end_command(`TA_CONV2D_ENGINE_STATUS_DONE);
+        drain;
+        compare(70);
+        check(seen == interrupts - 1, 71);
+        masked = 0;
 
         $display("%0d layers, %0d errors: %s", layers, errors, errors == 0 ? "PASS" : "FAIL");
         $finish;

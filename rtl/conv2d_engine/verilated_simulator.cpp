@@ -7,6 +7,8 @@
 // With TARGET_ARCH_RTL_CYCLES=FILE in the environment every command appends a line to FILE: the name of the
 // engine, the number of the core in this process, when its simulation began and ended (microseconds of a steady
 // clock), the command words, then three counts of cycles: the command, the register accesses, the transfers.
+//
+// verilated_faults.h says what tests may do to the pins.
 #include <atomic>
 #include <chrono>
 #include <cinttypes>
@@ -20,11 +22,15 @@
 #include "drivers/conv2d_engine.h"
 #include "ports/host/simulator.h"
 #include "verilated.h"
+#include "verilated_faults.h"
 
 namespace {
 
 constexpr uint32_t kBeat = 8;
 constexpr uint64_t kPatience = UINT64_C(1) << 34; // cycles; the core is stuck
+constexpr uint64_t kQuiet = 4096;                 // cycles in which nothing comes of what was lost
+
+std::atomic<uint64_t> armed{TA_RTL_SOUND}; // a fault, and above it `after`
 
 struct Operand {
     uint32_t address;
@@ -63,13 +69,18 @@ class Core {
     void write(uint32_t offset, uint32_t value);
     uint32_t read(uint32_t offset);
     void begin_transfer(const Operand &operand, bool inward);
-    void move_in(const Operand &operand, const uint8_t *bytes);
-    void move_out(const Operand &operand, uint8_t *bytes);
+    bool stalls(ta_rtl_fault fault, uint64_t beats);
+    bool move_in(const Operand &operand, const uint8_t *bytes);
+    bool move_out(const Operand &operand, uint8_t *bytes);
+    bool command_ends();
     void strap(uint32_t *registers, const ta_window *windows, uint32_t count);
 
     std::unique_ptr<VerilatedContext> context_;
     std::unique_ptr<Vconv2d_engine> model_;
     uint64_t clock_ = 0;
+    ta_rtl_fault fault_ = TA_RTL_SOUND; // of this command
+    uint64_t after_ = 0;
+    uint64_t beats_ = 0; // of its operands, so far
     const uint32_t number_ = made_++;
 
     static std::atomic<uint32_t> made_;
@@ -119,35 +130,78 @@ void Core::begin_transfer(const Operand &operand, bool inward) {
     model_->dma_start = 0;
 }
 
-void Core::move_in(const Operand &operand, const uint8_t *bytes) {
+// Nothing comes of this beat, however long one waits.
+bool Core::stalls(ta_rtl_fault fault, uint64_t beats) {
+    if (fault_ != fault || beats < after_)
+        return false;
+    model_->s_axis_tvalid = model_->m_axis_tready = 0;
+    for (uint64_t i = 0; i < kQuiet; ++i)
+        tick();
+    return true;
+}
+
+// False: the other side never answers.
+bool Core::move_in(const Operand &operand, const uint8_t *bytes) {
     begin_transfer(operand, true);
     for (uint64_t done = 0; model_->dma_busy;) {
+        if (stalls(TA_RTL_READ_HANGS, beats_))
+            return false;
         uint64_t beat = 0;
         const uint64_t left = operand.bytes - done;
         std::memcpy(&beat, bytes + done, left < kBeat ? left : kBeat);
         model_->s_axis_tdata = beat;
         model_->s_axis_tvalid = left != 0;
+        model_->s_axis_terror = fault_ == TA_RTL_READ_ERROR && beats_ == after_;
         settle();
-        if (model_->s_axis_tvalid && model_->s_axis_tready)
+        if (model_->s_axis_tvalid && model_->s_axis_tready) {
             done += left < kBeat ? left : kBeat;
+            ++beats_;
+        }
         tick();
     }
-    model_->s_axis_tvalid = 0;
+    model_->s_axis_tvalid = model_->s_axis_terror = 0;
+    return true;
 }
 
-void Core::move_out(const Operand &operand, uint8_t *bytes) {
+bool Core::move_out(const Operand &operand, uint8_t *bytes) {
     begin_transfer(operand, false);
-    model_->m_axis_tready = 1;
     for (uint64_t done = 0; model_->dma_busy;) {
+        const uint64_t beats = done / kBeat;
+        if (stalls(TA_RTL_WRITE_HANGS, beats))
+            return false;
+        model_->m_axis_tready = 1;
+        model_->m_axis_terror = fault_ == TA_RTL_WRITE_ERROR && beats == after_;
         settle();
-        if (model_->m_axis_tvalid) {
+        if (model_->m_axis_tvalid && !model_->m_axis_terror) {
             const uint64_t beat = model_->m_axis_tdata;
             std::memcpy(bytes + done, &beat, model_->m_axis_tcount);
             done += model_->m_axis_tcount;
         }
         tick();
     }
-    model_->m_axis_tready = 0;
+    model_->m_axis_tready = model_->m_axis_terror = 0;
+    return true;
+}
+
+// Until the core, or the reset controller, tells of the end. False: nobody does.
+bool Core::command_ends() {
+    const uint64_t started = clock_;
+    uint64_t lost = UINT64_MAX; // when
+    for (; clock_ - started <= kPatience && (lost == UINT64_MAX || clock_ - lost <= kQuiet); tick()) {
+        if (model_->irq && fault_ != TA_RTL_INTERRUPT_LOST)
+            return true;
+        if (model_->irq)
+            lost = clock_;
+        if ((fault_ != TA_RTL_RESET && fault_ != TA_RTL_RESET_UNSEEN) || clock_ - started != after_)
+            continue;
+        model_->reset = 1;
+        tick();
+        model_->reset = 0;
+        if (fault_ == TA_RTL_RESET)
+            return true;
+        lost = clock_;
+    }
+    return false;
 }
 
 // The memory of the engine is the one its input lies in.
@@ -203,13 +257,18 @@ ta_status Core::run(uint32_t *registers, const ta_window *windows, uint32_t coun
         return TA_OK;
     }
     strap(registers, windows, count);
+    const uint64_t fault = armed.exchange(TA_RTL_SOUND);
+    fault_ = static_cast<ta_rtl_fault>(fault & 0xffu);
+    after_ = fault >> 8;
+    beats_ = 0;
     const int64_t begun_us = now_us();
 
     // What is no operand stays outside: the core says so itself.
     const uint64_t begun = clock_;
     for (const Operand &operand : {input, weights, parameters})
         if (const uint8_t *bytes = ta_window_at(windows, count, operand.address, operand.bytes))
-            move_in(operand, bytes);
+            if (!move_in(operand, bytes))
+                return TA_ERROR_TIMEOUT;
     uint64_t transfer = clock_ - begun;
 
     uint64_t access = clock_;
@@ -218,9 +277,8 @@ ta_status Core::run(uint32_t *registers, const ta_window *windows, uint32_t coun
         write(4u * i, registers[i]);
     write(TA_CONV2D_ENGINE_START, 1);
     access = clock_ - access;
-    for (const uint64_t started = clock_; !model_->irq; tick())
-        if (clock_ - started > kPatience)
-            return TA_ERROR_TIMEOUT;
+    if (!command_ends())
+        return TA_ERROR_TIMEOUT;
     const uint64_t ended = clock_;
     while (read(TA_CONV2D_ENGINE_START) != 0) {
     }
@@ -229,8 +287,12 @@ ta_status Core::run(uint32_t *registers, const ta_window *windows, uint32_t coun
     access += clock_ - ended;
 
     const uint64_t leaving = clock_;
-    if (at(registers, TA_CONV2D_ENGINE_STATUS) == TA_CONV2D_ENGINE_STATUS_DONE)
-        move_out(output, ta_window_at(windows, count, output.address, output.bytes));
+    if (at(registers, TA_CONV2D_ENGINE_STATUS) == TA_CONV2D_ENGINE_STATUS_DONE) {
+        if (!move_out(output, ta_window_at(windows, count, output.address, output.bytes)))
+            return TA_ERROR_TIMEOUT;
+        tick(); // STATUS follows the transfer by a cycle
+        at(registers, TA_CONV2D_ENGINE_STATUS) = read(TA_CONV2D_ENGINE_STATUS);
+    }
     transfer += clock_ - leaving;
     log_cycles(registers, {number_, begun_us, model_->cycles, access, transfer});
     return TA_OK;
@@ -249,4 +311,8 @@ extern "C" {
 extern const ta_simulator ta_conv2d_engine_simulator;
 const ta_simulator ta_conv2d_engine_simulator = {"conv2d_engine", TA_CONV2D_ENGINE_REGISTERS,
                                                  TA_CONV2D_ENGINE_START, run};
+
+void ta_conv2d_engine_fail(ta_rtl_fault fault, uint32_t after) {
+    armed = static_cast<uint64_t>(after) << 8 | fault;
+}
 }

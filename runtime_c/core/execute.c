@@ -60,7 +60,8 @@ static ta_status outcome(const ta_runtime *rt, const ta_step *step)
         return TA_OK;
     const uint32_t number = (uint32_t)(instance - rt->soc->instances);
     const ta_status status = instance->driver->poll(rt->port, number);
-    return status == TA_ERROR_BUSY ? TA_ERROR_DEVICE : status; /* it signalled, yet denies being done */
+    /* It signalled, yet denies being done, or that there was a command: then it was reset. */
+    return status == TA_ERROR_BUSY || status == TA_ERROR_STATE ? TA_ERROR_DEVICE : status;
 }
 
 static ta_status settle_next(ta_runtime *rt, uint32_t timeline, uint32_t timeout_us)

@@ -45,6 +45,7 @@
 #define TA_CONV2D_ENGINE_ROUNDING_TFLITE 0u /* fixed point: doubling high multiply, then rounding right shift */
 #define TA_CONV2D_ENGINE_ROUNDING_ONNX 1u /* exact product, then a right shift that rounds half to even */
 #define TA_CONV2D_ENGINE_ROUNDING_TFLITE_SINGLE 2u /* fixed point: exact product, then a right shift that rounds half up */
+#define TA_CONV2D_ENGINE_STATUS_FAULT_TRANSFER 5u /* the DMA port was told that bytes did not come, or could not be taken */
 
 #ifdef __cplusplus
 extern "C" {

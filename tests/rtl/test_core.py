@@ -24,6 +24,8 @@ FAULTS = (
     ("conv2d_engine_line_buffer", "(write && held &&", "(write &&"),
     ("conv2d_engine_core", "came_inside && not_padding", "not_padding"),
     ("conv2d_engine_dma", "row_start + pitch", "row_start + width"),
+    ("conv2d_engine_dma", "in_valid && !in_error;", "in_valid;"),
+    ("conv2d_engine", "start && !missing", "start"),
     ("conv2d_engine_slave", "write_known && !running) begin", "write_known) begin"),
     ("conv2d_engine_sizes", "offset <= available &&", "1 &&"),
 )

@@ -35,7 +35,9 @@ typedef struct ta_driver {
     ta_status (*start)(const ta_port *port, uint32_t instance, const ta_command *command);
 
     /* How the last started command stands. Asking again answers the same. Does not block.
-     * TA_OK: done. TA_ERROR_BUSY: running. TA_ERROR_DEVICE: ended with a fault, its results are not valid. */
+     * TA_OK: done. TA_ERROR_BUSY: running. TA_ERROR_DEVICE: ended with a fault, its results are not valid.
+     * TA_ERROR_STATE: no command was started since the device came out of reset; the core, which started one,
+     * reports TA_ERROR_DEVICE. */
     ta_status (*poll)(const ta_port *port, uint32_t instance);
 } ta_driver;
 

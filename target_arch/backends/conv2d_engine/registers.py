@@ -32,4 +32,7 @@ REGISTERS = RegisterMap(
         ("CLAMP_MAX", "int32, the greatest result"),
         ("ROUNDING", "one of the ROUNDING values"),
     ),
+    constants=(
+        ("STATUS_FAULT_TRANSFER", 5, "the DMA port was told that bytes did not come, or could not be taken"),
+    ),
 )
