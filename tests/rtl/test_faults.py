@@ -1,4 +1,4 @@
-"""Faults on the pins of the Verilated core: told by the C driver, survived, and nothing beside the pools touched."""
+"""Faults on the pins of the Verilated core: the C driver tells, a restart mends, the guards are untouched."""
 
 import re
 import shutil
