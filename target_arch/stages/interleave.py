@@ -190,7 +190,7 @@ class _Interleaver:
             lanes = self._lanes.setdefault(where, [0] * self._given.widths.get(where, 1))
             lanes[lanes.index(min(lanes))] = start + takes
         self._done[number] = start + takes
-        self._room.take(number, self._turn, start + takes)
+        self._room.take(number, self._turn, start, start + takes)
         self._order.append(number)
         while self._turn < len(self._done) and self._done[self._turn] >= 0:
             self._turn += 1

@@ -3,15 +3,16 @@ cost.
 
 It is made once from the program of what is known (kernels, and stand-ins for all other partitions) and then
 follows the lowering: a kernel that touches its tensors where its stand-in did changes nothing but the bytes
-of its own buffers and constants. Any other kernel is *strange*: what the ledger says after it holds only as
-long as the tensors it wants elsewhere are in nobody's way, which the memory plan tells at the end.
+of its own buffers and constants, and which results may lie over operands. Any other kernel is *strange*: what
+the ledger says after it holds only as long as the tensors it wants elsewhere are in nobody's way, which the
+memory plan tells at the end.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from target_arch.plan.kernels import Call, Kernel
 from target_arch.plan.memory import Budget, Buffer, PoolBudget
@@ -19,6 +20,7 @@ from target_arch.plan.partitions import Partition
 from target_arch.stages import access
 from target_arch.stages.fixed import Fixed
 from target_arch.stages.items import Draft, Item, Run
+from target_arch.stages.over import could_lie_over, overwriting
 from target_arch.stages.pool_ledger import Block, PoolLedger, Span
 from target_arch.stages.program import join, least_alignment, local_draft
 from target_arch.stages.residence import Needs, Residence
@@ -49,6 +51,7 @@ class Ledger:
         self._lies = _stood_in(work, self._program.items, self._program.buffers)
         self._lives = _lives(self._program.items)
         self._kept = frozenset(name for _, name in self._program.outputs)
+        self._over = self._overs()
         self._pools: dict[str, PoolLedger] = {}
         self._taken: dict[str, dict[int, Sequence[Buffer]]] = {}
         self._promised: dict[tuple[str, str], Block] = {}
@@ -99,8 +102,21 @@ class Ledger:
                     self._grow(memory, -size)
         if refused is None:
             self._fixed.replace(partition, kernel)
-            self.strange += not self._conforms(partition, kernel)
+            if self._conforms(partition, kernel):
+                self._share(partition, kernel)
+            else:
+                self.strange += 1
         return refused
+
+    def _share(self, partition: Partition, kernel: Kernel) -> None:
+        """Count results once with the operands over which the kernel may write them."""
+        for run in overwriting(partition, kernel, self._lies[partition.id]):
+            found = self._able(could_lie_over(self._program.buffers, self._kept, run))
+            for result, places in found.items():
+                self._over[result] = places
+                pool = self._pools.get(self._program.buffers[result].memory)
+                if pool is not None:
+                    pool.share(result, places)
 
     def _hold(self, partition: Partition, kernel: Kernel, grown: Mapping[str, int]) -> Overdrawn | None:
         """Constants take so many bytes more. What C needs, it needs; of accelerators those are refused that
@@ -211,7 +227,28 @@ class Ledger:
         end = len(self._program.items)
         first, last = self._lives.get(draft.name, (end, 0))
         first = 0 if draft.kind == "input" else min(first, end)
-        return _buffer(draft, (first, end if draft.name in self._kept else max(last, first)))
+        life = first, end if draft.name in self._kept else max(last, first)
+        return evolve(_buffer(draft, life), over=self._over.get(draft.name, ()))
+
+    def _overs(self) -> dict[str, tuple[str, ...]]:
+        """The buffers over which each one may lie."""
+        found: dict[str, tuple[str, ...]] = {}
+        for item in self._program.items:
+            found |= self._able(could_lie_over(self._program.buffers, self._kept, item))
+        return found
+
+    def _able(self, places: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+        """The results with those of the places that end in the item in which they begin."""
+        lives, buffers = self._lives, self._program.buffers
+
+        def held(name: str) -> bool:
+            return buffers[name].kind in _HELD
+
+        able = {
+            name: tuple(place for place in over if held(place) and lives[place][1] == lives[name][0])
+            for name, over in places.items()
+        }
+        return {name: over for name, over in able.items() if over}
 
     def _note(self, partition: Partition, kernel: Kernel) -> None:
         for memory, own in self._locals(partition, kernel).items():

@@ -6,6 +6,9 @@ when it is taken. Where the witness leaves less in one piece than there is in to
 are planned anew, with the block among them.
 
 Buffers of kernels live within the turn of their partition; no two partitions' buffers meet in time.
+
+A result that may take the place of an operand (`Buffer.over`) counts no bytes where both are live, which is
+what the memory plan can reach. Whether the witness puts it there shows in its offsets.
 """
 
 from bisect import bisect_left, insort
@@ -18,6 +21,7 @@ from numpy.typing import NDArray
 
 from target_arch.plan.memory import Buffer
 from target_arch.stages.packing import ALGORITHMS, peak
+from target_arch.stages.packing.sharing import choices, rectangles, root
 
 COMPONENT = 300
 """Buffers that are planned anew together, at most: a promise is worth milliseconds, not minutes."""
@@ -68,10 +72,10 @@ class PoolLedger:
         taken: Mapping[int, Sequence[Buffer]],
     ) -> None:
         self.available, self._unit, self._turns = max(available, 0), unit, turns
-        self._held = tuple(held)
+        self._held = list(held)
         self._taken = {number: tuple(buffers) for number, buffers in taken.items() if buffers}
         self._numbers = sorted(self._taken)
-        self.offsets = _planned(self._everything())
+        self.offsets = _planned(self._everything(), self.available)
         self._first = np.array([buffer.first for buffer in held], dtype=np.int64)
         self._last = np.array([buffer.last for buffer in held], dtype=np.int64)
         self._live = _live(held, items)
@@ -95,11 +99,19 @@ class PoolLedger:
             if self._top <= self.available or self._work < len(everything):
                 break
             self._work -= len(everything)
-            offsets = _planned(everything, algorithm)
+            offsets = _planned(everything, self.available, algorithm)
             if peak(everything, offsets) <= self.available:
                 self.offsets |= offsets
                 self._read_offsets()
         return max(self._top - self.available, 0)
+
+    def share(self, name: str, over: Sequence[str]) -> None:
+        """A buffer that is held may lie over one of these from now on; they end in the item it begins in."""
+        index = self._indices[name]
+        before = self._held[index]
+        if not before.over:
+            self._live[before.first] -= before.bytes
+        self._held[index] = evolve(before, over=tuple(dict.fromkeys((*before.over, *over))))
 
     @property
     def overfull(self) -> bool:
@@ -186,8 +198,9 @@ class PoolLedger:
         taken = sorted(zip(self._begin[there].tolist(), self._end[there].tolist(), strict=True))
         best, end = Block(offset=0, bytes=0), 0
         for start, stop in (*taken, (self.available, self.available)):
-            if start - end > best.bytes:
-                best = Block(offset=end, bytes=start - end)
+            free = min(start, self.available) - end
+            if free > best.bytes:
+                best = Block(offset=end, bytes=free)
             end = max(end, -(-stop // self._unit) * self._unit)
         return best
 
@@ -226,7 +239,7 @@ class PoolLedger:
         self._work -= len(around)
         least = 0
         for algorithm in self._algorithms():
-            offsets = _planned((*around, *wanted), algorithm)
+            offsets = _planned((*around, *wanted), self.available, algorithm)
             missing = peak((*around, *wanted), offsets) - self.available
             if missing <= 0:
                 self.offsets |= offsets
@@ -256,6 +269,10 @@ class PoolLedger:
         return int(starts[low]), int(stops[high])
 
     @cached_property
+    def _indices(self) -> dict[str, int]:
+        return {buffer.name: index for index, buffer in enumerate(self._held)}
+
+    @cached_property
     def _connected(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         spans = [(buffer.first, buffer.last) for buffer in self._held]
         return _components((*spans, *self._turns))
@@ -266,18 +283,29 @@ class PoolLedger:
         self._top = peak(self._everything(), self.offsets)
 
 
-def _planned(buffers: Sequence[Buffer], algorithm: str = "best") -> dict[str, int]:
-    """Offsets for buffers that count as many bytes as their alignment makes of them: whole units."""
+def _planned(buffers: Sequence[Buffer], goal: int, algorithm: str = "best") -> dict[str, int]:
+    """Offsets for buffers that count as many bytes as their alignment makes of them: whole units.
+
+    Which results take the place of operands is tried as the memory plan does, until the peak is at the goal.
+    """
     if not buffers:
         return {}
     whole = [evolve(b, bytes=-(-b.bytes // b.alignment) * b.alignment) for b in buffers]
-    return dict(ALGORITHMS[algorithm](whole))
+    best: dict[str, int] = {}
+    for places in choices(whole):
+        if best and peak(whole, best) <= goal:
+            break
+        found = ALGORITHMS[algorithm](rectangles(whole, places))
+        offsets = {buffer.name: found[root(buffer.name, places)] for buffer in whole}
+        if not best or peak(whole, offsets) < peak(whole, best):
+            best = offsets
+    return best
 
 
 def _live(held: Iterable[Buffer], items: int) -> NDArray[np.int64]:
     changes = np.zeros(items + 1, dtype=np.int64)
     for buffer in held:
-        changes[buffer.first] += buffer.bytes
+        changes[buffer.first + bool(buffer.over)] += buffer.bytes
         changes[buffer.last + 1] -= buffer.bytes
     return np.cumsum(changes)
 

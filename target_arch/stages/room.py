@@ -4,6 +4,9 @@ The program's own order needs so many bytes at each of its items. An item that g
 buffers to life early, from the first item that is still to come to its own turn: it may where the memory has
 that much left all the time between. So whatever went early, everything else still fits in the program's own
 order. A buffer dies when all its items are over, which is later than when they were begun.
+
+A result that may take the place of an operand brings no bytes of its own, where nothing else needs that
+operand any more.
 """
 
 import heapq
@@ -17,6 +20,7 @@ from numpy.typing import NDArray
 from target_arch.plan.memory import Buffer
 from target_arch.soc.model import SoC
 from target_arch.stages.items import Draft, Program
+from target_arch.stages.over import could_lie_over
 
 
 def capacities(soc: SoC, program: Program) -> dict[str, int]:
@@ -51,6 +55,7 @@ class Room:
         self._names = [tuple(dict.fromkeys(item.names())) for item in program.items]
         self._left = Counter(name for names in self._names for name in names)
         self._kept = {name for _, name in program.outputs}
+        self._over = [could_lie_over(program.buffers, self._kept, item) for item in program.items]
         self._begun = {name for _, name in program.inputs}
         self._ends: dict[str, int] = {}
         self._needed = self._profile()
@@ -63,7 +68,7 @@ class Room:
         """Why an item cannot be taken now, while `turn` is the first that was not taken; None where it
         can.
         """
-        for memory, size in self._new(number).items():
+        for memory, size in self._new(number, now).items():
             if number > turn:
                 if memory in self._held:
                     return Refused(until=number)
@@ -76,9 +81,10 @@ class Room:
                 return Refused(until=turn, time=time)
         return None
 
-    def take(self, number: int, turn: int, end: int) -> None:
-        """The item is taken; it is over at `end`."""
-        for memory, size in self._new(number).items():
+    def take(self, number: int, turn: int, start: int, end: int) -> None:
+        """The item is taken; it runs from `start` to `end`."""
+        gone = set(self._places(number, start).values())
+        for memory, size in self._new(number, start).items():
             self._used[memory] += size
             self._needed[memory][turn:number] += size
         for name in self._names[number]:
@@ -86,16 +92,32 @@ class Room:
             self._left[name] -= 1
             self._ends[name] = max(end, self._ends.get(name, 0))
             draft = self._program.buffers[name]
-            if not self._left[name] and name not in self._kept and draft.kind != "constant":
+            dies = not self._left[name] and name not in self._kept and name not in gone
+            if dies and draft.kind != "constant":
                 heapq.heappush(self._dead[draft.memory], (self._ends[name], whole(draft)))
 
-    def _new(self, number: int) -> Mapping[str, int]:
+    def _new(self, number: int, now: int) -> Mapping[str, int]:
         sizes: dict[str, int] = {}
+        places = self._places(number, now)
         for name in self._names[number]:
             draft = self._program.buffers[name]
-            if name not in self._begun and draft.kind != "constant":
+            if name not in self._begun and name not in places and draft.kind != "constant":
                 sizes[draft.memory] = sizes.get(draft.memory, 0) + whole(draft)
         return sizes
+
+    def _places(self, number: int, now: int) -> dict[str, str]:
+        """The results of an item that take the place of an operand, and of which, if it begins now."""
+        places: dict[str, str] = {}
+        for result, operands in self._over[number].items():
+            free = (
+                name
+                for name in operands
+                if self._left[name] == 1 and self._ends.get(name, 0) <= now and name not in places.values()
+            )
+            place = next(free, None) if result not in self._begun else None
+            if place is not None:
+                places[result] = place
+        return places
 
     def _free_at(self, memory: str, size: int, now: int) -> int:
         """When there is room for so many bytes; now, where waiting would not help either."""
@@ -121,7 +143,9 @@ class Room:
         for name, (first, last) in lives.items():
             draft = self._program.buffers[name]
             if draft.kind != "constant":
-                changes[draft.memory][first] += whole(draft)
+                operands = self._over[first].get(name, ()) if name not in self._begun else ()
+                shared = any(lives[place][1] == first for place in operands)
+                changes[draft.memory][first + shared] += whole(draft)
                 if name not in self._kept:
                     changes[draft.memory][last + 1] -= whole(draft)
         return {memory: np.cumsum(change) for memory, change in changes.items()}

@@ -22,7 +22,7 @@ from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.items import Program
 from target_arch.stages.merge import merged
 from target_arch.stages.packing import bound, peak
-from target_arch.stages.packing.sharing import shared_bound
+from target_arch.stages.packing.sharing import root, shared_bound
 from target_arch.stages.program import join
 from target_arch.stages.residence import NOWHERE, Residence, assign_residence
 from target_arch.stages.spill import Spilling
@@ -117,7 +117,8 @@ def _proven(work: Work, witness: Witness) -> Settled | None:
     except DoesNotFitError:
         return None
     offsets = {**rest.offsets, **{name: witness.offsets[name] for name in held}}
-    if not apart(fixed, offsets):
+    places = _places(fixed, offsets)
+    if not apart(fixed, offsets, places):
         return None
     plan = MemoryPlan(
         buffers=steps.buffers,
@@ -125,7 +126,7 @@ def _proven(work: Work, witness: Witness) -> Settled | None:
         peaks={**rest.peaks, **_by_arena(fixed, lambda buffers: peak(buffers, offsets))},
         bounds={**rest.bounds, **_by_arena(fixed, bound)},
         shared={**rest.shared, **_by_arena(fixed, shared_bound)},
-        in_place=rest.in_place,
+        in_place=tuple(sorted((*rest.in_place, *places.items()))),
     )
     for memory in sorted({buffer.memory for buffer in fixed}):
         if plan.peaks[memory] > arena_capacity(plan, memory, work.soc.memory(memory).size):
@@ -133,14 +134,30 @@ def _proven(work: Work, witness: Witness) -> Settled | None:
     return Settled(steps=steps, plan=plan, residence=residence, program=program)
 
 
-def apart(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> bool:
-    """True where no two buffers of one arena share bytes while both are live."""
+def _places(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> dict[str, str]:
+    """The buffers that lie over one of those they may lie over. No two lie over the same."""
+    places: dict[str, str] = {}
+    for buffer in buffers:
+        free = (name for name in buffer.over if name not in places.values())
+        there = next((name for name in free if offsets.get(name) == offsets[buffer.name]), None)
+        if there is not None:
+            places[buffer.name] = there
+    return places
+
+
+def apart(buffers: Sequence[Buffer], offsets: Mapping[str, int], places: Mapping[str, str] = NOWHERE) -> bool:
+    """True where no two buffers of one arena share bytes while both are live, but those in the `places` of
+    others.
+    """
     live: dict[str, list[Buffer]] = {}
     for buffer in sorted(buffers, key=lambda buffer: buffer.first):
-        start = offsets[buffer.name]
+        start, own = offsets[buffer.name], root(buffer.name, places)
         others = [other for other in live.get(buffer.arena, ()) if other.last >= buffer.first]
-        if any(start < offsets[o.name] + o.bytes and offsets[o.name] < start + buffer.bytes for o in others):
-            return False
+        for other in others:
+            there = offsets[other.name]
+            shared = start < there + other.bytes and there < start + buffer.bytes
+            if shared and root(other.name, places) != own:
+                return False
         live[buffer.arena] = [*others, buffer]
     return True
 

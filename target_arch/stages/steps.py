@@ -18,6 +18,7 @@ from target_arch.soc.model import SoC
 from target_arch.soc.numbering import timelines
 from target_arch.stages.hazards import Access, InFlight
 from target_arch.stages.items import Draft, Item, Program, Run, Transfer
+from target_arch.stages.over import could_lie_over
 from target_arch.stages.program import join
 from target_arch.stages.residence import Residence
 from target_arch.stages.room import capacities, whole
@@ -67,6 +68,7 @@ class _Orderer:
         self._free = capacities(work.soc, program) if crowded else {}
         self._dying: dict[str, list[str]] = {}
         self._dead: dict[str, dict[str | None, list[str]]] = {name: {} for name in self._drained}
+        self._lain_over: set[str] = set()
         for _, name in program.inputs:
             self._occupy(name)
 
@@ -74,8 +76,8 @@ class _Orderer:
         self._steps += _loads(self._soc, self._program)
         for number, item in enumerate(self._program.items):
             names = tuple(dict.fromkeys(item.names()))
-            self._drain(item, names)
-            self._make_room(names)
+            self._drain(number, item, names)
+            self._make_room(number, item, names)
             if isinstance(item, Transfer):
                 self._copy(item)
             else:
@@ -164,13 +166,14 @@ class _Orderer:
             self._clock.wait(event)
             self._steps.append(Wait(event=event))
 
-    def _drain(self, item: Item, names: tuple[str, ...]) -> None:
+    def _drain(self, number: int, item: Item, names: tuple[str, ...]) -> None:
         """Before a buffer begins in a scarce memory: wait until nothing in flight holds dead bytes of that
         memory.
         """
         memories = {self._memory(name) for name in names if name not in self._first} & self._drained
         if isinstance(item, Run):
             memories |= self._drained.intersection(item.reserved)
+            self._settle_operands(number, item)
         needed: dict[str, int] = {}
         for memory in memories:
             dead = self._dead[memory]
@@ -180,15 +183,44 @@ class _Orderer:
                         needed[timeline] = max(value, needed.get(timeline, 0))
         self._wait(needed)
 
-    def _make_room(self, names: tuple[str, ...]) -> None:
-        """Wait until new buffers find room, first for the dead ones that are let go first."""
+    def _settle_operands(self, number: int, run: Run) -> None:
+        """Wait for what is in flight on an operand whose place a result could take, where the ledger counted
+        both once.
+        """
+        for operand in run.operands if self._strict else ():
+            for name in operand.over if operand.of not in self._first else ():
+                if self._ends[name] == number:
+                    self._wait(self._flight.touching(name))
+
+    def _make_room(self, number: int, item: Item, names: tuple[str, ...]) -> None:
+        """Wait until new buffers find room, first for the dead ones that are let go first. One that can lie
+        over an operand needs none.
+        """
+        operands = could_lie_over(self._program.buffers, self._kept, item) if self._free else {}
         for name in names if self._free else ():
             memory = self._memory(name)
             if name in self._first or memory not in self._free or self._program.buffers[name].kind == "input":
                 continue
+            last = (place for place in operands.get(name, ()) if self._ends[place] == number)
+            if self._lies_over(item, last):
+                continue
             self._occupy(name)
             while self._free[memory] < 0 and self._dying.get(memory):
                 self._clear(memory)
+
+    def _lies_over(self, item: Item, operands: Iterable[str]) -> bool:
+        """True where a result can take the place of one of the operands, as nothing else in flight touches
+        that any more.
+        """
+        own = item.instance if isinstance(item, Run) else ""
+        for name in operands:
+            flying = {t: value for t, value in self._flight.touching(name).items() if t != own}
+            over = (self._clock.done(Event(timeline=t, value=flying[t])) <= self._clock.now for t in flying)
+            if name not in self._lain_over and all(over):
+                self._wait(flying)
+                self._lain_over.add(name)
+                return True
+        return False
 
     def _clear(self, memory: str) -> None:
         """Take back the bytes of all buffers that nothing touches any more, else of the one let go first."""
@@ -213,7 +245,8 @@ class _Orderer:
             draft = self._program.buffers[name]
             if draft.memory in self._dead:
                 self._dead[draft.memory].setdefault(draft.partition, []).append(name)
-            if draft.memory in self._free and draft.kind != "constant" and name not in self._kept:
+            fixed = draft.kind == "constant" or name in self._kept or name in self._lain_over
+            if draft.memory in self._free and not fixed:
                 self._dying.setdefault(draft.memory, []).append(name)
 
     def _let_go(self, name: str) -> int:

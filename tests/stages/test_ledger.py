@@ -137,7 +137,7 @@ def models(draw: st.DrawFn) -> Model:
 POLICIES = st.sampled_from(("c-first", "program"))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(models(), POLICIES)
 def test_what_is_guaranteed_always_plans(model: Model, policy: str) -> None:
     try:

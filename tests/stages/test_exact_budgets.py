@@ -1,0 +1,241 @@
+"""Budgets are what the planner will really do: in place, in several pools, with copies in flight.
+
+The test accelerator holds its inputs and its result at the same time as all its own buffers, which come in
+pairs, and carries everything through these by asynchronous copies. It takes what `take` answers per pool.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import cycle
+
+import pytest
+from attrs import evolve
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from target_arch.backend.contract import DoesNotFit
+from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, Slice
+from target_arch.plan.memory import Budget, Buffer
+from target_arch.plan.model import Model, Operator
+from target_arch.plan.partitions import Partition, PartitionGraph
+from target_arch.soc.model import Memory
+from target_arch.stages.allocate import arena_capacity, capacities
+from target_arch.stages.errors import DoesNotFitError
+from target_arch.stages.ledger import Ledger
+from target_arch.stages.lower_all import Lowered, lower_in_order
+from target_arch.stages.lowering_order import lowering_order
+from target_arch.stages.packing import ALGORITHMS
+from target_arch.stages.packing.sharing import shared_bound
+from target_arch.stages.place import place
+from target_arch.stages.planner import BEST, Planner
+from target_arch.stages.program import join
+from target_arch.stages.residence import assign_residence
+from target_arch.stages.rules import Rules
+from target_arch.stages.settle import foreseen
+from target_arch.stages.steps import steps_of
+from target_arch.stages.times import Times
+from target_arch.stages.work import Work
+from tests.stages import chips
+from tests.stages.test_ledger import SHARED, UNIT, engine
+
+POOLS = evolve(
+    SHARED,
+    name="pools",
+    memories=(*SHARED.memories, Memory(name="tcm", size=8 * chips.KIB, observers={"conv": 0})),
+    copies=(*SHARED.copies, *chips.both("sram", "tcm", alignment=1), chips.dma("ddr", "tcm", alignment=1)),
+    archs=(chips.HOST, evolve(engine("conv", 0), memory=("sram", "tcm")), engine("npu", 8)),
+)
+"""One engine with a pool of its own beside the memory in which all work, and one without."""
+
+Take = Callable[[Budget, str, str], int]
+
+
+def engine_kernel(model: Model, partition: Partition, operator: Operator, sizes: Mapping[str, int]) -> Kernel:
+    """Two buffers in every pool that take so many bytes together, busy from the first copy to the last."""
+    halves = [
+        LocalBuffer(name=f"{memory}{side}", bytes=size, memory=memory, alignment=UNIT)
+        for memory in sizes
+        for side, size in enumerate(_halves(sizes[memory]))
+        if size
+    ]
+    command = Call(
+        function="command",
+        operands=tuple(Operand(of=half.name, access="w") for half in halves),
+        operator=operator.id,
+    )
+
+    def move(name: str, start: int, half: LocalBuffer, *, inward: bool) -> Move:
+        part = Slice(of=name, offset=start, row_bytes=min(half.bytes, model.tensors[name].bytes - start))
+        local = Slice(of=half.name, offset=0, row_bytes=part.row_bytes)
+        return Move(source=part, target=local) if inward else Move(source=local, target=part)
+
+    def store() -> Iterator[Move]:
+        start = 0
+        for half in cycle(halves):
+            if start < model.tensors[operator.output].bytes:
+                yield move(operator.output, start, half, inward=False)
+                start += half.bytes
+            else:
+                return
+
+    reads = dict.fromkeys((*operator.inputs, *operator.constants))
+    fetch = [move(name, 0, half, inward=True) for name, half in zip(reads, cycle(halves), strict=False)]
+    actions: tuple[Move | Call, ...] = (*fetch, command, *store(), command, *fetch, command, *store(), command)
+    return Kernel(partition=partition.id, instance=partition.instance, buffers=tuple(halves), actions=actions)
+
+
+def _halves(size: int) -> tuple[int, int]:
+    first = size // 2 // UNIT * UNIT
+    return first, size - first
+
+
+def lowerer(take: Take):  # type: ignore[no-untyped-def] # noqa: ANN201
+    def lower(graph: PartitionGraph, partition: Partition, budget: Budget) -> Kernel:
+        if partition.instance == "host":
+            return chips.c_kernel(partition)
+        (operator,) = partition.operators
+        sizes = {pool.memory: take(budget, operator.id, pool.memory) for pool in budget.sites[operator.id]}
+        if max(sizes.values()) < UNIT:
+            raise DoesNotFit(operator.id, "sram", UNIT, 0)
+        return engine_kernel(graph.model, partition, operator, sizes)
+
+    return lower
+
+
+def guaranteed(budget: Budget, site: str, memory: str) -> int:
+    return budget.guaranteed(site, memory)
+
+
+def little(budget: Budget, site: str, memory: str) -> int:
+    return min(chips.KIB, budget.guaranteed(site, memory))
+
+
+def lowered(model: Model, take: Take, policy: str = "c-first", planner: Planner = BEST) -> Lowered:
+    names = chips.codegens(POOLS)
+    require = {op.id: {"conv": "conv", "dense": "npu"}.get(op.kind, "host") for op in model.operators}
+    return lower_in_order(
+        soc=POOLS,
+        mode=POOLS.mode(),
+        codegens=names,
+        place=lambda rules: place(model, POOLS, chips.BACKENDS, rules),
+        order=lambda graph: lowering_order(graph, POOLS, names, policy),
+        lower=lowerer(take),
+        rules=Rules(require=require),
+        planner=planner,
+    )
+
+
+@st.composite
+def models(draw: st.DrawFn) -> Model:
+    """Random graphs, most of them with sums and other results that may lie over operands."""
+    sizes = draw(st.sampled_from(((4000, 1000), (7000, 3500, 64), (10500,), (12500, 999, 1))))
+    names = ["x"]
+    rows: list[tuple[str, str, tuple[str, ...], int]] = []
+    for number in range(draw(st.integers(2, 9))):
+        kind = draw(st.sampled_from(("conv", "dense", "add", "add", "soft", "other")))
+        inputs = tuple(draw(st.sampled_from(names[-3:])) for _ in range(2 if kind == "add" else 1))
+        rows.append((f"n{number}", kind, inputs, draw(st.sampled_from(sizes))))
+        names.append(f"n{number}")
+    return chips.model(*rows, inputs={"x": sizes[0]}, weights=draw(st.sampled_from((0, 300))))
+
+
+def stacked(buffers: Sequence[Buffer]) -> dict[str, int]:
+    """The worst of all plans: nothing is ever used twice, so that only what was promised can fit."""
+    offsets, end = {}, 0
+    for buffer in buffers:
+        offsets[buffer.name] = end = -(-end // buffer.alignment) * buffer.alignment
+        end += buffer.bytes
+    return offsets
+
+
+WORST = Planner(algorithm="stacked", algorithms={**ALGORITHMS, "stacked": stacked})
+POLICIES = ("c-first", "program")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("planner", [BEST, WORST], ids=["best", "worst"])
+@settings(max_examples=8, deadline=None)
+@given(models())
+def test_what_is_guaranteed_always_plans(policy: str, planner: Planner, model: Model) -> None:
+    """Whatever the planner finds: where it finds nothing, what was promised is the plan."""
+    try:
+        lowered(model, little, policy)
+    except DoesNotFitError:
+        assume(False)
+    result = lowered(model, guaranteed, policy, planner)
+    assert result.attempts == ()
+    for budget in result.budgets:
+        for pools in budget.sites.values():
+            for pool in pools:
+                size = POOLS.memory(pool.memory).size
+                assert 0 <= pool.guaranteed <= pool.remaining == size - pool.live
+                assert pool.used == pool.guaranteed
+
+
+@settings(max_examples=10, deadline=None)
+@given(models())
+def test_a_byte_more_than_remains_has_no_plan(model: Model) -> None:
+    """No step order and no offsets help: what is live at the same time, all sums in place, is too much."""
+    try:
+        result = lowered(model, little)
+    except DoesNotFitError:
+        assume(False)
+    for budget in result.budgets:
+        partition = result.graph.partition(budget.partition)
+        (operator,) = partition.operators
+        for pool in budget.sites[operator.id]:
+            sizes = {p.memory: little(budget, operator.id, p.memory) for p in budget.sites[operator.id]}
+            sizes[pool.memory] = pool.remaining + 1
+            kernel = engine_kernel(model, partition, operator, sizes)
+            assert_no_plan({**result.kernels, partition.id: kernel}, result.graph, pool.memory)
+
+
+def assert_no_plan(kernels: Mapping[str, Kernel], graph: PartitionGraph, memory: str) -> None:
+    work = Work(soc=POOLS, mode=POOLS.mode(), graph=graph, kernels=kernels, codegens=chips.codegens(POOLS))
+    for residence in (assign_residence(work), foreseen(work)):
+        steps = steps_of(work, join(work, residence), residence, Times(work))
+        fixed = [buffer for buffer in steps.buffers if buffer.kind == "constant"]
+        plan = work.planner.plan(fixed, capacities(POOLS))
+        there = arena_capacity(plan, memory, POOLS.memory(memory).size)
+        moving = [buffer for buffer in steps.buffers if buffer.arena == memory]
+        assert shared_bound(moving) > there
+        with pytest.raises(DoesNotFitError) as refusal:
+            work.planner.plan(moving, dict.fromkeys((memory,), there))
+        assert refusal.value.bound > there
+
+
+TIGHT = chips.model(
+    ("a", "conv", ("x",), 12_000),
+    ("sum", "add", ("a", "x"), 12_000),
+    ("b", "conv", ("sum",), 6_000),
+    inputs={"x": 12_000},
+)
+"""Three tensors of a sum do not fit the 32 KiB beside one another; in place they do."""
+
+
+def test_a_sum_that_fits_only_in_place_takes_nothing_from_a_promise() -> None:
+    result = lowered(TIGHT, guaranteed, planner=WORST)
+    assert [
+        (site, pool.memory, pool.live, pool.remaining, pool.guaranteed)
+        for budget in result.budgets
+        for site, pools in budget.sites.items()
+        for pool in pools
+    ] == [
+        ("a", "sram", 24_000, 8_768, 8_704),
+        ("a", "tcm", 0, 8_192, 8_192),
+        ("b", "sram", 18_000, 14_768, 14_720),
+        ("b", "tcm", 0, 8_192, 8_192),
+    ]
+    assert dict(result.plan.in_place) == {"sum@sram": "a@sram"}
+
+
+def test_a_kernel_that_allows_it_makes_the_next_promise_larger() -> None:
+    """The ledger was made while nobody knew that the sum lies in place."""
+    graph = place(TIGHT, POOLS, chips.BACKENDS)
+    work = Work(soc=POOLS, mode=POOLS.mode(), graph=graph, kernels={}, codegens=chips.codegens(POOLS))
+    ledger = Ledger(work, foreseen(work))
+    _, sum, last = graph.partitions
+    assert ledger.budget(sum).sites["sum"][0].live == 36_000
+    assert ledger.take(sum, chips.c_kernel(sum)) is None
+    assert ledger.budget(sum).sites["sum"][0].live == 24_000
+    (pool, _) = ledger.budget(last).sites["b"]
+    assert (pool.live, pool.guaranteed) == (18_000, 14_720)
