@@ -137,11 +137,13 @@ def _proven(work: Work, witness: Witness) -> Settled | None:
 def _places(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> dict[str, str]:
     """The buffers that lie over one of those they may lie over. No two lie over the same."""
     places: dict[str, str] = {}
+    gone: set[str] = set()
     for buffer in buffers:
-        free = (name for name in buffer.over if name not in places.values())
+        free = (name for name in buffer.over if name not in gone)
         there = next((name for name in free if offsets.get(name) == offsets[buffer.name]), None)
         if there is not None:
             places[buffer.name] = there
+            gone.add(there)
     return places
 
 

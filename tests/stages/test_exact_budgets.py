@@ -79,8 +79,10 @@ def engine_kernel(model: Model, partition: Partition, operator: Operator, sizes:
 
     reads = dict.fromkeys((*operator.inputs, *operator.constants))
     fetch = [move(name, 0, half, inward=True) for name, half in zip(reads, cycle(halves), strict=False)]
-    actions: tuple[Move | Call, ...] = (*fetch, command, *store(), command, *fetch, command, *store(), command)
-    return Kernel(partition=partition.id, instance=partition.instance, buffers=tuple(halves), actions=actions)
+    once: tuple[Move | Call, ...] = (*fetch, command, *store(), command)
+    return Kernel(
+        partition=partition.id, instance=partition.instance, buffers=tuple(halves), actions=once + once
+    )
 
 
 def _halves(size: int) -> tuple[int, int]:
