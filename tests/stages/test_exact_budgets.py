@@ -160,7 +160,7 @@ POLICIES = ("c-first", "program")
 def test_what_is_guaranteed_always_plans(policy: str, planner: Planner, model: Model) -> None:
     """Whatever the planner finds: where it finds nothing, what was promised is the plan."""
     try:
-        lowered(model, little, policy)
+        lowered(model, little, policy, planner)
     except DoesNotFitError:
         assume(False)
     result = lowered(model, guaranteed, policy, planner)
