@@ -5,7 +5,7 @@ affordable, then a greedy order; the model's own order is kept unless one of the
 """
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from target_arch.plan.model import Model, Operator
 
@@ -33,10 +33,11 @@ def execution_order(model: Model, states: int = STATES) -> tuple[Operator, ...]:
     return tuple(model.operators[index] for index in best)
 
 
-def peak_bytes(model: Model, order: Sequence[Operator]) -> int:
-    """The largest sum of live activation bytes while operators run in that order."""
+def peaks(model: Model, *orders: Sequence[Operator]) -> list[int]:
+    """For each order the largest sum of live activation bytes while operators run in it."""
     number = {operator.id: index for index, operator in enumerate(model.operators)}
-    return _Liveness(model).peak([number[operator.id] for operator in order])
+    problem = _Liveness(model)
+    return [problem.peak([number[operator.id] for operator in order]) for order in orders]
 
 
 class _Liveness:
@@ -44,19 +45,24 @@ class _Liveness:
 
     def __init__(self, model: Model) -> None:
         self.count = len(model.operators)
-        produced = {op.output: index for index, op in enumerate(model.operators)}
-        self._size = {name: model.tensors[name].bytes for name in (*model.inputs, *produced)}
+        names = dict.fromkeys((*model.inputs, *(op.output for op in model.operators)))
+        numbers = {name: number for number, name in enumerate(names)}
+        self._size = [model.tensors[name].bytes for name in names]
         self._inputs = [
-            tuple(dict.fromkeys(n for n in op.inputs if n in self._size)) for op in model.operators
+            tuple(dict.fromkeys([numbers[name] for name in op.inputs if name in numbers]))
+            for op in model.operators
         ]
-        self._output = [op.output for op in model.operators]
-        self._makers = [tuple(produced[n] for n in names if n in produced) for names in self._inputs]
-        self._users: dict[str, list[int]] = {name: [] for name in self._size}
-        for index, names in enumerate(self._inputs):
-            for name in names:
-                self._users[name].append(index)
-        self._kept = frozenset(model.outputs)
-        self._start = sum(self._size[name] for name in model.inputs)
+        self._output = [numbers[op.output] for op in model.operators]
+        produced = {output: index for index, output in enumerate(self._output)}
+        self._makers = [tuple([produced[n] for n in read if n in produced]) for read in self._inputs]
+        self._users: list[list[int]] = [[] for _ in names]
+        for index, read in enumerate(self._inputs):
+            for tensor in read:
+                self._users[tensor].append(index)
+        self._kept = frozenset(numbers[name] for name in model.outputs if name in numbers)
+        self._needed = [len(users) + (n in self._kept) for n, users in enumerate(self._users)]
+        """Who needs each tensor, the caller included."""
+        self._start = sum(model.tensors[name].bytes for name in model.inputs)
 
     def is_chain(self) -> bool:
         """True where no other order is possible."""
@@ -64,10 +70,10 @@ class _Liveness:
 
     def peak(self, order: Sequence[int]) -> int:
         """The largest sum of live bytes while the operators run in that order."""
-        left = {name: len(users) for name, users in self._users.items()}
+        left, size = self._needed.copy(), self._size
         live = peak = self._start
         for index in order:
-            peak = max(peak, live + self._size[self._output[index]])
+            peak = max(peak, live + size[self._output[index]])
             live += self._change(index, left)
             self._ran(index, left)
         return peak
@@ -79,7 +85,7 @@ class _Liveness:
         entries that are looked at again serves.
         """
         order: list[int] = []
-        left = {name: len(users) for name, users in self._users.items()}
+        left = self._needed.copy()
         missing = [len(makers) for makers in self._makers]
         heap = [
             (self._change(i, left), self._size[self._output[i]], i)
@@ -95,9 +101,9 @@ class _Liveness:
             done[index] = 1
             order.append(index)
             self._ran(index, left)
-            for name in self._inputs[index]:
-                if left[name] == 1:
-                    last = next(user for user in self._users[name] if not done[user])
+            for tensor in self._inputs[index]:
+                if left[tensor] == 1 and tensor not in self._kept:
+                    last = next(user for user in self._users[tensor] if not done[user])
                     if not missing[last]:
                         heapq.heappush(heap, (self._change(last, left), self._size[self._output[last]], last))
             for user in self._users[self._output[index]]:
@@ -115,7 +121,7 @@ class _Liveness:
             return None
         everything = (1 << self.count) - 1
         self._before = [sum(1 << maker for maker in makers) for makers in self._makers]
-        self._readers = {name: sum(1 << user for user in users) for name, users in self._users.items()}
+        self._readers = [sum(1 << user for user in users) for users in self._users]
         came: dict[int, tuple[int, int]] = {0: (-1, 0)}
         heap = [(self._start, 0, 0, self._start)]
         settled: set[int] = set()
@@ -134,16 +140,17 @@ class _Liveness:
                     heapq.heappush(heap, (worst, -then.bit_count(), then, after))
         return None
 
-    def _change(self, index: int, left: Mapping[str, int]) -> int:
-        """By how much the live bytes grow when the operator has run, `left` users of each tensor before."""
-        output = self._output[index]
-        freed = sum(self._size[n] for n in self._inputs[index] if left[n] == 1 and n not in self._kept)
-        unused = not self._users[output] and output not in self._kept
-        return (0 if unused else self._size[output]) - freed
+    def _change(self, index: int, left: Sequence[int]) -> int:
+        """By how much the live bytes grow when the operator has run; `left` still need each tensor before."""
+        grown = self._size[self._output[index]] if left[self._output[index]] else 0
+        for tensor in self._inputs[index]:
+            if left[tensor] == 1:
+                grown -= self._size[tensor]
+        return grown
 
-    def _ran(self, index: int, left: dict[str, int]) -> None:
-        for name in self._inputs[index]:
-            left[name] -= 1
+    def _ran(self, index: int, left: list[int]) -> None:
+        for tensor in self._inputs[index]:
+            left[tensor] -= 1
 
     def _ready(self, done: int) -> list[int]:
         return [i for i in range(self.count) if not done >> i & 1 and self._before[i] & ~done == 0]
@@ -157,7 +164,7 @@ class _Liveness:
             for n in (*self._inputs[index], self._output[index])
             if n not in self._kept and not self._readers[n] & ~after
         ]
-        return at, at - sum(self._size[name] for name in gone)
+        return at, at - sum(self._size[n] for n in gone)
 
     def _path(self, came: dict[int, tuple[int, int]]) -> tuple[int, ...]:
         order: list[int] = []

@@ -19,7 +19,7 @@ from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import Instance, MemoryMode, SoC
 from target_arch.stages.cover import BEAM, Problem, Seat, cover
 from target_arch.stages.errors import PlacementError
-from target_arch.stages.execution import execution_order, peak_bytes
+from target_arch.stages.execution import execution_order, peaks
 from target_arch.stages.measured import check_costs
 from target_arch.stages.network import Network
 from target_arch.stages.reasons import Moved, choices
@@ -105,7 +105,7 @@ class _Placed:
         found = search(scheduler, None if cheapest is None else network.seats(cheapest), exact=exact)
         if found is None:
             raise PlacementError(_hopeless(problem, survey))
-        chosen = _ordered(wanted, network, scheduler, found)
+        chosen = _ordered(wanted, network, scheduler, found, problem.order)
         numbers = network.order(problem.order)[2:-1]
         pairs = list(zip(problem.order, numbers, strict=True))
         instances = wanted.soc.instances
@@ -152,20 +152,22 @@ def _beam(problem: Problem) -> int:
     return max(1, min(BEAM, COVERED // max(1, len(problem.order) * len(problem.seats))))
 
 
-def _ordered(wanted: Wanted, network: Network, scheduler: Scheduler, found: Found) -> Schedule:
+def _ordered(
+    wanted: Wanted, network: Network, scheduler: Scheduler, found: Found, lean: Sequence[Operator]
+) -> Schedule:
     """The schedule in the order in which it will run.
 
-    That is the order which needs least memory, unless starting operators as the search found is faster and
-    leaves half of the preferred memory free; and never after something did not fit.
+    That is the `lean` order, which needs least memory, unless starting operators as the search found is
+    faster and leaves half of the preferred memory free; and never after something did not fit.
     """
-    small = scheduler.run(network.order(execution_order(wanted.model)), found.schedule.seats)
+    small = scheduler.run(network.order(lean), found.schedule.seats)
     fast = scheduler.run(found.schedule.by_start(), found.schedule.seats)
     fast = fast if fast is not None and fast.cost <= found.schedule.cost else found.schedule
     if small is None:
         return fast
     room = wanted.soc.memory(wanted.mode.workspace[0]).size // 2
-    peak = peak_bytes(wanted.model, network.operators(fast.order))
-    crowded = peak > max(room, peak_bytes(wanted.model, network.operators(small.order)))
+    peak, least = peaks(wanted.model, network.operators(fast.order), lean)
+    crowded = peak > max(room, least)
     if crowded or wanted.rules.given_up or fast.makespan > small.makespan * (1 - WORTH):
         return small
     return fast
