@@ -81,6 +81,9 @@ CHIP = SoC(
     partitioning=("npu", "conv", "host"),
 )
 
+EDGES = 1_000_000
+"""Of a dense graph, at most."""
+
 _SPEED = {"host": 60e-6, "conv": 8e-6, "npu": 6e-6}
 _KINDS = {"conv": "conv", "npu": "dense"}
 
@@ -146,14 +149,24 @@ def _whole(of: str, tensor: Tensor) -> Slice:
     return Slice(of=of, offset=0, row_bytes=tensor.bytes)
 
 
-def _model(name: str, inputs: Sequence[Sequence[int]], random: Random) -> Model:
-    """Operator n reads the outputs of the operators `inputs[n]`, or the model's input where it reads none."""
+def _model(
+    name: str,
+    inputs: Sequence[Sequence[int]],
+    random: Random,
+    sizes: Sequence[int] = (64, 128, 256, 512),
+    joins: Sequence[str] = (),
+) -> Model:
+    """Operator n reads the outputs of the operators `inputs[n]`, or the model's input where it reads none.
+
+    Operators that read several tensors are of a kind among `joins`, additions by default.
+    """
     tensors = {"x": Tensor(name="x", shape=(256,), dtype="int8")}
     operators, read = [], set[int]()
     for number, before in enumerate(inputs):
         id = f"n{number}"
-        tensors[id] = Tensor(name=id, shape=(random.choice((64, 128, 256, 512)),), dtype="int8")
-        kind = "add" if len(before) > 1 else random.choice(("conv", "conv", "dense", "soft"))
+        tensors[id] = Tensor(name=id, shape=(random.choice(sizes),), dtype="int8")
+        kinds = joins if len(before) > 1 else ("conv", "conv", "dense", "soft")
+        kind = random.choice(kinds) if kinds else "add"
         names = tuple(f"n{other}" for other in before) or ("x",)
         read.update(before)
         operators.append(
@@ -206,6 +219,14 @@ def random_graph(count: int, reach: int = 16) -> Model:
     return _model("random", inputs, random)
 
 
+def dense(count: int) -> Model:
+    """Each operator reads up to a hundred of those before it, so that there are up to a million edges."""
+    random = Random(count)
+    reads = min(100, EDGES // count)
+    inputs = [range(max(0, n - reads), n) for n in range(count)]
+    return _model("dense", inputs, random, sizes=(16, 32, 64), joins=("add", "conv", "dense"))
+
+
 def repeated(block: Model, count: int) -> Model:
     """Copies of a real model one after the other, each reading the model's inputs, until there are `count`
     operators. Kinds the chip's engines know stay, weights are left out, tensors are cut to 512 bytes.
@@ -245,4 +266,5 @@ SHAPES: dict[str, Callable[[int], Model]] = {
     "layered": layered,
     "series-parallel": series_parallel,
     "random": random_graph,
+    "dense": dense,
 }

@@ -117,7 +117,7 @@ class _Placed:
             order=network.operators(chosen.order),
             moved=_moved(network, scheduler, chosen),
             timeline=timeline(
-                network.jobs,
+                scheduler,
                 chosen,
                 found,
                 used={instance.name: instance for instance in used.values()}.values(),

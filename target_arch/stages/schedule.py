@@ -52,14 +52,14 @@ class Scheduler:
 
     def __init__(self, jobs: Jobs) -> None:
         self.jobs = jobs
-        self.needs = [
-            tuple((datum, jobs.data[datum].producer, jobs.data[datum].ways) for datum in needed)
-            for needed in jobs.needs
-        ]
-        self.stays = [
-            tuple(None if s is None else (s.machines, s.time, s.before, s.after) for s in row)
-            for row in jobs.stays
-        ]
+        data = [(number, datum.producer, datum.ways) for number, datum in enumerate(jobs.data)]
+        self.needs = [tuple([data[datum] for datum in needed]) for needed in jobs.needs]
+        rows = {id(row): row for row in jobs.stays}
+        known = {
+            key: tuple(None if s is None else (s.machines, s.time, s.before, s.after) for s in row)
+            for key, row in rows.items()
+        }
+        self.stays = [known[id(row)] for row in jobs.stays]
 
     def run(self, order: Sequence[int], seats: Sequence[int], *, record: bool = False) -> Schedule | None:
         """The schedule; None where a job cannot be at its seat, or no way leads to it."""

@@ -4,20 +4,24 @@ from collections.abc import Collection
 
 from target_arch.plan.timeline import Span, Timeline
 from target_arch.soc.model import Instance
-from target_arch.stages.jobs import Jobs
 from target_arch.stages.schedule import Schedule, Scheduler
 from target_arch.stages.search import Found
 from target_arch.stages.traffic import PICO
 
 
 def timeline(
-    jobs: Jobs, chosen: Schedule, found: Found, used: Collection[Instance], joules: Collection[float]
+    scheduler: Scheduler,
+    chosen: Schedule,
+    found: Found,
+    used: Collection[Instance],
+    joules: Collection[float],
 ) -> Timeline:
     """The run that a schedule describes, its copies included.
 
     `used` are the instances that work in it, `joules` what operators take whose energy was measured.
     """
-    recorded = Scheduler(jobs).run(chosen.order, chosen.seats, record=True)
+    jobs = scheduler.jobs
+    recorded = scheduler.run(chosen.order, chosen.seats, record=True)
     assert recorded is not None
     where = (*jobs.machines, *(name for name, _ in jobs.channels))
     spans = [
