@@ -137,20 +137,18 @@ def _end(scheduler: Scheduler, progress: Progress, job: int, seat: int) -> int |
     """When the job would end at the seat; its own copies are taken not to wait for each other."""
     stay, board, early = scheduler.jobs.stays[job][seat], progress.board, scheduler.jobs.early
     assert stay is not None
-    ready = issued = 0
-    for datum, producer, ways in scheduler.needs[job]:
+    needs, ready = scheduler.needs[job], 0
+    for number, (datum, producer, ways) in enumerate(needs):
         way = ways[progress.seats[producer]][seat]
         if way is None:
             return None
-        time = progress.ends[producer] if producer != early else issued
+        time = progress.ends[producer] if producer != early else progress.ordered(needs[:number])
         if way.hops and (known := progress.arrived.get((datum, way.landing))) is not None:
             time = known
         else:
             for resource, takes in way.hops:
                 time = board.ready_at(resource, time, takes) + takes
         ready = max(ready, time)
-        if early >= 0:
-            issued = max(issued, progress.ordered(producer))
     if not stay.machines:
         return ready + stay.total
     return min([board.ready_at(machine, ready, stay.total) for machine in stay.machines]) + stay.total

@@ -11,10 +11,13 @@ from collections.abc import Sequence
 
 from attrs import field, frozen
 
-from target_arch.stages.jobs import UNLIMITED, Hop, Jobs, Way
+from target_arch.stages.jobs import UNLIMITED, Hop, Jobs, Way, Ways
 
 GAPS = 32
 """How many idle times of a machine are remembered, the latest ones."""
+
+Need = tuple[int, int, Ways]
+"""A datum that a job needs, the job that makes it, its ways."""
 
 Copied = tuple[int, int, int, int, int]
 """Datum, the job it was brought for, resource, start, end."""
@@ -52,7 +55,7 @@ class Scheduler:
 
     def __init__(self, jobs: Jobs) -> None:
         self.jobs = jobs
-        data = [(number, datum.producer, datum.ways) for number, datum in enumerate(jobs.data)]
+        data: list[Need] = [(number, datum.producer, datum.ways) for number, datum in enumerate(jobs.data)]
         self.needs = [tuple([data[datum] for datum in needed]) for needed in jobs.needs]
         rows = {id(row): row for row in jobs.stays}
         known = {
@@ -127,9 +130,11 @@ class Progress:
         self.seats[job], self.starts[job], self.ends[job] = seat, start, end
         return True
 
-    def ordered(self, producer: int) -> int:
-        """From when on copies for the users of what a job makes are ordered."""
-        return self.ends[producer] if self.seats[producer] == self._host else self.starts[producer]
+    def ordered(self, needs: Sequence[Need]) -> int:
+        """From when on early data is brought to a job with these other needs: once they are being made."""
+        seats, starts, ends, host = self.seats, self.starts, self.ends, self._host
+        times = [ends[maker] if seats[maker] == host else starts[maker] for _, maker, _ in needs]
+        return max(times, default=0)
 
     def schedule(self, order: Sequence[int]) -> Schedule:
         """What was scheduled, in the order in which it was."""
@@ -147,21 +152,19 @@ class Progress:
 
     def _bring(self, job: int, seat: int) -> int:
         """When all the data of a job has come, -1 where no way leads there; notes who made the last of it."""
-        seats, ends = self.seats, self.ends
-        ready, issued, cause = 0, 0, -1
-        for datum, producer, ways in self._needs[job]:
+        seats, ends, needs, early = self.seats, self.ends, self._needs[job], self._early
+        ready, cause = 0, -1
+        for number, (datum, producer, ways) in enumerate(needs):
             way = ways[seats[producer]][seat]
             if way is None:
                 return -1
             time = ends[producer]
             if way.hops:
-                if producer == self._early:
-                    time = issued
+                if producer == early:
+                    time = self.ordered(needs[:number])
                 time = self._copied(datum, job, way, time)
             if time > ready:
                 ready, cause = time, producer
-            if self._early >= 0:
-                issued = max(issued, self.ordered(producer))
         self.causes[job] = cause
         return ready
 

@@ -64,6 +64,7 @@ class Traffic:
         self._routes = routes
         self._names = tuple(memory.name for memory in soc.memories)
         self._bits = {name: 1 << number for number, name in enumerate(self._names)}
+        self._carried: dict[tuple[int, int, Reach], Carried | None] = {}
         self._brought: dict[tuple[int, int, Reach], tuple[int, int] | None] = {}
         self._left: dict[tuple[int, Reach], tuple[int, int] | None] = {}
 
@@ -88,6 +89,12 @@ class Traffic:
 
     def carry(self, mask: int, bytes: int, to: Reach) -> Carried | None:
         """How the tensor is brought: the cheapest source, memory to rest in, and move into the tiles."""
+        key = (mask, bytes, to)
+        if key not in self._carried:
+            self._carried[key] = self._cheapest(mask, bytes, to)
+        return self._carried[key]
+
+    def _cheapest(self, mask: int, bytes: int, to: Reach) -> Carried | None:
         options = []
         for number, memory in enumerate(to.reads):
             move = self._hop((memory,), to.local, bytes)
