@@ -21,7 +21,7 @@ class DoesNotFit(Exception):
 
     def __init__(self, site: str, memory: str, needed: int, available: int) -> None:
         self.site, self.memory, self.needed, self.available = site, memory, needed, available
-        super().__init__(f"{site} needs {needed} B of `{memory}`, {available} B are available")
+        super().__init__(f"{site} needs {needed:,} B of `{memory}`, {available:,} B are available")
 
 
 class NotInstalled(DiagnosticError):

@@ -137,7 +137,7 @@ def test_a_chain_that_does_not_fit_is_split_and_its_halves_meet_in_the_plan() ->
     result, _ = lowered(DEEP, scratch=5 * KIB)
     assert partitions(result) == [("a", "unit"), ("bc", "unit"), ("s", "host")]
     assert [str(attempt.kind) for attempt in result.attempts] == ["split"]
-    assert result.attempts[0].reason == "a needs 10240 B of `sram`, 8192 B are available"
+    assert result.attempts[0].reason == "a needs 10,240 B of `sram`, 8,192 B are available"
 
 
 def test_a_chain_is_cut_where_little_is_passed_on() -> None:

@@ -109,8 +109,8 @@ def test_a_partition_that_fits_only_in_pieces_is_split() -> None:
     assert text.attempts(result.attempts) == (
         "attempts: 2\n"
         "tried  operator  instance  outcome     as it did not fit\n"
-        "split  a         conv      before `b`  a needs 20000 B of `bram`, 16384 B are available\n"
-        "split  b         conv      before `c`  b needs 20000 B of `bram`, 16384 B are available\n"
+        "split  a         conv      before `b`  a needs 20,000 B of `bram`, 16,384 B are available\n"
+        "split  b         conv      before `c`  b needs 20,000 B of `bram`, 16,384 B are available\n"
     )
     assert [p.id for p in result.graph.partitions] == ["p0_0", "p0_1", "p0_2", "p3"]
 

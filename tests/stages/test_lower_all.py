@@ -119,11 +119,11 @@ def test_what_fits_nowhere_on_an_accelerator_goes_elsewhere_and_is_told() -> Non
     result = lowered(chips.RESIDUAL, chips.EDGE, lower)
     assert placements(result)["b"] == "host"
     assert [str(attempt) for attempt in result.attempts] == [
-        "b does not fit on `conv`: b needs 20000 B of `bram`, 16384 B are available; re-place: on `host`"
+        "b does not fit on `conv`: b needs 20,000 B of `bram`, 16,384 B are available; re-place: on `host`"
     ]
     assert result.graph.choice("b").reason == "only `host` can take it; does not fit on `conv`"
     refusal = next(c.refusal for c in result.graph.choice("b").candidates if c.instance == "conv")
-    assert refusal == "does not fit: b needs 20000 B of `bram`, 16384 B are available"
+    assert refusal == "does not fit: b needs 20,000 B of `bram`, 16,384 B are available"
     assert turns == ["dsp:d", "conv:a", "conv:b", "conv:c", "npu:e", "host:b"]
 
 

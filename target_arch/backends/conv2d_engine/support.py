@@ -97,4 +97,4 @@ def _too_large(question: Question) -> str | None:
     engine = describe(soc, instance)
     least = smallest(convolution(question.operator, question.model, engine.inward), engine)
     size = soc.memory(name).size
-    return f"the smallest tile needs {least} B of `{name}`, it has {size} B" if least > size else None
+    return f"the smallest tile needs {least:,} B of `{name}`, it has {size:,} B" if least > size else None

@@ -83,5 +83,5 @@ def _too_large(question: Question) -> str | None:
     engine = describe(soc, instance)
     for name, least in sorted(smallest(product(question.operator, question.model), engine).items()):
         if least > soc.memory(name).size:
-            return f"the smallest block needs {least} B of `{name}`, it has {soc.memory(name).size} B"
+            return f"the smallest block needs {least:,} B of `{name}`, it has {soc.memory(name).size:,} B"
     return None
