@@ -203,17 +203,24 @@ class Packing:
         return lowest
 
     def _skyline_in_arrays(self, order: Sequence[int]) -> list[int]:
-        """The same; rows are turns."""
-        size, unit = self._bytes[list(order)], self._alignment[list(order)]
-        first, last = self._first[list(order)], self._last[list(order)]
+        """The same; rows are turns. Those of what is placed are taken out once they are most."""
+        numbers = np.array(order, np.int64)
+        first, last = self._first[numbers], self._last[numbers]
+        units, kind = np.unique(self._alignment[numbers], return_inverse=True)
         lowest, placed = np.zeros(len(order), np.int64), np.int64(2**62)
-        offsets = [0] * len(order)
+        offsets, done = [0] * len(order), 0
         for _ in order:
-            turn = int(lowest.argmin())
-            offsets[order[turn]] = int(lowest[turn])
-            top, lowest[turn] = lowest[turn] + size[turn], placed
-            raised = (first <= last[turn]) & (last >= first[turn]) & (lowest < top)
-            lowest[raised] = -(-top // unit[raised]) * unit[raised]
+            row = int(lowest.argmin())
+            number, offset = int(numbers[row]), int(lowest[row])
+            offsets[number], lowest[row], done = offset, placed, done + 1
+            top = offset + int(self._bytes[number])
+            raised = (first <= last[row]) & (last >= first[row]) & (lowest < top)
+            heights = -(-top // units) * units
+            np.copyto(lowest, heights[kind] if len(units) > 1 else heights[0], where=raised)
+            if 2 * done > len(lowest):
+                rest, done = lowest != placed, 0
+                lowest, numbers, kind = lowest[rest], numbers[rest], kind[rest]
+                first, last = first[rest], last[rest]
         return offsets
 
 
