@@ -46,6 +46,10 @@ class Slice:
         """First byte offset after the slice."""
         return self.offset + (self.rows - 1) * self.stride + self.row_bytes
 
+    def renamed(self, of: str) -> "Slice":
+        """The same bytes of another tensor or buffer."""
+        return Slice(of=of, offset=self.offset, row_bytes=self.row_bytes, rows=self.rows, stride=self.stride)
+
     def __str__(self) -> str:
         rows = f"{self.rows}x" if self.rows > 1 else ""
         stride = f"/{self.stride}" if self.rows > 1 else ""
@@ -74,6 +78,10 @@ class Operand:
     offset: int = 0
     over: tuple[str, ...] = ()
     bytes: int | None = None
+
+    def renamed(self, of: str) -> "Operand":
+        """The same bytes of another tensor or buffer."""
+        return Operand(of=of, access=self.access, offset=self.offset, over=self.over, bytes=self.bytes)
 
     def touched(self, size: int) -> Slice:
         """The bytes touched of a tensor or buffer that has so many."""

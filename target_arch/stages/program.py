@@ -196,12 +196,12 @@ class _Joiner:
 
     def _operand(self, local: "_Local", instance: Instance, operand: Operand) -> Operand:
         if operand.of in local.names:
-            return evolve(operand, of=local.names[operand.of])
+            return operand.renamed(local.names[operand.of])
         if "r" in operand.access:
             name = self._ensure(operand.of, self._needs.readable(instance), local.partition.id)
         if "w" in operand.access:
             name = self._written(operand.of)
-        return evolve(operand, of=name)
+        return operand.renamed(name)
 
     def _move(self, local: "_Local", move: Move) -> None:
         inward, outward = move.target.of in local.names, move.source.of in local.names
@@ -211,15 +211,15 @@ class _Joiner:
             return
         target = local.names[move.target.of] if inward else self._written(move.target.of)
         source = local.names[move.source.of] if outward else self._near(local, move.source.of, target)
-        arriving = evolve(move.target, of=target)
-        self._transfer(evolve(move.source, of=source), arriving, local.partition.id)
+        leaving, arriving = move.source.renamed(source), move.target.renamed(target)
+        self._transfer(leaving, arriving, local.partition.id)
         self._touched |= {source, target}
         if not outward:
             self._tiles.moved(move.source, arriving)
         elif inward:
             self._tiles.written(arriving)
         else:
-            self._tiles.known(move.target, evolve(move.source, of=source))
+            self._tiles.known(move.target, leaving)
 
     def _is_there(self, local: "_Local", move: Move) -> bool:
         """True where the target holds those bytes already, be it that the buffer of a predecessor is taken

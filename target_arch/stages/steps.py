@@ -10,7 +10,7 @@ used again, and nothing that is still in flight touches it.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from target_arch.plan.memory import Buffer
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
@@ -56,6 +56,9 @@ class _Orderer:
         self._ranks = {name: number for number, name in enumerate(timelines(work.soc))}
         self._hosts = frozenset(i.name for i in work.soc.instances if i.arch.host)
         self._flight = InFlight()
+        self._channels = {
+            dma.name: [f"{dma.name}.{number}" for number in range(dma.channels)] for dma in work.soc.dmas
+        }
         self._steps: list[Step] = []
         self._first: dict[str, int] = {}
         self._last: dict[str, int] = {}
@@ -95,10 +98,13 @@ class _Orderer:
 
     def _copy(self, transfer: Transfer) -> None:
         path = transfer.path
-        timeline = self._channel(transfer) if path.is_async else None
+        timeline: str | None = None
         for source, target in transfer.pieces:
             accesses = (Access(part=source, write=False), Access(part=target, write=True))
-            event = self._start(timeline, accesses)
+            needed = self._flight.hazards(accesses)
+            if timeline is None and path.is_async:
+                timeline = self._channel(path.engine, needed)
+            event = self._start(timeline, needed)
             step = Copy(
                 source=source,
                 target=target,
@@ -115,7 +121,7 @@ class _Orderer:
             for operand in run.operands
         )
         synchronous = run.instance in self._hosts or run.reserved
-        event = self._start(None if synchronous else run.instance, accesses)
+        event = self._start(None if synchronous else run.instance, self._flight.hazards(accesses))
         step = Dispatch(
             partition=run.partition,
             operator=run.operator,
@@ -138,9 +144,8 @@ class _Orderer:
                 safe = (name for name in operand.over if self._flight.touching(name).keys() <= own)
                 self._over[operand.of] = tuple(safe)
 
-    def _start(self, timeline: str | None, accesses: Iterable[Access]) -> Event | None:
+    def _start(self, timeline: str | None, needed: Mapping[str, int]) -> Event | None:
         """Wait for what the step must not overtake; the event it will have."""
-        needed = self._flight.hazards(accesses)
         self._wait({other: value for other, value in needed.items() if other != timeline})
         return None if timeline is None else self._flight.next_event(timeline)
 
@@ -251,23 +256,16 @@ class _Orderer:
 
     def _let_go(self, name: str) -> int:
         """When nothing in flight touches a buffer any more."""
-        events = (Event(timeline=t, value=value) for t, value in self._flight.touching(name).items())
-        return max((self._clock.done(event) for event in events), default=0)
+        return max((self._clock.done(*event) for event in self._flight.touching(name).items()), default=0)
 
-    def _channel(self, transfer: Transfer) -> str:
-        """The channel of the engine on which the copy begins first, then with the fewest waits, then the
-        least busy one.
+    def _channel(self, engine: str, needed: Mapping[str, int]) -> str:
+        """The channel of the engine on which a copy that needs these events begins first, then with the
+        fewest waits, then the least busy one.
         """
-        source, target = transfer.pieces[0]
-        needed = self._flight.hazards((Access(part=source, write=False), Access(part=target, write=True)))
-        engine = transfer.path.engine
-        names = [f"{engine}.{number}" for number in range(self._soc.dma(engine).channels)]
         return min(
-            names,
+            self._channels[engine],
             key=lambda name: (
-                self._clock.begins(
-                    name, (Event(timeline=o, value=value) for o, value in needed.items() if o != name)
-                ),
+                self._clock.begins(name, needed),
                 len(needed.keys() - {name}),
                 self._flight.pending(name),
                 self._flight.issued(name),

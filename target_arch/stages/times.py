@@ -5,7 +5,7 @@ copy the set-up and the bytes of its path. The host starts asynchronous work wit
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from target_arch.plan.kernels import Call, Kernel
 from target_arch.plan.partitions import Choice, Partition
@@ -14,6 +14,8 @@ from target_arch.soc.model import CopyPath
 from target_arch.stages.copy_paths import Routes
 from target_arch.stages.traffic import PICO
 from target_arch.stages.work import Work
+
+NOTHING: Mapping[str, int] = {}
 
 
 class Times:
@@ -50,10 +52,13 @@ class Clock:
         self.now = 0
         self._done: dict[str, list[int]] = {}
 
-    def begins(self, timeline: str, others: Iterable[Event] = ()) -> int:
-        """When a step issued on the timeline would begin, after waiting for the others."""
-        waited = max((self.done(event) for event in others), default=0)
-        return max(self.now, waited, self._done.get(timeline, [0])[-1])
+    def begins(self, timeline: str, needed: Mapping[str, int] = NOTHING) -> int:
+        """When a step issued on the timeline would begin, after waiting for these values of others."""
+        begin = max(self.now, self._done[timeline][-1] if timeline in self._done else 0)
+        for other, value in needed.items():
+            if other != timeline:
+                begin = max(begin, self.done(other, value))
+        return begin
 
     def issue(self, event: Event | None, takes: int) -> tuple[int, int]:
         """Start a step; from when to when it runs. The host is taken where there is no event."""
@@ -64,13 +69,13 @@ class Clock:
         self._done.setdefault(event.timeline, [0]).append(start + takes)
         return start, start + takes
 
-    def done(self, event: Event) -> int:
-        """When the event happens."""
-        return self._done[event.timeline][event.value]
+    def done(self, timeline: str, value: int) -> int:
+        """When an event happens."""
+        return self._done[timeline][value]
 
     def wait(self, event: Event) -> None:
         """The host goes on when the event has happened."""
-        self.now = max(self.now, self.done(event))
+        self.now = max(self.now, self.done(event.timeline, event.value))
 
 
 def _shares(work: Work) -> dict[tuple[str, str], int]:
