@@ -10,7 +10,7 @@ used again, and nothing that is still in flight touches it.
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from target_arch.plan.memory import Buffer
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
@@ -220,7 +220,7 @@ class _Orderer:
         own = item.instance if isinstance(item, Run) else ""
         for name in operands:
             flying = {t: value for t, value in self._flight.touching(name).items() if t != own}
-            over = (self._clock.done(Event(timeline=t, value=flying[t])) <= self._clock.now for t in flying)
+            over = (self._clock.done(t, flying[t]) <= self._clock.now for t in flying)
             if name not in self._lain_over and all(over):
                 self._wait(flying)
                 self._lain_over.add(name)

@@ -149,23 +149,18 @@ class Packing:
 
     def _first_fit_in_lists(self, order: Sequence[int]) -> tuple[int, list[int]]:
         assert self.conflicts is not None
-        offsets = [-1] * len(self.buffers)
-        peak = 0
+        offsets, ends = [-1] * len(self.buffers), [0] * len(self.buffers)
+        sizes, units = self._bytes.tolist(), self._alignment.tolist()
         for number in order:
-            buffer = self.buffers[number]
-            taken = sorted(
-                (offsets[other], offsets[other] + self.buffers[other].bytes)
-                for other in self.conflicts[number]
-                if offsets[other] >= 0
-            )
-            offset = 0
-            for start, end in taken:
-                if start - offset >= buffer.bytes:
+            size, unit, offset = sizes[number], units[number], 0
+            near = self.conflicts[number]
+            for start, end in sorted([(offsets[n], ends[n]) for n in near if offsets[n] >= 0]):
+                if start - offset >= size:
                     break
-                offset = max(offset, round_up(end, buffer.alignment))
-            offsets[number] = offset
-            peak = max(peak, offset + buffer.bytes)
-        return peak, offsets
+                if end > offset:
+                    offset = -(-end // unit) * unit
+            offsets[number], ends[number] = offset, offset + size
+        return max(ends, default=0), offsets
 
     def _first_fit_in_arrays(self, order: Sequence[int]) -> tuple[int, list[int]]:
         """The same; what is placed lies in rows sorted by offset: start, end, first step, last step."""
@@ -187,6 +182,7 @@ class Packing:
         """A heap of (lowest offset, turn); what was raised since it was put there is put there again."""
         assert self.conflicts is not None
         turns = {number: turn for turn, number in enumerate(order)}
+        sizes, units = self._bytes.tolist(), self._alignment.tolist()
         lowest, placed = [0] * len(order), [False] * len(order)
         heap = [(0, turn) for turn in range(len(order))]
         while heap:
@@ -195,10 +191,10 @@ class Packing:
             if placed[number] or offset < lowest[number]:
                 continue
             placed[number] = True
-            top = offset + self.buffers[number].bytes
+            top = offset + sizes[number]
             for other in self.conflicts[number]:
                 if not placed[other] and lowest[other] < top:
-                    lowest[other] = round_up(top, self.buffers[other].alignment)
+                    lowest[other] = -(-top // units[other]) * units[other]
                     heappush(heap, (lowest[other], turns[other]))
         return lowest
 
