@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import Backend, Hooks, LoweringRequest
 from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
@@ -173,11 +173,11 @@ def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[M
 def _lower(
     request: CompileRequest, mode: MemoryMode, backends: Mapping[str, Backend], model: Model, program: Program
 ) -> Lowered:
-    soc, wish = request.soc, request.lowering_order or None
+    soc, wish = _for_plan(request), request.lowering_order or None
     policies = {**POLICIES, **request.policies}
     codegens = {instance.name: backends[instance.arch.name].codegen for instance in soc.instances}
     chains = frozenset(i.name for i in soc.instances if backends[i.arch.name].joins is not None)
-    lowerer = _Lowerer(soc, backends, program, request.tuning)
+    lowerer = _Lowerer(request.soc, backends, program, request.tuning)
     return lower_in_order(
         soc=soc,
         mode=mode,
@@ -191,6 +191,21 @@ def _lower(
         measured=_costs(request).applied(soc),
         planner=request.planner,
     )
+
+
+def _for_plan(request: CompileRequest) -> SoC:
+    """The SoC as plan and budgets see it: less the stack that the port's program has in one of the memories.
+
+    Code and variables are known once the bundle is compiled for the machine (`target_arch.run.image`).
+    """
+    port = request.soc.port(request.port)
+    if port is None:
+        return request.soc
+    memories = tuple(
+        evolve(memory, size=max(memory.size - port.stack, 0)) if memory.name == port.data else memory
+        for memory in request.soc.memories
+    )
+    return evolve(request.soc, memories=memories)
 
 
 @frozen

@@ -155,10 +155,17 @@ def summary(made: "Compilation") -> str:
     lines = [
         f"{made.model.name}: {len(made.model.operators)} operators, {where}; {len(made.steps.steps)} steps"
     ]
-    sizes = capacities(made)
+    sizes, soc = capacities(made), made.request.soc
     for arena in sorted(made.plan.peaks):
         used, bound = made.plan.peaks[arena], made.plan.shared[arena]
         lines.append(f"  {arena}: {used:,} B of {sizes[arena]:,} B (lower bound {bound:,} B)")
+    port = soc.port(made.request.port)
+    if port is not None:
+        lines.append(
+            f"  the stack of port `{port.name}` takes {port.stack:,} B of `{port.data}` from the plan; its "
+            "code, read-only data and variables are not counted here, but before it is linked: "
+            "`report --image`"
+        )
     emitted = "" if made.execution is None else text.emitted(made.execution)
     return "\n".join(lines) + f"\n{_makespan(made.graph)}{emitted}"
 
