@@ -1,6 +1,6 @@
 """What a program takes on its machine, for people: instructions of every step, bytes of every memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from target_arch.plan.text import table
@@ -48,6 +48,12 @@ def firmware_json(image: "FirmwareImage") -> dict[str, object]:
             for part in image.parts
         ],
         "memory": {"memory": fill.memory, **sizes},
+        "stack": {
+            "reserved": image.reserved,
+            "predicted": image.stack.bytes,
+            "path": list(image.stack.path),
+            "unknown": list(image.stack.unknown),
+        },
         "differences": list(image.differences),
     }
 
@@ -63,8 +69,14 @@ def firmware_text(image: "FirmwareImage") -> str:
         f"functions; memory {fill.memory} of {fill.capacity:,} B, at {place['device']:#x} for the core, "
         f"{place['physical']:#x} for the host\n"
         + table(("section", "what", "predicted", "linked"), rows, right=(2, 3))
+        + _stack_text(image.stack.bytes, image.reserved, image.stack.path, image.stack.unknown)
         + ("".join(f"difference: {each}\n" for each in image.differences) or "linked as predicted\n")
     )
+
+
+def _stack_text(needed: int, reserved: int, path: Sequence[str], unknown: Sequence[str]) -> str:
+    apart = f"; not counted: {', '.join(unknown)}" if unknown else ""
+    return f"stack: at most {needed:,} B of {reserved:,} B{apart}\n  {' -> '.join(path)}\n"
 
 
 def image_text(image: Mapping[str, Any]) -> str:
@@ -84,14 +96,12 @@ def image_text(image: Mapping[str, Any]) -> str:
         for each in image["memories"]
     ]
     stack = image["stack"]
-    unknown = f"; not counted: {', '.join(stack['unknown'])}" if stack["unknown"] else ""
     parts = [
         "image in bytes\n"
         + table(("memory", "section", "what", "predicted", "linked"), sections, right=(3, 4)),
         "memories in bytes, gaps included\n"
         + table(("memory", "capacity", "predicted", "linked", "remaining"), memories, right=range(1, 5)),
-        f"stack: at most {stack['predicted']:,} B of {stack['reserved']:,} B{unknown}\n"
-        f"  {' -> '.join(stack['path'])}\n",
+        _stack_text(stack["predicted"], stack["reserved"], stack["path"], stack["unknown"]),
         f"from libraries: {', '.join(image['libraries']) or 'nothing'}\n",
         "".join(f"difference: {each}\n" for each in image["differences"]) or "linked as predicted\n",
     ]

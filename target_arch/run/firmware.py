@@ -20,16 +20,19 @@ from elftools.elf.elffile import ELFFile
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build_files import FLAGS
-from target_arch.emit.firmware import DESCRIPTION
+from target_arch.emit.firmware import DESCRIPTION, STACK_OPTION
+from target_arch.run.frames import read_frames
 from target_arch.run.image import Fill, Part
 from target_arch.run.objects import Object, Section, read_object
+from target_arch.run.stack import INDIRECT, Calls, Depth, depth
 from target_arch.run.toolchain import missing
 from target_arch.soc.cores import CORES, Core
 
-PACKAGES = {"clang": "clang", "ld.lld": "lld"}
+PACKAGES = {"clang": "clang", "ld.lld": "lld", "llvm-objdump": "llvm"}
 EMULATOR_PACKAGE = "qemu-user"
 
 _SOURCES = ("firmware", "library")
+_MAIN = "ta_firmware_main"  # the entry gives it an empty stack
 _SECTIONS = {
     ".note": ("resource table", 4),
     ".text": ("code", 1),
@@ -48,7 +51,7 @@ _IMAGE_MEMBERS = 20
 @frozen(kw_only=True)
 class FirmwareImage:
     """The image of one target_arch. `path` is the ELF file, `boot` the ROM its emulator starts with; `parts`
-    and `fill` are the sections in the memory, `stack` among them.
+    and `fill` are the sections in the memory, the stack among them; `stack` is how deep that can get.
     """
 
     target_arch: str
@@ -57,6 +60,7 @@ class FirmwareImage:
     boot: Path
     parts: tuple[Part, ...]
     fill: Fill
+    stack: Depth
     description: Mapping[str, Any] = field(repr=False)
 
     @property
@@ -69,6 +73,11 @@ class FirmwareImage:
             for what, predicted, linked in sizes
             if predicted != linked
         )
+
+    @property
+    def reserved(self) -> int:
+        """Bytes that the stack has."""
+        return next(part.predicted for part in self.parts if part.section == ".stack")
 
     def flags(self) -> tuple[str, ...]:
         """What the host's compiler must be told, so that the bundle loads this image."""
@@ -124,7 +133,7 @@ def build_firmware(directory: Path, folder: Path) -> tuple[FirmwareImage, ...]:
 
 def _build(directory: Path, folder: Path, about: Mapping[str, Any]) -> FirmwareImage:
     core, arch = CORES[about["core"]], about["target_arch"]
-    tools = [_tool("clang", PACKAGES["clang"]), _tool("ld.lld", PACKAGES["ld.lld"])]
+    _, linker, reader = (_tool(name, package) for name, package in PACKAGES.items())
     _tool(core.emulator, EMULATOR_PACKAGE)
     work = folder / f"firmware_{arch}"
     work.mkdir(parents=True, exist_ok=True)
@@ -133,15 +142,16 @@ def _build(directory: Path, folder: Path, about: Mapping[str, Any]) -> FirmwareI
     parts, used = _predict([*made, *kernels], about)
     memory = about["memory"]
     fill = Fill(memory=memory["name"], capacity=memory["bytes"], predicted=used)
-    _require_fit(directory, arch, parts, fill)
+    stack = _stack([*made, *kernels], directory, reader, about)
+    _require_fit(directory, arch, parts, fill, stack)
     image = folder / (about["image"] or f"{arch}.elf")
     inputs = [str(path.absolute()) for path in (*made, *kernels)]
     script = str((directory / "firmware" / f"{arch}.ld").absolute())
-    link = (tools[1], "-O0", "-static", "--orphan-handling=error", "-z", "max-page-size=64", "-T", script)
+    link = (linker, "-O0", "-static", "--orphan-handling=error", "-z", "max-page-size=64", "-T", script)
     _run((*link, *inputs, "-o", str(image.absolute())), directory)
     boot = folder / f"{arch}_boot.elf"
     rom = _compiled(directory, work, core, about, "boot")
-    _run((tools[1], "-static", f"-Ttext=0x{core.rom:x}", str(rom), "-o", str(boot.absolute())), directory)
+    _run((linker, "-static", f"-Ttext=0x{core.rom:x}", str(rom), "-o", str(boot.absolute())), directory)
     return _linked(
         FirmwareImage(
             target_arch=arch,
@@ -150,6 +160,7 @@ def _build(directory: Path, folder: Path, about: Mapping[str, Any]) -> FirmwareI
             boot=boot,
             parts=parts,
             fill=fill,
+            stack=stack,
             description=about,
         )
     )
@@ -194,6 +205,20 @@ def _predict(objects: Sequence[Path], about: Mapping[str, Any]) -> tuple[tuple[P
     return tuple(parts), _aligned(at, 64) + stack
 
 
+def _stack(objects: Sequence[Path], directory: Path, reader: str, about: Mapping[str, Any]) -> Depth:
+    """How deep the stack gets below the main loop, which calls every function of the table."""
+    functions = tuple(about["functions"])
+    files = [Calls(source="src/table", frames={}, edges=((_MAIN, INDIRECT),), points_at=functions)]
+    for path in objects:
+        listing = _run((reader, "-dr", "--no-show-raw-insn", str(path)), directory)
+        files.append(read_frames(about["core"], f"src/{path.stem}", listing, ()))
+    try:
+        return depth(files, _MAIN)
+    except ValueError as error:
+        message = f"the stack of the firmware of `{about['target_arch']}` has no bound: {error}"
+        raise _refused(directory, message, None, "stack-unbounded") from None
+
+
 def _by_output(objects: Sequence[Object]) -> dict[str, list[Section]]:
     held: dict[str, list[Section]] = {}
     for each in objects:
@@ -216,7 +241,15 @@ def _aligned(value: int, alignment: int) -> int:
     return -(-value // alignment) * alignment
 
 
-def _require_fit(directory: Path, arch: str, parts: Sequence[Part], fill: Fill) -> None:
+def _require_fit(directory: Path, arch: str, parts: Sequence[Part], fill: Fill, stack: Depth) -> None:
+    reserved = parts[-1].predicted
+    if stack.bytes > reserved:
+        message = (
+            f"the stack of the firmware of `{arch}` has {reserved:,} B, it needs up to {stack.bytes:,} B: "
+            + " -> ".join(stack.path)
+        )
+        hint = f"give `{arch}` a larger `{STACK_OPTION}` in the SoC file; nothing was linked"
+        raise _refused(directory, message, hint, "stack-too-small")
     if fill.predicted <= fill.capacity:
         return
     sizes = ", ".join(f"{part.what} {part.predicted:,} B" for part in parts if part.predicted)
@@ -247,7 +280,7 @@ def _tool(name: str, package: str) -> str:
     return name
 
 
-def _run(command: Sequence[str], directory: Path) -> None:
+def _run(command: Sequence[str], directory: Path) -> str:
     try:
         answer = subprocess.run(
             command, cwd=directory, capture_output=True, text=True, timeout=_TIMEOUT, check=False
@@ -258,6 +291,7 @@ def _run(command: Sequence[str], directory: Path) -> None:
     if answer.returncode != 0:
         said = "\n".join(answer.stderr.strip().splitlines()[:_SHOWN_LINES])
         raise _refused(directory, f"`{command[0]}` refuses the firmware:\n{said}", None, "firmware-failed")
+    return answer.stdout
 
 
 def _refused(directory: Path, message: str, hint: str | None, rule: str) -> DiagnosticError:

@@ -24,7 +24,7 @@ def core_tools(needs_tool: Callable[[str], str]) -> Callable[[str], None]:
     """`core_tools(core)`: clang, lld and the emulator of a core are there."""
 
     def check(core: str) -> None:
-        for name in ("clang", "ld.lld", CORES[core].emulator):
+        for name in ("clang", "ld.lld", "llvm-objdump", CORES[core].emulator):
             needs_tool(name)
 
     return check

@@ -1,6 +1,7 @@
 """Images of firmware: their sizes, what the host's load process refuses, and what building one refuses."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -119,6 +120,34 @@ def test_an_image_that_does_not_fit_is_refused_before_it_is_linked(
     assert text.endswith("[image-too-large]")
 
 
+def test_a_stack_that_is_too_small_is_refused_before_it_is_linked(
+    compiled: Compile, core_tools: Tools, tmp_path: Path
+) -> None:
+    core_tools("hexagon")
+    bundle = copied(compiled(DIGITS, "hexagon")[1], tmp_path)
+    path = bundle / "firmware" / "firmware.json"
+    described = json.loads(path.read_text())
+    described[0]["stack"] = 64
+    path.write_text(json.dumps(described))
+    with pytest.raises(DiagnosticError) as raised:
+        build_firmware(bundle, tmp_path / "build")
+    first, hint = said(raised.value, bundle).splitlines()
+    needs = r"it needs up to \d+ B: ta_firmware_main -> \w+ \[stack-too-small\]"
+    assert re.fullmatch(f"FOLDER: error: the stack of the firmware of `dsp_cpu` has 64 B, {needs}", first), (
+        first
+    )
+    assert hint == "hint: give `dsp_cpu` a larger `firmware_stack` in the SoC file; nothing was linked"
+
+
+@pytest.mark.parametrize("core", EACH)
+def test_the_stack_is_bounded(images: Images, core: str) -> None:
+    image = images(core)
+    assert image.stack.unknown == ()
+    assert image.stack.path[0] == "ta_firmware_main"
+    assert image.stack.path[1] in image.description["functions"]
+    assert 0 < image.stack.bytes <= image.reserved == 4096
+
+
 def test_a_bundle_without_firmware_is_refused(tmp_path: Path) -> None:
     made = compile_model(CompileRequest(model_path=DIGITS, soc=_shipped("mcu_m55")))
     for path, content in made.bundle.files.items():
@@ -168,7 +197,9 @@ def test_a_description_without_a_place_for_firmware_is_refused(
     assert str(raised.value) == f"target_arch dsp_cpu: error: {text}"
 
 
-@pytest.mark.parametrize(("program", "package"), [("clang", "clang"), ("qemu-hexagon", "qemu-user")])
+@pytest.mark.parametrize(
+    ("program", "package"), [("clang", "clang"), ("llvm-objdump", "llvm"), ("qemu-hexagon", "qemu-user")]
+)
 def test_a_missing_tool_exits_with_3(
     compiled: Compile,
     core_tools: Tools,
@@ -182,7 +213,7 @@ def test_a_missing_tool_exits_with_3(
     bundle = copied(compiled(DIGITS, "hexagon")[1], tmp_path)
     programs = tmp_path / "bin"
     programs.mkdir()
-    for name in ("cc", "gcc", "clang", "ld.lld", "qemu-hexagon"):
+    for name in ("cc", "gcc", "clang", "ld.lld", "llvm-objdump", "qemu-hexagon"):
         path = shutil.which(name)
         if path is not None and name != program:
             (programs / name).symlink_to(path)
