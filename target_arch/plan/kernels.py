@@ -67,7 +67,8 @@ class Move:
 @frozen(kw_only=True)
 class Operand:
     """A tensor or local buffer that a call touches, at a byte offset. `access` is `r`, `w` or `rw`; `bytes`
-    counts those touched, None where that is all up to the end.
+    counts those touched, None where that is all up to the end. With `rows` it is so many bytes in each of
+    several rows, `stride` apart.
 
     `over` are other operands of the call, only read, whose bytes a written one may take: when the call writes
     an element it has no more use for what lies at the same place in them.
@@ -78,6 +79,8 @@ class Operand:
     offset: int = 0
     over: tuple[str, ...] = ()
     bytes: int | None = None
+    rows: int = 1
+    stride: int = 0
 
     def renamed(self, of: str) -> "Operand":
         """The same bytes of another tensor or buffer."""
@@ -85,8 +88,8 @@ class Operand:
 
     def touched(self, size: int) -> Slice:
         """The bytes touched of a tensor or buffer that has so many."""
-        left = size - self.offset
-        return Slice(of=self.of, offset=self.offset, row_bytes=left if self.bytes is None else self.bytes)
+        count = size - self.offset if self.bytes is None else self.bytes
+        return Slice(of=self.of, offset=self.offset, row_bytes=count, rows=self.rows, stride=self.stride)
 
 
 @frozen(kw_only=True)

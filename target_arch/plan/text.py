@@ -225,7 +225,8 @@ def _wait(step: Wait) -> tuple[str, str, str, str]:
 
 def _operand(operand: Operand) -> str:
     offset = f"+{operand.offset}" if operand.offset else ""
-    return f"{operand.access} {operand.of}{offset}"
+    rows = f" ({operand.rows}x{operand.bytes}/{operand.stride})" if operand.rows > 1 else ""
+    return f"{operand.access} {operand.of}{offset}{rows}"
 
 
 _DESCRIBE: tuple[tuple[type, Callable[..., tuple[str, str, str, str]]], ...] = (

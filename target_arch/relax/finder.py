@@ -20,7 +20,7 @@ from target_arch.relax.patterns.matcher import Draft
 from target_arch.relax.program import Program, function_of
 from target_arch.relax.tidy import named, without_reshapes
 
-_KEEPS_QUANTIZATION = ("reshape", "transpose", "avg_pool2d", "max_pool2d")
+_KEEPS_QUANTIZATION = ("reshape", "transpose", "avg_pool2d", "max_pool2d", "concat")
 
 
 def find_operators(
@@ -99,7 +99,8 @@ def _quantizations(drafts: tuple[Draft, ...], source: str) -> dict[Any, Quantiza
     for draft in passing:
         _pass_on(known, draft.inputs[0], draft.output)
     for draft in reversed(passing):
-        _pass_on(known, draft.output, draft.inputs[0])
+        for read in draft.inputs:
+            _pass_on(known, draft.output, read)
     for draft in passing:
         _pass_on(known, draft.inputs[0], draft.output)
     return known

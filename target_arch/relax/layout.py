@@ -16,8 +16,8 @@ from attrs import define, evolve, field
 from target_arch.plan.model import Attribute, Operator, Quantization, Tensor
 from target_arch.relax.graph import Graph, dtype_of, shape_of
 from target_arch.relax.patterns.constants import Constant
-from target_arch.relax.patterns.matcher import NHWC, Draft
-from target_arch.relax.storage import Storage, nhwc, plain, transposition
+from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft
+from target_arch.relax.storage import TO_NHWC, Storage, nhwc, plain, transposition
 
 _ELEMENTWISE = ("relu", "quantize", "dequantize", "requantize")
 _ANY_SHAPE = (*_ELEMENTWISE, "dense", "softmax")
@@ -72,6 +72,8 @@ class Layout:
             self._binary(draft)
         elif draft.kind == "softmax":
             self._softmax(draft)
+        elif draft.kind == "concat":
+            self._concat(draft)
         elif draft.kind in _ELEMENTWISE:
             held = self._held[draft.inputs[0]]
             self._emit(draft, (held.tensor,), (), held.storage, self.tensors[held.tensor].shape)
@@ -147,6 +149,18 @@ class Layout:
         names = tuple(self._with(source, plain(shape_of(source))) for source in draft.inputs)
         shape = shape_of(draft.output)
         self._emit(draft, names, draft.constants, plain(shape), shape)
+
+    def _concat(self, draft: Draft) -> None:
+        """Images where one of the operands is held as an image, else as the author wrote them."""
+        shape, axis = shape_of(draft.output), draft.attributes["axis"]
+        held = [self._held[source].storage for source in draft.inputs]
+        image = nhwc(shape, NCHW) if len(shape) == len(TO_NHWC) else plain(shape)
+        if any(storage.axes == image.axes and not storage.is_plain for storage in held):
+            names = tuple(self._with(source, nhwc(shape_of(source), NCHW)) for source in draft.inputs)
+            turned = evolve(draft, attributes={"axis": image.axes.index(axis)})
+            self._emit(turned, names, (), image, image.shape)
+        else:
+            self._plain(draft)
 
     def _softmax(self, draft: Draft) -> None:
         """Only the last dimension counts."""

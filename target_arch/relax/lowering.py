@@ -3,6 +3,7 @@
 from typing import Any
 
 import tvm_ffi
+from attrs import evolve
 from tvm import s_tir, te, tirx
 
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
@@ -23,6 +24,27 @@ def flat(function: Any) -> Any:
 def lower_definition(definition: Definition, kind: str) -> PrintedFunction:
     """The C of a TE definition."""
     return lower_tuned(definition, kind, NOTHING_TUNED)[0]
+
+
+def lower_spread(definition: Definition, kind: str, run: int, stride: int) -> PrintedFunction:
+    """The C of a TE definition whose output goes to rows of `run` elements, `stride` elements apart."""
+    named = scheduled(definition)
+    function = without_blocks(compact(named))
+    out = function.params[-1]
+    declared = [each for each in function.body.seq if isinstance(each, tirx.DeclBuffer)]
+    views = [each.buffer for each in declared if each.data.args[0].same_as(out)]
+
+    def spread(store: Any) -> Any:
+        if not any(store.buffer.same_as(view) for view in views):
+            return store
+        index = store.indices[0]
+        moved = tirx.floordiv(index, run) * stride + tirx.floormod(index, run)
+        return tirx.BufferStore(store.buffer, store.value, [moved])
+
+    body = tvm_ffi.structural_map(function.body, (tirx.BufferStore, spread))
+    made = simplified(function.with_body(body))
+    printed = print_function(made.with_body(hoist_predicates(made.body)), kind, loops=loop_names(named))
+    return evolve(printed, function=evolve(printed.function, in_place=()))
 
 
 def lower_tuned(definition: Definition, kind: str, tuning: Tuning) -> tuple[PrintedFunction, str | None]:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Attribute, Model, Operator, Quantization, Tensor
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.relax import te_convolution, te_elementwise, te_pooling, te_rows
-from target_arch.relax.lowering import lower_definition, lower_tuned
+from target_arch.relax.lowering import lower_definition, lower_spread, lower_tuned
 from target_arch.relax.objects import Target, object_file
 from target_arch.relax.te_definition import Axes, Definition, Packed, Tail
 
@@ -98,6 +98,42 @@ def _lowered_pair(signature: Signature, after: Signature, side: int) -> LoweredO
 
     definition = PAIRED[signature.kind](model.operators[0], model, tail)
     printed = lower_definition(definition, f"{signature.kind}_{after.kind}")
+    return LoweredOperator(function=printed.function, packed=definition.packed, scratch=printed.scratch)
+
+
+def lower_into_rows(operator: Operator, model: Model, run: int, stride: int) -> LoweredOperator:
+    """The C of an operator whose output goes to rows of `run` elements, `stride` elements apart. Raises as
+    `lower_operator`.
+    """
+    return _into_rows(signature_of(operator, model), run, stride)
+
+
+def lower_copy(tensor: Tensor, run: int, stride: int) -> LoweredOperator:
+    """The C of a copy of a tensor to such rows; to one run of bytes where both numbers are equal."""
+    operator = Operator(
+        id="copy", kind="reshape", arithmetic="float", inputs=("x",), constants=(), output="y"
+    )
+    tensors = {
+        "x": evolve(tensor, name="x", quantization=None),
+        "y": evolve(tensor, name="y", quantization=None),
+    }
+    model = Model(
+        name="one", source="copy", inputs=("x",), outputs=("y",), tensors=tensors, operators=(operator,)
+    )
+    signature = signature_of(operator, model)
+    return _lowered(signature) if run == stride else _into_rows(signature, run, stride)
+
+
+def _rows_of(signature: Signature, run: int) -> Definition:
+    """A reshape as rows, so that no index is divided."""
+    model = _model_of(signature)
+    return te_rows.rows(model.operators[0], model, run)
+
+
+@lru_cache(maxsize=1024)
+def _into_rows(signature: Signature, run: int, stride: int) -> LoweredOperator:
+    definition = definition_of(signature) if signature.kind != "reshape" else _rows_of(signature, run)
+    printed = lower_spread(definition, f"{signature.kind}_rows", run, stride)
     return LoweredOperator(function=printed.function, packed=definition.packed, scratch=printed.scratch)
 
 

@@ -88,6 +88,16 @@ def reshape(operator: Operator, model: Model) -> Definition:
     return Definition(arguments=(data, out), schedule=one_by_one((), ()))
 
 
+def rows(operator: Operator, model: Model, run: int) -> Definition:
+    """The same bytes, in rows of `run` elements."""
+    x = tensor_of(model, operator, 0)
+    axes: Axes = (("row", elements(x) // run), ("k", run))
+    data = placeholder(x, (elements(x) // run, run), "x")
+    return Definition(
+        arguments=(data, stage("out", axes, lambda i, k: data[i, k])), schedule=one_by_one((), ())
+    )
+
+
 def transpose(operator: Operator, model: Model) -> Definition:
     """Dimension `axes[d]` of the input becomes dimension d."""
     x = tensor_of(model, operator, 0)

@@ -354,7 +354,8 @@ class _Checker:
         for operand in step.operands:
             size = self._buffers[operand.of].bytes if operand.of in self._buffers else 0
             count = size - operand.offset if operand.bytes is None else operand.bytes
-            part = Slice(of=operand.of, offset=operand.offset, row_bytes=count)
+            rows, stride = operand.rows, operand.stride
+            part = Slice(of=operand.of, offset=operand.offset, row_bytes=count, rows=rows, stride=stride)
             touches += [_Touch(part=part, write=access == "w") for access in sorted(operand.access)]
         return tuple(touches)
 

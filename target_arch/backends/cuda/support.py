@@ -15,6 +15,6 @@ OPTIONS = (RATE, LAUNCH)
 
 def refusal(question: Question) -> str | None:
     """The reason why not, or None."""
-    if question.operator.kind == "relax":
+    if question.operator.kind in ("relax", "concat"):
         return "operators without a definition of our own are not bound to threads"
     return support.refusal(question)

@@ -20,7 +20,7 @@ FLOAT_RATE = Option(
 )
 CLOCK = 100e6
 """Hertz, where the description gives no clock."""
-_PER_ELEMENT = {"reshape": 0.25, "transpose": 1.0, "softmax": 40.0, "add": 12.0, "sub": 12.0}
+_PER_ELEMENT = {"reshape": 0.25, "transpose": 1.0, "concat": 1.0, "softmax": 40.0, "add": 12.0, "sub": 12.0}
 """Multiply-accumulates that one element is worth; scaling to another grid costs about eight."""
 _OTHER = 8.0
 _PER_OUTPUT = 8.0

@@ -3,18 +3,25 @@
 Imports TVM; a backend loads it when it is asked to lower.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from target_arch.backend.contract import LoweringRequest
+from target_arch.backends.plain_c.concat import Slot, slots
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.kernels import Call, CFunction, Kernel, Library, LocalBuffer, Operand
 from target_arch.plan.model import Operator, Tensor
 from target_arch.relax.c_codegen import in_place, scratch_memory
 from target_arch.relax.c_printer_expressions import UnprintableError
 from target_arch.relax.fallback import NotLegalizedError, lower_relax
-from target_arch.relax.te_operators import LoweredOperator, lower_operator, lower_pair
+from target_arch.relax.te_operators import (
+    LoweredOperator,
+    lower_copy,
+    lower_into_rows,
+    lower_operator,
+    lower_pair,
+)
 
 
 @frozen(kw_only=True)
@@ -61,6 +68,8 @@ def kernel(
 def piece(operator: Operator, request: LoweringRequest) -> Piece:
     """What one operator adds to the kernel of its partition. Raises as `lower` does."""
     try:
+        if operator.kind == "concat":
+            return concat_piece(operator, request, {})
         return _relax_piece(operator, request) if operator.kind == "relax" else _te_piece(operator, request)
     except (NotLegalizedError, UnprintableError, ValueError) as error:
         raise _unsupported(operator, error) from error
@@ -74,6 +83,39 @@ def joint_piece(operator: Operator, after: Operator, request: LoweringRequest) -
         raise _unsupported(operator, error) from error
     others = tuple(name for name in after.inputs if name != operator.output)
     return _called(operator, request, lowered, others, after.output)
+
+
+def concat_piece(operator: Operator, request: LoweringRequest, through: Mapping[str, Slot]) -> Piece:
+    """A copy for each operand of a concatenation but those that are written `through` to it."""
+    functions: dict[str, CFunction] = {}
+    calls: list[Call] = []
+    for name, slot in zip(operator.inputs, slots(operator, request.model), strict=True):
+        if name not in through:
+            made = lower_copy(
+                request.model.tensors[name], slot.run, slot.run if slot.rows == 1 else slot.stride
+            )
+            functions[made.function.name] = made.function
+            target = slot.operand()
+            read = Operand(of=name, access="r")
+            copies = slot.rows == 1
+            calls.append(
+                Call(
+                    function=made.function.name, operands=(read, target), operator=operator.id, copies=copies
+                )
+            )
+    return Piece(functions=tuple(functions.values()), constants=(), buffers=(), calls=tuple(calls))
+
+
+def rows_piece(operator: Operator, slot: Slot, request: LoweringRequest) -> Piece:
+    """What an operator adds that writes its output into rows of another tensor. Raises as `lower` does."""
+    try:
+        lowered = lower_into_rows(operator, request.model, slot.run, slot.stride)
+    except (UnprintableError, ValueError) as error:
+        raise _unsupported(operator, error) from error
+    made = _called(operator, request, lowered, (), operator.output)
+    (call,) = made.calls
+    targets = (slot.operand() if each.of == operator.output else each for each in call.operands)
+    return evolve(made, calls=(evolve(call, operands=tuple(targets)),))
 
 
 def _unsupported(operator: Operator, error: Exception) -> DiagnosticError:

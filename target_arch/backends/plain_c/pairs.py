@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Iterator
 
 from target_arch.backend.contract import LoweringRequest
-from target_arch.backends.plain_c.lower import Piece, joint_piece, piece
+from target_arch.backends.plain_c.concat import written_through
+from target_arch.backends.plain_c.lower import Piece, concat_piece, joint_piece, piece, rows_piece
 from target_arch.plan.model import Model, Operator
 
 _FIRST = ("conv2d", "depthwise_conv2d", "dense")
@@ -18,13 +19,18 @@ _SECOND = ("add", "sub", "mul")
 
 def pieces(request: LoweringRequest) -> Iterator[Piece]:
     """What the operators of a partition add to its kernel, in their order, two at once where that is
-    possible.
+    possible, and into the rows of a concatenation where that pays.
     """
     used = _uses(request.model)
     left = deque(request.partition.operators)
+    through = written_through(request.partition.operators, request.model, used)
     while left:
         one = left.popleft()
-        if left and used[one.output] == 1 and joinable(one, left[0], request.model):
+        if one.kind == "concat":
+            yield concat_piece(one, request, through)
+        elif one.output in through:
+            yield rows_piece(one, through[one.output], request)
+        elif left and used[one.output] == 1 and joinable(one, left[0], request.model):
             yield joint_piece(one, left.popleft(), request)
         else:
             yield piece(one, request)

@@ -20,10 +20,11 @@ KINDS = frozenset(
             "max_pool2d",
             "softmax",
         ),
-        *("quantize", "dequantize", "requantize", "reshape", "transpose", "relax"),
+        *("quantize", "dequantize", "requantize", "reshape", "transpose", "concat", "relax"),
     )
 )
 _STORED = ("int8", "uint8")
+_MOVES = ("reshape", "transpose", "concat")
 _WINDOWED = ("avg_pool2d", "max_pool2d")
 
 
@@ -46,7 +47,7 @@ def refusal(question: Question) -> str | None:
 
 
 def _float_refusal(operator: Operator, model: Model) -> str | None:
-    moves = operator.kind in ("reshape", "transpose")
+    moves = operator.kind in _MOVES
     for name in (*operator.inputs, *operator.constants, operator.output):
         if not moves and model.tensors[name].dtype != "float32":
             return f"float arithmetic on {model.tensors[name].dtype} `{name}`"
@@ -54,7 +55,7 @@ def _float_refusal(operator: Operator, model: Model) -> str | None:
 
 
 def _integer_refusal(operator: Operator, model: Model) -> str | None:
-    if operator.kind in ("reshape", "transpose"):
+    if operator.kind in _MOVES:
         return _shape_refusal(operator, model)
     real = {"quantize": operator.inputs, "dequantize": (operator.output,)}.get(operator.kind, ())
     bias = operator.constants[1:2] if operator.kind in ("conv2d", "depthwise_conv2d", "dense") else ()

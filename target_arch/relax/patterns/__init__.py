@@ -60,6 +60,7 @@ _CATALOGUE = {
     "softmax": (("movement", "integer_softmax"), ("movement", "float_softmax")),
     "reshape": (("movement", "quantized_reshape"), ("movement", "reshape")),
     "transpose": (("movement", "quantized_transpose"), ("movement", "transpose")),
+    "concat": (("joining", "quantized_concat"), ("joining", "concat")),
     "relu": (("elementwise", "integer_relu"), ("elementwise", "float_relu")),
     "requantize": (("elementwise", "requantize"),),
     "quantize": (("elementwise", "quantize"),),

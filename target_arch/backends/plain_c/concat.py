@@ -1,0 +1,117 @@
+"""Concatenations: every operand goes to its slice of the result, by a call of its own or, where that pays, by
+the operator that makes it.
+
+A slice along the outermost axis that counts is one run of bytes; its call only copies, and is left out where
+the planner lets the operand lie there. Any other slice is rows, a stride apart. A convolution, pool or dense
+layer whose output nobody else reads can write such rows itself.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+
+from attrs import evolve, frozen
+
+from target_arch.plan.kernels import Operand
+from target_arch.plan.model import DTYPE_BYTES, Model, Operator
+
+_WRITERS = ("conv2d", "depthwise_conv2d", "dense", "avg_pool2d", "max_pool2d")
+
+
+@frozen(kw_only=True)
+class Slot:
+    """The slice of a tensor `of` that an operand of a concatenation becomes: `rows` runs of `run` elements,
+    `stride` elements apart, the first at the byte `offset`.
+    """
+
+    of: str
+    offset: int
+    run: int
+    rows: int
+    stride: int
+    dtype: str
+
+    def operand(self) -> Operand:
+        """The slice as what a call writes."""
+        size = DTYPE_BYTES[self.dtype]
+        written = Operand(of=self.of, access="w", offset=self.offset, bytes=self.run * size)
+        return written if self.rows == 1 else evolve(written, rows=self.rows, stride=self.stride * size)
+
+
+def slots(operator: Operator, model: Model) -> tuple[Slot, ...]:
+    """The slices of the operands of a concatenation, in their order."""
+    out, axis = model.tensors[operator.output], operator.attributes["axis"]
+    assert isinstance(axis, int)
+    found: list[Slot] = []
+    offset = 0
+    for name in operator.inputs:
+        run = prod(model.tensors[name].shape[axis:])
+        found.append(
+            Slot(
+                of=out.name,
+                offset=offset,
+                run=run,
+                rows=prod(out.shape[:axis]),
+                stride=prod(out.shape[axis:]),
+                dtype=out.dtype,
+            )
+        )
+        offset += run * DTYPE_BYTES[out.dtype]
+    return tuple(found)
+
+
+def written_through(operators: Sequence[Operator], model: Model, uses: Mapping[str, int]) -> dict[str, Slot]:
+    """The outputs of operators that are to be written into the rows of a concatenation, all in one partition.
+
+    A concatenation is alive from the first of them on. It is done where no more bytes are live at most, from
+    there to the concatenation.
+    """
+    makers = {operator.output: number for number, operator in enumerate(operators)}
+    found: dict[str, Slot] = {}
+    for number, operator in enumerate(operators):
+        if operator.kind != "concat":
+            continue
+        able = {
+            name: slot
+            for name, slot in zip(operator.inputs, slots(operator, model), strict=True)
+            if slot.rows > 1
+            and uses[name] == 1
+            and name in makers
+            and _writes_rows(operators[makers[name]], slot, model)
+        }
+        while able and not _pays(operators, number, [makers[name] for name in able], model):
+            del able[min(able, key=makers.__getitem__)]
+        found |= able
+    return found
+
+
+def _writes_rows(operator: Operator, slot: Slot, model: Model) -> bool:
+    return operator.kind in _WRITERS and model.tensors[operator.output].shape[-1] == slot.run
+
+
+def _pays(operators: Sequence[Operator], concat: int, makers: Sequence[int], model: Model) -> bool:
+    """True where the live bytes of what these operators make and read do not exceed what they were."""
+    first = min(makers)
+    window = range(first, concat + 1)
+    through = {operators[maker].output for maker in makers}
+    whole = model.tensors[operators[concat].output].bytes
+    before, after = [0] * len(window), [whole] * len(window)
+    before[-1] = whole
+    for name, start, stop in _lives(operators, window):
+        for step in range(max(start, first), min(stop, concat) + 1):
+            before[step - first] += model.tensors[name].bytes
+            after[step - first] += 0 if name in through else model.tensors[name].bytes
+    return max(after) <= max(before)
+
+
+def _lives(operators: Sequence[Operator], window: range) -> Iterator[tuple[str, int, int]]:
+    """First and last operator that touches each tensor, for those alive in the window; but for the output of
+    the last one there.
+    """
+    lives: dict[str, tuple[int, int]] = {}
+    for number, operator in enumerate(operators):
+        for name in (*operator.inputs, operator.output):
+            lives[name] = (lives[name][0] if name in lives else number, number)
+    last = operators[window[-1]].output
+    for name, (start, stop) in lives.items():
+        if name != last and start <= window[-1] and stop >= window[0]:
+            yield name, start, stop

@@ -1,0 +1,185 @@
+"""Models whose concatenations and reshapes cost nothing: the same bits as onnxruntime, nothing for the
+sanitizers, and the bytes they need.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.plan.kernels import Operand
+from target_arch.plan.steps import Dispatch
+from target_arch.run.build import build
+from target_arch.run.execute import run_frames
+from target_arch.run.references import reference_for
+from target_arch.run.toolchain import find_compiler
+from target_arch.run.verify import compare
+from target_arch.run.write import write_bundle
+from target_arch.soc import read_soc
+from tests.relax.models import Array, helper, onnx_model, save
+
+FRAMES = 2
+SCALE, ZERO = np.float32(1 / 16), np.int8(-3)
+"""Powers of two: floats compute sums of products without rounding, so ties are ties for onnxruntime, too."""
+
+
+class _Drawn:
+    """A quantized ONNX network, node by node; every activation has the same scale and zero point."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.constants: dict[str, Array] = {"s": np.array(SCALE), "z": np.array(ZERO)}
+        self._draw = np.random.default_rng(7)
+
+    def stored(self, name: str) -> str:
+        """The value through QuantizeLinear and DequantizeLinear."""
+        self.nodes.append(helper.make_node("QuantizeLinear", [name, "s", "z"], [f"{name}_q"]))
+        self.nodes.append(helper.make_node("DequantizeLinear", [f"{name}_q", "s", "z"], [f"{name}_d"]))
+        return f"{name}_d"
+
+    def conv(self, source: str, name: str, shape: tuple[int, int, int, int], **attributes: object) -> str:
+        """A convolution with int8 weights."""
+        self.constants[f"{name}_w"] = self._draw.integers(-20, 21, shape).astype(np.int8)
+        self.constants[f"{name}_s"] = np.array(1 / 128, np.float32)
+        self.constants[f"{name}_z"] = np.array(0, np.int8)
+        weight = [f"{name}_w", f"{name}_s", f"{name}_z"]
+        self.nodes.append(helper.make_node("DequantizeLinear", weight, [f"{name}_f"]))
+        self.nodes.append(helper.make_node("Conv", [source, f"{name}_f"], [name], **attributes))
+        return self.stored(name)
+
+    def join(self, sources: list[str], name: str, axis: int) -> str:
+        """A concatenation."""
+        self.nodes.append(helper.make_node("Concat", sources, [name], axis=axis))
+        return self.stored(name)
+
+    def saved(self, path: Path, shape: tuple[int, ...], last: str, out: tuple[int, ...]) -> Path:
+        """The model in a file; `last` is its output."""
+        model = onnx_model(self.nodes, {"x": shape}, {last: out}, self.constants)
+        return save(model, path)
+
+
+def fire(path: Path) -> Path:
+    """What SqueezeNet is made of: two convolutions of one tensor, joined along the channels."""
+    net = _Drawn()
+    squeezed = net.conv(net.stored("x"), "squeeze", (8, 3, 1, 1))
+    one = net.conv(squeezed, "one", (16, 8, 1, 1))
+    three = net.conv(squeezed, "three", (24, 8, 3, 3), pads=[1, 1, 1, 1])
+    joined = net.join([one, three], "joined", 1)
+    return net.saved(path, (1, 3, 16, 16), net.conv(joined, "last", (4, 40, 1, 1)), (1, 4, 16, 16))
+
+
+def skip(path: Path) -> Path:
+    """A tensor that is joined with what was made of it, and read by others, too."""
+    net = _Drawn()
+    first = net.conv(net.stored("x"), "first", (16, 3, 3, 3), pads=[1, 1, 1, 1])
+    deep = net.conv(first, "deep", (16, 16, 3, 3), pads=[1, 1, 1, 1])
+    joined = net.join([first, deep, first], "joined", 1)
+    return net.saved(path, (1, 3, 8, 8), net.conv(joined, "last", (4, 48, 1, 1)), (1, 4, 8, 8))
+
+
+def rows(path: Path) -> Path:
+    """Two images, one above the other: slices that are runs of bytes."""
+    net = _Drawn()
+    source = net.stored("x")
+    above = net.conv(source, "above", (16, 3, 3, 3), pads=[1, 1, 1, 1])
+    below = net.conv(source, "below", (16, 3, 1, 1))
+    joined = net.join([above, below], "joined", 2)
+    return net.saved(path, (1, 3, 8, 8), net.conv(joined, "last", (4, 16, 3, 3)), (1, 4, 14, 6))
+
+
+def planned(path: Path) -> Compilation:
+    return compile_model(CompileRequest(model_path=path, soc=read_soc("mcu_m7")))
+
+
+def bit_equal(compilation: Compilation, path: Path, folder: Path) -> None:
+    """The bundle, built with sanitizers, answers as onnxruntime does."""
+    write_bundle(compilation.bundle, folder)
+    executable = build(folder, sanitize=("address", "undefined"), compiler=find_compiler("gcc"))
+    reference = reference_for(path)
+    frames = reference.frames(FRAMES, seed=4)
+    packed = tuple(b"".join(part.tobytes() for part in frame) for frame in frames)
+    expected = tuple(b"".join(part.tobytes() for part in reference.answer(frame)[0]) for frame in frames)
+    assert run_frames(executable, packed) == expected
+
+
+def copied(compilation: Compilation) -> list[str]:
+    """The steps of concatenations and reshapes."""
+    kinds = {operator.id: operator.kind for operator in compilation.model.operators}
+    steps = (step for step in compilation.steps.steps if isinstance(step, Dispatch))
+    return [step.operator for step in steps if kinds[step.operator] in ("concat", "reshape")]
+
+
+def slices(compilation: Compilation) -> list[Operand]:
+    """What is written in rows of something larger."""
+    steps = (step for step in compilation.steps.steps if isinstance(step, Dispatch))
+    return [operand for step in steps for operand in step.operands if operand.rows > 1]
+
+
+def test_convolutions_write_their_channels_of_a_concatenation(
+    needs_tool: Callable[[str], str], tmp_path: Path
+) -> None:
+    needs_tool("gcc")
+    path = fire(tmp_path / "fire.onnx")
+    found = planned(path)
+    assert copied(found) == []
+    assert [(each.offset, each.bytes, each.rows, each.stride) for each in slices(found)] == [
+        (0, 16, 256, 40),
+        (16, 24, 256, 40),
+    ]
+    assert found.plan.peaks["sram"] == 40 * 256 + 8 * 256
+    bit_equal(found, path, tmp_path / "bundle")
+
+
+def test_what_others_read_is_copied_into_the_concatenation(
+    needs_tool: Callable[[str], str], tmp_path: Path
+) -> None:
+    needs_tool("gcc")
+    path = skip(tmp_path / "skip.onnx")
+    found = planned(path)
+    assert len(copied(found)) == 2
+    assert len(slices(found)) == 3
+    bit_equal(found, path, tmp_path / "bundle")
+
+
+def test_slices_that_are_runs_of_bytes_lie_in_the_concatenation(
+    needs_tool: Callable[[str], str], tmp_path: Path
+) -> None:
+    needs_tool("gcc")
+    path = rows(tmp_path / "rows.onnx")
+    found = planned(path)
+    held = {buffer.name: [each.offset for each in buffer.holds] for buffer in found.steps.buffers}
+    (name,) = (name for name, offsets in held.items() if len(offsets) == 2)
+    assert (held[name], copied(found)) == ([0, 1024], [])
+    bit_equal(found, path, tmp_path / "bundle")
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_dense_layers_and_a_reshaped_output(
+    axis: int, needs_tool: Callable[[str], str], tmp_path: Path
+) -> None:
+    """Floats, in rows of one sample, or samples one after the other; the output is what they lie in."""
+    needs_tool("gcc")
+    draw = np.random.default_rng(3)
+    nodes = [
+        helper.make_node("MatMul", ["x", "v"], ["a"]),
+        helper.make_node("MatMul", ["x", "w"], ["b"]),
+        helper.make_node("Concat", ["a", "b"], ["c"], axis=axis),
+        helper.make_node("Reshape", ["c", "shape"], ["y"]),
+    ]
+    constants = {
+        "v": draw.standard_normal((12, 8)).astype(np.float32),
+        "w": draw.standard_normal((12, 8)).astype(np.float32),
+        "shape": np.array((2, 4, 2), np.int64),
+    }
+    path = save(onnx_model(nodes, {"x": (1, 12)}, {"y": (2, 4, 2)}, constants), tmp_path / "dense.onnx")
+    found = planned(path)
+    assert copied(found) == []
+    (output,) = (buffer for buffer in found.steps.buffers if buffer.kind == "output")
+    assert [held.offset for held in output.holds] == [0, 0, 32]
+    assert found.plan.peaks["sram"] == 12 * 4 + 16 * 4
+    write_bundle(found.bundle, tmp_path / "bundle")
+    executable = build(tmp_path / "bundle", sanitize=("address", "undefined"), compiler=find_compiler("gcc"))
+    assert compare(reference_for(path), executable, count=2).passed
