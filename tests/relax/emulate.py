@@ -25,7 +25,7 @@ def evaluate(model: Model, inputs: Mapping[str, Array], program: Program | None 
             values[tensor.name] = np.frombuffer(tensor.data, tensor.dtype).reshape(tensor.shape)
     for operator in model.operators:
         out = model.tensors[operator.output]
-        if operator.kind in ("reshape", "transpose", "relax"):
+        if operator.kind in ("reshape", "transpose", "concat", "relax"):
             result = _moved(operator, values, out, program)
         else:
             result = _stored(_KINDS[operator.kind](operator, _real(model, operator, values)), operator, out)
@@ -39,6 +39,8 @@ def _moved(operator: Operator, values: Mapping[str, Array], out: Tensor, program
         return source[0].transpose(operator.attributes["axes"])
     if operator.kind == "reshape":
         return source[0]
+    if operator.kind == "concat":
+        return np.concatenate(source, axis=operator.attributes["axis"])
     assert program is not None
     return run_relax(program, operator.id, source).astype(out.dtype)
 
