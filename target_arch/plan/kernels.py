@@ -84,7 +84,15 @@ class Operand:
 
     def renamed(self, of: str) -> "Operand":
         """The same bytes of another tensor or buffer."""
-        return Operand(of=of, access=self.access, offset=self.offset, over=self.over, bytes=self.bytes)
+        return Operand(
+            of=of,
+            access=self.access,
+            offset=self.offset,
+            over=self.over,
+            bytes=self.bytes,
+            rows=self.rows,
+            stride=self.stride,
+        )
 
     def touched(self, size: int) -> Slice:
         """The bytes touched of a tensor or buffer that has so many."""

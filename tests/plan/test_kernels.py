@@ -1,0 +1,19 @@
+"""Slices and operands under another name are the same in everything else."""
+
+from attrs import asdict
+
+from target_arch.plan.kernels import Operand, Slice
+
+
+def test_renamed_changes_the_name_alone() -> None:
+    part = Slice(of="a", offset=3, row_bytes=4, rows=5, stride=6)
+    operand = Operand(of="a", access="rw", offset=3, over=("b",), bytes=4, rows=5, stride=6)
+    for value in (part, operand):
+        assert asdict(value.renamed("c")) == {**asdict(value), "of": "c"}
+
+
+def test_an_operand_touches_its_rows() -> None:
+    assert str(Operand(of="a", access="w", offset=16).touched(64)) == "a[16:+48]"
+    assert (
+        str(Operand(of="a", access="w", offset=16, bytes=8, rows=3, stride=24).touched(96)) == "a[16:+3x8/24]"
+    )
