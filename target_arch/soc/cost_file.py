@@ -84,6 +84,7 @@ class _Reader:
             wrong_type(("copies",), "a list of tables", copies, self.faults)
             copies = []
         paths = [self._path(("copies", number), table) for number, table in enumerate(copies)]
+        self._twice(paths)
         owners = {arch.backend for arch in self._soc.archs} | self._archs
         return Costs(
             operators={
@@ -94,7 +95,7 @@ class _Reader:
             },
             copies=tuple(path for path in paths if path is not None),
             loads={
-                arch: LoadCost(**self._values(path, table, _LOAD))
+                arch: self._load(path, table)
                 for arch, path, table in self._tables(document, "loads", self._archs)
             },
             origin=origin,
@@ -129,6 +130,11 @@ class _Reader:
             self._needs_clock(here)
         return Measured(amount=values["time"], cycles=cycles, per=per, energy=values.get("energy"))
 
+    def _load(self, path: Path, table: Mapping[str, Any]) -> LoadCost:
+        if not table:
+            self._fault("missing-key", path, "a load process needs `bytes` or `time`")
+        return LoadCost(**self._values(path, table, _LOAD))
+
     def _needs_clock(self, path: Path) -> None:
         for arch in self._soc.archs:
             if path[1] in (arch.name, arch.backend) and not arch.clock:
@@ -154,7 +160,19 @@ class _Reader:
         cost = PathCost(sources=ends[0], targets=ends[1], **values)
         if not any(cost.means(declared) for declared in self._soc.copies):
             self._fault("unknown-copy", path, "the SoC declares no such copy path")
+        elif cost.setup is None and cost.bandwidth is None:
+            self._fault("missing-key", path, "nothing was measured: neither `setup` nor `bandwidth`")
         return cost
+
+    def _twice(self, costs: list[PathCost | None]) -> None:
+        """Of two entries for one path, one would be ignored."""
+        told: set[int] = set()
+        for path in self._soc.copies:
+            first, *others = [n for n, cost in enumerate(costs) if cost and cost.means(path)] or [0]
+            for other in sorted(set(others) - told):
+                said = f"the path from `{path.source}` to `{path.target}` is in `copies[{first}]`, too"
+                self._fault("duplicate-copy", ("copies", other), said, "measure each path once")
+            told.update(others)
 
     def _memories(self, path: Path, names: Iterable[str]) -> tuple[str, ...]:
         found: list[str] = []

@@ -312,5 +312,6 @@ def _described(value: object) -> str:
         (list, "a list"),
         (dict, "a table"),
         ((date, time), "a date or time"),
+        (type(None), "null"),
     )
     return next((name for kind, name in names if isinstance(value, kind)), type(value).__name__)

@@ -92,6 +92,11 @@ def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None
             "`ns/element`, `ns/mac`, `s`, `s/element`, `s/mac`, `us`, `us/element`, `us/mac`",
         ),
         (
+            '"operators": {"dsp_cpu": {"add": null}}',
+            'c.json: operators.dsp_cpu.add.time: error: `time` must be a time such as `"64 us"`, not null '
+            "[wrong-type]",
+        ),
+        (
             '"operators": {"dsp_cpu": {"add": 5}}',
             "c.json: operators.dsp_cpu.add.time: error: `time` needs a unit [bad-unit]\n"
             'hint: such as `"64 us"`',
@@ -119,6 +124,21 @@ def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None
             '"copies": [{"from": "ddr", "to": "dsp_tcm", "engine": "ps_dm"}]',
             "c.json: copies[0].engine: error: DMA engine `ps_dm` is not declared [unknown-engine]\n"
             "hint: did you mean `ps_dma`?",
+        ),
+        (
+            '"copies": [{"from": "ddr", "to": "dsp_tcm"}]',
+            "c.json: copies[0]: error: nothing was measured: neither `setup` nor `bandwidth` [missing-key]",
+        ),
+        (
+            '"copies": [{"from": "ddr", "to": "dsp_tcm", "setup": "1 us"}, '
+            '{"from": ["sram", "ddr"], "to": "dsp_tcm", "bandwidth": "9 MB/s"}]',
+            "c.json: copies[1]: error: the path from `ddr` to `dsp_tcm` is in `copies[0]`, too "
+            "[duplicate-copy]\n"
+            "hint: measure each path once",
+        ),
+        (
+            '"loads": {"dsp_cpu": {}}',
+            "c.json: loads.dsp_cpu: error: a load process needs `bytes` or `time` [missing-key]",
         ),
         (
             '"copies": [4]',
