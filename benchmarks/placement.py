@@ -29,6 +29,9 @@ from target_arch.stages.search import search
 Graph = list[list[int]]
 """For every node the nodes before it."""
 
+Maker = Callable[[int, Random], Graph]
+"""A graph of so many nodes."""
+
 PROCESSORS = 3
 
 
@@ -76,7 +79,7 @@ def residual(count: int, random: Random) -> Graph:
     return found[:count]
 
 
-FAMILIES: dict[str, Callable[[int, Random], Graph]] = {
+FAMILIES: dict[str, Maker] = {
     "layered": layered,
     "random": random_graph,
     "series-parallel": series_parallel,
@@ -84,9 +87,13 @@ FAMILIES: dict[str, Callable[[int, Random], Graph]] = {
 }
 
 
-def jobs(graph: Graph, ratio: float, random: Random) -> Jobs:
-    """The graph on unlike processors; an edge between two costs 0.5 to 1.5 times `ratio` of a mean node."""
+def jobs(graph: Graph, ratio: float, random: Random, channels: int = 0) -> Jobs:
+    """The graph on unlike processors; an edge between two costs 0.5 to 1.5 times `ratio` of a mean node.
+
+    So many copies at a time fit over `channels`; 0 is no limit.
+    """
     pico, average = 10**6, 55
+    carrier = PROCESSORS if channels else UNLIMITED
     stays, data, needs = [], [], []
     for before in graph:
         base = random.uniform(10, 100)
@@ -101,7 +108,7 @@ def jobs(graph: Graph, ratio: float, random: Random) -> Jobs:
             takes = round(average * ratio * random.uniform(0.5, 1.5) * pico)
             ways = tuple(
                 tuple(
-                    HERE if one == two else Way(landing=two, hops=((UNLIMITED, takes),))
+                    HERE if one == two else Way(landing=two, hops=((carrier, takes),))
                     for two in range(PROCESSORS)
                 )
                 for one in range(PROCESSORS)
@@ -110,14 +117,14 @@ def jobs(graph: Graph, ratio: float, random: Random) -> Jobs:
     return Jobs(
         names=tuple(f"n{number}" for number in range(len(graph))),
         machines=tuple(f"p{number}" for number in range(PROCESSORS)),
-        channels=(),
+        channels=(("dma", channels),) if channels else (),
         stays=tuple(stays),
         data=tuple(data),
         needs=tuple(needs),
     )
 
 
-def of_model(file: Path) -> Callable[[int, Random], Graph]:
+def of_model(file: Path) -> Maker:
     """The operators of a real model, one copy of it after the other."""
     from target_arch.relax.importer import import_model
 
@@ -141,12 +148,10 @@ class Row:
     seconds: float
 
 
-def measured(
-    name: str, make: Callable[[int, Random], Graph], size: int, ratio: float, seed: int, limit: float
-) -> Row:
+def measured(name: str, make: Maker, size: int, ratio: float, seed: int, limit: float, channels: int) -> Row:
     """The graph of a seed, placed by every method."""
     random = Random(f"{name} {size} {ratio} {seed}")
-    scheduler = Scheduler(jobs(make(size, random), ratio, random))
+    scheduler = Scheduler(jobs(make(size, random), ratio, random, channels))
     begin = time.process_time()
     ours = search(scheduler)
     seconds = time.process_time() - begin
@@ -182,6 +187,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="1001,1002", help="of the random graphs and costs")
     parser.add_argument("--families", default=",".join(FAMILIES), help="which graphs")
     parser.add_argument("--limit", type=float, default=5.0, help="CP-SAT's deterministic seconds a graph")
+    parser.add_argument("--channels", type=int, default=0, help="copies at a time, 0: as many as there are")
     parser.add_argument("--model", type=Path, help="a model file to repeat, too")
     options = parser.parse_args()
     families = {name: FAMILIES[name] for name in options.families.split(",")}
@@ -194,7 +200,7 @@ def main() -> None:
     for size in map(int, options.sizes.split(",")):
         for ratio in map(float, options.ratios.split(",")):
             rows = [
-                measured(name, make, size, ratio, int(seed), options.limit)
+                measured(name, make, size, ratio, int(seed), options.limit, options.channels)
                 for name, make in families.items()
                 for seed in options.seeds.split(",")
             ]

@@ -12,15 +12,20 @@ from random import Random
 
 from target_arch.stages.reinsert import Delayed, Partial
 from target_arch.stages.schedule import Schedule, Scheduler
+from target_arch.stages.tabu import Tabu
 
-EFFORT = 3_000_000
+EFFORT = 7_000_000
 """Jobs that may be scheduled, all tries together."""
-EFFORT_PER_PAIR = 1_600
+EFFORT_PER_PAIR = 2_800
 """The same, for each pair of jobs: small problems need less."""
-EFFORT_BY_JOBS = 200_000_000
+EFFORT_BY_JOBS = 400_000_000
 """The same times jobs: in large problems the share of changes that gain is too small to pay for many."""
 _LOSS = 0.3
 """The largest loss that a change may bring at first, as a part of the makespan."""
+_DEARER = 0.25
+"""Jobs scheduled in threshold accepting for each place that the tabu search would see."""
+_KICKS = 4
+"""Changes in a row between two searches."""
 _CRITICAL = 0.6
 """Share of changes that begin at a job the makespan hangs on."""
 _MOVED = 0.7
@@ -43,15 +48,27 @@ def improve(scheduler: Scheduler, start: Schedule, bound: int, effort: int = EFF
     ]
     if not movable or start.makespan <= bound:
         return start
-    random = Random(len(movable))
-    change = _Change(Delayed(jobs), movable, random)
-    count = len(movable)
-    share, spent = min(effort, EFFORT_PER_PAIR * count**2, EFFORT_BY_JOBS // count), 0
+    count, random, problem = len(movable), Random(len(movable)), Delayed(jobs)
+    share = min(effort, EFFORT_PER_PAIR * count**2, EFFORT_BY_JOBS // count)
+    change = _Change(problem, movable, random)
+
+    def kick(schedule: Schedule) -> tuple[Schedule, int]:
+        return _kicked(scheduler, change, schedule)
+
+    if not jobs.contended:
+        return Tabu(problem, scheduler, random).search(start, bound, share, kick)
+    best = _accepting(scheduler, change, start, bound, int(share * _DEARER))
+    return Tabu(problem, scheduler, random).search(best, bound, share // 2, kick)
+
+
+def _accepting(scheduler: Scheduler, change: "_Change", start: Schedule, bound: int, effort: int) -> Schedule:
+    """Threshold accepting: every change is simulated, with what waits for channels."""
+    random, spent = change.generator.random, 0
     best = now = start
     change.accept(now)
-    while spent < share and best.makespan > bound:
-        cooled = (1 - spent / share) ** 2
-        limit = now.makespan + int(now.makespan * _LOSS * cooled * random.random() ** 3)
+    while spent < effort and best.makespan > bound:
+        cooled = (1 - spent / effort) ** 2
+        limit = now.makespan + int(now.makespan * _LOSS * cooled * random() ** 3)
         found, count = change.neighbour(limit)
         spent += count
         if found is None:
@@ -63,6 +80,20 @@ def improve(scheduler: Scheduler, start: Schedule, bound: int, effort: int = EFF
             change.accept(now)
             best = min(best, then, key=lambda schedule: schedule.cost)
     return best
+
+
+def _kicked(scheduler: Scheduler, change: "_Change", now: Schedule) -> tuple[Schedule, int]:
+    """A schedule after some changes in a row, and how many jobs were looked at for it."""
+    limit, spent = int(now.makespan * (1 + _LOSS)), 0
+    for _ in range(_KICKS):
+        change.accept(now)
+        found, count = change.neighbour(limit)
+        spent += count
+        if found is not None:
+            then, count = scheduler.within(limit, change.tails, *found)
+            spent += count
+            now = then or now
+    return now, spent
 
 
 def critical_jobs(schedule: Schedule) -> list[int]:
@@ -79,7 +110,7 @@ class _Change:
     """Random changes of one schedule, and of the next that is accepted."""
 
     def __init__(self, problem: Delayed, movable: list[int], random: Random) -> None:
-        self._problem, self._movable, self._generator = problem, movable, random
+        self._problem, self._movable, self.generator = problem, movable, random
         self._random, self.tails = random.random, problem.tails
         self._can = frozenset(movable)
         self._choices = [sorted({seat for _, seat, _ in options}) for options in problem.options]
@@ -105,7 +136,7 @@ class _Change:
         forced = None
         if random() < _FORCED:
             forced = int(random() * len(self._problem.times[0]))
-        fits, spent = partial.insert(limit, self._generator, forced)
+        fits, spent = partial.insert(limit, self.generator, forced)
         same = partial.seats == list(self._now.seats) and partial.order == self._order
         return (None if same or not fits else (partial.order, partial.seats)), spent
 

@@ -94,6 +94,13 @@ class Jobs:
         return len(self.stays[0]) if self.stays else 0
 
     @cached_property
+    def contended(self) -> bool:
+        """Whether a copy may have to wait for another, or for a machine."""
+        hops = [hop for table in self.tables for row in table for way in row if way for hop in way.hops]
+        moves = [stay for row in self.stays for stay in row if stay and (stay.before or stay.after)]
+        return bool(moves) or any(resource != UNLIMITED for resource, _ in hops)
+
+    @cached_property
     def choices(self) -> tuple[tuple[int, ...], ...]:
         """For every job the seats it can take."""
         rows = {id(row): row for row in self.stays}

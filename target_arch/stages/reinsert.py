@@ -13,7 +13,7 @@ from target_arch.stages.heft import optimistic
 from target_arch.stages.jobs import Jobs, Way
 from target_arch.stages.schedule import Schedule
 
-_NEVER = 1 << 60
+NEVER = 1 << 60
 _BLINK = 0.02
 """Share of places that an insertion overlooks, so that the same jobs do not always return to the same places
 (Christiaens, Vanden Berghe, "Slack induction by string removals", Transportation Science 54, 2020).
@@ -72,7 +72,39 @@ def _before(jobs: Jobs, job: int) -> list[tuple[int, Delays]]:
 
 
 def _long(way: Way | None) -> int:
-    return _NEVER if way is None else way.time
+    return NEVER if way is None else way.time
+
+
+def to_ends(
+    problem: Delayed, order: Sequence[int], seats: Sequence[int], machines: Sequence[int]
+) -> list[int]:
+    """The longest path to the end of every job in a topological order; far below zero for jobs not in it."""
+    before, times = problem.before, problem.times
+    free, ends = [0] * (problem.machines + 1), [-NEVER] * len(before)
+    for job in order:
+        seat, machine = seats[job], machines[job]
+        time = free[machine] if machine >= 0 else 0
+        for other, delays in before[job]:
+            here = ends[other] + delays[seats[other]][seat]
+            time = here if here > time else time
+        ends[job] = free[machine] = time + times[job][seat]
+    return ends
+
+
+def from_starts(
+    problem: Delayed, order: Sequence[int], seats: Sequence[int], machines: Sequence[int]
+) -> list[int]:
+    """The same from the start of every job."""
+    after, times = problem.after, problem.times
+    free, rests = [0] * (problem.machines + 1), [-NEVER] * len(after)
+    for job in reversed(order):
+        seat, machine = seats[job], machines[job]
+        time = free[machine] if machine >= 0 else 0
+        for other, delays in after[job]:
+            here = rests[other] + delays[seat][seats[other]]
+            time = here if here > time else time
+        rests[job] = free[machine] = time + times[job][seat]
+    return rests
 
 
 class Partial:
@@ -101,40 +133,10 @@ class Partial:
 
     def _measure(self, limit: int) -> bool:
         """The longest paths to the end of every job and from its start; False above the limit."""
-        order, seats, machines, times = self.order, self.seats, self._machines, self._problem.times
-        before, after = self._problem.before, self._problem.after
-        free = [0] * (self._problem.machines + 1)
-        self._ends = ends = [-_NEVER] * len(before)
-        self._rests = rests = [-_NEVER] * len(before)
-        self._longest = 0
-        for job in order:
-            seat, machine, time = seats[job], machines[job], 0
-            for other, delays in before[job]:
-                here = ends[other] + delays[seats[other]][seat]
-                time = max(time, here)
-            if machine >= 0:
-                time = max(time, free[machine])
-                time += times[job][seat]
-                free[machine] = time
-            else:
-                time += times[job][seat]
-            ends[job] = time
-        self._longest = max(ends)
-        if self._longest > limit:
+        self._ends = to_ends(self._problem, self.order, self.seats, self._machines)
+        if max(self._ends) > limit:
             return False
-        free = [0] * (self._problem.machines + 1)
-        for job in reversed(order):
-            seat, machine, time = seats[job], machines[job], 0
-            for other, delays in after[job]:
-                here = rests[other] + delays[seat][seats[other]]
-                time = max(time, here)
-            if machine >= 0:
-                time = max(time, free[machine])
-                time += times[job][seat]
-                free[machine] = time
-            else:
-                time += times[job][seat]
-            rests[job] = time
+        self._rests = from_starts(self._problem, self.order, self.seats, self._machines)
         return True
 
     def _best(self, job: int, options: Sequence[Option], limit: int, random: Random) -> bool:
