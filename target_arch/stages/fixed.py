@@ -16,13 +16,14 @@ class Fixed:
         self._work, self._needs, self._whole = work, Needs(work), whole
         self._where = dict(residence.constants)
         self._users: Counter[str] = Counter()
+        self._asked: tuple[Kernel, tuple[dict[str, Touch], dict[str, Touch]]] | None = None
         for partition in work.graph.partitions:
             kernel = work.kernels.get(partition.id)
             self._users.update(self._read(partition, kernel).keys())
 
     def change(self, partition: Partition, kernel: Kernel) -> Mapping[str, int]:
         """By how many bytes of each memory constants grow when the partition gets that kernel."""
-        before, after = self._read(partition, None), self._read(partition, kernel)
+        before, after = self._reads(partition, kernel)
         packed = {tensor.name: tensor.bytes for tensor in kernel.constants}
         found: dict[str, int] = {}
         for name in before.keys() - after.keys():
@@ -39,11 +40,17 @@ class Fixed:
 
     def replace(self, partition: Partition, kernel: Kernel) -> None:
         """The partition has that kernel now."""
-        after = self._read(partition, kernel)
-        self._users.subtract(self._read(partition, None).keys())
+        before, after = self._reads(partition, kernel)
+        self._users.subtract(before.keys())
         self._users.update(after.keys())
         for name in after:
             self._where.setdefault(name, self._lies(after[name]))
+
+    def _reads(self, partition: Partition, kernel: Kernel) -> tuple[dict[str, Touch], dict[str, Touch]]:
+        """The constants a partition reads without that kernel and with it: first asked for, then taken."""
+        if self._asked is None or self._asked[0] is not kernel:
+            self._asked = kernel, (self._read(partition, None), self._read(partition, kernel))
+        return self._asked[1]
 
     def _read(self, partition: Partition, kernel: Kernel | None) -> dict[str, Touch]:
         """The constants a partition reads, with how it needs them."""

@@ -231,6 +231,7 @@ class _Pass:
         work, witness = self._work(), None
         if self._ledger is not None and not self._ledger.strange and not self._ledger.short:
             witness = Witness(homes=self._ledger.residence.homes, offsets=self._ledger.offsets)
+        self._ledger = None  # as large as what is made now, and not asked again
         return overlapped(work, settle(work, witness))
 
     def _lowered(self, partition: Partition, given: Budget) -> Kernel | None:
