@@ -8,15 +8,15 @@ the ledger says after it holds only as long as the tensors it wants elsewhere ar
 memory plan tells at the end.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from functools import partial
 
 from attrs import evolve, frozen
 
 from target_arch.plan.kernels import Call, Kernel
 from target_arch.plan.memory import Budget, Buffer, PoolBudget
 from target_arch.plan.partitions import Partition
+from target_arch.soc.model import SoC
 from target_arch.stages import access
 from target_arch.stages.fixed import Fixed
 from target_arch.stages.items import Draft, Item, Run
@@ -24,6 +24,7 @@ from target_arch.stages.over import could_lie_over, overwriting
 from target_arch.stages.pool_ledger import Block, PoolLedger, Span
 from target_arch.stages.program import join, least_alignment, local_draft
 from target_arch.stages.residence import Needs, Residence
+from target_arch.stages.taken import Taken
 from target_arch.stages.work import Work
 
 _HELD = ("input", "output", "activation")
@@ -55,7 +56,7 @@ class Ledger:
         self._pools: dict[str, PoolLedger] = {}
         self._taken: dict[str, dict[int, Sequence[Buffer]]] = {}
         self._promised: dict[tuple[str, str], Block] = {}
-        self._fixed = Fixed(work, residence, self._whole)
+        self._fixed = Fixed(work, residence, partial(_whole, work.soc))
         self._grown: dict[str, int] = {}
         self.strange, self.short = 0, False
         for partition in work.graph.partitions:
@@ -173,7 +174,7 @@ class Ledger:
     def _overdrawn(self, partition: Partition, memory: str, own: Sequence[Buffer]) -> Overdrawn | None:
         if (pool := self._pools.get(memory)) is None:
             return None
-        taken = _Taken(own)
+        taken = Taken(own)
         for site, span in self._sites[partition.id].items():
             needed = taken.within(span)
             if needed > pool.available - pool.live(span):
@@ -206,7 +207,9 @@ class Ledger:
 
     def _open(self, memory: str) -> PoolLedger:
         there = [draft for draft in self._program.buffers.values() if draft.memory == memory]
-        constants = sum(self._whole(memory, draft.bytes) for draft in there if draft.kind == "constant")
+        constants = sum(
+            _whole(self._work.soc, memory, draft.bytes) for draft in there if draft.kind == "constant"
+        )
         return PoolLedger(
             available=self._work.soc.memory(memory).size - constants - self._grown.get(memory, 0),
             unit=least_alignment(self._work.soc, memory),
@@ -215,10 +218,6 @@ class Ledger:
             held=[self._held(draft) for draft in there if draft.kind in _HELD and self._used(draft)],
             taken=self._taken.get(memory, {}),
         )
-
-    def _whole(self, memory: str, bytes: int) -> int:
-        unit = least_alignment(self._work.soc, memory)
-        return -(-bytes // unit) * unit
 
     def _used(self, draft: Draft) -> bool:
         return draft.kind != "activation" or draft.name in self._lives
@@ -285,24 +284,10 @@ class Ledger:
         return True
 
 
-class _Taken:
-    """The bytes of buffers over time, summed up: a partition may have thousands of both buffers and sites."""
-
-    def __init__(self, buffers: Iterable[Buffer]) -> None:
-        self._firsts, self._begun = _summed((buffer.first, buffer.bytes) for buffer in buffers)
-        self._lasts, self._ended = _summed((buffer.last, buffer.bytes) for buffer in buffers)
-
-    def within(self, span: Span) -> int:
-        """The bytes of those that are live at some item of the span."""
-        return (
-            self._begun[bisect_right(self._firsts, span[1])] - self._ended[bisect_left(self._lasts, span[0])]
-        )
-
-
-def _summed(sizes: Iterable[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """The items in order, and the bytes of all before each."""
-    ordered = sorted(sizes)
-    return [item for item, _ in ordered], list(accumulate((size for _, size in ordered), initial=0))
+def _whole(soc: SoC, memory: str, bytes: int) -> int:
+    """The bytes that a constant takes of a memory."""
+    unit = least_alignment(soc, memory)
+    return -(-bytes // unit) * unit
 
 
 def _call_sites(work: Work, items: Sequence[Item]) -> tuple[dict[str, dict[str, Span]], list[Span]]:
