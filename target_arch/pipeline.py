@@ -54,6 +54,7 @@ class CompileRequest:
     host always stays. `costs` were measured and count instead of estimates and of the cost file that the SoC
     file names; with `exact` a solver goes on where the search for a placement ends. `backends` holds plug-ins
     that were registered in Python; without it they are those that are installed and those in `backend_dirs`.
+    `images` are programs that the model wants on target_archs, instead of those that the SoC file names.
     """
 
     model_path: Path
@@ -74,6 +75,7 @@ class CompileRequest:
     backends: Backends | None = field(default=None, repr=False)
     name: str | None = None
     port: str = "host"
+    images: Mapping[str, str] = field(factory=dict)
 
 
 @frozen(kw_only=True)
@@ -96,16 +98,56 @@ class Compilation:
 
 def compile_model(request: CompileRequest) -> Compilation:
     """From a model file and a SoC to a bundle. Every refusal is a DiagnosticError."""
-    soc, mode = request.soc, _mode(request)
-    require_port(soc, request.port)
+    planned = plan(prepare(request))
+    facts = manifest_of(planned)
+    return compilation(planned, facts, emit_bundle(emit_inputs(planned, facts)))
+
+
+@frozen(kw_only=True)
+class Prepared:
+    """A model that was read, and who may take part of it."""
+
+    request: CompileRequest
+    mode: MemoryMode
+    backends: Mapping[str, Backend] = field(repr=False)
+    model: Model = field(repr=False)
+    program: Program = field(repr=False)
+
+
+@frozen(kw_only=True)
+class Planned:
+    """A model with its place on the chip, lowered, with steps and memory plan."""
+
+    prepared: Prepared
+    lowered: Lowered
+
+
+def prepare(request: CompileRequest) -> Prepared:
+    """The first part of `compile_model`: everything up to the imported model."""
+    mode = _mode(request)
+    require_port(request.soc, request.port)
     request.planner.plan((), {})
     backends = _backends(request)
     model, program = _import(request, backends)
-    lowered = _lower(request, mode, backends, model, program)
-    facts = manifest(
-        soc=soc,
-        mode=mode,
-        model=model,
+    return Prepared(request=request, mode=mode, backends=backends, model=model, program=program)
+
+
+def plan(prepared: Prepared, chip: SoC | None = None) -> Planned:
+    """The second part: place, lower and plan; on a `chip` of which others take a part, where there is one."""
+    asked = prepared.request
+    request = evolve(asked, soc=_with_images(asked, chip or asked.soc))
+    lowered = _lower(request, prepared.mode, prepared.backends, prepared.model, prepared.program)
+    return Planned(prepared=prepared, lowered=lowered)
+
+
+def manifest_of(planned: Planned) -> dict[str, object]:
+    """The manifest of a planned model."""
+    prepared, lowered = planned.prepared, planned.lowered
+    request = prepared.request
+    return manifest(
+        soc=request.soc,
+        mode=prepared.mode,
+        model=prepared.model,
         graph=lowered.graph,
         order=lowered.order,
         budgets=lowered.budgets,
@@ -118,24 +160,33 @@ def compile_model(request: CompileRequest) -> Compilation:
         notes={partition: kernel.notes for partition, kernel in lowered.kernels.items()},
         tuning=used_records(request.tuning, lowered.kernels),
     )
-    bundle = emit_bundle(
-        EmitInputs(
-            soc=soc,
-            mode=mode,
-            model=model,
-            graph=lowered.graph,
-            kernels=lowered.kernels,
-            steps=lowered.steps,
-            plan=lowered.plan,
-            backends=backends,
-            manifest=facts,
-            self_test=self_test(request.model_path),
-            port=request.port,
-        )
+
+
+def emit_inputs(planned: Planned, facts: Mapping[str, object]) -> EmitInputs:
+    """What the bundle of a planned model is emitted from."""
+    prepared, lowered = planned.prepared, planned.lowered
+    request = prepared.request
+    return EmitInputs(
+        soc=request.soc,
+        mode=prepared.mode,
+        model=prepared.model,
+        graph=lowered.graph,
+        kernels=lowered.kernels,
+        steps=lowered.steps,
+        plan=lowered.plan,
+        backends=prepared.backends,
+        manifest=facts,
+        self_test=self_test(request.model_path),
+        port=request.port,
     )
+
+
+def compilation(planned: Planned, facts: Mapping[str, object], bundle: Bundle) -> Compilation:
+    """All values of the way, with the bundle at its end."""
+    lowered = planned.lowered
     return Compilation(
-        request=request,
-        model=model,
+        request=planned.prepared.request,
+        model=planned.prepared.model,
         graph=lowered.graph,
         lowering=lowered.order,
         kernels=lowered.kernels,
@@ -264,6 +315,24 @@ def _place(
         mode=_mode(request),
         costs=_costs(request),
         exact=request.exact,
+    )
+
+
+def _with_images(request: CompileRequest, soc: SoC) -> SoC:
+    """The SoC with the programs that the model wants on target_archs."""
+    known = {arch.name: arch for arch in soc.archs}
+    for name in request.images:
+        if name not in known:
+            raise _refused("unknown-target", f"`{soc.name}` has no target_arch `{name}`", name, tuple(known))
+        if known[name].load.image is None:
+            said = f"`{name}` takes no image: its program is its load process `{known[name].load.process}`"
+            raise _refused("no-image", said, name, tuple(n for n in known if known[n].load.image is not None))
+    return evolve(
+        soc,
+        archs=tuple(
+            evolve(arch, load=evolve(arch.load, image=request.images.get(arch.name, arch.load.image)))
+            for arch in soc.archs
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from attrs import frozen
 
 import target_arch
+from target_arch.plan.model_pools import ARENAS
 
 ArgumentParser = argparse.ArgumentParser
 Run = Callable[[argparse.Namespace], int]
@@ -107,12 +108,16 @@ def _backends(to: ArgumentParser) -> None:
 
 def _model(to: ArgumentParser) -> None:
     to.add_argument("model", type=Path, metavar="MODEL", help="an .onnx, .tflite or .pt2 file")
+    _soc(to)
+
+
+def _soc(to: ArgumentParser) -> None:
     to.add_argument("--soc", metavar="SOC", help="a SoC file, or the name of a shipped one")
     _planning(to)
 
 
 _RULES = (
-    ("--require", "place an operator (id, kind or *) there"),
+    ("--require", "place an operator (id, kind or *; of several models MODEL:OPERATOR) there"),
     ("--prefer", "place it there if that takes it, whatever it costs"),
     ("--forbid", "do not place it there"),
 )
@@ -180,7 +185,11 @@ def _explain(to: ArgumentParser) -> None:
 
 
 def _compile(to: ArgumentParser) -> None:
-    _model(to)
+    to.add_argument(
+        "models", nargs="+", metavar="MODEL",
+        help="an .onnx, .tflite or .pt2 file, or NAME=FILE; several become one bundle",
+    )  # fmt: skip
+    _soc(to)
     to.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the bundle's folder")
     _bundle_options(to)
     to.add_argument(
@@ -208,7 +217,22 @@ def _tune(to: ArgumentParser) -> None:
 
 
 def _bundle_options(to: ArgumentParser) -> None:
-    to.add_argument("--name", help="the model's name in C (default: from the file's)")
+    to.add_argument(
+        "--name", help="the model's name in C (default: from the file's); of several models the bundle's"
+    )
+    to.add_argument(
+        "--arenas",
+        choices=ARENAS,
+        help="several models: shared, they run in turn and lie over each other (the default), or separate, "
+        "each keeps its inputs and outputs while others run",
+    )
+    to.add_argument(
+        "--image",
+        action="append",
+        default=[],
+        metavar="[MODEL:]TARGET=FILE",
+        help="the program that a model wants on a target_arch, instead of the SoC file's; may repeat",
+    )
     to.add_argument("--port", help="the port of the C runtime that the bundle carries (default: host)")
 
 
@@ -229,7 +253,12 @@ def _port(to: ArgumentParser) -> None:
 
 
 def _verify(to: ArgumentParser) -> None:
-    to.add_argument("model", type=Path, metavar="MODEL", help="the model the bundle was compiled from")
+    to.add_argument(
+        "models",
+        nargs="+",
+        metavar="MODEL",
+        help="the model the bundle was compiled from, or NAME=FILE; all of them, where it has several",
+    )
     given = to.add_mutually_exclusive_group()
     given.add_argument("--bundle", type=Path, metavar="DIR", help="a folder that `compile` wrote")
     given.add_argument(
@@ -311,10 +340,17 @@ COMMANDS = (
         True,
         "operator",
     ),
-    Command("compile", "models", "make a bundle of C from a model", _compile, True),
+    Command("compile", "models", "make a bundle of C from a model, or several", _compile, True, "models"),
     Command("tune", "tune", "find better schedules for C kernels by measuring", _tune, True),
     Command("run", "bundles", "build a bundle with this machine's C compiler and run it", _run),
-    Command("verify", "bundles", "compare a bundle with the reference its model came from", _verify, True),
+    Command(
+        "verify",
+        "bundles",
+        "compare a bundle with the reference its model came from",
+        _verify,
+        True,
+        "models",
+    ),
     Command("report", "bundles", "print what a bundle's manifest says", _report),
     Command("new-soc", "describe", "write a small commented SoC file to start from", _new_soc),
     Command("new-backend", "new_backend", "write a package with a backend that works", _new_backend),

@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from target_arch.cli.machine_text import firmware_json, firmware_text, image_text, profile_json, profile_text
-from target_arch.cli.models import planned
+from target_arch.cli.models import named_file, only_model, planned
 from target_arch.cli.output import data, failure, json_data, progress, unwritable
 from target_arch.cli.report_text import report_text
+from target_arch.cli.several import named_files, several
 from target_arch.diagnostics import DiagnosticError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from target_arch.run import Executable
+    from target_arch.run import Executable, Verification
 
 
 def run(options: argparse.Namespace) -> int:
@@ -68,8 +69,8 @@ def _run_on_machine(executable: "Executable", options: argparse.Namespace) -> in
 
 def verify(options: argparse.Namespace) -> int:
     """Compare with the reference; 1 where they differ by more than the rule allows."""
+    from target_arch.run import read_manifest, verify_models, write_bundle
     from target_arch.run import verify as compare
-    from target_arch.run import write_bundle
 
     with tempfile.TemporaryDirectory() as folder:
         directory = options.bundle
@@ -79,23 +80,28 @@ def verify(options: argparse.Namespace) -> int:
                 text = "`--target` says what to compile for, `--bundle` is compiled already"
                 raise failure("two-socs", "command line", text, "leave one of them out")
         else:
-            made = planned(options)
+            made = several(options) if len(options.models) > 1 else planned(only_model(options))
             directory = Path(folder) / made.bundle.name
             write_bundle(made.bundle, directory)
         progress(f"building, and comparing on {options.count} random inputs")
-        found = compare(
-            options.model,
-            directory,
-            count=options.count,
-            seed=options.seed,
-            rtl=options.rtl,
-            firmware=options.firmware,
-        )
+        how = {"count": options.count, "seed": options.seed, "rtl": options.rtl, "firmware": options.firmware}
+        if len(options.models) > 1 or "models" in read_manifest(directory):
+            return _verdicts(verify_models(named_files(options.models), directory, **how), options)
+        found = compare(named_file(options.models[0])[1], directory, **how)
     if options.format == "json":
         json_data(found.to_json())
     else:
         data(str(found))
     return 0 if found.passed else 1
+
+
+def _verdicts(found: "dict[str, Verification]", options: argparse.Namespace) -> int:
+    """Print what comparing several models found; 1 where one differs."""
+    if options.format == "json":
+        json_data({name: each.to_json() for name, each in found.items()})
+    else:
+        data("".join(f"{name}: {each}" for name, each in found.items()))
+    return 0 if all(each.passed for each in found.values()) else 1
 
 
 def report(options: argparse.Namespace) -> int:
@@ -180,10 +186,13 @@ def _text(arrays: dict[str, "NDArray[Any]"]) -> str:
 
 
 def _frame(executable: "Executable", files: Sequence[Path]) -> bytes:
-    inputs: Sequence[dict[str, Any]] = executable.manifest["inputs"]
+    from target_arch.run import tensors_in
+
+    inputs = tensors_in(executable.manifest, "inputs")
     if len(files) != len(inputs):
         names = ", ".join(f"`{tensor['name']}`" for tensor in inputs)
-        text = f"the model has {len(inputs)} inputs ({names}), {len(files)} files are given"
+        subject = "all models have" if "models" in executable.manifest else "the model has"
+        text = f"{subject} {len(inputs)} inputs ({names}), {len(files)} files are given"
         raise failure("wrong-input", "command line", text)
     return b"".join(_tensor(path, tensor) for path, tensor in zip(files, inputs, strict=True))
 
@@ -216,8 +225,10 @@ def _npy(path: Path, tensor: dict[str, Any]) -> bytes:
 def _arrays(executable: "Executable", outputs: bytes) -> dict[str, "NDArray[Any]"]:
     import numpy as np
 
+    from target_arch.run import tensors_in
+
     arrays, start = {}, 0
-    for tensor in executable.manifest["outputs"]:
+    for tensor in tensors_in(executable.manifest, "outputs"):
         content = outputs[start : start + tensor["bytes"]]
         arrays[tensor["name"]] = np.frombuffer(content, tensor["dtype"]).reshape(tensor["shape"])
         start += tensor["bytes"]

@@ -17,14 +17,17 @@ def profile_json(profile: "Profile") -> dict[str, object]:
 
 def profile_text(manifest: Mapping[str, Any], profile: "Profile") -> str:
     """Instructions of every step, of the runtime between them, and of the whole run."""
-    rows = [
-        (str(step["number"]), step["what"], f"{count:,}")
-        for step, count in zip(manifest["steps"], profile.steps, strict=True)
+    each = manifest.get("models", (manifest,))
+    steps = [
+        (str(step["number"]), f"{model['model']}: {step['what']}" if len(each) > 1 else step["what"])
+        for model in each
+        for step in model["steps"]
     ]
+    rows = [(*step, f"{count:,}") for step, count in zip(steps, profile.steps, strict=True)]
     between = profile.instructions - sum(profile.steps)
     rows += [
         ("", "runtime, between the steps", f"{between:,}"),
-        ("", "whole run", f"{profile.instructions:,}"),
+        ("", "whole run" if len(each) == 1 else "all runs", f"{profile.instructions:,}"),
     ]
     machine = manifest["machine"]
     return (

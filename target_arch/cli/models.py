@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from target_arch.cli.arguments import DUMPS
@@ -59,6 +60,7 @@ def request(options: argparse.Namespace) -> "CompileRequest":
         backends=chosen.backends,
         name=getattr(options, "name", None),
         port=getattr(options, "port", None) or "host",
+        images=_images(getattr(options, "image", [])),
     )
 
 
@@ -126,18 +128,46 @@ def compile(options: argparse.Namespace) -> int:
     if options.dump and options.format == "json":
         said = "`--dump` prints text, `--format=json` is for programs"
         raise failure("bad-format", "command line", said, "the manifest has all of it; leave one of them out")
-    made = planned(options)
+    if len(options.models) > 1:
+        from target_arch.cli.several import compile_several
+
+        return compile_several(options)
+    made = planned(only_model(options))
     write_bundle(made.bundle, options.output)
     if options.format == "json":
         json_data(made.manifest)
         return 0
-    asked = DUMPS if "all" in options.dump else tuple(name for name in DUMPS if name in options.dump)
-    for name in asked:
+    dump(made, options.dump)
+    data(summary(made) + f"bundle in {options.output}: {len(made.bundle.files)} files\n")
+    return 0
+
+
+def dump(made: "Compilation", wanted: list[str]) -> None:
+    """Print the values that `--dump` names, and what was tried to make the model fit."""
+    for name in DUMPS if "all" in wanted else tuple(name for name in DUMPS if name in wanted):
         data(DUMPERS[name](made) + "\n")
     for attempt in made.attempts:
         data(str(attempt))
-    data(summary(made) + f"bundle in {options.output}: {len(made.bundle.files)} files\n")
-    return 0
+
+
+def only_model(options: argparse.Namespace) -> argparse.Namespace:
+    """The options with the one model that is given. DiagnosticError for what only several models have."""
+    name, path = named_file(options.models[0])
+    if options.arenas is not None:
+        said = "`--arenas` says how several models share memory, one is given"
+        raise failure("one-model", "command line", said, "leave it out")
+    if name is not None and options.name is not None:
+        said = f"the model has two names: `{name}` and `{options.name}`"
+        raise failure("two-names", "command line", said, "say `NAME=FILE` or `--name NAME`")
+    return argparse.Namespace(**{**vars(options), "model": path, "name": name or options.name})
+
+
+def named_file(given: str) -> tuple[str | None, Path]:
+    """`NAME=FILE` as name and file; None where there is no name, as in the path of a file with a `=`."""
+    name, equals, path = given.partition("=")
+    if not equals or Path(given).exists():
+        return None, Path(given)
+    return name, Path(path)
 
 
 def capacities(made: "Compilation") -> dict[str, int]:
@@ -240,6 +270,19 @@ def _wishes(given: list[str], soc: SoC) -> dict[str, tuple[str, ...]]:
         if not equals or not operator or not target:
             raise failure("bad-wish", "command line", f"`{wish}` is not OPERATOR=TARGET")
         found[operator] = tuple(dict.fromkeys((*found.get(operator, ()), target_of(soc, target))))
+    return found
+
+
+def _images(given: list[str]) -> dict[str, str]:
+    """`TARGET=FILE` texts by target_arch."""
+    found: dict[str, str] = {}
+    for each in given:
+        target, equals, file = each.partition("=")
+        if not equals or not target or not file:
+            raise failure("bad-image", "command line", f"`{each}` is not TARGET=FILE")
+        if found.setdefault(target, file) != file:
+            said = f"`{target}` is to get `{found[target]}` and `{file}`"
+            raise failure("bad-image", "command line", said, "name one of them")
     return found
 
 

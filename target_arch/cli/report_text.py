@@ -3,12 +3,18 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from target_arch.plan.text import emitted, makespan, table
+from target_arch.plan.model_pools import ModelPool, ModelPools
+from target_arch.plan.text import emitted, makespan, model_pools, table
 from target_arch.plan.timeline import Execution, Timeline
 
 
 def report_text(manifest: Mapping[str, Any]) -> str:
-    """Partitions, orders, budgets, pools, steps and the verification that a manifest tells of."""
+    """Partitions, orders, budgets, pools, steps and the verification that a manifest tells of; of each model,
+    and the pools of all, where it has several.
+    """
+    if "models" in manifest:
+        each = [report_text(model) for model in manifest["models"]]
+        return "\n".join((*each, model_pools(_model_pools(manifest))))
     mode = f", mode {manifest['mode']}" if "mode" in manifest else ""
     sections = [
         f"{manifest['model']} on {manifest['soc']}{mode}, ABI hash {manifest['abi_hash']}\n",
@@ -22,6 +28,29 @@ def report_text(manifest: Mapping[str, Any]) -> str:
         _verification(manifest),
     ]
     return "\n".join(section for section in sections if section)
+
+
+def _model_pools(manifest: Mapping[str, Any]) -> ModelPools:
+    models = tuple(model["model"] for model in manifest["models"])
+    pools = manifest["pools"]
+    return ModelPools(
+        models=models,
+        arenas=manifest["arenas"],
+        pools=tuple(
+            ModelPool(
+                pool=name,
+                memory=pools[name]["memory"],
+                capacity=pools[name]["capacity"],
+                alignment=1,
+                overlaid=pools[name]["overlaid"],
+                peaks=tuple(pools[name]["peaks"][model] for model in models),
+                offsets=(),
+                bytes=pools[name]["bytes"],
+                apart=pools[name]["apart"],
+            )
+            for name in sorted(pools)
+        ),
+    )
 
 
 def _partitions(manifest: Mapping[str, Any]) -> str:

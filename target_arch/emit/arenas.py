@@ -22,11 +22,12 @@ class Arena:
     bytes: int
     alignment: int
     buffers: tuple[tuple[int, Buffer], ...] = field(repr=False)
+    symbol: str = ""
 
     @property
     def identifier(self) -> str:
         """The arena as part of a C identifier: `sram`, `ddr_constants`."""
-        return identifier(self.name)
+        return self.symbol or identifier(self.name)
 
 
 @frozen(kw_only=True)

@@ -1,7 +1,7 @@
 """The bundle: every file of it, from the finished plan."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.arenas import Arena, Arenas, arenas
@@ -44,9 +44,9 @@ def emit_bundle(inputs: EmitInputs) -> Bundle:
         (f"include/{soc}_soc.h", soc_header(inputs.soc)),
         (f"include/{model}.h", model_header(inputs)),
         (f"src/{model}.c", model_source(inputs)),
-        (f"src/{model}_internal.h", _internal_header(inputs, placed)),
+        (f"src/{model}_internal.h", internal_header(inputs, placed)),
         (f"src/{model}_steps.c", steps_source(inputs, placed)),
-        *_kernel_files(inputs),
+        *kernel_files(inputs),
         (f"src/{soc}_soc.c", soc_source(inputs)),
         ("src/runner.c", runner_source(inputs)),
     ]
@@ -58,20 +58,25 @@ def emit_bundle(inputs: EmitInputs) -> Bundle:
             own.append((f"src/{model}_stand_ins.c", stand_ins_source(inputs)))
     if inputs.self_test is not None:
         own.append(("src/selftest.c", selftest_source(inputs, inputs.self_test)))
-    texts = {**runtime, **library_files(libraries(inputs.kernels)), **_distinct(inputs, own)}
+    return finished(inputs, {**runtime, **library_files(libraries(inputs.kernels)), **distinct(inputs, own)})
+
+
+def finished(inputs: EmitInputs, texts: dict[str, str]) -> Bundle:
+    """The bundle of these sources, with what builds, links and describes them."""
     paths = sorted(texts)
     texts["Makefile"] = makefile(inputs, paths)
     texts["CMakeLists.txt"] = cmake_lists(inputs, paths)
     port = inputs.soc.port(inputs.port)
-    texts[f"{soc}.ld"] = linker_fragment(inputs.soc, port)
+    texts[f"{inputs.soc.name}.ld"] = linker_fragment(inputs.soc, port)
     if port is not None:
         texts[f"{port.name}.ld"] = machine_script(inputs.soc, port)
     texts[MANIFEST] = manifest_text(inputs.manifest)
     files = {path: text.encode("utf-8") for path, text in texts.items()} | firmware_files(inputs)
-    return Bundle(name=model, files={path: files[path] for path in sorted(files)})
+    return Bundle(name=inputs.stem, files={path: files[path] for path in sorted(files)})
 
 
-def _kernel_files(inputs: EmitInputs) -> list[tuple[str, str]]:
+def kernel_files(inputs: EmitInputs) -> list[tuple[str, str]]:
+    """Path and text of the kernels of every target_arch."""
     model = identifier(inputs.model.name)
     own = modules(inputs)
     files = [
@@ -90,7 +95,7 @@ def manifest_text(manifest: Mapping[str, object]) -> str:
     return json.dumps(manifest, indent=2, sort_keys=True) + "\n"
 
 
-def _distinct(inputs: EmitInputs, files: list[tuple[str, str]]) -> dict[str, str]:
+def distinct(inputs: EmitInputs, files: list[tuple[str, str]]) -> dict[str, str]:
     """The files by path. DiagnosticError where the model's name makes two of one name."""
     texts: dict[str, str] = {}
     for path, text in files:
@@ -103,13 +108,18 @@ def _distinct(inputs: EmitInputs, files: list[tuple[str, str]]) -> dict[str, str
     return texts
 
 
-def _internal_header(inputs: EmitInputs, placed: Arenas) -> str:
-    model = identifier(inputs.model.name)
-    guard = f"{model.upper()}_INTERNAL_H"
+def internal_header(inputs: EmitInputs, placed: Arenas, members: Sequence[EmitInputs] = ()) -> str:
+    """What the sources of a bundle share; `members` are its models where it has several."""
+    guard = f"{inputs.stem.upper()}_INTERNAL_H"
     out = Emitter()
     out.line(f"/* What the sources of `{comment(inputs.model.name)}` share. */")
     out.lines((f"#ifndef {guard}", f"#define {guard}", "", '#include "target_arch/abi.h"', ""))
-    out.line(f"extern const ta_bundle {bundle_symbol(inputs)};")
+    if members:
+        out.line('#include "models/models.h"')
+        out.line()
+        out.line(f"extern ta_models {inputs.stem}_models;")
+        out.line(f"extern const ta_arena {inputs.stem}_arenas[{len(placed.all)}];")
+    out.lines(f"extern const ta_bundle {bundle_symbol(member)};" for member in members or (inputs,))
     out.line(f"extern const ta_soc {soc_symbol(inputs)};")
     out.lines(_constants(inputs, arena) for arena in placed.all if arena.constant)
     out.lines(f"extern const uint8_t {declaration(inputs, of)};" for of in modules(inputs))

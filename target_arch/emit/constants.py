@@ -28,7 +28,6 @@ class _Member:
 
 def constants_source(inputs: EmitInputs, arenas: Arenas) -> str:
     """The C text. It defines one object per constants arena, named by `constants_symbol`."""
-    model = identifier(inputs.model.name)
     constant = [arena for arena in arenas.all if arena.constant]
     out = Emitter()
     out.line(
@@ -36,7 +35,7 @@ def constants_source(inputs: EmitInputs, arenas: Arenas) -> str:
     )
     out.line("#include <target_arch/abi.h>")
     out.line()
-    out.line(f'#include "{model}_internal.h"')
+    out.line(f'#include "{inputs.stem}_internal.h"')
     for memory in dict.fromkeys(arena.memory for arena in constant):
         out.line()
         define_section(out, memory, constant=True)
@@ -48,7 +47,7 @@ def constants_source(inputs: EmitInputs, arenas: Arenas) -> str:
 
 def constants_symbol(inputs: EmitInputs, arena: Arena) -> str:
     """The C name of the object that is a constants arena; its type is `struct <symbol>_layout`."""
-    return f"{identifier(inputs.model.name)}_{arena.identifier}"
+    return arena.symbol or f"{identifier(inputs.model.name)}_{arena.identifier}"
 
 
 def padded_bytes(arena: Arena) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from target_arch.backend.contract import Backend
+from target_arch.emit.names import identifier
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.model import Model, Tensor
@@ -35,7 +36,8 @@ class SelfTest:
 class EmitInputs:
     """The finished plan.
 
-    `kernels` are by partition id, `backends` by the name of the target_arch they serve.
+    `kernels` are by partition id, `backends` by the name of the target_arch they serve. `whole` is what all
+    models of a bundle are together, where there are several.
     """
 
     soc: SoC
@@ -49,6 +51,17 @@ class EmitInputs:
     manifest: Mapping[str, object] = field(factory=dict, repr=False)
     self_test: SelfTest | None = None
     port: str = "host"
+    whole: "EmitInputs | None" = None
+
+    @property
+    def common(self) -> "EmitInputs":
+        """What kernels and programs of instances are emitted from: all models together, or this one."""
+        return self.whole or self
+
+    @property
+    def stem(self) -> str:
+        """How the C names of the bundle begin."""
+        return identifier(self.common.model.name)
 
     def constant(self, name: str) -> Tensor:
         """The constant tensor of that name, the model's own or one a backend packed.

@@ -11,7 +11,7 @@ from attrs import frozen
 
 from target_arch.emit.emitter import Emitter
 from target_arch.emit.inputs import EmitInputs
-from target_arch.emit.names import comment, identifier
+from target_arch.emit.names import comment
 from target_arch.plan.kernels import Call, CFunction, Kernel
 from target_arch.plan.steps import Dispatch
 
@@ -74,7 +74,7 @@ def _check_in_place(inputs: EmitInputs, found: Mapping[str, Mapping[str, CFuncti
 
 def entry(inputs: EmitInputs, arch: str, function: str) -> str:
     """The C name of what the step table calls for a function of a target_arch."""
-    return f"{identifier(inputs.model.name)}_{arch}_{function}"
+    return f"{inputs.stem}_{arch}_{function}"
 
 
 def kernels_source(inputs: EmitInputs, of: Kernels) -> str:
@@ -84,7 +84,7 @@ def kernels_source(inputs: EmitInputs, of: Kernels) -> str:
     own = {header for function in of.functions for header in function.headers}
     out.lines(f"#include <{header}>" for header in (*HEADERS, *sorted(own)))
     out.line()
-    out.line(f'#include "{identifier(inputs.model.name)}_internal.h"')
+    out.line(f'#include "{inputs.stem}_internal.h"')
     for function in of.functions:
         out.line()
         out.block(definition(function))

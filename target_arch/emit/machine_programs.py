@@ -132,21 +132,23 @@ def machine_runner(inputs: EmitInputs) -> str:
     out.lines(("", "/* 1: all read, 0: the end, -1: cut short. */", "static int read_frame(int frames)", "{"))
     with out.indent():
         out.line("int32_t got = 0;")
-        out.lines(_transfer("got", "read", "frames", terminal) for terminal in ins)
-        out.line(f"return got == {_bytes(ins)} ? 1 : got == 0 ? 0 : -1;")
+        out.lines(transfer("got", "read", "frames", terminal) for terminal in ins)
+        out.line(f"return got == {frame_bytes(ins)} ? 1 : got == 0 ? 0 : -1;")
     out.lines(("}", "", "static int write_frame(int results)", "{"))
     with out.indent():
         out.line("int32_t put = 0;")
-        out.lines(_transfer("put", "write", "results", terminal) for terminal in every[len(ins) :])
-        out.line(f"return put == {_bytes(every[len(ins) :])};")
+        out.lines(transfer("put", "write", "results", terminal) for terminal in every[len(ins) :])
+        out.line(f"return put == {frame_bytes(every[len(ins) :])};")
     out.line("}")
     out.block(_MAIN.format(model=model, port=inputs.port, head=PROFILE_HEAD, steps=steps))
     return out.text()
 
 
-def _transfer(total: str, verb: str, file: str, terminal: Terminal) -> str:
+def transfer(total: str, verb: str, file: str, terminal: Terminal) -> str:
+    """Read or write the bytes of one input or output."""
     return f"{total} += ta_mps2_{verb}({file}, {terminal.function}(), {terminal.macro}_BYTES);"
 
 
-def _bytes(terminals: tuple[Terminal, ...]) -> str:
+def frame_bytes(terminals: tuple[Terminal, ...]) -> str:
+    """Their sum in C."""
     return " + ".join(f"(int32_t){terminal.macro}_BYTES" for terminal in terminals)

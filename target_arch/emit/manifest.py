@@ -12,6 +12,7 @@ from target_arch.plan.attempts import Attempt
 from target_arch.plan.kernels import Kernel, Library
 from target_arch.plan.memory import Budget, MemoryPlan
 from target_arch.plan.model import Model
+from target_arch.plan.model_pools import ModelPools
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import Load, Step, StepOrder
@@ -71,6 +72,36 @@ def manifest(
         "buffers": _buffers(plan),
         "steps": [_step(number, step) for number, step in enumerate(steps.steps)],
         "verification": None,
+        "image": None,
+    }
+
+
+def models_manifest(
+    name: str, models: Iterable[Mapping[str, object]], pools: ModelPools, libraries: tuple[Library, ...]
+) -> dict[str, object]:
+    """The manifest of a bundle of several models: what they have in common, and below `models` that of each.
+
+    `pools` say what all models take together; `image` is null until the program was built for its machine.
+    """
+    each = list(models)
+    common = ("schema", "soc", "mode", "port", "machine", "abi_hash")
+    return {
+        **{key: each[0][key] for key in common},
+        "name": name,
+        "arenas": pools.arenas,
+        "libraries": described(libraries),
+        "models": each,
+        "pools": {
+            pool.pool: {
+                "memory": pool.memory,
+                "capacity": pool.capacity,
+                "bytes": pool.bytes,
+                "apart": pool.apart,
+                "overlaid": pool.overlaid,
+                "peaks": dict(zip(pools.models, pool.peaks, strict=True)),
+            }
+            for pool in pools.pools
+        },
         "image": None,
     }
 

@@ -1,5 +1,7 @@
 """`include/<model>.h` and `src/<model>.c`: the model as its user sees it, typed."""
 
+from collections.abc import Mapping
+
 from attrs import frozen
 
 from target_arch.emit.emitter import Emitter
@@ -41,6 +43,16 @@ _OUTPUT = """
 
 
 @frozen(kw_only=True)
+class Prose:
+    """What a header says and declares: its head, the model's functions, each input, each output."""
+
+    head: str
+    functions: str
+    input: str
+    output: str
+
+
+@frozen(kw_only=True)
 class Terminal:
     """A model input or output: its C function, how its macros start, and its number among its like."""
 
@@ -76,12 +88,14 @@ def terminals(inputs: EmitInputs) -> tuple[Terminal, ...]:
     )
 
 
-def model_header(inputs: EmitInputs) -> str:
+def model_header(inputs: EmitInputs, prose: Prose | None = None) -> str:
     """The C text of the header."""
+    prose = prose or Prose(head=_HEAD, functions=_LIFECYCLE, input=_INPUT, output=_OUTPUT)
     model = identifier(inputs.model.name)
     guard = f"{model.upper()}_H"
     out = Emitter()
-    out.block(_HEAD.format(name=comment(inputs.model.name), soc=inputs.soc.name))
+    about = {"name": comment(inputs.model.name), "soc": inputs.soc.name, "bundle": inputs.stem}
+    out.block(prose.head.format(**about))
     out.lines((f"#ifndef {guard}", f"#define {guard}", ""))
     out.line('#include "target_arch/runtime.h"')
     for terminal in terminals(inputs):
@@ -89,10 +103,10 @@ def model_header(inputs: EmitInputs) -> str:
         _macros(out, terminal)
     out.line()
     out.lines(("#ifdef __cplusplus", 'extern "C" {', "#endif"))
-    out.block(_LIFECYCLE.format(model=model))
+    out.block(prose.functions.format(model=model, bundle=inputs.stem))
     for terminal in terminals(inputs):
-        prose = _INPUT if terminal.kind == "input" else _OUTPUT
-        out.block(prose.format(number=terminal.number, macro=terminal.macro))
+        said = prose.input if terminal.kind == "input" else prose.output
+        out.block(said.format(number=terminal.number, macro=terminal.macro))
         out.line(f"{_accessor(terminal)};")
     out.line()
     out.lines(("#ifdef __cplusplus", "}", "#endif", "", "#endif"))
@@ -120,19 +134,31 @@ def model_source(inputs: EmitInputs) -> str:
         f"ta_status {model}_stop(void)": "return ta_stop(&runtime);",
         f"ta_runtime *{model}_runtime(void)": "return &runtime;",
     }
-    for terminal in terminals(inputs):
-        where = f"{bundle_symbol(inputs)}.{terminal.kind}s[{terminal.number}].where"
-        calls[_accessor(terminal)] = (
-            f"return ({_pointee(terminal)} *)ta_pointer(&{bundle_symbol(inputs)}, {where});"
+    define(out, {**calls, **accessors(inputs)})
+    return out.text()
+
+
+def accessors(inputs: EmitInputs) -> dict[str, str]:
+    """The body of the function of each input and output, by its signature."""
+    symbol = bundle_symbol(inputs)
+    return {
+        _accessor(terminal): (
+            f"return ({_pointee(terminal)} *)ta_pointer(&{symbol}, "
+            f"{symbol}.{terminal.kind}s[{terminal.number}].where);"
         )
-    for signature, body in calls.items():
+        for terminal in terminals(inputs)
+    }
+
+
+def define(out: Emitter, functions: Mapping[str, str]) -> None:
+    """Functions of one statement, by their signatures."""
+    for signature, body in functions.items():
         out.line()
         out.line(signature)
         out.line("{")
         with out.indent():
             out.line(body)
         out.line("}")
-    return out.text()
 
 
 def soc_symbol(inputs: EmitInputs) -> str:

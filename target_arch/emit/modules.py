@@ -11,7 +11,7 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.emitter import Emitter
 from target_arch.emit.inputs import EmitInputs
 from target_arch.emit.kernels import Kernels, entry, kernels
-from target_arch.emit.names import comment, identifier
+from target_arch.emit.names import comment
 
 PORT = "cuda"
 
@@ -56,7 +56,7 @@ def module_text(inputs: EmitInputs, of: Kernels) -> str:
 
 def module_source(inputs: EmitInputs, of: Kernels) -> str:
     """The C text: the image, and a launch for each kernel that a step calls."""
-    model = identifier(inputs.model.name)
+    model = inputs.stem
     out = Emitter()
     out.line(f"/* `{model}_{of.arch}_module.cu` as an image, and how its kernels are launched. */")
     out.lines((f'#include "{model}_internal.h"', '#include "ports/cuda/cuda.h"', ""))
@@ -92,7 +92,7 @@ def image_fields(inputs: EmitInputs, arch: str) -> str | None:
 
 
 def _symbol(inputs: EmitInputs, arch: str) -> str:
-    return f"{identifier(inputs.model.name)}_{arch}_module"
+    return f"{inputs.stem}_{arch}_module"
 
 
 def _image(inputs: EmitInputs, of: Kernels) -> bytes:

@@ -25,7 +25,7 @@ _RUNNER_HEAD = """\
  * or cannot be written, 65 for a bad argument. */
 #include <stdio.h>"""
 
-_ELEMENT_AT = """
+ELEMENT_AT = """
 static double {dtype}_at(const void *values, uint32_t index)
 {{
     {c_type} value;
@@ -33,7 +33,7 @@ static double {dtype}_at(const void *values, uint32_t index)
     return (double)value;
 }}"""
 
-_COMPARE = """
+COMPARE = """
 typedef double (*element_at)(const void *values, uint32_t index);
 
 /* 1 where no element differs by more than `tolerance`; a NaN passes only where the bits agree. */
@@ -61,7 +61,7 @@ static int compare(const char *name, const void *actual, const void *expected, u
 }
 """
 
-_ARGUMENTS = """
+ARGUMENTS = """
 /* --lazy: devices do nothing before they are waited for. --jitter SEED: they take random time. */
 static int arguments(int argc, char **argv)
 {
@@ -102,34 +102,34 @@ static int failed(const char *what, ta_status status)
 }}"""
 
 
-_CUDA = '#include "ports/cuda/cuda.h"'
+CUDA = '#include "ports/cuda/cuda.h"'
 
 
 def selftest_source(inputs: EmitInputs, test: SelfTest) -> str:
     """A program that runs the vector and prints a line per output."""
     model = identifier(inputs.model.name)
-    ins, outs = _split(inputs)
+    ins, outs = split(inputs)
     machine = inputs.port in MACHINE_PORTS
     out = Emitter()
     name, reference = comment(inputs.model.name), comment(test.reference)
     stdio = "" if machine else "#include <stdio.h>\n"
     out.block(_SELFTEST_HEAD.format(name=name, reference=reference, model=model, stdio=stdio))
     if inputs.port == "cuda":
-        out.lines(("", _CUDA))
+        out.lines(("", CUDA))
     counts = {"head": machine_programs.PROFILE_HEAD, "steps": len(inputs.steps.steps), "model": model}
     if machine:
         out.lines(("", machine_programs.INCLUDE))
         out.block(machine_programs.PROFILE.format(**counts))
     for terminal, data in zip(ins, test.inputs, strict=True):
-        _array(out, f"input_{terminal.number}", terminal, data)
+        write_array(out, f"input_{terminal.number}", terminal, data)
     for terminal, data in zip(outs, test.outputs, strict=True):
-        _array(out, f"expected_{terminal.number}", terminal, data)
+        write_array(out, f"expected_{terminal.number}", terminal, data)
     for dtype, c_type in sorted({terminal.tensor.dtype: terminal.c_type for terminal in outs}.items()):
-        out.block(_ELEMENT_AT.format(dtype=dtype, c_type=c_type))
-    out.block(machine_programs.COMPARE if machine else _COMPARE)
+        out.block(ELEMENT_AT.format(dtype=dtype, c_type=c_type))
+    out.block(machine_programs.COMPARE if machine else COMPARE)
     out.block(
         (machine_programs.FAILED if machine else _FAILED).format(
-            model=model, answer="2", complaint=_complaint(inputs)
+            model=model, answer="2", complaint=complaint(inputs)
         )
     )
     out.lines(("", *(["int main(void);"] if machine else []), "int main(void)", "{"))
@@ -144,7 +144,7 @@ def selftest_source(inputs: EmitInputs, test: SelfTest) -> str:
         out.lines(run.split("\n"))
         out.lines(("if (status != TA_OK)", '    return failed("run", status);'))
         for terminal, tolerance in zip(outs, test.tolerances, strict=True):
-            _compare(out, terminal, tolerance)
+            write_comparison(out, terminal, terminal.tensor.name, f"expected_{terminal.number}", tolerance)
         out.line(f"status = {model}_stop();")
         out.lines(("if (status != TA_OK)", '    return failed("stop", status);'))
         if machine:
@@ -159,7 +159,7 @@ def runner_source(inputs: EmitInputs) -> str:
     if inputs.port in MACHINE_PORTS:
         return machine_programs.machine_runner(inputs)
     model = identifier(inputs.model.name)
-    ins, outs = _split(inputs)
+    ins, outs = split(inputs)
     host = inputs.port == "host"
     out = Emitter()
     out.block(_RUNNER_HEAD.format(name=comment(inputs.model.name)))
@@ -167,21 +167,21 @@ def runner_source(inputs: EmitInputs) -> str:
         out.lines(("#include <stdlib.h>", "#include <string.h>"))
     out.lines(("", f"#include <{model}.h>"))
     if inputs.port == "cuda":
-        out.lines(("", _CUDA))
+        out.lines(("", CUDA))
     if host:
         out.lines(("", '#include "ports/host/host.h"'))
-        out.block(_ARGUMENTS)
-    out.block(_FAILED.format(model=model, answer="(int)status", complaint=_complaint(inputs)))
+        out.block(ARGUMENTS)
+    out.block(_FAILED.format(model=model, answer="(int)status", complaint=complaint(inputs)))
     out.lines(("", "/* 1: all read, 0: the end, -1: cut short. */", "static int read_frame(void)", "{"))
     with out.indent():
         out.line("size_t got = 0;")
         out.lines(f"got += fread({one.function}(), 1, {one.macro}_BYTES, stdin);" for one in ins)
-        out.line(f"return got == {_bytes(ins)} ? 1 : got == 0 ? 0 : -1;")
+        out.line(f"return got == {frame_bytes(ins)} ? 1 : got == 0 ? 0 : -1;")
     out.lines(("}", "", "static int write_frame(void)", "{"))
     with out.indent():
         out.line("size_t put = 0;")
         out.lines(f"put += fwrite({one.function}(), 1, {one.macro}_BYTES, stdout);" for one in outs)
-        out.line(f"return put == {_bytes(outs)};")
+        out.line(f"return put == {frame_bytes(outs)};")
     out.lines(("}", "", f"int main({'int argc, char **argv' if host else 'void'})", "{"))
     with out.indent():
         out.lines(("int frame;", "ta_status status;"))
@@ -194,7 +194,7 @@ def runner_source(inputs: EmitInputs) -> str:
     return out.text()
 
 
-def _complaint(inputs: EmitInputs) -> str:
+def complaint(inputs: EmitInputs) -> str:
     """A line that says more about a failure, where the port can."""
     if inputs.port != "cuda":
         return ""
@@ -203,13 +203,15 @@ def _complaint(inputs: EmitInputs) -> str:
     )
 
 
-def _split(inputs: EmitInputs) -> tuple[tuple[Terminal, ...], tuple[Terminal, ...]]:
+def split(inputs: EmitInputs) -> tuple[tuple[Terminal, ...], tuple[Terminal, ...]]:
+    """The inputs and the outputs of a model."""
     every = terminals(inputs)
     ins = tuple(terminal for terminal in every if terminal.kind == "input")
     return ins, every[len(ins) :]
 
 
-def _array(out: Emitter, name: str, terminal: Terminal, data: bytes) -> None:
+def write_array(out: Emitter, name: str, terminal: Terminal, data: bytes) -> None:
+    """A static const array of the bytes of one input or output."""
     vector: Literals = literals(evolve(terminal.tensor, data=data))
     out.line()
     out.line(f"static const {vector.c_type} {name}[] = {{")
@@ -218,13 +220,15 @@ def _array(out: Emitter, name: str, terminal: Terminal, data: bytes) -> None:
     out.line("};")
 
 
-def _compare(out: Emitter, terminal: Terminal, tolerance: float) -> None:
-    number, macro = terminal.number, terminal.macro
+def write_comparison(out: Emitter, terminal: Terminal, label: str, expected: str, tolerance: float) -> None:
+    """The call that compares one output with the array `expected`."""
+    macro = terminal.macro
     size = f"{macro}_BYTES / {macro}_ELEMENTS"
-    out.line(f"passed &= compare({string(terminal.tensor.name)}, {terminal.function}(), expected_{number},")
+    out.line(f"passed &= compare({string(label)}, {terminal.function}(), {expected},")
     out.line(f"                  {macro}_ELEMENTS, {size},")
     out.line(f"                  {terminal.tensor.dtype}_at, {float(tolerance)!r});")
 
 
-def _bytes(terminals: tuple[Terminal, ...]) -> str:
+def frame_bytes(terminals: tuple[Terminal, ...]) -> str:
+    """Their sum in C."""
     return " + ".join(f"{terminal.macro}_BYTES" for terminal in terminals)

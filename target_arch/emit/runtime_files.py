@@ -8,11 +8,13 @@ from target_arch.emit.inputs import EmitInputs
 from target_arch.resources import runtime_c
 
 
-def runtime_files(inputs: EmitInputs) -> Mapping[str, str]:
-    """Path in the bundle → text."""
+def runtime_files(inputs: EmitInputs, several: bool = False) -> Mapping[str, str]:
+    """Path in the bundle → text; with what runs `several` models."""
     root = runtime_c()
     files = _tree(root / "include", "include")
     files |= _tree(root / "core", "runtime/core")
+    if several:
+        files |= _tree(root / "models", "runtime/models")
     files |= _tree(root / "ports" / inputs.port, f"runtime/ports/{inputs.port}")
     for backend in _backends(inputs):
         files |= {f"runtime/{path}": text for path, text in backend.runtime.files().items()}

@@ -15,11 +15,14 @@ from target_arch.plan.kernels import CFunction, Kernel, StandIn
 from target_arch.plan.model import Tensor
 
 
-def stand_ins_source(inputs: EmitInputs) -> str:
-    """The C text; a table without entries where no kernel has a stand-in."""
+def stand_ins_source(inputs: EmitInputs, members: Sequence[EmitInputs] = ()) -> str:
+    """The C text; a table without entries where no kernel has a stand-in. `members` are the models of a
+    bundle of several.
+    """
     found = [
-        (partition, kernel, kernel.stand_in)
-        for partition, kernel in sorted(inputs.kernels.items())
+        (member, _name(member, partition), kernel, kernel.stand_in)
+        for member in members or (inputs,)
+        for partition, kernel in sorted(member.kernels.items())
         if kernel.stand_in is not None
     ]
     out = Emitter()
@@ -29,23 +32,27 @@ def stand_ins_source(inputs: EmitInputs) -> str:
     out.lines(f"#include <{header}>" for header in HEADERS)
     out.line()
     out.line('#include "ports/host/simulator.h"')
-    functions = {function.name: function for _, _, stand_in in found for function in stand_in.functions}
+    functions = {function.name: function for *_, stand_in in found for function in stand_in.functions}
     for function in functions.values():
         out.line()
         out.block(definition(function))
-    for partition, kernel, stand_in in found:
-        _Writer(inputs, identifier(partition), kernel, stand_in, functions).write(out)
+    for member, name, kernel, stand_in in found:
+        _Writer(member, name, kernel, stand_in, functions).write(out)
     out.line()
     if found:
         out.line("static const ta_stand_in entries[] = {")
         with out.indent():
-            for partition, _, stand_in in found:
-                name = identifier(partition)
+            for _, name, _, stand_in in found:
                 out.line(f"{{0x{stand_in.key:08x}u, {len(stand_in.operands)}, bytes_{name}, run_{name}}},")
         out.line("};")
     entries = f"entries, {len(found)}" if found else "NULL, 0"
     out.line(f"const ta_stand_ins ta_host_stand_ins = {{{entries}}};")
     return out.text()
+
+
+def _name(inputs: EmitInputs, partition: str) -> str:
+    """The partition in C; with its model, where there are several."""
+    return identifier(partition if inputs.whole is None else f"{inputs.model.name}_{partition}")
 
 
 class _Writer:

@@ -6,7 +6,7 @@ can be read, and a step taken out of it, by hand.
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from target_arch.emit.arenas import Arena, Arenas
 from target_arch.emit.constants import constants_symbol
@@ -36,14 +36,14 @@ def bundle_symbol(inputs: EmitInputs) -> str:
 def steps_source(inputs: EmitInputs, arenas: Arenas) -> str:
     """The C text."""
     out = Emitter()
-    model = identifier(inputs.model.name)
     out.line(f"/* What `{comment(inputs.model.name)}` does on {inputs.soc.name}, step by step. */")
     out.line(f"#include <{inputs.soc.name}_soc.h>")
     out.line()
-    out.line(f'#include "{model}_internal.h"')
+    out.line(f'#include "{inputs.stem}_internal.h"')
     out.line()
     abi_guard(out, inputs)
-    _arenas(out, inputs, arenas)
+    if inputs.whole is None:
+        arena_table(out, inputs, arenas, "static const ta_arena arenas")
     _loads(out, inputs)
     _copies(out, inputs, arenas)
     _dispatches(out, inputs, arenas)
@@ -109,17 +109,18 @@ def _macro(inputs: EmitInputs, kind: str, name: str) -> str:
 
 
 def _table(out: Emitter, declaration: str, rows: Sequence[str]) -> None:
-    """One `static const` array; C99 has no empty ones, so none where there are no rows."""
+    """One const array; C99 has no empty ones, so none where there are no rows."""
     if not rows:
         return
     out.line()
-    out.line(f"static const {declaration}[] = {{")
+    out.line(f"{declaration}[] = {{")
     with out.indent():
         out.lines(rows)
     out.line("};")
 
 
-def _arenas(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
+def arena_table(out: Emitter, inputs: EmitInputs, arenas: Arenas, declaration: str) -> None:
+    """The bytes of every arena that the host sees, and the table of all; `declaration` is its beginning."""
     backed = [arena for arena in arenas.all if arena.visible and not arena.constant]
     for arena in backed:
         out.line()
@@ -131,7 +132,7 @@ def _arenas(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
         f" /* {number}: {comment(arena.name)} */"
         for number, arena in enumerate(arenas.all)
     ]
-    _table(out, "ta_arena arenas", rows)
+    _table(out, declaration, rows)
 
 
 def _bases(inputs: EmitInputs, arena: Arena) -> str:
@@ -144,18 +145,18 @@ def _loads(out: Emitter, inputs: EmitInputs) -> None:
     loads = [(number, step) for number, step in enumerate(inputs.steps.steps) if isinstance(step, Load)]
     for _, step in loads:
         if step.image is not None:
-            _image(out, inputs, step.instance, step.image)
+            _image(out, inputs, step)
     rows = [
         f"{{{_macro(inputs, 'INSTANCE', step.instance)}, {_image_fields(inputs, step)}}},"
         f" /* step {number}: {comment(describe(step))} */"
         for number, step in loads
     ]
-    _table(out, "ta_load loads", rows)
+    _table(out, "static const ta_load loads", rows)
 
 
-def _image(out: Emitter, inputs: EmitInputs, instance: str, image: str) -> None:
+def _image(out: Emitter, inputs: EmitInputs, step: Load) -> None:
     """A stand-in that the host port's devices accept; a build for the chip names the real image."""
-    macro = _macro(inputs, "IMAGE", instance)
+    macro, instance, image = _image_macro(inputs, step), step.instance, str(step.image)
     stand_in = f"stand-in for {image}".encode()
     out.line()
     out.line(f"/* `{comment(image)}` of {instance}. A build for the chip defines {macro} (an address),")
@@ -174,13 +175,22 @@ def _image(out: Emitter, inputs: EmitInputs, instance: str, image: str) -> None:
 
 
 def _image_fields(inputs: EmitInputs, step: Load) -> str:
-    own = image_fields(inputs, inputs.soc.instance(step.instance).arch.name)
+    own = image_fields(inputs.common, inputs.soc.instance(step.instance).arch.name)
     if own is not None:
         return own
     if step.image is None:
         return "NULL, 0, 0"
-    macro = _macro(inputs, "IMAGE", step.instance)
+    macro = _image_macro(inputs, step)
     return f"{macro}, {macro}_BYTES, {macro}_CRC32"
+
+
+def _image_macro(inputs: EmitInputs, step: Load) -> str:
+    """The macro that names the image of an instance; one of the model where it has an image of its own."""
+    described = inputs.soc.instance(step.instance).arch.load.image
+    if inputs.whole is None or step.image == described:
+        return _macro(inputs, "IMAGE", step.instance)
+    model = identifier(inputs.model.name).upper()
+    return _macro(inputs, f"IMAGE_{model}", step.instance)
 
 
 def _copies(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
@@ -192,7 +202,7 @@ def _copies(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
             shape = ", ".join(map(str, copy_shape(step)))
             note = comment(f"step {number}: {describe(step)}")
             rows.append(f"{{{source}, {target}, {shape}, {_CACHE[step.cache]}}}, /* {note} */")
-    _table(out, "ta_copy copies", rows)
+    _table(out, "static const ta_copy copies", rows)
 
 
 def _dispatches(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
@@ -215,15 +225,15 @@ def _dispatches(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
             refs.append(f"{', '.join(operand_refs)}, /* {note} */")
         word_count += len(step.words)
         ref_count += len(step.operands)
-    _table(out, "uint32_t words", words)
-    _table(out, "ta_ref refs", refs)
-    _table(out, "ta_dispatch dispatches", rows)
+    _table(out, "static const uint32_t words", words)
+    _table(out, "static const ta_ref refs", refs)
+    _table(out, "static const ta_dispatch dispatches", rows)
 
 
 def _function(inputs: EmitInputs, step: Dispatch) -> str:
     arch = inputs.soc.instance(step.instance).arch.name
     driver = inputs.backends[arch].runtime.driver
-    return "NULL" if driver else entry(inputs, arch, step.function)
+    return "NULL" if driver else entry(inputs.common, arch, step.function)
 
 
 def _steps(out: Emitter, inputs: EmitInputs) -> None:
@@ -236,7 +246,7 @@ def _steps(out: Emitter, inputs: EmitInputs) -> None:
         counts[kind] += 1
         note = comment(f"{number}: {describe(step)}")
         rows.append(f"{{TA_STEP_{kind}, {index}, {_event(inputs, event)}}}, /* {note} */")
-    _table(out, "ta_step steps", rows)
+    _table(out, "static const ta_step steps", rows)
 
 
 def _event(inputs: EmitInputs, event: Event | None) -> str:
@@ -255,7 +265,7 @@ def _tensors(
         f"{{{string(tensor)}, {arenas.ref(buffer)}, {inputs.model.tensors[tensor].bytes}}},"
         for tensor, buffer in pairs
     ]
-    _table(out, f"ta_tensor {name}", rows)
+    _table(out, f"static const ta_tensor {name}", rows)
 
 
 def _bundle(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
@@ -276,6 +286,11 @@ def _bundle(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
         out.line("0,")
         out.line(f"{numbering.c_prefix(inputs.soc)}_ABI_HASH,")
         out.line(f"{string(inputs.model.name)},")
-        out.lines(f"{name if count else 'NULL'}," for name, count in counts.items())
+        tables = counts if inputs.whole is None else {f"{inputs.stem}_arenas": 1, **_without_arenas(counts)}
+        out.lines(f"{name if count else 'NULL'}," for name, count in tables.items())
         out.lines(f"{count}, /* {name} */" for name, count in counts.items())
     out.line("};")
+
+
+def _without_arenas(counts: Mapping[str, int]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if name != "arenas"}

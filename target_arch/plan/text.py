@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from target_arch.plan.attempts import Attempt
 from target_arch.plan.kernels import Operand
 from target_arch.plan.memory import Budget, Buffer, MemoryPlan
+from target_arch.plan.model_pools import SHARED, ModelPools
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph
 from target_arch.plan.reasoning import duration, reasoning
@@ -146,6 +147,24 @@ def memory_plan(plan: MemoryPlan, capacities: Mapping[str, int] | None = None) -
             ("offset", "bytes", "steps", "kind", "buffer"), _buffer_rows(plan, arena), right=(0, 1)
         )
     return text
+
+
+def model_pools(value: ModelPools) -> str:
+    """One line per pool: what each model takes, and what all of them do, lying over each other or apart."""
+    rows = [
+        (
+            pool.pool,
+            f"{pool.capacity:,}",
+            *(f"{peak:,}" for peak in pool.peaks),
+            f"{pool.bytes:,}",
+            f"{pool.apart:,}",
+        )
+        for pool in value.pools
+    ]
+    shared = "they run in turn" if value.arenas == SHARED else "each keeps its inputs and outputs"
+    heading = f"memory of {len(value.models)} models in bytes, arenas {value.arenas}: {shared}\n"
+    header = ("pool", "capacity", *value.models, "together", "apart")
+    return heading + table(header, rows, right=range(1, len(header)))
 
 
 def step_list(order: StepOrder) -> str:

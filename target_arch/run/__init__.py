@@ -6,7 +6,8 @@ from target_arch.run.references import reference_for, self_test
 from target_arch.run.toolchain import Compiler, ToolMissing, find_compiler
 from target_arch.run.verification import Verification
 from target_arch.run.verify import verify
-from target_arch.run.write import read_manifest, write_bundle
+from target_arch.run.verify_models import verify_models
+from target_arch.run.write import models_in, read_manifest, tensors_in, write_bundle
 
 __all__ = [
     "Compiler",
@@ -16,6 +17,7 @@ __all__ = [
     "Verification",
     "build",
     "find_compiler",
+    "models_in",
     "read_manifest",
     "reference_for",
     "run_frames",
@@ -23,6 +25,8 @@ __all__ = [
     "run_self_test",
     "self_test",
     "self_test_on_machine",
+    "tensors_in",
     "verify",
+    "verify_models",
     "write_bundle",
 ]

@@ -24,7 +24,7 @@ from target_arch.run.firmware import FirmwareImage, build_firmware
 from target_arch.run.image import CALL_GRAPH, Image, as_linked, predict, require_fit
 from target_arch.run.libraries import Libraries, libraries_of
 from target_arch.run.toolchain import Compiler, find_compiler, find_cross_compiler
-from target_arch.run.write import read_manifest, unwritable
+from target_arch.run.write import read_manifest, tensors_in, unwritable
 from target_arch.soc.machines import MACHINES, Machine
 
 _TIMEOUT = 600.0
@@ -33,7 +33,7 @@ _SHOWN_LINES = 20
 
 @frozen(kw_only=True)
 class Executable:
-    """The programs of a built bundle, and the sizes of a frame.
+    """The programs of a built bundle, and the sizes of a frame: of all models, where it has several.
 
     `self_test` is None where the bundle has no vector, `machine` and `image` (of the
     runner) where they run on this computer. `firmware` are the images of cores in processes of their own.
@@ -120,8 +120,8 @@ def build(
         machine=machine,
         image=image,
         firmware=images,
-        input_bytes=tuple(tensor["bytes"] for tensor in manifest["inputs"]),
-        output_bytes=tuple(tensor["bytes"] for tensor in manifest["outputs"]),
+        input_bytes=tuple(tensor["bytes"] for tensor in tensors_in(manifest, "inputs")),
+        output_bytes=tuple(tensor["bytes"] for tensor in tensors_in(manifest, "outputs")),
         manifest=manifest,
     )
 

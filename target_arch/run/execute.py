@@ -4,7 +4,7 @@ import re
 import struct
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,12 @@ from target_arch.emit.machine_programs import PROFILE_HEAD
 from target_arch.run.build import Executable
 from target_arch.run.cuda import require_device
 from target_arch.run.toolchain import tool
+from target_arch.run.write import models_in
 
 _COMPLAINT = re.compile(r"^port: (?P<said>.+)", re.MULTILINE | re.DOTALL)
-_FAILED_STEP = re.compile(r"^(?P<phase>init|run): step (?P<step>-?\d+): (?P<status>\w+)$", re.MULTILINE)
+_FAILED_STEP = re.compile(
+    r"^(?P<phase>init|run)(?: (?P<model>.+))?: step (?P<step>-?\d+): (?P<status>\w+)$", re.MULTILINE
+)
 
 
 def run_frames(
@@ -37,7 +40,8 @@ def run_frames(
     """
     size = sum(executable.input_bytes)
     if any(len(frame) != size for frame in inputs):
-        raise ValueError(f"a frame of {executable.manifest['model']} has {size} B")
+        names = ", ".join(str(model["model"]) for model in models_in(executable.manifest))
+        raise ValueError(f"a frame of {names} has {size} B")
     if executable.machine is not None:
         return run_on_machine(executable, inputs, timeout=timeout)[0]
     _require(executable)
@@ -164,13 +168,19 @@ def _failed(executable: Executable, answer: subprocess.CompletedProcess[bytes]) 
         ended = f"signal {-answer.returncode}" if answer.returncode < 0 else f"status {answer.returncode}"
         message = f"the bundle ended with {ended}" + (f":\n{said}" if said else "")
         return _error("run-failed", str(executable.directory), message)
-    place = _step(executable.manifest["steps"], int(found["step"]))
+    place = _step(executable.manifest, found["model"], int(found["step"]))
     said = "".join(f": {each['said']}" for each in _COMPLAINT.finditer(said))
     return _error("run-failed", place, f"{found['phase']} failed with {found['status']}{said}")
 
 
-def _step(steps: Sequence[dict[str, Any]], number: int) -> str:
-    return f"step {number} ({steps[number]['what']})" if 0 <= number < len(steps) else "bundle"
+def _step(manifest: Mapping[str, Any], model: str | None, number: int) -> str:
+    """The step of a model, which is named where there are several."""
+    named = [each for each in models_in(manifest) if model in (None, each["model"])]
+    of = f"model {model}, " if model is not None else ""
+    steps = named[0]["steps"] if named else ()
+    if not 0 <= number < len(steps):
+        return "bundle" if not named or model is None else f"model {model}"
+    return f"{of}step {number} ({steps[number]['what']})"
 
 
 def _error(rule: str, place: str, message: str) -> DiagnosticError:

@@ -52,18 +52,32 @@ def compare(
     """Compare a built bundle with a reference; see `verify`. `lazy` as in `run_frames`."""
     frames = reference.frames(count, seed)
     answers = tuple(reference.answer(frame) for frame in frames)
-    _same_model(reference, executable, answers[0][0] if answers else ())
+    sizes = executable.input_bytes, executable.output_bytes
+    same_model(reference, sizes, answers[0][0] if answers else (), str(executable.directory))
     packed = tuple(b"".join(value.tobytes() for value in frame) for frame in frames)
     results = run_frames(executable, packed, lazy=lazy)
+    return judged(reference, results, answers, seed=seed, own=run_self_test(executable))
+
+
+def judged(
+    reference: Reference,
+    results: Sequence[bytes],
+    answers: Sequence[tuple[Frame, ...]],
+    *,
+    seed: int,
+    own: bool | None,
+) -> Verification:
+    """What results are worth beside the reference's answers to the same frames; `own` is how the self-test
+    ended, None where there is none.
+    """
     ours = tuple(_split(result, answer[0]) for result, answer in zip(results, answers, strict=True))
-    own = run_self_test(executable)
     equal, mode = _most_equal(reference, ours, answers)
     return Verification(
         reference=reference.name,
         rule=reference.rule,
         seed=seed,
-        frames=count,
-        outputs=count * len(reference.units),
+        frames=len(answers),
+        outputs=len(answers) * len(reference.units),
         equal=equal,
         equal_to=mode,
         largest=_largest(reference, ours, answers),
@@ -108,19 +122,21 @@ def _split(result: bytes, answer: Frame) -> Frame:
     )
 
 
-def _same_model(reference: Reference, executable: Executable, answer: Frame) -> None:
+def same_model(
+    reference: Reference, sizes: tuple[Sequence[int], Sequence[int]], answer: Frame, place: str
+) -> None:
+    """DiagnosticError where inputs and outputs have other sizes than those of the model in a bundle."""
+    takes, gives = (tuple(each) for each in sizes)
     wanted = tuple(math.prod(value.shape) * value.dtype.itemsize for value in reference.inputs)
     given = tuple(value.nbytes for value in answer)
-    if executable.input_bytes == wanted and executable.output_bytes == given:
+    if takes == wanted and gives == given:
         return
     message = (
-        f"the bundle takes {_sizes(executable.input_bytes)} and gives {_sizes(executable.output_bytes)}, "
+        f"the bundle takes {_sizes(takes)} and gives {_sizes(gives)}, "
         f"the model takes {_sizes(wanted)} and gives {_sizes(given)}"
     )
     hint = "name the model that the bundle was compiled from"
-    raise DiagnosticError(
-        [Diagnostic(rule="another-model", place=str(executable.directory), message=message, hint=hint)]
-    )
+    raise DiagnosticError([Diagnostic(rule="another-model", place=place, message=message, hint=hint)])
 
 
 def _sizes(sizes: Sequence[int]) -> str:

@@ -13,6 +13,7 @@ from target_arch.emit import MANIFEST, manifest_text
 from target_arch.plan.bundle import Bundle
 
 _KEYS = frozenset({"soc", "model", "abi_hash", "steps"})
+_KEYS_OF_SEVERAL = frozenset({"soc", "models", "abi_hash", "arenas"})
 
 
 def write_bundle(bundle: Bundle, directory: Path) -> None:
@@ -46,9 +47,27 @@ def read_manifest(directory: Path) -> dict[str, Any]:
         raise _error(
             "not-a-bundle", directory, f"is not a bundle: {MANIFEST} cannot be read", hint
         ) from error
-    if not isinstance(manifest, dict) or not manifest.keys() >= _KEYS:
+    known = isinstance(manifest, dict) and any(manifest.keys() >= keys for keys in (_KEYS, _KEYS_OF_SEVERAL))
+    if not known:
         raise _error("not-a-bundle", directory, f"is not a bundle: {MANIFEST} is another kind of file", hint)
-    return manifest
+    found: dict[str, Any] = manifest
+    return found
+
+
+def models_in(manifest: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """The manifest of every model of a bundle, in their order; of a bundle of one, that."""
+    return tuple(manifest["models"]) if "models" in manifest else (manifest,)
+
+
+def tensors_in(manifest: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
+    """The `inputs` or `outputs` of all models; where there are several, named `model.tensor`."""
+    if "models" not in manifest:
+        return list(manifest[kind])
+    return [
+        {**tensor, "name": f"{model['model']}.{tensor['name']}"}
+        for model in manifest["models"]
+        for tensor in model[kind]
+    ]
 
 
 def write_manifest(directory: Path, manifest: Mapping[str, object]) -> None:

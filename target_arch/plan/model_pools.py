@@ -1,0 +1,46 @@
+"""The memory of a bundle of several models: what each takes of every pool, and what they take together.
+
+With *shared* arenas the models run in turn, and the workspace of one lies over that of the others: as large
+as the largest. With *separate* arenas each keeps its own bytes in memories that the host sees, and with them
+its inputs and outputs while others run. Nothing outlives a run in a memory that only devices see: there
+models share in both cases. Constants always add up.
+"""
+
+from attrs import frozen
+
+SHARED, SEPARATE = "shared", "separate"
+ARENAS = (SHARED, SEPARATE)
+
+
+@frozen(kw_only=True)
+class ModelPool:
+    """One pool, such as `sram` or `ddr.constants`. `peaks` and `offsets` are in bytes, one per model; a model
+    that has nothing there has the peak 0. `alignment` is that of every model's part, and `bytes` what all
+    take together; `apart` is what they would take with bytes of their own.
+    """
+
+    pool: str
+    memory: str
+    capacity: int
+    alignment: int
+    overlaid: bool
+    peaks: tuple[int, ...]
+    offsets: tuple[int, ...]
+    bytes: int
+    apart: int
+
+
+@frozen(kw_only=True)
+class ModelPools:
+    """Every pool by name. `models` are the names in the order of the peaks, `arenas` is one of ARENAS."""
+
+    models: tuple[str, ...]
+    arenas: str
+    pools: tuple[ModelPool, ...]
+
+    def pool(self, name: str) -> ModelPool:
+        """The pool of that name. KeyError where no model has anything there."""
+        found = next((pool for pool in self.pools if pool.pool == name), None)
+        if found is None:
+            raise KeyError(name)
+        return found

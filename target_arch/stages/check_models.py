@@ -1,0 +1,74 @@
+"""The checker of several models on one chip. It believes nothing of `model_pools` and shares no code with it.
+
+Each plan was checked for itself; here every byte that more than one model could want is looked at.
+"""
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+from target_arch.diagnostics import Diagnostic
+from target_arch.plan.memory import MemoryPlan
+from target_arch.plan.model_pools import SHARED, ModelPool, ModelPools
+from target_arch.soc.model import SoC
+from target_arch.stages.errors import CheckError
+
+
+def check_models(soc: SoC, pools: ModelPools, plans: Mapping[str, MemoryPlan]) -> None:
+    """Raises CheckError with every fault: a buffer of some model outside its pool or not where it is aligned,
+    models that must lie apart and do not, memories that the pools together exceed.
+    """
+    faults = [*_placed(pools, plans), *_apart(soc, pools), *_capacities(soc, pools)]
+    if faults:
+        raise CheckError(tuple(faults))
+
+
+def _placed(pools: ModelPools, plans: Mapping[str, MemoryPlan]) -> list[Diagnostic]:
+    known = {pool.pool: pool for pool in pools.pools}
+    faults = []
+    for number, name in enumerate(pools.models):
+        for buffer in plans[name].buffers:
+            pool = known.get(buffer.arena)
+            if pool is None:
+                faults.append(
+                    _fault("no-pool", name, f"`{buffer.name}` is in `{buffer.arena}`, no pool of all")
+                )
+                continue
+            start = pool.offsets[number] + plans[name].offsets[buffer.name]
+            if start + buffer.bytes > pool.bytes:
+                faults.append(
+                    _fault("out-of-bounds", name, f"buffer `{buffer.name}` ends outside pool `{pool.pool}`")
+                )
+            if start % buffer.alignment:
+                message = f"buffer `{buffer.name}` at {start} is not aligned to {buffer.alignment} B"
+                faults.append(_fault("misaligned", name, message))
+    return faults
+
+
+def _apart(soc: SoC, pools: ModelPools) -> list[Diagnostic]:
+    """Constants never share bytes, and workspace does not where a model keeps it."""
+    faults = []
+    for pool in pools.pools:
+        seen = soc.memory(pool.memory).base is not None
+        if not (pool.pool.endswith(".constants") or (pools.arenas != SHARED and seen)):
+            continue
+        spans = [(pool.offsets[i], pool.offsets[i] + pool.peaks[i], n) for i, n in enumerate(pools.models)]
+        there = sorted(span for span in spans if span[0] < span[1])
+        for (_, end, one), (start, _, other) in pairwise(there):
+            if start < end:
+                faults.append(_fault("overlap", other, f"lies over `{one}` in pool `{pool.pool}`"))
+    return faults
+
+
+def _capacities(soc: SoC, pools: ModelPools) -> list[Diagnostic]:
+    faults = []
+    for memory in soc.memories:
+        ends: list[ModelPool] = [pool for pool in pools.pools if pool.memory == memory.name]
+        total = sum(pool.bytes for pool in ends)
+        if total > memory.size:
+            message = f"`{memory.name}` needs {total:,} B for all models, it has {memory.size:,} B"
+            faults.append(Diagnostic(rule="over-capacity", place="memory of all models", message=message))
+    return faults
+
+
+def _fault(rule: str, model: str, message: str) -> Diagnostic:
+    return Diagnostic(rule=rule, place=f"model {model}", message=message)

@@ -1,0 +1,69 @@
+"""Several memory plans on one chip: what they take together, and what some leave to another."""
+
+from collections.abc import Mapping, Sequence
+
+from attrs import evolve
+
+from target_arch.plan.memory import MemoryPlan
+from target_arch.plan.model_pools import SHARED, ModelPool, ModelPools
+from target_arch.soc.model import SoC
+
+ALIGNMENT = 16
+"""Of every arena at least."""
+
+
+def model_pools(soc: SoC, plans: Mapping[str, MemoryPlan], arenas: str) -> ModelPools:
+    """What the models take, by name in their order, with shared or separate arenas."""
+    memories = {buffer.arena: buffer.memory for plan in plans.values() for buffer in plan.buffers}
+    pools = tuple(
+        _pool(soc, name, memories[name], tuple(plans.values()), arenas) for name in sorted(memories)
+    )
+    return ModelPools(models=tuple(plans), arenas=arenas, pools=pools)
+
+
+def _pool(soc: SoC, name: str, memory: str, plans: Sequence[MemoryPlan], arenas: str) -> ModelPool:
+    overlaid = not name.endswith(".constants") and (arenas == SHARED or soc.memory(memory).base is None)
+    peaks = tuple(plan.peaks.get(name, 0) for plan in plans)
+    alignment = max((ALIGNMENT, *(b.alignment for plan in plans for b in plan.buffers if b.arena == name)))
+    sizes = [_padded(peak, alignment) for peak in peaks]
+    apart = sum(sizes)
+    return ModelPool(
+        pool=name,
+        memory=memory,
+        capacity=soc.memory(memory).size,
+        alignment=alignment,
+        overlaid=overlaid,
+        peaks=peaks,
+        offsets=tuple(0 if overlaid else sum(sizes[:number]) for number in range(len(sizes))),
+        bytes=max(sizes) if overlaid else apart,
+        apart=apart,
+    )
+
+
+def held(soc: SoC, others: Sequence[MemoryPlan], arenas: str) -> dict[str, int]:
+    """Bytes of every memory that other models take from one that is still to be planned."""
+    pools = model_pools(soc, {str(number): plan for number, plan in enumerate(others)}, arenas).pools
+    taken: dict[str, int] = {}
+    for pool in pools:
+        if not pool.overlaid:
+            taken[pool.memory] = taken.get(pool.memory, 0) + pool.apart
+    return taken
+
+
+def left(soc: SoC, taken: Mapping[str, int]) -> SoC:
+    """The chip with so many bytes less of its memories."""
+    memories = (evolve(m, size=max(m.size - taken.get(m.name, 0), 0)) for m in soc.memories)
+    return evolve(soc, memories=tuple(memories))
+
+
+def crowded(soc: SoC, plan: MemoryPlan, taken: Mapping[str, int]) -> bool:
+    """True where a plan does not fit what others leave of some memory."""
+    own = model_pools(soc, {"": plan}, SHARED).pools
+    used = dict(taken)
+    for pool in own:
+        used[pool.memory] = used.get(pool.memory, 0) + pool.bytes
+    return any(used[pool.memory] > pool.capacity for pool in own)
+
+
+def _padded(size: int, alignment: int) -> int:
+    return -(-size // alignment) * alignment
