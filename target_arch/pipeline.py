@@ -12,7 +12,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import Backend, Hooks, LoweringRequest
-from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
+from target_arch.diagnostics import Diagnostic, DiagnosticError, listed, name_hint
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.inputs import EmitInputs
 from target_arch.emit.libraries import libraries
@@ -325,8 +325,11 @@ def _with_images(request: CompileRequest, soc: SoC) -> SoC:
         if name not in known:
             raise _refused("unknown-target", f"`{soc.name}` has no target_arch `{name}`", name, tuple(known))
         if known[name].load.image is None:
-            said = f"`{name}` takes no image: its program is its load process `{known[name].load.process}`"
-            raise _refused("no-image", said, name, tuple(n for n in known if known[n].load.image is not None))
+            said = f"`{name}` takes no image: its load process is `{known[name].load.process}`"
+            able = listed([each for each in known if known[each].load.image is not None])
+            hint = f"those that take one: {able}" if able else None
+            found = Diagnostic(rule="no-image", place="command line", message=said, hint=hint)
+            raise DiagnosticError([found])
     return evolve(
         soc,
         archs=tuple(

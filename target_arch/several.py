@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
+from target_arch.diagnostics import Diagnostic, DiagnosticError, Note, name_hint
 from target_arch.emit.libraries import libraries
 from target_arch.emit.manifest import models_manifest
 from target_arch.emit.models import emit_models
@@ -169,8 +169,25 @@ class _Chip:
             except DoesNotFitError as refusal:
                 others = [other for other in self._done if other != number]
                 if not self._ask(others, refusal.memory, refusal.needed - refusal.available):
-                    raise _named(refusal, self._prepared[number]) from None
+                    raise self._noted(refusal, number) from None
         raise self._refusal()
+
+    def _noted(self, refusal: DoesNotFitError, number: int) -> DiagnosticError:
+        """The refusal with its model, and what each of the others takes of that memory."""
+        (found,) = refusal.diagnostics
+        memory = refusal.memory
+        taken = {
+            self._prepared[other].model.name: held(self._soc, (self._plan_of(other),), self._arenas)
+            for other in sorted(self._done)
+            if other != number
+        }
+        notes = tuple(
+            Note(place=f"model {name}", message=f"takes {sizes[memory]:,} B of `{memory}`")
+            for name, sizes in taken.items()
+            if sizes.get(memory)
+        )
+        refusal.diagnostics = (evolve(found, notes=notes),)
+        return _named(refusal, self._prepared[number])
 
     def _tried(self, number: int) -> Planned:
         taken = self._taken(number)

@@ -15,6 +15,7 @@ from target_arch.emit import programs as host
 from target_arch.emit.emitter import Emitter
 from target_arch.emit.inputs import EmitInputs, SelfTest
 from target_arch.emit.names import comment, identifier
+from target_arch.emit.steps import bundle_symbol
 from target_arch.plan.model_pools import SHARED, ModelPools
 from target_arch.soc.machines import MACHINE_PORTS
 
@@ -63,7 +64,7 @@ static int failed(const char *what, ta_status status)
 _RUN = "status = {model}_run();"
 
 _COUNTED_RUN = """\
-ta_mps2_count_steps(&profile[{first}], {steps});
+ta_mps2_count_steps_of(&{model}_bundle, &profile[{first}], {steps});
 since = ta_mps2_ticks();
 status = {model}_run();
 profile[0] += ta_mps2_ticks() - since;
@@ -304,6 +305,8 @@ def _includes(out: Emitter, made: _Programs, system: Sequence[str]) -> None:
     out.lines(("", f"#include <{made.whole.stem}.h>", ""))
     if made.emulated:
         out.line(machine.INCLUDE)
+        out.line()
+        out.lines(f"extern const ta_bundle {bundle_symbol(member)};" for member in made.members)
     elif made.whole.port == "cuda":
         out.line(host.CUDA)
     elif "stdlib.h" in system:

@@ -29,9 +29,8 @@ def _placed(pools: ModelPools, plans: Mapping[str, MemoryPlan]) -> list[Diagnost
         for buffer in plans[name].buffers:
             pool = known.get(buffer.arena)
             if pool is None:
-                faults.append(
-                    _fault("no-pool", name, f"`{buffer.name}` is in `{buffer.arena}`, no pool of all")
-                )
+                said = f"nobody has the pool `{buffer.arena}` of `{buffer.name}`"
+                faults.append(_fault("no-pool", name, said))
                 continue
             start = pool.offsets[number] + plans[name].offsets[buffer.name]
             if start + buffer.bytes > pool.bytes:

@@ -2,8 +2,8 @@
  * (AN547). The host is all there is; NULL is unsupported. */
 #include "ports/qemu_mps2/qemu_mps2.h"
 
-/* What `open` was told, and where the steps of this run are counted. */
-static const ta_bundle *opened;
+/* What `open` was told, and whose steps are counted where. */
+static const ta_bundle *opened, *counted;
 static uint64_t *step_ticks;
 static uint32_t step_count;
 static uint32_t cursor; /* the step that comes next: steps are executed in order, over and over */
@@ -47,6 +47,12 @@ uint64_t ta_mps2_ticks(void)
 
 void ta_mps2_count_steps(uint64_t *ticks, uint32_t steps)
 {
+    ta_mps2_count_steps_of(opened, ticks, steps);
+}
+
+void ta_mps2_count_steps_of(const ta_bundle *bundle, uint64_t *ticks, uint32_t steps)
+{
+    counted = bundle;
     step_ticks = ticks;
     step_count = ticks == NULL ? 0 : steps;
     cursor = 0;
@@ -55,9 +61,9 @@ void ta_mps2_count_steps(uint64_t *ticks, uint32_t steps)
 /* The number of the step that executes entry `index` of its table; the core comes here in their order. */
 static uint32_t step_of(uint32_t kind, uint32_t index)
 {
-    for (uint32_t i = 0; i < opened->step_count; i++) {
-        const uint32_t number = (cursor + i) % opened->step_count;
-        const ta_step *step = &opened->steps[number];
+    for (uint32_t i = 0; i < counted->step_count; i++) {
+        const uint32_t number = (cursor + i) % counted->step_count;
+        const ta_step *step = &counted->steps[number];
         if (step->kind == kind && step->index == index) {
             cursor = number + 1u;
             return number;
@@ -115,7 +121,8 @@ static ta_status mps2_copy(const ta_port *port, const ta_copy *copy)
     const uint64_t since = ta_mps2_ticks();
     for (uint32_t row = 0; row < copy->rows; row++)
         copy_row(target + row * copy->target_stride, source + row * copy->source_stride, copy->row_bytes);
-    count(TA_STEP_COPY, (uint32_t)(copy - opened->copies), since);
+    if (step_count != 0)
+        count(TA_STEP_COPY, (uint32_t)(copy - counted->copies), since);
     return TA_OK;
 }
 
@@ -130,7 +137,8 @@ static ta_status mps2_dispatch(const ta_port *port, const ta_dispatch *dispatch)
     }
     const uint64_t since = ta_mps2_ticks();
     const ta_status status = dispatch->function(pointers);
-    count(TA_STEP_DISPATCH, (uint32_t)(dispatch - opened->dispatches), since);
+    if (step_count != 0)
+        count(TA_STEP_DISPATCH, (uint32_t)(dispatch - counted->dispatches), since);
     return status;
 }
 

@@ -38,6 +38,9 @@ uint64_t ta_mps2_ticks(void);
  * `steps`. The array stays the caller's and is used until the call with NULL. Call between runs. */
 void ta_mps2_count_steps(uint64_t *ticks, uint32_t steps);
 
+/* The same for one of several models that share the port: `bundle` is the one that runs next. */
+void ta_mps2_count_steps_of(const ta_bundle *bundle, uint64_t *ticks, uint32_t steps);
+
 /* Bytes of the stack that were ever written to, and bytes it has. */
 uint32_t ta_mps2_stack_used(void);
 uint32_t ta_mps2_stack_bytes(void);
