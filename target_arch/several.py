@@ -29,7 +29,7 @@ from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.model_pools import ARENAS, SEPARATE, SHARED, ModelPools
 from target_arch.soc.model import SoC
 from target_arch.stages.check_models import check_models
-from target_arch.stages.errors import DoesNotFitError
+from target_arch.stages.errors import DoesNotFitError, PlacementError
 from target_arch.stages.model_pools import crowded, held, left, model_pools
 
 ROUNDS = 4
@@ -166,14 +166,25 @@ class _Chip:
             try:
                 self._done[number] = self._tried(number)
                 return
-            except DoesNotFitError as refusal:
+            except (DoesNotFitError, PlacementError) as refusal:
                 others = [other for other in self._done if other != number]
-                if not self._ask(others, refusal.memory, refusal.needed - refusal.available):
+                wishes = self._wishes(number, refusal)
+                if not any(self._ask(others, memory, missing) for memory, missing in wishes):
                     raise self._noted(refusal, number) from None
         raise self._refusal()
 
-    def _noted(self, refusal: DoesNotFitError, number: int) -> DiagnosticError:
+    def _wishes(self, number: int, refusal: DoesNotFitError | PlacementError) -> list[tuple[str, int]]:
+        """By which bytes of which memory others are in the way: what is missing, or half of what they take
+        where a backend refuses and does not say.
+        """
+        if isinstance(refusal, DoesNotFitError):
+            return [(refusal.memory, refusal.needed - refusal.available)]
+        return [(memory, size // 2) for memory, size in sorted(self._taken(number).items()) if size > 1]
+
+    def _noted(self, refusal: DoesNotFitError | PlacementError, number: int) -> DiagnosticError:
         """The refusal with its model, and what each of the others takes of that memory."""
+        if isinstance(refusal, PlacementError):
+            return _named(refusal, self._prepared[number])
         (found,) = refusal.diagnostics
         memory = refusal.memory
         taken = {
@@ -195,7 +206,7 @@ class _Chip:
             taken[memory] = taken.get(memory, 0) + size
         try:
             return plan(self._prepared[number], left(self._soc, taken) if taken else None)
-        except DoesNotFitError:
+        except (DoesNotFitError, PlacementError):
             raise
         except DiagnosticError as error:
             raise _named(error, self._prepared[number]) from None

@@ -1,23 +1,29 @@
 """Several models on one runtime: who holds which program, whatever fails, in every mode of the host port."""
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.runtime_c.test_conformance import (
     C99,
+    COMPILERS,
     CORE,
     ROOT,
     SANITIZERS,
     compile_c,
-    compiler,  # noqa: F401 the fixture
     files,
     links,
 )
 
 SOURCE = Path(__file__).parent / "models.c"
 TESTS = ("alternating", "one program", "a load fails", "init fails", "wrong tables")
+
+
+@pytest.fixture(params=sorted(COMPILERS))
+def compiler(request: pytest.FixtureRequest, needs_tool: Callable[[str], str]) -> str:
+    return needs_tool(request.param)
 
 
 def test_models_is_freestanding(compiler: str, tmp_path: Path) -> None:
