@@ -340,7 +340,7 @@ COMMANDS = (
         True,
         "operator",
     ),
-    Command("compile", "models", "make a bundle of C from a model, or several", _compile, True, "models"),
+    Command("compile", "compile", "make a bundle of C from a model, or several", _compile, True, "models"),
     Command("tune", "tune", "find better schedules for C kernels by measuring", _tune, True),
     Command("run", "bundles", "build a bundle with this machine's C compiler and run it", _run),
     Command(

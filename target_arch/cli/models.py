@@ -1,4 +1,4 @@
-"""Commands that plan a model: partition, explain, compile."""
+"""Commands that plan a model: partition, explain; what `compile` and others share with them."""
 
 import argparse
 from collections.abc import Callable, Mapping
@@ -118,27 +118,6 @@ def explain(options: argparse.Namespace) -> int:
         json_data([_choice(graph.choice(operator)) for operator in wanted])
     else:
         data("\n".join(text.explanation(graph, operator) for operator in wanted))
-    return 0
-
-
-def compile(options: argparse.Namespace) -> int:
-    """Write a bundle and say what it is."""
-    from target_arch.run import write_bundle
-
-    if options.dump and options.format == "json":
-        said = "`--dump` prints text, `--format=json` is for programs"
-        raise failure("bad-format", "command line", said, "the manifest has all of it; leave one of them out")
-    if len(options.models) > 1:
-        from target_arch.cli.several import compile_several
-
-        return compile_several(options)
-    made = planned(only_model(options))
-    write_bundle(made.bundle, options.output)
-    if options.format == "json":
-        json_data(made.manifest)
-        return 0
-    dump(made, options.dump)
-    data(summary(made) + f"bundle in {options.output}: {len(made.bundle.files)} files\n")
     return 0
 
 
