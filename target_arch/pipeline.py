@@ -224,7 +224,7 @@ def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[M
 def _lower(
     request: CompileRequest, mode: MemoryMode, backends: Mapping[str, Backend], model: Model, program: Program
 ) -> Lowered:
-    soc, wish = _for_plan(request), request.lowering_order or None
+    soc, wish = for_plan(request), request.lowering_order or None
     policies = {**POLICIES, **request.policies}
     codegens = {instance.name: backends[instance.arch.name].codegen for instance in soc.instances}
     chains = frozenset(i.name for i in soc.instances if backends[i.arch.name].joins is not None)
@@ -244,7 +244,7 @@ def _lower(
     )
 
 
-def _for_plan(request: CompileRequest) -> SoC:
+def for_plan(request: CompileRequest) -> SoC:
     """The SoC as plan and budgets see it: less the stack that the port's program has in one of the memories.
 
     Code and variables are known once the bundle is compiled for the machine (`target_arch.run.image`).

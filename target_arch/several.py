@@ -20,6 +20,7 @@ from target_arch.pipeline import (
     Prepared,
     compilation,
     emit_inputs,
+    for_plan,
     manifest_of,
     plan,
     prepare,
@@ -69,7 +70,7 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
     soc = request.models[0].soc
     plans = {each.prepared.model.name: each.lowered.plan for each in planned}
     pools = model_pools(soc, plans, request.arenas)
-    check_models(soc, pools, plans)
+    check_models(for_plan(request.models[0]), pools, plans)
     facts = [manifest_of(each) for each in planned]
     inputs = [emit_inputs(each, fact) for each, fact in zip(planned, facts, strict=True)]
     kernels = {f"{n}.{id}": kernel for n, each in enumerate(inputs) for id, kernel in each.kernels.items()}
@@ -142,6 +143,7 @@ class _Chip:
     def __init__(self, prepared: Sequence[Prepared], arenas: str) -> None:
         self._prepared, self._arenas = prepared, arenas
         self._soc: SoC = prepared[0].request.soc
+        self._room = for_plan(prepared[0].request)
         self._done: dict[int, Planned] = {}
         self._asked: dict[int, dict[str, int]] = {number: {} for number in range(len(prepared))}
 
@@ -154,7 +156,7 @@ class _Chip:
             if not over:
                 return tuple(self._done[number] for number in range(len(self._prepared)))
             for number in range(len(self._prepared)):
-                if crowded(self._soc, self._plan_of(number), self._taken(number)):
+                if crowded(self._room, self._plan_of(number), self._taken(number)):
                     self._plan(number)
             for memory, missing in self._overfull().items():
                 self._ask(range(len(self._prepared)), memory, missing)
@@ -240,14 +242,14 @@ class _Chip:
 
     def _pools(self) -> ModelPools:
         plans = {self._prepared[n].model.name: self._plan_of(n) for n in sorted(self._done)}
-        return model_pools(self._soc, plans, self._arenas)
+        return model_pools(self._room, plans, self._arenas)
 
     def _overfull(self) -> dict[str, int]:
         """By memory how many bytes all models together take too much."""
         used: dict[str, int] = {}
         for pool in self._pools().pools:
             used[pool.memory] = used.get(pool.memory, 0) + pool.bytes
-        sizes = {memory.name: memory.size for memory in self._soc.memories}
+        sizes = {memory.name: memory.size for memory in self._room.memories}
         return {
             memory: used[memory] - sizes[memory] for memory in sorted(used) if used[memory] > sizes[memory]
         }
@@ -255,8 +257,8 @@ class _Chip:
     def _refusal(self) -> DoesNotFitError:
         """What to say where planning again did not help."""
         over = self._overfull()
-        memory = min(over) if over else self._soc.memories[0].name
-        size = self._soc.memory(memory).size
+        memory = min(over) if over else self._room.memories[0].name
+        size = self._room.memory(memory).size
         takers = tuple(
             (f"{name} in {pool.pool}", pool.peaks[number])
             for pool in self._pools().pools

@@ -141,7 +141,7 @@ def test_the_first_makes_room_where_it_took_too_much(capsys: Capture, tmp_path: 
     assert code == 2
     assert said == (
         "model b, operator conv2d_4 (conv3): error: a rule requires `conv2d` on `fpga_conv2d`, which refuses "
-        "it: `fpga_conv2d`: the smallest tile needs 1024 B of `conv_bram`, it has 112 B "
+        "it: `fpga_conv2d`: the smallest tile needs 1,024 B of `conv_bram`, it has 112 B "
         "[placement-not-honoured]\n"
         "hint: drop the rule, or require a target that supports the operator\n"
     )
