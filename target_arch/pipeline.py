@@ -374,15 +374,14 @@ def _rules(request: CompileRequest) -> Rules:
     forbidden = tuple(
         (operator, target) for operator in request.forbid for target in request.forbid[operator]
     )
-    if request.targets:
-        left_out = (arch for arch in request.soc.archs if not arch.host and arch.name not in request.targets)
-        forbidden += tuple(("*", arch.name) for arch in left_out)
     soc = request.soc
+    left_out = (arch.name for arch in soc.archs if not arch.host and arch.name not in request.targets)
     forbidden += tuple((operator, target) for operator in soc.forbid for target in soc.forbid[operator])
     return Rules(
         require={**soc.require, **request.require},
         prefer={**soc.prefer, **request.prefer},
         forbid=tuple(dict.fromkeys(forbidden)),
+        left_out=frozenset(left_out if request.targets else ()),
         general=frozenset(
             {*soc.require, *soc.prefer, *soc.forbid} - {*request.require, *request.prefer, *request.forbid}
         ),

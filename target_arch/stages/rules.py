@@ -29,6 +29,8 @@ class Rules:
     adds them.
     """
 
+    left_out: frozenset[str] = frozenset()
+    """target_archs that take nothing, as they are not among the targets that were chosen."""
     general: frozenset[str] = frozenset()
     """Kinds that the model need not have: rules of a SoC file are for many models."""
     sent: Mapping[str, str] = field(factory=dict)

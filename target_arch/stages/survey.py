@@ -136,6 +136,8 @@ class Survey:
         rules = self._wanted.rules
         if required is not None and not targets(required, instance):
             return f"a rule requires it on `{required}`"
+        if instance.arch.name in rules.left_out:
+            return "it is not among the chosen targets"
         if rules.forbids(operator, instance):
             return "a rule forbids it"
         unfit = rules.unfit(operator, instance)

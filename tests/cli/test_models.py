@@ -133,6 +133,29 @@ def test_wishes_are_honoured(capsys: pytest.CaptureFixture[str], operators: dict
     assert places[conv] != "fpga_conv2d"
 
 
+def test_the_report_tells_the_energy_that_compile_tells(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    costs, out = tmp_path / "costs.json", str(tmp_path / "out")
+    measured = {"add": {"time": "5 us", "energy": "3 uJ"}}
+    costs.write_text(json.dumps({"schema": 1, "operators": {"dsp_cpu": measured}}))
+    _, said, _ = call(capsys, "compile", DIGITS, "--soc", "zynq_edge", "--cost", str(costs), "-o", out)
+    (run,) = (line for line in said.splitlines() if line.startswith("simulated run: "))
+    assert run.endswith("; energy of operators measured (1): 3 uJ")
+    assert run in call(capsys, "report", out)[1].splitlines()
+
+
+def test_a_requirement_of_what_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    both = ("--target", "dsp_cpu", "--require", "conv2d_5=accelerator")
+    assert call(capsys, "partition", DIGITS, "--soc", "zynq_edge", *both) == (
+        2,
+        "",
+        "operator conv2d_5 (conv4): error: a rule requires `conv2d` on `accelerator`, which refuses it: "
+        "`accelerator`: it is not among the chosen targets [placement-not-honoured]\n"
+        "hint: drop the rule, or require a target that supports the operator\n",
+    )
+
+
 def test_targets_restrict(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(
         capsys, "partition", DIGITS, "--soc", "zynq_edge", "--target=accelerator", "--format=json"
