@@ -7,6 +7,7 @@ from typing import Any
 import onnx
 from google.protobuf.message import DecodeError
 from onnx.external_data_helper import load_external_data_for_model, uses_external_data
+from tvm import relax, topi
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter
 
 from target_arch.diagnostics import DiagnosticError
@@ -33,7 +34,7 @@ def _translate(model: Any, authors: dict[Any, str]) -> Any:
     itself.
     """
     opset = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=1)
-    importer = ONNXGraphImporter(None, None)
+    importer = _Importer(None, None)
     module = importer.from_onnx(model.graph, opset)
     for node in model.graph.node:
         for output in node.output:
@@ -41,6 +42,40 @@ def _translate(model: Any, authors: dict[Any, str]) -> Any:
             if expr is not None:
                 authors.setdefault(expr, node.name or output)
     return module
+
+
+class _Importer(ONNXGraphImporter):  # type: ignore[misc]
+    """The frontend, but that a `Pad` with a value is the Relax operator. The frontend makes a function of it,
+    into which no pattern can look.
+    """
+
+    def _convert_operator(self, op_name: str, inputs: Any, attrs: Any, opset: int) -> Any:
+        if op_name != "Pad":
+            return super()._convert_operator(op_name, inputs, attrs, opset)
+        builder: Any = self.bb
+        self.bb: Any = _Padding(builder)
+        try:
+            return super()._convert_operator(op_name, inputs, attrs, opset)
+        finally:
+            self.bb = builder
+
+
+class _Padding:
+    """A block builder that emits the Relax operator for a pad with a value that cuts nothing off."""
+
+    def __init__(self, builder: Any) -> None:
+        self._builder = builder
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._builder, name)
+
+    def emit_te(self, function: Any, *arguments: Any) -> Any:
+        """As the builder, but for `topi.nn.pad`: data, widths before and after, and the value."""
+        if function is not topi.nn.pad or min((*arguments[1], *arguments[2]), default=0) < 0:
+            return self._builder.emit_te(function, *arguments)
+        data, before, after, value = arguments
+        widths = [width for pair in zip(before, after, strict=True) for width in pair]
+        return relax.op.nn.pad(data, widths, pad_value=value)
 
 
 def _loaded(path: Path, data: bytes) -> Any:

@@ -55,6 +55,16 @@ class _Drawn:
         self.nodes.append(helper.make_node("Concat", sources, [name], axis=axis))
         return self.stored(name)
 
+    def pad(self, source: str, name: str, widths: tuple[int, ...], value: float | None = None) -> str:
+        """A pad as an operator of its own."""
+        self.constants[f"{name}_p"] = np.array(widths, np.int64)
+        inputs = [source, f"{name}_p"]
+        if value is not None:
+            self.constants[f"{name}_v"] = np.array(value, np.float32)
+            inputs.append(f"{name}_v")
+        self.nodes.append(helper.make_node("Pad", inputs, [name]))
+        return self.stored(name)
+
     def saved(self, path: Path, shape: tuple[int, ...], last: str, out: tuple[int, ...]) -> Path:
         """The model in a file; `last` is its output."""
         model = onnx_model(self.nodes, {"x": shape}, {last: out}, self.constants)
@@ -88,6 +98,14 @@ def rows(path: Path) -> Path:
     below = net.conv(source, "below", (16, 3, 1, 1))
     joined = net.join([above, below], "joined", 2)
     return net.saved(path, (1, 3, 8, 8), net.conv(joined, "last", (4, 16, 3, 3)), (1, 4, 14, 6))
+
+
+def padded(path: Path, value: float | None) -> Path:
+    """A convolution, and one behind a pad that is no part of it."""
+    net = _Drawn()
+    first = net.conv(net.stored("x"), "first", (16, 3, 1, 1))
+    wide = net.pad(first, "wide", (0, 0, 1, 0, 0, 0, 1, 2), value)
+    return net.saved(path, (1, 3, 8, 8), net.conv(wide, "last", (8, 16, 3, 3)), (1, 8, 8, 8))
 
 
 def planned(path: Path) -> Compilation:
@@ -183,3 +201,37 @@ def test_dense_layers_and_a_reshaped_output(
     write_bundle(found.bundle, tmp_path / "bundle")
     executable = build(tmp_path / "bundle", sanitize=("address", "undefined"), compiler=find_compiler("gcc"))
     assert compare(reference_for(path), executable, count=2).passed
+
+
+def test_a_pad_is_part_of_the_convolution(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
+    """Outside of the image there is the zero point, in no buffer."""
+    needs_tool("gcc")
+    path = padded(tmp_path / "padded.onnx", None)
+    found = planned(path)
+    kinds = [operator.kind for operator in found.model.operators]
+    assert kinds == ["quantize", "transpose", "conv2d", "conv2d", "dequantize", "transpose"]
+    assert found.model.operators[3].attributes["padding"] == (1, 0, 1, 2)
+    bit_equal(found, path, tmp_path / "bundle")
+
+
+def test_a_pad_with_another_value_is_an_operator(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
+    needs_tool("gcc")
+    path = padded(tmp_path / "valued.onnx", 0.5)
+    found = planned(path)
+    assert "nn.pad" in [operator.attributes.get("relax_op") for operator in found.model.operators]
+    bit_equal(found, path, tmp_path / "bundle")
+
+
+def test_a_pad_of_floats_is_part_of_the_convolution(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
+    needs_tool("gcc")
+    weights = np.random.default_rng(5).standard_normal((4, 3, 3, 3)).astype(np.float32)
+    nodes = [
+        helper.make_node("Pad", ["x", "p"], ["wide"]),
+        helper.make_node("Conv", ["wide", "w"], ["y"], strides=[2, 2]),
+    ]
+    constants = {"w": weights, "p": np.array((0, 0, 0, 0, 0, 0, 1, 1), np.int64)}
+    path = save(onnx_model(nodes, {"x": (1, 3, 8, 8)}, {"y": (1, 4, 4, 4)}, constants), tmp_path / "f.onnx")
+    found = planned(path)
+    assert [operator.kind for operator in found.model.operators] == ["transpose", "conv2d", "transpose"]
+    write_bundle(found.bundle, tmp_path / "bundle")
+    assert compare(reference_for(path), build(tmp_path / "bundle"), count=2).passed
