@@ -50,6 +50,7 @@ typedef struct port_under_test {
     void (*lose)(uint32_t timeline); /* the next operation there is done, but its interrupt gets lost */
     void (*reset)(uint32_t instance); /* it goes back into reset in the middle of its next work */
     int (*guards)(int paint); /* paint the bytes around memories that are no pool's, or: are they still painted? */
+    ta_function call; /* what add_call has the dsp execute; NULL: conformance_add */
 } port_under_test;
 extern const port_under_test under_test;
 

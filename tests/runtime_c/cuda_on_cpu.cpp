@@ -6,7 +6,8 @@
 // the C++ compiler of this computer, and the "PTX" is its path.
 //
 // The environment plants faults: CUDA_ON_CPU_FAULT is `launch` (a kernel fails), `copy` (a copy fails) or
-// `hang` (a kernel does not end), once per process and only while CUDA_ON_CPU_FAULT_AT events were recorded.
+// `hang` (a kernel does not end), `stall` (a copy does not end) or `lost` (the context is gone when a kernel is
+// launched), once until it names none, and only after CUDA_ON_CPU_FAULT_AT kernels or copies.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -25,10 +26,11 @@
 
 namespace {
 
-constexpr int kSuccess = 0, kInvalidValue = 1, kNotFound = 500, kNotReady = 600, kLaunchFailed = 719;
+constexpr int kSuccess = 0, kInvalidValue = 1, kNotFound = 500, kNotReady = 600, kLaunchFailed = 719,
+              kContextIsDestroyed = 709;
 
 std::mutex lock;
-std::map<uintptr_t, size_t> device_memory;
+std::map<uintptr_t, size_t> device_memory, pinned;
 int sticky = kSuccess;
 bool fault_is_spent = false;
 long work_count = 0;
@@ -84,6 +86,7 @@ bool faulty(const char *kind) {
     const char *wanted = std::getenv("CUDA_ON_CPU_FAULT");
     const char *at = std::getenv("CUDA_ON_CPU_FAULT_AT");
     std::lock_guard<std::mutex> hold(lock);
+    if (wanted == nullptr) fault_is_spent = false, work_count = 0;
     if (wanted == nullptr || std::strcmp(wanted, kind) != 0 || fault_is_spent) return false;
     if (work_count++ < (at != nullptr ? std::atol(at) : 0)) return false;
     fault_is_spent = true;
@@ -100,18 +103,21 @@ int state() {
     return sticky;
 }
 
-bool on_device(uintptr_t address, size_t bytes) {
+bool within(const std::map<uintptr_t, size_t> &ranges, uintptr_t address, size_t bytes) {
     std::lock_guard<std::mutex> hold(lock);
-    auto found = device_memory.upper_bound(address);
-    if (found == device_memory.begin()) return false;
+    auto found = ranges.upper_bound(address);
+    if (found == ranges.begin()) return false;
     --found;
     return address >= found->first && address + bytes <= found->first + found->second;
 }
+
+bool on_device(uintptr_t address, size_t bytes) { return within(device_memory, address, bytes); }
 
 void copy_rows(uintptr_t target, size_t target_pitch, uintptr_t source, size_t source_pitch, size_t width,
                size_t height) {
     if (state() != kSuccess) return;
     if (faulty("copy")) return spoil(kLaunchFailed);
+    if (faulty("stall")) sleep(1);
     for (size_t row = 0; row < height; row++)
         std::memcpy(reinterpret_cast<void *>(target + row * target_pitch),
                     reinterpret_cast<const void *>(source + row * source_pitch), width);
@@ -170,8 +176,14 @@ int cuMemsetD8_v2(unsigned long long pointer, unsigned char byte, size_t bytes) 
     if (!on_device(pointer, bytes)) return kInvalidValue;
     return std::memset(reinterpret_cast<void *>(pointer), byte, bytes), kSuccess;
 }
-int cuMemHostRegister_v2(void *, size_t, unsigned) { return kSuccess; }
-int cuMemHostUnregister(void *) { return kSuccess; }
+int cuMemHostRegister_v2(void *start, size_t bytes, unsigned) {
+    std::lock_guard<std::mutex> hold(lock);
+    return pinned[reinterpret_cast<uintptr_t>(start)] = bytes, kSuccess;
+}
+int cuMemHostUnregister(void *start) {
+    std::lock_guard<std::mutex> hold(lock);
+    return pinned.erase(reinterpret_cast<uintptr_t>(start)) == 1 ? kSuccess : kInvalidValue;
+}
 
 int cuStreamCreate(Stream **stream, unsigned) { return *stream = new Stream, kSuccess; }
 int cuStreamDestroy_v2(Stream *stream) {
@@ -235,17 +247,18 @@ int cuModuleGetFunction(Function **function, Module *module, const char *name) {
 int cuLaunchKernel(Function *function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned,
                    unsigned, Stream *stream, void **parameters, void **) {
     uint64_t p[8] = {};
+    if (faulty("lost")) spoil(kContextIsDestroyed);
     if (state() != kSuccess) return state();
     for (int i = 0; i < function->parameters && i < 8; i++) {
         p[i] = *static_cast<uint64_t *>(parameters[i]);
-        if (!on_device(p[i], 1)) return kInvalidValue;
+        if (!on_device(p[i], 1) && !within(pinned, p[i], 1)) return kInvalidValue;
     }
     const Kernel kernel = function->kernel;
     const auto place = function->module->place;
     stream->put([=] {
         if (state() != kSuccess) return;
         if (faulty("launch")) return spoil(kLaunchFailed);
-        if (faulty("hang")) sleep(4);
+        if (faulty("hang")) sleep(std::getenv("CUDA_ON_CPU_FAULT_S") ? 1 : 4);
         for (unsigned block = 0; block < blocks; block++)
             for (unsigned thread = 0; thread < threads; thread++) {
                 place(block, thread);

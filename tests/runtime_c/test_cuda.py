@@ -26,6 +26,17 @@ DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits_int8.onnx"
 FLAGS = ("-std=c++17", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", "-pthread")
 
 
+SURVIVED = (
+    "none: TA_OK, no device, stop TA_OK, then equal",
+    r"launch: TA_ERROR_(DEVICE, cuda|DMA, copy_engine\.\d), stop TA_OK, then equal",
+    r"copy: TA_ERROR_(DEVICE, cuda|DMA, copy_engine\.\d), stop TA_OK, then equal",
+    "hang: TA_ERROR_TIMEOUT, cuda, stop TA_OK, then equal",
+    r"stall: TA_ERROR_TIMEOUT, copy_engine\.\d, stop TA_OK, then equal",
+    "lost: TA_ERROR_DEVICE, cuda, stop TA_OK, then equal",
+)
+"""What went wrong is told by the first that asks, a copy or a kernel."""
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory, needs_tool: Callable[[str], str]) -> Path:
     """The driver and the compiler that need no GPU, in one library."""
@@ -69,7 +80,16 @@ def test_the_port_conforms(
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     passed = [line for line in lines if line.startswith("ok ")]
-    assert any("copies by DMA: sizes and alignments" in line for line in passed)
+    for what in (
+        "copies by DMA: sizes and alignments",
+        "calls on another core",
+        "another core reads shared memory",
+    ):
+        assert any(what in line for line in passed), done.stdout
+    reason = "constants are out of the device's reach"
+    assert any(
+        line.startswith("skip") and line.endswith(f"another core reads constants: {reason}") for line in lines
+    )
     assert not any(line.startswith("not ok") for line in lines)
     assert len(passed) > 10
 
@@ -111,6 +131,22 @@ def test_a_kernel_that_does_not_end_is_a_timeout(
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode != 0
     assert "TA_ERROR_TIMEOUT" in done.stderr
+
+
+def test_every_fault_is_survived_in_one_process(
+    bundle: Path, on_cpu: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_ON_CPU_FAULT_S", "1")
+    folder = Path(shutil.copytree(bundle, tmp_path / "bundle", ignore=shutil.ignore_patterns("build")))
+    shutil.copy(SOURCE.with_name("cuda_faults.c"), folder / "src" / "runner.c")
+    executable = build(folder, sanitize=("undefined",))
+    frame = bytes(sum(executable.input_bytes))
+    done = subprocess.run([executable.runner], input=frame, capture_output=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, b""), done.stdout
+    lines = done.stdout.decode().splitlines()
+    assert len(lines) == len(SURVIVED)
+    for said, expected in zip(lines, SURVIVED, strict=True):
+        assert re.fullmatch(expected, said), said
 
 
 def test_no_driver(executable: Executable, monkeypatch: pytest.MonkeyPatch) -> None:

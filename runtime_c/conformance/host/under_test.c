@@ -127,5 +127,5 @@ static int guards(int paint)
 
 const port_under_test under_test = {
     &ta_port_host, modes, set_mode, ta_host_set_counters, ta_host_fail, ta_host_set_lazy,
-    IMAGE,         IMAGE_BYTES, lose, reset,              guards,
+    IMAGE,         IMAGE_BYTES, lose, reset,              guards,       NULL,
 };

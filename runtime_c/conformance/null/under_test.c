@@ -3,4 +3,4 @@
 
 static const char *const modes[] = {"", NULL};
 
-const port_under_test under_test = {&ta_port_null, modes, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL};
+const port_under_test under_test = {&ta_port_null, modes, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL};

@@ -4,7 +4,9 @@
 
 static const char *const modes[] = {"", NULL};
 
-const port_under_test under_test = {&ta_port_qemu_mps2, modes, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL};
+const port_under_test under_test = {
+    &ta_port_qemu_mps2, modes, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL,
+};
 
 int _write(int file, const char *text, int bytes);
 int _write(int file, const char *text, int bytes)

@@ -175,6 +175,8 @@ static ta_status cuda_copy_async(const ta_port *port, uint32_t channel, const ta
     if (ta_cuda_lane_full(channel))
         return TA_ERROR_BUSY;
     const ta_status status = ta_cuda_queue_copy(copy, ta_cuda_state.lanes[channel].stream);
+    if (status != TA_OK && status != TA_ERROR_ARGUMENT)
+        ta_cuda_state.spoilt = 1;
     return status != TA_OK ? status : ta_cuda_lane_submit(channel);
 }
 
@@ -200,7 +202,16 @@ ta_status ta_cuda_launch(const char *kernel, uint32_t blocks, uint32_t threads, 
     if (result != 0)
         return ta_cuda_judged(result, kernel, TA_ERROR_IMAGE);
     result = ta_cuda.launch(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, NULL);
+    if (result != 0)
+        ta_cuda_state.spoilt = 1; /* a context that is lost refuses whatever is asked */
     return ta_cuda_judged(result, kernel, TA_ERROR_DEVICE);
+}
+
+/* A device reaches of the host's memories what is pinned. */
+static int reaches(const ta_instance_info *info, uint32_t arena)
+{
+    const uint32_t memory = ta_cuda_state.bundle->arenas[arena].memory;
+    return info->is_host || !ta_cuda_state.soc->memories[memory].host_visible || ta_cuda_state.pinned[arena];
 }
 
 static int observes(const ta_instance_info *info, uint32_t memory)
@@ -219,7 +230,8 @@ static ta_status cuda_dispatch(const ta_port *port, const ta_dispatch *dispatch)
         return TA_ERROR_STATE;
     const ta_instance_info *info = &ta_cuda_state.soc->instances[dispatch->instance];
     for (uint32_t i = 0; i < dispatch->ref_count; i++) {
-        if (!observes(info, ta_cuda_state.bundle->arenas[dispatch->refs[i].arena].memory))
+        const uint32_t arena = dispatch->refs[i].arena;
+        if (!observes(info, ta_cuda_state.bundle->arenas[arena].memory) || !reaches(info, arena))
             return TA_ERROR_ARGUMENT;
         pointers[i] = (void *)(uintptr_t)ta_cuda_place(dispatch->refs[i]);
     }
