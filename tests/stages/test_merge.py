@@ -186,13 +186,13 @@ def models(draw: st.DrawFn) -> Model:
     return chips.model(*rows, inputs={"x": 512, "y": 128})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(models(), st.sampled_from((chips.ALONE, chips.EDGE)), st.integers(0, 9))
 def test_simulated_runs_equal_the_reference(model: Model, soc: SoC, seed: int) -> None:
     runs(lowered(model, soc), model, seed)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(models())
 def test_no_plan_is_higher_for_it(model: Model) -> None:
     """Against the same kernels, none of whose calls is said to be a copy."""
@@ -238,7 +238,7 @@ def planted(result: Lowered, data: st.DataObject, **changes: object) -> tuple[St
     return evolve(result.steps, buffers=buffers), buffer, held
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(HOLDING, st.data())
 def test_a_tensor_that_lies_elsewhere_is_found(found: tuple[Lowered, SoC], data: st.DataObject) -> None:
     result, soc = found
@@ -255,7 +255,7 @@ def _also_there(result: Lowered, buffer: Buffer, held: Inside) -> bool:
     return any(op.inputs.count(held.tensor) > 1 for op in model.operators if op.kind == "concat")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(HOLDING, st.data())
 def test_a_tensor_that_is_no_part_is_found(found: tuple[Lowered, SoC], data: st.DataObject) -> None:
     result, soc = found
@@ -264,7 +264,7 @@ def test_a_tensor_that_is_no_part_is_found(found: tuple[Lowered, SoC], data: st.
     assert rules(result, soc, steps, known) >= {"wrong-content"}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(HOLDING, st.data())
 def test_a_tensor_of_another_size_is_found(found: tuple[Lowered, SoC], data: st.DataObject) -> None:
     result, soc = found
@@ -272,7 +272,7 @@ def test_a_tensor_of_another_size_is_found(found: tuple[Lowered, SoC], data: st.
     assert rules(result, soc, steps, changed={held.tensor: held.bytes + 1}) >= {"wrong-size"}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(HOLDING, st.data())
 def test_writing_into_a_neighbour_is_found(found: tuple[Lowered, SoC], data: st.DataObject) -> None:
     """An operand that is written 16 bytes before or after its place."""
