@@ -25,6 +25,8 @@ class Exact:
     schedule: Schedule
     bound: int
     proven: bool
+    limited: bool
+    """Whether the limit came before the solver's own proof."""
 
 
 def solve(scheduler: Scheduler, start: Schedule, bound: int, limit: float = LIMIT) -> Exact:
@@ -47,16 +49,23 @@ def solve(scheduler: Scheduler, start: Schedule, bound: int, limit: float = LIMI
     solver.parameters.random_seed = 0
     solver.parameters.max_deterministic_time = limit
     status = solver.solve(model.model)
-    proven = status == cp_model.OPTIMAL
-    best, least = (
-        start,
-        max(bound, int((solver.best_objective_bound - len(scheduler.jobs.names)) * model.unit)),
-    )
+    best = start
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        found = scheduler.run(model.order(solver), model.seats(solver))
-        if found is not None and found.cost < best.cost:
-            best = found
-    return Exact(schedule=best, bound=best.makespan if proven else min(least, best.makespan), proven=proven)
+        seats = model.seats(solver)
+        for order in (model.order(solver), model.brought(solver)):
+            found = scheduler.run(order, seats)
+            if found is not None and found.cost < best.cost:
+                best = found
+    rounding = len(scheduler.jobs.names) * (model.unit - 1)
+    least = max(bound, int(solver.best_objective_bound * model.unit) - rounding)
+    # Copies of the solution may go in an order that no Scheduler makes: then it proves its bound alone.
+    proven = status == cp_model.OPTIMAL and best.makespan <= solver.objective_value * model.unit + rounding
+    return Exact(
+        schedule=best,
+        bound=best.makespan if proven else min(least, best.makespan),
+        proven=proven,
+        limited=status != cp_model.OPTIMAL,
+    )
 
 
 class _Model:
@@ -69,6 +78,7 @@ class _Model:
         self._end = [self._time(f"e{job}") for job in count]
         self._at: list[dict[tuple[int, int], Any]] = [{} for _ in count]
         self._seat: list[dict[int, Any]] = [{} for _ in count]
+        self._copied: list[tuple[int, Any, Any, int]] = []
         self._on: list[list[tuple[Any, int]]] = [[] for _ in (*jobs.machines, *jobs.channels)]
         for job in count:
             self._stay(job, start)
@@ -87,6 +97,16 @@ class _Model:
         return sorted(
             count, key=lambda job: (solver.value(self._start[job]), solver.value(self._end[job]), job)
         )
+
+    def brought(self, solver: Any) -> list[int]:
+        """The jobs as their first copies begin in the solution, but none before what it needs."""
+        first = [solver.value(start) for start in self._start]
+        for job, both, time, takes in self._copied:
+            if solver.value(both):
+                first[job] = min(first[job], solver.value(time) - takes)
+        for job, needed in enumerate(self._jobs.needs):
+            first[job] = max([first[self._jobs.data[datum].producer] for datum in needed] + [first[job]])
+        return sorted(self.order(solver), key=first.__getitem__)
 
     def seats(self, solver: Any) -> list[int]:
         """The seat of every job in the solution."""
@@ -176,6 +196,8 @@ class _Model:
                         time, (copied, *_) = landings[way.landing]
                         model.add_implication(both, copied)
                         model.add(self._start[job] >= time).only_enforce_if(both)
+                        takes = sum(self._units(long) for _, long in way.hops)
+                        self._copied.append((job, both, time, takes))
 
     def _not_before(self, job: int, time: Any, takes: int, copied: Any) -> None:
         """Early data is brought to its one user when what makes the other data was begun, or on the host has

@@ -55,6 +55,8 @@ def search(scheduler: Scheduler, cover: Sequence[int] | None = None, *, exact: b
     if exact and best.makespan > bound:
         solved = solve(scheduler, best, bound)
         said = "proven optimal" if solved.proven else "not proven optimal within the limit"
+        if not solved.proven and not solved.limited:
+            said = "not proven optimal, its bound lets copies overtake each other"
         best, bound, method = (
             solved.schedule,
             max(bound, solved.bound),
