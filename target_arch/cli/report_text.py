@@ -73,6 +73,7 @@ def _timeline(manifest: Mapping[str, Any]) -> str:
             bound=found["bound"],
             method=found["method"],
             load=found["load"],
+            load_bytes=found.get("load_bytes", 0),
             energy=found.get("energy") or 0.0,
             metered=found.get("metered", 0),
             spans=(),

@@ -73,7 +73,6 @@ def timeline(value: Timeline) -> str:
 def makespan(value: Timeline) -> str:
     """How long a run takes, how far from the bound that is, and how the placement was found."""
     gap = f"{value.gap:.1%} above" if value.makespan > value.bound else "at"
-    load = f"; before the first run {duration(value.load)} to load" if value.load else ""
     energy = (
         f"; energy of operators measured ({value.metered}): {value.energy * 1e6:.3g} uJ"
         if value.metered
@@ -81,8 +80,18 @@ def makespan(value: Timeline) -> str:
     )
     return (
         f"simulated run: {duration(value.makespan)}, {gap} the lower bound of {duration(value.bound)}; "
-        f"found by {value.method}{load}{energy}\n"
+        f"found by {value.method}{_before(value)}{energy}\n"
     )
+
+
+def _before(value: Timeline) -> str:
+    """What happens once, before the first run."""
+    if value.load and value.load_bytes:
+        return f"; before the first run {duration(value.load)} to load {value.load_bytes:,} B"
+    if value.load or value.load_bytes:
+        once = duration(value.load) if value.load else f"{value.load_bytes:,} B"
+        return f"; before the first run {once} to load"
+    return ""
 
 
 def execution(value: Execution) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, Span, name_hint
 from target_arch.soc.costs import Costs, LoadCost, Measured, PathCost
-from target_arch.soc.faults import Fault, Path, dotted
+from target_arch.soc.faults import Fault, Path
 from target_arch.soc.fields import COPY, LOAD, SCHEMA
+from target_arch.soc.json_positions import JsonPositions
 from target_arch.soc.kinds import Kind, OneOrMore, Quantity, Text, wrong_type
 from target_arch.soc.model import HOST_ENGINE, SoC
 from target_arch.soc.units import TIME
@@ -54,16 +55,15 @@ def read_costs(file: File, soc: SoC) -> Costs:
 
 def parse_costs(text: str, shown: str, soc: SoC) -> Costs:
     """As `read_costs`, of a text; `shown` is what messages call it."""
-    document = _document(text, shown)
+    document, positions = _document(text, shown)
     if document.get("schema") != SCHEMA or isinstance(document["schema"], bool):
         said = "has an unsupported `schema`" if "schema" in document else "does not say its `schema`"
-        raise _refused(
-            "schema-version", shown, f"this file {said}", f'this version reads `"schema": {SCHEMA}`'
-        )
+        place, hint = positions.value(("schema",)), f'this version reads `"schema": {SCHEMA}`'
+        raise _refused("schema-version", place, f"this file {said}", hint)
     reader = _Reader(soc)
     costs = reader.costs(document, shown)
     if reader.faults:
-        raise DiagnosticError(_diagnostic(fault, shown) for fault in reader.faults)
+        raise DiagnosticError(_diagnostic(fault, positions) for fault in reader.faults)
     return costs
 
 
@@ -111,7 +111,9 @@ class _Reader:
             path: Path = (section, name)
             if name not in names:
                 hint = name_hint(name, names, "declared here")
-                self._fault("unknown-target-arch", path, f"target_arch `{name}` is not declared", hint)
+                self._fault(
+                    "unknown-target-arch", path, f"target_arch `{name}` is not declared", hint, at_key=True
+                )
             else:
                 found.append((name, path, self._table(path, table)))
         return found
@@ -122,7 +124,7 @@ class _Reader:
         written = value.get("time") if isinstance(value, dict) else value
         if "time" not in values or not isinstance(written, str):
             if isinstance(value, dict) and written is None:
-                self._fault("missing-key", here, f"`{name}` has no `time`")
+                self._fault("missing-key", here, f"`{name}` has no `time`", at_key=True)
             return None
         unit, _, per = written.strip().partition("/")
         cycles = unit.endswith(_CYCLES)
@@ -132,14 +134,14 @@ class _Reader:
 
     def _load(self, path: Path, table: Mapping[str, Any]) -> LoadCost:
         if not table:
-            self._fault("missing-key", path, "a load process needs `bytes` or `time`")
+            self._fault("missing-key", path, "a load process needs `bytes` or `time`", at_key=True)
         return LoadCost(**self._values(path, table, _LOAD))
 
     def _needs_clock(self, path: Path) -> None:
         for arch in self._soc.archs:
             if path[1] in (arch.name, arch.backend) and not arch.clock:
                 said = f"cycles tell no time: target_arch `{arch.name}` declares no `clock`"
-                self._fault("missing-clock", path, said, "declare it, or give a time")
+                self._fault("missing-clock", path, said, "declare it, or give a time", at_key=True)
 
     def _path(self, path: Path, table: object) -> PathCost | None:
         before = len(self.faults)
@@ -203,50 +205,41 @@ class _Reader:
         for key in table:
             if key not in keys:
                 hint = name_hint(key, keys, "keys are")
-                self._fault("unknown-key", (*path, key), f"`{key}` means nothing here", hint)
+                self._fault("unknown-key", (*path, key), f"`{key}` means nothing here", hint, at_key=True)
 
-    def _fault(self, rule: str, path: Path, message: str, hint: str | None = None) -> None:
-        self.faults.append(Fault(rule=rule, path=path, message=message, hint=hint))
+    def _fault(
+        self, rule: str, path: Path, message: str, hint: str | None = None, *, at_key: bool = False
+    ) -> None:
+        self.faults.append(Fault(rule=rule, path=path, message=message, hint=hint, at_key=at_key))
 
 
-def _document(text: str, shown: str) -> dict[str, Any]:
+def _document(text: str, shown: str) -> tuple[dict[str, Any], JsonPositions]:
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+        value = json.loads(text)
+        positions = JsonPositions(shown, text)
     except json.JSONDecodeError as error:
         line = text.split("\n")[error.lineno - 1]
         place = Span(path=shown, line=error.lineno, column=error.colno, length=1, text=line)
         said = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
-        raise DiagnosticError([Diagnostic(rule="json-syntax", place=place, message=said)]) from error
-    except (_TwiceError, ValueError) as error:
+        raise _refused("json-syntax", place, said) from error
+    except ValueError as error:
         raise _refused("json-syntax", shown, f"not JSON: {error}") from error
     except RecursionError:
         raise _refused("too-deep", shown, "the file nests deeper than any cost file does") from None
+    odd = [
+        Diagnostic(rule="json-syntax", place=at, message=f"not JSON: {why}") for at, why in positions.faults()
+    ]
+    if odd:
+        raise DiagnosticError(odd)
     if not isinstance(value, dict):
-        raise _refused("wrong-type", shown, "a cost file is a table, `{` to `}`")
-    return value
+        raise _refused("wrong-type", positions.value(()), "a cost file is a table, `{` to `}`")
+    return value, positions
 
 
-class _TwiceError(ValueError):
-    """A key stands twice in one table."""
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise _TwiceError(f"`{key}` stands twice in one table")
-        found[key] = value
-    return found
-
-
-def _no_number(text: str) -> Any:
-    raise ValueError(f"`{text}` is no number")
-
-
-def _diagnostic(fault: Fault, shown: str) -> Diagnostic:
-    place = f"{shown}: {dotted(fault.path)}" if fault.path else shown
+def _diagnostic(fault: Fault, positions: JsonPositions) -> Diagnostic:
+    place = positions.key(fault.path) if fault.at_key else positions.value(fault.path)
     return Diagnostic(rule=fault.rule, place=place, message=fault.message, hint=fault.hint)
 
 
-def _refused(rule: str, place: str, message: str, hint: str | None = None) -> DiagnosticError:
+def _refused(rule: str, place: str | Span, message: str, hint: str | None = None) -> DiagnosticError:
     return DiagnosticError([Diagnostic(rule=rule, place=place, message=message, hint=hint)])

@@ -1,7 +1,7 @@
 """What steps take, by the cost model that placement used: whole picoseconds.
 
 A dispatch takes an equal share of its operators' estimates (or measured times), or of what its kernel says, a
-copy the set-up and the bytes of its path. The host starts asynchronous work without delay.
+copy the set-up and the bytes of its path. To start asynchronous work takes the host no time.
 """
 
 from collections import Counter

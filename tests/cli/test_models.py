@@ -190,6 +190,54 @@ def test_wishes_that_cannot_be(
     assert err.startswith(f"command line: error: {said}")
 
 
+def described(folder: Path, costs: str) -> str:
+    """A SoC file in that folder that names a cost file."""
+    text = (soc_configs() / "zynq_edge.toml").read_text()
+    (folder / "soc.toml").write_text(f'{text}\n[cost]\nfile = "costs.json"\n')
+    (folder / "costs.json").write_text(costs)
+    return str(folder / "soc.toml")
+
+
+def test_the_cost_file_of_a_soc_file_counts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What was measured counts, and the load process is what the file says it is."""
+    costs = {
+        "schema": 1,
+        "operators": {"fpga_conv2d": {"conv2d_4": "90 ms"}},
+        "loads": {
+            "accelerator": {"bytes": "3 KiB", "time": "2 s"},
+            "dsp_cpu": {"bytes": "2 KiB", "time": "1 s"},
+        },
+    }
+    soc = described(tmp_path, json.dumps(costs))
+    code, out, _ = call(capsys, "explain", DIGITS, "--soc", soc, "conv2d_4")
+    assert code == 0
+    assert "  fpga_conv2d: compute 90 ms (measured), " in out
+    code, out, _ = call(capsys, "partition", DIGITS, "--soc", soc, "--target", "dsp_cpu,host_cpu")
+    assert code == 0
+    assert "; before the first run 1 s to load 2,048 B\n" in out
+    folder = tmp_path / "out"
+    assert (
+        call(capsys, "compile", DIGITS, "--soc", soc, "--target", "dsp_cpu,host_cpu", "-o", str(folder))[0]
+        == 0
+    )
+    assert "; before the first run 1 s to load 2,048 B\n" in call(capsys, "report", str(folder))[1]
+
+
+def test_a_mistake_in_the_cost_file_has_its_place(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described(tmp_path, '{\n "schema": 1,\n "loads": {"dsp_cpu": {"time": "1 sec"}}\n}\n')
+    monkeypatch.chdir(tmp_path)
+    assert call(capsys, "partition", DIGITS, "--soc", "soc.toml") == (
+        2,
+        "",
+        "costs.json:3:32: error: `sec` is no unit of time [bad-unit]\n"
+        '    3 |  "loads": {"dsp_cpu": {"time": "1 sec"}}\n'
+        "      |                                ^^^^^^^\n"
+        "hint: units are: `ms`, `ns`, `s`, `us`\n",
+    )
+
+
 def test_compile_for_programs_is_the_manifest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder = tmp_path / "out"
     code, out, _ = call(
@@ -220,6 +268,7 @@ def test_report_tells_the_manifest(capsys: pytest.CaptureFixture[str], bundle: P
     code, out, _ = call(capsys, "report", str(bundle))
     assert code == 0
     assert out.startswith("digits_int8 on zynq_edge, mode default, ABI hash 0x")
+    assert "; before the first run 15 ms to load 2,162,688 B\n" in out
     assert "budgets of the accelerators in bytes\n" in out
     assert "verification: " in out
 

@@ -22,8 +22,15 @@ def refusal(text: str) -> str:
     return str(caught.value)
 
 
-def faulty(inside: str) -> str:
-    return refusal(f'{{"schema": 1, {inside}}}')
+def placed(text: str, at: str, said: str, file: str = "c.json") -> str:
+    """A message about the last place where a text has `at`; `said` has the hint in its second line."""
+    column, (message, *hint) = text.rindex(at), said.split("\n")
+    lines = (
+        f"{file}:1:{column + 1}: error: {message}",
+        f"    1 | {text}",
+        f"      | {' ' * column}{'^' * len(at)}",
+    )
+    return "\n".join((*lines, *hint))
 
 
 def test_the_example_of_the_documentation() -> None:
@@ -83,109 +90,124 @@ def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None
 
 
 @pytest.mark.parametrize(
-    ("inside", "said"),
+    ("inside", "at", "said"),
     [
         (
             '"operators": {"dsp_cpu": {"add": "3 parsecs"}}',
-            "c.json: operators.dsp_cpu.add.time: error: `parsecs` is no unit of time [bad-unit]\n"
+            '"3 parsecs"',
+            "`parsecs` is no unit of time [bad-unit]\n"
             "hint: units are: `cycles`, `cycles/element`, `cycles/mac`, `ms`, `ms/element`, `ms/mac`, `ns`, "
             "`ns/element`, `ns/mac`, `s`, `s/element`, `s/mac`, `us`, `us/element`, `us/mac`",
         ),
         (
             '"operators": {"dsp_cpu": {"add": null}}',
-            'c.json: operators.dsp_cpu.add.time: error: `time` must be a time such as `"64 us"`, not null '
-            "[wrong-type]",
+            "null",
+            '`time` must be a time such as `"64 us"`, not null [wrong-type]',
         ),
         (
             '"operators": {"dsp_cpu": {"add": 5}}',
-            "c.json: operators.dsp_cpu.add.time: error: `time` needs a unit [bad-unit]\n"
-            'hint: such as `"64 us"`',
+            "5",
+            '`time` needs a unit [bad-unit]\nhint: such as `"64 us"`',
         ),
         (
             '"operators": {"dsp_cpu": {"add": {"energy": "1 J"}}}',
-            "c.json: operators.dsp_cpu.add: error: `add` has no `time` [missing-key]",
+            '"add"',
+            "`add` has no `time` [missing-key]",
         ),
         (
             '"operators": {"dps_cpu": {}}',
-            "c.json: operators.dps_cpu: error: target_arch `dps_cpu` is not declared [unknown-target-arch]\n"
-            "hint: did you mean `dsp_cpu`?",
+            '"dps_cpu"',
+            "target_arch `dps_cpu` is not declared [unknown-target-arch]\nhint: did you mean `dsp_cpu`?",
         ),
         (
             '"copies": [{"from": "sramm", "to": "ddr"}]',
-            "c.json: copies[0].from: error: memory `sramm` is not declared [unknown-memory]\n"
-            "hint: did you mean `sram`?",
+            '"sramm"',
+            "memory `sramm` is not declared [unknown-memory]\nhint: did you mean `sram`?",
         ),
-        ('"copies": [{"to": "ddr"}]', "c.json: copies[0]: error: a copy path needs `from` [missing-key]"),
+        ('"copies": [{"to": "ddr"}]', "{", "a copy path needs `from` [missing-key]"),
         (
             '"copies": [{"from": "conv_bram", "to": "dsp_tcm"}]',
-            "c.json: copies[0]: error: the SoC declares no such copy path [unknown-copy]",
+            "{",
+            "the SoC declares no such copy path [unknown-copy]",
         ),
         (
             '"copies": [{"from": "ddr", "to": "dsp_tcm", "engine": "ps_dm"}]',
-            "c.json: copies[0].engine: error: DMA engine `ps_dm` is not declared [unknown-engine]\n"
-            "hint: did you mean `ps_dma`?",
+            '"ps_dm"',
+            "DMA engine `ps_dm` is not declared [unknown-engine]\nhint: did you mean `ps_dma`?",
         ),
         (
             '"copies": [{"from": "ddr", "to": "dsp_tcm"}]',
-            "c.json: copies[0]: error: nothing was measured: neither `setup` nor `bandwidth` [missing-key]",
+            "{",
+            "nothing was measured: neither `setup` nor `bandwidth` [missing-key]",
         ),
         (
             '"copies": [{"from": "ddr", "to": "dsp_tcm", "setup": "1 us"}, '
             '{"from": ["sram", "ddr"], "to": "dsp_tcm", "bandwidth": "9 MB/s"}]',
-            "c.json: copies[1]: error: the path from `ddr` to `dsp_tcm` is in `copies[0]`, too "
-            "[duplicate-copy]\n"
+            "{",
+            "the path from `ddr` to `dsp_tcm` is in `copies[0]`, too [duplicate-copy]\n"
             "hint: measure each path once",
         ),
         (
             '"loads": {"dsp_cpu": {}}',
-            "c.json: loads.dsp_cpu: error: a load process needs `bytes` or `time` [missing-key]",
+            '"dsp_cpu"',
+            "a load process needs `bytes` or `time` [missing-key]",
         ),
-        (
-            '"copies": [4]',
-            "c.json: copies[0]: error: `copies[0]` must be a table, not an integer [wrong-type]",
-        ),
-        (
-            '"copies": 4',
-            "c.json: copies: error: `copies` must be a list of tables, not an integer [wrong-type]",
-        ),
+        ('"copies": [4]', "4", "`copies[0]` must be a table, not an integer [wrong-type]"),
+        ('"copies": 4', "4", "`copies` must be a list of tables, not an integer [wrong-type]"),
         (
             '"loads": {"dsp_cpu": {"time": "-1 ms"}}',
-            "c.json: loads.dsp_cpu.time: error: `time` must be at least 0 and at most 1,000,000 s "
-            "[out-of-range]",
+            '"-1 ms"',
+            "`time` must be at least 0 and at most 1,000,000 s [out-of-range]",
         ),
-        (
-            '"load": {}',
-            "c.json: load: error: `load` means nothing here [unknown-key]\nhint: did you mean `loads`?",
-        ),
+        ('"load": {}', '"load"', "`load` means nothing here [unknown-key]\nhint: did you mean `loads`?"),
         (
             '"loads": {}, "loads": {}',
-            "c.json: error: not JSON: `loads` stands twice in one table [json-syntax]",
+            '"loads"',
+            "not JSON: `loads` stands twice in one table [json-syntax]",
         ),
-        ('"loads": NaN', "c.json: error: not JSON: `NaN` is no number [json-syntax]"),
+        ('"loads": NaN', "NaN", "not JSON: `NaN` is no number [json-syntax]"),
+        (
+            '"l\\u006fads": {"dsp\\"]": [], "d": [-1e5, {"x": "\\\\"}], "dsp_cpu": {"tim" : 1}}',
+            '"tim"',
+            "`tim` means nothing here [unknown-key]\nhint: did you mean `time`?",
+        ),
     ],
 )
-def test_refusals(inside: str, said: str) -> None:
-    assert faulty(inside) == said
+def test_refusals(inside: str, at: str, said: str) -> None:
+    text = f'{{"schema": 1, {inside}}}'
+    assert refusal(text).split("\n\n")[-1] == placed(text, at, said)
+
+
+def test_lines_are_counted_and_everything_is_told_at_once() -> None:
+    text = '{\n  "schema": 1,\n  "loads": {\n    "dsp_cpu": {"time": 3, "time": Infinity}\n  }\n}'
+    assert refusal(text).split("\n\n") == [
+        "c.json:4:28: error: not JSON: `time` stands twice in one table [json-syntax]\n"
+        '    4 |     "dsp_cpu": {"time": 3, "time": Infinity}\n'
+        "      |                            ^^^^^^",
+        "c.json:4:36: error: not JSON: `Infinity` is no number [json-syntax]\n"
+        '    4 |     "dsp_cpu": {"time": 3, "time": Infinity}\n'
+        "      |                                    ^^^^^^^^",
+    ]
 
 
 def test_what_is_no_cost_file() -> None:
-    assert refusal("[]") == "c.json: error: a cost file is a table, `{` to `}` [wrong-type]"
-    assert refusal("{}") == (
-        "c.json: error: this file does not say its `schema` [schema-version]\n"
-        'hint: this version reads `"schema": 1`'
-    )
+    assert refusal("[]") == placed("[]", "[", "a cost file is a table, `{` to `}` [wrong-type]")
+    hint = 'hint: this version reads `"schema": 1`'
+    silent = f"this file does not say its `schema` [schema-version]\n{hint}"
+    assert refusal("{}") == placed("{}", "{", silent)
+    wrong = f"this file has an unsupported `schema` [schema-version]\n{hint}"
+    assert refusal('{"schema": 2}') == placed('{"schema": 2}', "2", wrong)
     assert refusal("{,").startswith("c.json:1:2: error: not JSON: ")
     assert "nests deeper" in refusal("[" * 100_000)
 
 
 def test_cycles_need_a_clock() -> None:
     slow = evolve(SOC, archs=tuple(evolve(arch, clock=0.0) for arch in SOC.archs))
+    text = '{"schema": 1, "operators": {"dsp_cpu": {"add": "5 cycles"}}}'
     with pytest.raises(DiagnosticError) as caught:
-        parse_costs('{"schema": 1, "operators": {"dsp_cpu": {"add": "5 cycles"}}}', "c.json", slow)
-    assert str(caught.value) == (
-        "c.json: operators.dsp_cpu.add: error: cycles tell no time: target_arch `dsp_cpu` declares no "
-        "`clock` [missing-clock]\nhint: declare it, or give a time"
-    )
+        parse_costs(text, "c.json", slow)
+    said = "cycles tell no time: target_arch `dsp_cpu` declares no `clock` [missing-clock]"
+    assert str(caught.value) == placed(text, '"add"', f"{said}\nhint: declare it, or give a time")
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -213,17 +235,19 @@ def test_a_soc_file_names_its_cost_file(tmp_path: Path) -> None:
 def test_what_is_wrong_in_the_cost_file_of_a_soc_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _described(tmp_path, '{"schema": 1, "operators": {"dsp": {}, "dsp_cpu": {"add": "1 MB"}}}')
+    text = '{"schema": 1, "operators": {"dsp": {}, "dsp_cpu": {"add": "1 MB"}}}'
+    _described(tmp_path, text)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DiagnosticError) as caught:
         read_soc("soc.toml")
-    assert str(caught.value) == (
-        "costs.json: operators.dsp: error: target_arch `dsp` is not declared [unknown-target-arch]\n"
-        "hint: did you mean `dsp_cpu`?\n"
-        "\n"
-        "costs.json: operators.dsp_cpu.add.time: error: `MB` is no unit of time [bad-unit]\n"
+    undeclared = "target_arch `dsp` is not declared [unknown-target-arch]\nhint: did you mean `dsp_cpu`?"
+    unit = (
+        "`MB` is no unit of time [bad-unit]\n"
         "hint: units are: `cycles`, `cycles/element`, `cycles/mac`, `ms`, `ms/element`, `ms/mac`, `ns`, "
         "`ns/element`, `ns/mac`, `s`, `s/element`, `s/mac`, `us`, `us/element`, `us/mac`"
+    )
+    assert str(caught.value) == (
+        placed(text, '"dsp"', undeclared, "costs.json") + "\n\n" + placed(text, '"1 MB"', unit, "costs.json")
     )
 
 

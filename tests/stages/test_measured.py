@@ -70,6 +70,7 @@ def test_energy_and_load_processes_are_summed_up() -> None:
     assert (found.metered, found.energy) == (1, 3e-6)
     assert (found.load, found.load_bytes) == (5e-3, 2 * 2**20 + (1024 if "npu" in used else 0))
     assert makespan(found).endswith(
-        "; before the first run 5 ms to load; energy of operators measured (1): 3 uJ\n"
+        f"; before the first run 5 ms to load {found.load_bytes:,} B"
+        "; energy of operators measured (1): 3 uJ\n"
     )
     assert "; 3 uJ\n" in explanation(graph, "d")

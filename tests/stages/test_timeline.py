@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import pytest
+from attrs import evolve
 
 from target_arch.plan import text
 from target_arch.plan.timeline import Timeline
@@ -37,6 +38,8 @@ def test_the_makespan_says_how_good_it_is() -> None:
         "simulated run: 2 ms, 100.0% above the lower bound of 1 ms; found by HEFT; "
         "before the first run 500 ms to load\n"
     )
+    assert text.makespan(evolve(timeline, load_bytes=2048)).endswith("run 500 ms to load 2,048 B\n")
+    assert text.makespan(evolve(timeline, load=0.0, load_bytes=2048)).endswith("run 2,048 B to load\n")
     assert text.makespan(Timeline(makespan=1e-3, bound=1e-3, method="m", spans=())) == (
         "simulated run: 1 ms, at the lower bound of 1 ms; found by m\n"
     )
