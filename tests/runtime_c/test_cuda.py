@@ -17,7 +17,17 @@ import pytest
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model
-from target_arch.run import Executable, ToolMissing, build, run_frames, run_self_test, verify, write_bundle
+from target_arch.run import (
+    Executable,
+    ToolMissing,
+    build,
+    run_frames,
+    run_self_test,
+    verify,
+    verify_models,
+    write_bundle,
+)
+from target_arch.several import ModelsRequest, compile_models
 from target_arch.soc import read_soc
 from tests.runtime_c.test_conformance import C99, ROOT, compile_c
 
@@ -210,3 +220,17 @@ def test_nvidias_compiler_takes_the_module(bundle: Path, capability: int) -> Non
     compiler.nvrtcGetProgramLog(program, log)
     assert result == 0, log.value.decode()
     compiler.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def test_several_models_are_one_module(on_cpu: None, tmp_path: Path) -> None:
+    models = tuple(
+        CompileRequest(model_path=DIGITS, soc=read_soc("orin_like"), port="cuda", name=name) for name in "ab"
+    )
+    made = compile_models(ModelsRequest(models=models))
+    assert [path for path in made.bundle.files if path.endswith(".cu")] == [
+        "src/orin_like_models_cuda_module.cu"
+    ]
+    write_bundle(made.bundle, tmp_path)
+    assert all(
+        found.passed for found in verify_models({"a": DIGITS, "b": DIGITS}, tmp_path, count=2).values()
+    )
