@@ -71,52 +71,38 @@ def build(
     manifest = read_manifest(directory)
     machine = machine_in(manifest)
     cc = compiler or (find_compiler() if machine is None else find_cross_compiler())
-    if machine is None:
-        own: tuple[str, ...] = ("-pthread", *_sanitizers(sanitize))
-        last: tuple[str, ...] = ()
-    else:
-        own = (*compile_flags(machine), CALL_GRAPH)
-        last = link_flags(manifest["soc"], manifest["port"])
     folder = directory / "build"
     images = build_firmware(directory, folder) if firmware else ()
-    own += tuple(flag for image in images for flag in image.flags())
     foreign = libraries_of(directory, manifest)
-    flags = (*FLAGS.split(), optimize, "-Iinclude", "-Iruntime", *foreign.flags, *own)
+    own = tuple(flag for image in images for flag in image.flags())
+    machines = _host_flags(sanitize) if machine is None else (*compile_flags(machine), CALL_GRAPH)
+    flags = (*FLAGS.split(), optimize, "-Iinclude", "-Iruntime", *foreign.flags, *machines, *own)
     paths = sorted(path.relative_to(directory).as_posix() for path in _sources(directory))
-    mains = programs(paths)
-    objects = cache or folder / "objects"
-    try:
-        folder.mkdir(exist_ok=True)
-        objects.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(folder, error) from error
     engines = _engines(directory, paths) if rtl else ()
-    library = [
-        each
-        for each in (*library_sources(paths), *foreign.elsewhere)
-        if each not in map(verilated.simulator_source, engines)
-    ]
+    objects = _prepared(cache or folder / "objects", folder)
+    simulated = set(map(verilated.simulator_source, engines))
+    library = [each for each in (*library_sources(paths), *foreign.elsewhere) if each not in simulated]
+    mains = programs(paths)
     sources = (*library, *(f"src/{program}.c" for program in mains))
     made = _compile_all(directory, sources, (*cc.command, *flags), cc.version, objects, foreign)
     common = [made[source] for source in library]
     for engine in engines:
         common += verilated.objects(engine, directory, folder, _sanitizers(sanitize))
     common += [_image_object(image, cc, folder) for image in images]
-    system = [f"-l{name}" for name in system_libraries(manifest["port"])]
-    libraries = (*system, *(["-lstdc++"] if engines else []), *last)
-    linked, image = {}, None
-    for program in mains:
-        inputs = [made[f"src/{program}.c"], *common]
-        if machine is not None:
-            predicted = predict(manifest, _by_source(made, inputs), (*cc.command, *flags))
-            require_fit(predicted, str(directory))
-        linked[program] = _link(directory, (*cc.command, *flags), inputs, folder / program, libraries)
-        if machine is not None and program == "runner":
-            image = as_linked(predicted, manifest, linked[program])
+    link = _Linking(
+        directory=directory,
+        manifest=manifest,
+        machine=machine,
+        command=(*cc.command, *flags),
+        libraries=_libraries(manifest, machine, cxx=bool(engines)),
+        made=made,
+    )
+    linked = {program: link.program(program, [made[f"src/{program}.c"], *common]) for program in mains}
+    runner, image = linked["runner"]
     return Executable(
         directory=directory,
-        runner=linked["runner"],
-        self_test=linked.get("selftest"),
+        runner=runner,
+        self_test=linked["selftest"][0] if "selftest" in linked else None,
         machine=machine,
         image=image,
         firmware=images,
@@ -124,6 +110,48 @@ def build(
         output_bytes=tuple(tensor["bytes"] for tensor in tensors_in(manifest, "outputs")),
         manifest=manifest,
     )
+
+
+def _host_flags(sanitize: Sequence[str]) -> tuple[str, ...]:
+    return ("-pthread", *_sanitizers(sanitize))
+
+
+def _prepared(objects: Path, folder: Path) -> Path:
+    try:
+        folder.mkdir(exist_ok=True)
+        objects.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    return objects
+
+
+def _libraries(manifest: Mapping[str, Any], machine: Machine | None, *, cxx: bool) -> tuple[str, ...]:
+    """What stands behind the objects of a link."""
+    system = tuple(f"-l{name}" for name in system_libraries(manifest["port"]))
+    last = () if machine is None else link_flags(manifest["soc"], manifest["port"])
+    return (*system, *(("-lstdc++",) if cxx else ()), *last)
+
+
+@frozen(kw_only=True)
+class _Linking:
+    """How the programs of a bundle are linked. `made` are the objects by their sources."""
+
+    directory: Path
+    manifest: Mapping[str, Any]
+    machine: Machine | None
+    command: tuple[str, ...]
+    libraries: tuple[str, ...]
+    made: Mapping[str, Path]
+
+    def program(self, name: str, objects: Sequence[Path]) -> tuple[Path, Image | None]:
+        """The program, and its image where it is for a machine: predicted, refused where it does not fit."""
+        target = self.directory / "build" / name
+        if self.machine is None:
+            return _link(self.directory, self.command, objects, target, self.libraries), None
+        predicted = predict(self.manifest, _by_source(self.made, objects), self.command)
+        require_fit(predicted, str(self.directory))
+        linked = _link(self.directory, self.command, objects, target, self.libraries)
+        return linked, as_linked(predicted, self.manifest, linked)
 
 
 def _image_object(image: FirmwareImage, cc: Compiler, folder: Path) -> Path:
