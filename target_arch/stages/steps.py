@@ -163,13 +163,23 @@ class _Orderer:
     def _wait(self, needed: Mapping[str, int]) -> None:
         for timeline in sorted(needed, key=self._ranks.__getitem__):
             event = Event(timeline=timeline, value=needed[timeline])
+            number = self._wait_step(event)
             flying = self._open.get(timeline, deque())
             while flying and flying[0][0] <= event.value:
                 for name in flying.popleft()[1]:
-                    self._last[name] = len(self._steps)
+                    self._last[name] = number
             self._flight.complete(event)
             self._clock.wait(event)
-            self._steps.append(Wait(event=event))
+
+    def _wait_step(self, event: Event) -> int:
+        """The number of the step that waits for an event: the last one, where that waits for an earlier event
+        of the same timeline.
+        """
+        last = self._steps[-1] if self._steps else None
+        if isinstance(last, Wait) and last.event.timeline == event.timeline:
+            self._steps.pop()
+        self._steps.append(Wait(event=event))
+        return len(self._steps) - 1
 
     def _drain(self, number: int, item: Item, names: tuple[str, ...]) -> None:
         """Before a buffer begins in a scarce memory: wait until nothing in flight holds dead bytes of that
