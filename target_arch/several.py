@@ -256,13 +256,13 @@ class _Chip:
 
     def _refusal(self) -> DoesNotFitError:
         """What to say where planning again did not help."""
-        over = self._overfull()
+        over, pools = self._overfull(), self._pools()
         memory = min(over) if over else self._room.memories[0].name
         size = self._room.memory(memory).size
         takers = tuple(
             (f"{name} in {pool.pool}", pool.peaks[number])
-            for pool in self._pools().pools
-            for number, name in enumerate(self._pools().models)
+            for pool in pools.pools
+            for number, name in enumerate(pools.models)
             if pool.memory == memory and pool.peaks[number]
         )
         needed = size + over.get(memory, 0)

@@ -23,6 +23,8 @@ Delays = list[list[int]]
 """By the seat of the producer and the seat of the user: what lies between end and start, at least."""
 Option = tuple[int, int, int]
 """Machine (-1: none), seat, picoseconds."""
+_NOBODY = -1
+"""The job behind the last one of every machine; nothing follows it."""
 
 
 class Delayed:
@@ -136,7 +138,7 @@ class Partial:
         self._ends = to_ends(self._problem, self.order, self.seats, self._machines)
         if max(self._ends) > limit:
             return False
-        self._rests = from_starts(self._problem, self.order, self.seats, self._machines)
+        self._rests = [*from_starts(self._problem, self.order, self.seats, self._machines), 0]
         return True
 
     def _best(self, job: int, options: Sequence[Option], limit: int, random: Random) -> bool:
@@ -160,10 +162,6 @@ class Partial:
                     if path < least and dice() >= _BLINK:
                         least, chosen = path, (max(low, place) + 1, machine, seat)
                 end, place = ends[following], next_place
-            if place < high:
-                path = (end if end > ready else ready) + time + rest
-                if path < least and dice() >= _BLINK:
-                    least, chosen = path, (max(low, place) + 1, machine, seat)
         if chosen is None:
             return False
         order.insert(chosen[0], job)
@@ -189,12 +187,14 @@ class Partial:
         return low, high
 
     def _by_machine(self) -> list[list[tuple[int, int]]]:
-        """For every machine the places and jobs on it."""
+        """For every machine the places and jobs on it, and the end of the order with nobody."""
         busy: list[list[tuple[int, int]]] = [[] for _ in range(self._problem.machines)]
         busy.append([])
         machines = self._machines
         for place, other in enumerate(self.order):
             busy[machines[other]].append((place, other))
+        for jobs in busy:
+            jobs.append((len(self.order), _NOBODY))
         return busy
 
     def _ready(self, job: int, seat: int) -> int:
