@@ -15,7 +15,7 @@ from target_arch.emit.libraries import libraries, library_files
 from target_arch.emit.linker import linker_fragment
 from target_arch.emit.machine import machine_script, require_host_alone, require_port
 from target_arch.emit.model_header import model_header, model_source, soc_symbol
-from target_arch.emit.modules import declaration, module_source, module_text, modules
+from target_arch.emit.modules import module_source, modules
 from target_arch.emit.names import comment, identifier
 from target_arch.emit.programs import runner_source, selftest_source
 from target_arch.emit.runtime_files import runtime_files
@@ -78,15 +78,15 @@ def finished(inputs: EmitInputs, texts: dict[str, str]) -> Bundle:
 def kernel_files(inputs: EmitInputs) -> list[tuple[str, str]]:
     """Path and text of the kernels of every target_arch."""
     model = identifier(inputs.model.name)
-    own = modules(inputs)
+    own = {module.kernels.arch: module for module in modules(inputs)}
     files = [
         (f"src/{model}_{of.arch}_kernels.c", kernels_source(inputs, of))
         for of in kernels(inputs)
-        if of not in own
+        if of.arch not in own
     ]
-    for of in own:
-        files.append((f"src/{model}_{of.arch}_module.c", module_source(inputs, of)))
-        files.append((f"src/{model}_{of.arch}_module.cu", module_text(inputs, of)))
+    for module in own.values():
+        files.append((f"src/{module.symbol}.c", module_source(inputs, module)))
+        files.append((f"src/{module.symbol}.cu", module.text))
     return files
 
 
@@ -122,7 +122,7 @@ def internal_header(inputs: EmitInputs, placed: Arenas, members: Sequence[EmitIn
     out.lines(f"extern const ta_bundle {bundle_symbol(member)};" for member in members or (inputs,))
     out.line(f"extern const ta_soc {soc_symbol(inputs)};")
     out.lines(_constants(inputs, arena) for arena in placed.all if arena.constant)
-    out.lines(f"extern const uint8_t {declaration(inputs, of)};" for of in modules(inputs))
+    out.lines(f"extern const uint8_t {module.declaration};" for module in modules(inputs))
     for of in kernels(inputs):
         out.line()
         names = sorted(of.called)

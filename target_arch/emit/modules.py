@@ -7,6 +7,8 @@ C functions that stand for the kernels.
 
 import zlib
 
+from attrs import field, frozen
+
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.emitter import Emitter
 from target_arch.emit.inputs import EmitInputs
@@ -25,9 +27,30 @@ _PRELUDE = """\
 """
 
 
-def modules(inputs: EmitInputs) -> tuple[Kernels, ...]:
-    """The target_archs of a bundle whose kernels are a module, by name. DiagnosticError where the port runs
-    modules only, and another target_arch than the host has something else.
+@frozen(kw_only=True)
+class Module:
+    """The kernels of a target_arch as its device takes them: `text` is CUDA C, `symbol` the array that holds
+    it.
+    """
+
+    kernels: Kernels
+    symbol: str
+    text: str = field(repr=False)
+
+    @property
+    def image(self) -> bytes:
+        """The text with the zero at its end that C strings have."""
+        return self.text.encode() + b"\0"
+
+    @property
+    def declaration(self) -> str:
+        """Name and length of the array that holds the image."""
+        return f"{self.symbol}[{len(self.image)}]"
+
+
+def modules(inputs: EmitInputs) -> tuple[Module, ...]:
+    """The modules of a bundle by target_arch. DiagnosticError where the port runs modules only, and another
+    target_arch than the host has something else.
     """
     if inputs.port != PORT:
         return ()
@@ -40,11 +63,12 @@ def modules(inputs: EmitInputs) -> tuple[Kernels, ...]:
             hint = f"plan without it: `--forbid '*={arch.name}'`, or take another port"
             place = "command line"
             raise DiagnosticError([Diagnostic(rule="no-module", place=place, message=message, hint=hint)])
-    return found
+    return tuple(
+        Module(kernels=of, symbol=f"{inputs.stem}_{of.arch}_module", text=_text(inputs, of)) for of in found
+    )
 
 
-def module_text(inputs: EmitInputs, of: Kernels) -> str:
-    """The CUDA C of a target_arch."""
+def _text(inputs: EmitInputs, of: Kernels) -> str:
     out = Emitter()
     out.block(_PRELUDE.format(model=comment(inputs.model.name), arch=of.arch))
     for function in of.functions:
@@ -54,15 +78,15 @@ def module_text(inputs: EmitInputs, of: Kernels) -> str:
     return out.text()
 
 
-def module_source(inputs: EmitInputs, of: Kernels) -> str:
+def module_source(inputs: EmitInputs, module: Module) -> str:
     """The C text: the image, and a launch for each kernel that a step calls."""
-    model = inputs.stem
+    of = module.kernels
     out = Emitter()
-    out.line(f"/* `{model}_{of.arch}_module.cu` as an image, and how its kernels are launched. */")
-    out.lines((f'#include "{model}_internal.h"', '#include "ports/cuda/cuda.h"', ""))
-    out.line(f"const uint8_t {declaration(inputs, of)} = {{")
+    out.line(f"/* `{module.symbol}.cu` as an image, and how its kernels are launched. */")
+    out.lines((f'#include "{inputs.stem}_internal.h"', '#include "ports/cuda/cuda.h"', ""))
+    out.line(f"const uint8_t {module.declaration} = {{")
     with out.indent():
-        out.wrapped(str(byte) for byte in _image(inputs, of))
+        out.wrapped(str(byte) for byte in module.image)
     out.line("};")
     for function in of.functions:
         if function.name not in of.called or function.device is None:
@@ -77,24 +101,10 @@ def module_source(inputs: EmitInputs, of: Kernels) -> str:
     return out.text()
 
 
-def declaration(inputs: EmitInputs, of: Kernels) -> str:
-    """Name and length of the array that holds the image."""
-    return f"{_symbol(inputs, of.arch)}[{len(_image(inputs, of))}]"
-
-
 def image_fields(inputs: EmitInputs, arch: str) -> str | None:
     """The image in a row of the table of loads; None where the target_arch has no module."""
-    for of in modules(inputs):
-        if of.arch == arch:
-            image = _image(inputs, of)
-            return f"{_symbol(inputs, arch)}, {len(image)}u, 0x{zlib.crc32(image):08x}u"
+    for module in modules(inputs):
+        if module.kernels.arch == arch:
+            image = module.image
+            return f"{module.symbol}, {len(image)}u, 0x{zlib.crc32(image):08x}u"
     return None
-
-
-def _symbol(inputs: EmitInputs, arch: str) -> str:
-    return f"{inputs.stem}_{arch}_module"
-
-
-def _image(inputs: EmitInputs, of: Kernels) -> bytes:
-    """The text with the zero at its end that C strings have."""
-    return module_text(inputs, of).encode() + b"\0"
