@@ -4,8 +4,8 @@ Frames, results and the profile are files of the emulating computer.
 """
 
 from target_arch.emit.emitter import Emitter
+from target_arch.emit.frames import frame_functions
 from target_arch.emit.inputs import EmitInputs
-from target_arch.emit.model_header import Terminal, terminals
 from target_arch.emit.names import comment, identifier
 
 INCLUDE = '#include "ports/qemu_mps2/qemu_mps2.h"'
@@ -23,7 +23,7 @@ _HEAD = """\
 {include}
 """
 
-PROFILE = """
+_PROFILE = """
 /* As little-endian words of 64 bits: ticks of the run, bytes of the stack used, bytes it has, ticks of each
  * step. */
 static uint64_t profile[{head} + {steps}];
@@ -38,7 +38,7 @@ static int write_profile(void)
     return ta_mps2_close(file) == 0;
 }}"""
 
-COUNTED_RUN = """\
+_COUNTED_RUN = """\
 ta_mps2_count_steps(&profile[{head}], {steps});
 since = ta_mps2_ticks();
 status = {model}_run();
@@ -123,32 +123,21 @@ def machine_runner(inputs: EmitInputs) -> str:
     """The C text of the runner."""
     model, steps = identifier(inputs.model.name), len(inputs.steps.steps)
     name = comment(inputs.model.name)
-    every = terminals(inputs)
-    ins = tuple(terminal for terminal in every if terminal.kind == "input")
     out = Emitter()
     out.block(_HEAD.format(name=name, model=model, include=INCLUDE))
-    out.block(PROFILE.format(head=PROFILE_HEAD, steps=steps))
+    out.block(profile(steps))
     out.block(FAILED.format(model=model, answer="(int)status"))
-    out.lines(("", "/* 1: all read, 0: the end, -1: cut short. */", "static int read_frame(int frames)", "{"))
-    with out.indent():
-        out.line("int32_t got = 0;")
-        out.lines(transfer("got", "read", "frames", terminal) for terminal in ins)
-        out.line(f"return got == {frame_bytes(ins)} ? 1 : got == 0 ? 0 : -1;")
-    out.lines(("}", "", "static int write_frame(int results)", "{"))
-    with out.indent():
-        out.line("int32_t put = 0;")
-        out.lines(transfer("put", "write", "results", terminal) for terminal in every[len(ins) :])
-        out.line(f"return put == {frame_bytes(every[len(ins) :])};")
-    out.line("}")
+    frame_functions(out, inputs, "frame")
     out.block(_MAIN.format(model=model, port=inputs.port, head=PROFILE_HEAD, steps=steps))
     return out.text()
 
 
-def transfer(total: str, verb: str, file: str, terminal: Terminal) -> str:
-    """Read or write the bytes of one input or output."""
-    return f"{total} += ta_mps2_{verb}({file}, {terminal.function}(), {terminal.macro}_BYTES);"
+def profile(steps: int) -> str:
+    """The profile of so many steps, and the function that writes it to its file."""
+    return _PROFILE.format(head=PROFILE_HEAD, steps=steps)
 
 
-def frame_bytes(terminals: tuple[Terminal, ...]) -> str:
-    """Their sum in C."""
-    return " + ".join(f"(int32_t){terminal.macro}_BYTES" for terminal in terminals)
+def counted_run(inputs: EmitInputs) -> str:
+    """The statements of one run that fill the profile."""
+    model, steps = identifier(inputs.model.name), len(inputs.steps.steps)
+    return _COUNTED_RUN.format(head=PROFILE_HEAD, steps=steps, model=model)

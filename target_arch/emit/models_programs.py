@@ -13,6 +13,7 @@ from attrs import field, frozen
 from target_arch.emit import machine_programs as machine
 from target_arch.emit import programs as host
 from target_arch.emit.emitter import Emitter
+from target_arch.emit.frames import frame_functions, split
 from target_arch.emit.inputs import EmitInputs, SelfTest
 from target_arch.emit.names import comment, identifier
 from target_arch.emit.steps import bundle_symbol
@@ -61,6 +62,12 @@ static int failed(const char *what, ta_status status)
     return {answer};
 }}"""
 
+_MACHINE_VARIABLES = (
+    'int frames = ta_mps2_open("frames", 0), results = ta_mps2_open("results", 1), frame;',
+    "uint32_t word;",
+    "uint64_t since;",
+)
+
 _RUN = "status = {model}_run();"
 
 _COUNTED_RUN = """\
@@ -106,9 +113,7 @@ class _Programs:
 
     def run(self, member: EmitInputs) -> list[str]:
         model = identifier(member.model.name)
-        text = _RUN
-        if self.emulated:
-            text = _COUNTED_RUN
+        text = _COUNTED_RUN if self.emulated else _RUN
         first = machine.PROFILE_HEAD + self.first[member.model.name]
         lines = text.format(model=model, first=first, steps=len(member.steps.steps)).split("\n")
         return [*lines, "if (status != TA_OK)", '    return failed("run", status);']
@@ -134,7 +139,7 @@ def models_runner(whole: EmitInputs, members: Sequence[EmitInputs], pools: Model
     _profile(out, made)
     _failed(out, made, "(int)status")
     for member in members:
-        _frames(out, made, member)
+        frame_functions(out, member, identifier(member.model.name))
     arguments = "int argc, char **argv" if whole.port == "host" else "void"
     out.lines(("", *(["int main(void);"] if made.emulated else []), f"int main({arguments})", "{"))
     with out.indent():
@@ -145,16 +150,7 @@ def models_runner(whole: EmitInputs, members: Sequence[EmitInputs], pools: Model
 
 def _runner_body(out: Emitter, made: _Programs) -> None:
     bundle = made.whole.stem
-    if made.emulated:
-        out.lines(
-            (
-                'int frames = ta_mps2_open("frames", 0), results = ta_mps2_open("results", 1), frame;',
-                "uint32_t word;",
-                "uint64_t since;",
-            )
-        )
-    else:
-        out.line("int frame;")
+    out.lines(_MACHINE_VARIABLES if made.emulated else ("int frame;",))
     out.line("ta_status status;")
     if made.whole.port == "host":
         out.lines(("if (!arguments(argc, argv))", "    return 65;"))
@@ -201,31 +197,6 @@ class _Writing:
         return [f"if (!write_{identifier(member.model.name)}({file}))", "    return 64;"]
 
 
-def _frames(out: Emitter, made: _Programs, member: EmitInputs) -> None:
-    """The functions that read and write the frames of one model."""
-    model = identifier(member.model.name)
-    ins, outs = host.split(member)
-    kind, sizes = ("int32_t", machine.frame_bytes) if made.emulated else ("size_t", host.frame_bytes)
-    frames, results = ("int frames", "int results") if made.emulated else ("void", "void")
-    out.lines(
-        ("", "/* 1: all read, 0: the end, -1: cut short. */", f"static int read_{model}({frames})", "{")
-    )
-    with out.indent():
-        out.line(f"{kind} got = 0;")
-        for one in ins:
-            line = f"got += fread({one.function}(), 1, {one.macro}_BYTES, stdin);"
-            out.line(machine.transfer("got", "read", "frames", one) if made.emulated else line)
-        out.line(f"return got == {sizes(ins)} ? 1 : got == 0 ? 0 : -1;")
-    out.lines(("}", "", f"static int write_{model}({results})", "{"))
-    with out.indent():
-        out.line(f"{kind} put = 0;")
-        for one in outs:
-            line = f"put += fwrite({one.function}(), 1, {one.macro}_BYTES, stdout);"
-            out.line(machine.transfer("put", "write", "results", one) if made.emulated else line)
-        out.line(f"return put == {sizes(outs)};")
-    out.line("}")
-
-
 def models_selftest(whole: EmitInputs, members: Sequence[EmitInputs], pools: ModelPools) -> str:
     """A program that runs the vector of every model that has one, twice in turn."""
     tested = tuple(member for member in members if member.self_test is not None)
@@ -237,7 +208,7 @@ def models_selftest(whole: EmitInputs, members: Sequence[EmitInputs], pools: Mod
     _profile(out, every)
     for member in tested:
         _vectors(out, member, _test_of(member))
-    outs = [one for member in tested for one in host.split(member)[1]]
+    outs = [one for member in tested for one in split(member)[1]]
     for dtype, c_type in sorted({one.tensor.dtype: one.c_type for one in outs}.items()):
         out.block(host.ELEMENT_AT.format(dtype=dtype, c_type=c_type))
     out.block(machine.COMPARE if made.emulated else host.COMPARE)
@@ -271,14 +242,14 @@ def _given(member: EmitInputs) -> list[str]:
     model = identifier(member.model.name)
     return [
         f"memcpy({one.function}(), {model}_given_{one.number}, {one.macro}_BYTES);"
-        for one in host.split(member)[0]
+        for one in split(member)[0]
     ]
 
 
 def _compared(member: EmitInputs) -> list[str]:
     model = identifier(member.model.name)
     out = Emitter()
-    for one, tolerance in zip(host.split(member)[1], _test_of(member).tolerances, strict=True):
+    for one, tolerance in zip(split(member)[1], _test_of(member).tolerances, strict=True):
         label = f"{member.model.name} {one.tensor.name}"
         host.write_comparison(out, one, label, f"{model}_expected_{one.number}", tolerance)
     return out.text().splitlines()
@@ -286,7 +257,7 @@ def _compared(member: EmitInputs) -> list[str]:
 
 def _vectors(out: Emitter, member: EmitInputs, test: SelfTest) -> None:
     model = identifier(member.model.name)
-    ins, outs = host.split(member)
+    ins, outs = split(member)
     out.line()
     out.line(f"/* `{comment(member.model.name)}`; reference: {comment(test.reference)}. */")
     for one, data in zip(ins, test.inputs, strict=True):
@@ -315,7 +286,7 @@ def _includes(out: Emitter, made: _Programs, system: Sequence[str]) -> None:
 
 def _profile(out: Emitter, made: _Programs) -> None:
     if made.emulated:
-        out.block(machine.PROFILE.format(head=machine.PROFILE_HEAD, steps=made.steps))
+        out.block(machine.profile(made.steps))
 
 
 def _failed(out: Emitter, made: _Programs, answer: str) -> None:

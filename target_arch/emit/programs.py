@@ -4,9 +4,10 @@ from attrs import evolve
 
 from target_arch.emit import machine_programs
 from target_arch.emit.emitter import Emitter
+from target_arch.emit.frames import frame_functions, split
 from target_arch.emit.inputs import EmitInputs, SelfTest
 from target_arch.emit.literals import Literals, literals
-from target_arch.emit.model_header import Terminal, terminals
+from target_arch.emit.model_header import Terminal
 from target_arch.emit.names import comment, identifier, string
 from target_arch.soc.machines import MACHINE_PORTS
 
@@ -116,10 +117,9 @@ def selftest_source(inputs: EmitInputs, test: SelfTest) -> str:
     out.block(_SELFTEST_HEAD.format(name=name, reference=reference, model=model, stdio=stdio))
     if inputs.port == "cuda":
         out.lines(("", CUDA))
-    counts = {"head": machine_programs.PROFILE_HEAD, "steps": len(inputs.steps.steps), "model": model}
     if machine:
         out.lines(("", machine_programs.INCLUDE))
-        out.block(machine_programs.PROFILE.format(**counts))
+        out.block(machine_programs.profile(len(inputs.steps.steps)))
     for terminal, data in zip(ins, test.inputs, strict=True):
         write_array(out, f"input_{terminal.number}", terminal, data)
     for terminal, data in zip(outs, test.outputs, strict=True):
@@ -134,24 +134,30 @@ def selftest_source(inputs: EmitInputs, test: SelfTest) -> str:
     )
     out.lines(("", *(["int main(void);"] if machine else []), "int main(void)", "{"))
     with out.indent():
-        out.line("int passed = 1;")
-        out.lines(["uint64_t since;"] if machine else [])
-        out.line(f"ta_status status = {model}_init(&ta_port_{inputs.port});")
-        out.lines(("if (status != TA_OK)", '    return failed("init", status);'))
-        for terminal in ins:
-            out.line(f"memcpy({terminal.function}(), input_{terminal.number}, {terminal.macro}_BYTES);")
-        run = machine_programs.COUNTED_RUN.format(**counts) if machine else f"status = {model}_run();"
-        out.lines(run.split("\n"))
-        out.lines(("if (status != TA_OK)", '    return failed("run", status);'))
-        for terminal, tolerance in zip(outs, test.tolerances, strict=True):
-            write_comparison(out, terminal, terminal.tensor.name, f"expected_{terminal.number}", tolerance)
-        out.line(f"status = {model}_stop();")
-        out.lines(("if (status != TA_OK)", '    return failed("stop", status);'))
-        if machine:
-            out.lines(("if (!write_profile())", "    return 2;"))
-        out.line("return passed ? 0 : 1;")
+        _selftest_main(out, inputs, test)
     out.line("}")
     return out.text()
+
+
+def _selftest_main(out: Emitter, inputs: EmitInputs, test: SelfTest) -> None:
+    model, machine = identifier(inputs.model.name), inputs.port in MACHINE_PORTS
+    ins, outs = split(inputs)
+    out.line("int passed = 1;")
+    out.lines(["uint64_t since;"] if machine else [])
+    out.line(f"ta_status status = {model}_init(&ta_port_{inputs.port});")
+    out.lines(("if (status != TA_OK)", '    return failed("init", status);'))
+    for terminal in ins:
+        out.line(f"memcpy({terminal.function}(), input_{terminal.number}, {terminal.macro}_BYTES);")
+    run = machine_programs.counted_run(inputs) if machine else f"status = {model}_run();"
+    out.lines(run.split("\n"))
+    out.lines(("if (status != TA_OK)", '    return failed("run", status);'))
+    for terminal, tolerance in zip(outs, test.tolerances, strict=True):
+        write_comparison(out, terminal, terminal.tensor.name, f"expected_{terminal.number}", tolerance)
+    out.line(f"status = {model}_stop();")
+    out.lines(("if (status != TA_OK)", '    return failed("stop", status);'))
+    if machine:
+        out.lines(("if (!write_profile())", "    return 2;"))
+    out.line("return passed ? 0 : 1;")
 
 
 def runner_source(inputs: EmitInputs) -> str:
@@ -159,7 +165,6 @@ def runner_source(inputs: EmitInputs) -> str:
     if inputs.port in MACHINE_PORTS:
         return machine_programs.machine_runner(inputs)
     model = identifier(inputs.model.name)
-    ins, outs = split(inputs)
     host = inputs.port == "host"
     out = Emitter()
     out.block(_RUNNER_HEAD.format(name=comment(inputs.model.name)))
@@ -172,17 +177,8 @@ def runner_source(inputs: EmitInputs) -> str:
         out.lines(("", '#include "ports/host/host.h"'))
         out.block(ARGUMENTS)
     out.block(_FAILED.format(model=model, answer="(int)status", complaint=complaint(inputs)))
-    out.lines(("", "/* 1: all read, 0: the end, -1: cut short. */", "static int read_frame(void)", "{"))
-    with out.indent():
-        out.line("size_t got = 0;")
-        out.lines(f"got += fread({one.function}(), 1, {one.macro}_BYTES, stdin);" for one in ins)
-        out.line(f"return got == {frame_bytes(ins)} ? 1 : got == 0 ? 0 : -1;")
-    out.lines(("}", "", "static int write_frame(void)", "{"))
-    with out.indent():
-        out.line("size_t put = 0;")
-        out.lines(f"put += fwrite({one.function}(), 1, {one.macro}_BYTES, stdout);" for one in outs)
-        out.line(f"return put == {frame_bytes(outs)};")
-    out.lines(("}", "", f"int main({'int argc, char **argv' if host else 'void'})", "{"))
+    frame_functions(out, inputs, "frame")
+    out.lines(("", f"int main({'int argc, char **argv' if host else 'void'})", "{"))
     with out.indent():
         out.lines(("int frame;", "ta_status status;"))
         if host:
@@ -203,13 +199,6 @@ def complaint(inputs: EmitInputs) -> str:
     )
 
 
-def split(inputs: EmitInputs) -> tuple[tuple[Terminal, ...], tuple[Terminal, ...]]:
-    """The inputs and the outputs of a model."""
-    every = terminals(inputs)
-    ins = tuple(terminal for terminal in every if terminal.kind == "input")
-    return ins, every[len(ins) :]
-
-
 def write_array(out: Emitter, name: str, terminal: Terminal, data: bytes) -> None:
     """A static const array of the bytes of one input or output."""
     vector: Literals = literals(evolve(terminal.tensor, data=data))
@@ -227,8 +216,3 @@ def write_comparison(out: Emitter, terminal: Terminal, label: str, expected: str
     out.line(f"passed &= compare({string(label)}, {terminal.function}(), {expected},")
     out.line(f"                  {macro}_ELEMENTS, {size},")
     out.line(f"                  {terminal.tensor.dtype}_at, {float(tolerance)!r});")
-
-
-def frame_bytes(terminals: tuple[Terminal, ...]) -> str:
-    """Their sum in C."""
-    return " + ".join(f"{terminal.macro}_BYTES" for terminal in terminals)
