@@ -5,15 +5,13 @@ files; `console` blocks print what stands below them (`pytest --update-golden` w
 """
 
 import re
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from target_arch.cli import main
-from tests.docs.test_readme import BY_PROCESSOR, commands
+from tests.docs.console import check_page, printed
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-a-backend.md"
 BLOCK = re.compile(r"```(python|diff|console)\n(.*?)```", re.DOTALL)
@@ -56,21 +54,7 @@ def test_every_block_of_the_page(
         elif kind == "diff":
             applied(code)
         else:
-            return f"```console\n{printed(code)}```"
+            return printed(code, capsys)
         return found[0]
 
-    def printed(block: str) -> str:
-        lines = []
-        for command in commands(block):
-            program, *arguments = shlex.split(command)
-            assert program == "target-arch"
-            code = main(arguments)
-            out, err = capsys.readouterr()
-            assert code == 0, f"{command}\n{out}{err}"
-            lines.append(f"$ {command}\n{out}")
-        return "\n".join(lines)
-
-    text = BLOCK.sub(ran, PAGE.read_text())
-    if pytestconfig.getoption("--update-golden"):
-        PAGE.write_text(text)
-    assert BY_PROCESSOR.sub(r"\1", text) == BY_PROCESSOR.sub(r"\1", PAGE.read_text())
+    check_page(PAGE, BLOCK.sub(ran, PAGE.read_text()), pytestconfig)

@@ -1,26 +1,19 @@
 """What the README shows is what happens.
 
 Every `console` block is run, line by line, in one empty folder with the repository's `examples` in it, and
-compared; `pytest --update-golden` writes what was printed into the README. How far onnxruntime's modes are
-apart depends on the processor, so those numbers are not compared.
+compared; `pytest --update-golden` writes what was printed into the README.
 """
 
 import re
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from target_arch.cli import main
+from tests.docs.console import check_page, printed
 
 README = Path(__file__).parents[2] / "README.md"
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
-BY_PROCESSOR = re.compile(r"(?m)^(  (?:bit-equal|largest difference) +).*$")
-
-
-def commands(block: str) -> list[str]:
-    return [line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ ")]
 
 
 def test_the_example_prints_what_it_says(
@@ -34,20 +27,8 @@ def test_the_example_prints_what_it_says(
     needs_tool("cc")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(README.parent / "examples")
-
-    def ran(found: re.Match[str]) -> str:
-        lines: list[str] = []
-        for command in commands(found[1]):
-            program, *arguments = shlex.split(command)
-            assert program == "target-arch"
-            assert main(arguments) == 0, command
-            lines.append(f"$ {command}\n{capsys.readouterr().out}")
-        return "```console\n" + "\n".join(lines) + "```"
-
-    text = BLOCK.sub(ran, README.read_text())
-    if pytestconfig.getoption("--update-golden"):
-        README.write_text(text)
-    assert BY_PROCESSOR.sub(r"\1", text) == BY_PROCESSOR.sub(r"\1", README.read_text())
+    text = BLOCK.sub(lambda found: printed(found[1], capsys), README.read_text())
+    check_page(README, text, pytestconfig)
 
 
 def test_the_python_example_holds() -> None:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -103,18 +104,23 @@ def said(error: DiagnosticError, folder: Path) -> str:
     return str(error).replace(str(folder), "FOLDER")
 
 
+def refusal(bundle: Path, change: Callable[[dict[str, Any]], object]) -> str:
+    """What is said of a bundle whose first firmware is described otherwise."""
+    path = bundle / "firmware" / "firmware.json"
+    described = json.loads(path.read_text())
+    change(described[0])
+    path.write_text(json.dumps(described))
+    with pytest.raises(DiagnosticError) as raised:
+        build_firmware(bundle, bundle.parent / "build")
+    return said(raised.value, bundle)
+
+
 def test_an_image_that_does_not_fit_is_refused_before_it_is_linked(
     compiled: Compile, core_tools: Tools, tmp_path: Path
 ) -> None:
     core_tools("hexagon")
     bundle = copied(compiled(DIGITS, "hexagon")[1], tmp_path)
-    path = bundle / "firmware" / "firmware.json"
-    described = json.loads(path.read_text())
-    described[0]["memory"]["bytes"] = 1024
-    path.write_text(json.dumps(described))
-    with pytest.raises(DiagnosticError) as raised:
-        build_firmware(bundle, tmp_path / "build")
-    text = said(raised.value, bundle)
+    text = refusal(bundle, lambda firmware: firmware["memory"].update(bytes=1024))
     assert text.startswith("FOLDER: error: memory `firmware` has 1,024 B, the firmware of `dsp_cpu` takes ")
     assert "code " in text
     assert text.endswith("[image-too-large]")
@@ -125,13 +131,7 @@ def test_a_stack_that_is_too_small_is_refused_before_it_is_linked(
 ) -> None:
     core_tools("hexagon")
     bundle = copied(compiled(DIGITS, "hexagon")[1], tmp_path)
-    path = bundle / "firmware" / "firmware.json"
-    described = json.loads(path.read_text())
-    described[0]["stack"] = 64
-    path.write_text(json.dumps(described))
-    with pytest.raises(DiagnosticError) as raised:
-        build_firmware(bundle, tmp_path / "build")
-    first, hint = said(raised.value, bundle).splitlines()
+    first, hint = refusal(bundle, lambda firmware: firmware.update(stack=64)).splitlines()
     needs = r"it needs up to \d+ B: ta_firmware_main -> \w+ \[stack-too-small\]"
     assert re.fullmatch(f"FOLDER: error: the stack of the firmware of `dsp_cpu` has 64 B, {needs}", first), (
         first

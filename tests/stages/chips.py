@@ -199,6 +199,30 @@ SPEED = {"host": 100e-6, "dsp": 60e-6, "conv": 5e-6, "npu": 4e-6}
 KINDS = {"host": None, "dsp": ("soft", "add"), "conv": ("conv",), "npu": ("dense",)}
 
 
+def dense(operators: int, reads: int, size: int = 16) -> Model:
+    """Each operator reads the results of the `reads` before it."""
+    names = [f"n{number}" for number in range(operators)]
+    ops = tuple(
+        Operator(
+            id=name,
+            kind="add",
+            arithmetic="tflite",
+            inputs=tuple(names[max(0, number - reads) : number]) or ("x",),
+            constants=(),
+            output=name,
+        )
+        for number, name in enumerate(names)
+    )
+    return Model(
+        name="dense",
+        source="made by hand",
+        inputs=("x",),
+        outputs=(names[-1],),
+        tensors={name: Tensor(name=name, shape=(size,), dtype="int8") for name in ("x", *names)},
+        operators=ops,
+    )
+
+
 def supports(question: Question) -> str | None:
     kinds = KINDS[question.instance.arch.name]
     kind = question.operator.kind

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 
 from target_arch.plan.memory import Buffer
-from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.soc.model import SoC
 from target_arch.stages.check import check
@@ -17,30 +16,11 @@ from tests.stages import chips
 
 
 def dense(operators: int, reads: int, size: int, instances: tuple[str, ...]) -> PartitionGraph:
-    """Each operator reads the results of the `reads` before it; the instances take turns."""
-    names = [f"n{number}" for number in range(operators)]
-    ops = tuple(
-        Operator(
-            id=name,
-            kind="add",
-            arithmetic="tflite",
-            inputs=tuple(names[max(0, number - reads) : number]) or ("x",),
-            constants=(),
-            output=name,
-        )
-        for number, name in enumerate(names)
-    )
-    model = Model(
-        name="dense",
-        source="made by hand",
-        inputs=("x",),
-        outputs=(names[-1],),
-        tensors={name: Tensor(name=name, shape=(size,), dtype="int8") for name in ("x", *names)},
-        operators=ops,
-    )
+    """The instances take turns with the operators of `chips.dense`."""
+    model = chips.dense(operators, reads, size)
     partitions = tuple(
         Partition(id=f"p{n}", instance=instances[n % len(instances)], operators=(op,), reason="in turn")
-        for n, op in enumerate(ops)
+        for n, op in enumerate(model.operators)
     )
     return PartitionGraph(model=model, partitions=partitions, choices=())
 
