@@ -27,7 +27,7 @@ from target_arch.stages.lower_pass import Advance, Key, Known, Lower, Passed, Pa
 from target_arch.stages.place import NO_RULES
 from target_arch.stages.planner import BEST, Planner
 from target_arch.stages.remedy import remedy
-from target_arch.stages.rules import Rules
+from target_arch.stages.rules import Rules, targets
 from target_arch.stages.settle import Settled
 from target_arch.stages.split import Cuts, cut, middle
 
@@ -150,6 +150,9 @@ class _Ladder:
         self._retiled: dict[Key, int] = {}
         self._refusal: DoesNotFitError | None = None
         self._placed: PartitionGraph | None = None
+        self._left: dict[str, list[tuple[str, str]]] = {}
+        self._sent: dict[str, str | None] = {}
+        """What this climb gives up, by operator: targets and reasons, and where it is to go next."""
 
     def graph(self) -> PartitionGraph:
         """The partitions to try next. Raises the refusal where no placement is left."""
@@ -165,7 +168,7 @@ class _Ladder:
         return cut(self._placed, self._cuts)
 
     def climb(self, model: Model, refused: tuple[Refused, ...]) -> None:
-        """The next rung for everything that did not fit."""
+        """The next rung for everything that did not fit, before anything is placed again."""
         for refusal in refused:
             self._refusal = refusal.error
             kind, outcome = self._retile(refusal) or self._split(model, refusal) or self._give_up(refusal)
@@ -178,17 +181,22 @@ class _Ladder:
                     outcome=outcome,
                 )
             )
+        if self._left:
+            found = ((id, *pair) for id, pairs in self._left.items() for pair in pairs)
+            self._rules = self._rules.giving_up(found).sending(self._sent)
+            self._left, self._sent, self._placed = {}, {}, None
 
     def _retile(self, refused: Refused) -> tuple[str, str] | None:
         key = key_of(refused.partition)
         if refused.limit is None or self._retiled.get(key, 0) >= RETILES:
             return None
         memory, size = refused.limit
-        known = self._passes.limits.get((key, memory))
+        limits = self._passes.limits.setdefault(key, {})
+        known = limits.get(memory)
         if known is not None and known <= size:
             size = known // 2
         self._retiled[key] = self._retiled.get(key, 0) + 1
-        self._passes.limits[key, memory] = size
+        limits[memory] = size
         return RETILE, f"with {size:,} B of `{memory}`"
 
     def _split(self, model: Model, refused: Refused) -> tuple[str, str] | None:
@@ -200,14 +208,13 @@ class _Ladder:
 
     def _give_up(self, refused: Refused) -> tuple[str, str]:
         """All identical instances where nothing but the memory's size is in the way."""
-        instance = self._soc.instance(refused.partition.instance)
+        operator, instance = refused.operator, self._soc.instance(refused.partition.instance)
         target = instance.name if refused.crowded else instance.arch.name
-        rules = self._rules.giving_up(refused.operator, target, refused.reason)
-        self._rules = rules.sending(refused.operator, self._next(refused.operator, instance, rules))
-        self._placed = None
+        self._left.setdefault(operator, []).append((target, refused.reason))
+        self._sent[operator] = self._next(operator, instance)
         return REPLACE, ""
 
-    def _next(self, operator: str, instance: Instance, rules: Rules) -> str | None:
+    def _next(self, operator: str, instance: Instance) -> str | None:
         """Where the operator is to go: another instance of its kind, another kind, the host, in that order,
         of each the cheapest; None where there is no choice.
         """
@@ -215,8 +222,7 @@ class _Ladder:
             return None
         choice = self._placed.choice(operator)
         able = self._able.setdefault(operator, tuple(c for c in choice.candidates if c.cost is not None))
-        found = self._placed.operator(operator)
-        left = [c for c in able if rules.unfit(found, self._soc.instance(c.instance)) is None]
+        left = [c for c in able if not self._tried(operator, self._soc.instance(c.instance))]
 
         def rank(candidate: Candidate) -> tuple[int, float]:
             other = self._soc.instance(candidate.instance).arch
@@ -224,6 +230,11 @@ class _Ladder:
             return kind, candidate.cost.total if candidate.cost is not None else 0.0
 
         return min(left, key=rank).instance if len(left) > 1 else None
+
+    def _tried(self, operator: str, instance: Instance) -> bool:
+        """True where the operator was found not to fit there, now or before."""
+        now = any(targets(target, instance) for target, _ in self._left.get(operator, ()))
+        return now or self._rules.unfit(operator, instance) is not None
 
 
 def _told(attempt: Attempt, graph: PartitionGraph) -> Attempt:

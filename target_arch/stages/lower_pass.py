@@ -90,8 +90,8 @@ class Passes:
         self._planner = planner
         self._reached: set[tuple[Key, str]] = set()
         self._known: Known = {} if known is None else known
-        self.limits: dict[tuple[Key, str], int] = {}
-        """Smaller budgets that partitions must do with, by key and memory."""
+        self.limits: dict[Key, dict[str, int]] = {}
+        """Smaller budgets that partitions must do with, by memory."""
 
     def run(self, graph: PartitionGraph, order: LoweringOrder) -> Passed:
         """Lower every partition in its turn, then settle. Raises DoesNotFitError where no instance but the
@@ -203,8 +203,7 @@ class _Pass:
 
     def _ask(self, partition: Partition) -> Budget:
         given = self._current(partition).budget(partition)
-        key = key_of(partition)
-        return limited(given, {m: size for (k, m), size in self._passes.limits.items() if k == key})
+        return limited(given, self._passes.limits.get(key_of(partition), {}))
 
     def _current(self, partition: Partition) -> Ledger:
         """The ledger, made anew where kernels changed more than it can follow: each time at first, then ever

@@ -1,6 +1,7 @@
 """What a person may demand of the placement, and whether the demand names things that exist."""
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 from attrs import evolve, field, frozen
 
@@ -51,12 +52,10 @@ class Rules:
         names = (operator.id, operator.kind, EVERY)
         return any(name in names and targets(target, instance) for name, target in self.forbid)
 
-    def unfit(self, operator: Operator, instance: Instance) -> str | None:
-        """Why the operator was found not to fit on the instance; None where it was not."""
-        return next(
-            (why for id, target, why in self.given_up if id == operator.id and targets(target, instance)),
-            None,
-        )
+    def unfit(self, operator: str, instance: Instance) -> str | None:
+        """Why the operator (by id) was found not to fit on the instance; None where it was not."""
+        found = self._given_up.get(operator, ())
+        return next((why for target, why in found if targets(target, instance)), None)
 
     def sent_to(self, operator: Operator) -> str | None:
         """Where the operator goes next as it did not fit elsewhere; None where cost decides, or a rule
@@ -64,14 +63,24 @@ class Rules:
         """
         return self.sent.get(operator.id) if self.required(operator) is None else None
 
-    def sending(self, operator: str, target: str | None) -> "Rules":
-        """These rules, and the operator (by id) goes to that target; None where cost is to decide."""
-        others = {id: where for id, where in self.sent.items() if id != operator}
-        return evolve(self, sent=others if target is None else {**others, operator: target})
+    @cached_property
+    def _given_up(self) -> dict[str, list[tuple[str, str]]]:
+        """Targets and reasons by operator: every operator asks, and any number may not fit."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for operator, target, why in self.given_up:
+            found.setdefault(operator, []).append((target, why))
+        return found
 
-    def giving_up(self, operator: str, target: str, reason: str) -> "Rules":
-        """These rules, and never again the operator on the target."""
-        return evolve(self, given_up=(*self.given_up, (operator, target, reason)))
+    def sending(self, wishes: Mapping[str, str | None]) -> "Rules":
+        """These rules, and each of these operators (by id) goes to its target; None where cost is to
+        decide.
+        """
+        sent = {**self.sent, **wishes}
+        return evolve(self, sent={id: target for id, target in sent.items() if target is not None})
+
+    def giving_up(self, found: Iterable[tuple[str, str, str]]) -> "Rules":
+        """These rules, and never again an operator on a target, each pair with its reason."""
+        return evolve(self, given_up=(*self.given_up, *found))
 
 
 def targets(target: str, instance: Instance) -> bool:

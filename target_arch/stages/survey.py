@@ -140,7 +140,7 @@ class Survey:
             return "it is not among the chosen targets"
         if rules.forbids(operator, instance):
             return "a rule forbids it"
-        unfit = rules.unfit(operator, instance)
+        unfit = rules.unfit(operator.id, instance)
         return None if unfit is None else f"does not fit: {unfit}"
 
     def _too_large(self, operator: Operator, instance: Instance) -> str | None:

@@ -12,6 +12,7 @@ from target_arch.stages.lower_pass import Passed, Passes
 from target_arch.stages.lowering_order import lowering_order
 from target_arch.stages.packing.fast import by_time
 from target_arch.stages.planner import Planner
+from target_arch.stages.rules import Rules
 from tests.stages import chips
 
 
@@ -60,6 +61,17 @@ def test_effort_grows_with_the_edges() -> None:
     base, longer, denser = effort(25, 20), effort(50, 20), effort(50, 40)
     assert longer < 2.5 * base
     assert denser < 2 * longer
+
+
+def test_rules_answer_for_many_operators_that_did_not_fit() -> None:
+    instances = chips.EDGE.instances
+
+    def effort(operators: int) -> int:
+        names = [f"n{number}" for number in range(operators)]
+        rules = Rules().giving_up((name, "conv", "too large") for name in names[::10])
+        return lines(lambda: [rules.unfit(name, instance) for name in names for instance in instances])
+
+    assert effort(800) < 2.1 * effort(400)
 
 
 def test_many_tensors_leave_a_full_memory_at_a_time() -> None:

@@ -189,3 +189,39 @@ def test_the_host_is_the_last_to_be_tried(monkeypatch: pytest.MonkeyPatch) -> No
     assert result.graph.choice("a").reason == "the next that can take it; does not fit on `conv`"
     host = next(c for c in result.graph.choice("a").candidates if c.instance == "host")
     assert host.refusal == "it goes to `dsp` first"
+
+
+def test_all_that_does_not_fit_in_a_pass_goes_to_the_next_kind_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Placed again once for all of them, however many; each goes where it would go alone."""
+    monkeypatch.setitem(chips.SPEED, "host", 40e-6)
+    monkeypatch.setitem(chips.KINDS, "dsp", ("conv",))
+    placed: list[Rules] = []
+    names = chips.codegens(chips.EDGE)
+    before = ("x", *(f"n{number}" for number in range(29)))
+    rows = [(f"n{number}", "conv", (name,), 512) for number, name in enumerate(before)]
+    model = chips.model(*rows, inputs={"x": 512})
+
+    def placing(rules: Rules) -> PartitionGraph:
+        placed.append(rules)
+        return place(model, chips.EDGE, chips.BACKENDS, rules)
+
+    def lower(graph: PartitionGraph, partition: Partition, given: Budget) -> Kernel:
+        id = partition.operators[0].id
+        if partition.instance == "conv" and int(id[1:]) % 10 == 0:
+            raise DoesNotFit(id, "bram", 20_000, 16_384)
+        return chips.lowerer(chips.EDGE)(graph, partition, given)
+
+    result = lower_in_order(
+        soc=chips.EDGE,
+        mode=chips.MODE,
+        codegens=names,
+        place=placing,
+        order=lambda graph: lowering_order(graph, chips.EDGE, names),
+        lower=lower,
+    )
+    assert [(a.kind, a.operator, a.outcome) for a in result.attempts] == [
+        ("re-place", id, "on `dsp`") for id in ("n0", "n10", "n20")
+    ]
+    assert [rules.sent for rules in placed] == [{}, dict.fromkeys(("n0", "n10", "n20"), "dsp")]

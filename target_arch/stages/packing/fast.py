@@ -7,6 +7,7 @@ the bound on 10,000 random ones, where first fit is up to 12 % above it), on few
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from heapq import heappop, heappush
 
 import numpy as np
@@ -118,11 +119,16 @@ class Packing:
 
     def first_fit(self, order: Sequence[int]) -> tuple[int, list[int]]:
         """The peak and all offsets."""
-        return self._first_fit_in_arrays(order) if self.conflicts is None else self._first_fit_in_lists(order)
+        if self.conflicts is not None:
+            return self._first_fit_in_lists(order)
+        offsets = self._apart(order, self._first_fit_in_arrays)
+        return int((np.array(offsets, np.int64) + self._bytes).max(initial=0)), offsets
 
     def skyline(self, order: Sequence[int]) -> list[int]:
         """All offsets; the first in the order goes first where several could lie as low."""
-        return self._skyline_in_arrays(order) if self.conflicts is None else self._skyline_in_lists(order)
+        if self.conflicts is not None:
+            return self._skyline_in_lists(order)
+        return self._apart(order, self._skyline_in_arrays)
 
     def named(self, offsets: Sequence[int], found_by: str) -> Offsets:
         """Offsets by name."""
@@ -147,6 +153,33 @@ class Packing:
             active.append(number)
         return found
 
+    def _apart(self, order: Sequence[int], place: Callable[[NDArray[np.int64]], list[int]]) -> list[int]:
+        """All offsets; what shares no step is placed apart, which changes none of them, as arrays take time
+        with the square of their length. What is live at once and alike in alignment is a stack either way.
+        """
+        numbers = np.array(order, np.int64)
+        groups = self._groups[numbers]
+        numbers = numbers[np.argsort(groups, kind="stable")]
+        offsets = np.zeros(len(numbers), np.int64)
+        for part in np.split(numbers, np.cumsum(np.bincount(groups))[:-1]):
+            units = self._alignment[part]
+            at_once = self._first[part].max() <= self._last[part].min()
+            if at_once and (units == units[0]).all():
+                whole = -(-self._bytes[part] // units) * units
+                offsets[part] = np.cumsum(whole) - whole
+            else:
+                offsets[part] = place(part)
+        return [int(offset) for offset in offsets]
+
+    @cached_property
+    def _groups(self) -> NDArray[np.int64]:
+        """The number of the group of each: no buffer is live across the border of two groups."""
+        order = np.argsort(self._first, kind="stable")
+        ends = np.maximum.accumulate(self._last[order])
+        found = np.zeros(len(order), np.int64)
+        found[order[1:]] = np.cumsum(self._first[order[1:]] > ends[:-1])
+        return found
+
     def _first_fit_in_lists(self, order: Sequence[int]) -> tuple[int, list[int]]:
         assert self.conflicts is not None
         offsets, ends = [-1] * len(self.buffers), [0] * len(self.buffers)
@@ -162,21 +195,22 @@ class Packing:
             offsets[number], ends[number] = offset, offset + size
         return max(ends, default=0), offsets
 
-    def _first_fit_in_arrays(self, order: Sequence[int]) -> tuple[int, list[int]]:
+    def _first_fit_in_arrays(self, numbers: NDArray[np.int64]) -> list[int]:
         """The same; what is placed lies in rows sorted by offset: start, end, first step, last step."""
-        offsets = [0] * len(self.buffers)
-        rows = np.zeros((4, len(self.buffers)), np.int64)
-        for count, number in enumerate(order):
+        offsets: list[int] = []
+        rows = np.zeros((4, len(numbers)), np.int64)
+        for count, number in enumerate(numbers):
             size, unit = int(self._bytes[number]), int(self._alignment[number])
             first, last = self._first[number], self._last[number]
             taken = rows[:2, :count][:, (rows[2, :count] <= last) & (rows[3, :count] >= first)]
             free = np.concatenate(([0], -(-np.maximum.accumulate(taken[1]) // unit) * unit))
             wide = np.flatnonzero(taken[0] - free[:-1] >= size)
-            offset = offsets[number] = int(free[wide[0]] if len(wide) else free[-1])
+            offset = int(free[wide[0]] if len(wide) else free[-1])
+            offsets.append(offset)
             at = int(np.searchsorted(rows[0, :count], offset))
             rows[:, at + 1 : count + 1] = rows[:, at:count]
             rows[:, at] = offset, offset + size, first, last
-        return int(rows[1].max(initial=0)), offsets
+        return offsets
 
     def _skyline_in_lists(self, order: Sequence[int]) -> list[int]:
         """A heap of (lowest offset, turn); what was raised since it was put there is put there again."""
@@ -198,24 +232,23 @@ class Packing:
                     heappush(heap, (lowest[other], turns[other]))
         return lowest
 
-    def _skyline_in_arrays(self, order: Sequence[int]) -> list[int]:
+    def _skyline_in_arrays(self, numbers: NDArray[np.int64]) -> list[int]:
         """The same; rows are turns. Those of what is placed are taken out once they are most."""
-        numbers = np.array(order, np.int64)
-        first, last = self._first[numbers], self._last[numbers]
+        first, last, sizes = self._first[numbers], self._last[numbers], self._bytes[numbers]
         units, kind = np.unique(self._alignment[numbers], return_inverse=True)
-        lowest, placed = np.zeros(len(order), np.int64), np.int64(2**62)
-        offsets, done = [0] * len(order), 0
-        for _ in order:
+        lowest, placed = np.zeros(len(numbers), np.int64), np.int64(2**62)
+        turns, offsets, done = np.arange(len(numbers)), [0] * len(numbers), 0
+        for _ in numbers:
             row = int(lowest.argmin())
-            number, offset = int(numbers[row]), int(lowest[row])
-            offsets[number], lowest[row], done = offset, placed, done + 1
-            top = offset + int(self._bytes[number])
+            turn, offset = int(turns[row]), int(lowest[row])
+            offsets[turn], lowest[row], done = offset, placed, done + 1
+            top = offset + int(sizes[turn])
             raised = (first <= last[row]) & (last >= first[row]) & (lowest < top)
             heights = -(-top // units) * units
             np.copyto(lowest, heights[kind] if len(units) > 1 else heights[0], where=raised)
             if 2 * done > len(lowest):
                 rest, done = lowest != placed, 0
-                lowest, numbers, kind = lowest[rest], numbers[rest], kind[rest]
+                lowest, turns, kind = lowest[rest], turns[rest], kind[rest]
                 first, last = first[rest], last[rest]
         return offsets
 
