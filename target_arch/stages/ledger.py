@@ -3,9 +3,10 @@ cost.
 
 It is made once from the program of what is known (kernels, and stand-ins for all other partitions) and then
 follows the lowering: a kernel that touches its tensors where its stand-in did changes nothing but the bytes
-of its own buffers and constants, and which results may lie over operands. Any other kernel is *strange*: what
-the ledger says after it holds only as long as the tensors it wants elsewhere are in nobody's way, which the
-memory plan tells at the end.
+of its own buffers and constants, and which results may lie over operands. Tensors that are the same bytes
+(`merge`) count once where the kernel that copies them was known then; `copying` tells how many such kernels
+came later. A kernel that touches tensors elsewhere is *strange*: what the ledger says after it holds only as
+long as the tensors it wants elsewhere are in nobody's way, which the memory plan tells at the end.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,8 @@ from target_arch.plan.partitions import Partition
 from target_arch.soc.model import SoC
 from target_arch.stages import access
 from target_arch.stages.fixed import Fixed
-from target_arch.stages.items import Draft, Item, Run
+from target_arch.stages.items import Draft, Item, Program, Run
+from target_arch.stages.merge import views
 from target_arch.stages.over import could_lie_over, overwriting
 from target_arch.stages.pool_ledger import Block, PoolLedger, Span
 from target_arch.stages.program import join, least_alignment, local_draft
@@ -46,10 +48,12 @@ class Ledger:
     def __init__(self, work: Work, residence: Residence) -> None:
         self._work, self.residence = work, residence
         self._needs = Needs(work)
-        self._program = join(work, residence)
+        self.known = frozenset(work.kernels)
+        joined = join(work, residence)
+        self._program, gone = views(joined, self.known)
         self._numbers = {partition.id: number for number, partition in enumerate(work.graph.partitions)}
         self._sites, self._turns = _call_sites(work, self._program.items)
-        self._lies = _stood_in(work, self._program.items, self._program.buffers)
+        self._lies = _stood_in(work, joined, gone)
         self._lives = _lives(self._program.items)
         self._kept = frozenset(name for _, name in self._program.outputs)
         self._over = self._overs()
@@ -58,7 +62,7 @@ class Ledger:
         self._promised: dict[tuple[str, str], Block] = {}
         self._fixed = Fixed(work, residence, partial(_whole, work.soc))
         self._grown: dict[str, int] = {}
-        self.strange, self.short = 0, False
+        self.strange, self.copying, self.short = 0, 0, False
         for partition in work.graph.partitions:
             kernel = work.kernels.get(partition.id)
             if kernel is not None:
@@ -72,6 +76,10 @@ class Ledger:
     def crowded(self, partition: Partition) -> bool:
         """True where a memory of the partition's instance does not even hold what is known so far."""
         return any(not self._pool(memory).fits for memory in self._memories(partition))
+
+    def replaces(self, other: "Ledger") -> bool:
+        """True where this one knows of a plan in every memory that the other was asked about."""
+        return all(self._pool(memory).fits for memory in other._pools)
 
     def budget(self, partition: Partition) -> Budget:
         """What the partition may take, per call site and memory of its instance.
@@ -103,6 +111,7 @@ class Ledger:
                     self._grow(memory, -size)
         if refused is None:
             self._fixed.replace(partition, kernel)
+            self.copying += any(isinstance(action, Call) and action.copies for action in kernel.actions)
             if self._conforms(partition, kernel):
                 self._share(partition, kernel)
             else:
@@ -274,9 +283,9 @@ class Ledger:
     def _conforms(self, partition: Partition, kernel: Kernel) -> bool:
         """True where the kernel takes its tensors where the stand-in left them."""
         lies = self._lies[partition.id]
-        fixed = self._work.mode.constants
+        fixed, buffers = self._work.mode.constants, self._program.buffers
         for touch in dict.fromkeys(self._needs.of(partition, kernel)):
-            memory = lies.get(touch.tensor)
+            memory = buffers[lies[touch.tensor]].memory if touch.tensor in lies else None
             if memory is None and not touch.write:
                 memory = next((name for name in fixed if name in touch.memories), None)
             if memory is None or memory not in touch.memories:
@@ -330,15 +339,15 @@ def _turns(work: Work, items: Sequence[Item]) -> list[Span]:
     return turns
 
 
-def _stood_in(work: Work, items: Sequence[Item], buffers: Mapping[str, Draft]) -> dict[str, dict[str, str]]:
-    """By partition: the memory in which each tensor lay for it."""
+def _stood_in(work: Work, joined: Program, gone: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """By partition: the buffer in which each tensor lay for it, where some are `gone` into others."""
     found: dict[str, dict[str, str]] = {partition.id: {} for partition in work.graph.partitions}
-    for item in items:
+    for item in joined.items:
         if isinstance(item, Run):
             for operand in item.operands:
-                draft = buffers[operand.of]
-                if draft.tensor is not None:
-                    found[item.partition][draft.tensor] = draft.memory
+                tensor = joined.buffers[operand.of].tensor
+                if tensor is not None:
+                    found[item.partition][tensor] = gone.get(operand.of, operand.of)
     return found
 
 

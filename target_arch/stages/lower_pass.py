@@ -174,6 +174,8 @@ class _Pass:
         """What was promised, by partition and memory."""
         self._strange, self._renewal = 0, 1
         """Strange kernels up to the last renewal of the ledger, and how many there are at the next."""
+        self._copying, self._recount = 0, 1
+        """The same for kernels that copy bytes."""
 
     def run(self, order: LoweringOrder) -> Passed:
         budgets: list[Budget] = []
@@ -211,12 +213,28 @@ class _Pass:
         """
         if self._ledger is None or self._strange + self._ledger.strange >= self._renewal:
             self._strange += 0 if self._ledger is None else self._ledger.strange
-            self._renewal = max(self._strange + 1, 2 * self._strange if self._strange >= EAGER else 0)
+            self._renewal = _next(self._strange)
             self._ledger = self._made()
             if not self._homes and self._ledger.crowded(partition):
                 self._homes = settle(self._work()).residence.homes
                 self._ledger = self._made()
+        elif self._ledger.copying and not self._passes.is_c(partition):
+            self._ledger = self._recounted(self._ledger)
         return self._ledger
+
+    def _recounted(self, ledger: Ledger) -> Ledger:
+        """The ledger made anew, so that tensors which later kernels made the same bytes count once; the old
+        one where the new one knows of no plan.
+        """
+        if self._copying + ledger.copying < self._recount:
+            return ledger
+        self._copying, ledger.copying = self._copying + ledger.copying, 0
+        self._recount = _next(self._copying)
+        made = self._made()
+        if not made.replaces(ledger):
+            return ledger
+        self._strange += ledger.strange
+        return made
 
     @acyclic()
     def _made(self) -> Ledger:
@@ -229,7 +247,8 @@ class _Pass:
     def _settle(self) -> Settled:
         work, witness = self._work(), None
         if self._ledger is not None and not self._ledger.strange and not self._ledger.short:
-            witness = Witness(homes=self._ledger.residence.homes, offsets=self._ledger.offsets)
+            ledger = self._ledger
+            witness = Witness(homes=ledger.residence.homes, offsets=ledger.offsets, merged=ledger.known)
         self._ledger = None  # as large as what is made now, and not asked again
         return overlapped(work, settle(work, witness))
 
@@ -366,6 +385,11 @@ class _Pass:
         grown = max(self._grown(partition, kernel), 0) if memory in self._passes.fixed else 0
         less = next((own - missing for own in (taken, taken + grown) if own > missing), None)
         return None if less is None else (memory, less)
+
+
+def _next(count: int) -> int:
+    """At how many kernels the ledger is made anew, after it was at so many."""
+    return max(count + 1, 2 * count if count >= EAGER else 0)
 
 
 def _buffered(kernel: Kernel | None, memory: str) -> int:

@@ -35,7 +35,7 @@ def merged(program: Program, *, slices: bool, held: Collection[str] = ()) -> Pro
     """The program without the copies it does not need. With `slices`, buffers may lie in larger ones too, but
     not in the `held` memories.
     """
-    copies = [(n, item) for n, item in enumerate(program.items) if isinstance(item, Run) and item.copies]
+    copies = _copies(program)
     if not copies:
         return program
     merger = _Merger(program)
@@ -44,6 +44,23 @@ def merged(program: Program, *, slices: bool, held: Collection[str] = ()) -> Pro
     if slices:
         merger.try_slices(copies, frozenset(held))
     return merger.program()
+
+
+def views(program: Program, partitions: Collection[str]) -> tuple[Program, Mapping[str, str]]:
+    """As `merged` without slices, but of these partitions' copies only; and for every buffer that is gone the
+    one whose bytes it has now, all of them.
+    """
+    copies = [(number, run) for number, run in _copies(program) if run.partition in partitions]
+    if not copies:
+        return program, {}
+    merger = _Merger(program)
+    for number, run in copies:
+        merger.try_alike(number, run)
+    return merger.program(), merger.gone()
+
+
+def _copies(program: Program) -> list[tuple[int, Run]]:
+    return [(n, item) for n, item in enumerate(program.items) if isinstance(item, Run) and item.copies]
 
 
 @frozen(kw_only=True)
@@ -116,6 +133,10 @@ class _Merger:
             inputs=self._program.inputs,
             outputs=self._program.outputs,
         )
+
+    def gone(self) -> dict[str, str]:
+        """The buffers that are no more, with those in which they lie."""
+        return {name: self._place(name)[0] for name in self._places}
 
     def _move(self, number: int, run: Run) -> _Move | None:
         """What would make the copy unnecessary; None where that is not safe."""

@@ -29,17 +29,17 @@ def could_lie_over(buffers: Mapping[str, Draft], kept: Collection[str], item: It
 
 def overwriting(partition: Partition, kernel: Kernel, lies: Mapping[str, str]) -> Iterator[Run]:
     """The calls of a kernel that may write over operands: less those that it touches again, and with the
-    buffers of a program where tensors lie in these memories.
+    buffers of a program in which tensors lie; several may lie in one.
     """
     calls = [action for action in kernel.actions if isinstance(action, Call)]
-    last = {operand.of: number for number, call in enumerate(calls) for operand in call.operands}
+    last = {lies.get(o.of, o.of): number for number, call in enumerate(calls) for o in call.operands}
     for number, call in enumerate(calls):
         if not any(operand.over for operand in call.operands):
             continue
-        reads = {o.of for o in call.operands if o.access == "r" and not o.offset and last[o.of] == number}
-        able = reads & lies.keys()
+        reads = {o.of for o in call.operands if o.access == "r" and not o.offset and o.of in lies}
+        able = {name for name in reads if last[lies[name]] == number}
         operands = tuple(
-            evolve(o, of=f"{o.of}@{lies[o.of]}", over=tuple(f"{n}@{lies[n]}" for n in o.over if n in able))
+            evolve(o, of=lies[o.of], over=tuple(dict.fromkeys(lies[n] for n in o.over if n in able)))
             for o in call.operands
             if o.of in lies and not o.offset
         )

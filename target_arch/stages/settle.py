@@ -20,7 +20,7 @@ from target_arch.stages.acyclic import acyclic
 from target_arch.stages.allocate import arena_capacity, capacities
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.items import Program
-from target_arch.stages.merge import merged
+from target_arch.stages.merge import merged, views
 from target_arch.stages.packing import bound, peak
 from target_arch.stages.packing.sharing import root, shared_bound
 from target_arch.stages.program import join
@@ -45,11 +45,13 @@ class Settled:
 @frozen(kw_only=True)
 class Witness:
     """A plan that is known to exist: the homes of tensors, and offsets that are right when every step waits
-    for what is in flight on dead bytes.
+    for what is in flight on dead bytes, and tensors lie inside others by the copies of these `merged`
+    partitions alone.
     """
 
     homes: Mapping[str, str] = field(repr=False)
     offsets: Mapping[str, int] = field(repr=False)
+    merged: frozenset[str] = frozenset()
 
 
 @acyclic()
@@ -106,7 +108,7 @@ def _planned(work: Work, residence: Residence, times: Times) -> Settled | tuple[
 def _proven(work: Work, witness: Witness) -> Settled | None:
     """The plan of the witness; None where it does not cover these kernels."""
     residence = foreseen(work, witness.homes)
-    program = join(work, residence)
+    program, _ = views(join(work, residence), witness.merged)
     steps = steps_of(work, program, residence, Times(work))
     moving = [buffer for buffer in steps.buffers if buffer.kind != "constant"]
     open_ = {buffer.memory for buffer in moving if buffer.name not in witness.offsets}
