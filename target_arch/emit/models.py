@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import evolve
 
+from target_arch.emit.arenas import Arena
 from target_arch.emit.bundle import distinct, finished, internal_header, kernel_files
 from target_arch.emit.constants import constants_source
 from target_arch.emit.inputs import EmitInputs
@@ -52,13 +53,7 @@ def emit_models(
         ("src/runner.c", models_runner(whole, members, pools)),
     ]
     for number, member in enumerate(members):
-        model = identifier(member.model.name)
-        files.append((f"include/{model}.h", model_header(member, member_prose(pools))))
-        files.append((f"src/{model}.c", member_source(member, number)))
-        files.append((f"src/{model}_steps.c", steps_source(member, own(member, every, pools))))
-        fixed = constants(member, pools)
-        if fixed.all:
-            files.append((f"src/{model}_constants.c", constants_source(member, fixed)))
+        files += _member_files(member, number, every, pools)
     if whole.port == "host":
         files.append((f"src/{soc}_simulation.c", simulation_source(whole, placed)))
         if any(backend.runtime.stand_ins for backend in whole.backends.values()):
@@ -68,6 +63,22 @@ def emit_models(
     runtime = runtime_files(whole, several=True)
     carried = library_files(libraries(whole.kernels))
     return finished(whole, {**runtime, **carried, **distinct(whole, files)})
+
+
+def _member_files(
+    member: EmitInputs, number: int, every: Sequence[Arena], pools: ModelPools
+) -> list[tuple[str, str]]:
+    """What only one of the models has; `number` is its place among them, `every` the arenas of all."""
+    model = identifier(member.model.name)
+    files = [
+        (f"include/{model}.h", model_header(member, member_prose(pools))),
+        (f"src/{model}.c", member_source(member, number)),
+        (f"src/{model}_steps.c", steps_source(member, own(member, every, pools))),
+    ]
+    fixed = constants(member, pools)
+    if fixed.all:
+        files.append((f"src/{model}_constants.c", constants_source(member, fixed)))
+    return files
 
 
 def joined(name: str, members: Sequence[EmitInputs], manifest: Mapping[str, object]) -> EmitInputs:

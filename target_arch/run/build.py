@@ -74,9 +74,8 @@ def build(
     folder = directory / "build"
     images = build_firmware(directory, folder) if firmware else ()
     foreign = libraries_of(directory, manifest)
-    own = tuple(flag for image in images for flag in image.flags())
     machines = _host_flags(sanitize) if machine is None else (*compile_flags(machine), CALL_GRAPH)
-    flags = (*FLAGS.split(), optimize, "-Iinclude", "-Iruntime", *foreign.flags, *machines, *own)
+    command = (*cc.command, *_flags(optimize, foreign, machines, images))
     paths = sorted(path.relative_to(directory).as_posix() for path in _sources(directory))
     engines = _engines(directory, paths) if rtl else ()
     objects = _prepared(cache or folder / "objects", folder)
@@ -84,7 +83,7 @@ def build(
     library = [each for each in (*library_sources(paths), *foreign.elsewhere) if each not in simulated]
     mains = programs(paths)
     sources = (*library, *(f"src/{program}.c" for program in mains))
-    made = _compile_all(directory, sources, (*cc.command, *flags), cc.version, objects, foreign)
+    made = _compile_all(directory, sources, command, cc.version, objects, foreign)
     common = [made[source] for source in library]
     for engine in engines:
         common += verilated.objects(engine, directory, folder, _sanitizers(sanitize))
@@ -93,7 +92,7 @@ def build(
         directory=directory,
         manifest=manifest,
         machine=machine,
-        command=(*cc.command, *flags),
+        command=command,
         libraries=_libraries(manifest, machine, cxx=bool(engines)),
         made=made,
     )
@@ -110,6 +109,13 @@ def build(
         output_bytes=tuple(tensor["bytes"] for tensor in tensors_in(manifest, "outputs")),
         manifest=manifest,
     )
+
+
+def _flags(
+    optimize: str, foreign: Libraries, machines: Sequence[str], images: Sequence[FirmwareImage]
+) -> tuple[str, ...]:
+    own = (flag for image in images for flag in image.flags())
+    return (*FLAGS.split(), optimize, "-Iinclude", "-Iruntime", *foreign.flags, *machines, *own)
 
 
 def _host_flags(sanitize: Sequence[str]) -> tuple[str, ...]:

@@ -160,24 +160,18 @@ def _read(match: Match, call: Any) -> _Convolution | None:
     padding = four_sides(call.attrs.padding)
     ohwi, groups = weights.transposed(order), int(call.attrs.groups)
     channels = ohwi.values.shape[0]
-    if groups == 1:
-        return _Convolution(
-            kind="conv2d",
-            weights=ohwi,
-            channels=channels,
-            attributes=attributes,
-            padding=padding,
-            layout=layout,
-        )
-    if groups != in_channels or ohwi.values.shape[3] != 1:
-        return None
-    flat = ohwi.transposed((1, 2, 0, 3)).reshaped((*ohwi.values.shape[1:3], channels))
-    if flat is None:
-        return None
-    attributes["depth_multiplier"] = channels // in_channels
+    kind, kept = "conv2d", ohwi
+    if groups != 1:
+        if groups != in_channels or ohwi.values.shape[3] != 1:
+            return None
+        flat = ohwi.transposed((1, 2, 0, 3)).reshaped((*ohwi.values.shape[1:3], channels))
+        if flat is None:
+            return None
+        kind, kept = "depthwise_conv2d", flat
+        attributes["depth_multiplier"] = channels // in_channels
     return _Convolution(
-        kind="depthwise_conv2d",
-        weights=flat,
+        kind=kind,
+        weights=kept,
         channels=channels,
         attributes=attributes,
         padding=padding,
