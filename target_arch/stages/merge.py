@@ -18,7 +18,7 @@ Tests: `tests/stages/test_merge.py`.
 from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
-from attrs import evolve, field, frozen, mutable
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from target_arch.plan.kernels import Operand, Slice
@@ -29,6 +29,8 @@ from target_arch.stages.items import Draft, Item, Program, Run, Transfer
 _MOVABLE = ("activation", "input", "output")
 _INNER = "activation"
 Span = tuple[int, int]
+_Access = tuple[int, Slice, bool]
+"""Item, bytes of a buffer that it touches, and whether it writes them."""
 
 
 def merged(program: Program, *, slices: bool, held: Collection[str] = ()) -> Program:
@@ -73,13 +75,6 @@ class _Move:
     offset: int
 
 
-@mutable
-class _Bytes:
-    """Who touches a buffer: item, bytes, and whether it writes them."""
-
-    accesses: list[tuple[int, Slice, bool]] = field(factory=list)
-
-
 class _Merger:
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -87,10 +82,10 @@ class _Merger:
         self._places: dict[str, tuple[str, int]] = {}
         self._gone: set[int] = set()
         self._kept = {name for _, name in program.outputs}
-        self._touched: dict[str, _Bytes] = {}
+        self._touched: dict[str, list[_Access]] = {}
         for number, item in enumerate(program.items):
             for part, write in accesses(program, item):
-                self._touched.setdefault(part.of, _Bytes()).accesses.append((number, part, write))
+                self._touched.setdefault(part.of, []).append((number, part, write))
 
     def try_alike(self, number: int, run: Run) -> None:
         """One buffer for both ends of a copy, where both are whole."""
@@ -164,7 +159,7 @@ class _Merger:
         return early and self._writers(target) == [number]
 
     def _writers(self, part: Slice) -> list[int]:
-        known = self._touched[part.of].accesses
+        known = self._touched[part.of]
         return [n for n, there, write in known if write and _meet(there, part) and n not in self._gone]
 
     def _fits(self, move: _Move, part: Slice) -> bool:
@@ -179,8 +174,8 @@ class _Merger:
         inner, outer = self._drafts[move.inner], self._drafts[move.outer]
         self._gone.add(move.number)
         self._places[move.inner] = (move.outer, move.offset)
-        there = self._touched[move.outer].accesses
-        for number, part, write in self._touched.pop(move.inner).accesses:
+        there = self._touched[move.outer]
+        for number, part, write in self._touched.pop(move.inner):
             there.append((number, evolve(part, of=move.outer, offset=part.offset + move.offset), write))
         outer.alignment = int(np.lcm(outer.alignment, inner.alignment))
         own = () if inner.tensor is None else (Inside(tensor=inner.tensor, offset=0, bytes=inner.bytes),)
@@ -218,7 +213,7 @@ class _Merger:
     def _life(self, draft: Draft) -> Span:
         """First and last item of a buffer's life."""
         known = self._touched.get(draft.name)
-        numbers = [number for number, _, _ in known.accesses] if known is not None else [0]
+        numbers = [0] if known is None else [number for number, _, _ in known]
         first = 0 if draft.kind == "input" else min(numbers)
         return first, len(self._program.items) if draft.name in self._kept else max(numbers)
 
