@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 
 from target_arch.stages.bounds import busiest, critical_path, lower_bound
 from target_arch.stages.heft import heft, on_host, optimistic, peft
+from target_arch.stages.improve import improve
 from target_arch.stages.jobs import HERE, UNLIMITED, Datum, Jobs, Stay, Way
+from target_arch.stages.reinsert import from_starts, to_ends
 from target_arch.stages.schedule import Schedule, Scheduler
 from target_arch.stages.search import search
+from target_arch.stages.tabu import Tabu
 
 
 def jobs(count: int, seed: int, *, ratio: float = 1.0, channel: bool = False, members: int = 1) -> Jobs:
@@ -187,3 +190,32 @@ def test_optimistic_tails_and_the_critical_path() -> None:
         if stay is not None
     ]
     assert critical_path(problem) <= max(starts)
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_paths_after_a_move_are_those_of_a_whole_pass(members: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A move changes the order behind one place and before another: what is kept of the rest is right."""
+    checked = 0
+
+    class Checked(Tabu):
+        def _measure(self, first: int, last: int) -> None:
+            nonlocal checked
+            super()._measure(first, last)
+            where = (self._problem, self._order, self._seats, self._machines)
+            assert self._ends == to_ends(*where)
+            assert self._rests == from_starts(*where)
+            for machine, row in enumerate(self._rows[:-1]):
+                assert row == [job for job in self._order if self._machines[job] == machine]
+            places = {job: place for place, job in enumerate(self._order)}
+            pairs = [(other, job) for job, found in enumerate(self._problem.before) for other, _ in found]
+            assert all(places[other] < places[job] for other, job in pairs)
+            checked += 1
+
+    monkeypatch.setattr("target_arch.stages.improve.Tabu", Checked)
+    scheduler = Scheduler(jobs(24, 5, ratio=0.5, members=members))
+    start = heft(scheduler)
+    assert start is not None
+    better = improve(scheduler, start, lower_bound(scheduler.jobs), 60_000)
+    assert better.makespan < start.makespan
+    check(scheduler.jobs, better)
+    assert checked > 100
