@@ -12,7 +12,7 @@ from random import Random
 
 from target_arch.stages.reinsert import Delayed, Partial
 from target_arch.stages.schedule import Schedule, Scheduler
-from target_arch.stages.tabu import Tabu
+from target_arch.stages.tabu import SMALL, Tabu
 
 EFFORT = 7_000_000
 """Jobs that may be scheduled, all tries together."""
@@ -20,8 +20,6 @@ EFFORT_PER_PAIR = 2_800
 """The same, for each pair of jobs: small problems need less."""
 EFFORT_BY_JOBS = 400_000_000
 """The same times jobs: in large problems the share of changes that gain is too small to pay for many."""
-SMALL = 64
-"""Up to so many jobs more is spent where no channel is waited for, a hundredth for each: that still gains."""
 _LOSS = 0.3
 """The largest loss that a change may bring at first, as a part of the makespan."""
 _DEARER = 0.25
@@ -58,6 +56,7 @@ def improve(scheduler: Scheduler, start: Schedule, bound: int, effort: int = EFF
         return _kicked(scheduler, change, schedule)
 
     if not jobs.contended:
+        # Of few jobs more moves still gain.
         share += share * count // 100 if count <= SMALL else 0
         return Tabu(problem, scheduler, random).search(start, bound, share, kick)
     best = _accepting(scheduler, change, start, bound, int(share * _DEARER))

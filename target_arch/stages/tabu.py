@@ -30,6 +30,9 @@ _LOOKS = 3
 _OVERLOOKED = 0.7
 """Share of the jobs the makespan hangs on that a move overlooks, so that there are more moves, and others."""
 
+SMALL = 64
+"""Of more jobs all are looked at, on other machines only: the effort has too few moves for fine ones."""
+
 _Move = tuple[int, int, int, int, int]
 """Job, machine, seat, place in the order and among the jobs of the machine."""
 _Row = tuple[list[int], list[int], list[int]]
@@ -43,6 +46,7 @@ class Tabu:
 
     def __init__(self, problem: Delayed, scheduler: Scheduler, random: Random) -> None:
         self._problem, self._scheduler, self._random = problem, scheduler, random
+        self._small = len(problem.options) <= SMALL
         self._movable = [len(options) > 1 or options[0][0] >= 0 for options in problem.options]
 
     def search(self, start: Schedule, bound: int, effort: int, kick: Kick) -> Schedule:
@@ -175,7 +179,8 @@ class Tabu:
         """
         dice, rows = self._random.random, [self._row(row) for row in self._rows]
         least, chosen, spent = NEVER, None, 0
-        for job in [job for job in self._critical if dice() >= _OVERLOOKED] or self._critical:
+        some = [job for job in self._critical if dice() >= _OVERLOOKED] if self._small else []
+        for job in some or self._critical:
             low, high, begun, after = self._around(job)
             own, until, now_at = self._machines[job], self._until[job], self._seats[job]
             for machine, seat, time in self._problem.options[job]:
@@ -187,7 +192,7 @@ class Tabu:
                 for end, there, delays in after:
                     here = end + delays[seat][there]
                     rest = here if here > rest else rest
-                if ready + rest >= limit:
+                if ready + rest >= limit or (machine == own and not self._small):
                     continue
                 spent += _LOOKS
                 if machine < 0:
