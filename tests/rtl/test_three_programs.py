@@ -117,7 +117,7 @@ def test_every_fault_is_named_and_survived(bundle: Path, frame: bytes, tmp_path:
     shutil.copy(Path(__file__).with_name("three_programs_faults.c"), folder / "src" / "runner.c")
     executable = build(folder, rtl=True, firmware=True, cache=bundle / "build" / "objects")
     done = subprocess.run(
-        [str(executable.runner)], input=frame, capture_output=True, timeout=240, check=False
+        [str(executable.runner)], input=frame, capture_output=True, timeout=900, check=False
     )
     assert done.returncode == 0, done.stdout
     text, output = done.stdout[: -len(expected)].decode(), done.stdout[-len(expected) :]

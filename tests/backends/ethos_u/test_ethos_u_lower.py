@@ -90,7 +90,7 @@ def test_less_than_vela_can_do_with_is_refused_although_vela_says_nothing() -> N
     with pytest.raises(DoesNotFit) as refused:
         backend.lower(request(residual(), "abcpd", 512))
     least = refused.value.needed
-    assert str(refused.value) == f"a needs {least} B of `sram`, 512 B are available"
+    assert str(refused.value) == f"a needs {least:,} B of `sram`, 512 B are available"
     assert backend.lower(request(residual(), "abcpd", least)).buffers[0].bytes == least
 
 
