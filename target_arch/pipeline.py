@@ -38,6 +38,7 @@ from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.lower_all import Attempt, Lowered, lower_in_order
 from target_arch.stages.lowering_order import POLICIES, Policy, Wish, lowering_order
+from target_arch.stages.model_pools import left
 from target_arch.stages.place import place
 from target_arch.stages.planner import BEST, Planner
 from target_arch.stages.rules import Rules
@@ -252,11 +253,7 @@ def for_plan(request: CompileRequest) -> SoC:
     port = request.soc.port(request.port)
     if port is None:
         return request.soc
-    memories = tuple(
-        evolve(memory, size=max(memory.size - port.stack, 0)) if memory.name == port.data else memory
-        for memory in request.soc.memories
-    )
-    return evolve(request.soc, memories=memories)
+    return left(request.soc, {port.data: port.stack})
 
 
 @frozen

@@ -41,8 +41,7 @@ def merged(program: Program, *, slices: bool, held: Collection[str] = ()) -> Pro
     if not copies:
         return program
     merger = _Merger(program)
-    for number, run in copies:
-        merger.try_alike(number, run)
+    merger.try_alike(copies)
     if slices:
         merger.try_slices(copies, frozenset(held))
     return merger.program()
@@ -56,8 +55,7 @@ def views(program: Program, partitions: Collection[str]) -> tuple[Program, Mappi
     if not copies:
         return program, {}
     merger = _Merger(program)
-    for number, run in copies:
-        merger.try_alike(number, run)
+    merger.try_alike(copies)
     return merger.program(), merger.gone()
 
 
@@ -87,11 +85,12 @@ class _Merger:
             for part, write in accesses(program, item):
                 self._touched.setdefault(part.of, []).append((number, part, write))
 
-    def try_alike(self, number: int, run: Run) -> None:
+    def try_alike(self, copies: Iterable[tuple[int, Run]]) -> None:
         """One buffer for both ends of a copy, where both are whole."""
-        move = self._move(number, run)
-        if move is not None and self._drafts[move.inner].bytes == self._drafts[move.outer].bytes:
-            self._merge(move)
+        for number, run in copies:
+            move = self._move(number, run)
+            if move is not None and self._drafts[move.inner].bytes == self._drafts[move.outer].bytes:
+                self._merge(move)
 
     def try_slices(self, copies: Iterable[tuple[int, Run]], held: Collection[str]) -> None:
         """Buffers in slices of larger ones: all of one at once, where that needs no more bytes."""
@@ -113,7 +112,7 @@ class _Merger:
         moves = sorted(
             distinct.values(), key=lambda move: (self._life(self._drafts[move.inner]), move.number)
         )
-        while moves and not self._pays(moves, live):
+        while moves and not self._counted_if_it_pays(moves, live):
             del moves[0]
         for move in moves:
             self._merge(move)
@@ -184,7 +183,7 @@ class _Merger:
             sorted((*outer.holds, *moved), key=lambda held: (held.offset, -held.bytes, held.tensor))
         )
 
-    def _pays(self, moves: list[_Move], live: Mapping[str, NDArray[np.int64]]) -> bool:
+    def _counted_if_it_pays(self, moves: list[_Move], live: Mapping[str, NDArray[np.int64]]) -> bool:
         """True where no more bytes are live anywhere than somewhere before; `live` then follows."""
         outer = self._drafts[moves[0].outer]
         before = [self._life(outer), *(self._life(self._drafts[move.inner]) for move in moves)]

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from random import Random
 
 from target_arch.stages.heft import optimistic
-from target_arch.stages.jobs import Jobs, Way
+from target_arch.stages.jobs import NEVER, Jobs, Way
 from target_arch.stages.schedule import Schedule
 
-NEVER = 1 << 60
 _BLINK = 0.02
 """Share of places that an insertion overlooks, so that the same jobs do not always return to the same places
 (Christiaens, Vanden Berghe, "Slack induction by string removals", Transportation Science 54, 2020).

@@ -13,7 +13,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from random import Random
 
-from target_arch.stages.reinsert import NEVER, Delayed, Delays
+from target_arch.stages.jobs import NEVER
+from target_arch.stages.reinsert import Delayed, Delays
 from target_arch.stages.schedule import Schedule, Scheduler
 
 PATIENCE = 60

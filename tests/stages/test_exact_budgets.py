@@ -21,8 +21,7 @@ from target_arch.soc.model import Memory
 from target_arch.stages.allocate import arena_capacity, capacities
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.ledger import Ledger
-from target_arch.stages.lower_all import Lowered, lower_in_order
-from target_arch.stages.lowering_order import lowering_order
+from target_arch.stages.lower_all import Lowered
 from target_arch.stages.merge import merged
 from target_arch.stages.packing import ALGORITHMS
 from target_arch.stages.packing.sharing import shared_bound
@@ -30,13 +29,12 @@ from target_arch.stages.place import place
 from target_arch.stages.planner import BEST, Planner
 from target_arch.stages.program import join
 from target_arch.stages.residence import assign_residence
-from target_arch.stages.rules import Rules
 from target_arch.stages.settle import foreseen, scarce
 from target_arch.stages.steps import steps_of
 from target_arch.stages.times import Times
 from target_arch.stages.work import Work
 from tests.stages import chips
-from tests.stages.test_ledger import SHARED, UNIT, engine
+from tests.stages.test_ledger import SHARED, UNIT, engine, lower_on
 
 POOLS = evolve(
     SHARED,
@@ -117,18 +115,7 @@ def little(budget: Budget, site: str, memory: str) -> int:
 
 
 def lowered(model: Model, take: Take, policy: str = "c-first", planner: Planner = BEST) -> Lowered:
-    names = chips.codegens(POOLS)
-    require = {op.id: {"conv": "conv", "dense": "npu"}.get(op.kind, "host") for op in model.operators}
-    return lower_in_order(
-        soc=POOLS,
-        mode=POOLS.mode(),
-        codegens=names,
-        place=lambda rules: place(model, POOLS, chips.BACKENDS, rules),
-        order=lambda graph: lowering_order(graph, POOLS, names, policy),
-        lower=lowerer(take),
-        rules=Rules(require=require),
-        planner=planner,
-    )
+    return lower_on(model, POOLS, lowerer(take), policy, planner)
 
 
 @st.composite

@@ -20,6 +20,7 @@ from target_arch.stages.ledger import Ledger
 from target_arch.stages.lower_all import Lower, Lowered, lower_in_order
 from target_arch.stages.lowering_order import lowering_order
 from target_arch.stages.place import place
+from target_arch.stages.planner import BEST, Planner
 from target_arch.stages.rules import Rules
 from target_arch.stages.settle import foreseen
 from target_arch.stages.work import Work
@@ -95,7 +96,8 @@ def lowerer(take: Take):  # type: ignore[no-untyped-def] # noqa: ANN201
     return lower
 
 
-def lowered(model: Model, take: Take, soc: SoC = SHARED, policy: str = "c-first") -> Lowered:
+def lower_on(model: Model, soc: SoC, lower: Lower, policy: str, planner: Planner = BEST) -> Lowered:
+    """The model on a chip of these, with every kind of operator where it belongs."""
     names = chips.codegens(soc)
     require = {op.id: {"conv": "conv", "dense": "npu"}.get(op.kind, "host") for op in model.operators}
     return lower_in_order(
@@ -104,9 +106,14 @@ def lowered(model: Model, take: Take, soc: SoC = SHARED, policy: str = "c-first"
         codegens=names,
         place=lambda rules: place(model, soc, chips.BACKENDS, rules),
         order=lambda graph: lowering_order(graph, soc, names, policy),
-        lower=lowerer(take),
+        lower=lower,
         rules=Rules(require=require),
+        planner=planner,
     )
+
+
+def lowered(model: Model, take: Take, soc: SoC = SHARED, policy: str = "c-first") -> Lowered:
+    return lower_on(model, soc, lowerer(take), policy)
 
 
 def guaranteed(budget: Budget, site: str) -> int:
