@@ -4,7 +4,7 @@
     python -m benchmarks.bundles --against before.json
 
 The corpus: every example and every model of `../shared/models` (where that folder is) on every shipped SoC,
-other memory modes, ports and partitioning targets, and bundles of several models. A refusal counts by its text.
+other memory modes, ports and targets, and bundles of several models. A refusal counts by its text.
 `--against` names every file whose bytes differ and ends with 1 if there is one.
 """
 
@@ -86,7 +86,9 @@ def main() -> int:
         old = before.get(name, found[name])
         wrong = sorted(file for file in {*old, *found[name]} if old.get(file) != found[name].get(file))
         different += bool(wrong)
-        said = f"different: {', '.join(wrong)}" if wrong else "refused" if "refused" in found[name] else "same"
+        said = (
+            f"different: {', '.join(wrong)}" if wrong else "refused" if "refused" in found[name] else "same"
+        )
         whole = hashlib.sha256(json.dumps(found[name]).encode()).hexdigest()[:16]
         print(f"{whole}  {name}" + (f": {said}" if before else ""), flush=True)
     if arguments.save:

@@ -22,7 +22,7 @@ from random import Random
 
 from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.plan.text import table
-from target_arch.stages.packing import ALGORITHMS, ANYTIME, Effort, Offsets, bound, cores, peak
+from target_arch.stages.memory.packing import ALGORITHMS, ANYTIME, Effort, Offsets, bound, cores, peak
 
 SHARED = Path(__file__).parents[2] / "shared"
 CAPACITY = 1_048_576
@@ -166,7 +166,7 @@ def models() -> str:
     """Peak and bounds of every arena of the shared models that holds more than constants."""
     from target_arch.diagnostics import DiagnosticError
     from target_arch.pipeline import CompileRequest, compile_model
-    from target_arch.soc.reader import read_soc
+    from target_arch.soc.files.soc_file import read_soc
 
     rows = []
     for model in sorted((SHARED / "models").glob("*.tflite")):

@@ -23,11 +23,11 @@ from statistics import mean
 from attrs import frozen
 
 from benchmarks import graphs
-from target_arch.stages.exact import solve
-from target_arch.stages.heft import heft, on_host, peft
-from target_arch.stages.jobs import HERE, UNLIMITED, Datum, Jobs, Stay, Way
-from target_arch.stages.schedule import Scheduler
-from target_arch.stages.search import search
+from target_arch.stages.placement.search.exact import solve
+from target_arch.stages.placement.search.heft import heft, on_host, peft
+from target_arch.stages.placement.search.jobs import HERE, UNLIMITED, Datum, Jobs, Stay, Way
+from target_arch.stages.placement.search.list_scheduler import Scheduler
+from target_arch.stages.placement.search.portfolio import search
 
 Graph = list[list[int]]
 """For every node the nodes before it."""

@@ -22,8 +22,8 @@ from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import Compilation, CompileRequest, compile_model, partition_model
 from target_arch.plan.kernels import Call
 from target_arch.run import ToolMissing, build, run_frames, write_bundle
-from target_arch.run.reference import Reference
-from target_arch.run.references import reference_for
+from target_arch.run.references.find import reference_for
+from target_arch.run.references.reference import Reference
 from target_arch.soc import SoC, read_soc
 
 ENGINE = "conv2d_engine"

@@ -22,10 +22,10 @@ from pathlib import Path
 from benchmarks import graphs
 from target_arch.plan.model import Model
 from target_arch.plan.text import table
-from target_arch.stages.check import check
-from target_arch.stages.lower_pass import Passes
-from target_arch.stages.lowering_order import lowering_order
-from target_arch.stages.place import place
+from target_arch.stages.check.plan import check
+from target_arch.stages.lowering.one_pass import Passes
+from target_arch.stages.lowering.order import lowering_order
+from target_arch.stages.placement.place import place
 
 SIZES = (100, 1_000, 10_000, 100_000)
 LIMITS = {10_000: 10.0, 100_000: 180.0}

@@ -13,11 +13,11 @@ from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import Backend, Hooks, LoweringRequest
 from target_arch.diagnostics import Diagnostic, DiagnosticError, listed, name_hint
+from target_arch.emit.build.libraries import libraries
+from target_arch.emit.build.machine import require_port
 from target_arch.emit.bundle import emit_bundle
-from target_arch.emit.inputs import EmitInputs
-from target_arch.emit.libraries import libraries
-from target_arch.emit.machine import require_port
 from target_arch.emit.manifest import manifest, used_records
+from target_arch.emit.model.inputs import EmitInputs
 from target_arch.plan.bundle import Bundle
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget, MemoryPlan
@@ -29,19 +29,19 @@ from target_arch.plan.timeline import Execution
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.registry.backends import Backends
 from target_arch.registry.guard import Guard
-from target_arch.relax.hook_stages import lower_by_hooks, reach
 from target_arch.relax.importer import import_model
-from target_arch.relax.program import Program
-from target_arch.run.references import self_test
-from target_arch.soc.cost_file import read_costs
+from target_arch.relax.lower.hook_stages import lower_by_hooks, reach
+from target_arch.relax.operators.program import Program
+from target_arch.run.references.find import self_test
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
+from target_arch.soc.files.cost_file import read_costs
 from target_arch.soc.model import MemoryMode, SoC
-from target_arch.stages.lower_all import Attempt, Lowered, lower_in_order
-from target_arch.stages.lowering_order import POLICIES, Policy, Wish, lowering_order
-from target_arch.stages.model_pools import left
-from target_arch.stages.place import place
-from target_arch.stages.planner import BEST, Planner
-from target_arch.stages.rules import Rules
+from target_arch.stages.lowering.ladder import Attempt, Lowered, lower_in_order
+from target_arch.stages.lowering.order import POLICIES, Policy, Wish, lowering_order
+from target_arch.stages.memory.model_pools import left
+from target_arch.stages.memory.planner import BEST, Planner
+from target_arch.stages.placement.place import place
+from target_arch.stages.placement.rules import Rules
 
 
 @frozen(kw_only=True)
@@ -248,7 +248,8 @@ def _lower(
 def for_plan(request: CompileRequest) -> SoC:
     """The SoC as plan and budgets see it: less the stack that the port's program has in one of the memories.
 
-    Code and variables are known once the bundle is compiled for the machine (`target_arch.run.image`).
+    Code and variables are known once the bundle is compiled for the machine
+    (`target_arch.run.executables.image`).
     """
     port = request.soc.port(request.port)
     if port is None:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, Note, name_hint
-from target_arch.emit.libraries import libraries
+from target_arch.emit.build.libraries import libraries
 from target_arch.emit.manifest import models_manifest
-from target_arch.emit.models import emit_models
-from target_arch.emit.names import identifier
+from target_arch.emit.several.bundle import emit_models
+from target_arch.emit.text.names import identifier
 from target_arch.pipeline import (
     Compilation,
     CompileRequest,
@@ -29,9 +29,9 @@ from target_arch.plan.bundle import Bundle
 from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.model_pools import ARENAS, SEPARATE, SHARED, ModelPools
 from target_arch.soc.model import SoC
-from target_arch.stages.check_models import check_models
+from target_arch.stages.check.models import check_models
 from target_arch.stages.errors import DoesNotFitError, PlacementError
-from target_arch.stages.model_pools import crowded, held, left, model_pools
+from target_arch.stages.memory.model_pools import crowded, held, left, model_pools
 
 ROUNDS = 4
 """How often models are planned again because another one needs what they took."""

@@ -4,10 +4,10 @@
       ── tir_patterns ──▶ S-TIR with vendor calls ── tir_passes ──▶ NS-TIR ── codegen ──▶ Kernel
 
 Every hook may be left out and then does what the C backend does: the standard TE definitions, their own
-schedules, C. `target_arch.relax.hook_stages` composes them. The values here hold Relax and TIR as opaque
-objects, so that nothing imports TVM before a hook does.
+schedules, C. `target_arch.relax.lower.hook_stages` composes them. The values here hold Relax and TIR as
+opaque objects, so that nothing imports TVM before a hook does.
 
-Tests: `tests/relax/test_hook_stages.py`, with a tiny example for every hook.
+Tests: `tests/relax/lower/test_hook_stages.py`, with a tiny example for every hook.
 """
 
 from collections.abc import Callable, Mapping

@@ -6,9 +6,9 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 
-from target_arch.cli.arguments import command_of, late_words, parser
-from target_arch.cli.backend_options import second_phase, unknown
-from target_arch.cli.output import message, rendered
+from target_arch.cli.arguments.backend_options import second_phase, unknown
+from target_arch.cli.arguments.parser import command_of, late_words, parser
+from target_arch.cli.text.output import message, rendered
 from target_arch.diagnostics import DiagnosticError
 
 DONE = 0
@@ -18,7 +18,7 @@ TOOL_MISSING = 3
 INTERRUPTED = 130
 
 _OTHER_CODES = (
-    ("target_arch.run.toolchain", "ToolMissing", TOOL_MISSING),
+    ("target_arch.run.tools.toolchain", "ToolMissing", TOOL_MISSING),
     ("target_arch.stages.errors", "SolverMissingError", TOOL_MISSING),
     ("target_arch.backend.lowering", "NotInstalled", TOOL_MISSING),
     ("target_arch.stages.errors", "CheckError", NOT_RIGHT),

@@ -1,9 +1,9 @@
 """Plans to C text: the files of a bundle as a value. Nothing here touches the user's disk."""
 
 from target_arch.emit.bundle import MANIFEST, emit_bundle, manifest_text
-from target_arch.emit.inputs import PORTS, EmitInputs, SelfTest
 from target_arch.emit.manifest import manifest
-from target_arch.emit.steps import describe
+from target_arch.emit.model.inputs import PORTS, EmitInputs, SelfTest
+from target_arch.emit.model.steps import describe
 
 __all__ = [
     "MANIFEST",

@@ -4,25 +4,25 @@ import json
 from collections.abc import Mapping, Sequence
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.emit.arenas import Arena, Arenas, arenas
-from target_arch.emit.build_files import cmake_lists, makefile
-from target_arch.emit.constants import constants_source, constants_symbol
-from target_arch.emit.emitter import Emitter
-from target_arch.emit.firmware import firmware_files
-from target_arch.emit.inputs import EmitInputs
-from target_arch.emit.kernels import entry, kernels, kernels_source
-from target_arch.emit.libraries import libraries, library_files
-from target_arch.emit.linker import linker_fragment
-from target_arch.emit.machine import machine_script, require_host_alone, require_port
-from target_arch.emit.model_header import model_header, model_source, soc_symbol
-from target_arch.emit.modules import module_source, modules
-from target_arch.emit.names import comment, identifier
-from target_arch.emit.programs import runner_source, selftest_source
-from target_arch.emit.runtime_files import runtime_files
-from target_arch.emit.soc_header import soc_header
-from target_arch.emit.soc_source import simulation_source, soc_source
-from target_arch.emit.stand_ins import stand_ins_source
-from target_arch.emit.steps import bundle_symbol, steps_source
+from target_arch.emit.build.build_files import cmake_lists, makefile
+from target_arch.emit.build.firmware import firmware_files
+from target_arch.emit.build.libraries import libraries, library_files
+from target_arch.emit.build.linker import linker_fragment
+from target_arch.emit.build.machine import machine_script, require_host_alone, require_port
+from target_arch.emit.build.runtime_files import runtime_files
+from target_arch.emit.model.arenas import Arena, Arenas, arenas
+from target_arch.emit.model.constants import constants_source, constants_symbol
+from target_arch.emit.model.device_modules import module_source, modules
+from target_arch.emit.model.header import model_header, model_source, soc_symbol
+from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.model.kernels import entry, kernels, kernels_source
+from target_arch.emit.model.stand_ins import stand_ins_source
+from target_arch.emit.model.steps import bundle_symbol, steps_source
+from target_arch.emit.programs.host import runner_source, selftest_source
+from target_arch.emit.soc.header import soc_header
+from target_arch.emit.soc.source import simulation_source, soc_source
+from target_arch.emit.text.emitter import Emitter
+from target_arch.emit.text.names import comment, identifier
 from target_arch.plan.bundle import Bundle
 
 MANIFEST = "manifest.json"

@@ -5,9 +5,9 @@ from types import MappingProxyType
 
 from attrs import asdict
 
-from target_arch.emit.libraries import described
-from target_arch.emit.machine import machine_of
-from target_arch.emit.steps import describe
+from target_arch.emit.build.libraries import described
+from target_arch.emit.build.machine import machine_of
+from target_arch.emit.model.steps import describe
 from target_arch.plan.attempts import Attempt
 from target_arch.plan.kernels import Kernel, Library
 from target_arch.plan.memory import Budget, MemoryPlan

@@ -1,8 +1,8 @@
 """A SoC of backends alone: what each kind is like by default, put together.
 
 It is for trying a backend before a chip is described: a host with memory, every other target_arch with its
-own memories behind a DMA engine of its own, numbers and addresses given in order. `target_arch.soc.toml`
-writes it as a file to go on from.
+own memories behind a DMA engine of its own, numbers and addresses given in order.
+`target_arch.soc.files.toml_writer` writes it as a file to go on from.
 """
 
 from collections.abc import Mapping, Sequence

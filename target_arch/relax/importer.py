@@ -14,7 +14,7 @@ Whatever is wrong with the file becomes a DiagnosticError with one message; rule
     missing-extra        the file type needs an optional dependency
     two-quantizations    see `finder.py`
 
-Tests: `tests/relax/test_importer.py`, `tests/relax/test_bad_models.py`.
+Tests: `tests/relax/test_importer.py`, `tests/relax/readers/test_bad_models.py`.
 """
 
 from pathlib import Path
@@ -23,11 +23,11 @@ from attrs import frozen
 
 from target_arch.backend.contract import Pattern
 from target_arch.plan.model import Model
-from target_arch.relax.errors import model_error
-from target_arch.relax.finder import find_operators
+from target_arch.relax.ir.errors import model_error
+from target_arch.relax.operators.finder import find_operators
+from target_arch.relax.operators.program import Program
 from target_arch.relax.patterns import standard_patterns
-from target_arch.relax.program import Program
-from target_arch.relax.source import Imported, content_kind
+from target_arch.relax.readers.source import Imported, content_kind
 
 _EXTENSIONS = {".tflite": "tflite", ".onnx": "onnx", ".pt2": "pt2"}
 _NAMES = {"tflite": "a TFLite model", "onnx": "an ONNX model", "pt2": "a saved torch.export program"}
@@ -58,14 +58,14 @@ def import_model(
 def _imported(path: Path, checked: _Checked) -> Imported:
     """By the reader of the file's kind; only that one is imported, each brings a library."""
     if checked.kind == "tflite":
-        from target_arch.relax.tflite_file import read_tflite
+        from target_arch.relax.readers.tflite import read_tflite
 
         return read_tflite(path, checked.data)
     if checked.kind == "onnx":
-        from target_arch.relax.onnx_file import read_onnx
+        from target_arch.relax.readers.onnx import read_onnx
 
         return read_onnx(path, checked.data)
-    from target_arch.relax.torch_file import read_torch
+    from target_arch.relax.readers.torch_export import read_torch
 
     return read_torch(path)
 

@@ -1,13 +1,19 @@
 """Bundles on disk: write, build with the machine's C compiler, execute, and compare with the reference."""
 
-from target_arch.run.build import Executable, build
-from target_arch.run.execute import Profile, run_frames, run_on_machine, run_self_test, self_test_on_machine
-from target_arch.run.references import reference_for, self_test
-from target_arch.run.toolchain import Compiler, ToolMissing, find_compiler
-from target_arch.run.verification import Verification
-from target_arch.run.verify import verify
-from target_arch.run.verify_models import verify_models
-from target_arch.run.write import models_in, read_manifest, tensors_in, write_bundle
+from target_arch.run.executables.executable import Executable, build
+from target_arch.run.execute.programs import (
+    Profile,
+    run_frames,
+    run_on_machine,
+    run_self_test,
+    self_test_on_machine,
+)
+from target_arch.run.references.find import reference_for, self_test
+from target_arch.run.tools.bundle_folder import models_in, read_manifest, tensors_in, write_bundle
+from target_arch.run.tools.toolchain import Compiler, ToolMissing, find_compiler
+from target_arch.run.verification.one import verify
+from target_arch.run.verification.result import Verification
+from target_arch.run.verification.several import verify_models
 
 __all__ = [
     "Compiler",

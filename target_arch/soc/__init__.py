@@ -1,5 +1,6 @@
 """What the chip is: values, the reader of SoC files, rules, numbers. Knows nothing of models and of TVM."""
 
+from target_arch.soc.files.soc_file import parse_soc, place_faults, read_soc, shipped_socs
 from target_arch.soc.model import (
     CopyPath,
     DLDevice,
@@ -12,8 +13,7 @@ from target_arch.soc.model import (
     SoC,
     TargetArch,
 )
-from target_arch.soc.reader import parse_soc, place_faults, read_soc, shipped_socs
-from target_arch.soc.rules import RULES, check_soc
+from target_arch.soc.rules.check import RULES, check_soc
 from target_arch.soc.text import show
 
 __all__ = [

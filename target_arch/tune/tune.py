@@ -10,13 +10,13 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
-from target_arch.emit.harness import Argument, harness
+from target_arch.emit.programs.kernel_timer import Argument, harness
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.kernels import Call, CFunction
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.tuning import NOTHING_TUNED, TuningRecord, tuning_of
-from target_arch.run.measure import LocalRunner, Measured, compile_text
-from target_arch.run.toolchain import Compiler, find_compiler
+from target_arch.run.execute.measure import LocalRunner, Measured, compile_text
+from target_arch.run.tools.toolchain import Compiler, find_compiler
 from target_arch.tune.report import Gain, TuningReport
 
 _BATCH = 8
@@ -85,7 +85,7 @@ def tune(request: TuneRequest) -> TuningReport:
 def _tuned(
     task: _Task, request: TuneRequest, run: Runner, runners: set[int], by: str
 ) -> tuple[Gain, TuningRecord | None]:
-    from target_arch.relax.tuning_search import Search
+    from target_arch.relax.tuning.search import Search
 
     def measured(functions: Sequence[tuple[CFunction, tuple[int, ...]]]) -> tuple[Measured | None, ...]:
         found = run(tuple(harness(f, task.arguments, scratch, _ROUNDS) for f, scratch in functions))
@@ -176,8 +176,8 @@ def _tasks(request: TuneRequest) -> tuple[_Task, ...]:
 
 def _task(operator: Operator, model: Model) -> _Task | None:
     """The task an operator's plain C comes from; None where there is nothing to choose."""
-    from target_arch.relax.te_operators import DEFINITIONS, lower_operator
-    from target_arch.relax.tuning_tasks import arguments_of, function_of, tunable
+    from target_arch.relax.lower.operators import DEFINITIONS, lower_operator
+    from target_arch.relax.tuning.tasks import arguments_of, function_of, tunable
 
     if operator.kind not in DEFINITIONS or operator.arithmetic == "float":
         return None
@@ -186,7 +186,7 @@ def _task(operator: Operator, model: Model) -> _Task | None:
         return None
     lowered = lower_operator(operator, model)
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
-    from target_arch.relax.tuned import task_name
+    from target_arch.relax.lower.recorded_schedule import task_name
 
     return _Task(
         name=task_name(function, operator.kind),
@@ -203,7 +203,7 @@ def _task(operator: Operator, model: Model) -> _Task | None:
 def _runner(request: TuneRequest, compiler: Compiler) -> Runner:
     if request.tracker is None:
         return LocalRunner(compiler=compiler, flags=request.flags)
-    from target_arch.relax.remote import RemoteRunner
+    from target_arch.relax.tuning.remote import RemoteRunner
 
     shared = (*request.flags, "-fPIC", "-shared")
     remote = RemoteRunner(

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from target_arch.cli import main
-from tests.cli.test_models import DIGITS
+from tests.cli.commands.test_models import DIGITS
 
 Break = Callable[[Path], Path]
 

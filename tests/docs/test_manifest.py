@@ -15,8 +15,8 @@ from target_arch.plan.memory import Budget, PoolBudget
 from target_arch.plan.orders import LoweringOrder, LoweringSlot
 from target_arch.plan.timeline import Execution, Span, Timeline
 from target_arch.run import Verification
-from target_arch.run.image import Fill, Image, Part
-from target_arch.run.stack import Depth
+from target_arch.run.executables.image import Fill, Image, Part
+from target_arch.run.executables.stack_depth import Depth
 from tests import tiny_plans
 
 PAGE = Path(__file__).parents[2] / "docs" / "manifest.md"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.run.build import build
-from target_arch.run.execute import run_frames
-from target_arch.run.references import reference_for
-from target_arch.run.toolchain import find_compiler
+from target_arch.run.executables.executable import build
+from target_arch.run.execute.programs import run_frames
+from target_arch.run.references.find import reference_for
+from target_arch.run.tools.toolchain import find_compiler
 from tests.e2e.conftest import DIGITS, Compile
 
 FRAMES = 4

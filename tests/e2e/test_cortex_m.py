@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.emit.machine import COMPILER, EMULATOR
+from target_arch.emit.build.machine import COMPILER, EMULATOR
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.run import build, reference_for, run_on_machine, verify, write_bundle
 from target_arch.soc import read_soc

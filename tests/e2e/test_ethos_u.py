@@ -11,12 +11,12 @@ from attrs import evolve
 
 from target_arch.backends.ethos_u.graph import graph_of
 from target_arch.backends.ethos_u.tflite_file import tflite_bytes
-from target_arch.cli.report_text import report_text
+from target_arch.cli.text.report import report_text
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
 from target_arch.plan.steps import Dispatch
-from target_arch.run.verify import verify
-from target_arch.run.write import write_bundle
+from target_arch.run.tools.bundle_folder import write_bundle
+from target_arch.run.verification.one import verify
 from target_arch.soc import read_soc
 from target_arch.soc.model import SoC
 from tests.backends.ethos_u.chains import residual

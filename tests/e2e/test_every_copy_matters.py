@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.run.build import Executable, build
-from target_arch.run.execute import run_frames
-from target_arch.run.references import reference_for
+from target_arch.run.executables.executable import Executable, build
+from target_arch.run.execute.programs import run_frames
+from target_arch.run.references.find import reference_for
 from tests.e2e.conftest import DIGITS, Compile
 from tests.step_deletion import delete_step, restore, step_numbers
 

@@ -18,7 +18,7 @@ from onnx import helper
 
 from target_arch.cli import main
 from target_arch.registry import Backends
-from tests.cli.test_describe import call
+from tests.cli.commands.test_describe import call
 from tests.relax.models import onnx_model, save
 
 PLUGIN = Path(__file__).parents[1] / "plugin_example"

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.emit.machine import COMPILER, EMULATOR
+from target_arch.emit.build.machine import COMPILER, EMULATOR
 from target_arch.pipeline import CompileRequest
 from target_arch.plan.model_pools import SEPARATE, SHARED
 from target_arch.run import reference_for, verify_models, write_bundle
-from target_arch.run.build import build
-from target_arch.run.execute import self_test_on_machine
-from target_arch.run.toolchain import find_compiler
-from target_arch.run.verify_models import compare_models
+from target_arch.run.executables.executable import build
+from target_arch.run.execute.programs import self_test_on_machine
+from target_arch.run.tools.toolchain import find_compiler
+from target_arch.run.verification.several import compare_models
 from target_arch.several import ModelsCompilation, ModelsRequest, compile_models
 from target_arch.soc import read_soc
 from tests.e2e.conftest import DIGITS

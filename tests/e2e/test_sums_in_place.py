@@ -4,10 +4,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from target_arch.run.build import build
-from target_arch.run.execute import run_frames
-from target_arch.run.references import reference_for
-from target_arch.run.toolchain import find_compiler
+from target_arch.run.executables.executable import build
+from target_arch.run.execute.programs import run_frames
+from target_arch.run.references.find import reference_for
+from target_arch.run.tools.toolchain import find_compiler
 from tests.e2e.conftest import Compile
 
 FRAMES = 2

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.emit.firmware import linker_script
+from target_arch.emit.build.firmware import linker_script
 from target_arch.resources import runtime_c
-from target_arch.run.firmware import FirmwareImage, build_firmware, compile_command
+from target_arch.run.executables.firmware import FirmwareImage, build_firmware, compile_command
 from target_arch.soc.cores import CORES
 from target_arch.soc.model import Memory
 from tests.runtime_c.test_conformance import ROOT, SANITIZERS, build_and_run, compile_c

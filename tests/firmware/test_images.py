@@ -16,7 +16,7 @@ from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.resources import runtime_c
 from target_arch.run import build
-from target_arch.run.firmware import FirmwareImage, build_firmware
+from target_arch.run.executables.firmware import FirmwareImage, build_firmware
 from target_arch.soc import SoC
 from target_arch.soc.cores import CORES
 from tests.firmware.conftest import DIGITS, Compile

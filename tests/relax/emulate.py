@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from target_arch.plan.model import Model, Operator, Quantization, Tensor
-from target_arch.relax.program import Program
+from target_arch.relax.operators.program import Program
 
 Array = np.ndarray[Any, Any]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.run import rtl
+from target_arch.run.executables import rtl
 
 REPOSITORY = Path(__file__).parents[2]
 RUNTIME = REPOSITORY / "runtime_c"

@@ -19,7 +19,7 @@ from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import Compilation, CompileRequest, compile_model, partition_model
 from target_arch.run import build, run_frames, verify, write_bundle
 from target_arch.soc import read_soc
-from target_arch.soc.cost_file import read_costs
+from target_arch.soc.files.cost_file import read_costs
 from tests.relax.models import onnx_model, quantized
 from tests.rtl.conftest import REPOSITORY
 from tests.step_deletion import delete_step, step_numbers

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.emit.machine import COMPILER, EMULATOR, compile_flags, emulator_command, machine_script
+from target_arch.emit.build.machine import COMPILER, EMULATOR, compile_flags, emulator_command, machine_script
 from target_arch.resources import runtime_c
 from target_arch.soc.machines import MACHINES, Machine
 from target_arch.soc.model import DLDevice, Memory, MemoryMode, Port, SoC, TargetArch

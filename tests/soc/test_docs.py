@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-from target_arch.soc import RULES, fields, units
+from target_arch.soc import RULES, units
 from target_arch.soc.machines import MACHINES
+from target_arch.soc.schema import fields
 
 TEXT = (Path(__file__).parents[2] / "docs" / "soc-file.md").read_text()
 

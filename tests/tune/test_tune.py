@@ -12,10 +12,10 @@ from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
 from target_arch.plan.model import Model
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning, TuningRecord, read_tuning, tuning_of, tuning_text
-from target_arch.relax.te_operators import definition_of, lower_operator, signature_of
-from target_arch.relax.tuned import task_name
-from target_arch.relax.tuning_search import Search
-from target_arch.relax.tuning_tasks import function_of, tunable
+from target_arch.relax.lower.operators import definition_of, lower_operator, signature_of
+from target_arch.relax.lower.recorded_schedule import task_name
+from target_arch.relax.tuning.search import Search
+from target_arch.relax.tuning.tasks import function_of, tunable
 from target_arch.run import verify, write_bundle
 from target_arch.soc import read_soc
 from target_arch.tune import TuneRequest, TuningReport, tune

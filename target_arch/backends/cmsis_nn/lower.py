@@ -11,7 +11,7 @@ from target_arch.backends.cmsis_nn.support import library_refusal
 from target_arch.backends.plain_c.lower import Piece, kernel, operands, piece
 from target_arch.plan.kernels import Call, Kernel, LocalBuffer
 from target_arch.plan.model import Operator
-from target_arch.relax.c_codegen import scratch_memory
+from target_arch.relax.c.codegen import scratch_memory
 
 
 def lower(request: LoweringRequest, backend: Backend) -> Kernel:

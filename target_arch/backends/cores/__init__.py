@@ -1,7 +1,7 @@
 """Cores of other instruction sets than the host's: the same functions, as C and as LLVM's object code.
 
-The object code becomes the firmware of a core (`target_arch.emit.firmware`); the C is its behavioural model,
-which the host port executes where no firmware is asked for. Both come from the same NS-TIR.
+The object code becomes the firmware of a core (`target_arch.emit.build.firmware`); the C is its behavioural
+model, which the host port executes where no firmware is asked for. Both come from the same NS-TIR.
 
 A core takes what is integer arithmetic from end to end: its firmware has no C library, and no floating point.
 """
@@ -51,8 +51,8 @@ def _touches_floats(question: Question, operator: Operator) -> bool:
 
 def _lower(request: LoweringRequest) -> Kernel:
     from target_arch.backends.plain_c.lower import lower
-    from target_arch.relax.objects import Target
-    from target_arch.relax.te_operators import lower_operator, lower_operator_object
+    from target_arch.relax.lower.objects import Target
+    from target_arch.relax.lower.operators import lower_operator, lower_operator_object
 
     core = CORES[request.instance.arch.backend]
     target = Target(triple=core.triple, cpu=core.cpu, features=core.features)

@@ -11,8 +11,8 @@ from tvm import s_tir, tirx
 from target_arch.backend.hooks import TirFunction
 from target_arch.backend.lowering import LoweringRequest
 from target_arch.plan.kernels import Call, CFunction, Kernel, Operand
-from target_arch.relax.cuda_codegen import cuda_function
-from target_arch.relax.te_operators import lower_operator
+from target_arch.relax.c.cuda import cuda_function
+from target_arch.relax.lower.operators import lower_operator
 
 THREADS = 128
 """Threads of a block: four warps, so that a small layer still spreads over several multiprocessors."""

@@ -22,7 +22,7 @@ from target_arch.backends.gemm_vta.dma import LOAD, STORE, buffer_name
 from target_arch.backends.gemm_vta.intrinsics import ALU, GEMM, RESET
 from target_arch.backends.gemm_vta.tiles import ENTRY_BYTES
 from target_arch.plan.model import DTYPE_BYTES
-from target_arch.relax.nests import with_body
+from target_arch.relax.tir.nests import with_body
 
 LEVELS = {GEMM: 3, RESET: 3, ALU: 2}
 """How many loops an instruction has fields for."""

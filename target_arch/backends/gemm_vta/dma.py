@@ -25,7 +25,7 @@ from target_arch.backend.hooks import Nest
 from target_arch.backend.lowering import LoweringRequest
 from target_arch.backends.gemm_vta.tiles import ENTRY_BYTES
 from target_arch.plan.model import DTYPE_BYTES
-from target_arch.relax.nests import with_body
+from target_arch.relax.tir.nests import with_body
 
 LOAD, STORE = "gemm_vta.load", "gemm_vta.store"
 _PREFIX, _SUFFIX = "local.", "_buffer"

@@ -18,7 +18,7 @@ from tvm import s_tir, tirx
 from tvm.script import tirx as T
 
 from target_arch.plan.arithmetic import ONNX, TFLITE, TFLITE_SINGLE
-from target_arch.relax.te_scaling import clamped, rounded_shift, scaled_product
+from target_arch.relax.te.scaling import clamped, rounded_shift, scaled_product
 
 GEMM, RESET, ALU = "gemm_vta.gemm", "gemm_vta.reset", "gemm_vta.alu"
 

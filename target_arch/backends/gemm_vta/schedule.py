@@ -22,7 +22,7 @@ from target_arch.backends.gemm_vta.intrinsics import alu, gemm, reset
 from target_arch.backends.gemm_vta.layer import Layer, layer_of
 from target_arch.backends.gemm_vta.tiles import ENTRY_BYTES, Tile, choose, entries, smallest
 from target_arch.plan.arithmetic import requantization
-from target_arch.relax.hook_stages import NOTE
+from target_arch.relax.lower.hook_stages import NOTE
 
 SCOPE = {"inp": "local.inp_buffer", "wgt": "local.wgt_buffer", "acc": "local.acc_buffer"}
 

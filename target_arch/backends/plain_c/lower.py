@@ -12,10 +12,10 @@ from target_arch.backends.plain_c.concat import Slot, slots
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.kernels import Call, CFunction, Kernel, Library, LocalBuffer, Operand
 from target_arch.plan.model import Operator, Tensor
-from target_arch.relax.c_codegen import in_place, scratch_memory
-from target_arch.relax.c_printer_expressions import UnprintableError
-from target_arch.relax.fallback import NotLegalizedError, lower_relax
-from target_arch.relax.te_operators import (
+from target_arch.relax.c.codegen import in_place, scratch_memory
+from target_arch.relax.c.expressions import UnprintableError
+from target_arch.relax.lower.fallback import NotLegalizedError, lower_relax
+from target_arch.relax.lower.operators import (
     LoweredOperator,
     lower_copy,
     lower_into_rows,

@@ -24,7 +24,7 @@ tried. The inside of a composite, all between its root and its inputs, must not 
 `dequantize` may, and is then repeated. `load` may also return a tuple of matchers. Where several fit at one
 place, the one that covers most Relax operators wins, then the earlier one.
 
-Tests: `tests/relax/test_patterns.py`.
+Tests: `tests/relax/patterns/test_patterns.py`.
 """
 
 from importlib import import_module

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from tvm import relax, tirx
 
 from target_arch.plan.model import Quantization
-from target_arch.relax.graph import Graph, operator_name, shape_of
+from target_arch.relax.ir.graph import Graph, operator_name, shape_of
 
 
 @frozen(kw_only=True, eq=False)

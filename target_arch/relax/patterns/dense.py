@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from tvm.relax.dpl import is_op, wildcard
 
-from target_arch.relax.graph import dtype_of, shape_of
+from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.patterns.constants import Constant
 from target_arch.relax.patterns.matcher import Draft, Match, Matcher
 from target_arch.relax.patterns.pieces import (

@@ -7,7 +7,7 @@ from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
 
 from target_arch.plan.model import Attribute, Quantization
-from target_arch.relax.graph import dtype_of, shape_of
+from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.patterns.constants import Constant
 from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft, Match, Matcher, single_quantization
 from target_arch.relax.patterns.pieces import (

@@ -8,7 +8,7 @@ from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
 
 from target_arch.plan.model import Quantization
-from target_arch.relax.graph import dtype_of, shape_of
+from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.patterns.matcher import Draft, Match, Matcher, single_quantization
 from target_arch.relax.patterns.pieces import output_quantization
 

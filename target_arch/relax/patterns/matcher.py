@@ -14,7 +14,7 @@ from attrs import field, frozen
 from tvm import relax
 
 from target_arch.plan.model import Attribute, Quantization
-from target_arch.relax.graph import Graph, operator_name, variables_of
+from target_arch.relax.ir.graph import Graph, operator_name, variables_of
 from target_arch.relax.patterns.constants import Constant, constant_of, quantization_of
 
 NHWC, NCHW = "NHWC", "NCHW"

@@ -5,7 +5,7 @@ from typing import Any
 from tvm.relax.dpl import is_op, wildcard
 
 from target_arch.plan.model import Attribute
-from target_arch.relax.graph import dtype_of, operator_name, shape_of
+from target_arch.relax.ir.graph import dtype_of, operator_name, shape_of
 from target_arch.relax.patterns.matcher import NCHW, Draft, Match, Matcher, single_quantization
 from target_arch.relax.patterns.pieces import dequantized, input_quantization, output_quantization
 

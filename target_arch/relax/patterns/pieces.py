@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 from tvm.relax.dpl import is_op, wildcard
 
 from target_arch.plan.model import Attribute, Quantization
-from target_arch.relax.graph import dtype_of
+from target_arch.relax.ir.graph import dtype_of
 from target_arch.relax.patterns.constants import Constant
 from target_arch.relax.patterns.matcher import Match, activation_range, single_quantization
 

@@ -8,7 +8,7 @@ from attrs import frozen
 from tvm.relax.dpl import is_op, wildcard
 
 from target_arch.plan.model import Attribute
-from target_arch.relax.graph import dtype_of, operator_name, shape_of
+from target_arch.relax.ir.graph import dtype_of, operator_name, shape_of
 from target_arch.relax.patterns.conv import four_sides
 from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft, Match, Matcher, full_range
 from target_arch.relax.patterns.pieces import (

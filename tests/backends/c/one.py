@@ -12,7 +12,7 @@ from attrs import frozen
 from target_arch.plan import arithmetic
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Attribute, Model, Operator, Quantization, Tensor
-from target_arch.relax.te_operators import lower_operator
+from target_arch.relax.lower.operators import lower_operator
 
 Array = np.ndarray[Any, Any]
 FLAGS = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2", "-fPIC", "-shared")

@@ -195,8 +195,8 @@ def test_what_has_no_c_is_a_message() -> None:
 
 
 def test_lowering_a_keyword_spotter_takes_well_under_a_second(shared: Path) -> None:
-    from target_arch.relax import te_operators
     from target_arch.relax.importer import import_model
+    from target_arch.relax.lower import operators as te_operators
 
     model, program = import_model(shared / "models" / "kws_int8.tflite")
     te_operators._lowered.cache_clear()

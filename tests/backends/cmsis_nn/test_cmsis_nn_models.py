@@ -10,7 +10,7 @@ import pytest
 
 from target_arch.cli import main
 from target_arch.diagnostics import DiagnosticError
-from target_arch.emit.machine import COMPILER, EMULATOR
+from target_arch.emit.build.machine import COMPILER, EMULATOR
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
 from target_arch.resources import examples
 from target_arch.run import build, reference_for, run_frames, verify, write_bundle

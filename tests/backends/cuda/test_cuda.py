@@ -7,7 +7,7 @@ from attrs import evolve
 from target_arch.backends.cuda import backend
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
-from target_arch.relax.hook_stages import lower_by_hooks
+from target_arch.relax.lower.hook_stages import lower_by_hooks
 from tests.backends.engines import bench, layer
 from tests.conftest import GoldenCheck
 

@@ -12,7 +12,7 @@ from target_arch.backends.gemm_vta.description import REGISTERS, SHAPE, Instruct
 from target_arch.plan.arithmetic import requantization
 from target_arch.plan.kernels import Call, Kernel
 from target_arch.plan.model import Model
-from target_arch.relax.hook_stages import lower_by_hooks
+from target_arch.relax.lower.hook_stages import lower_by_hooks
 from tests.backends.engines import Attributes, Bench, Device, bench, layer, random_bytes
 
 Build = Callable[[str], ctypes.CDLL]

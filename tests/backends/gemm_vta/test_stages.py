@@ -10,7 +10,7 @@ from target_arch.backend.hooks import Hooks, TirPass
 from target_arch.backend.lowering import LoweringRequest
 from target_arch.backends.gemm_vta import backend
 from target_arch.backends.gemm_vta.tokens import as_text
-from target_arch.relax.hook_stages import graph, lower_by_hooks, s_tir_functions
+from target_arch.relax.lower.hook_stages import graph, lower_by_hooks, s_tir_functions
 from tests.backends.gemm_vta.machine import conv2d, engine, instructions
 
 PAGE = (Path(__file__).parents[3] / "docs" / "vta-class.md").read_text()

@@ -1,0 +1,139 @@
+"""The second phase of the command line: `--<target_arch>-<option> VALUE` of the SoC that the first one finds.
+
+What a target_arch can be told depends on its backend, so `--soc`, `--target` and `--backend-dir` are read
+first; then the parser of the command learns the options of every target_arch, and `--help` shows them.
+"""
+
+import argparse
+import contextlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from target_arch.backend.contract import Backend, Option
+from target_arch.cli.arguments.soc_argument import found
+from target_arch.cli.arguments.targets import Selection, selection
+from target_arch.cli.text.output import failure
+from target_arch.diagnostics import DiagnosticError, name_hint
+from target_arch.registry import BackendError, Backends
+from target_arch.soc import SoC
+
+_HELP = ("-h", "--help")
+_METAVARS: dict[type, str] = {bool: "true|false", int: "INTEGER", float: "NUMBER", str: "TEXT"}
+
+
+class _Unreadable(Exception):
+    """The first phase does not understand its own options; the second one will say so."""
+
+
+class _First(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _Unreadable(message)
+
+
+def first_phase(arguments: Sequence[str]) -> argparse.Namespace | None:
+    """`soc`, `target` and `backend_dir` of a command line; None where they cannot be read."""
+    reading = _First(add_help=False, allow_abbrev=False)
+    reading.add_argument("--soc")
+    reading.add_argument("--target", action="append", default=[])
+    reading.add_argument("--backend-dir", type=Path, action="append", default=[])
+    try:
+        return reading.parse_known_args(arguments)[0]
+    except _Unreadable:
+        return None
+
+
+def second_phase(to: argparse.ArgumentParser, arguments: Sequence[str]) -> Selection | None:
+    """Teach a command the options of its target_archs; what they are, where the command line says it.
+
+    Raises DiagnosticError, but not where only help is asked for.
+    """
+    early = first_phase(arguments)
+    if early is None:
+        return None
+    if any(each in arguments for each in _HELP):
+        with contextlib.suppress(DiagnosticError):
+            _learn(to, selection(early, Backends.discover(early.backend_dir)), early)
+        return None
+    chosen = selection(early, found(early))
+    if chosen is not None:
+        _learn(to, chosen, early)
+    return chosen
+
+
+def unknown(rest: Sequence[str], chosen: Selection | None) -> None:
+    """Refuse what no parser knew. Raises DiagnosticError for the first of it."""
+    if not rest:
+        return
+    flag = rest[0].partition("=")[0]
+    soc = None if chosen is None else chosen.soc
+    arch = next((each for each in _longest_first(soc) if flag.startswith(f"--{each}-")), None)
+    if arch is None or chosen is None or soc is None:
+        said = f"unknown argument `{flag}`"
+        raise failure(
+            "unknown-argument",
+            "command line",
+            said,
+            "options of a target_arch are written --<target_arch>-<option>",
+        )
+    option = flag.removeprefix(f"--{arch}-").replace("-", "_")
+    backend = soc.arch(arch).backend
+    known = [each.name for each in chosen.backends[backend].options]
+    said = f"target_arch `{arch}` (backend `{backend}`) has no option `{option}`"
+    raise failure("unknown-option", "command line", said, name_hint(option, known, "its options"))
+
+
+def _learn(to: argparse.ArgumentParser, chosen: Selection | None, early: argparse.Namespace) -> None:
+    if chosen is None:
+        _learn_of_backends(to, Backends.discover(early.backend_dir))
+        return
+    group = to.add_argument_group(f"options of the target_archs of {chosen.soc.name}")
+    for arch in chosen.soc.archs:
+        _add(group, arch.name, chosen.backends[arch.backend].options, dict(arch.options))
+
+
+def _learn_of_backends(to: argparse.ArgumentParser, backends: Backends) -> None:
+    """Without a SoC: by the names that the target_archs of `--target BACKEND` have."""
+    group = to.add_argument_group(
+        "options of target_archs, by backend; `--soc` or `--target` says which there are"
+    )
+    for name in backends:
+        with contextlib.suppress(BackendError):
+            backend: Backend = backends[name]
+            _add(group, name, backend.options, {})
+
+
+def _add(group: Any, arch: str, options: Iterable[Option], held: dict[str, Any]) -> None:
+    for option in options:
+        flags = dict.fromkeys((f"--{arch}-{option.name}", f"--{arch}-{option.name.replace('_', '-')}"))
+        now = held.get(option.name, option.default)
+        shown = str(now).lower() if isinstance(now, bool) else now
+        group.add_argument(
+            *flags,
+            action=_Append,
+            dest="backend_options",
+            default=[],
+            const=(arch, option.name),
+            metavar=_METAVARS[type(option.default)],
+            help=f"{option.help} (default: {shown})".replace("%", "%%"),
+        )
+
+
+class _Append(argparse.Action):
+    """Appends (target_arch, option, text); values are typed later, by what says it better than argparse."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        assert self.const is not None
+        held = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, [*held, (*self.const, values)])
+
+
+def _longest_first(soc: SoC | None) -> list[str]:
+    names = [] if soc is None else [arch.name for arch in soc.archs]
+    return sorted(names, key=lambda name: (-len(name), name))

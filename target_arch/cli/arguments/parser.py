@@ -1,0 +1,358 @@
+"""The arguments of every command."""
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from attrs import frozen
+
+import target_arch
+from target_arch.plan.model_pools import ARENAS
+
+ArgumentParser = argparse.ArgumentParser
+Run = Callable[[argparse.Namespace], int]
+
+_EXIT_CODES = (
+    "Exit codes: 0 done, 1 what was made is not right, 2 the input is wrong, 3 a needed tool is missing."
+)
+
+_TARGET = "NAME[,NAME|,OPTION=VALUE]..."
+DUMPS = ("model", "partitions", "timeline", "execution", "lowering", "budgets", "memory", "steps")
+
+
+@frozen
+class Command:
+    """One command: where its function is, and which arguments it takes.
+
+    With `takes_backend_options` it also takes `--<target_arch>-<option>` for the SoC it is given. `late`
+    names an argument whose words may also stand after options, where argparse does not see them.
+    """
+
+    name: str
+    module: str
+    help: str
+    add: Callable[[ArgumentParser], None]
+    takes_backend_options: bool = False
+    late: str | None = None
+
+    def function(self) -> Run:
+        """The function, imported now."""
+        module = import_module(f"target_arch.cli.commands.{self.module}")
+        function: Run = getattr(module, self.name.replace("-", "_"))
+        return function
+
+
+def parser() -> tuple[ArgumentParser, Mapping[str, ArgumentParser]]:
+    """The parser of the whole command line, and those of its commands by name."""
+    made = ArgumentParser(
+        prog="target-arch", description=target_arch.__doc__, epilog=_EXIT_CODES, allow_abbrev=False
+    )
+    made.add_argument("--version", action="version", version=f"target-arch {target_arch.__version__}")
+    commands = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        one = commands.add_parser(
+            command.name, help=command.help, description=command.help, allow_abbrev=False
+        )
+        command.add(one)
+        one.add_argument(
+            "--traceback", action="store_true",
+            help="where a backend fails, also show Python's traceback; as does TARGET_ARCH_TRACEBACK=1",
+        )  # fmt: skip
+    return made, commands.choices
+
+
+def command_of(arguments: Sequence[str]) -> Command | None:
+    """The command that is given: the first word. None where there is none of that name."""
+    word = next((word for word in arguments if not word.startswith("-")), None)
+    return next((command for command in COMMANDS if command.name == word), None)
+
+
+def late_words(rest: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What argparse left over as words and options; a word after an option without `=` is its value."""
+    words: list[str] = []
+    options: list[str] = []
+    for number, word in enumerate(rest):
+        before = rest[number - 1] if number else ""
+        is_value = before.startswith("--") and "=" not in before
+        (options if word.startswith("-") or is_value else words).append(word)
+    return words, options
+
+
+def _socs(to: ArgumentParser) -> None:
+    to.add_argument("soc", nargs="+", metavar="SOC", help="a SoC file, or the name of a shipped one")
+    _format(to)
+    _backend_dirs(to)
+
+
+def _show(to: ArgumentParser) -> None:
+    to.add_argument("soc", nargs="*", metavar="SOC", help="a SoC file, or the name of a shipped one")
+    to.add_argument(
+        "--target", action="append", default=[], metavar=_TARGET,
+        help="print the SoC that these backends make, as a file that `check` accepts",
+    )  # fmt: skip
+    _format(to)
+    _backend_dirs(to)
+
+
+def _soc_and_output(to: ArgumentParser) -> None:
+    to.add_argument("soc", metavar="SOC", help="a SoC file, or the name of a shipped one")
+    to.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to a file instead of stdout")
+    _backend_dirs(to)
+
+
+def _backends(to: ArgumentParser) -> None:
+    _format(to)
+    _backend_dirs(to)
+
+
+def _model(to: ArgumentParser) -> None:
+    to.add_argument("model", type=Path, metavar="MODEL", help="an .onnx, .tflite or .pt2 file")
+    _soc(to)
+
+
+def _soc(to: ArgumentParser) -> None:
+    to.add_argument("--soc", metavar="SOC", help="a SoC file, or the name of a shipped one")
+    _planning(to)
+
+
+_RULES = (
+    ("--require", "place an operator (id, kind or *; of several models MODEL:OPERATOR) there"),
+    ("--prefer", "place it there if that takes it, whatever it costs"),
+    ("--forbid", "do not place it there"),
+)
+
+
+def _planning(to: ArgumentParser) -> None:
+    plan = to.add_argument_group("plan")
+    plan.add_argument("--mode", default="default", help="memory mode of the SoC file (default: default)")
+    plan.add_argument(
+        "--target", action="append", default=[], metavar=_TARGET,
+        help="use only these target_archs and the host, in this order of priority; OPTION=VALUE sets an "
+        "option of the NAME before it. Without --soc: build the SoC from what these backends are like by "
+        "default; then MEMORY=SIZE, clock=, host= and backend= can be set, too. May be JSON",
+    )  # fmt: skip
+    plan.add_argument(
+        "--partitioning-order",
+        metavar="NAME,NAME,...",
+        help="who claims an operator first, where costs are equal",
+    )
+    plan.add_argument(
+        "--lowering-order",
+        action="append",
+        default=[],
+        metavar="[PHASE=]ORDER",
+        help="a policy such as c-first, or partition ids, instances and target_archs with commas; for all of "
+        "lowering, or for one phase: graph, s-tir, ns-tir, codegen (s-tir=program). May repeat",
+    )
+    for rule, what in _RULES:
+        plan.add_argument(rule, action="append", default=[], metavar="OPERATOR=TARGET", help=what)
+    plan.add_argument(
+        "--cost",
+        type=Path,
+        metavar="FILE",
+        help="measured costs (JSON), which count instead of estimates",
+    )
+    plan.add_argument(
+        "--tuning-db",
+        type=Path,
+        metavar="FILE",
+        help="schedules that `tune` found, for kernels in C",
+    )
+    plan.add_argument(
+        "--exact",
+        action="store_true",
+        help="let a solver prove the placement optimal, or improve it; needs the extra `exact`",
+    )
+    plan.add_argument(
+        "--planner",
+        default="best",
+        metavar="NAME[,nodes=N|,seconds=S|,seed=N]...",
+        help="the algorithm of the memory plan, and how long one of search, cp-sat may take; with "
+        "seconds the plan may differ from run to run",
+    )
+    _backend_dirs(plan)
+    _format(to)
+
+
+def _partition(to: ArgumentParser) -> None:
+    _model(to)
+
+
+def _explain(to: ArgumentParser) -> None:
+    _model(to)
+    to.add_argument("operator", nargs="*", metavar="OPERATOR", help="operator ids; none for all")
+
+
+def _compile(to: ArgumentParser) -> None:
+    to.add_argument(
+        "models", nargs="+", metavar="MODEL",
+        help="an .onnx, .tflite or .pt2 file, or NAME=FILE; several become one bundle",
+    )  # fmt: skip
+    _soc(to)
+    to.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the bundle's folder")
+    _bundle_options(to)
+    to.add_argument(
+        "--dump",
+        action="append",
+        default=[],
+        choices=(*DUMPS, "all"),
+        help="print a value between two stages",
+    )
+
+
+def _tune(to: ArgumentParser) -> None:
+    _model(to)
+    to.add_argument("-o", "--output", type=Path, metavar="FILE", help="the tuning file to write")
+    to.add_argument("--target-arch", metavar="NAME", help="only the kernels of this one (default: of all)")
+    to.add_argument("--trials", type=_positive, default=32, help="schedules to try per task (default: 32)")
+    to.add_argument("--seed", type=int, default=0, help="of the search (default: 0)")
+    to.add_argument("--cc", metavar="COMMAND", help="the C compiler (default: this computer's)")
+    to.add_argument("--cflags", default="-O2", help="its flags (default: -O2, as in a bundle's Makefile)")
+    to.add_argument(
+        "--scratch", type=int, default=0, metavar="BYTES", help="scratch that a kernel may want (default: 0)"
+    )
+    to.add_argument("--tracker", metavar="HOST:PORT", help="measure on servers of TVM's RPC tracker")
+    to.add_argument("--key", default="target_arch", help="of these servers (default: target_arch)")
+
+
+def _bundle_options(to: ArgumentParser) -> None:
+    to.add_argument(
+        "--name", help="the model's name in C (default: from the file's); of several models the bundle's"
+    )
+    to.add_argument(
+        "--arenas",
+        choices=ARENAS,
+        help="several models: shared, they run in turn and lie over each other (the default), or separate, "
+        "each keeps its inputs and outputs while others run",
+    )
+    to.add_argument(
+        "--image",
+        action="append",
+        default=[],
+        metavar="[MODEL:]TARGET=FILE",
+        help="the program that a model wants on a target_arch, instead of the SoC file's; may repeat",
+    )
+    to.add_argument("--port", help="the port of the C runtime that the bundle carries (default: host)")
+
+
+def _run(to: ArgumentParser) -> None:
+    to.add_argument("bundle", type=Path, metavar="BUNDLE", help="a folder that `compile` wrote")
+    _port(to)
+    to.add_argument(
+        "--input", type=Path, action="append", default=[], metavar="FILE",
+        help="one file per model input: .npy, or raw bytes; without any, the bundle's own test vector is run",
+    )  # fmt: skip
+    to.add_argument("-o", "--output", type=Path, metavar="DIR", help="write each output to DIR/<name>.npy")
+    _simulated(to)
+    _format(to)
+
+
+def _port(to: ArgumentParser) -> None:
+    to.add_argument("--port", help="refuse a bundle that carries another port of the C runtime")
+
+
+def _verify(to: ArgumentParser) -> None:
+    to.add_argument(
+        "models",
+        nargs="+",
+        metavar="MODEL",
+        help="the model the bundle was compiled from, or NAME=FILE; all of them, where it has several",
+    )
+    given = to.add_mutually_exclusive_group()
+    given.add_argument("--bundle", type=Path, metavar="DIR", help="a folder that `compile` wrote")
+    given.add_argument(
+        "--soc", metavar="SOC", help="compile for this SoC (or for --target) first, into a temporary folder"
+    )
+    to.add_argument("--count", type=_positive, default=50, help="random inputs (default: 50)")
+    to.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
+    _simulated(to)
+    _planning(to)
+    _bundle_options(to)
+
+
+def _simulated(to: ArgumentParser) -> None:
+    to.add_argument(
+        "--rtl", action="store_true",
+        help="simulate devices that exist as Verilog by their RTL, with Verilator, not by their behaviour",
+    )  # fmt: skip
+    to.add_argument(
+        "--firmware", action="store_true",
+        help="give cores that take firmware a process of their own, which executes it under an emulator",
+    )  # fmt: skip
+
+
+def _report(to: ArgumentParser) -> None:
+    to.add_argument("bundle", type=Path, metavar="BUNDLE", help="a folder that `compile` wrote")
+    to.add_argument(
+        "--image",
+        action="store_true",
+        help="build for the machine and cores it is for, and print what programs take of every memory",
+    )
+    _format(to)
+
+
+def _new_soc(to: ArgumentParser) -> None:
+    to.add_argument("name", metavar="NAME", help="the SoC's name, a lower-case identifier")
+    to.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: NAME.toml")
+
+
+def _new_backend(to: ArgumentParser) -> None:
+    to.add_argument("name", metavar="NAME", help="the backend's name, a lower-case identifier")
+    to.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: NAME")
+
+
+def _demo(to: ArgumentParser) -> None:
+    to.add_argument("--soc", default="zynq_edge", metavar="SOC", help="default: zynq_edge")
+    to.add_argument("-o", "--output", type=Path, metavar="DIR", help="keep the bundle there")
+    _backend_dirs(to)
+
+
+def _format(to: ArgumentParser) -> None:
+    to.add_argument("--format", choices=("text", "json"), default="text", help="json for programs")
+
+
+def _backend_dirs(to: "argparse._ActionsContainer") -> None:
+    to.add_argument(
+        "--backend-dir", type=Path, action="append", default=[], metavar="DIR",
+        help="a folder with backends of your own; may repeat",
+    )  # fmt: skip
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+COMMANDS = (
+    Command("check", "describe", "check SoC files and say everything that is wrong", _socs),
+    Command("show", "describe", "print what a SoC file describes, or what --target builds", _show),
+    Command("headers", "describe", "print the C header of a SoC", _soc_and_output),
+    Command("backends", "describe", "list the backends that were found", _backends),
+    Command("partition", "models", "print which operator goes where", _partition, True),
+    Command(
+        "explain",
+        "models",
+        "say why an operator is where it is, and why nowhere else",
+        _explain,
+        True,
+        "operator",
+    ),
+    Command("compile", "compile", "make a bundle of C from a model, or several", _compile, True, "models"),
+    Command("tune", "tune", "find better schedules for C kernels by measuring", _tune, True),
+    Command("run", "bundles", "build a bundle with this machine's C compiler and run it", _run),
+    Command(
+        "verify",
+        "bundles",
+        "compare a bundle with the reference its model came from",
+        _verify,
+        True,
+        "models",
+    ),
+    Command("report", "bundles", "print what a bundle's manifest says", _report),
+    Command("new-soc", "describe", "write a small commented SoC file to start from", _new_soc),
+    Command("new-backend", "new_backend", "write a package with a backend that works", _new_backend),
+    Command("demo", "demo", "the example model from file to verified C, with everything printed", _demo),
+)

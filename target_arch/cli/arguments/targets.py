@@ -1,0 +1,219 @@
+"""What a model is planned for: a SoC file of which `--target` selects target_archs, or a SoC that `--target`
+alone builds from what the backends are like by default.
+"""
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from target_arch.backend.contract import Backend, Option
+from target_arch.cli.arguments.soc_argument import described
+from target_arch.cli.arguments.target_text import Target, Word, parsed, refused
+from target_arch.cli.text.output import failure
+from target_arch.diagnostics import Diagnostic, DiagnosticError, Place, name_hint
+from target_arch.registry import Backends
+from target_arch.registry.default_soc import HOST_DEVICE, WantedArch, default_soc
+from target_arch.soc import SoC, TargetArch, check_soc
+from target_arch.soc.faults import Fault
+from target_arch.soc.schema.fields import TARGET_ARCH
+from target_arch.soc.schema.kinds import IDENTIFIER, SIZE_IN_BYTES, Kind
+
+Value = int | float | str | bool
+Given = tuple[str, str, str]
+"""target_arch, option, value as text: what `--<target_arch>-<option> VALUE` says."""
+
+DEFAULT_HOST = "c"
+"""The backend of the host where no target can be it."""
+
+_PLACE = "command line"
+_TRUTH = {"true": True, "false": False}
+_KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number"}
+_CLOCK = next(key.kind for key in TARGET_ARCH if key.name == "clock")
+
+
+@frozen(kw_only=True)
+class Selection:
+    """The SoC with every option set, the target_archs that `--target` selects (none: all), and the backends
+    that were found.
+    """
+
+    soc: SoC
+    targets: tuple[str, ...] = ()
+    backends: Backends = field(repr=False)
+
+
+def selection(options: argparse.Namespace, backends: Backends) -> Selection | None:
+    """What `--soc` and `--target` say; None where neither is given. Raises DiagnosticError."""
+    targets = parsed(options.target)
+    if options.soc is not None:
+        return _selected(targets, described(options.soc, backends), backends)
+    if targets:
+        return Selection(soc=built(targets, backends), backends=backends)
+    return None
+
+
+def with_options(chosen: Selection, given: Iterable[Given]) -> Selection:
+    """With `--<target_arch>-<option>` set. Raises DiagnosticError."""
+    soc = chosen.soc
+    for name, option, text in given:
+        arch = soc.arch(name)
+        known = _options(chosen.backends[arch.backend])
+        soc = _with(soc, arch, {option: typed(text, known[option], name, _PLACE)})
+    return evolve(chosen, soc=soc)
+
+
+def built(targets: Sequence[Target], backends: Backends) -> SoC:
+    """The SoC of these targets, named by backend. Raises DiagnosticError with every mistake."""
+    wrong: list[Diagnostic] = []
+    wanted = [each for target in targets if (each := _wanted(target, backends, wrong)) is not None]
+    _raise(wrong)
+    host = _host(targets, wanted, backends)
+    soc = default_soc(wanted, host)
+    _raise(check_soc(soc))
+    return soc
+
+
+def typed(text: str, option: Option, arch: str, place: Place) -> Value:
+    """The text as a value of the option's type. Raises DiagnosticError at `place`."""
+    try:
+        if isinstance(option.default, bool):
+            return _TRUTH[text.lower()]
+        return type(option.default)(text)
+    except (KeyError, ValueError):
+        said = f"option `{option.name}` of `{arch}` is {_KINDS[type(option.default)]}, not `{text}`"
+        found = Diagnostic(rule="option-type", place=place, message=said, hint=option.help)
+        raise DiagnosticError([found]) from None
+
+
+def _selected(targets: Sequence[Target], soc: SoC, backends: Backends) -> Selection:
+    wrong: list[Diagnostic] = []
+    known = [arch.name for arch in soc.archs]
+    for target in targets:
+        name = target.name.text
+        if name not in known:
+            said = f"SoC `{soc.name}` has no target_arch `{name}`"
+            wrong.append(
+                refused(target.name, said, "unknown-target-arch", name_hint(name, known, "there are"))
+            )
+            continue
+        arch = soc.arch(name)
+        options = _options(backends[arch.backend])
+        for key, value in target.settings:
+            if key.text not in options:
+                said = f"target_arch `{name}` (backend `{arch.backend}`) has no option `{key.text}`"
+                wrong.append(
+                    refused(key, said, "unknown-option", name_hint(key.text, options, "its options"))
+                )
+                continue
+            set_to = _typed(value, options[key.text], name, wrong)
+            soc = _with(soc, soc.arch(name), {key.text: set_to})
+    _raise(wrong)
+    return Selection(soc=soc, targets=tuple(target.name.text for target in targets), backends=backends)
+
+
+def _wanted(target: Target, backends: Backends, wrong: list[Diagnostic]) -> WantedArch | None:
+    """One target with its settings; what is wrong with them is added to `wrong`."""
+    name = target.name.text
+    if not IDENTIFIER.fullmatch(name):
+        wrong.append(refused(target.name, f"`{name}` is not a C identifier", "bad-identifier"))
+        return None
+    kind = next((value for key, value in target.settings if key.text == "backend"), target.name)
+    if kind.text not in backends:
+        hint = name_hint(kind.text, backends.names, "there are")
+        wrong.append(refused(kind, f"there is no backend `{kind.text}`", "unknown-backend", hint))
+        return None
+    backend = backends[kind.text]
+    default = backend.default_arch
+    if default is None:
+        said = f"backend `{kind.text}` does not say what its hardware is like by default"
+        wrong.append(
+            refused(kind, said, "no-default-arch", "describe it in a SoC file, and give that by `--soc`")
+        )
+        return None
+    options, memories = _options(backend), [memory.name for memory in default.memories]
+    made = WantedArch(name=name, backend=kind.text, default=default)
+    for key, value in target.settings:
+        if key.text == "clock":
+            made = evolve(made, clock=_quantity(value, key, _CLOCK, wrong))
+        elif key.text in memories:
+            size = _quantity(value, key, SIZE_IN_BYTES, wrong)
+            made = evolve(made, sizes={**made.sizes, key.text: size})
+        elif key.text in options:
+            set_to = _typed(value, options[key.text], name, wrong)
+            made = evolve(made, options={**made.options, key.text: set_to})
+        elif key.text not in ("backend", "host"):
+            said = f"`{key.text}` is no option and no memory of backend `{kind.text}`"
+            hint = name_hint(key.text, {*options, *memories, "backend", "clock", "host"}, "there are")
+            wrong.append(refused(key, said, "unknown-option", hint))
+    return made
+
+
+def _host(targets: Sequence[Target], wanted: list[WantedArch], backends: Backends) -> str:
+    """The name of the host, which is added to `wanted` where it is only a backend."""
+    words = [value for target in targets for key, value in target.settings if key.text == "host"]
+    for word in words[1:]:
+        if word.text != words[0].text:
+            _raise([refused(word, f"the host is `{words[0].text}` already")])
+    names = [each.name for each in wanted]
+    able = [each.name for each in wanted if _can_be_host(each, backends)]
+    if not words and able:
+        return able[0]
+    host = words[0].text if words else DEFAULT_HOST
+    at = words[0] if words else targets[0].name
+    if host not in names:
+        word = evolve(at, text=host)
+        wrong: list[Diagnostic] = []
+        added = _wanted(Target(name=word), backends, wrong)
+        _raise(wrong)
+        assert added is not None
+        wanted.append(added)
+        able += [added.name] if _can_be_host(added, backends) else []
+    if host not in able:
+        _raise([refused(at, f"`{host}` cannot be the host: that is a `{HOST_DEVICE}` with memories, and C")])
+    return host
+
+
+def _can_be_host(wanted: WantedArch, backends: Backends) -> bool:
+    default = wanted.default
+    is_cpu = default.device == HOST_DEVICE and bool(default.memories)
+    return is_cpu and backends[wanted.backend].codegen == "c"
+
+
+def _quantity(value: Word, key: Word, kind: Kind, wrong: list[Diagnostic]) -> int:
+    """A size or a clock; a bare number is bytes, as in a SoC file. 0 where it is wrong."""
+    faults: list[Fault] = []
+    read = kind.read((key.text,), int(value.text) if value.text.isdigit() else value.text, faults)
+    wrong += [refused(value, fault.message, fault.rule, fault.hint) for fault in faults]
+    return 0 if read is None else read
+
+
+def _typed(value: Word, option: Option, arch: str, wrong: list[Diagnostic]) -> Value:
+    try:
+        return typed(value.text, option, arch, value.span)
+    except DiagnosticError as error:
+        wrong += error.diagnostics
+        return option.default
+
+
+def _options(backend: Backend) -> dict[str, Option]:
+    return {option.name: option for option in backend.options}
+
+
+def _with(soc: SoC, arch: TargetArch, options: Mapping[str, Value]) -> SoC:
+    changed = evolve(arch, options={**arch.options, **options})
+    return evolve(soc, archs=tuple(changed if each.name == arch.name else each for each in soc.archs))
+
+
+def _raise(wrong: Sequence[Diagnostic]) -> None:
+    if wrong:
+        raise DiagnosticError(wrong)
+
+
+def required(options: argparse.Namespace) -> Selection:
+    """The selection of a command that cannot do without. Raises DiagnosticError."""
+    if options.selection is None:
+        said = "neither `--soc` nor `--target` says what to plan for"
+        raise failure("no-soc", _PLACE, said, "`--soc zynq_edge`, or `--target c` for a host alone")
+    chosen: Selection = options.selection
+    return chosen

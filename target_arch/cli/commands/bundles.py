@@ -1,0 +1,251 @@
+"""Commands about bundles: run, verify, report."""
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from target_arch.cli.commands.models import named_file, only_model, planned
+from target_arch.cli.commands.several import named_files, several
+from target_arch.cli.text.machine import firmware_json, firmware_text, image_text, profile_json, profile_text
+from target_arch.cli.text.output import data, failure, json_data, progress, unwritable
+from target_arch.cli.text.report import report_text
+from target_arch.diagnostics import DiagnosticError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from target_arch.run import Executable, Verification
+
+
+def run(options: argparse.Namespace) -> int:
+    """Build and execute: on the files given, or on the bundle's own test vector."""
+    from target_arch.run import build, run_frames, run_self_test
+
+    _same_port(options)
+    progress(f"building {options.bundle}")
+    executable = build(options.bundle, rtl=options.rtl, firmware=options.firmware)
+    if executable.machine is not None:
+        return _run_on_machine(executable, options)
+    if not options.input:
+        return _self_test(run_self_test(executable), options)
+    outputs = run_frames(executable, [_frame(executable, options.input)])[0]
+    arrays = _arrays(executable, outputs)
+    if options.output is not None:
+        _save(arrays, options.output)
+    if options.format == "json":
+        json_data({name: array.tolist() for name, array in arrays.items()})
+    else:
+        data(_text(arrays))
+    return 0
+
+
+def _run_on_machine(executable: "Executable", options: argparse.Namespace) -> int:
+    """As `run`, on an emulated machine, with the instructions of every step; text and JSON have both."""
+    from target_arch.run import run_on_machine, self_test_on_machine
+
+    arrays: dict[str, NDArray[Any]] = {}
+    passed = True
+    if options.input:
+        outputs, profile = run_on_machine(executable, [_frame(executable, options.input)])
+        arrays = _arrays(executable, outputs[0])
+        if options.output is not None:
+            _save(arrays, options.output)
+    else:
+        found = self_test_on_machine(executable)
+        if found is None:
+            raise _no_vector(options)
+        passed, profile = found
+    if options.format == "json":
+        results = {name: array.tolist() for name, array in arrays.items()}
+        about = results if arrays else {"self_test": "passed" if passed else "failed"}
+        json_data({**about, "profile": profile_json(profile)})
+    else:
+        data(_text(arrays) if arrays else f"self-test {'passed' if passed else 'failed'}\n")
+        data(profile_text(executable.manifest, profile))
+    return 0 if passed else 1
+
+
+def verify(options: argparse.Namespace) -> int:
+    """Compare with the reference; 1 where they differ by more than the rule allows."""
+    from target_arch.run import read_manifest, verify_models, write_bundle
+    from target_arch.run import verify as compare
+
+    with tempfile.TemporaryDirectory() as folder:
+        directory = options.bundle
+        if directory is not None:
+            _same_port(options)
+            if options.target:
+                text = "`--target` says what to compile for, `--bundle` is compiled already"
+                raise failure("two-socs", "command line", text, "leave one of them out")
+        else:
+            made = several(options) if len(options.models) > 1 else planned(only_model(options))
+            directory = Path(folder) / made.bundle.name
+            write_bundle(made.bundle, directory)
+        progress(f"building, and comparing on {options.count} random inputs")
+        how = {"count": options.count, "seed": options.seed, "rtl": options.rtl, "firmware": options.firmware}
+        if len(options.models) > 1 or "models" in read_manifest(directory):
+            return _verdicts(verify_models(named_files(options.models), directory, **how), options)
+        found = compare(named_file(options.models[0])[1], directory, **how)
+    if options.format == "json":
+        json_data(found.to_json())
+    else:
+        data(str(found))
+    return 0 if found.passed else 1
+
+
+def _verdicts(found: "dict[str, Verification]", options: argparse.Namespace) -> int:
+    """Print what comparing several models found; 1 where one differs."""
+    if options.format == "json":
+        json_data({name: each.to_json() for name, each in found.items()})
+    else:
+        data("".join(f"{name}: {each}" for name, each in found.items()))
+    return 0 if all(each.passed for each in found.values()) else 1
+
+
+def report(options: argparse.Namespace) -> int:
+    """Print the manifest in a form for people."""
+    from target_arch.run import read_manifest
+
+    manifest = read_manifest(options.bundle)
+    if options.image:
+        return _report_image(options, manifest)
+    if options.format == "json":
+        json_data(manifest)
+    else:
+        data(report_text(manifest))
+    return 0
+
+
+def _report_image(options: argparse.Namespace, manifest: dict[str, Any]) -> int:
+    """Build for the machine, keep in the manifest what the image takes, and print it; 1 where it is not what
+    was predicted.
+    """
+    from target_arch.run import build
+    from target_arch.run.executables.firmware import described
+    from target_arch.run.tools.bundle_folder import write_manifest
+
+    if manifest["machine"] is None and described(options.bundle):
+        return _report_firmware(options)
+    if manifest["machine"] is None:
+        text = f"port `{manifest['port']}` runs on this computer, where there is no image to account for"
+        raise failure("no-machine", str(options.bundle), text, "compile with `--port qemu_mps2`")
+    progress(f"building {options.bundle}")
+    image = build(options.bundle).image
+    found = None if image is None else image.to_json()
+    write_manifest(options.bundle, {**manifest, "image": found})
+    if options.format == "json":
+        json_data(found)
+    elif found is not None:
+        data(image_text(found))
+    return 1 if image is not None and image.differences else 0
+
+
+def _report_firmware(options: argparse.Namespace) -> int:
+    """Build the firmware of every core and print what it takes; 1 where it is not what was predicted."""
+    from target_arch.run.executables.firmware import build_firmware
+
+    progress(f"building the firmware of {options.bundle}")
+    images = build_firmware(options.bundle, options.bundle / "build")
+    if options.format == "json":
+        json_data([firmware_json(image) for image in images])
+    else:
+        data("\n".join(firmware_text(image) for image in images))
+    return 1 if any(image.differences for image in images) else 0
+
+
+def _same_port(options: argparse.Namespace) -> None:
+    """DiagnosticError where the bundle carries another port than the one asked for."""
+    from target_arch.run import read_manifest
+
+    carried = read_manifest(options.bundle)["port"]
+    if options.port not in (None, carried):
+        text = f"the bundle carries port `{carried}`, not `{options.port}`"
+        raise failure("another-port", str(options.bundle), text, f"compile it with `--port {options.port}`")
+
+
+def _self_test(passed: bool | None, options: argparse.Namespace) -> int:
+    result = "passed" if passed else "failed"
+    if passed is None:
+        raise _no_vector(options)
+    if options.format == "json":
+        json_data({"self_test": result})
+    else:
+        data(f"self-test {result}")
+    return 0 if passed else 1
+
+
+def _no_vector(options: argparse.Namespace) -> DiagnosticError:
+    text = "the bundle has no test vector of its own"
+    return failure("no-input", str(options.bundle), text, "give an --input FILE for each model input")
+
+
+def _text(arrays: dict[str, "NDArray[Any]"]) -> str:
+    return "".join(f"{name} {array.dtype}{list(array.shape)}\n{array}\n" for name, array in arrays.items())
+
+
+def _frame(executable: "Executable", files: Sequence[Path]) -> bytes:
+    from target_arch.run import tensors_in
+
+    inputs = tensors_in(executable.manifest, "inputs")
+    if len(files) != len(inputs):
+        names = ", ".join(f"`{tensor['name']}`" for tensor in inputs)
+        subject = "all models have" if "models" in executable.manifest else "the model has"
+        text = f"{subject} {len(inputs)} inputs ({names}), {len(files)} files are given"
+        raise failure("wrong-input", "command line", text)
+    return b"".join(_tensor(path, tensor) for path, tensor in zip(files, inputs, strict=True))
+
+
+def _tensor(path: Path, tensor: dict[str, Any]) -> bytes:
+    """The bytes of one input. DiagnosticError where the file does not hold such a tensor."""
+    try:
+        content = _npy(path, tensor) if path.suffix == ".npy" else path.read_bytes()
+    except OSError as error:
+        raise failure("wrong-input", str(path), f"cannot be read: {error.strerror}") from error
+    if len(content) != tensor["bytes"]:
+        text = f"has {len(content):,} B, input `{tensor['name']}` takes {tensor['bytes']:,} B"
+        raise failure("wrong-input", str(path), text)
+    return content
+
+
+def _npy(path: Path, tensor: dict[str, Any]) -> bytes:
+    import numpy as np
+
+    try:
+        array: NDArray[Any] = np.load(path, allow_pickle=False)
+    except ValueError as error:
+        raise failure("wrong-input", str(path), f"is not an .npy file: {error}") from error
+    if str(array.dtype) != tensor["dtype"]:
+        text = f"holds {array.dtype}, input `{tensor['name']}` is {tensor['dtype']}"
+        raise failure("wrong-input", str(path), text)
+    return array.tobytes()
+
+
+def _arrays(executable: "Executable", outputs: bytes) -> dict[str, "NDArray[Any]"]:
+    import numpy as np
+
+    from target_arch.run import tensors_in
+
+    arrays, start = {}, 0
+    for tensor in tensors_in(executable.manifest, "outputs"):
+        content = outputs[start : start + tensor["bytes"]]
+        arrays[tensor["name"]] = np.frombuffer(content, tensor["dtype"]).reshape(tensor["shape"])
+        start += tensor["bytes"]
+    return arrays
+
+
+def _save(arrays: dict[str, "NDArray[Any]"], folder: Path) -> None:
+    import numpy as np
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, array in arrays.items():
+            np.save(folder / f"{_file_name(name)}.npy", array)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+
+
+def _file_name(tensor: str) -> str:
+    """A tensor's name as a file name; models use `/` and `:` freely."""
+    return "".join(character if character.isalnum() or character in "._-" else "_" for character in tensor)

@@ -1,0 +1,147 @@
+"""Commands about chips and backends: nothing here imports TVM."""
+
+import argparse
+from pathlib import Path
+
+import attrs
+
+from target_arch.cli.arguments.soc_argument import described, found
+from target_arch.cli.arguments.target_text import parsed
+from target_arch.cli.arguments.targets import built
+from target_arch.cli.text.output import (
+    as_json,
+    data,
+    failure,
+    json_data,
+    message,
+    rendered,
+    unwritable,
+    write_text,
+)
+from target_arch.cli.text.soc_template import soc_template
+from target_arch.diagnostics import DiagnosticError
+from target_arch.registry import BackendError, Backends
+from target_arch.soc import SoC
+
+
+def check(options: argparse.Namespace) -> int:
+    """Print one line per SoC that is right; every mistake of the others is a message."""
+    backends = found(options)
+    results: list[dict[str, object]] = []
+    wrong = 0
+    for name in options.soc:
+        try:
+            soc = described(name, backends)
+        except DiagnosticError as error:
+            wrong += 1
+            results.append({"file": name, "ok": False, "diagnostics": as_json(error.diagnostics)})
+            message(rendered(error))
+        else:
+            results.append({"file": name, "ok": True, "diagnostics": [], "soc": soc.name})
+            if options.format == "text":
+                data(f"{soc.name}: ok ({_size(soc)})")
+    if options.format == "json":
+        json_data(results)
+    return 2 if wrong else 0
+
+
+def show(options: argparse.Namespace) -> int:
+    """Print the summary of each SoC."""
+    from target_arch.soc.text import show as summary
+
+    backends = found(options)
+    if options.target:
+        return _show_built(options, backends)
+    if not options.soc:
+        raise failure("no-soc", "command line", "neither a SoC nor `--target` is given", "`show zynq_edge`")
+    socs = [described(name, backends) for name in options.soc]
+    if options.format == "json":
+        json_data([attrs.asdict(soc) for soc in socs])
+        return 0
+    for number, soc in enumerate(socs):
+        codegen = {arch.backend: backends[arch.backend].codegen for arch in soc.archs}
+        data(("\n" if number else "") + summary(soc, codegen))
+    return 0
+
+
+def _show_built(options: argparse.Namespace, backends: Backends) -> int:
+    """Print the SoC that `--target` builds: as TOML, or its values as JSON."""
+    from target_arch.soc.files.toml_writer import toml
+
+    if options.soc:
+        said = f"`--target` builds a SoC of its own, beside `{options.soc[0]}`"
+        raise failure("two-socs", "command line", said, "leave one of them out")
+    soc = built(parsed(options.target), backends)
+    if options.format == "json":
+        json_data([attrs.asdict(soc)])
+    else:
+        data(toml(soc))
+    return 0
+
+
+def headers(options: argparse.Namespace) -> int:
+    """Print the C header of a SoC."""
+    from target_arch.emit.soc.header import soc_header
+
+    text = soc_header(described(options.soc, found(options)))
+    if options.output is None:
+        data(text)
+    else:
+        write_text(options.output, text)
+    return 0
+
+
+def backends(options: argparse.Namespace) -> int:
+    """List every backend; one that cannot be used is a message, and the others are listed all the same."""
+    known = Backends.discover(options.backend_dir)
+    rows: list[dict[str, object]] = []
+    wrong = 0
+    for name in known:
+        try:
+            backend = known[name]
+        except BackendError as error:
+            wrong += 1
+            message(rendered(error))
+            continue
+        settable = [attrs.asdict(option) for option in backend.options]
+        about = {"name": name, "codegen": backend.codegen, "description": backend.description}
+        written_for = {"contract": backend.contract, "origin": known.origin(name)}
+        rows.append({**about, "options": settable, **written_for})
+    if options.format == "json":
+        json_data(rows)
+    else:
+        data("\n".join(_backend_lines(row) for row in rows))
+    return 2 if wrong else 0
+
+
+def new_soc(options: argparse.Namespace) -> int:
+    """Write a SoC file that passes `check`; an existing file is left alone."""
+    name: str = options.name
+    if not (name.isascii() and name.isidentifier() and name == name.lower()):
+        hint = "use letters a to z, digits and `_`, a letter first"
+        raise failure("bad-name", "command line", f"`{name}` is not a lower-case identifier", hint)
+    path: Path = options.output or Path(f"{name}.toml")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(soc_template(name))
+    except FileExistsError:
+        raise failure("output-exists", str(path), "there is such a file already", "name another") from None
+    except OSError as error:
+        raise unwritable(path, error) from error
+    data(f"{path}: edit it, then `target-arch check {path}`")
+    return 0
+
+
+def _backend_lines(row: dict[str, object]) -> str:
+    head = f"{row['name']} ({row['codegen']}): {row['description']}"
+    lines = [head, f"  contract {row['contract']}, {row['origin']}"]
+    options = row["options"]
+    assert isinstance(options, list)
+    lines += [f"  option {option['name']} = {option['default']}: {option['help']}" for option in options]
+    return "\n".join(lines)
+
+
+def _size(soc: SoC) -> str:
+    kinds = ", ".join(arch.name for arch in soc.archs)
+    counts = f"{len(soc.memories)} memories, {len(soc.copies)} copy paths"
+    return f"{len(soc.instances)} instances of {kinds}; {counts}"

@@ -1,0 +1,272 @@
+"""Commands that plan a model: partition, explain; what `compile` and others share with them."""
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from target_arch.cli.arguments.parser import DUMPS
+from target_arch.cli.arguments.soc_argument import target_of
+from target_arch.cli.arguments.targets import required, with_options
+from target_arch.cli.text.output import data, failure, json_data, message, progress
+from target_arch.diagnostics import DiagnosticError, name_hint
+from target_arch.plan import text
+from target_arch.plan.orders import PHASES
+from target_arch.plan.partitions import Candidate, Choice, Partition
+from target_arch.plan.reasoning import changes_to
+from target_arch.plan.tuning import NOTHING_TUNED, read_tuning
+from target_arch.soc import SoC
+from target_arch.soc.files.cost_file import read_costs
+
+if TYPE_CHECKING:
+    from target_arch.pipeline import Compilation, CompileRequest
+    from target_arch.plan.partitions import PartitionGraph
+    from target_arch.stages.lowering.order import Wish
+
+DUMPERS: Mapping[str, Callable[["Compilation"], str]] = {
+    "model": lambda made: str(made.model),
+    "partitions": lambda made: text.partition_table(made.graph),
+    "timeline": lambda made: _timeline(made.graph),
+    "execution": lambda made: "" if made.execution is None else text.execution(made.execution),
+    "lowering": lambda made: text.lowering_order(made.lowering),
+    "budgets": lambda made: text.budgets(made.budgets),
+    "memory": lambda made: text.memory_plan(made.plan, capacities(made)),
+    "steps": lambda made: text.step_list(made.steps),
+}
+
+
+def request(options: argparse.Namespace) -> "CompileRequest":
+    """What the arguments ask the pipeline for. Raises DiagnosticError."""
+    from target_arch.cli.arguments.planner import planner
+    from target_arch.pipeline import CompileRequest
+
+    chosen = with_options(required(options), options.backend_options)
+    soc, targets = chosen.soc, chosen.targets
+    demanded, preferred = _wishes(options.require, soc), _wishes(options.prefer, soc)
+    return CompileRequest(
+        model_path=options.model,
+        soc=soc,
+        mode=options.mode,
+        lowering_order=_lowering_order(options.lowering_order),
+        order=_names(options.partitioning_order),
+        require={operator: _only(operator, names) for operator, names in demanded.items()},
+        prefer={operator: _only(operator, names) for operator, names in preferred.items()},
+        forbid=_wishes(options.forbid, soc),
+        targets=targets,
+        costs=None if options.cost is None else read_costs(options.cost, soc),
+        tuning=NOTHING_TUNED if options.tuning_db is None else read_tuning(options.tuning_db),
+        exact=options.exact,
+        planner=planner(options.planner),
+        backends=chosen.backends,
+        name=getattr(options, "name", None),
+        port=getattr(options, "port", None) or "host",
+        images=_images(getattr(options, "image", [])),
+    )
+
+
+def planned(options: argparse.Namespace) -> "Compilation":
+    """The compilation that the arguments ask for."""
+    progress(f"planning {options.model}")
+    from target_arch.pipeline import compile_model
+
+    made = compile_model(request(options))
+    used = {task for kernel in made.kernels.values() for task in kernel.tuned}
+    for task in sorted(made.request.tuning.records.keys() - used):
+        message(f"{options.tuning_db}: note: record `{task}` belongs to no kernel of this compilation")
+    return made
+
+
+def placed(options: argparse.Namespace) -> "PartitionGraph":
+    """The first half of a compilation: every operator has its place, nothing is lowered."""
+    progress(f"placing {options.model}")
+    from target_arch.pipeline import partition_model
+
+    return partition_model(request(options))
+
+
+def partition(options: argparse.Namespace) -> int:
+    """Print the partition table."""
+    graph = placed(options)
+    if options.format == "json":
+        from target_arch.emit.manifest import timeline_facts
+
+        parts = [_partition(each, required(options).soc) for each in graph.partitions]
+        json_data({"partitions": parts, "timeline": timeline_facts(graph)})
+    else:
+        data(text.partition_table(graph) + _makespan(graph))
+    return 0
+
+
+def explain(options: argparse.Namespace) -> int:
+    """Print for each operator every instance, with its cost or the reason against it."""
+    graph = placed(options)
+    known = [operator.id for operator in graph.model.operators]
+    wanted = options.operator or known
+    unknown = [
+        failure(
+            "unknown-operator",
+            "command line",
+            f"model `{graph.model.name}` has no operator `{operator}`",
+            name_hint(operator, known, "it has"),
+        )
+        for operator in wanted
+        if operator not in known
+    ]
+    if unknown:
+        raise DiagnosticError(each for error in unknown for each in error.diagnostics)
+    if options.format == "json":
+        json_data([_choice(graph.choice(operator)) for operator in wanted])
+    else:
+        data("\n".join(text.explanation(graph, operator) for operator in wanted))
+    return 0
+
+
+def dump(made: "Compilation", wanted: list[str]) -> None:
+    """Print the values that `--dump` names, and what was tried to make the model fit."""
+    for name in DUMPS if "all" in wanted else tuple(name for name in DUMPS if name in wanted):
+        data(DUMPERS[name](made) + "\n")
+    for attempt in made.attempts:
+        data(str(attempt))
+
+
+def only_model(options: argparse.Namespace) -> argparse.Namespace:
+    """The options with the one model that is given. DiagnosticError for what only several models have."""
+    name, path = named_file(options.models[0])
+    if options.arenas is not None:
+        said = "`--arenas` says how several models share memory, one is given"
+        raise failure("one-model", "command line", said, "leave it out")
+    if name is not None and options.name is not None:
+        said = f"the model has two names: `{name}` and `{options.name}`"
+        raise failure("two-names", "command line", said, "say `NAME=FILE` or `--name NAME`")
+    return argparse.Namespace(**{**vars(options), "model": path, "name": name or options.name})
+
+
+def named_file(given: str) -> tuple[str | None, Path]:
+    """`NAME=FILE` as name and file; None where there is no name, as in the path of a file with a `=`."""
+    name, equals, path = given.partition("=")
+    if not equals or Path(given).exists():
+        return None, Path(given)
+    return name, Path(path)
+
+
+def capacities(made: "Compilation") -> dict[str, int]:
+    """Capacity of every arena of the plan, in bytes."""
+    soc: SoC = made.request.soc
+    return {buffer.arena: soc.memory(buffer.memory).size for buffer in made.plan.buffers}
+
+
+def summary(made: "Compilation") -> str:
+    """What went where, how many steps that takes, and what every pool gives."""
+    counts: dict[str, int] = {}
+    for part in made.graph.partitions:
+        counts[part.instance] = counts.get(part.instance, 0) + len(part.operators)
+    where = ", ".join(f"{count} on {name}" for name, count in counts.items())
+    lines = [
+        f"{made.model.name}: {len(made.model.operators)} operators, {where}; {len(made.steps.steps)} steps"
+    ]
+    sizes, soc = capacities(made), made.request.soc
+    for arena in sorted(made.plan.peaks):
+        used, bound = made.plan.peaks[arena], made.plan.shared[arena]
+        lines.append(f"  {arena}: {used:,} B of {sizes[arena]:,} B (lower bound {bound:,} B)")
+    port = soc.port(made.request.port)
+    if port is not None:
+        lines.append(
+            f"  the stack of port `{port.name}` takes {port.stack:,} B of `{port.data}` from the plan; its "
+            "code, read-only data and variables are not counted here, but before it is linked: "
+            "`report --image`"
+        )
+    emitted = "" if made.execution is None else text.emitted(made.execution)
+    return "\n".join(lines) + f"\n{_makespan(made.graph)}{emitted}"
+
+
+def _timeline(graph: "PartitionGraph") -> str:
+    return "" if graph.timeline is None else text.timeline(graph.timeline)
+
+
+def _makespan(graph: "PartitionGraph") -> str:
+    return "" if graph.timeline is None else text.makespan(graph.timeline)
+
+
+def _partition(part: Partition, soc: SoC) -> dict[str, object]:
+    """As in the manifest."""
+    operators = [operator.id for operator in part.operators]
+    about = {"id": part.id, "instance": part.instance, "operators": operators, "reason": part.reason}
+    return {**about, "target_arch": soc.instance(part.instance).arch.name}
+
+
+def _choice(choice: Choice) -> dict[str, object]:
+    changes = changes_to(choice)
+    candidates = [
+        {**_candidate(candidate), "change": changes.get(candidate.instance)}
+        for candidate in choice.candidates
+    ]
+    about = {"operator": choice.operator, "instance": choice.instance, "reason": choice.reason}
+    return {**about, "candidates": candidates}
+
+
+def _candidate(candidate: Candidate) -> dict[str, object]:
+    cost = candidate.cost
+    about = {"instance": candidate.instance, "refusal": candidate.refusal, "run": candidate.run}
+    if cost is None:
+        return {**about, "seconds": None, "measured": False, "joules": None}
+    seconds: dict[str, object] = {"compute": cost.compute, "copy": cost.copy, "load": cost.load}
+    seconds["total"] = cost.total
+    seconds["copies"] = [{"what": part.what, "seconds": part.seconds} for part in cost.parts]
+    return {**about, "seconds": seconds, "measured": cost.measured, "joules": cost.energy}
+
+
+def _lowering_order(given: list[str]) -> "Wish | dict[str, Wish] | None":
+    """One order for all phases, orders by phase, or both: a phase that is named has its own."""
+    found: dict[str, Wish] = {}
+    for each in given:
+        phase, named, wish = each.rpartition("=")
+        if phase in found:
+            first = found[phase] if isinstance(found[phase], str) else ",".join(found[phase])
+            what = f"phase `{phase}` has" if named else "lowering has"
+            said = f"{what} two orders: `{first}` and `{wish}`"
+            raise failure("contradictory-order", "command line", said, "say `--lowering-order` once for each")
+        found[phase] = _order(wish)
+    everywhere = found.pop("", None)
+    if not found or everywhere is None:
+        return found or everywhere
+    return {**dict.fromkeys(PHASES, everywhere), **found}
+
+
+def _order(given: str) -> "Wish":
+    """A policy's name, or partition ids; a single id is no order of anything, so one word is a policy."""
+    return _names(given) if "," in given else given
+
+
+def _names(given: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in given.split(",")) if given else ()
+
+
+def _wishes(given: list[str], soc: SoC) -> dict[str, tuple[str, ...]]:
+    """`OPERATOR=TARGET` texts by operator. Operators are judged by the placer, which knows them."""
+    found: dict[str, tuple[str, ...]] = {}
+    for wish in given:
+        operator, equals, target = wish.partition("=")
+        if not equals or not operator or not target:
+            raise failure("bad-wish", "command line", f"`{wish}` is not OPERATOR=TARGET")
+        found[operator] = tuple(dict.fromkeys((*found.get(operator, ()), target_of(soc, target))))
+    return found
+
+
+def _images(given: list[str]) -> dict[str, str]:
+    """`TARGET=FILE` texts by target_arch."""
+    found: dict[str, str] = {}
+    for each in given:
+        target, equals, file = each.partition("=")
+        if not equals or not target or not file:
+            raise failure("bad-image", "command line", f"`{each}` is not TARGET=FILE")
+        if found.setdefault(target, file) != file:
+            said = f"`{target}` is to get `{found[target]}` and `{file}`"
+            raise failure("bad-image", "command line", said, "name one of them")
+    return found
+
+
+def _only(operator: str, targets: tuple[str, ...]) -> str:
+    if len(targets) > 1:
+        said = f"operator `{operator}` is wanted on `{targets[0]}` and on `{targets[1]}`"
+        raise failure("bad-wish", "command line", said, "name one of them")
+    return targets[0]

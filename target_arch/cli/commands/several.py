@@ -1,0 +1,84 @@
+"""Several models on the command line: what each is asked for, and what is said of all."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from target_arch.cli.commands.models import dump, named_file, request, summary
+from target_arch.cli.text.output import data, failure, json_data, message, progress
+from target_arch.plan import text
+from target_arch.plan.model_pools import SHARED
+
+if TYPE_CHECKING:
+    from target_arch.several import ModelsCompilation
+
+_QUALIFIED = ("require", "prefer", "forbid", "image")
+"""Options whose values may begin with the name of the model they are for."""
+
+
+def compile_several(options: argparse.Namespace) -> int:
+    """Write one bundle of several models and say what it is."""
+    from target_arch.run import write_bundle
+
+    made = several(options)
+    write_bundle(made.bundle, options.output)
+    if options.format == "json":
+        json_data(made.manifest)
+        return 0
+    for one in made.models:
+        dump(one, options.dump)
+        data(summary(one))
+    files = f"bundle in {options.output}: {len(made.bundle.files)} files\n"
+    data(text.model_pools(made.pools) + files)
+    return 0
+
+
+def several(options: argparse.Namespace) -> "ModelsCompilation":
+    """The compilation of all models that the arguments ask for."""
+    progress(f"planning {', '.join(options.models)}")
+    from target_arch.several import ModelsRequest, compile_models
+
+    files = [named_file(given) for given in options.models]
+    names = [name or path.stem for name, path in files]
+    requests = tuple(
+        request(_options_of(options, names, number, path)) for number, (_, path) in enumerate(files)
+    )
+    made = compile_models(ModelsRequest(models=requests, arenas=options.arenas or SHARED, name=options.name))
+    used = {task for one in made.models for kernel in one.kernels.values() for task in kernel.tuned}
+    for task in sorted(made.models[0].request.tuning.records.keys() - used):
+        message(f"{options.tuning_db}: note: record `{task}` belongs to no kernel of this compilation")
+    return made
+
+
+def named_files(given: Sequence[str]) -> dict[str, Path]:
+    """Model files by name. DiagnosticError where two have one name."""
+    found: dict[str, Path] = {}
+    for each in given:
+        name, path = named_file(each)
+        name = name or path.stem
+        if name in found:
+            said = f"`{found[name].name}` and `{path.name}` are both called `{name}`"
+            raise failure("same-name", "command line", said, "name one of them anew: `NAME=FILE`")
+        found[name] = path
+    return found
+
+
+def _options_of(
+    options: argparse.Namespace, names: Sequence[str], number: int, path: Path
+) -> argparse.Namespace:
+    """The options as one of the models sees them: without what is said for others."""
+    own = {key: _mine(getattr(options, key), names, number) for key in _QUALIFIED}
+    return argparse.Namespace(**{**vars(options), **own, "model": path, "name": names[number]})
+
+
+def _mine(given: Sequence[str], names: Sequence[str], number: int) -> list[str]:
+    """What is said for a model, or for none by name; `MODEL:` is taken away."""
+    mine = []
+    for each in given:
+        model, colon, rest = each.partition(":")
+        if not colon or model not in names:
+            mine.append(each)
+        elif model == names[number]:
+            mine.append(rest)
+    return mine

@@ -1,0 +1,48 @@
+"""The command `tune`."""
+
+import argparse
+import shlex
+
+from target_arch.cli.commands.models import request
+from target_arch.cli.text.output import data, failure, json_data, progress, unwritable
+from target_arch.plan.tuning import tuning_text
+
+
+def tune(options: argparse.Namespace) -> int:
+    """Tune the C kernels of a compilation, write what was found, and say what it gained."""
+    from target_arch.tune import TuneRequest
+    from target_arch.tune import tune as search
+
+    report = search(
+        TuneRequest(
+            compilation=request(options),
+            target_arch=options.target_arch,
+            trials=options.trials,
+            seed=options.seed,
+            compiler=options.cc,
+            flags=tuple(shlex.split(options.cflags)),
+            scratch=options.scratch,
+            tracker=_tracker(options.tracker),
+            key=options.key,
+            said=progress,
+        )
+    )
+    if options.output is not None:
+        try:
+            options.output.write_text(tuning_text(report.tuning), encoding="utf-8")
+        except OSError as error:
+            raise unwritable(options.output, error) from error
+    if options.format == "json":
+        json_data(report.to_json())
+    else:
+        data(str(report))
+    return 0
+
+
+def _tracker(given: str | None) -> tuple[str, int] | None:
+    if given is None:
+        return None
+    host, colon, port = given.rpartition(":")
+    if not colon or not host or not port.isdigit():
+        raise failure("bad-tracker", "command line", f"`--tracker {given}` is not HOST:PORT")
+    return host, int(port)

@@ -1,0 +1,181 @@
+"""`Makefile` and `CMakeLists.txt`: the same library, self-test and frame runner, for either tool."""
+
+from collections.abc import Sequence
+
+from target_arch.emit.build.libraries import cmake_rules, include_flags, libraries, make_rules
+from target_arch.emit.build.machine import COMPILER, compile_flags, emulator_command, link_flags, machine_of
+from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.text.emitter import Emitter
+from target_arch.emit.text.names import identifier
+
+PROGRAMS = ("runner", "selftest")
+"""The C files below `src/` that have a `main`, without their ending."""
+
+FLAGS = "-std=c99 -pedantic -Wall -Wextra -Werror"
+
+_MAKE_HEAD = """\
+# {model} on {soc}: `make` builds the library and its programs, `make selftest` checks the model,
+# `make run < frames > results` reads raw inputs, one frame after the other, and writes raw outputs.
+# CC, AR, CFLAGS, CPPFLAGS, LDFLAGS and BUILD may be set on the command line.
+CFLAGS = {flags} -O2
+BUILD = build
+ALL_CFLAGS = $(CPPFLAGS) -Iinclude -Iruntime{libraries}{threads} $(CFLAGS)
+"""
+
+_MAKE_MACHINE_HEAD = """\
+# {model} on {soc}, for {machine}: `make` builds the library and its programs, `make selftest` checks the
+# model in an emulator, `make run` there reads raw inputs from the file `frames` of the folder $(BUILD) and
+# writes raw outputs to `results`.
+# CC, AR, CFLAGS, CPPFLAGS, LDFLAGS, EMULATOR and BUILD may be set on the command line.
+CC = {compiler}
+AR = arm-none-eabi-ar
+CFLAGS = {flags} -O2
+EMULATOR = {emulator}
+BUILD = build
+ALL_CFLAGS = $(CPPFLAGS) -Iinclude -Iruntime{libraries} {machine_flags} $(CFLAGS)
+"""
+
+_MAKE_MACHINE_PROGRAM = """
+$(BUILD)/{program}: $(BUILD)/src/{program}.o $(LIBRARY) {scripts}
+	$(CC) $(ALL_CFLAGS) {link} $(LDFLAGS) -o $@ $(BUILD)/src/{program}.o $(LIBRARY) -lm
+
+{target}: $(BUILD)/{program}
+	@cd $(BUILD) && $(EMULATOR) {program}"""
+
+_MAKE_RULES = """
+$(LIBRARY): $(OBJECTS)
+	rm -f $@
+	$(AR) rcs $@ $(OBJECTS)
+
+$(BUILD)/%.o: %.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+clean:
+	rm -rf $(BUILD)
+
+.PHONY: all selftest run clean"""
+
+_MAKE_PROGRAM = """
+$(BUILD)/{program}: $(BUILD)/src/{program}.o $(LIBRARY)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^{system}
+
+{target}: $(BUILD)/{program}
+	@$(BUILD)/{program}"""
+
+_CMAKE_PROPERTIES = "C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF"
+
+_CMAKE_THREADS = """\
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+target_link_libraries({model} PUBLIC Threads::Threads)"""
+
+_TARGETS = {"runner": "run", "selftest": "selftest"}
+
+
+def library_sources(paths: Sequence[str]) -> tuple[str, ...]:
+    """The C files that make the library: all but the programs, sorted."""
+    mains = {f"src/{program}.c" for program in PROGRAMS}
+    return tuple(sorted(path for path in paths if path.endswith(".c") and path not in mains))
+
+
+def system_libraries(port: str) -> tuple[str, ...]:
+    """What the programs of a bundle are linked with on a computer: `dl` opens libraries at run time."""
+    return ("m", "dl") if port == "cuda" else ("m",)
+
+
+def programs(paths: Sequence[str]) -> tuple[str, ...]:
+    """The programs this bundle has, sorted."""
+    return tuple(program for program in PROGRAMS if f"src/{program}.c" in paths)
+
+
+def makefile(inputs: EmitInputs, paths: Sequence[str]) -> str:
+    """The Makefile of a bundle with these files."""
+    model = identifier(inputs.model.name)
+    mains = programs(paths)
+    out = Emitter()
+    out.block(_make_head(inputs))
+    _listed(out, "SOURCES", library_sources(paths))
+    _listed(out, "HEADERS", sorted(path for path in paths if path.endswith(".h")))
+    out.line()
+    out.line("OBJECTS = $(SOURCES:%.c=$(BUILD)/%.o)")
+    out.line(f"LIBRARY = $(BUILD)/lib{model}.a")
+    make_rules(out, libraries(inputs.kernels))
+    out.line()
+    out.line(" ".join(("all: $(LIBRARY)", *(f"$(BUILD)/{program}" for program in mains))))
+    for program in mains:
+        out.block(_make_program(inputs, program))
+    out.block(_MAKE_RULES)
+    return out.text()
+
+
+def _make_head(inputs: EmitInputs) -> str:
+    model, soc = identifier(inputs.model.name), inputs.soc.name
+    headers = include_flags(libraries(inputs.kernels))
+    found = machine_of(inputs.soc, inputs.port)
+    if found is None:
+        threads = " -pthread" if inputs.port == "host" else ""
+        return _MAKE_HEAD.format(model=model, soc=soc, flags=FLAGS, threads=threads, libraries=headers)
+    return _MAKE_MACHINE_HEAD.format(
+        model=model,
+        soc=soc,
+        machine=found[1].name,
+        compiler=COMPILER,
+        flags=FLAGS,
+        emulator=" ".join(emulator_command(found[1].name, "")).rstrip(),
+        machine_flags=" ".join(compile_flags(found[1])),
+        libraries=headers,
+    )
+
+
+def _make_program(inputs: EmitInputs, program: str) -> str:
+    if machine_of(inputs.soc, inputs.port) is None:
+        system = "".join(f" -l{name}" for name in system_libraries(inputs.port))
+        return _MAKE_PROGRAM.format(program=program, target=_TARGETS[program], system=system)
+    return _MAKE_MACHINE_PROGRAM.format(
+        program=program,
+        target=_TARGETS[program],
+        scripts=f"{inputs.soc.name}.ld {inputs.port}.ld",
+        link=" ".join(link_flags(inputs.soc.name, inputs.port)),
+    )
+
+
+def cmake_lists(inputs: EmitInputs, paths: Sequence[str]) -> str:
+    """The CMakeLists.txt: a library target named like the model, and its programs."""
+    model = identifier(inputs.model.name)
+    out = Emitter()
+    out.line("cmake_minimum_required(VERSION 3.13)")
+    out.line(f"project({model} C)")
+    out.line()
+    out.line(f"add_library({model} STATIC")
+    with out.indent():
+        out.lines(library_sources(paths))
+    out.line(")")
+    out.line(f"target_include_directories({model} PUBLIC include PRIVATE runtime)")
+    out.line(f"set_target_properties({model} PROPERTIES {_CMAKE_PROPERTIES})")
+    out.line(f"target_link_libraries({model} PUBLIC {' '.join(system_libraries(inputs.port))})")
+    cmake_rules(out, libraries(inputs.kernels), model)
+    if inputs.port == "host":
+        out.block(_CMAKE_THREADS.format(model=model))
+    found = machine_of(inputs.soc, inputs.port)
+    if found is not None:
+        out.line(f"target_compile_options({model} PUBLIC {' '.join(compile_flags(found[1]))})")
+        return out.text()
+    out.line("enable_testing()")
+    for program in programs(paths):
+        name = f"{model}_{program}"
+        out.line()
+        out.line(f"add_executable({name} src/{program}.c)")
+        out.line(f"target_include_directories({name} PRIVATE runtime)")
+        out.line(f"set_target_properties({name} PROPERTIES {_CMAKE_PROPERTIES})")
+        out.line(f"target_link_libraries({name} PRIVATE {model})")
+        if program == "selftest":
+            out.line(f"add_test(NAME {name} COMMAND {name})")
+    return out.text()
+
+
+def _listed(out: Emitter, variable: str, paths: Sequence[str]) -> None:
+    out.line()
+    out.line(f"{variable} = \\")
+    out.lines(f"\t{path} \\" for path in paths[:-1])
+    out.line(f"\t{paths[-1]}")

@@ -1,0 +1,61 @@
+"""`<soc>.ld`: where the linker puts the arenas, for builds that define TA_SECTIONS."""
+
+from target_arch.emit.build.machine import ARENA_ALIGNMENT, begin_symbol
+from target_arch.emit.text.emitter import Emitter
+from target_arch.emit.text.sections import section_name
+from target_arch.soc.model import Memory, Port, SoC
+
+_HEAD = """\
+/* Where {soc} has its arenas: each memory's arenas at its start, constants after them. All are
+ * loaded to where they are used.
+ *
+ * Compile with -DTA_SECTIONS and link with -Wl,-T,{soc}.ld; it adds to the linker's own script and leaves
+ * all else where that puts it. A project with a script of its own takes the lines it needs. */
+SECTIONS
+{{
+    ta_location = .;"""
+
+_TAIL = """\
+    . = ta_location;
+}
+INSERT AFTER .bss;"""
+
+
+def linker_fragment(soc: SoC, port: Port | None = None) -> str:
+    """A GNU ld script with the sections of every memory that the host sees, and the sizes they must not
+    exceed.
+
+    Where a program has sections of its own in a memory (those a `port` names), arenas and constants come
+    after them.
+    """
+    shared = {port.code, port.data} if port else set()
+    visible = sorted(
+        (memory for memory in soc.memories if memory.base is not None), key=lambda memory: memory.base or 0
+    )
+    out = Emitter()
+    out.block(_HEAD.format(soc=soc.name))
+    with out.indent():
+        for memory in visible:
+            out.lines(_sections(memory, memory.name in shared))
+    out.block(_TAIL)
+    for memory in visible:
+        end = f"ta_{memory.name}_end - 0x{memory.base:x} <= 0x{memory.size:x}"
+        out.line(f'ASSERT({end}, "{memory.name}: arenas and constants exceed {memory.size} bytes")')
+    return out.text()
+
+
+def _sections(memory: Memory, shared: bool) -> list[str]:
+    behind = f"ALIGN({begin_symbol(memory.name)}, {ARENA_ALIGNMENT})"
+    start = f". = {behind if shared else f'0x{memory.base:08x}'};"
+    name = f".ta_{memory.name}_constants"
+    constants = f"AT(ADDR({name})){{align}} {{{{ *({section_name(memory.name, constant=True)}) }}}}"
+    end = f"ta_{memory.name}_end = .;"
+    if not memory.writable:
+        return [start, f"{name} . : {constants.format(align='')}", end]
+    arenas = f"AT(ADDR(.ta_{memory.name})) {{ *({section_name(memory.name)}) }}"
+    return [
+        start,
+        f".ta_{memory.name} . (NOLOAD) : {arenas}",
+        f"{name} : {constants.format(align=' ALIGN(16)')}",
+        end,
+    ]

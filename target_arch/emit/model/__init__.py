@@ -1,0 +1,1 @@
+"""One planned model as C: header, arenas, constants, kernels, steps."""

@@ -1,0 +1,113 @@
+"""`src/<model>_constants.c`: the constants, at exactly the offsets the memory plan gave them.
+
+One const struct per constants arena, a typed member per tensor, padding written out, and assertions that the
+compiler put every member where the plan has it.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from attrs import frozen
+
+from target_arch.emit.model.arenas import Arena, Arenas
+from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.text.emitter import Emitter
+from target_arch.emit.text.literals import literals
+from target_arch.emit.text.names import comment, identifier, identifiers
+from target_arch.emit.text.sections import define_section, section_macro
+
+
+@frozen(kw_only=True)
+class _Member:
+    name: str
+    c_type: str
+    items: Sequence[str]
+    offset: int
+    bytes: int
+    what: str
+
+
+def constants_source(inputs: EmitInputs, arenas: Arenas) -> str:
+    """The C text. It defines one object per constants arena, named by `constants_symbol`."""
+    constant = [arena for arena in arenas.all if arena.constant]
+    out = Emitter()
+    out.line(
+        f"/* Constants of `{comment(inputs.model.name)}`. Every member lies where the memory plan has it. */"
+    )
+    out.line("#include <target_arch/abi.h>")
+    out.line()
+    out.line(f'#include "{inputs.stem}_internal.h"')
+    for memory in dict.fromkeys(arena.memory for arena in constant):
+        out.line()
+        define_section(out, memory, constant=True)
+    for arena in constant:
+        out.line()
+        _object(out, inputs, arena)
+    return out.text()
+
+
+def constants_symbol(inputs: EmitInputs, arena: Arena) -> str:
+    """The C name of the object that is a constants arena; its type is `struct <symbol>_layout`."""
+    return arena.symbol or f"{identifier(inputs.model.name)}_{arena.identifier}"
+
+
+def padded_bytes(arena: Arena) -> int:
+    """The size of the object: the arena's bytes, up to its alignment."""
+    return -(-arena.bytes // arena.alignment) * arena.alignment
+
+
+def _object(out: Emitter, inputs: EmitInputs, arena: Arena) -> None:
+    symbol = constants_symbol(inputs, arena)
+    members = _members(inputs, arena)
+    tag = f"struct {symbol}_layout"
+    out.line(f"{tag} {{")
+    with out.indent():
+        _declare(out, members, padded_bytes(arena))
+    out.line("};")
+    for member in members:
+        assertion = f"offsetof({tag}, {member.name}) == {member.offset}u"
+        out.line(f"TA_STATIC_ASSERT({assertion}, {member.name}_offset);")
+    out.line(f"TA_STATIC_ASSERT(sizeof({tag}) == {padded_bytes(arena)}u, {symbol}_size);")
+    out.line()
+    alignment = f"TA_ALIGNED({arena.alignment})"
+    out.line(f"const {tag} {symbol} {section_macro(arena.memory, constant=True)} {alignment} = {{")
+    with out.indent():
+        for member in members:
+            out.line(f".{member.name} = {{ /* {member.what} */")
+            with out.indent():
+                out.wrapped(member.items)
+            out.line("},")
+    out.line("};")
+
+
+def _declare(out: Emitter, members: Sequence[_Member], size: int) -> None:
+    end = paddings = 0
+    for member in members:
+        if member.offset > end:
+            out.line(f"uint8_t _padding_{paddings}[{member.offset - end}];")
+            paddings += 1
+        out.line(f"{member.c_type} {member.name}[{len(member.items)}];")
+        end = member.offset + member.bytes
+    if size > end:
+        out.line(f"uint8_t _padding_{paddings}[{size - end}];")
+
+
+def _members(inputs: EmitInputs, arena: Arena) -> tuple[_Member, ...]:
+    names: Mapping[str, str] = identifiers(buffer.tensor or buffer.name for _, buffer in arena.buffers)
+    return tuple(
+        _member(inputs, buffer.tensor or buffer.name, names, offset)
+        for offset, buffer in arena.buffers
+        if buffer.bytes
+    )
+
+
+def _member(inputs: EmitInputs, name: str, names: Mapping[str, str], offset: int) -> _Member:
+    tensor = inputs.constant(name)
+    written = literals(tensor)
+    return _Member(
+        name=names[name],
+        c_type=written.c_type,
+        items=written.items,
+        offset=offset,
+        bytes=tensor.bytes,
+        what=comment(str(tensor)),
+    )

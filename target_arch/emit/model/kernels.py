@@ -1,0 +1,132 @@
+"""`src/<model>_<target_arch>_kernels.c`: the C functions of one target_arch, and their entries.
+
+A function is defined once per target_arch however many partitions use it. What the step table calls is its
+entry, which takes the operands as an array and casts each to the type the function wants.
+"""
+
+import re
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.text.emitter import Emitter
+from target_arch.emit.text.names import comment
+from target_arch.plan.kernels import Call, CFunction, Kernel
+from target_arch.plan.steps import Dispatch
+
+HEADERS = ("float.h", "limits.h", "math.h", "stdbool.h", "stddef.h", "stdint.h", "string.h")
+
+
+@frozen(kw_only=True)
+class Kernels:
+    """The C functions of one target_arch, by name, less those for copies that no step makes; `called` are
+    those that some step dispatches.
+    """
+
+    arch: str
+    functions: tuple[CFunction, ...]
+    called: frozenset[str]
+
+
+def kernels(inputs: EmitInputs) -> tuple[Kernels, ...]:
+    """Every target_arch that has C functions, by name.
+
+    ValueError where two functions share a name but not a text.
+    """
+    found: dict[str, dict[str, CFunction]] = {}
+    called = _called(inputs)
+    for partition in sorted(inputs.kernels):
+        kernel = inputs.kernels[partition]
+        arch = inputs.soc.instance(kernel.instance).arch.name
+        known = found.setdefault(arch, {})
+        unused = _copying(kernel) - called.get(arch, frozenset())
+        for function in (each for each in kernel.functions if each.name not in unused):
+            if known.setdefault(function.name, function) != function:
+                raise ValueError(f"two C functions are named `{function.name}` and differ")
+    _check_in_place(inputs, found)
+    return tuple(
+        Kernels(arch=arch, functions=tuple(known.values()), called=called.get(arch, frozenset()))
+        for arch, known in sorted(found.items())
+        if known
+    )
+
+
+def _copying(kernel: Kernel) -> frozenset[str]:
+    """The functions that a kernel calls to copy bytes."""
+    calls = (action for action in kernel.actions if isinstance(action, Call))
+    return frozenset(call.function for call in calls if call.copies)
+
+
+def _check_in_place(inputs: EmitInputs, found: Mapping[str, Mapping[str, CFunction]]) -> None:
+    """ValueError where a call gets the same bytes twice and its function does not allow that."""
+    planned = set(inputs.plan.in_place)
+    for step in inputs.steps.steps:
+        arch = inputs.soc.instance(step.instance).arch.name if isinstance(step, Dispatch) else ""
+        if not isinstance(step, Dispatch) or step.function not in found.get(arch, {}):
+            continue
+        allowed = found[arch][step.function].in_place
+        for written, one in enumerate(step.operands):
+            for read, other in enumerate(step.operands):
+                if "w" in one.access and (one.of, other.of) in planned and (written, read) not in allowed:
+                    raise ValueError(f"`{step.function}` cannot write `{one.of}` over `{other.of}`")
+
+
+def entry(inputs: EmitInputs, arch: str, function: str) -> str:
+    """The C name of what the step table calls for a function of a target_arch."""
+    return f"{inputs.stem}_{arch}_{function}"
+
+
+def kernels_source(inputs: EmitInputs, of: Kernels) -> str:
+    """The C text of one target_arch."""
+    out = Emitter()
+    out.line(f"/* Kernels of `{comment(inputs.model.name)}` for {of.arch}. */")
+    own = {header for function in of.functions for header in function.headers}
+    out.lines(f"#include <{header}>" for header in (*HEADERS, *sorted(own)))
+    out.line()
+    out.line(f'#include "{inputs.stem}_internal.h"')
+    for function in of.functions:
+        out.line()
+        out.block(definition(function))
+    out.line()
+    out.line("/* What the step table calls: `p` holds the operands in the order of the parameters. */")
+    for function in of.functions:
+        if function.name in of.called:
+            out.line()
+            _entry(out, entry(inputs, of.arch, function.name), function)
+    return out.text()
+
+
+def _called(inputs: EmitInputs) -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for step in inputs.steps.steps:
+        if isinstance(step, Dispatch):
+            found.setdefault(inputs.soc.instance(step.instance).arch.name, set()).add(step.function)
+    return {arch: frozenset(names) for arch, names in found.items()}
+
+
+def definition(function: CFunction) -> str:
+    """The definition with internal linkage: two target_archs may use the same function."""
+    kind = "int" if function.fails else "void"
+    pattern = rf"^(?:static\s+)?{kind}\s+{re.escape(function.name)}\s*\("
+    text, count = re.subn(
+        pattern, f"static {kind} {function.name}(", function.text, count=1, flags=re.MULTILINE
+    )
+    if count == 0:
+        raise ValueError(f"the text of C function `{function.name}` does not define it")
+    return text
+
+
+def _entry(out: Emitter, name: str, function: CFunction) -> None:
+    out.line(f"ta_status {name}(void *const *p)")
+    out.line("{")
+    with out.indent():
+        if not function.parameters:
+            out.line("(void)p;")
+        casts = (f"({kind})p[{number}]" for number, kind in enumerate(function.parameters))
+        call = f"{function.name}({', '.join(casts)})"
+        if function.fails:
+            out.line(f"return {call} == 0 ? TA_OK : TA_ERROR_DEVICE;")
+        else:
+            out.lines((f"{call};", "return TA_OK;"))
+    out.line("}")

@@ -1,0 +1,296 @@
+"""`src/<model>_steps.c`: the arenas, the step table and the tables it points into, and the `ta_bundle` over
+them.
+
+Every entry stands on a line of its own with a comment that says which step it belongs to, so that the table
+can be read, and a step taken out of it, by hand.
+"""
+
+import zlib
+from collections.abc import Mapping, Sequence
+
+from target_arch.emit.model.arenas import Arena, Arenas
+from target_arch.emit.model.constants import constants_symbol
+from target_arch.emit.model.device_modules import image_fields
+from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.model.kernels import entry
+from target_arch.emit.text.emitter import Emitter
+from target_arch.emit.text.names import comment, identifier, string
+from target_arch.emit.text.sections import define_section, section_macro
+from target_arch.plan.kernels import Slice
+from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder
+from target_arch.soc import numbering
+
+_CACHE = {
+    "none": "TA_CACHE_NONE",
+    "clean source": "TA_CACHE_CLEAN_SOURCE",
+    "invalidate destination": "TA_CACHE_INVALIDATE_TARGET",
+    "clean and invalidate": "TA_CACHE_CLEAN_SOURCE | TA_CACHE_INVALIDATE_TARGET",
+}
+
+
+def bundle_symbol(inputs: EmitInputs) -> str:
+    """The C name of the `ta_bundle`."""
+    return f"{identifier(inputs.model.name)}_bundle"
+
+
+def steps_source(inputs: EmitInputs, arenas: Arenas) -> str:
+    """The C text."""
+    out = Emitter()
+    out.line(f"/* What `{comment(inputs.model.name)}` does on {inputs.soc.name}, step by step. */")
+    out.line(f"#include <{inputs.soc.name}_soc.h>")
+    out.line()
+    out.line(f'#include "{inputs.stem}_internal.h"')
+    out.line()
+    abi_guard(out, inputs)
+    if inputs.whole is None:
+        arena_table(out, inputs, arenas, "static const ta_arena arenas")
+    _loads(out, inputs)
+    _copies(out, inputs, arenas)
+    _dispatches(out, inputs, arenas)
+    _steps(out, inputs)
+    _tensors(out, "inputs", inputs, inputs.steps.inputs, arenas)
+    _tensors(out, "outputs", inputs, inputs.steps.outputs, arenas)
+    _bundle(out, inputs, arenas)
+    return out.text()
+
+
+def abi_guard(out: Emitter, inputs: EmitInputs) -> None:
+    """Refuse to compile against the header of another SoC description."""
+    macro = f"{numbering.c_prefix(inputs.soc)}_ABI_HASH"
+    out.line(f"#if {macro} != 0x{numbering.abi_hash(inputs.soc):016x}ULL")
+    out.line(f'#error "{inputs.soc.name}_soc.h is the header of another description of the SoC"')
+    out.line("#endif")
+
+
+def describe(step: Step) -> str:
+    """What a step does, in a few words: `copy a@sram[0:+64] -> a@tcm[0:+64] by dma, event dma.0#3`."""
+    match step:
+        case Load():
+            return f"load {step.instance} ({step.process})"
+        case Copy():
+            return f"copy {step.source} -> {step.target} by {step.engine}{_signals(step.event)}"
+        case Dispatch():
+            return f"dispatch {step.operator or step.function} on {step.instance}{_signals(step.event)}"
+        case _:
+            return f"wait {step.event}"
+
+
+def copy_shape(copy: Copy) -> tuple[int, int, int, int]:
+    """`row_bytes`, `rows`, source stride and target stride of a copy, as `ta_copy` wants them.
+
+    ValueError where the two ends do not have the same rows and neither is contiguous.
+    """
+    source, target = copy.source, copy.target
+    if source.bytes != target.bytes:
+        raise ValueError(f"a copy has ends of different size: {source} -> {target}")
+    if source.rows == target.rows:
+        return source.row_bytes, source.rows, source.stride, target.stride
+    if _contiguous(target):
+        return source.row_bytes, source.rows, source.stride, source.row_bytes
+    if _contiguous(source):
+        return target.row_bytes, target.rows, target.row_bytes, target.stride
+    raise ValueError(f"a copy has ends of different shape: {source} -> {target}")
+
+
+def _contiguous(slice: Slice) -> bool:
+    return slice.rows == 1 or slice.stride == slice.row_bytes
+
+
+def _signals(event: Event | None) -> str:
+    return f", event {event}" if event else ""
+
+
+def _numbered(steps: StepOrder, kind: type[Load] | type[Copy] | type[Dispatch]) -> list[tuple[int, Step]]:
+    return [(number, step) for number, step in enumerate(steps.steps) if isinstance(step, kind)]
+
+
+def _macro(inputs: EmitInputs, kind: str, name: str) -> str:
+    return f"{numbering.c_prefix(inputs.soc)}_{kind}_{numbering.c_identifier(name)}"
+
+
+def _table(out: Emitter, declaration: str, rows: Sequence[str]) -> None:
+    """One const array; C99 has no empty ones, so none where there are no rows."""
+    if not rows:
+        return
+    out.line()
+    out.line(f"{declaration}[] = {{")
+    with out.indent():
+        out.lines(rows)
+    out.line("};")
+
+
+def arena_table(out: Emitter, inputs: EmitInputs, arenas: Arenas, declaration: str) -> None:
+    """The bytes of every arena that the host sees, and the table of all; `declaration` is its beginning."""
+    backed = [arena for arena in arenas.all if arena.visible and not arena.constant]
+    for arena in backed:
+        out.line()
+        define_section(out, arena.memory)
+        place = f"{section_macro(arena.memory)} TA_ALIGNED({arena.alignment})"
+        out.line(f"static uint8_t arena_{arena.identifier}[{arena.bytes}] {place};")
+    rows = [
+        f"{{{_macro(inputs, 'MEMORY', arena.memory)}, 0, {arena.bytes}, {_bases(inputs, arena)}}},"
+        f" /* {number}: {comment(arena.name)} */"
+        for number, arena in enumerate(arenas.all)
+    ]
+    _table(out, declaration, rows)
+
+
+def _bases(inputs: EmitInputs, arena: Arena) -> str:
+    if arena.constant:
+        return f"NULL, (const uint8_t *)&{constants_symbol(inputs, arena)}"
+    return f"arena_{arena.identifier}, NULL" if arena.visible else "NULL, NULL"
+
+
+def _loads(out: Emitter, inputs: EmitInputs) -> None:
+    loads = [(number, step) for number, step in enumerate(inputs.steps.steps) if isinstance(step, Load)]
+    for _, step in loads:
+        if step.image is not None:
+            _image(out, inputs, step)
+    rows = [
+        f"{{{_macro(inputs, 'INSTANCE', step.instance)}, {_image_fields(inputs, step)}}},"
+        f" /* step {number}: {comment(describe(step))} */"
+        for number, step in loads
+    ]
+    _table(out, "static const ta_load loads", rows)
+
+
+def _image(out: Emitter, inputs: EmitInputs, step: Load) -> None:
+    """A stand-in that the host port's devices accept; a build for the chip names the real image."""
+    macro, instance, image = _image_macro(inputs, step), step.instance, str(step.image)
+    stand_in = f"stand-in for {image}".encode()
+    out.line()
+    out.line(f"/* `{comment(image)}` of {instance}. A build for the chip defines {macro} (an address),")
+    out.line(f" * {macro}_BYTES and {macro}_CRC32; simulated devices need only something to check. */")
+    out.line(f"#ifdef {macro}")
+    out.line(f"extern const uint8_t {macro}[];")
+    out.line("#else")
+    out.line(f"#define {macro} image_{identifier(instance)}")
+    out.line(f"#define {macro}_BYTES {len(stand_in)}u")
+    out.line(f"#define {macro}_CRC32 0x{zlib.crc32(stand_in):08x}u")
+    out.line(f"static const uint8_t image_{identifier(instance)}[] = {{")
+    with out.indent():
+        out.wrapped(str(byte) for byte in stand_in)
+    out.line("};")
+    out.line("#endif")
+
+
+def _image_fields(inputs: EmitInputs, step: Load) -> str:
+    own = image_fields(inputs.common, inputs.soc.instance(step.instance).arch.name)
+    if own is not None:
+        return own
+    if step.image is None:
+        return "NULL, 0, 0"
+    macro = _image_macro(inputs, step)
+    return f"{macro}, {macro}_BYTES, {macro}_CRC32"
+
+
+def _image_macro(inputs: EmitInputs, step: Load) -> str:
+    """The macro that names the image of an instance; one of the model where it has an image of its own."""
+    described = inputs.soc.instance(step.instance).arch.load.image
+    if inputs.whole is None or step.image == described:
+        return _macro(inputs, "IMAGE", step.instance)
+    model = identifier(inputs.model.name).upper()
+    return _macro(inputs, f"IMAGE_{model}", step.instance)
+
+
+def _copies(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
+    rows = []
+    for number, step in enumerate(inputs.steps.steps):
+        if isinstance(step, Copy):
+            source = arenas.ref(step.source.of, step.source.offset)
+            target = arenas.ref(step.target.of, step.target.offset)
+            shape = ", ".join(map(str, copy_shape(step)))
+            note = comment(f"step {number}: {describe(step)}")
+            rows.append(f"{{{source}, {target}, {shape}, {_CACHE[step.cache]}}}, /* {note} */")
+    _table(out, "static const ta_copy copies", rows)
+
+
+def _dispatches(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
+    words: list[str] = []
+    refs: list[str] = []
+    rows: list[str] = []
+    word_count = ref_count = 0
+    for number, step in enumerate(inputs.steps.steps):
+        if not isinstance(step, Dispatch):
+            continue
+        note = comment(f"step {number}: {describe(step)}")
+        command = f"&words[{word_count}], {len(step.words)}" if step.words else "NULL, 0"
+        operands = f"&refs[{ref_count}], {len(step.operands)}" if step.operands else "NULL, 0"
+        instance = _macro(inputs, "INSTANCE", step.instance)
+        rows.append(f"{{{instance}, {_function(inputs, step)}, {command}, {operands}}}, /* {note} */")
+        if step.words:
+            words.append(f"{', '.join(f'{word & 0xFFFFFFFF}u' for word in step.words)}, /* {note} */")
+        if step.operands:
+            operand_refs = (arenas.ref(operand.of, operand.offset) for operand in step.operands)
+            refs.append(f"{', '.join(operand_refs)}, /* {note} */")
+        word_count += len(step.words)
+        ref_count += len(step.operands)
+    _table(out, "static const uint32_t words", words)
+    _table(out, "static const ta_ref refs", refs)
+    _table(out, "static const ta_dispatch dispatches", rows)
+
+
+def _function(inputs: EmitInputs, step: Dispatch) -> str:
+    arch = inputs.soc.instance(step.instance).arch.name
+    driver = inputs.backends[arch].runtime.driver
+    return "NULL" if driver else entry(inputs.common, arch, step.function)
+
+
+def _steps(out: Emitter, inputs: EmitInputs) -> None:
+    counts = {"LOAD": 0, "COPY": 0, "DISPATCH": 0, "WAIT": 0}
+    rows = []
+    for number, step in enumerate(inputs.steps.steps):
+        kind = type(step).__name__.upper()
+        event = None if isinstance(step, Load) else step.event
+        index = 0 if kind == "WAIT" else counts[kind]
+        counts[kind] += 1
+        note = comment(f"{number}: {describe(step)}")
+        rows.append(f"{{TA_STEP_{kind}, {index}, {_event(inputs, event)}}}, /* {note} */")
+    _table(out, "static const ta_step steps", rows)
+
+
+def _event(inputs: EmitInputs, event: Event | None) -> str:
+    if event is None:
+        return "{TA_TIMELINE_NONE, 0}"
+    return f"{{{_macro(inputs, 'TIMELINE', event.timeline)}, {event.value}}}"
+
+
+def _tensors(
+    out: Emitter, name: str, inputs: EmitInputs, pairs: Sequence[tuple[str, str]], arenas: Arenas
+) -> None:
+    for tensor, buffer in pairs:
+        if not arenas.all[arenas.places[buffer].arena].visible:
+            raise ValueError(f"`{tensor}` of the {name} lies where the host cannot see it: {buffer}")
+    rows = [
+        f"{{{string(tensor)}, {arenas.ref(buffer)}, {inputs.model.tensors[tensor].bytes}}},"
+        for tensor, buffer in pairs
+    ]
+    _table(out, f"static const ta_tensor {name}", rows)
+
+
+def _bundle(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
+    steps = inputs.steps
+    counts = {
+        "arenas": len(arenas.all),
+        "loads": len(_numbered(steps, Load)),
+        "copies": len(_numbered(steps, Copy)),
+        "dispatches": len(_numbered(steps, Dispatch)),
+        "steps": len(steps.steps),
+        "inputs": len(steps.inputs),
+        "outputs": len(steps.outputs),
+    }
+    out.line()
+    out.line(f"const ta_bundle {bundle_symbol(inputs)} = {{")
+    with out.indent():
+        out.line("TA_ABI_VERSION,")
+        out.line("0,")
+        out.line(f"{numbering.c_prefix(inputs.soc)}_ABI_HASH,")
+        out.line(f"{string(inputs.model.name)},")
+        tables = counts if inputs.whole is None else {f"{inputs.stem}_arenas": 1, **_without_arenas(counts)}
+        out.lines(f"{name if count else 'NULL'}," for name, count in tables.items())
+        out.lines(f"{count}, /* {name} */" for name, count in counts.items())
+    out.line("};")
+
+
+def _without_arenas(counts: Mapping[str, int]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if name != "arenas"}

@@ -1,0 +1,50 @@
+"""The functions with which a runner reads the inputs of a frame and writes the outputs of one model."""
+
+from target_arch.emit.model.header import Terminal, terminals
+from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.text.emitter import Emitter
+from target_arch.soc.machines import MACHINE_PORTS
+
+
+def split(inputs: EmitInputs) -> tuple[tuple[Terminal, ...], tuple[Terminal, ...]]:
+    """The inputs and the outputs of a model."""
+    every = terminals(inputs)
+    ins = tuple(terminal for terminal in every if terminal.kind == "input")
+    return ins, every[len(ins) :]
+
+
+def frame_functions(out: Emitter, inputs: EmitInputs, name: str) -> None:
+    """`read_<name>` and `write_<name>`: on standard input and output, or on files of the computer that
+    emulates the machine, which they are given open.
+    """
+    machine = inputs.port in MACHINE_PORTS
+    ins, outs = split(inputs)
+    kind, frames, results = "size_t", "void", "void"
+    if machine:
+        kind, frames, results = "int32_t", "int frames", "int results"
+    out.lines(("", "/* 1: all read, 0: the end, -1: cut short. */", f"static int read_{name}({frames})", "{"))
+    with out.indent():
+        out.line(f"{kind} got = 0;")
+        out.lines(f"got += {_transfer('read', one, machine)};" for one in ins)
+        out.line(f"return got == {_bytes(ins, machine)} ? 1 : got == 0 ? 0 : -1;")
+    out.lines(("}", "", f"static int write_{name}({results})", "{"))
+    with out.indent():
+        out.line(f"{kind} put = 0;")
+        out.lines(f"put += {_transfer('write', one, machine)};" for one in outs)
+        out.line(f"return put == {_bytes(outs, machine)};")
+    out.line("}")
+
+
+def _transfer(verb: str, one: Terminal, machine: bool) -> str:
+    """The call that reads or writes the bytes of one input or output."""
+    if machine:
+        file = "frames" if verb == "read" else "results"
+        return f"ta_mps2_{verb}({file}, {one.function}(), {one.macro}_BYTES)"
+    stream = "stdin" if verb == "read" else "stdout"
+    return f"f{verb}({one.function}(), 1, {one.macro}_BYTES, {stream})"
+
+
+def _bytes(terminals: tuple[Terminal, ...], machine: bool) -> str:
+    """Their sum in C."""
+    cast = "(int32_t)" if machine else ""
+    return " + ".join(f"{cast}{terminal.macro}_BYTES" for terminal in terminals)

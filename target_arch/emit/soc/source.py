@@ -1,0 +1,144 @@
+"""`src/<soc>_soc.c`: what the runtime must know of the SoC; for the host port also what simulates it."""
+
+from target_arch.emit.build.firmware import ALIGNMENT, processes, shared_memories
+from target_arch.emit.model.arenas import Arenas
+from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.model.steps import abi_guard
+from target_arch.emit.text.emitter import Emitter
+from target_arch.emit.text.names import string
+from target_arch.soc import numbering
+from target_arch.soc.model import Instance, Memory, SoC
+
+
+def soc_source(inputs: EmitInputs) -> str:
+    """The C text that defines the `ta_soc`. It depends on the SoC and its backends, not on the model."""
+    soc = inputs.soc
+    prefix = numbering.c_prefix(soc)
+    drivers = sorted({driver for arch in soc.archs if (driver := inputs.backends[arch.name].runtime.driver)})
+    channels = numbering.channels(soc)
+    out = Emitter()
+    out.line(f"/* {soc.name} as the runtime sees it. */")
+    out.line(f"#include <{soc.name}_soc.h>")
+    out.line('#include "target_arch/driver.h"')
+    out.line()
+    abi_guard(out, inputs)
+    if drivers:
+        out.line()
+    out.lines(f"extern const ta_driver {driver};" for driver in drivers)
+    _rows(out, "static const ta_memory_info memories[]", [_memory(memory) for memory in soc.memories])
+    _rows(out, "static const ta_channel_info channels[]", [f"{{{string(name)}}}," for name in channels])
+    for instance in soc.instances:
+        rows = [_observed(soc, prefix, instance, memory) for memory in observed(soc, instance)]
+        _rows(out, f"static const ta_observed observed_{instance.identifier}[]", rows)
+    rows = [_instance(inputs, instance) for instance in soc.instances]
+    _rows(out, "static const ta_instance_info instances[]", rows)
+    out.line()
+    out.line(f"extern const ta_soc {soc.name}_soc;")
+    out.line(f"const ta_soc {soc.name}_soc = {{")
+    with out.indent():
+        out.line("TA_ABI_VERSION,")
+        out.line(f"{len(numbering.timelines(soc))}, /* timelines */")
+        out.line(f"{prefix}_ABI_HASH,")
+        out.line(f"{string(soc.name)},")
+        out.line("memories,")
+        out.line("channels," if channels else "NULL,")
+        out.line("instances,")
+        out.line(f"{len(soc.memories)}, /* memories */")
+        out.line(f"{len(channels)}, /* channels */")
+        out.line(f"{len(soc.instances)}, /* instances */")
+    out.line("};")
+    return out.text()
+
+
+def simulation_source(inputs: EmitInputs, arenas: Arenas) -> str:
+    """The C text that makes the host port simulate this SoC: memories of their own, and a device per
+    instance.
+    """
+    soc = inputs.soc
+    symbols = {arch.name: inputs.backends[arch.name].runtime.simulator_symbol for arch in soc.archs}
+    out = Emitter()
+    out.line(
+        f"/* The simulation of {soc.name} on a computer: memories that the host cannot see, and devices. */"
+    )
+    out.line(f"#include <{soc.name}_soc.h>")
+    out.line('#include "ports/host/simulator.h"')
+    out.line()
+    abi_guard(out, inputs)
+    sizes: dict[str, int] = {}
+    for arena in arenas.all:
+        if not arena.visible:
+            sizes[arena.memory] = max(sizes.get(arena.memory, 0), arena.bytes)
+    rows = []
+    shared = shared_memories(inputs)
+    for memory in soc.memories:
+        if memory.name in sizes:
+            unit, alignment = (ALIGNMENT, ALIGNMENT) if memory.name in shared else (16, 64)
+            size = -(-sizes[memory.name] // unit) * unit
+            out.line()
+            out.line(f"static uint8_t memory_{memory.name}[{size}] TA_ALIGNED({alignment});")
+            number = f"{numbering.c_prefix(soc)}_MEMORY_{numbering.c_identifier(memory.name)}"
+            rows.append(f"{{{number}, {size}, memory_{memory.name}}},")
+    _rows(out, "static const ta_simulated_memory memories[]", rows)
+    used = sorted({symbol for symbol in symbols.values() if symbol})
+    if used:
+        out.line()
+    out.lines(f"extern const ta_simulator {symbol};" for symbol in used)
+    devices = [
+        f"{f'&{symbol}' if (symbol := symbols[instance.arch.name]) else 'NULL'}, /* {instance.name} */"
+        for instance in soc.instances
+    ]
+    _rows(out, "static const ta_simulator *const simulators[]", devices)
+    processes(out, inputs, sizes)
+    out.line()
+    fields = ("memories" if rows else "NULL", str(len(rows)), "simulators", str(len(devices)))
+    cores = "CORES" if shared else "NULL"
+    out.line(f"const ta_simulation ta_host_simulation = {{{', '.join(fields)}, {cores}}};")
+    return out.text()
+
+
+def observed(soc: SoC, instance: Instance) -> tuple[Memory, ...]:
+    """The memories an instance reads and writes itself: its own replica where a memory is replicated per
+    instance.
+    """
+    own = {*instance.memory, *instance.buffers.values()}
+    return tuple(
+        memory
+        for memory in soc.memories
+        if instance.arch.name in memory.observers and (memory.replica_of is None or memory.name in own)
+    )
+
+
+def _rows(out: Emitter, declaration: str, rows: list[str]) -> None:
+    if not rows:
+        return
+    out.line()
+    out.line(f"{declaration} = {{")
+    with out.indent():
+        out.lines(rows)
+    out.line("};")
+
+
+def _memory(memory: Memory) -> str:
+    base = f"0x{memory.base:x}ULL" if memory.base is not None else "0"
+    return f"{{{string(memory.name)}, {memory.size}ULL, {base}, {int(memory.base is not None)}}},"
+
+
+def _observed(soc: SoC, prefix: str, instance: Instance, memory: Memory) -> str:
+    number = f"{prefix}_MEMORY_{numbering.c_identifier(memory.name)}"
+    return f"{{{number}, 0x{memory.observers[instance.arch.name]:x}ULL}},"
+
+
+def _instance(inputs: EmitInputs, instance: Instance) -> str:
+    soc = inputs.soc
+    driver = inputs.backends[instance.arch.name].runtime.driver
+    count = len(observed(soc, instance))
+    fields = (
+        string(instance.name),
+        str(int(instance.arch.host)),
+        f"{numbering.c_prefix(soc)}_TIMELINE_{numbering.c_identifier(instance.name)}",
+        f"TA_LOAD_{instance.arch.load.process.upper().replace(' ', '_')}",
+        f"&{driver}" if driver else "NULL",
+        f"observed_{instance.identifier}" if count else "NULL",
+        str(count),
+    )
+    return f"{{{', '.join(fields)}}},"

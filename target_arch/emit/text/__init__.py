@@ -1,0 +1,1 @@
+"""C text: lines and indents, literals, names."""

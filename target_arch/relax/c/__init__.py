@@ -1,0 +1,1 @@
+"""TIR as standalone C and CUDA."""

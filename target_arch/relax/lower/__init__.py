@@ -1,0 +1,1 @@
+"""From the operators of a partition to its kernel."""

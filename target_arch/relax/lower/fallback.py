@@ -1,0 +1,189 @@
+"""The way of operators without a definition of ours: TVM legalizes the Relax call, we print what it makes.
+
+A Relax function becomes one C function per TIR function that is left after fusion, in program order.
+Values between them are intermediates, which the caller has to place, as it has to place large scratch.
+"""
+
+import re
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import tvm
+import tvm_ffi
+from attrs import frozen
+from tvm import relax, s_tir, tirx
+
+from target_arch.plan.kernels import CFunction
+from target_arch.plan.model import DTYPE_BYTES, Operator, Tensor
+from target_arch.relax.lower.lowering import print_scheduled
+
+
+class NotLegalizedError(Exception):
+    """TVM has no TIR for an operator of a Relax function."""
+
+
+@frozen(kw_only=True)
+class Step:
+    """A call of a C function: tensors and intermediates by name."""
+
+    function: CFunction
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    scratch: tuple[str, ...]
+
+
+@frozen(kw_only=True)
+class LoweredRelax:
+    """The steps of a Relax function, and what they need: bytes of intermediates and scratch by name."""
+
+    steps: tuple[Step, ...]
+    constants: tuple[Tensor, ...]
+    intermediates: Mapping[str, int]
+    scratch: Mapping[str, int]
+
+
+def lower_relax(function: Any, operator: Operator) -> LoweredRelax:
+    """The C of a Relax function whose parameters are the operator's inputs.
+
+    Raises NotLegalizedError where TVM has no TIR for it, UnprintableError where there is no C.
+    """
+    try:
+        module = _legalized(function)
+    except tvm.error.InternalError as error:
+        raise NotLegalizedError(f"`{operator.id}`: TVM refuses it: {str(error).splitlines()[0]}") from error
+    return _Lowering(module, operator).run()
+
+
+def _legalized(function: Any) -> Any:
+    module = tvm.IRModule({"main": function.with_attr("global_symbol", "main")})
+    passes = (
+        relax.transform.LegalizeOps(),
+        relax.transform.AnnotateTIROpPattern(),
+        relax.transform.FoldConstant(),
+        relax.transform.FuseOps(),
+        relax.transform.FuseTIR(),
+        relax.transform.DeadCodeElimination(),
+    )
+    for step in passes:
+        module = step(module)
+    return module
+
+
+class _Lowering:
+    """Walks the bindings of a legalized function and names what they stand for."""
+
+    def __init__(self, module: Any, operator: Operator) -> None:
+        self.module, self.operator = module, operator
+        self.kind = re.sub(r"\W", "_", str(operator.attributes.get("relax_op", operator.kind)))
+        main = module["main"]
+        self.names: dict[Any, tuple[str, ...]] = {
+            parameter: (name,) for parameter, name in zip(main.params, operator.inputs, strict=True)
+        }
+        self.bindings = [binding for block in main.body.blocks for binding in block.bindings]
+        self.result = main.body.body
+        self.steps: list[Step] = []
+        self.constants: list[Tensor] = []
+        self.intermediates: dict[str, int] = {}
+        self.scratch: dict[str, int] = {}
+
+    def run(self) -> LoweredRelax:
+        outputs = self._producers_of_result()
+        for binding in self.bindings:
+            self._binding(binding.var, binding.value, is_output=binding.var in outputs)
+        return LoweredRelax(
+            steps=tuple(self.steps),
+            constants=tuple(self.constants),
+            intermediates=self.intermediates,
+            scratch=self.scratch,
+        )
+
+    def _producers_of_result(self) -> set[Any]:
+        """The variables that are the result under another name."""
+        values = {binding.var: binding.value for binding in self.bindings}
+        found, var = {self.result}, self.result
+        while isinstance(values.get(var), relax.Var):
+            var = values[var]
+            found.add(var)
+        return found
+
+    def _binding(self, var: Any, value: Any, *, is_output: bool) -> None:
+        if isinstance(value, relax.Var):
+            self.names[var] = self.names[value]
+        elif isinstance(value, relax.TupleGetItem):
+            self.names[var] = (self.names[value.tuple_value][value.index],)
+        elif isinstance(value, relax.Call) and str(getattr(value.op, "name", "")) == "relax.call_tir":
+            self.names[var] = self._outputs(var, is_output=is_output)
+            self._call(value, self.names[var])
+        else:
+            raise NotLegalizedError(f"`{self.operator.id}`: TVM has no TIR for {str(value).splitlines()[0]}")
+
+    def _outputs(self, var: Any, *, is_output: bool) -> tuple[str, ...]:
+        if is_output:
+            return (self.operator.output,)
+        fields = getattr(var.ty, "fields", None) or [var.ty]
+        names = []
+        for field in fields:
+            name = f"{self.operator.id}.value{len(self.intermediates)}"
+            size = prod(int(extent) for extent in field.shape) * DTYPE_BYTES[str(field.dtype)]
+            self.intermediates[name] = size
+            names.append(name)
+        return tuple(names)
+
+    def _call(self, call: Any, writes: tuple[str, ...]) -> None:
+        reads = tuple(self._operand(argument) for argument in call.args[1].fields)
+        scheduled = simplify(self.module[call.args[0]])
+        printed = print_scheduled(scheduled, self.kind, wraps=True)
+        scratch = tuple(
+            f"{self.operator.id}.scratch{len(self.scratch) + n}" for n in range(len(printed.scratch))
+        )
+        self.scratch.update(zip(scratch, printed.scratch, strict=True))
+        self.steps.append(Step(function=printed.function, reads=reads, writes=writes, scratch=scratch))
+
+    def _operand(self, argument: Any) -> str:
+        if isinstance(argument, relax.Var):
+            return self.names[argument][0]
+        values = argument.value.numpy()
+        name = f"{self.operator.id}.constant{len(self.constants)}"
+        self.constants.append(
+            Tensor(name=name, shape=tuple(values.shape), dtype=str(values.dtype), data=values.tobytes())
+        )
+        return name
+
+
+def simplify(function: Any) -> Any:
+    """An S-TIR function without the intermediates that can be computed where they are read."""
+    schedule = s_tir.Schedule(function)
+    root = schedule.get_sblock("root")
+    for block in schedule.get_child_blocks(root):
+        if not schedule.get(block).init:
+            _inline(schedule, block)
+    for block in schedule.get_child_blocks(root):
+        if schedule.get(block).init:
+            _decompose(schedule, block)
+    return schedule.mod["main"]
+
+
+def _inline(schedule: Any, block: Any) -> None:
+    try:
+        schedule.compute_inline(block)
+    except s_tir.ScheduleError:
+        # The block writes an output, or something that is read in more than one way: it stays.
+        return
+
+
+def _decompose(schedule: Any, block: Any) -> None:
+    """Moves the start value of a reduction before its first reduction loop, if it is in one."""
+    name = schedule.get(block).name_hint
+    reduced: list[Any] = []
+
+    def visit(realize: Any) -> None:
+        if realize.block.name_hint == name:
+            pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+            reduced.extend(value for axis, value in pairs if axis.iter_type == tirx.IterVar.CommReduce)
+
+    tvm_ffi.structural_walk(schedule.mod["main"].body, (s_tir.SBlockRealize, visit))
+    for loop in schedule.get_loops(block):
+        if schedule.get(loop).loop_var in reduced:
+            schedule.decompose_reduction(block, loop)
+            return

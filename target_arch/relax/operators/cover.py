@@ -1,0 +1,114 @@
+"""Cover a Relax program with composites.
+
+From the outputs backwards, every value that is needed becomes the root of the largest composite that fits
+there; what fits nowhere becomes a single `relax` operator. Only needed values are computed: a `dequantize`
+that every user took into its composite is gone, one that a `relax` operator reads is there once more.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import evolve
+from tvm import relax
+
+from target_arch.backend.contract import Pattern
+from target_arch.plan.model import Attribute
+from target_arch.relax.ir.graph import Graph, operator_name, variables_of
+from target_arch.relax.patterns.matcher import Draft, Matcher, operators_between
+
+_REPEATABLE = "dequantize"
+_CONVERSIONS = ("quantize", "dequantize")
+
+
+def cover(graph: Graph, patterns: Iterable[Pattern]) -> tuple[Draft, ...]:
+    """Drafts of operators in program order that together compute the outputs of `graph`."""
+    by_root = _by_root(matcher for pattern in patterns for matcher in _loaded(pattern))
+    needed = dict.fromkeys(graph.outputs)
+    drafts: list[Draft] = []
+    for var in reversed(graph.variables):
+        if var not in needed:
+            continue
+        draft = _largest(graph, var, by_root) or _single(graph, var)
+        drafts.append(draft)
+        needed.update(dict.fromkeys(draft.inputs))
+    return tuple(reversed(drafts))
+
+
+def _loaded(pattern: Pattern) -> tuple[Matcher, ...]:
+    matchers = pattern.load()
+    return (matchers,) if isinstance(matchers, Matcher) else tuple(matchers)
+
+
+def _by_root(matchers: Iterable[Matcher]) -> dict[str, list[Matcher]]:
+    found: dict[str, list[Matcher]] = {}
+    for matcher in matchers:
+        for root in matcher.roots:
+            found.setdefault(root, []).append(matcher)
+    return found
+
+
+def _largest(graph: Graph, var: Any, by_root: dict[str, list[Matcher]]) -> Draft | None:
+    call = graph.call(var)
+    if call is None or graph.is_activation(var) is False:
+        return None
+    best, size = None, 0
+    for matcher in by_root.get(operator_name(call), ()):
+        draft = matcher.match(graph, var)
+        if draft is None:
+            continue
+        inside = tuple(operators_between(graph, var, draft.inputs))
+        if len(inside) > size and _is_closed(graph, inside):
+            best, size = _described(graph, draft, inside), len(inside)
+    return best
+
+
+def _described(graph: Graph, draft: Draft, inside: tuple[Any, ...]) -> Draft:
+    """With its Relax operators, and the author's name of the operator nearest to its end that is no
+    conversion.
+    """
+    named = [var for var in inside if var in graph.names]
+    proper = [var for var in named if operator_name(graph.bound[var]) not in _CONVERSIONS]
+    location = next((graph.names[var] for var in (*proper, *named)), "")
+    return evolve(draft, relax_ops=_names(graph, inside), location=location)
+
+
+def _is_closed(graph: Graph, inside: tuple[Any, ...]) -> bool:
+    """No value inside, root apart, is read outside or is an input or output of the program."""
+    members = frozenset(inside)
+    for var in inside[1:]:
+        if graph.is_parameter(var):
+            return False
+        if operator_name(graph.bound[var]) == _REPEATABLE:
+            continue
+        if var in graph.outputs or any(user not in members for user in graph.users.get(var, ())):
+            return False
+    return True
+
+
+def _names(graph: Graph, inside: tuple[Any, ...]) -> tuple[str, ...]:
+    """The Relax operators of a composite in program order."""
+    members = frozenset(inside)
+    return tuple(operator_name(graph.bound[var]) for var in graph.variables if var in members)
+
+
+def _single(graph: Graph, var: Any) -> Draft:
+    """One Relax call on its own; a tuple it takes apart, and constants it reads, belong to it."""
+    inputs = tuple(dict.fromkeys(_read_activations(graph, var)))
+    inside = tuple(operators_between(graph, var, inputs))
+    names = tuple(name for name in _names(graph, inside) if name)
+    attributes: dict[str, Attribute] = {"relax_op": names[0] if names else "constant"}
+    draft = Draft(kind="relax", inputs=inputs, output=var, attributes=attributes)
+    return evolve(_described(graph, draft, inside), relax_ops=names)
+
+
+def _read_activations(graph: Graph, var: Any) -> list[Any]:
+    """The tensor variables an expression depends on, seen through variables that hold tuples."""
+    found = []
+    for read in variables_of(graph.bound[var]):
+        if not graph.is_activation(read):
+            continue
+        if isinstance(read.ty, relax.TupleType) and not graph.is_parameter(read):
+            found += _read_activations(graph, read)
+        else:
+            found.append(read)
+    return found

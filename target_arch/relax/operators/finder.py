@@ -1,0 +1,120 @@
+"""From an imported Relax program to the planner's model: cover, quantization, layout, names.
+
+`find_operators` is what the importers call with the standard patterns; whoever has further patterns (a
+plug-in) calls it again on the same program.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import evolve
+
+from target_arch.backend.contract import Pattern
+from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.plan.model import Model, Quantization
+from target_arch.relax.ir.graph import dtype_of
+from target_arch.relax.operators.cover import cover
+from target_arch.relax.operators.layout import Layout
+from target_arch.relax.operators.program import Program, function_of
+from target_arch.relax.operators.tidy import named, without_reshapes
+from target_arch.relax.patterns.matcher import Draft
+
+_KEEPS_QUANTIZATION = ("reshape", "transpose", "avg_pool2d", "max_pool2d", "concat")
+
+
+def find_operators(
+    program: Program, patterns: Iterable[Pattern], name: str, source: str, outputs: tuple[str, ...]
+) -> tuple[Model, Program]:
+    """The model that `patterns` make of a program, and the program with the functions of its `relax`
+    operators.
+
+    Where several patterns fit, the largest wins, then the earlier one. `outputs` are the authors' names of
+    the outputs. Raises DiagnosticError where one tensor is read with two quantizations.
+    """
+    graph = program.graph
+    drafts = cover(graph, patterns)
+    layout = Layout(graph=graph, quantizations=_quantizations(drafts, source), names=program.constant_names)
+    inputs = _names([str(var.name) for var in graph.function.params], "input", ())
+    found = layout.run(drafts, inputs)
+    operators, tensors = without_reshapes(layout.operators, layout.tensors, found)
+    called = _called(found, inputs, _names(list(outputs), "output", inputs))
+    operators, tensors, ids = named(operators, tensors, inputs, called)
+    functions = {
+        ids[operator.id]: function_of(graph, draft)
+        for operator, draft in zip(layout.operators, layout.owners, strict=True)
+        if draft is not None and operator.kind == "relax"
+    }
+    model = Model(
+        name=identifier(name, "model"),
+        source=source,
+        inputs=inputs,
+        outputs=tuple(called.get(name, name) for name in found),
+        tensors=tensors,
+        operators=tuple(operators),
+    )
+    return model, evolve(program, functions=functions)
+
+
+def identifier(name: str, otherwise: str) -> str:
+    """The name as a C identifier, as near as can be; `otherwise` where nothing is left of it."""
+    text = re.sub(r"[^0-9a-zA-Z]+", "_", name).strip("_")
+    if not text:
+        return otherwise
+    return f"{otherwise}_{text}" if text[0].isdigit() else text
+
+
+def _called(found: tuple[str, ...], inputs: tuple[str, ...], wanted: tuple[str, ...]) -> dict[str, str]:
+    """The wanted names of the output tensors; an input that is returned keeps its own, the first of two names
+    wins.
+    """
+    called: dict[str, str] = {}
+    for name, new in zip(found, wanted, strict=True):
+        if name not in inputs:
+            called.setdefault(name, new)
+    return called
+
+
+def _names(wanted: list[str], otherwise: str, taken: tuple[str, ...]) -> tuple[str, ...]:
+    """Identifiers, each once."""
+    found: list[str] = []
+    for name in wanted:
+        base = text = identifier(name, otherwise)
+        count = 1
+        while text in found or text in taken:
+            count += 1
+            text = f"{base}_{count}"
+        found.append(text)
+    return tuple(found)
+
+
+def _quantizations(drafts: tuple[Draft, ...], source: str) -> dict[Any, Quantization]:
+    """What the composites know of the activations, and what follows for those that only pass values on."""
+    known: dict[Any, Quantization] = {}
+    for draft in drafts:
+        for var, quantization in draft.quantizations.items():
+            if known.setdefault(var, quantization) != quantization:
+                raise DiagnosticError([_two_quantizations(var, source)])
+    passing = [draft for draft in drafts if draft.kind in _KEEPS_QUANTIZATION]
+    for draft in passing:
+        _pass_on(known, draft.inputs[0], draft.output)
+    for draft in reversed(passing):
+        for read in draft.inputs:
+            _pass_on(known, draft.output, read)
+    for draft in passing:
+        _pass_on(known, draft.inputs[0], draft.output)
+    return known
+
+
+def _pass_on(known: dict[Any, Quantization], one: Any, other: Any) -> None:
+    if one in known and other not in known and not dtype_of(other).startswith("float"):
+        known[other] = known[one]
+
+
+def _two_quantizations(var: Any, source: str) -> Diagnostic:
+    return Diagnostic(
+        rule="two-quantizations",
+        place=source,
+        message=f"tensor `{var.name}` is written with one scale or zero point and read with another",
+        hint="quantize the model again, with one pair of parameters for each tensor",
+    )

@@ -1,0 +1,294 @@
+"""From drafts in the author's layout to operators on NHWC tensors.
+
+Every value is held in one storage (see `storage.py`), chosen where it is computed: what sees images computes
+NHWC, what works element by element keeps what it is given, reshapes and transposes move nothing at all. Only
+where a reader needs another storage does a `transpose` (or, for the shape alone, a `reshape`) appear, once
+per value and storage. A dense layer needs none: the columns of its weights are permuted instead.
+"""
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+from attrs import define, evolve, field
+
+from target_arch.plan.model import Attribute, Operator, Quantization, Tensor
+from target_arch.relax.ir.graph import Graph, dtype_of, shape_of
+from target_arch.relax.operators.storage import TO_NHWC, Storage, nhwc, plain, transposition
+from target_arch.relax.patterns.constants import Constant
+from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft
+
+_ELEMENTWISE = ("relu", "quantize", "dequantize", "requantize")
+_ANY_SHAPE = (*_ELEMENTWISE, "dense", "softmax")
+_CONSTANT_NAMES = {
+    "conv2d": ("weight", "bias"),
+    "depthwise_conv2d": ("weight", "bias"),
+    "dense": ("weight", "bias"),
+}
+
+
+@define
+class _Held:
+    """A tensor of the plan and the storage it has."""
+
+    tensor: str
+    storage: Storage
+
+
+@define
+class Layout:
+    """The pass over the drafts of one program; `run` gives operators, tensors and outputs.
+
+    `quantizations` are those of all activations, `names` the authors' names of constants by their bytes.
+    """
+
+    graph: Graph
+    quantizations: Mapping[Any, Quantization]
+    names: Mapping[bytes, str]
+    tensors: dict[str, Tensor] = field(factory=dict)
+    operators: list[Operator] = field(factory=list)
+    owners: list[Draft | None] = field(factory=list)
+    """For each operator the draft it came from, None for those put in between."""
+    _held: dict[Any, _Held] = field(factory=dict)
+    _moved: dict[tuple[str, tuple[int, ...], tuple[int, ...]], str] = field(factory=dict)
+
+    def run(self, drafts: tuple[Draft, ...], inputs: tuple[str, ...]) -> tuple[str, ...]:
+        """Lay out all drafts; `inputs` are the tensor names to use. Returns the names of the outputs."""
+        for var, name in zip(self.graph.function.params, inputs, strict=True):
+            self._hold(var, name, plain(shape_of(var)))
+        for draft in drafts:
+            self._place(draft)
+        return tuple(self._with(var, plain(shape_of(var))) for var in self.graph.outputs)
+
+    def _place(self, draft: Draft) -> None:
+        if draft.kind in ("reshape", "transpose"):
+            self._alias(draft)
+        elif draft.kind in ("conv2d", "depthwise_conv2d", "avg_pool2d", "max_pool2d"):
+            self._image(draft)
+        elif draft.kind == "dense":
+            self._dense(draft)
+        elif draft.kind in ("add", "mul", "sub"):
+            self._binary(draft)
+        elif draft.kind == "softmax":
+            self._softmax(draft)
+        elif draft.kind == "concat":
+            self._concat(draft)
+        elif draft.kind in _ELEMENTWISE:
+            held = self._held[draft.inputs[0]]
+            self._emit(draft, (held.tensor,), (), held.storage, self.tensors[held.tensor].shape)
+        else:
+            self._plain(draft)
+
+    def _alias(self, draft: Draft) -> None:
+        """Reshape and transpose: the same tensor, understood differently."""
+        source = draft.inputs[0]
+        axes = draft.attributes.get("axes")
+        if not isinstance(axes, tuple):
+            self._held[draft.output] = self._held[source]
+            return
+        storage = self._held[source].storage
+        if storage.view != shape_of(source):
+            storage = plain(shape_of(source))
+        name = self._with(source, storage, exact=False)
+        self._held[draft.output] = _Held(name, storage.permuted(tuple(int(axis) for axis in axes)))
+
+    def _image(self, draft: Draft) -> None:
+        layout = draft.layout or NHWC
+        source, shape = draft.inputs[0], shape_of(draft.output)
+        if len(shape) == 2:
+            shape = (shape[0], 1, 1, shape[1]) if layout == NHWC else (*shape, 1, 1)
+        x = self._with(source, nhwc(shape_of(source), layout))
+        storage = nhwc(shape, layout)
+        self._emit(draft, (x,), draft.constants, storage, storage.shape)
+
+    def _dense(self, draft: Draft) -> None:
+        """Rows stay rows; within a row any order will do, once the weights' columns have the same."""
+        weights, bias = draft.constants
+        source, columns = draft.inputs[0], weights.values.shape[1]
+        held = self._held[source]
+        rows = prod(shape_of(source)) // columns
+        kept = held.storage
+        by_row = rows == 1 or (kept.view[0] == rows and kept.axes[0] == 0)
+        if kept.is_plain or not by_row:
+            x = self._with(source, plain(shape_of(source)), exact=False)
+        else:
+            x, order = held.tensor, kept.author_index()[:columns]
+            weights = evolve(weights, values=weights.values[:, order])
+        shape = shape_of(draft.output)
+        self._emit(draft, (x,), (weights, bias), plain(shape), shape)
+
+    def _binary(self, draft: Draft) -> None:
+        """Both sides in one storage: that of an image where one is, else the first one's."""
+        if draft.layout is not None:
+            self._broadcast(draft, draft.layout)
+            return
+        storages = [self._held[source].storage for source in draft.inputs]
+        storage = next((storage for storage in storages if not storage.is_plain), storages[0])
+        if draft.constants:
+            self._with_constant(draft, storage)
+            return
+        first, second = (self._with(source, storage, exact=False) for source in draft.inputs)
+        shape = self.tensors[first].shape
+        self._emit(draft, (first, self._shaped(second, shape)), (), storage, shape)
+
+    def _with_constant(self, draft: Draft, storage: Storage) -> None:
+        shape = shape_of(draft.output)
+        storage = storage if storage.view == shape else plain(shape)
+        name = self._with(draft.inputs[0], storage)
+        constants = tuple(_laid_out(constant, shape, storage) for constant in draft.constants)
+        self._emit(draft, (name,), constants, storage, storage.shape)
+
+    def _broadcast(self, draft: Draft, layout: str) -> None:
+        names = tuple(self._with(source, nhwc(shape_of(source), layout)) for source in draft.inputs)
+        storage = nhwc(shape_of(draft.output), layout)
+        self._emit(draft, names, (), storage, storage.shape)
+
+    def _plain(self, draft: Draft) -> None:
+        """Whatever else there is sees its tensors as the author wrote them."""
+        names = tuple(self._with(source, plain(shape_of(source))) for source in draft.inputs)
+        shape = shape_of(draft.output)
+        self._emit(draft, names, draft.constants, plain(shape), shape)
+
+    def _concat(self, draft: Draft) -> None:
+        """Images where one of the operands is held as an image, else as the author wrote them."""
+        shape, axis = shape_of(draft.output), draft.attributes["axis"]
+        held = [self._held[source].storage for source in draft.inputs]
+        image = nhwc(shape, NCHW) if len(shape) == len(TO_NHWC) else plain(shape)
+        if any(storage.axes == image.axes and not storage.is_plain for storage in held):
+            names = tuple(self._with(source, nhwc(shape_of(source), NCHW)) for source in draft.inputs)
+            turned = evolve(draft, attributes={"axis": image.axes.index(axis)})
+            self._emit(turned, names, (), image, image.shape)
+        else:
+            self._plain(draft)
+
+    def _softmax(self, draft: Draft) -> None:
+        """Only the last dimension counts."""
+        storage = nhwc(shape_of(draft.output), draft.layout or NHWC)
+        x = self._with(draft.inputs[0], storage, exact=False)
+        shape = self.tensors[x].shape
+        if shape[-1] != storage.shape[-1]:
+            x, shape = self._shaped(x, storage.shape), storage.shape
+        self._emit(draft, (x,), (), storage, shape)
+
+    def _with(self, var: Any, storage: Storage, *, exact: bool = True) -> str:
+        """A tensor that holds `var` in `storage`; `exact` asks for its shape too, else only bytes count."""
+        held = self._held[var]
+        name, here = held.tensor, held.storage
+        if here.essence != storage.essence:
+            name = self._transposed(name, here, storage)
+        if exact and self.tensors[name].shape != storage.shape:
+            name = self._move("reshape", name, storage.shape, {})
+        return name
+
+    def _transposed(self, name: str, here: Storage, storage: Storage) -> str:
+        if here.view == storage.view:
+            name = self._shaped(name, here.shape)
+            return self._move("transpose", name, storage.shape, {"axes": transposition(here, storage)})
+        if not here.is_plain:
+            name = self._transposed(name, here, plain(here.view))
+        if storage.is_plain:
+            return name
+        return self._transposed(name, plain(storage.view), storage)
+
+    def _shaped(self, name: str, shape: tuple[int, ...]) -> str:
+        return name if self.tensors[name].shape == shape else self._move("reshape", name, shape, {})
+
+    def _move(self, kind: str, name: str, shape: tuple[int, ...], attributes: dict[str, Attribute]) -> str:
+        """A transpose or reshape of a tensor, made once."""
+        axes = attributes.get("axes", ())
+        key = (name, shape, tuple(int(axis) for axis in axes) if isinstance(axes, tuple) else ())
+        if key not in self._moved:
+            source = self.tensors[name]
+            id = f"{kind}_{len(self.operators)}"
+            tensor = evolve(source, name=f"{id}_out", shape=shape)
+            arithmetic = "float" if source.dtype.startswith("float") else self.graph.arithmetic
+            operator = Operator(
+                id=id,
+                kind=kind,
+                arithmetic=arithmetic,
+                inputs=(name,),
+                constants=(),
+                output=tensor.name,
+                attributes=attributes,
+            )
+            self._add(operator, tensor, None)
+            self._moved[key] = tensor.name
+        return self._moved[key]
+
+    def _emit(
+        self,
+        draft: Draft,
+        inputs: tuple[str, ...],
+        constants: tuple[Constant, ...],
+        storage: Storage,
+        shape: tuple[int, ...],
+    ) -> None:
+        id = f"{draft.kind}_{len(self.operators)}"
+        if draft.kind in _ANY_SHAPE and storage.is_plain and draft.output in self.graph.outputs:
+            shape = shape_of(draft.output)
+        tensor = Tensor(
+            name=f"{id}_out",
+            shape=shape,
+            dtype=dtype_of(draft.output),
+            quantization=self.quantizations.get(draft.output),
+        )
+        operator = Operator(
+            id=id,
+            kind=draft.kind,
+            arithmetic=draft.arithmetic,
+            inputs=inputs,
+            constants=self._constants(id, draft, constants),
+            output=tensor.name,
+            attributes=draft.attributes,
+            relax_ops=draft.relax_ops,
+            location=self._location(draft),
+        )
+        self._add(operator, tensor, draft)
+        self._held[draft.output] = _Held(tensor.name, storage)
+
+    def _add(self, operator: Operator, tensor: Tensor, owner: Draft | None) -> None:
+        self.tensors[tensor.name] = tensor
+        self.operators.append(operator)
+        self.owners.append(owner)
+
+    def _hold(self, var: Any, name: str, storage: Storage) -> None:
+        self.tensors[name] = Tensor(
+            name=name, shape=storage.shape, dtype=dtype_of(var), quantization=self.quantizations.get(var)
+        )
+        self._held[var] = _Held(name, storage)
+
+    def _constants(self, id: str, draft: Draft, constants: tuple[Constant, ...]) -> tuple[str, ...]:
+        roles = _CONSTANT_NAMES.get(draft.kind, tuple(f"constant{index}" for index in range(len(constants))))
+        names = tuple(f"{id}_{role}" for role in roles[: len(constants)])
+        for name, constant in zip(names, constants, strict=True):
+            values = np.ascontiguousarray(constant.values)
+            self.tensors[name] = Tensor(
+                name=name,
+                shape=tuple(values.shape),
+                dtype=str(values.dtype),
+                quantization=constant.quantization,
+                data=values.astype(values.dtype.newbyteorder("<")).tobytes(),
+            )
+        return names
+
+    def _location(self, draft: Draft) -> str:
+        """The author's name, else that of the first constant with one, else the variable in the program."""
+        if draft.location:
+            return draft.location
+        for constant in draft.constants:
+            name = self.names.get(constant.stored)
+            if name is not None:
+                return name
+        return str(draft.output.name)
+
+
+def _laid_out(constant: Constant, shape: tuple[int, ...], storage: Storage) -> Constant:
+    """An elementwise constant in the storage of its partner: along the last axis alone where it varies only
+    there.
+    """
+    spread = np.broadcast_to(constant.values, shape).transpose(storage.axes)
+    last = spread.reshape(-1, spread.shape[-1])
+    if bool((last == last[0]).all()):
+        return evolve(constant, values=last[0].copy())
+    return evolve(constant, values=spread.copy())

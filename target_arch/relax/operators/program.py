@@ -1,0 +1,65 @@
+"""The TVM side of an imported model, kept beside `plan.Model` for those who lower `relax` operators."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import field, frozen
+from tvm import relax
+from tvm.ir import IRModule
+
+from target_arch.relax.ir.graph import Graph, variables_of
+from target_arch.relax.patterns.matcher import Draft
+
+
+@frozen(kw_only=True, eq=False)
+class Program:
+    """The Relax program a model was imported as.
+
+    `functions` has, for every operator of kind `relax`, a Relax function of its inputs (in the order of
+    `Operator.inputs`) that returns its output; constants are inside. `graph` are the facts of `main`.
+    `constant_names` maps a constant's stored bytes to the name its author gave it.
+    """
+
+    module: IRModule
+    graph: Graph = field(repr=False)
+    functions: Mapping[str, Any] = field(factory=dict, repr=False)
+    constant_names: Mapping[bytes, str] = field(factory=dict, repr=False)
+
+
+def function_of(graph: Graph, draft: Draft) -> Any:
+    """The operator of a draft as a Relax function with one parameter per input, in order."""
+    parameters = {var: relax.Var(f"x{index}", var.ty) for index, var in enumerate(draft.inputs)}
+    order = _inside(graph, draft)
+    builder = relax.BlockBuilder()
+    with builder.function("main", list(parameters.values())):
+        with builder.dataflow():
+            known = dict(parameters)
+            for var in order:
+                known[var] = builder.emit(_substituted(graph.bound[var], known))
+            result = builder.emit_output(known[draft.output])
+        builder.emit_func_output(result)
+    return builder.get()["main"]
+
+
+def _inside(graph: Graph, draft: Draft) -> list[Any]:
+    """What must be computed from the inputs of a draft to its output, constants too, in program order."""
+    needed = dict.fromkeys([draft.output])
+    order = []
+    for var in reversed(graph.variables):
+        if var in needed and var not in draft.inputs:
+            order.append(var)
+            needed.update(dict.fromkeys(variables_of(graph.bound[var])))
+    return order[::-1]
+
+
+def _substituted(value: Any, known: Mapping[Any, Any]) -> Any:
+    if isinstance(value, relax.Var):
+        return known[value]
+    if isinstance(value, relax.Call):
+        arguments = [_substituted(argument, known) for argument in value.args]
+        return relax.Call(value.op, arguments, value.attrs, value.ty_args)
+    if isinstance(value, relax.Tuple):
+        return relax.Tuple([_substituted(item, known) for item in value.fields])
+    if isinstance(value, relax.TupleGetItem):
+        return relax.TupleGetItem(_substituted(value.tuple_value, known), value.index)
+    return value

@@ -1,0 +1,1 @@
+"""Model files: ONNX, TFLite and `torch.export`, as Relax."""

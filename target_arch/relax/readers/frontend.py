@@ -1,0 +1,157 @@
+"""Call a frontend of TVM so that nothing but a diagnostic comes out where a model is wrong."""
+
+import contextlib
+import gc
+import io
+import os
+import re
+import struct
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import tvm
+from tvm import relax, tirx
+
+from target_arch.diagnostics import DiagnosticError, listed
+from target_arch.plan.model import DTYPE_BYTES
+from target_arch.relax.ir.errors import model_error
+from target_arch.relax.ir.graph import operator_name, read_graph
+from target_arch.relax.operators.program import Program
+from target_arch.relax.readers.clips import with_clips
+from target_arch.relax.readers.source import Imported
+
+# What the frontends were seen to raise on models they cannot take; none of them is raised by our own code in
+# there.
+_REFUSALS = (
+    tvm.error.InternalError,
+    RuntimeError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    AssertionError,
+    OverflowError,
+    ZeroDivisionError,
+    struct.error,
+)
+
+
+def translated(path: Path, translate: Callable[[], Any]) -> Any:
+    """What a frontend makes of a model. Raises DiagnosticError for whatever it refuses.
+
+    Frontends print and warn on their way, and builders they leave unfinished complain when they go; that is
+    not for the user's terminal.
+    """
+    with quiet():
+        try:
+            return translate()
+        except _REFUSALS as error:
+            text = _first_line(error)
+            traceback.clear_frames(error.__traceback__)
+        gc.collect()  # what refers to itself in a cycle would complain later, on the terminal
+    raise _refusal(path, text)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Nothing reaches stdout, nor stderr (which TVM's C++ writes to by its number)."""
+    sys.stderr.flush()
+    saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(nowhere)
+
+
+def _refusal(path: Path, text: str) -> DiagnosticError:
+    names = _operators_in(text)
+    if names:
+        return model_error("unsupported-operator", path, f"{plural(names)} not supported", HINT)
+    return model_error("unsupported-model", path, f"the model cannot be imported: {text}", HINT)
+
+
+HINT = "replace it in the model, or split the model before it"
+
+
+def imported(
+    path: Path,
+    module: Any,
+    arithmetic: str,
+    outputs: tuple[str, ...],
+    constants: Mapping[bytes, str],
+    authors: Mapping[Any, str] | None = None,
+) -> Imported:
+    """The reader's result from a frontend's module whose quantized operators follow `arithmetic`.
+
+    `outputs`, `constants` (by stored bytes) and `authors` (by the frontend's expressions) are the names in
+    the file. Raises DiagnosticError for control flow, dynamic shapes and element types that no tensor of ours
+    can have.
+    """
+    module = _normalized(module)
+    function = module["main"]
+    for var in (
+        *function.params,
+        *(binding.var for block in function.body.blocks for binding in block.bindings),
+    ):
+        _check_value(path, var)
+    for block in function.body.blocks:
+        for binding in block.bindings:
+            if isinstance(binding.value, relax.If):
+                raise model_error("unsupported-operator", path, "operator `If` is not supported", HINT)
+    graph = read_graph(function, arithmetic, authors)
+    return Imported(program=Program(module=module, graph=graph, constant_names=constants), outputs=outputs)
+
+
+def _normalized(module: Any) -> Any:
+    """Without variables that only rename others, with `clip` as such, and with batch normalization inside
+    convolutions.
+    """
+    module = with_clips(relax.transform.CanonicalizeBindings()(module))
+    values = [binding.value for block in module["main"].body.blocks for binding in block.bindings]
+    if any(operator_name(value) == "nn.batch_norm" for value in values):
+        module = relax.transform.FoldBatchnormToConv2D()(module)
+    return module
+
+
+def _check_value(path: Path, var: Any) -> None:
+    fields = var.ty.fields if isinstance(var.ty, relax.TupleType) else [var.ty]
+    for kind in fields:
+        shape = kind.shape if isinstance(kind, relax.TensorType) else None
+        if not isinstance(shape, relax.ShapeExpr):
+            raise model_error("dynamic-shape", path, f"tensor `{var.name}` has no fixed shape", _FIXED)
+        for index, extent in enumerate(shape):
+            if not isinstance(extent, tirx.IntImm):
+                message = f"dimension {index} of tensor `{var.name}` is dynamic (`{extent}`)"
+                raise model_error("dynamic-shape", path, message, _FIXED)
+        if str(kind.dtype) not in DTYPE_BYTES:
+            message = f"tensor `{var.name}` has elements of type `{kind.dtype}`"
+            raise model_error("unsupported-type", path, message, f"known are {listed(DTYPE_BYTES)}")
+
+
+_FIXED = "export the model with fixed shapes"
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[0] if lines else type(error).__name__).rstrip(".")
+
+
+def _operators_in(text: str) -> list[str]:
+    """The operators named in the frontends' message about those they do not know."""
+    found = re.search(r"operators are not supported (?:in|for) frontend \w+(?: yet)?: ([^.]*)", text)
+    return sorted(re.findall(r"[\w.]+", found.group(1))) if found else []
+
+
+def plural(names: list[str]) -> str:
+    """`operator `x` is` or `operators `x`, `y` are`."""
+    return f"operator {listed(names)} is" if len(names) == 1 else f"operators {listed(names)} are"

@@ -1,0 +1,185 @@
+"""TFLite files.
+
+The flatbuffer is verified first (`flatbuffer.py`), then what the schema cannot say: indices, sizes of
+constants, shapes.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import tflite
+from tvm.relax.frontend.tflite import from_tflite
+from tvm.relax.frontend.tflite.tflite_frontend import OperatorConverter
+
+from target_arch.relax.ir.errors import model_error
+from target_arch.relax.readers.flatbuffer import TFLITE_MODEL, Damaged, verify
+from target_arch.relax.readers.frontend import HINT, imported, plural, translated
+from target_arch.relax.readers.source import TFLITE_IDENTIFIER, Imported
+
+_AGAIN = "copy or export the model again"
+_BYTES = {
+    tflite.TensorType.FLOAT32: 4,
+    tflite.TensorType.FLOAT16: 2,
+    tflite.TensorType.INT8: 1,
+    tflite.TensorType.UINT8: 1,
+    tflite.TensorType.BOOL: 1,
+    tflite.TensorType.INT16: 2,
+    tflite.TensorType.INT32: 4,
+    tflite.TensorType.INT64: 8,
+}
+_WEIGHTED = (
+    tflite.BuiltinOperator.CONV_2D,
+    tflite.BuiltinOperator.DEPTHWISE_CONV_2D,
+    tflite.BuiltinOperator.FULLY_CONNECTED,
+)
+
+
+def read_tflite(path: Path, data: bytes) -> Imported:
+    """The first subgraph of a TFLite model. Raises DiagnosticError, see `importer.py`.
+
+    A batch dimension that the model leaves open is 1, as in TFLite's own interpreter.
+    """
+    if data[4:8] != TFLITE_IDENTIFIER:
+        raise model_error("model-type", path, "this is not a TFLite model (no `TFL3` at offset 4)", _AGAIN)
+    try:
+        verify(data, TFLITE_MODEL)
+        model = tflite.Model.GetRootAsModel(data, 0)
+        _check_indices(model)
+    except Damaged as error:
+        raise model_error("model-damaged", path, f"the file is cut off or damaged: {error}", _AGAIN) from None
+    graph = model.Subgraphs(0)
+    _refuse_dynamic_shapes(path, graph)
+    _refuse_custom_operators(path, model, graph)
+    _refuse_dynamic_range(path, model, graph)
+    authors: dict[Any, str] = {}
+    module = translated(path, lambda: _translate(model, authors))
+    outputs = tuple(_name(graph.Tensors(int(index))) for index in graph.OutputsAsNumpy())
+    return imported(path, module, "tflite", outputs, _constant_names(model, graph), authors)
+
+
+def _translate(model: Any, authors: dict[Any, str]) -> Any:
+    """The frontend's module; `authors` receives the names of its expressions, which it keeps for itself."""
+    converters: list[OperatorConverter] = []
+
+    class Observed(OperatorConverter):  # type: ignore[misc]  # TVM has no types
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            converters.append(self)
+
+    module = from_tflite(model, op_converter=Observed)
+    for name, expr in converters[0].exp_tab.exprs.items():
+        authors[expr] = _layer(name)
+    return module
+
+
+def _check_indices(model: Any) -> None:
+    """Every index of the model names something, every constant has the bytes its shape asks for."""
+    if model.SubgraphsLength() == 0:
+        raise Damaged("the model has no subgraph")
+    for number in range(model.SubgraphsLength()):
+        graph = model.Subgraphs(number)
+        tensors = graph.TensorsLength()
+        for index in range(tensors):
+            _check_constant(model, graph.Tensors(index))
+        for operator in _operators(graph):
+            if operator.OpcodeIndex() >= model.OperatorCodesLength():
+                raise Damaged("an operator has a code that the model does not declare")
+            reads = [operator.Inputs(index) for index in range(operator.InputsLength())]
+            writes = [operator.Outputs(index) for index in range(operator.OutputsLength())]
+            _check_range(reads, -1, tensors)
+            _check_range(writes, 0, tensors)
+        _check_range([graph.Inputs(index) for index in range(graph.InputsLength())], 0, tensors)
+        _check_range([graph.Outputs(index) for index in range(graph.OutputsLength())], 0, tensors)
+
+
+def _check_range(indices: list[int], first: int, count: int) -> None:
+    if any(not first <= index < count for index in indices):
+        raise Damaged("a tensor is named that the model does not have")
+
+
+def _check_constant(model: Any, tensor: Any) -> None:
+    if tensor.Buffer() >= model.BuffersLength():
+        raise Damaged(f"tensor `{_name(tensor)}` has a buffer that the model does not have")
+    length, size = model.Buffers(tensor.Buffer()).DataLength(), _BYTES.get(tensor.Type())
+    if length == 0 or size is None or tensor.Sparsity() is not None:
+        return
+    needed = size
+    for index in range(tensor.ShapeLength()):
+        needed *= tensor.Shape(index)
+    if needed != length:
+        raise Damaged(f"constant `{_name(tensor)}` has {length} B, its shape asks for {needed} B")
+
+
+def _refuse_dynamic_shapes(path: Path, graph: Any) -> None:
+    """Dimensions of extent 0 or less, and inputs with an open dimension other than the batch."""
+    inputs = [graph.Inputs(index) for index in range(graph.InputsLength())]
+    for index in range(graph.TensorsLength()):
+        tensor = graph.Tensors(index)
+        extents = [tensor.Shape(number) for number in range(tensor.ShapeLength())]
+        signature = [tensor.ShapeSignature(number) for number in range(tensor.ShapeSignatureLength())]
+        for number, extent in enumerate(extents):
+            is_open = index in inputs and number > 0 and number < len(signature) and signature[number] < 0
+            if extent < 0 or is_open:
+                message = f"dimension {number} of tensor `{_name(tensor)}` is dynamic"
+                raise model_error("dynamic-shape", path, message, "export the model with fixed shapes")
+
+
+def _refuse_custom_operators(path: Path, model: Any, graph: Any) -> None:
+    codes = [model.OperatorCodes(operator.OpcodeIndex()) for operator in _operators(graph)]
+    custom = [code for code in codes if code.BuiltinCode() == tflite.BuiltinOperator.CUSTOM]
+    names = sorted({(code.CustomCode() or b"?").decode("utf-8", errors="replace") for code in custom})
+    if names:
+        raise model_error("unsupported-operator", path, f"custom {plural(names)} not supported", HINT)
+
+
+def _refuse_dynamic_range(path: Path, model: Any, graph: Any) -> None:
+    for operator in _operators(graph):
+        code = model.OperatorCodes(operator.OpcodeIndex())
+        kind = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+        if kind not in _WEIGHTED or operator.InputsLength() < 2:
+            continue
+        x, weights = graph.Tensors(operator.Inputs(0)), graph.Tensors(operator.Inputs(1))
+        if x.Type() == tflite.TensorType.FLOAT32 and weights.Type() == tflite.TensorType.INT8:
+            raise model_error(
+                "dynamic-range",
+                path,
+                f"weights `{_name(weights)}` are quantized, activations are not (dynamic-range quantization)",
+                "quantize the model fully to int8 (with a representative data set), or leave it float",
+            )
+
+
+def _operators(graph: Any) -> Iterator[Any]:
+    for index in range(graph.OperatorsLength()):
+        yield graph.Operators(index)
+
+
+def _constant_names(model: Any, graph: Any) -> dict[bytes, str]:
+    """Names of the constant tensors by their bytes; the first of equal ones."""
+    names: dict[bytes, str] = {}
+    for index in range(graph.TensorsLength()):
+        tensor = graph.Tensors(index)
+        buffer = model.Buffers(tensor.Buffer())
+        if buffer.DataLength():
+            names.setdefault(buffer.DataAsNumpy().tobytes(), _name(tensor))
+    return names
+
+
+def _name(tensor: Any) -> str:
+    """The author's name; of the names that a converter joined for what it fused, the last."""
+    text: str = (tensor.Name() or b"").decode("utf-8", errors="replace")
+    return text.rsplit(";", maxsplit=1)[-1]
+
+
+def _layer(name: str) -> str:
+    """The layer whose operator computes the tensor of that name, where it tells one.
+
+    Converters join the names of everything they fused with semicolons, and sometimes add those of other
+    layers with equal weights, but the addition of the bias is a layer's own.
+    """
+    parts = name.split(";")
+    for ending in ("/BiasAdd", "/depthwise", "/Conv2D", "/MatMul"):
+        fitting = [part for part in parts if part.endswith(ending)]
+        if fitting:
+            return fitting[0].removesuffix(ending)
+    return parts[0]

@@ -1,0 +1,65 @@
+"""Saved `torch.export` programs. PyTorch is an optional dependency, imported here and nowhere else."""
+
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, is_zipfile
+
+from target_arch.relax.ir.errors import model_error
+from target_arch.relax.readers.frontend import imported, quiet, translated
+from target_arch.relax.readers.source import Imported
+
+_UNREADABLE = (
+    RuntimeError,
+    ValueError,
+    KeyError,
+    AttributeError,
+    TypeError,
+    AssertionError,
+    BadZipFile,
+    OSError,
+)
+
+
+def read_torch(path: Path) -> Imported:
+    """A program that `torch.export.save` wrote. Raises DiagnosticError, see `importer.py`."""
+    if not is_zipfile(path):
+        raise model_error("model-damaged", path, "the archive is cut off or damaged", "export it again")
+    try:
+        import torch
+    except ImportError:
+        raise model_error(
+            "missing-extra", path, "reading `.pt2` needs PyTorch", "install `target-arch[torch]`"
+        ) from None
+    program = _loaded(path, torch)
+    _refuse_dynamic(path, program)
+    from tvm.relax.frontend.torch import from_exported_program
+
+    module = translated(path, lambda: from_exported_program(program, unwrap_unit_return_tuple=True))
+    outputs = tuple(str(output.arg.name) for output in program.graph_signature.output_specs)
+    weights = reversed(list(program.state_dict.items()))
+    names = {value.detach().numpy().tobytes(): str(name) for name, value in weights}
+    return imported(path, module, "onnx", outputs, names)
+
+
+def _loaded(path: Path, torch: Any) -> Any:
+    try:
+        with quiet():
+            return torch.export.load(path)
+    except _UNREADABLE:
+        hint = "write it with `torch.export.save`"
+        raise model_error("model-damaged", path, "this is no saved torch.export program", hint) from None
+
+
+def _refuse_dynamic(path: Path, program: Any) -> None:
+    import torch
+
+    for node in program.graph.nodes:
+        value = node.meta.get("val") if node.op == "placeholder" else None
+        for index, extent in enumerate(getattr(value, "shape", ())):
+            if isinstance(extent, torch.SymInt):
+                raise model_error(
+                    "dynamic-shape",
+                    path,
+                    f"dimension {index} of tensor `{node.name}` is dynamic (`{extent}`)",
+                    "export it without `dynamic_shapes`",
+                )

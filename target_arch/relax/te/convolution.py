@@ -1,0 +1,225 @@
+"""TE definitions of conv2d, depthwise_conv2d and dense.
+
+Sums run in registers: one accumulator for a convolution, `LANES` of them for a depthwise one, whose
+channels lie side by side. Padding is a condition on the kernel's row and column, never a padded copy: a
+stored value equal to the zero point adds nothing.
+"""
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from attrs import frozen
+from tvm import te, tirx
+
+from target_arch.plan.arithmetic import Requantization, requantization
+from target_arch.plan.model import Model, Operator
+from target_arch.relax.te.definition import (
+    Axes,
+    Definition,
+    Packed,
+    Tail,
+    activated,
+    activation_of,
+    guarded,
+    image_axes,
+    in_lanes,
+    one_by_one,
+    placeholder,
+    stage,
+    tensor_of,
+)
+from target_arch.relax.te.scaling import requantized, widened
+
+LANES = 16
+"""Channels of a depthwise convolution that are summed side by side."""
+
+
+@frozen(kw_only=True)
+class Window:
+    """How a kernel slides over an image: sizes, strides, dilation and the padding before the first row
+    and column.
+    """
+
+    image: tuple[int, int]
+    kernel: tuple[int, int]
+    strides: tuple[int, int]
+    dilation: tuple[int, int]
+    padding: tuple[int, ...]
+
+    def inside(self, y: Any, x: Any, row: Any, column: Any) -> Any:
+        """The condition for kernel element (row, column) at output (y, x) to lie in the image; None if it
+        always does.
+        """
+        conditions = []
+        for axis, position in enumerate(self.at(y, x, row, column)):
+            before, after = self.padding[axis], self.padding[axis + 2]
+            conditions += [position >= 0] if before else []
+            conditions += [position < self.image[axis]] if after else []
+        return tirx.all(*conditions) if conditions else None
+
+    def at(self, y: Any, x: Any, row: Any, column: Any) -> tuple[Any, Any]:
+        """Image row and column of kernel element (row, column) at output (y, x)."""
+        (sy, sx), (dy, dx) = self.strides, self.dilation
+        return y * sy + row * dy - self.padding[0], x * sx + column * dx - self.padding[1]
+
+
+def window_of(operator: Operator, image: tuple[int, int], kernel: tuple[int, int]) -> Window:
+    """The window that an operator's attributes describe."""
+    attributes: Any = operator.attributes
+    return Window(
+        image=image,
+        kernel=kernel,
+        strides=tuple(attributes.get("strides", (1, 1))),
+        dilation=tuple(attributes.get("dilation", (1, 1))),
+        padding=tuple(attributes.get("padding", (0, 0, 0, 0))),
+    )
+
+
+@frozen(kw_only=True)
+class Rule:
+    """The arithmetic of a product sum: integers with a requantization, or float32 with an activation."""
+
+    requantization: Requantization | None
+    activation: str
+    dtype: str
+    accumulator: str
+
+    def term(self, x: Any, w: Any) -> Any:
+        """One product of the sum."""
+        if self.requantization is None:
+            return x * w
+        return widened(x, self.requantization.input_offset) * widened(w, 0)
+
+
+def rule_of(operator: Operator, model: Model) -> Rule:
+    """The arithmetic of an operator. Raises ValueError for what has no fixed-point parameters."""
+    dtype = model.tensors[operator.output].dtype
+    if operator.arithmetic == "float":
+        return Rule(
+            requantization=None, activation=activation_of(operator), dtype=dtype, accumulator="float32"
+        )
+    return Rule(
+        requantization=requantization(operator, model), activation="none", dtype=dtype, accumulator="int32"
+    )
+
+
+def conv2d(operator: Operator, model: Model, tail: Tail | None = None) -> Definition:
+    """Convolution NHWC with weights OHWI. A 1x1 kernel that steps over every pixel is a dense layer on
+    rows.
+    """
+    x, w = tensor_of(model, operator, 0), tensor_of(model, operator, 1)
+    n, height, width, channels = x.shape
+    o, *kernel, _ = w.shape
+    window = window_of(operator, (height, width), (kernel[0], kernel[1]))
+    if window.kernel == (1, 1) and window.strides == (1, 1) and not any(window.padding):
+        return _rows(operator, model, (n * height * width, channels, o), tail)
+    rule = rule_of(operator, model)
+    data, weights = placeholder(x, x.shape, "x"), placeholder(w, w.shape, "w")
+    row, column = te.reduce_axis((0, kernel[0]), name="kh"), te.reduce_axis((0, kernel[1]), name="kw")
+    channel = te.reduce_axis((0, channels), name="c")
+
+    def summand(b: Any, i: Any, j: Any, k: Any) -> Any:
+        iy, ix = window.at(i, j, row, column)
+        term = rule.term(data[b, iy, ix, channel], weights[k, row, column, channel])
+        inside = window.inside(i, j, row, column)
+        return te.sum(guarded(inside, term, tirx.const(0, rule.accumulator)), axis=[row, column, channel])
+
+    axes = image_axes(model.tensors[operator.output])
+    return _finished(
+        operator, model, rule=rule, operands=(data, weights), axes=axes, summand=summand, tail=tail
+    )
+
+
+def dense(operator: Operator, model: Model, tail: Tail | None = None) -> Definition:
+    """Rows of `in_features` values times weights [O, I]."""
+    x, w = tensor_of(model, operator, 0), tensor_of(model, operator, 1)
+    return _rows(operator, model, (prod(x.shape) // w.shape[1], w.shape[1], w.shape[0]), tail)
+
+
+def depthwise_conv2d(operator: Operator, model: Model, tail: Tail | None = None) -> Definition:
+    """Depthwise convolution NHWC with weights [KH, KW, O]; output channel k reads input channel k /
+    multiplier.
+    """
+    x, w = tensor_of(model, operator, 0), tensor_of(model, operator, 1)
+    _, height, width, channels = x.shape
+    *kernel, o = w.shape
+    each = o // channels
+    window = window_of(operator, (height, width), (kernel[0], kernel[1]))
+    rule = rule_of(operator, model)
+    data, weights = placeholder(x, x.shape, "x"), placeholder(w, w.shape, "w")
+    row, column = te.reduce_axis((0, kernel[0]), name="kh"), te.reduce_axis((0, kernel[1]), name="kw")
+
+    def summand(b: Any, i: Any, j: Any, k: Any) -> Any:
+        iy, ix = window.at(i, j, row, column)
+        source = data[b, iy, ix, k if each == 1 else tirx.floordiv(k, each)]
+        inside = window.inside(i, j, row, column)
+        term = guarded(inside, rule.term(source, weights[row, column, k]), tirx.const(0, rule.accumulator))
+        return te.sum(term, axis=[row, column])
+
+    axes = image_axes(model.tensors[operator.output])
+    return _finished(
+        operator,
+        model,
+        rule=rule,
+        operands=(data, weights),
+        axes=axes,
+        summand=summand,
+        tail=tail,
+        lanes=LANES,
+    )
+
+
+def _rows(operator: Operator, model: Model, sizes: tuple[int, int, int], tail: Tail | None) -> Definition:
+    rows, inputs, outputs = sizes
+    rule = rule_of(operator, model)
+    data = placeholder(tensor_of(model, operator, 0), (rows, inputs), "x")
+    weights = placeholder(tensor_of(model, operator, 1), (outputs, inputs), "w")
+    index = te.reduce_axis((0, inputs), name="c")
+
+    def summand(i: Any, k: Any) -> Any:
+        return te.sum(rule.term(data[i, index], weights[k, index]), axis=[index])
+
+    axes = (("row", rows), ("k", outputs))
+    return _finished(
+        operator, model, rule=rule, operands=(data, weights), axes=axes, summand=summand, tail=tail
+    )
+
+
+def _finished(
+    operator: Operator,
+    model: Model,
+    *,
+    rule: Rule,
+    operands: tuple[Any, Any],
+    axes: Axes,
+    summand: Callable[..., Any],
+    tail: Tail | None,
+    lanes: int = 1,
+) -> Definition:
+    """Adds bias, scaling and activation to a sum, which runs in `lanes` accumulators, and what follows."""
+    bias = placeholder(tensor_of(model, operator, 2), (axes[-1][1],), "bias")
+    acc = stage("acc", axes, summand)
+    names = ("product", "out") if tail is None else ("sum_product", "sum")
+
+    def biased(*index: Any) -> Any:
+        return acc(*index) + bias[index[-1]]
+
+    packed: tuple[Packed, ...] = ()
+    tables: tuple[Any, ...] = ()
+    stages: tuple[str, ...] = ()
+    if rule.requantization is None:
+        out = stage(names[1], axes, lambda *index: activated(biased(*index), rule.activation))
+    else:
+        scaled = requantized(rule.requantization, biased, axes, rule.dtype, names)
+        out, packed, tables, stages = scaled.out, scaled.packed, scaled.placeholders, names[:1]
+    arguments = (*operands, bias, *tables)
+    if tail is None:
+        return Definition(arguments=(*arguments, out), schedule=_schedule(stages, lanes), packed=packed)
+    rest = tail(out, axes)
+    schedule = _schedule((*stages, names[1], *rest.stages), lanes)
+    return Definition(arguments=(*arguments, *rest.arguments), schedule=schedule, packed=packed)
+
+
+def _schedule(stages: tuple[str, ...], lanes: int) -> Callable[[Any], None]:
+    return in_lanes(stages, lanes) if lanes > 1 else one_by_one(("acc", *stages), ("acc",))

@@ -1,0 +1,1 @@
+"""Passes and predicates over TIR."""

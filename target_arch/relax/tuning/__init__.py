@@ -1,0 +1,1 @@
+"""Search for better schedules by measuring, with MetaSchedule."""

@@ -1,0 +1,273 @@
+"""How much of every memory a program takes: predicted from its object files, read from the linked program.
+
+The layout is that of the linker scripts of `target_arch.emit.build.machine` and
+`target_arch.emit.build.linker`, computed again from the sections of the object files and of the library members
+the linker will take. So what does not fit is refused before it is linked, and a linked program that differs is
+a mistake in one of the two.
+"""
+
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, field, frozen
+from elftools.elf.elffile import ELFFile
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.emit.build.machine import ALIGNMENT, ARENA_ALIGNMENT
+from target_arch.run.executables.elf_objects import Object, Section, members_taken, read_library, read_object
+from target_arch.run.executables.stack_depth import Depth, depth, read_calls
+
+CALL_GRAPH = "-fcallgraph-info=su"
+"""The compiler's flag to write a call graph with stack usage beside an object file, as `.ci`."""
+
+_ENTRY = "ta_mps2_start"  # reset itself, written in assembly, has no frame
+_WORD = 4
+_CONSTANT_ALIGNMENT = 16
+_KINDS = {
+    ".vectors": "vector table",
+    ".text": "code",
+    ".rodata": "read-only data",
+    ".stack": "stack",
+    ".data": "variables",
+    ".bss": "zeroed variables",
+}
+
+
+@frozen(kw_only=True)
+class Part:
+    """An output section: the memory it is in, what it holds, its bytes as predicted and as linked."""
+
+    section: str
+    memory: str
+    what: str
+    predicted: int
+    linked: int | None = None
+
+
+@frozen(kw_only=True)
+class Fill:
+    """How full a memory is: bytes up to the end of the last section in it, gaps included."""
+
+    memory: str
+    capacity: int
+    predicted: int
+    linked: int | None = None
+
+
+@frozen(kw_only=True)
+class Image:
+    """A program on its machine. `stack` is how deep its stack can get, `reserved` what it has; `libraries`
+    are the members taken from libraries, in the order of linking."""
+
+    stack: Depth
+    reserved: int
+    parts: tuple[Part, ...]
+    fills: tuple[Fill, ...]
+    libraries: tuple[str, ...] = field(repr=False)
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """Each size that the linker made otherwise, in words."""
+        sizes = (
+            *((f"section {part.section}", part.predicted, part.linked) for part in self.parts),
+            *((f"memory {fill.memory}", fill.predicted, fill.linked) for fill in self.fills),
+        )
+        return tuple(
+            f"{what}: predicted {predicted} B, linked {linked} B"
+            for what, predicted, linked in sizes
+            if linked is not None and linked != predicted
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """The value as it stands in the manifest."""
+        return {
+            "sections": [
+                {
+                    "section": part.section,
+                    "memory": part.memory,
+                    "what": part.what,
+                    "predicted": part.predicted,
+                    "linked": part.linked,
+                }
+                for part in self.parts
+            ],
+            "memories": [
+                {
+                    "memory": fill.memory,
+                    "capacity": fill.capacity,
+                    "predicted": fill.predicted,
+                    "linked": fill.linked,
+                }
+                for fill in self.fills
+            ],
+            "stack": {
+                "reserved": self.reserved,
+                "predicted": self.stack.bytes,
+                "path": list(self.stack.path),
+                "unknown": list(self.stack.unknown),
+            },
+            "libraries": list(self.libraries),
+            "differences": list(self.differences),
+        }
+
+
+def predict(manifest: Mapping[str, Any], objects: Mapping[str, Path], command: Sequence[str]) -> Image:
+    """The image that linking the objects will give, which are in the order of the link and by their sources.
+
+    `command` is the compiler's, with the flags the objects were compiled with, CALL_GRAPH among them.
+    """
+    own = {source: read_object(source, path.read_bytes()) for source, path in objects.items()}
+    taken = members_taken(own.values(), _libraries(command))
+    machine = manifest["machine"]
+    layout = _Layout(machine, _by_output((*own.values(), *taken)))
+    calls = [
+        read_calls(source, path.with_suffix(".ci").read_text(encoding="utf-8"), own[source].pointed_at)
+        for source, path in objects.items()
+    ]
+    return Image(
+        stack=depth(calls, _ENTRY),
+        reserved=machine["stack"],
+        parts=tuple(layout.parts),
+        fills=tuple(
+            Fill(memory=each["name"], capacity=each["bytes"], predicted=layout.used.get(each["name"], 0))
+            for each in machine["memories"]
+        ),
+        libraries=tuple(member.name for member in taken),
+    )
+
+
+def require_fit(image: Image, place: str) -> None:
+    """DiagnosticError with every memory that the image does not fit into, and a stack that is too small."""
+    refused = [
+        Diagnostic(
+            rule="image-too-large",
+            place=place,
+            message=f"memory `{fill.memory}` has {fill.capacity:,} B, the image takes {fill.predicted:,} B: "
+            + ", ".join(
+                f"{part.what} {part.predicted:,} B"
+                for part in image.parts
+                if part.memory == fill.memory and part.predicted
+            ),
+            hint=f"{fill.predicted - fill.capacity:,} B too many; it was not linked",
+        )
+        for fill in image.fills
+        if fill.predicted > fill.capacity
+    ]
+    if image.stack.bytes > image.reserved:
+        deepest = " -> ".join(image.stack.path)
+        text = (
+            f"the stack has {image.reserved:,} B, the program needs up to {image.stack.bytes:,} B: {deepest}"
+        )
+        hint = "give the port's table in the SoC file a larger `stack`"
+        refused.append(Diagnostic(rule="stack-too-small", place=place, message=text, hint=hint))
+    if refused:
+        raise DiagnosticError(refused)
+
+
+def as_linked(image: Image, manifest: Mapping[str, Any], program: Path) -> Image:
+    """The image with what the linked program really has."""
+    with program.open("rb") as file:
+        elf = ELFFile(file)
+        sizes = {each.name: int(each["sh_size"]) for each in elf.iter_sections()}
+        symbols = {
+            each.name: int(each["st_value"]) for each in elf.get_section_by_name(".symtab").iter_symbols()
+        }
+    bases = {each["name"]: int(each["base"]) for each in manifest["machine"]["memories"]}
+    return evolve(
+        image,
+        parts=tuple(evolve(part, linked=sizes.get(part.section, 0)) for part in image.parts),
+        fills=tuple(
+            evolve(fill, linked=symbols[f"ta_{fill.memory}_end"] - bases[fill.memory]) for fill in image.fills
+        ),
+    )
+
+
+def _libraries(command: Sequence[str]) -> tuple[tuple[Any, ...], ...]:
+    """libm, then libgcc and libc as one group: what the compiler's driver gives the linker after our
+    objects."""
+    paths = [_asked(command, f"-print-file-name={name}") for name in ("libm.a", "libgcc.a", "libc.a")]
+    libm, libgcc, libc = (read_library(Path(path)) for path in paths)
+    return ((libm,), (libgcc, libc))
+
+
+def _asked(command: Sequence[str], question: str) -> str:
+    answer = subprocess.run((*command, question), capture_output=True, text=True, timeout=60, check=True)
+    return answer.stdout.strip()
+
+
+def output_section(name: str) -> str | None:
+    """The output section that the linker scripts put an input section in; None where they leave it out."""
+    for prefix in (".rodata.ta_", ".bss.ta_"):
+        if name.startswith(prefix):
+            return f".ta_{name.removeprefix(prefix)}"
+    if name.startswith((".ARM.exidx", ".ARM.extab")):
+        return None
+    return next((known for known in _KINDS if name == known or name.startswith(f"{known}.")), name)
+
+
+def _by_output(objects: Iterable[Object]) -> dict[str, list[Section]]:
+    held: dict[str, list[Section]] = {}
+    for each in objects:
+        for section in each.sections:
+            output = output_section(section.name)
+            if output is not None:
+                held.setdefault(output, []).append(section)
+    return held
+
+
+def _aligned(value: int, alignment: int) -> int:
+    return -(-value // alignment) * alignment
+
+
+def _size(sections: Iterable[Section]) -> int:
+    end = 0
+    for section in sections:
+        end = _aligned(end, section.alignment) + section.bytes
+    return end
+
+
+class _Layout:
+    """The scripts, section by section. `used` is how far each memory is filled."""
+
+    def __init__(self, machine: Mapping[str, Any], held: Mapping[str, list[Section]]) -> None:
+        self.parts: list[Part] = []
+        self.used: dict[str, int] = {}
+        self._held = held
+        code, data = machine["code"], machine["data"]
+        for name in (".vectors", ".text", ".rodata"):
+            self._add(name, code, _KINDS[name], _size(held.get(name, ())), self._alignment(name))
+        self._reserve(data, ".stack", machine["stack"])
+        variables = _aligned(_size(held.get(".data", ())), _WORD)
+        self._add(".data", data, _KINDS[".data"], variables, ALIGNMENT)
+        self._add(".data", code, "initial values", variables, ALIGNMENT, shown=False)
+        zeroed = _aligned(_size(held.get(".bss", ())), _WORD)
+        self._add(".bss", data, _KINDS[".bss"], zeroed, ALIGNMENT)
+        for memory in machine["memories"]:
+            self._arenas(memory, shared=memory["name"] in (code, data))
+
+    def _alignment(self, name: str) -> int:
+        return max((section.alignment for section in self._held.get(name, ())), default=1)
+
+    def _reserve(self, memory: str, name: str, size: int) -> None:
+        self._add(name, memory, _KINDS[name], size, 1)
+
+    def _arenas(self, memory: Mapping[str, Any], *, shared: bool) -> None:
+        name, first = memory["name"], ARENA_ALIGNMENT if shared else 1
+        arenas, constants = f".ta_{name}", f".ta_{name}_constants"
+        self._add(arenas, name, "arenas", 0, first)
+        if self._held.get(arenas):
+            self._add(arenas, name, "arenas", _size(self._held[arenas]), self._alignment(arenas))
+        if self._held.get(constants):
+            least = _CONSTANT_ALIGNMENT if memory["writable"] else 1
+            size = _size(self._held[constants])
+            self._add(constants, name, "constants", size, max(least, self._alignment(constants)))
+
+    def _add(
+        self, section: str, memory: str, what: str, size: int, alignment: int, *, shown: bool = True
+    ) -> None:
+        start = _aligned(self.used.get(memory, 0), alignment)
+        self.used[memory] = start + size
+        if shown and size:
+            self.parts.append(Part(section=section, memory=memory, what=what, predicted=size))

@@ -1,0 +1,38 @@
+"""Is there a CUDA device and a run-time compiler, as the CUDA port will look for them?"""
+
+import ctypes
+import os
+from collections.abc import Sequence
+
+from target_arch.run.tools.toolchain import missing
+
+DRIVER = ("libcuda.so.1", "libcuda.so")
+COMPILER = ("libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2")
+
+
+def require_device() -> None:
+    """ToolMissing without the driver, a device, or the compiler of CUDA C.
+
+    The environment's TA_CUDA_DRIVER and TA_CUDA_COMPILER name other libraries than the usual ones.
+    """
+    driver = _open("TA_CUDA_DRIVER", DRIVER)
+    if driver is None:
+        hint = "run it where an NVIDIA driver is installed; `--port host` simulates the device"
+        raise missing("cuda", f"no CUDA driver: `{DRIVER[0]}` not found", hint)
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0 or count.value == 0:
+        hint = "`nvidia-smi` lists what there is; `--port host` simulates the device"
+        raise missing("cuda", "the CUDA driver finds no device", hint)
+    if _open("TA_CUDA_COMPILER", COMPILER) is None:
+        hint = "install the CUDA toolkit, or nvidia-cuda-nvrtc and set TA_CUDA_COMPILER to its file"
+        raise missing("nvrtc", f"no run-time compiler for CUDA C: `{COMPILER[0]}` not found", hint)
+
+
+def _open(variable: str, names: Sequence[str]) -> ctypes.CDLL | None:
+    wanted = os.environ.get(variable)
+    for name in (wanted,) if wanted else names:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    return None

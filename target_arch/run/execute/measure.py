@@ -1,0 +1,61 @@
+"""Measure kernels on this computer: compile the program of `emit.harness`, run it, read what it says."""
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+from attrs import frozen
+
+from target_arch.run.tools.toolchain import Compiler
+
+_TIMEOUT = 60.0
+_FLAGS = ("-std=c99", "-w")
+
+
+@frozen(kw_only=True)
+class Measured:
+    """Seconds of one call, a hash of the results, and the runner it was measured on (0: this computer)."""
+
+    seconds: float
+    hash: int
+    runner: int = 0
+
+
+@frozen(kw_only=True)
+class LocalRunner:
+    """Runs programs one after the other on this computer."""
+
+    compiler: Compiler
+    flags: tuple[str, ...]
+
+    def __call__(self, texts: tuple[str, ...]) -> tuple[Measured | None, ...]:
+        """What each program says; None for one that does not compile, fails, or takes a minute."""
+        return tuple(self._one(text) for text in texts)
+
+    def _one(self, text: str) -> Measured | None:
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder) / "measure"
+            if not compile_text(text, program, self.compiler, self.flags):
+                return None
+            try:
+                answer = subprocess.run(
+                    (str(program),), capture_output=True, text=True, timeout=_TIMEOUT, check=False
+                )
+            except subprocess.TimeoutExpired:
+                return None
+        if answer.returncode != 0:
+            return None
+        found, seconds = answer.stdout.split()
+        return Measured(seconds=float(seconds), hash=int(found))
+
+
+def compile_text(text: str, output: Path, compiler: Compiler, flags: tuple[str, ...]) -> bool:
+    """Compile one C text to a program (or, with the flags for it, a shared object); False where it fails."""
+    source = output.with_suffix(".c")
+    source.write_text(text, encoding="utf-8")
+    command = (*compiler.command, *_FLAGS, *flags, "-o", str(output), str(source), "-lm")
+    try:
+        answer = subprocess.run(command, capture_output=True, timeout=_TIMEOUT, check=False)
+    except subprocess.TimeoutExpired:
+        return False
+    return answer.returncode == 0

@@ -1,0 +1,187 @@
+"""Run the programs of a built bundle."""
+
+import re
+import struct
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.emit.build.machine import EMULATOR, ICOUNT_SHIFT, emulator_command
+from target_arch.emit.programs.bare_metal import PROFILE_HEAD
+from target_arch.run.executables.executable import Executable
+from target_arch.run.execute.cuda import require_device
+from target_arch.run.tools.bundle_folder import models_in
+from target_arch.run.tools.toolchain import tool
+
+_COMPLAINT = re.compile(r"^port: (?P<said>.+)", re.MULTILINE | re.DOTALL)
+_FAILED_STEP = re.compile(
+    r"^(?P<phase>init|run)(?: (?P<model>.+))?: step (?P<step>-?\d+): (?P<status>\w+)$", re.MULTILINE
+)
+
+
+def run_frames(
+    executable: Executable,
+    inputs: Sequence[bytes],
+    *,
+    timeout: float = 300.0,
+    lazy: bool = False,
+    jitter: int = 0,
+) -> tuple[bytes, ...]:
+    """Run the model on frames, one after the other in one process, and return the output bytes of each.
+
+    A frame is the bytes of all inputs, in order. `lazy` lets simulated devices do nothing before they are
+    waited for; `jitter` is the seed of random delays, 0 for none. DiagnosticError where the bundle fails or
+    does not end within `timeout` seconds; ValueError for a frame of the wrong size.
+    """
+    size = sum(executable.input_bytes)
+    if any(len(frame) != size for frame in inputs):
+        names = ", ".join(str(model["model"]) for model in models_in(executable.manifest))
+        raise ValueError(f"a frame of {names} has {size} B")
+    if executable.machine is not None:
+        return run_on_machine(executable, inputs, timeout=timeout)[0]
+    _require(executable)
+    options = [*(["--lazy"] if lazy else []), *(["--jitter", str(jitter)] if jitter else [])]
+    command = (str(executable.runner.absolute()), *options)
+    answer = _run(executable, command, b"".join(inputs), timeout)
+    if answer.returncode != 0:
+        raise _failed(executable, answer)
+    return _frames(executable, answer.stdout, len(inputs))
+
+
+@frozen(kw_only=True)
+class Profile:
+    """What the last run of a model took on an emulated machine.
+
+    `instructions` are those of the whole run, `steps` those of each step by its number (0 for one that the
+    port does not see: a load or a wait). `stack` is how many bytes of the stack were used since reset.
+
+    Instructions are counted by the machine's timer under `-icount shift=8`: exact to one instruction, with
+    about thirty of the counting itself in every step.
+    """
+
+    instructions: int
+    steps: tuple[int, ...]
+    stack: int
+
+
+def run_on_machine(
+    executable: Executable, inputs: Sequence[bytes], *, timeout: float = 300.0
+) -> tuple[tuple[bytes, ...], Profile]:
+    """Run frames on the emulated machine of a bundle: the outputs of each, and what the last one took.
+
+    ToolMissing without the emulator, ValueError where the bundle is for this computer; otherwise as
+    `run_frames`.
+    """
+    answer, folder = _emulate(executable, executable.runner, b"".join(inputs), timeout)
+    if answer.returncode != 0:
+        raise _failed(executable, answer)
+    return _frames(executable, folder["results"], len(inputs)), _profile(executable, folder["profile"])
+
+
+def self_test_on_machine(executable: Executable, *, timeout: float = 300.0) -> tuple[bool, Profile] | None:
+    """As `run_self_test`, with what the run took; raises as `run_on_machine`."""
+    if executable.self_test is None:
+        return None
+    answer, folder = _emulate(executable, executable.self_test, b"", timeout)
+    if answer.returncode not in (0, 1) or _FAILED_STEP.search(answer.stderr.decode(errors="replace")):
+        raise _failed(executable, answer)
+    return answer.returncode == 0, _profile(executable, folder["profile"])
+
+
+def _emulate(
+    executable: Executable, program: Path, frames: bytes, timeout: float
+) -> tuple[subprocess.CompletedProcess[bytes], dict[str, bytes]]:
+    """Run a program with a file of frames. How it ended, and the files it left."""
+    if executable.machine is None:
+        raise ValueError(f"{executable.directory} is not for an emulated machine")
+    tool(EMULATOR)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "frames").write_bytes(frames)
+        command = emulator_command(executable.machine.name, str(program.absolute()))
+        answer = _run(executable, command, b"", timeout, folder)
+        return answer, {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def _profile(executable: Executable, content: bytes) -> Profile:
+    words = struct.unpack(f"<{len(content) // 8}Q", content)
+    hertz = executable.machine.counter_hz if executable.machine else 0
+    per_instruction = hertz * 2**ICOUNT_SHIFT / 1e9
+    counted = [round(word / per_instruction) for word in (words[0], *words[PROFILE_HEAD:])]
+    return Profile(instructions=counted[0], steps=tuple(counted[1:]), stack=words[1])
+
+
+def _frames(executable: Executable, written: bytes, count: int) -> tuple[bytes, ...]:
+    """The outputs of each frame. DiagnosticError where there are not as many as there should be."""
+    size = sum(executable.output_bytes)
+    if len(written) != size * count:
+        got = f"{len(written)} B of output for {count} frames of {size} B"
+        raise _error("run-failed", str(executable.directory), f"the bundle wrote {got}")
+    return tuple(written[start : start + size] for start in range(0, len(written), size))
+
+
+def run_self_test(executable: Executable, *, timeout: float = 300.0) -> bool | None:
+    """True where the bundle's own vector passes, None where it has none.
+
+    DiagnosticError where it fails to run.
+    """
+    if executable.self_test is None:
+        return None
+    if executable.machine is not None:
+        found = self_test_on_machine(executable, timeout=timeout)
+        return None if found is None else found[0]
+    _require(executable)
+    answer = _run(executable, (str(executable.self_test.absolute()),), b"", timeout)
+    if answer.returncode not in (0, 1) or _FAILED_STEP.search(answer.stderr.decode(errors="replace")):
+        raise _failed(executable, answer)
+    return answer.returncode == 0
+
+
+def _require(executable: Executable) -> None:
+    """ToolMissing where the port needs what this computer lacks."""
+    if executable.manifest["port"] == "cuda":
+        require_device()
+
+
+def _run(
+    executable: Executable, command: Sequence[str], data: bytes, timeout: float, folder: Path | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            command, input=data, capture_output=True, timeout=timeout, cwd=folder, check=False
+        )
+    except subprocess.TimeoutExpired:
+        message = f"the bundle did not end within {timeout:.0f} s"
+        raise _error("run-timeout", str(executable.directory), message) from None
+
+
+def _failed(executable: Executable, answer: subprocess.CompletedProcess[bytes]) -> DiagnosticError:
+    """Name the step that failed, where the program said so; else what it said, and how it ended."""
+    said = answer.stderr.decode(errors="replace").strip()
+    found = _FAILED_STEP.search(said)
+    if found is None:
+        ended = f"signal {-answer.returncode}" if answer.returncode < 0 else f"status {answer.returncode}"
+        message = f"the bundle ended with {ended}" + (f":\n{said}" if said else "")
+        return _error("run-failed", str(executable.directory), message)
+    place = _step(executable.manifest, found["model"], int(found["step"]))
+    said = "".join(f": {each['said']}" for each in _COMPLAINT.finditer(said))
+    return _error("run-failed", place, f"{found['phase']} failed with {found['status']}{said}")
+
+
+def _step(manifest: Mapping[str, Any], model: str | None, number: int) -> str:
+    """The step of a model, which is named where there are several."""
+    named = [each for each in models_in(manifest) if model in (None, each["model"])]
+    of = f"model {model}, " if model is not None else ""
+    steps = named[0]["steps"] if named else ()
+    if not 0 <= number < len(steps):
+        return "bundle" if not named or model is None else f"model {model}"
+    return f"{of}step {number} ({steps[number]['what']})"
+
+
+def _error(rule: str, place: str, message: str) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(rule=rule, place=place, message=message)])

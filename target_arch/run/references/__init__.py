@@ -1,0 +1,1 @@
+"""What a model should answer: LiteRT, onnxruntime, PyTorch."""

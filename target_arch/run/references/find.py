@@ -1,0 +1,51 @@
+"""Which reference a model has, and the self-test vector it gives."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from target_arch.emit import SelfTest
+from target_arch.run.references.litert import litert
+from target_arch.run.references.onnxruntime import ort
+from target_arch.run.references.pytorch import pytorch
+from target_arch.run.references.reference import Reference, refusal, spread
+from target_arch.run.tools.toolchain import ToolMissing
+
+REFERENCES: Mapping[str, Callable[[Path], Reference]] = {".onnx": ort, ".pt2": pytorch, ".tflite": litert}
+
+
+def reference_for(model: Path) -> Reference:
+    """The reference of a model file, by its ending.
+
+    ToolMissing where its package is not installed, DiagnosticError where it has none or cannot read the file.
+    """
+    if model.suffix not in REFERENCES:
+        hint = f"a model file ends with one of {', '.join(f'`{suffix}`' for suffix in sorted(REFERENCES))}"
+        raise refusal(
+            "no-reference", model, f"there is no reference for files that end with `{model.suffix}`", hint
+        )
+    if not model.is_file():
+        raise refusal("model-unreadable", model, "there is no such file", None)
+    return REFERENCES[model.suffix](model)
+
+
+def self_test(model: Path, *, seed: int = 0) -> SelfTest | None:
+    """One random input and the reference's answer, for the bundle to carry.
+
+    None where the package is missing.
+    """
+    try:
+        reference = reference_for(model)
+    except ToolMissing:
+        return None
+    (frame,) = reference.frames(1, seed)
+    answers = reference.answer(frame)
+    limit = reference.allowed + spread(reference, [answers])
+    return SelfTest(
+        reference=reference.name,
+        inputs=tuple(value.tobytes() for value in frame),
+        outputs=tuple(value.tobytes() for value in answers[0]),
+        tolerances=tuple(limit * unit * _ROUNDING for unit in reference.units),
+    )
+
+
+_ROUNDING = 1 + 1e-6  # a step of a quantized output, printed as float, is only nearly its scale

@@ -1,0 +1,63 @@
+"""LiteRT's reference kernels: the reference of TFLite models."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from target_arch.run.references.reference import (
+    FLOAT_RULE,
+    FLOAT_TOLERANCE,
+    Frame,
+    Input,
+    Reference,
+    limits,
+    package_missing,
+    unreadable,
+)
+
+
+def litert(model: Path) -> Reference:
+    """The built-in reference kernels, not the optimized ones nor XNNPACK: quantized models must agree in
+    every bit.
+
+    ToolMissing without `ai-edge-litert`, DiagnosticError for a file it cannot read.
+    """
+    try:
+        from ai_edge_litert.interpreter import Interpreter, OpResolverType
+    except ImportError as error:
+        raise package_missing("ai-edge-litert", "verify") from error
+    try:
+        interpreter = Interpreter(
+            model_content=model.read_bytes(), experimental_op_resolver_type=OpResolverType.BUILTIN_REF
+        )
+        interpreter.allocate_tensors()
+    except (ValueError, RuntimeError, OSError) as error:
+        raise unreadable(model, "LiteRT", error) from error
+    inputs, outputs = interpreter.get_input_details(), interpreter.get_output_details()
+    quantized = any(
+        len(details["quantization_parameters"]["scales"]) for details in interpreter.get_tensor_details()
+    )
+
+    def answer(frame: Frame) -> tuple[Frame, ...]:
+        for details, value in zip(inputs, frame, strict=True):
+            interpreter.set_tensor(details["index"], value)
+        interpreter.invoke()
+        return (tuple(interpreter.get_tensor(details["index"]) for details in outputs),)
+
+    return Reference(
+        name="LiteRT reference kernels (OpResolverType.BUILTIN_REF)",
+        rule="every bit equal" if quantized else FLOAT_RULE,
+        inputs=tuple(_input(details) for details in inputs),
+        units=tuple(1.0 for _ in outputs),
+        allowed=0.0 if quantized else FLOAT_TOLERANCE,
+        answer=answer,
+    )
+
+
+def _input(details: Mapping[str, Any]) -> Input:
+    dtype = np.dtype(details["dtype"])
+    low, high = limits(dtype)
+    shape = tuple(int(extent) for extent in details["shape"])
+    return Input(name=details["name"], shape=shape, dtype=dtype, low=low, high=high)

@@ -1,0 +1,141 @@
+"""onnxruntime: the reference of ONNX models."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from target_arch.run.references.reference import (
+    FLOAT_RULE,
+    FLOAT_TOLERANCE,
+    Frame,
+    Input,
+    Reference,
+    limits,
+    package_missing,
+    quantized_limits,
+    refusal,
+    unreadable,
+)
+
+_QDQ_RULE = "no farther than its optimized and unoptimized modes are from each other, plus one step"
+
+
+def ort(model: Path) -> Reference:
+    """Quantized models are computed with and without graph optimizations, others without.
+
+    ToolMissing without `onnxruntime`, DiagnosticError for a file it cannot read.
+    """
+    content = model.read_bytes()
+    sessions = _sessions(model, content)
+    names = [value.name for value in sessions[0].get_inputs()]
+    graph = _graph(model, content)
+    quantized = any("Linear" in node.op_type for node in graph.node)
+
+    def answer(frame: Frame) -> tuple[Frame, ...]:
+        feed = dict(zip(names, frame, strict=True))
+        used = sessions if quantized else sessions[:1]
+        return tuple(tuple(session.run(None, feed)) for session in used)
+
+    return Reference(
+        name=f"onnxruntime {_version()}",
+        rule=_QDQ_RULE if quantized else FLOAT_RULE,
+        inputs=tuple(_inputs(model, graph, names)),
+        units=tuple(_unit(graph, output.name) for output in graph.output),
+        allowed=1.0 if quantized else FLOAT_TOLERANCE,
+        modes=("unoptimized", "optimized") if quantized else ("unoptimized",),
+        answer=answer,
+    )
+
+
+def _version() -> str:
+    import onnxruntime
+
+    return str(onnxruntime.__version__)
+
+
+def _sessions(model: Path, content: bytes) -> list[Any]:
+    """Without graph optimizations, then with all of them; one thread each, so that sums have one order."""
+    try:
+        import onnxruntime
+        from onnxruntime.capi import onnxruntime_pybind11_state as state
+    except ImportError as error:
+        raise package_missing("onnxruntime", "verify") from error
+    failures = (
+        state.EPFail, state.Fail, state.InvalidArgument, state.InvalidGraph, state.InvalidProtobuf,
+        state.NoModel, state.NotImplemented, state.RuntimeException, RuntimeError, ValueError,
+    )  # fmt: skip
+    levels = onnxruntime.GraphOptimizationLevel
+    sessions = []
+    for level in (levels.ORT_DISABLE_ALL, levels.ORT_ENABLE_ALL):
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = level
+        options.intra_op_num_threads = 1
+        options.log_severity_level = 3
+        try:
+            sessions.append(
+                onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+            )
+        except failures as error:
+            raise unreadable(model, "onnxruntime", error) from error
+    return sessions
+
+
+def _graph(model: Path, content: bytes) -> Any:
+    import onnx
+    from google.protobuf.message import DecodeError
+
+    try:
+        return onnx.load_model_from_string(content).graph
+    except (DecodeError, ValueError) as error:
+        raise unreadable(model, "onnx", error) from error
+
+
+def _inputs(model: Path, graph: Any, names: list[str]) -> Iterator[Input]:
+    import onnx
+
+    for value in graph.input:
+        if value.name not in names:
+            continue  # an initializer that is listed among the inputs, as old files do
+        tensor = value.type.tensor_type
+        shape = tuple(extent.dim_value for extent in tensor.shape.dim)
+        if 0 in shape:
+            hint = "export the model with fixed shapes"
+            raise refusal("dynamic-shape", model, f"input `{value.name}` has no fixed shape", hint)
+        dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+        low, high = _limits(graph, value.name, dtype)
+        yield Input(name=value.name, shape=shape, dtype=dtype, low=low, high=high)
+
+
+def _limits(graph: Any, name: str, dtype: np.dtype[Any]) -> tuple[float, float]:
+    """What the quantization that follows a float input can hold, else what its type suggests."""
+    for node in graph.node:
+        if node.op_type == "QuantizeLinear" and node.input[0] == name and dtype.kind == "f":
+            scale = _constant(graph, node.input[1])
+            zero_point = _constant(graph, node.input[2]) if len(node.input) > 2 else np.zeros((), np.uint8)
+            if scale is not None and zero_point is not None and scale.size == 1:
+                return quantized_limits(float(scale.item()), int(zero_point.item()), zero_point.dtype)
+    return limits(dtype)
+
+
+def _unit(graph: Any, name: str) -> float:
+    """The step of an output that was dequantized, else 1."""
+    for node in graph.node:
+        if node.op_type == "DequantizeLinear" and name in node.output:
+            scale = _constant(graph, node.input[1])
+            return float(scale.item()) if scale is not None and scale.size == 1 else 1.0
+    return 1.0
+
+
+def _constant(graph: Any, name: str) -> Any:
+    """The array an initializer or a Constant node holds, or None."""
+    from onnx import numpy_helper
+
+    for tensor in graph.initializer:
+        if tensor.name == name:
+            return numpy_helper.to_array(tensor)
+    for node in graph.node:
+        if node.op_type == "Constant" and name in node.output:
+            return numpy_helper.to_array(node.attribute[0].t)
+    return None

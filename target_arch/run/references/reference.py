@@ -1,0 +1,128 @@
+"""The reference a model is compared with, as a value.
+
+Each reference answers a frame with one or more lists of arrays. Where there are several (onnxruntime with and
+without its optimizations) they are all right, and how far they are apart is part of what is allowed.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.run.tools.toolchain import ToolMissing, missing
+
+FLOAT_TOLERANCE = 1e-4
+FLOAT_RULE = f"no element farther than {FLOAT_TOLERANCE:g}"
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Frame = tuple[Array, ...]
+
+
+@frozen(kw_only=True)
+class Input:
+    """A model input. Random values for it lie in [`low`, `high`]."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    low: float
+    high: float
+
+
+@frozen(kw_only=True)
+class Reference:
+    """An interpreter with a model in it.
+
+    `answer` gives the outputs of a frame, one tuple per way of computing them, named by `modes`.
+    Differences in output i are counted in `units[i]` (the step of a quantized output that is printed as
+    float, else 1); `allowed` of these units are let pass, plus what the answers differ among themselves.
+    """
+
+    name: str
+    rule: str
+    inputs: tuple[Input, ...]
+    units: tuple[float, ...]
+    allowed: float
+    modes: tuple[str, ...] = ("",)
+    answer: Callable[[Frame], tuple[Frame, ...]] = field(repr=False)
+
+    def frames(self, count: int, seed: int) -> tuple[Frame, ...]:
+        """Random inputs; the same for the same seed, and the first ones the same for any count."""
+        return tuple(
+            tuple(
+                _random(terminal, np.random.default_rng((seed, number, index)))
+                for index, terminal in enumerate(self.inputs)
+            )
+            for number in range(count)
+        )
+
+
+def spread(reference: Reference, answers: Sequence[tuple[Frame, ...]]) -> float:
+    """The largest difference between two answers to the same frame, in units."""
+    pairs = ((first, other) for first, *others in answers for other in others)
+    return max((distance(reference, first, other) for first, other in pairs), default=0.0)
+
+
+def distance(reference: Reference, first: Frame, other: Frame) -> float:
+    """The largest difference of one element, in units of its output.
+
+    Infinite where one is NaN and the other not.
+    """
+    return max(
+        (_distance(a, b, unit) for a, b, unit in zip(first, other, reference.units, strict=True)), default=0.0
+    )
+
+
+def _distance(first: Array, other: Array, unit: float) -> float:
+    if first.size == 0:
+        return 0.0
+    a, b = first.astype(np.float64).ravel(), other.astype(np.float64).ravel()
+    with np.errstate(invalid="ignore"):
+        difference = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+    return float(np.where(np.isnan(difference), np.inf, difference).max() / unit)
+
+
+def _random(terminal: Input, generator: np.random.Generator) -> Array:
+    if terminal.dtype.kind in "iu":
+        return generator.integers(
+            int(terminal.low), int(terminal.high), terminal.shape, terminal.dtype, endpoint=True
+        )
+    if terminal.dtype.kind == "b":
+        return generator.integers(0, 1, terminal.shape, np.uint8, endpoint=True).astype(terminal.dtype)
+    return generator.uniform(terminal.low, terminal.high, terminal.shape).astype(terminal.dtype)
+
+
+def limits(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """The range of random values: all of an 8-bit type, something harmless of a wider one."""
+    if dtype.kind in "iu" and dtype.itemsize == 1:
+        return float(np.iinfo(dtype).min), float(np.iinfo(dtype).max)
+    if dtype.kind in "iu":
+        return 0.0, 127.0
+    return -1.0, 1.0
+
+
+def quantized_limits(scale: float, zero_point: int, dtype: np.dtype[Any]) -> tuple[float, float]:
+    """The real numbers that a quantization can hold."""
+    bounds = np.iinfo(dtype)
+    return (bounds.min - zero_point) * scale, (bounds.max - zero_point) * scale
+
+
+def package_missing(name: str, extra: str) -> ToolMissing:
+    """The error for a reference whose Python package is not there."""
+    return missing(
+        "reference", f"the package `{name}` is not installed", f"pip install 'target-arch[{extra}]'"
+    )
+
+
+def unreadable(model: Path, reader: str, error: Exception) -> DiagnosticError:
+    """The error for a model file that a reference does not accept."""
+    said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return refusal("model-unreadable", model, f"{reader} cannot read the model: {said}", None)
+
+
+def refusal(rule: str, place: Path, message: str, hint: str | None) -> DiagnosticError:
+    """An error about a model file."""
+    return DiagnosticError([Diagnostic(rule=rule, place=str(place), message=message, hint=hint)])

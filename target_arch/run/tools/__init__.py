@@ -1,0 +1,1 @@
+"""Compilers of this machine, and bundles as folders."""

@@ -1,0 +1,78 @@
+"""The C compiler of this machine, and what to say when a tool is not there."""
+
+import os
+import shlex
+import shutil
+import subprocess
+
+from attrs import frozen
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.emit.build.machine import COMPILER, EMULATOR
+
+_CANDIDATES = ("cc", "gcc", "clang")
+
+PACKAGES = {COMPILER: "gcc-arm-none-eabi libnewlib-arm-none-eabi", EMULATOR: "qemu-system-arm"}
+"""The Debian packages of programs that emulated machines need."""
+
+
+class ToolMissing(DiagnosticError):
+    """A program or package that is needed is not installed. The command line exits with 3."""
+
+
+@frozen(kw_only=True)
+class Compiler:
+    """A C compiler: the words its command starts with, and the first line it says about its version."""
+
+    command: tuple[str, ...]
+    version: str
+
+    def __str__(self) -> str:
+        return f"{' '.join(self.command)} ({self.version})"
+
+
+def find_compiler(name: str | None = None) -> Compiler:
+    """The compiler of that name; else what the environment's CC says; else cc, gcc or clang, the first there
+    is.
+
+    ToolMissing where it does not exist or does not answer.
+    """
+    wanted = name or os.environ.get("CC")
+    candidates = [tuple(shlex.split(wanted))] if wanted else [(candidate,) for candidate in _CANDIDATES]
+    for command in candidates:
+        if command and shutil.which(command[0]):
+            return Compiler(command=command, version=_version(command))
+    raise missing(
+        "c-compiler",
+        f"no C compiler: {' and '.join(f'`{shlex.join(command)}`' for command in candidates)} not found",
+        "install gcc or clang (`apt-get install gcc`), or name one in the environment variable CC",
+    )
+
+
+def find_cross_compiler() -> Compiler:
+    """The compiler for bare Arm Cortex-M cores. ToolMissing where it is not there or does not answer."""
+    return Compiler(command=(tool(COMPILER),), version=_version((COMPILER,)))
+
+
+def tool(name: str) -> str:
+    """The name of a program for emulated machines, once it is there. ToolMissing where it is not."""
+    if shutil.which(name) is None:
+        hint = f"install it (`apt-get install {PACKAGES[name]}`), or run `make simulators` in a checkout"
+        raise missing(name, f"`{name}` not found; the port's machine needs it", hint)
+    return name
+
+
+def missing(place: str, message: str, hint: str) -> ToolMissing:
+    """The error for a tool that is not there."""
+    return ToolMissing([Diagnostic(rule="tool-missing", place=place, message=message, hint=hint)])
+
+
+def _version(command: tuple[str, ...]) -> str:
+    try:
+        answer = subprocess.run(
+            (*command, "--version"), capture_output=True, text=True, timeout=60, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        hint = "set the environment variable CC to a working C compiler"
+        raise missing("c-compiler", f"`{shlex.join(command)} --version` does not work", hint) from error
+    return answer.stdout.partition("\n")[0]

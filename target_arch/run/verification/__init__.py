@@ -1,0 +1,1 @@
+"""What a bundle answers, compared with its reference."""

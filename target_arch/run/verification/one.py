@@ -1,0 +1,143 @@
+"""Compare a bundle with the reference its model came from."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.run.executables.executable import Executable, build
+from target_arch.run.execute.programs import run_frames, run_self_test
+from target_arch.run.references.find import reference_for
+from target_arch.run.references.reference import Frame, Reference, distance, spread
+from target_arch.run.tools.bundle_folder import read_manifest, write_manifest
+from target_arch.run.tools.toolchain import Compiler
+from target_arch.run.verification.result import Verification
+
+
+def verify(
+    model: Path,
+    directory: Path,
+    *,
+    count: int = 50,
+    seed: int = 0,
+    record: bool = True,
+    compiler: Compiler | None = None,
+    rtl: bool = False,
+    firmware: bool = False,
+) -> Verification:
+    """Build the bundle in `directory`, run it on `count` random inputs and its own vector, and compare.
+
+    `rtl` and `firmware` as in `build`.
+
+    With `record` the result is written into the bundle's manifest. A difference is not an error, see
+    `passed`. DiagnosticError where the bundle cannot be built or run, or is of another model; ToolMissing
+    without a compiler or without the reference's package.
+    """
+    reference = reference_for(model)
+    executable = build(directory, compiler=compiler, rtl=rtl, firmware=firmware)
+    verification = compare(reference, executable, count=count, seed=seed)
+    if record:
+        found: dict[str, object] = {"verification": verification.to_json()}
+        if executable.image is not None:
+            found["image"] = executable.image.to_json()
+        write_manifest(directory, {**read_manifest(directory), **found})
+    return verification
+
+
+def compare(
+    reference: Reference, executable: Executable, *, count: int = 50, seed: int = 0, lazy: bool = False
+) -> Verification:
+    """Compare a built bundle with a reference; see `verify`. `lazy` as in `run_frames`."""
+    frames = reference.frames(count, seed)
+    answers = tuple(reference.answer(frame) for frame in frames)
+    sizes = executable.input_bytes, executable.output_bytes
+    same_model(reference, sizes, answers[0][0] if answers else (), str(executable.directory))
+    packed = tuple(b"".join(value.tobytes() for value in frame) for frame in frames)
+    results = run_frames(executable, packed, lazy=lazy)
+    return judged(reference, results, answers, seed=seed, own=run_self_test(executable))
+
+
+def judged(
+    reference: Reference,
+    results: Sequence[bytes],
+    answers: Sequence[tuple[Frame, ...]],
+    *,
+    seed: int,
+    own: bool | None,
+) -> Verification:
+    """What results are worth beside the reference's answers to the same frames; `own` is how the self-test
+    ended, None where there is none.
+    """
+    ours = tuple(_split(result, answer[0]) for result, answer in zip(results, answers, strict=True))
+    equal, mode = _most_equal(reference, ours, answers)
+    return Verification(
+        reference=reference.name,
+        rule=reference.rule,
+        seed=seed,
+        frames=len(answers),
+        outputs=len(answers) * len(reference.units),
+        equal=equal,
+        equal_to=mode,
+        largest=_largest(reference, ours, answers),
+        allowed=reference.allowed + spread(reference, answers),
+        self_test={None: "absent", True: "passed", False: "failed"}[own],
+    )
+
+
+def _largest(reference: Reference, ours: Sequence[Frame], answers: Sequence[tuple[Frame, ...]]) -> float:
+    """The largest difference from any of the reference's answers; whole steps where the reference counts
+    steps.
+    """
+    apart = (
+        distance(reference, mine, theirs)
+        for mine, every in zip(ours, answers, strict=True)
+        for theirs in every
+    )
+    return max(apart, default=0.0)
+
+
+def _most_equal(
+    reference: Reference, ours: Sequence[Frame], answers: Sequence[tuple[Frame, ...]]
+) -> tuple[int, str]:
+    """How many outputs agree in every bit with the mode that agrees most, and which mode that is."""
+    counts = [
+        sum(_equal(mine, answer[index]) for mine, answer in zip(ours, answers, strict=True))
+        for index in range(len(reference.modes))
+    ]
+    return max(counts), reference.modes[counts.index(max(counts))]
+
+
+def _equal(mine: Frame, theirs: Frame) -> int:
+    return sum(a.tobytes() == b.tobytes() for a, b in zip(mine, theirs, strict=True))
+
+
+def _split(result: bytes, answer: Frame) -> Frame:
+    """The output bytes of a frame as arrays like the reference's."""
+    ends = np.cumsum([value.nbytes for value in answer])
+    return tuple(
+        np.frombuffer(result[end - value.nbytes : end], dtype=value.dtype).reshape(value.shape)
+        for value, end in zip(answer, ends.tolist(), strict=True)
+    )
+
+
+def same_model(
+    reference: Reference, sizes: tuple[Sequence[int], Sequence[int]], answer: Frame, place: str
+) -> None:
+    """DiagnosticError where inputs and outputs have other sizes than those of the model in a bundle."""
+    takes, gives = (tuple(each) for each in sizes)
+    wanted = tuple(math.prod(value.shape) * value.dtype.itemsize for value in reference.inputs)
+    given = tuple(value.nbytes for value in answer)
+    if takes == wanted and gives == given:
+        return
+    message = (
+        f"the bundle takes {_sizes(takes)} and gives {_sizes(gives)}, "
+        f"the model takes {_sizes(wanted)} and gives {_sizes(given)}"
+    )
+    hint = "name the model that the bundle was compiled from"
+    raise DiagnosticError([Diagnostic(rule="another-model", place=place, message=message, hint=hint)])
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    return " + ".join(f"{size} B" for size in sizes) or "nothing"

@@ -1,0 +1,1 @@
+"""SoC files and cost files: text with positions to values."""

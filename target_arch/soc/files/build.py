@@ -1,0 +1,337 @@
+"""From the tables of a parsed TOML file to model values, collecting what is wrong with each value."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import Factory, define, evolve
+
+from target_arch.diagnostics import listed, nearest
+from target_arch.soc.copy_tables import Places, expanded
+from target_arch.soc.faults import Fault, Origin, Path, dotted
+from target_arch.soc.model import (
+    PHASES,
+    CopyPath,
+    DLDevice,
+    Dma,
+    LoadProcess,
+    Memory,
+    MemoryMode,
+    Port,
+    SoC,
+    TargetArch,
+)
+from target_arch.soc.schema import fields
+from target_arch.soc.schema.fields import Key
+from target_arch.soc.schema.kinds import Names, Text, check_identifier, wrong_type
+
+_TOP = (
+    "schema",
+    "name",
+    "memory",
+    "dma",
+    "copy",
+    "target_arch",
+    "memory_mode",
+    "port",
+    "cost",
+    "partitioning",
+    "lowering",
+)
+_PLACEHOLDER = DLDevice(type="kDLCPU", id=0)
+
+
+@define
+class Draft:
+    """What could be made of a file: values where it is right, placeholders where it is not.
+
+    `wrong` lists the paths that hold placeholders or were not understood: nothing more can be concluded from
+    them. `origins` maps the position of a copy path in the SoC to its place in the file, since one table may
+    become many.
+    """
+
+    faults: list[Fault] = Factory(list)
+    wrong: list[Path] = Factory(list)
+    origins: list[Origin] = Factory(list)
+    soc: SoC | None = None
+
+
+def schema_fault(document: Mapping[str, Any]) -> Fault | None:
+    """What is wrong with the version of the file; nothing else can be judged then."""
+    version = document.get("schema")
+    if version == fields.SCHEMA and isinstance(version, int) and not isinstance(version, bool):
+        return None
+    said = "does not say its `schema`" if version is None else "has an unsupported `schema`"
+    hint = f"this version reads `schema = {fields.SCHEMA}`"
+    return Fault(rule="schema-version", path=("schema",), message=f"this file {said}", hint=hint)
+
+
+def draft(document: Mapping[str, Any]) -> Draft:
+    """Read every table of a document whose schema is supported."""
+    made = Draft()
+    _unknown_keys((), document, _TOP, made)
+    name = _required((), document, "name", made)
+    read_name = Text(identifier=True).read(("name",), name, made.faults) if name is not None else None
+    archs = tuple(
+        _target_arch(n, t, made) for n, t in _named_tables(document, "target_arch", made, required=True)
+    )
+    memories, replicas = _memories(document, archs, made)
+    modes = tuple(
+        _mode(n, t, replicas, made) for n, t in _named_tables(document, "memory_mode", made, required=True)
+    )
+    wishes = _partitioning(document, made)
+    made.soc = SoC(
+        name=read_name or "unnamed",
+        memories=memories,
+        dmas=tuple(_dma(n, t, made) for n, t in _named_tables(document, "dma", made)),
+        copies=_copies(document, Places(replicas=replicas, uncached=_uncached(memories, made)), made),
+        archs=tuple(evolve(arch, memory=_own_or_all(arch, replicas)) for arch in archs),
+        modes=modes,
+        partitioning=wishes.pop("order", ()),
+        **wishes,
+        **_lowering(document, made),
+        ports=_ports(document, made),
+        cost_file=_cost_file(document, made),
+        schema=fields.SCHEMA,
+    )
+    made.wrong += [fault.path for fault in made.faults]
+    return made
+
+
+def _memories(
+    document: Mapping[str, Any], archs: tuple[TargetArch, ...], made: Draft
+) -> tuple[tuple[Memory, ...], dict[str, tuple[str, ...]]]:
+    """The memories, each per-instance one multiplied, and for each of the latter the names it became."""
+    memories: list[Memory] = []
+    replicas: dict[str, tuple[str, ...]] = {}
+    for name, table in _named_tables(document, "memory", made, required=True):
+        values = _values(("memory", name), table, fields.MEMORY, made)
+        per_instance = values.pop("per_instance", False)
+        memory = Memory(name=name, **({"size": 1} | values))
+        count = _instances(memory, archs, made) if per_instance else 1
+        if count > 1:
+            replicas[name] = tuple(f"{name}_{index}" for index in range(count))
+            memories += [_replica(memory, index) for index in range(count)]
+        else:
+            memories.append(memory)
+    return tuple(memories), replicas
+
+
+def _instances(memory: Memory, archs: tuple[TargetArch, ...], made: Draft) -> int:
+    observers = [arch for arch in archs if arch.name in memory.observers]
+    if len(memory.observers) != 1:
+        message = f"memory `{memory.name}` is per instance, so exactly one target_arch must observe it"
+        hint = f"it has {len(memory.observers)} observers" if memory.observers else "it has no `observers`"
+        path = ("memory", memory.name, "observers")
+        made.faults.append(Fault(rule="per-instance", path=path, message=message, hint=hint))
+    return observers[0].instances if len(observers) == 1 else 1
+
+
+def _replica(memory: Memory, index: int) -> Memory:
+    """The memory of one instance. Where the host sees them, they lie one after the other."""
+    base = None if memory.base is None else memory.base + index * memory.size
+    return evolve(memory, name=f"{memory.name}_{index}", base=base, replica_of=memory.name)
+
+
+def _own_or_all(arch: TargetArch, replicas: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """A target_arch of several instances keeps the declared name (each instance resolves its own)."""
+    if arch.instances > 1:
+        return arch.memory
+    return _expanded(arch.memory, replicas)
+
+
+def _expanded(names: Iterable[str], replicas: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(each for name in names for each in replicas.get(name, (name,)))
+
+
+def _dma(name: str, table: Mapping[str, Any], made: Draft) -> Dma:
+    return Dma(name=name, **_values(("dma", name), table, fields.DMA, made))
+
+
+def _uncached(memories: Iterable[Memory], made: Draft) -> set[str]:
+    """The declared names of the memories that are surely not cached."""
+    doubtful = {*made.wrong, *(fault.path for fault in made.faults)}
+    names = (memory.replica_of or memory.name for memory in memories if not memory.cached)
+    return {name for name in names if ("memory", name, "cached") not in doubtful}
+
+
+def _copies(document: Mapping[str, Any], places: Places, made: Draft) -> tuple[CopyPath, ...]:
+    tables = document.get("copy", [])
+    if not isinstance(tables, list):
+        wrong_type(("copy",), "a list of tables, each written `[[copy]]`", tables, made.faults)
+        return ()
+    copies: list[CopyPath] = []
+    for index, table in enumerate(tables):
+        path: Path = ("copy", index)
+        if not isinstance(table, dict):
+            wrong_type(path, "a table", table, made.faults)
+            continue
+        values = _values(path, table, fields.COPY, made)
+        if "source" not in values or "target" not in values:
+            made.wrong.append(("copy",))
+            continue
+        for copy, origin in expanded(index, table, values, places):
+            copies.append(copy)
+            made.origins.append(origin)
+    return tuple(copies)
+
+
+def _target_arch(name: str, table: Mapping[str, Any], made: Draft) -> TargetArch:
+    path: Path = ("target_arch", name)
+    values = _values(path, table, fields.TARGET_ARCH, made, elsewhere=("device", "load"))
+    device = _device(path, _required(path, table, "device", made), made)
+    load = _load((*path, "load"), table.get("load", "linked"), made)
+    return TargetArch(name=name, device=device, load=load, **({"backend": "unknown"} | values))
+
+
+def _device(path: Path, table: object, made: Draft) -> DLDevice:
+    if table is None:
+        return _PLACEHOLDER
+    values = _table((*path, "device"), table, fields.DEVICE, made)
+    return DLDevice(**values) if len(values) == 2 else _PLACEHOLDER
+
+
+def _load(path: Path, value: object, made: Draft) -> LoadProcess:
+    if isinstance(value, str):
+        process = fields.LOAD[0].kind.read(path, value, made.faults)
+        return LoadProcess(process=process or "linked")
+    values = _table(path, value, fields.LOAD, made, expected="the name of a load process or a table")
+    return LoadProcess(**values)
+
+
+def _mode(
+    name: str, table: Mapping[str, Any], replicas: Mapping[str, tuple[str, ...]], made: Draft
+) -> MemoryMode:
+    values = _values(("memory_mode", name), table, fields.MEMORY_MODE, made)
+    pools = {key.name: _expanded(values.get(key.name, ()), replicas) for key in fields.MEMORY_MODE}
+    return MemoryMode(name=name, **pools)
+
+
+def _ports(document: Mapping[str, Any], made: Draft) -> tuple[Port, ...]:
+    """The ports of a file; one that lacks something is none, its name still judged."""
+    ports = []
+    for name, table in _named_tables(document, "port", made):
+        values = _values(("port", name), table, fields.PORT, made)
+        if len(values) == len(fields.PORT):
+            ports.append(Port(name=name, **values))
+    return tuple(ports)
+
+
+def _cost_file(document: Mapping[str, Any], made: Draft) -> str:
+    if "cost" not in document:
+        return ""
+    return str(_table(("cost",), document["cost"], fields.COST, made).get("file", ""))
+
+
+def _partitioning(document: Mapping[str, Any], made: Draft) -> dict[str, Any]:
+    """The order, and what is required, preferred and forbidden."""
+    table = _required((), document, "partitioning", made)
+    return {} if table is None else _table(("partitioning",), table, fields.PARTITIONING, made)
+
+
+def _lowering(document: Mapping[str, Any], made: Draft) -> dict[str, Any]:
+    """The order of lowering, and those of single phases; the first may be left out where one of these is
+    there.
+    """
+    table = document.get("lowering", {"order": "c-first"})
+    if not isinstance(table, dict):
+        wrong_type(("lowering",), "a table", table, made.faults)
+        return {}
+    _unknown_keys(("lowering",), table, ("order", *PHASES), made)
+    if not table.keys() & set(PHASES):
+        _required(("lowering",), table, "order", made)
+    read = {
+        name: _order(("lowering", name), table[name], made) for name in ("order", *PHASES) if name in table
+    }
+    order = read.pop("order", None)
+    return {
+        "lowering": order or "c-first",
+        "lowering_phases": {phase: wish for phase, wish in read.items() if wish},
+    }
+
+
+def _order(path: Path, value: object, made: Draft) -> str | tuple[str, ...] | None:
+    """A policy, or a list of names."""
+    found: str | tuple[str, ...] | None = (Names() if isinstance(value, list) else Text()).read(
+        path, value, made.faults
+    )
+    return found
+
+
+def _named_tables(
+    document: Mapping[str, Any], section: str, made: Draft, *, required: bool = False
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """The tables of `[section.name]`; what is none becomes an empty one, its name still known."""
+    tables = _required((), document, section, made) if required else document.get(section, {})
+    if tables is None:
+        return []
+    if not isinstance(tables, dict):
+        wrong_type((section,), f"tables, each written `[{section}.name]`", tables, made.faults)
+        return []
+    found: list[tuple[str, Mapping[str, Any]]] = []
+    for name, table in tables.items():
+        check_identifier((section, name), name, made.faults)
+        if isinstance(table, dict):
+            found.append((name, table))
+        else:
+            wrong_type((section, name), "a table", table, made.faults)
+            made.wrong.append((section, name))
+            found.append((name, {}))
+    return found
+
+
+def _table(
+    path: Path, value: object, keys: tuple[Key, ...], made: Draft, expected: str = "a table"
+) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return _values(path, value, keys, made)
+    wrong_type(path, expected, value, made.faults)
+    return {}
+
+
+def _values(
+    path: Path,
+    table: Mapping[str, Any],
+    keys: tuple[Key, ...],
+    made: Draft,
+    elsewhere: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """The good values of a table by their name in the model; `elsewhere` are known keys that others read."""
+    _unknown_keys(path, table, (*(key.name for key in keys), *elsewhere), made)
+    values = {}
+    for key in keys:
+        if key.name in table:
+            values[key.field] = key.kind.read((*path, key.name), table[key.name], made.faults)
+        elif key.required:
+            _required(path, table, key.name, made)
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _required(path: Path, table: Mapping[str, Any], key: str, made: Draft) -> Any | None:
+    """The value of a key, or None; a fault where it is missing, not misspelt, and its table is one."""
+    if key in table:
+        return table[key]
+    if path not in made.wrong and (*path, key) not in made.wrong:
+        message = f"{_header(path)} lacks `{key}`"
+        made.faults.append(Fault(rule="missing-key", path=(*path, key), message=message, at_key=True))
+    return None
+
+
+def _unknown_keys(path: Path, table: Mapping[str, Any], known: tuple[str, ...], made: Draft) -> None:
+    """A fault for each unknown key; the key that was probably meant counts as wrong."""
+    for key in table:
+        if key in known:
+            continue
+        meant = nearest(key, known)
+        if meant is not None and meant not in table:
+            made.wrong.append((*path, meant))
+        hint = f"did you mean `{meant}`?" if meant else f"known here: {listed(known)}"
+        message = f"unknown key `{key}`"
+        made.faults.append(
+            Fault(rule="unknown-key", path=(*path, key), message=message, hint=hint, at_key=True)
+        )
+
+
+def _header(path: Path) -> str:
+    if not path:
+        return "this file"
+    return "`[[copy]]`" if path[0] == "copy" else f"`[{dotted(path)}]`"

@@ -1,0 +1,162 @@
+"""Read SoC files.
+
+The text is parsed by `tomllib`, its values by `build.py`, what relates them is judged by `rules.py`; here the
+faults of all three get their places. Tests: `tests/soc`; one broken file per rule: `tests/soc/bad`.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path as File
+
+from attrs import evolve
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError, Note, Span, in_order, name_hint
+from target_arch.resources import soc_configs
+from target_arch.soc.faults import Fault
+from target_arch.soc.files.build import Draft, draft, schema_fault
+from target_arch.soc.files.cost_file import read_costs
+from target_arch.soc.files.positions import Positions, declared_twice, span
+from target_arch.soc.model import SoC
+from target_arch.soc.rules.check import relations
+
+_AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_TWICE = ("Cannot overwrite a value", "Cannot declare ", "Duplicate inline table key")
+
+
+def shipped_socs() -> tuple[str, ...]:
+    """The names of the SoC files that come with the package."""
+    return tuple(sorted(file.stem for file in soc_configs().glob("*.toml")))
+
+
+def read_soc(path_or_name: str | File) -> SoC:
+    """The SoC of a file, or of a shipped description by its name.
+
+    Raises DiagnosticError with every mistake in it.
+    """
+    path, shown = _located(path_or_name)
+    text = _read(path, shown)
+    soc = parse_soc(text, shown)
+    return _with_costs(soc, path, shown, text) if soc.cost_file else soc
+
+
+def parse_soc(text: str, path: str) -> SoC:
+    """The SoC a TOML text describes; `path` is what messages call it. Raises DiagnosticError."""
+    text = text.replace("\r\n", "\n")
+    document = _document(text, path)
+    unsupported = schema_fault(document)
+    made = Draft(faults=[unsupported]) if unsupported else draft(document)
+    if made.soc is not None:
+        made.faults += relations(made.soc, made.wrong, made.origins)
+    if made.faults or made.soc is None:
+        raise DiagnosticError(_diagnostics(made.faults, path, text))
+    return made.soc
+
+
+def _with_costs(soc: SoC, path: File, shown: str, text: str) -> SoC:
+    """The SoC with the path of its cost file as seen from here; raises for what is wrong in that file."""
+    file = path.parent / soc.cost_file
+    if not file.is_file():
+        said = f"there is no cost file `{soc.cost_file}`"
+        hint = "its path is relative to the folder of this file"
+        fault = Fault(rule="no-cost-file", path=("cost", "file"), message=said, hint=hint)
+        raise DiagnosticError(_diagnostics([fault], shown, text.replace("\r\n", "\n")))
+    read_costs(file, soc)
+    return evolve(soc, cost_file=str(file))
+
+
+def place_faults(faults: Iterable[Fault], path_or_name: str | File) -> tuple[Diagnostic, ...]:
+    """The faults that others found in a SoC at their places in the file it was read from a moment ago.
+
+    Copy paths are counted as in the file. Raises DiagnosticError where the file cannot be read any more.
+    """
+    path, shown = _located(path_or_name)
+    return _diagnostics(faults, shown, _read(path, shown).replace("\r\n", "\n"))
+
+
+def _located(path_or_name: str | File) -> tuple[File, str]:
+    """The file, and how to call it: for a shipped one not by the folder of this installation."""
+    path = File(path_or_name)
+    if str(path_or_name) in shipped_socs() and not path.is_file():
+        return soc_configs() / f"{path_or_name}.toml", f"soc_configs/{path_or_name}.toml"
+    return path, "".join(each if each.isprintable() else "?" for each in str(path_or_name))
+
+
+def _read(path: File, shown: str) -> str:
+    try:
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise DiagnosticError([_unreadable(shown, error)]) from error
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        lines = data[: error.start].split(b"\n")
+        place = Span(path=shown, line=len(lines), column=len(lines[-1].decode(errors="replace")) + 1)
+        message = f"byte {data[error.start]:#04x} is not UTF-8"
+        hint = "save the file as UTF-8"
+        raise DiagnosticError(
+            [Diagnostic(rule="not-utf-8", place=place, message=message, hint=hint)]
+        ) from error
+
+
+def _unreadable(shown: str, error: OSError | ValueError) -> Diagnostic:
+    reason = (getattr(error, "strerror", None) or str(error)).lower()
+    hint = None
+    if isinstance(error, FileNotFoundError):
+        hint = name_hint(File(shown).stem, shipped_socs(), "give the path of a file or one of the shipped")
+    return Diagnostic(rule="cannot-read", place=shown, message=f"cannot read a SoC file: {reason}", hint=hint)
+
+
+def _document(text: str, path: str) -> dict[str, object]:
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise DiagnosticError([_too_deep(path)]) from None
+    except ValueError as error:
+        raise DiagnosticError([_syntax(text, path, str(error))]) from error
+
+
+def _too_deep(path: str) -> Diagnostic:
+    place = Span(path=path, line=1, column=1)
+    message = "the file nests deeper than any SoC file does"
+    return Diagnostic(rule="too-deep", place=place, message=message)
+
+
+def _syntax(text: str, path: str, said: str) -> Diagnostic:
+    """What `tomllib` found. It stops at the first mistake and tells where in its message."""
+    found = _AT.search(said)
+    message = said[: found.start()] if found else said
+    offset = _offset(text, found)
+    if message.startswith(_TWICE) and (places := declared_twice(text[: offset + 1])):
+        first, second = (span(path, text, place) for place in places)
+        name = text[places[1][0] : places[1][1]]
+        note = Note(place=first, message="it is declared here")
+        said_twice = f"`{name}` is declared twice"
+        return Diagnostic(rule="duplicate-key", place=second, message=said_twice, notes=(note,))
+    message = f"not TOML: {message[:1].lower()}{message[1:]}"
+    place = span(path, text, (offset, offset + 1))
+    return Diagnostic(rule="toml-syntax", place=place, message=message)
+
+
+def _offset(text: str, found: re.Match[str] | None) -> int:
+    """The offset of a `tomllib` error; that of the last character for one at the end of the text."""
+    if found is None:
+        return 0
+    if found.group(1) is None:
+        return max(0, len(text.rstrip()) - 1)
+    before = text.split("\n")[: int(found.group(1)) - 1]
+    return sum(len(line) + 1 for line in before) + int(found.group(2)) - 1
+
+
+def _diagnostics(faults: Iterable[Fault], path: str, text: str) -> tuple[Diagnostic, ...]:
+    try:
+        positions = Positions(path, text)
+    except RecursionError:
+        return (_too_deep(path),)
+    return in_order(_placed(fault, positions) for fault in faults)
+
+
+def _placed(fault: Fault, positions: Positions) -> Diagnostic:
+    place = positions.key(fault.path) if fault.at_key else positions.value(fault.path)
+    notes = tuple(Note(place=positions.value(each.path), message=each.message) for each in fault.related)
+    return Diagnostic(rule=fault.rule, place=place, message=fault.message, hint=fault.hint, notes=notes)

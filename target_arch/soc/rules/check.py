@@ -1,0 +1,155 @@
+"""What must hold between the parts of a description.
+
+Each rule has a name, one line in `RULES`, a broken file in `tests/soc/bad`, and a section in
+`docs/soc-file.md`. Rules come in stages: what a rule of one stage finds wrong is not looked at by the stages
+after it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+from attrs import AttrsInstance
+
+from target_arch.diagnostics import Diagnostic, Note
+from target_arch.soc.faults import Fault, Origin, Path, dotted, independent, relocated
+from target_arch.soc.model import SoC
+from target_arch.soc.rules.copies import COPIES
+from target_arch.soc.rules.identity import IDENTITY
+from target_arch.soc.rules.memory import MEMORY
+from target_arch.soc.rules.ports import PORTS
+from target_arch.soc.rules.references import REFERENCES
+from target_arch.soc.schema import fields
+from target_arch.soc.schema.fields import Key
+from target_arch.soc.schema.kinds import Text, check_identifier
+
+RULES: Mapping[str, str] = MappingProxyType(
+    {
+        "address-overlap": "two memories share an address of one observer",
+        "address-range": "a memory ends behind the last 64-bit address",
+        "bad-choice": "a word is none of those allowed",
+        "bad-identifier": "a name cannot become part of a C identifier",
+        "bad-text": "text is empty or not printable on one line",
+        "bad-unit": "a quantity lacks its unit or has one of another quantity",
+        "cannot-read": "the file is missing, a folder, or may not be read",
+        "copy-block": "`max_bytes` of a copy path is no multiple of its alignment",
+        "copy-to-itself": "a copy path by the CPU ends where it starts",
+        "cpu-copy-not-visible": "the host cannot see both ends of a copy it performs",
+        "duplicate-copy": "a copy path is declared twice",
+        "duplicate-key": "a key or table is declared twice",
+        "empty-list": "a list names nothing",
+        "host-address": "the host appears among the observers of a memory",
+        "host-device": "the host is not a `kDLCPU`",
+        "host-instances": "the host has several instances",
+        "host-load": "the host's program is not linked",
+        "host-workspace": "a memory mode leaves the host no memory for tensors",
+        "missing-from-order": "a partitioning order leaves a target_arch out",
+        "missing-image": "firmware or a bitstream has no image",
+        "missing-key": "a required key is absent",
+        "name-clash": "two names become one name in C",
+        "no-cost-file": "`[cost]` names a file that is not there",
+        "no-default-mode": "no memory mode is named `default`",
+        "no-host": "no target_arch is the host",
+        "no-way-back": "nothing leads from a target_arch's memories back to the host's",
+        "not-in-machine": "the machine of a port has no memory of that kind where one is described",
+        "not-observed": "a target_arch works in a memory it cannot see",
+        "not-utf-8": "the file is not UTF-8",
+        "out-of-range": "a number is negative, zero, not whole or too large",
+        "per-instance": "a per-instance memory has not exactly one observer",
+        "pool-not-visible": "the host cannot see a memory it plans tensors or constants in",
+        "read-only": "something is to be written in a memory that is not writable",
+        "repeated-name": "a list names something twice",
+        "same-device": "two target_archs have one DLDevice",
+        "schema-version": "the file has another version of this format, or none",
+        "too-deep": "the file nests deeper than any SoC file does",
+        "toml-syntax": "the file is not TOML",
+        "two-hosts": "two target_archs are the host",
+        "unknown-engine": "a copy path names a DMA engine that is not declared",
+        "unknown-key": "a key means nothing here",
+        "unknown-memory": "a memory is named that is not declared",
+        "unknown-port": "a table is for a port that takes none",
+        "unknown-target-arch": "a target_arch is named that is not declared",
+        "unobserved-memory": "nobody can see a memory",
+        "unreachable-memory": "no copy path leads from the host's memories to a target_arch's memory",
+        "unused-dma": "no copy path uses a DMA engine",
+        "unused-image": "a load process that needs no image has one",
+        "useless-cache-duty": "a copy path has a duty towards a cache that is not there",
+        "wrong-type": "a value is of the wrong type",
+    }
+)
+
+STAGES = (REFERENCES, IDENTITY, MEMORY, COPIES, PORTS)
+
+
+def relations(soc: SoC, wrong: Iterable[Path] = (), origins: Sequence[Origin] = ()) -> tuple[Fault, ...]:
+    """The faults between the parts of a SoC of which `wrong` is known to be wrong already.
+
+    `origins` tells where in a file each copy path of the SoC was declared; empty where there is no file.
+    """
+    known = list(wrong)
+    places = origins or [Origin(table=index) for index in range(len(soc.copies))]
+    found: list[Fault] = []
+    for stage in STAGES:
+        faults = independent((relocated(fault, places) for rule in stage for fault in rule(soc)), known)
+        found += faults
+        known += [fault.path for fault in faults]
+    return tuple(found)
+
+
+def check_soc(soc: SoC) -> tuple[Diagnostic, ...]:
+    """What is wrong with a SoC that was built in Python: the rules of a file, with places in words.
+
+    What relates values is judged when each of them is right.
+    """
+    faults = _values(soc) or relations(soc)
+    return tuple(dict.fromkeys(_in_words(fault) for fault in faults))
+
+
+def _in_words(fault: Fault) -> Diagnostic:
+    notes = tuple(Note(place=dotted(related.path), message=related.message) for related in fault.related)
+    place = dotted(fault.path)
+    return Diagnostic(rule=fault.rule, place=place, message=fault.message, hint=fault.hint, notes=notes)
+
+
+def _values(soc: SoC) -> list[Fault]:
+    """The faults of single values; the reader finds them while it reads."""
+    faults: list[Fault] = []
+    Text(identifier=True).check(("name",), soc.name, faults)
+    if soc.schema != fields.SCHEMA:
+        message = f"`schema` must be {fields.SCHEMA}"
+        faults.append(Fault(rule="schema-version", path=("schema",), message=message))
+    sections: tuple[tuple[str, Iterable[Any], tuple[Key, ...]], ...] = (
+        ("memory", soc.memories, fields.MEMORY),
+        ("dma", soc.dmas, fields.DMA),
+        ("target_arch", soc.archs, fields.TARGET_ARCH),
+        ("memory_mode", soc.modes, fields.MEMORY_MODE),
+        ("port", soc.ports, fields.PORT),
+    )
+    for section, values, keys in sections:
+        for value in values:
+            check_identifier((section, value.name), value.name, faults)
+            _check((section, value.name), value, keys, faults)
+    for index, copy in enumerate(soc.copies):
+        _check(("copy", index), copy, fields.COPY, faults)
+    if soc.cost_file:
+        fields.COST[0].kind.check(("cost", "file"), soc.cost_file, faults)
+    for arch in soc.archs:
+        _check(("target_arch", arch.name, "device"), arch.device, fields.DEVICE, faults)
+        _check(("target_arch", arch.name, "load"), arch.load, fields.LOAD, faults)
+    held = {"order": soc.partitioning, "require": soc.require, "prefer": soc.prefer, "forbid": soc.forbid}
+    for key in fields.PARTITIONING:
+        key.kind.check(("partitioning", key.name), held[key.name], faults)
+    return faults
+
+
+def _check(path: Path, value: AttrsInstance, keys: tuple[Key, ...], faults: list[Fault]) -> None:
+    """Check the attributes of a value, but not those that are left at their default, which means absent."""
+    defaults = {attribute.name: attribute.default for attribute in attrs.fields(type(value))}
+    for key in keys:
+        if key.field not in defaults:
+            continue
+        held, default = getattr(value, key.field), defaults[key.field]
+        absent = held == default or (default is not attrs.NOTHING and not held)
+        if not absent:
+            key.kind.check((*path, key.name), held, faults)

@@ -1,0 +1,1 @@
+"""The keys of a SoC file, what each may hold, and their JSON Schema."""

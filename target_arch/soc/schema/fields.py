@@ -1,0 +1,124 @@
+"""Every key of a SoC file: where it may stand, what it holds, and what it is for.
+
+The reader, `check_soc`, the JSON Schema and the documentation's test all go by these tables.
+"""
+
+from attrs import frozen
+
+from target_arch.soc.copy_tables import DUTIES
+from target_arch.soc.machines import MACHINES
+from target_arch.soc.model import IN_AND_OUT, OUTPUTS, DLDevice
+from target_arch.soc.schema.kinds import (
+    SIZE_IN_BYTES,
+    Choice,
+    Flag,
+    Integer,
+    Kind,
+    Names,
+    OneOrMore,
+    Quantity,
+    Scalar,
+    Table,
+    Text,
+)
+from target_arch.soc.units import BANDWIDTH, FREQUENCY, TIME
+
+SCHEMA = 1
+
+PROCESSES = ("linked", "firmware", "bitstream", "module", "command_stream")
+IMAGE_PROCESSES = ("bitstream", "firmware")
+CACHE_DUTIES = tuple(DUTIES)
+
+_ADDRESS = Integer(least=0, most=2**64 - 1)
+_BANDWIDTH = Quantity(what="bandwidth", units=BANDWIDTH, most=1e15)
+_TIME = Quantity(what="time", units=TIME, most=1e6, zero=True)
+_CLOCK = Quantity(what="frequency", units=FREQUENCY, most=1e12)
+
+
+@frozen(kw_only=True)
+class Key:
+    """One key of a table. `attribute` is its name in the model, the same unless said."""
+
+    name: str
+    kind: Kind
+    help: str
+    required: bool = False
+    attribute: str = ""
+
+    @property
+    def field(self) -> str:
+        return self.attribute or self.name
+
+
+MEMORY = (
+    Key(name="size", kind=SIZE_IN_BYTES, required=True, help="bytes, or text with a unit"),
+    Key(name="base", kind=_ADDRESS, help="the host's address of the first byte; absent where it sees none"),
+    Key(
+        name="observers", kind=Table(of=_ADDRESS), help="target_archs that see it, each with its own address"
+    ),
+    Key(name="read_bandwidth", kind=_BANDWIDTH, help="sustained, for one reader"),
+    Key(name="write_bandwidth", kind=_BANDWIDTH, help="sustained, for one writer"),
+    Key(name="latency", kind=_TIME, help="of one access"),
+    Key(name="cached", kind=Flag(), help="the host's cache stands before it"),
+    Key(name="writable", kind=Flag(), help="false for flash and ROM"),
+    Key(name="per_instance", kind=Flag(), help="each instance of its one observer has its own"),
+)
+DMA = (Key(name="channels", kind=Integer(least=1, most=64), help="copies that may be in flight at once"),)
+COPY = (
+    Key(name="from", kind=OneOrMore(), required=True, attribute="source", help="the memories read"),
+    Key(name="to", kind=OneOrMore(), required=True, attribute="target", help="the memories written"),
+    Key(name="engine", kind=Text(), help="`cpu` (synchronous) or a DMA engine (asynchronous)"),
+    Key(name="bandwidth", kind=_BANDWIDTH, help="sustained"),
+    Key(name="setup", kind=_TIME, help="from the order to the first byte"),
+    Key(
+        name="alignment",
+        kind=Integer(least=1, most=4096, power_of_two=True),
+        help="of both addresses and of 2-D strides, bytes",
+    ),
+    Key(name="max_bytes", kind=SIZE_IN_BYTES, help="the longest transfer, or row of a 2-D one"),
+    Key(name="dimensions", kind=Integer(least=1, most=2), help="1, or 2 where rows may have strides"),
+    Key(name="cache", kind=Choice(words=CACHE_DUTIES), help="what the one who starts it owes the cache"),
+)
+DEVICE = (
+    Key(name="type", kind=Choice(words=tuple(sorted(DLDevice.CODES))), required=True, help="DLPack's name"),
+    Key(name="id", kind=Integer(least=0, most=2**16 - 1), required=True, help="of the first instance"),
+)
+LOAD = (
+    Key(name="process", kind=Choice(words=PROCESSES), required=True, help="how it gets its program"),
+    Key(name="image", kind=Text(), help="file name of the firmware or bitstream"),
+    Key(name="bytes", kind=SIZE_IN_BYTES, help="size of the image"),
+    Key(name="time", kind=_TIME, help="to load and start it"),
+)
+TARGET_ARCH = (
+    Key(name="backend", kind=Text(identifier=True), required=True, help="the plug-in that programs it"),
+    Key(name="host", kind=Flag(), help="true for exactly one"),
+    Key(name="instances", kind=Integer(least=1, most=256), help="identical pieces, programmed on their own"),
+    Key(name="clock", kind=_CLOCK, help="of its compute, for the cost model"),
+    Key(name="memory", kind=Names(), required=True, help="where its operands live, best first"),
+    Key(name="buffers", kind=Table(of=Text()), help="local buffer of its backend → memory"),
+    Key(name="operands", kind=Choice(words=(IN_AND_OUT, OUTPUTS)), help="what must live in its memory"),
+    Key(name="options", kind=Table(of=Scalar()), help="options of its backend"),
+)
+MEMORY_MODE = (
+    Key(name="workspace", kind=Names(), required=True, help="memories for intermediate tensors, best first"),
+    Key(name="constants", kind=Names(), required=True, help="memories for weights, best first"),
+    Key(name="io", kind=Names(), required=True, help="memories for inputs and outputs, best first"),
+)
+PORT = (
+    Key(name="machine", kind=Choice(words=tuple(sorted(MACHINES))), required=True, help="what executes it"),
+    Key(name="code", kind=Text(), required=True, help="memory of vectors, code and read-only data"),
+    Key(name="data", kind=Text(), required=True, help="memory of variables and of the stack"),
+    Key(name="stack", kind=SIZE_IN_BYTES, required=True, help="bytes of the stack"),
+)
+COST = (
+    Key(name="file", kind=Text(), required=True, help="measured costs (JSON), beside this file or below it"),
+)
+_EVERY = ("*",)
+PARTITIONING = (
+    Key(name="order", kind=Names(), required=True, help="who claims an operator first"),
+    Key(name="require", kind=Table(of=Text(), also=_EVERY), help="operator kind or * → where it must go"),
+    Key(
+        name="prefer", kind=Table(of=Text(), also=_EVERY), help="operator kind or * → where it goes if it can"
+    ),
+    Key(name="forbid", kind=Table(of=Names(), also=_EVERY), help="operator kind or * → where it must not go"),
+)

@@ -1,0 +1,244 @@
+"""Lowering, and what is done when something does not fit.
+
+A pass (`lower_pass`) lowers every partition in its turn, each with the budget the ledger promises. What does
+not fit climbs a ladder: it is lowered again with a smaller budget, its partition is split, it is placed
+elsewhere (another instance, another kind, the host, in that order). Every attempt is recorded.
+Only where no rung is left the model is refused, with the cheapest changes that were found to make it fit.
+"""
+
+from collections.abc import Callable, Mapping
+
+from attrs import evolve, field, frozen
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.plan.attempts import REPLACE, RETILE, SPLIT, Attempt
+from target_arch.plan.kernels import Kernel
+from target_arch.plan.memory import Budget, MemoryPlan
+from target_arch.plan.model import Model
+from target_arch.plan.orders import LoweringOrder
+from target_arch.plan.partitions import Candidate, PartitionGraph
+from target_arch.plan.steps import StepOrder
+from target_arch.plan.timeline import Execution
+from target_arch.soc.model import Instance, MemoryMode, SoC
+from target_arch.stages.check.aliases import parts
+from target_arch.stages.check.plan import check
+from target_arch.stages.errors import DoesNotFitError, PlacementError
+from target_arch.stages.lowering.one_pass import Advance, Key, Known, Lower, Passed, Passes, Refused, key_of
+from target_arch.stages.lowering.remedy import remedy
+from target_arch.stages.lowering.split import Cuts, cut, middle
+from target_arch.stages.memory.planner import BEST, Planner
+from target_arch.stages.placement.place import NO_RULES
+from target_arch.stages.placement.rules import Rules, targets
+from target_arch.stages.steps.fit import Settled
+
+__all__ = ["Attempt", "Lower", "Lowered", "lower_in_order"]
+
+RETILES = 3
+"""How often a partition is lowered again with a smaller budget."""
+
+
+@frozen(kw_only=True)
+class Lowered:
+    """Everything about a model on a SoC, up to the memory plan. `budgets` are in the order of lowering."""
+
+    graph: PartitionGraph
+    order: LoweringOrder
+    kernels: Mapping[str, Kernel] = field(repr=False)
+    budgets: tuple[Budget, ...]
+    steps: StepOrder = field(repr=False)
+    plan: MemoryPlan = field(repr=False)
+    execution: Execution | None
+    attempts: tuple[Attempt, ...] = ()
+
+
+def lower_in_order(
+    *,
+    soc: SoC,
+    mode: MemoryMode,
+    codegens: Mapping[str, str],
+    place: Callable[[Rules], PartitionGraph],
+    order: Callable[[PartitionGraph], LoweringOrder],
+    lower: Lower,
+    rules: Rules = NO_RULES,
+    advance: Advance | None = None,
+    chains: frozenset[str] = frozenset(),
+    measured: SoC | None = None,
+    planner: Planner = BEST,
+) -> Lowered:
+    """Place, order, lower, plan and check.
+
+    `codegens` are by instance name. `place` is called again with operators given up on targets, and `order`
+    with every new graph. `advance` takes partitions to earlier phases, where the order has turns for these.
+    `chains` are the instances whose backend lowers whole chains, `measured` is the SoC with measured copy
+    paths, for the simulated run; `planner` makes the memory plan.
+    Raises PlacementError, OrderError, StepError; DoesNotFitError where nothing helps;
+    and CheckError where the plan is wrong.
+    """
+    known: Known = {}
+
+    def climb(chip: SoC, wishes: Rules) -> Lowered:
+        passes = Passes(chip, mode, codegens, lower, advance, chains, measured, known, planner)
+        return _climbed(chip, _Ladder(chip, place, wishes, passes), passes, order)
+
+    def fits(chip: SoC, wishes: Rules) -> bool:
+        try:
+            climb(chip, wishes)
+        except DiagnosticError:
+            return False
+        return True
+
+    try:
+        return climb(soc, rules)
+    except DoesNotFitError as refusal:
+        raise remedy(refusal, soc, rules, fits) from None
+
+
+def _climbed(
+    soc: SoC, ladder: "_Ladder", passes: Passes, order: Callable[[PartitionGraph], LoweringOrder]
+) -> Lowered:
+    """Passes until nothing is refused. Raises DoesNotFitError where no rung is left."""
+    graph = ladder.graph()
+    while True:
+        slots = order(graph)
+        passed = passes.run(graph, slots)
+        if passed.settled is not None:
+            settled, known = passed.settled, sizes(graph, passed.kernels)
+            check(soc, settled.steps, settled.plan, known, parts(graph.model))
+            return _lowered(graph, slots, passed, settled, tuple(ladder.attempts))
+        ladder.climb(graph.model, passed.refused)
+        graph = ladder.graph()
+
+
+def sizes(graph: PartitionGraph, kernels: Mapping[str, Kernel]) -> dict[str, int]:
+    """The bytes of every tensor, and of every buffer that a kernel keeps for itself, by name."""
+    found = {tensor.name: tensor.bytes for tensor in graph.model.tensors.values()}
+    for kernel in kernels.values():
+        found |= {tensor.name: tensor.bytes for tensor in kernel.constants}
+        found |= {f"{kernel.partition}.{buffer.name}": buffer.bytes for buffer in kernel.buffers}
+    return found
+
+
+def _lowered(
+    graph: PartitionGraph,
+    order: LoweringOrder,
+    passed: Passed,
+    settled: Settled,
+    attempts: tuple[Attempt, ...],
+) -> Lowered:
+    return Lowered(
+        graph=graph,
+        order=order,
+        kernels=passed.kernels,
+        budgets=passed.budgets,
+        steps=settled.steps,
+        plan=settled.plan,
+        execution=settled.execution,
+        attempts=attempts,
+    )
+
+
+class _Ladder:
+    """What was tried so far, and the graph that follows from it."""
+
+    def __init__(
+        self, soc: SoC, place: Callable[[Rules], PartitionGraph], rules: Rules, passes: Passes
+    ) -> None:
+        self.attempts: list[Attempt] = []
+        self._soc, self._place, self._rules, self._passes = soc, place, rules, passes
+        self._able: dict[str, tuple[Candidate, ...]] = {}
+        self._cuts: Cuts = frozenset()
+        self._retiled: dict[Key, int] = {}
+        self._refusal: DoesNotFitError | None = None
+        self._placed: PartitionGraph | None = None
+        self._left: dict[str, list[tuple[str, str]]] = {}
+        self._sent: dict[str, str | None] = {}
+        """What this climb gives up, by operator: targets and reasons, and where it is to go next."""
+
+    def graph(self) -> PartitionGraph:
+        """The partitions to try next. Raises the refusal where no placement is left."""
+        if self._placed is None:
+            before = self.attempts
+            try:
+                self._placed = self._place(self._rules)
+            except PlacementError:
+                if self._refusal is None:
+                    raise
+                raise self._refusal from None
+            self.attempts = [_told(attempt, self._placed) for attempt in before]
+        return cut(self._placed, self._cuts)
+
+    def climb(self, model: Model, refused: tuple[Refused, ...]) -> None:
+        """The next rung for everything that did not fit, before anything is placed again."""
+        for refusal in refused:
+            self._refusal = refusal.error
+            kind, outcome = self._retile(refusal) or self._split(model, refusal) or self._give_up(refusal)
+            self.attempts.append(
+                Attempt(
+                    kind=kind,
+                    operator=refusal.operator,
+                    instance=refusal.partition.instance,
+                    reason=refusal.reason,
+                    outcome=outcome,
+                )
+            )
+        if self._left:
+            found = ((id, *pair) for id, pairs in self._left.items() for pair in pairs)
+            self._rules = self._rules.giving_up(found).sending(self._sent)
+            self._left, self._sent, self._placed = {}, {}, None
+
+    def _retile(self, refused: Refused) -> tuple[str, str] | None:
+        key = key_of(refused.partition)
+        if refused.limit is None or self._retiled.get(key, 0) >= RETILES:
+            return None
+        memory, size = refused.limit
+        limits = self._passes.limits.setdefault(key, {})
+        known = limits.get(memory)
+        if known is not None and known <= size:
+            size = known // 2
+        self._retiled[key] = self._retiled.get(key, 0) + 1
+        limits[memory] = size
+        return RETILE, f"with {size:,} B of `{memory}`"
+
+    def _split(self, model: Model, refused: Refused) -> tuple[str, str] | None:
+        place = middle(refused.partition, model)
+        if place is None:
+            return None
+        self._cuts |= {place}
+        return SPLIT, f"before `{place[0]}`"
+
+    def _give_up(self, refused: Refused) -> tuple[str, str]:
+        """All identical instances where nothing but the memory's size is in the way."""
+        operator, instance = refused.operator, self._soc.instance(refused.partition.instance)
+        target = instance.name if refused.crowded else instance.arch.name
+        self._left.setdefault(operator, []).append((target, refused.reason))
+        self._sent[operator] = self._next(operator, instance)
+        return REPLACE, ""
+
+    def _next(self, operator: str, instance: Instance) -> str | None:
+        """Where the operator is to go: another instance of its kind, another kind, the host, in that order,
+        of each the cheapest; None where there is no choice.
+        """
+        if self._placed is None:
+            return None
+        choice = self._placed.choice(operator)
+        able = self._able.setdefault(operator, tuple(c for c in choice.candidates if c.cost is not None))
+        left = [c for c in able if not self._tried(operator, self._soc.instance(c.instance))]
+
+        def rank(candidate: Candidate) -> tuple[int, float]:
+            other = self._soc.instance(candidate.instance).arch
+            kind = 2 if other.host else int(other.name != instance.arch.name)
+            return kind, candidate.cost.total if candidate.cost is not None else 0.0
+
+        return min(left, key=rank).instance if len(left) > 1 else None
+
+    def _tried(self, operator: str, instance: Instance) -> bool:
+        """True where the operator was found not to fit there, now or before."""
+        now = any(targets(target, instance) for target, _ in self._left.get(operator, ()))
+        return now or self._rules.unfit(operator, instance) is not None
+
+
+def _told(attempt: Attempt, graph: PartitionGraph) -> Attempt:
+    """The attempt with the instance that the operator went to."""
+    if attempt.kind != REPLACE or attempt.outcome:
+        return attempt
+    return evolve(attempt, outcome=f"on `{graph.choice(attempt.operator).instance}`")

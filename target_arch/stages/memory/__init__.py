@@ -1,0 +1,1 @@
+"""An offset for every buffer in every memory."""

@@ -1,0 +1,225 @@
+"""Offsets for all buffers of all memories: buffers and capacities in, a memory plan out."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from math import isfinite, lcm
+
+from attrs import evolve
+
+from target_arch.diagnostics import Diagnostic, name_hint
+from target_arch.plan.memory import Buffer, MemoryPlan
+from target_arch.soc.model import SoC
+from target_arch.stages.errors import DoesNotFitError, PlanError, failure
+from target_arch.stages.memory.packing import (
+    ALGORITHMS,
+    ANYTIME,
+    Algorithm,
+    Effort,
+    Offsets,
+    bound,
+    improve,
+    least,
+    live_bytes,
+    peak,
+)
+from target_arch.stages.memory.packing.sharing import choices, rectangles, root, shared_bound, shared_least
+
+_LAST_RESORT = Effort(nodes=20_000)
+"""What `best` searches where its plan does not fit, although the bound would."""
+
+
+def capacities(soc: SoC) -> dict[str, int]:
+    """The size of every memory in bytes."""
+    return {memory.name: memory.size for memory in soc.memories}
+
+
+def allocate(
+    buffers: Sequence[Buffer],
+    capacities: Mapping[str, int],
+    algorithm: str = "best",
+    algorithms: Mapping[str, Algorithm] = ALGORITHMS,
+    *,
+    effort: Effort | None = None,
+) -> MemoryPlan:
+    """Give every buffer an offset in its arena.
+
+    `capacities` are bytes per memory; the arenas `m` and `m.constants` share those of `m`, the constants
+    first. `effort` limits an algorithm of `ANYTIME`, per arena. A buffer without bytes gets offset 0. One
+    takes the place of another (`Buffer.over`) where that makes the plan lower.
+
+    Raises DoesNotFitError for the first memory (by name) that overflows; PlanError for an algorithm nobody
+    registered, an effort it does not take, and buffers or capacities that make no sense.
+    """
+    run = _algorithm(algorithm, algorithms, effort)
+    _check(buffers, capacities)
+    arenas: dict[str, list[Buffer]] = {}
+    for buffer in buffers:
+        arenas.setdefault(buffer.arena, []).append(buffer)
+    parts = [_plan(arena, arenas[arena], algorithm, run) for arena in sorted(arenas)]
+    plan = _joined(buffers, parts)
+    for memory in sorted({buffer.memory for buffer in buffers}):
+        plan = _fitted(plan, memory, capacities[memory], arenas, algorithm)
+    return plan
+
+
+def _algorithm(name: str, algorithms: Mapping[str, Algorithm], effort: Effort | None) -> Algorithm:
+    if name not in algorithms:
+        hint = name_hint(name, algorithms, "registered")
+        raise failure(PlanError, "unknown-algorithm", "memory plan", f"there is no algorithm `{name}`", hint)
+    if effort is None:
+        return algorithms[name]
+    if name not in ANYTIME or algorithms[name] is not ANYTIME[name]:
+        raise failure(
+            PlanError,
+            "no-effort",
+            "memory plan",
+            f"the algorithm `{name}` takes no limit of nodes or seconds",
+            "those that do: " + ", ".join(f"`{other}`" for other in sorted(ANYTIME)),
+        )
+    seconds = effort.seconds
+    if effort.nodes < 1 or (seconds is not None and not (isfinite(seconds) and seconds > 0)):
+        limit = f"{effort.nodes} nodes" if seconds is None else f"{seconds} s"
+        raise failure(PlanError, "no-effort", "memory plan", f"no search takes {limit}")
+    return partial(ANYTIME[name], effort=effort)
+
+
+def _check(buffers: Sequence[Buffer], capacities: Mapping[str, int]) -> None:
+    """Everything that is wrong with the question, at once."""
+    found = [
+        ("negative-capacity", f"memory `{memory}` has {size:,} B")
+        for memory, size in sorted(capacities.items())
+        if size < 0
+    ]
+    seen: set[str] = set()
+    for buffer in buffers:
+        name = f"buffer `{buffer.name}`"
+        if buffer.name in seen:
+            found.append(("duplicate-buffer", f"{name} is there twice"))
+        seen.add(buffer.name)
+        if buffer.bytes < 0:
+            found.append(("wrong-buffer", f"{name} has {buffer.bytes:,} B"))
+        if buffer.alignment < 1:
+            found.append(("wrong-buffer", f"{name} has an alignment of {buffer.alignment:,} B"))
+        if buffer.last < buffer.first:
+            found.append(("wrong-buffer", f"{name} ends in step {buffer.last}, before step {buffer.first}"))
+        if buffer.memory not in capacities:
+            found.append(
+                ("unknown-memory", f"{name} lies in memory `{buffer.memory}`, which has no capacity")
+            )
+    if found:
+        raise PlanError(
+            tuple(Diagnostic(rule=rule, place="memory plan", message=message) for rule, message in found)
+        )
+
+
+def _plan(
+    arena: str, buffers: Sequence[Buffer], name: str, run: Algorithm, places: Mapping[str, str] | None = None
+) -> MemoryPlan:
+    """The plan of one arena; the lowest of those with buffers in the places of others, unless these are
+    given.
+    """
+    there = [buffer for buffer in buffers if buffer.bytes]
+    ways = choices(there) if places is None else iter((places,))
+    best: tuple[int, Offsets, Mapping[str, str]] | None = None
+    floor = shared_bound(there)
+    for way in ways:
+        if best is not None and best[0] <= (shared_least(there) if way else bound(there)):
+            break
+        found = _placed(there, way, run)
+        highest = peak(there, found)
+        if best is None or highest < best[0]:
+            best = (highest, found, way)
+    assert best is not None
+    highest, notes, way = best
+    limit = shared_least(there) if any(buffer.over for buffer in there) else max(least(there), notes.lower)
+    return MemoryPlan(
+        buffers=tuple(buffers),
+        offsets={buffer.name: 0 for buffer in buffers} | dict(notes),
+        peaks={arena: highest},
+        bounds={arena: bound(buffers)},
+        shared={arena: floor},
+        in_place=tuple(sorted(way.items())),
+        found_by={arena: notes.found_by or name},
+        proven=(arena,) if highest <= limit else (),
+    )
+
+
+def _placed(buffers: Sequence[Buffer], places: Mapping[str, str], run: Algorithm) -> Offsets:
+    """What the algorithm finds for the rectangles, as offsets of all buffers."""
+    if not buffers:
+        return Offsets()
+    found = run(rectangles(buffers, places))
+    notes = found if isinstance(found, Offsets) else Offsets(found)
+    offsets = {buffer.name: found[root(buffer.name, places)] for buffer in buffers}
+    return Offsets(offsets, notes.found_by, notes.lower, notes.core)
+
+
+def _joined(buffers: Sequence[Buffer], parts: Sequence[MemoryPlan]) -> MemoryPlan:
+    """One plan of those of all arenas; where an arena comes twice, the later one counts."""
+    joined = MemoryPlan(buffers=tuple(buffers), offsets={})
+    for part in parts:
+        joined = evolve(
+            joined,
+            offsets={**joined.offsets, **part.offsets},
+            peaks={**joined.peaks, **part.peaks},
+            bounds={**joined.bounds, **part.bounds},
+            shared={**joined.shared, **part.shared},
+            in_place=_pairs(joined, part),
+            found_by={**joined.found_by, **part.found_by},
+            proven=tuple(sorted({*joined.proven, *part.proven})),
+        )
+    return joined
+
+
+def _pairs(joined: MemoryPlan, part: MemoryPlan) -> tuple[tuple[str, str], ...]:
+    new = {buffer.name for buffer in part.buffers}
+    return tuple(sorted((*(pair for pair in joined.in_place if pair[0] not in new), *part.in_place)))
+
+
+def arena_capacity(plan: MemoryPlan, memory: str, size: int) -> int:
+    """Bytes that the constants of a memory leave to everything else in it."""
+    constants = plan.peaks.get(f"{memory}.constants", 0)
+    alignment = lcm(*(buffer.alignment for buffer in plan.buffers if buffer.memory == memory))
+    return size - -(-constants // alignment) * alignment
+
+
+def _fitted(
+    plan: MemoryPlan, memory: str, size: int, arenas: Mapping[str, Sequence[Buffer]], algorithm: str
+) -> MemoryPlan:
+    """The plan where it fits that memory; `best` searches longer before it gives up."""
+    constants = f"{memory}.constants"
+    if plan.peaks.get(constants, 0) > size:
+        raise _refusal(plan, constants, size, arenas)
+    available = arena_capacity(plan, memory, size)
+    if plan.peaks.get(memory, 0) <= available:
+        return plan
+    if algorithm == "best" and plan.shared[memory] <= available and memory not in plan.proven:
+        there = arenas[memory]
+        names = {buffer.name for buffer in there}
+        start = Offsets({buffer.name: plan.offsets[buffer.name] for buffer in there if buffer.bytes})
+        places = {name: place for name, place in plan.in_place if name in names}
+
+        def search(placed: Sequence[Buffer]) -> Offsets:
+            return improve(placed, start, evolve(_LAST_RESORT, goal=available))
+
+        plan = _joined(plan.buffers, (plan, _plan(memory, there, algorithm, search, places)))
+    if plan.peaks[memory] > available:
+        raise _refusal(plan, memory, max(available, 0), arenas)
+    return plan
+
+
+def _refusal(
+    plan: MemoryPlan, arena: str, available: int, arenas: Mapping[str, Sequence[Buffer]]
+) -> DoesNotFitError:
+    live = live_bytes(rectangles(arenas[arena], dict(plan.in_place)))
+    step = max(live, key=lambda step: (live[step], -step))
+    alive = [buffer for buffer in arenas[arena] if buffer.first <= step <= buffer.last]
+    largest = sorted(alive, key=lambda buffer: (-buffer.bytes, buffer.name))
+    return DoesNotFitError(
+        pool=arena,
+        step=step,
+        needed=plan.peaks[arena],
+        available=available,
+        bound=plan.shared[arena],
+        alive=tuple((buffer.name, buffer.bytes) for buffer in largest),
+    )

@@ -1,0 +1,89 @@
+"""The two cores that run the search of `descend`: interpreted Python, and machine code where numba is there.
+
+Both run the same source on the same integers, so they give the same plan for the same nodes; the compiled one
+is some hundred times faster. It costs seconds to load, so it is used for long searches only.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from target_arch.stages.memory.packing import descend
+
+Core = Callable[[Sequence[Sequence[int]], int, int], tuple[int, int, list[int]]]
+"""Columns of the task, capacity, nodes -> how it ended, placements tried, an offset for each number."""
+
+_FUNCTIONS = (
+    "_aligned", "_insert", "_merge", "_push", "_parts", "_split", "_fits", "_find_supports", "_lift",
+    "_leave", "_candidate", "_open", "_start", "descend",
+)  # fmt: skip
+"""What the search consists of, callees first."""
+
+_LONGEST_POOL = 8_000_000
+"""Items; what does not fit there is too much for an exact search anyway."""
+
+
+def interpreted(columns: Sequence[Sequence[int]], capacity: int, nodes: int) -> tuple[int, int, list[int]]:
+    """Run the search on lists, in Python."""
+    return _run(descend.descend, list, columns, capacity, nodes)
+
+
+@cache
+def compiled() -> Core | None:
+    """The search as machine code on arrays, or None where numba is not installed."""
+    try:
+        import numba
+    except ImportError:
+        return None
+    scope = dict(vars(descend))
+    for name in _FUNCTIONS:
+        scope[name] = _translated(numba, FunctionType(scope[name].__code__, scope, name))
+
+    def run(columns: Sequence[Sequence[int]], capacity: int, nodes: int) -> tuple[int, int, list[int]]:
+        return _run(scope["descend"], _array, columns, capacity, nodes)
+
+    return run
+
+
+def _translated(numba: Any, function: FunctionType) -> Any:
+    try:
+        return numba.njit(cache=True)(function)
+    except RuntimeError:  # there is no folder to keep the machine code in: it is made again every time
+        return numba.njit()(function)
+
+
+def _array(values: Sequence[int]) -> Any:
+    return np.array(values, dtype=np.int64)
+
+
+def _run(
+    search: Callable[..., tuple[int, int]],
+    items: Callable[[Sequence[int]], Any],
+    columns: Sequence[Sequence[int]],
+    capacity: int,
+    nodes: int,
+) -> tuple[int, int, list[int]]:
+    count, sections = len(columns[0]), max(columns[3], default=0)
+
+    def zeros(number: int) -> Any:
+        return items([0] * number)
+
+    def fields(kind: Any, number: int) -> Any:
+        return kind(*(zeros(number) for _ in kind._fields))
+
+    work = descend.Work(
+        pool=fields(descend.Pool, min(count * (count + 4), _LONGEST_POOL)),
+        raised=fields(descend.Pool, count),
+        agenda=fields(descend.Agenda, 2 * count + 2),
+        stack=fields(descend.Stack, count + 1),
+        sections=fields(descend.Sections, sections + 1),
+        used=zeros(2),
+    )
+    offsets = zeros(count)
+    ended, tried = search(
+        descend.Task(*(items(column) for column in columns)), capacity, nodes, work, offsets
+    )
+    return int(ended), int(tried), [int(offset) for offset in offsets]

@@ -1,0 +1,170 @@
+"""The anytime search: the exact search of `descend`, restarted with ever other preferences.
+
+One preference may take a thousand times longer than another, so none gets much at first. A round tries all of
+`ORDERS`, then each of them jittered; the next round does so with four times the nodes. The orders as they are
+ask for the goal. The jittered ones ask in turn for half of what is missing, for one byte less than the best
+so far, and for the goal, so that the plan gets better even where the goal is out of reach. What an attempt
+proves impossible raises the goal of all after it.
+"""
+
+from collections.abc import Sequence
+from itertools import count
+from random import Random
+from time import monotonic
+
+from target_arch.plan.memory import Buffer
+from target_arch.stages.memory.packing import cores
+from target_arch.stages.memory.packing.descend import FOUND, INFEASIBLE
+from target_arch.stages.memory.packing.fast import attempts
+from target_arch.stages.memory.packing.measure import Effort, Offsets, groups, least, peak
+from target_arch.stages.memory.packing.preference import ORDERS, Preference, sections
+
+_FIRST_NODES = 8
+"""Nodes per buffer of the attempts of the first round."""
+
+_JITTER = (30, 200)
+"""Of `UNIT`: in turn a little and a lot."""
+
+_INTERPRETED_WORK = 500_000
+"""Nodes times buffers that are searched before it pays to load the compiled core: a second or two."""
+
+
+def greedy(buffers: Sequence[Buffer], goal: int = 0) -> Offsets:
+    """The lowest of all fast plans; the first one that reaches the goal or the bound."""
+    if not buffers:
+        return Offsets(found_by="nothing to place")
+    goal = max(goal, least(buffers))
+    best: Offsets | None = None
+    for offsets in attempts(buffers):
+        if best is None or peak(buffers, offsets) < peak(buffers, best):
+            best = offsets
+        if peak(buffers, best) <= goal:
+            break
+    assert best is not None
+    return best
+
+
+def search(buffers: Sequence[Buffer], *, effort: Effort | None = None) -> Offsets:
+    """The lowest plan found within the effort; never higher than `greedy`."""
+    effort = effort or Effort()
+    best = greedy(buffers, effort.goal)
+    return improve(buffers, best, effort)
+
+
+def improve(buffers: Sequence[Buffer], start: Offsets, effort: Effort) -> Offsets:
+    """Search for a lower plan than the start. What shares no step is searched for on its own, the highest
+    first.
+    """
+    goal = max(effort.goal, least(buffers))
+    clock = _Clock(effort)
+    lower, best = 0, Offsets(start, start.found_by, start.lower)
+    parts = sorted(groups(buffers), key=lambda part: -peak(part, start))
+    left = len(buffers)
+    for part in parts:
+        if peak(part, best) <= goal:
+            break
+        clock.share(len(part), left)
+        left -= len(part)
+        found = _Part(part, best, goal, effort.seed, clock).run()
+        best.update(found)
+        lower = max(lower, found.lower)
+        goal = max(goal, peak(part, found))
+        best.found_by, best.core = found.found_by or best.found_by, found.core
+    best.lower = lower
+    return best
+
+
+class _Clock:
+    """What is left of the effort."""
+
+    def __init__(self, effort: Effort) -> None:
+        self._timed = effort.seconds is not None
+        self._end = monotonic() + (effort.seconds or 0)
+        self._nodes = self._part_nodes = effort.nodes
+        self._part_end = self._end
+        self._rate = 1000.0
+
+    def share(self, part: int, whole: int) -> None:
+        """Give the next part its share of what is left."""
+        now = monotonic()
+        self._part_nodes = self._nodes * part // whole
+        self._part_end = now + (self._end - now) * part / whole
+
+    def nodes(self, wanted: int) -> int:
+        """How many of the wanted nodes there is effort for."""
+        if self._timed:
+            return min(wanted, int((self._part_end - monotonic()) * self._rate))
+        return min(wanted, self._part_nodes)
+
+    def spend(self, nodes: int, seconds: float) -> None:
+        """Take what an attempt took."""
+        self._nodes, self._part_nodes = self._nodes - nodes, self._part_nodes - nodes
+        if nodes >= 100:
+            self._rate = nodes / max(seconds, 1e-6)
+
+
+class _Part:
+    """The search for one group of buffers."""
+
+    def __init__(self, buffers: list[Buffer], start: Offsets, goal: int, seed: int, clock: _Clock) -> None:
+        self._buffers, self._clock = buffers, clock
+        self._preference = Preference(buffers)
+        self._random = Random(seed)
+        self._columns = (
+            [buffer.bytes for buffer in buffers],
+            [buffer.alignment for buffer in buffers],
+            *sections(buffers),
+        )
+        self._best = Offsets({buffer.name: start[buffer.name] for buffer in buffers})
+        self._low, self._high = goal, peak(buffers, start)
+        self._tried = 0
+
+    def run(self) -> Offsets:
+        """The best plan; `lower` is set where the goal was proven to be out of reach."""
+        goal = self._low
+        for attempt in count():
+            rounds, turn = divmod(attempt, 2 * len(ORDERS))
+            letters = ORDERS[turn % len(ORDERS)]
+            wanted = _FIRST_NODES * len(self._buffers) * 4**rounds
+            if turn < len(ORDERS):
+                going = self._try(self._preference.order(letters), wanted, 0, f"search {letters}")
+            else:
+                order = self._preference.order(letters, self._random, _JITTER[attempt % len(_JITTER)])
+                share = (1, 2, 0)[attempt % 3]
+                going = self._try(order, wanted, share, f"search {letters} restart {attempt}")
+            if not going:
+                break
+        self._best.lower = self._low if self._low > goal else 0
+        return self._best
+
+    def _try(self, order: list[int], wanted: int, share: int, label: str) -> bool:
+        """One descent, at the capacity that is `share` halves of what is missing above the goal. False where
+        the search is over.
+        """
+        if self._low >= self._high:
+            return False
+        nodes = self._clock.nodes(wanted)
+        if nodes <= 0:
+            return False
+        core, name = self._core(nodes * len(order))
+        capacity = self._low + (self._high - 1 - self._low) * share // 2
+        begun = monotonic()
+        ended, tried, offsets = core(
+            [[column[number] for number in order] for column in self._columns], capacity, nodes
+        )
+        self._clock.spend(max(tried, 1), monotonic() - begun)
+        self._tried += tried
+        if ended == FOUND:
+            names = (self._buffers[number].name for number in order)
+            found_by = f"{label} after {self._tried:,} nodes"
+            self._best = Offsets(zip(names, offsets, strict=True), found_by, core=name)
+            self._high = peak(self._buffers, self._best)
+        elif ended == INFEASIBLE:
+            self._low = capacity + 1
+        return self._low < self._high
+
+    def _core(self, work: int) -> tuple[cores.Core, str]:
+        compiled = None
+        if self._tried * len(self._buffers) + work > _INTERPRETED_WORK:
+            compiled = cores.compiled()
+        return (compiled, "compiled") if compiled else (cores.interpreted, "interpreted")

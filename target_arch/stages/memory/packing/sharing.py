@@ -1,0 +1,83 @@
+"""Buffers in the place of others: `Buffer.over` as rectangles that any algorithm can place.
+
+A buffer that takes the place of another makes one rectangle with it, from where the other begins to where it
+ends itself. Both have as many bytes, so nothing is lost. Which of two possible places is the better one shows
+only in the plan; so does whether a rectangle that long is worse than its parts. All are tried in turn.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import gcd, lcm
+
+from attrs import evolve
+
+from target_arch.plan.memory import Buffer
+from target_arch.stages.memory.packing.measure import bound, round_up
+
+
+def choices(buffers: Sequence[Buffer]) -> Iterator[dict[str, str]]:
+    """Which buffer takes whose place: always the first possible, always the last possible, nobody's."""
+    first, last = _chosen(buffers, 0), _chosen(buffers, -1)
+    if first:
+        yield first
+    if last != first:
+        yield last
+    yield {}
+
+
+def rectangles(buffers: Sequence[Buffer], places: Mapping[str, str]) -> list[Buffer]:
+    """The buffers, those that share a place as one, by the name of the first that lies there."""
+    made: dict[str, Buffer] = {}
+    for buffer in _by_time(buffers):
+        name = root(buffer.name, places)
+        there = made.get(name)
+        if there is None:
+            made[name] = evolve(buffer, name=name, over=())
+        else:
+            alignment = lcm(there.alignment, buffer.alignment)
+            made[name] = evolve(there, last=max(there.last, buffer.last), alignment=alignment)
+    return [made[buffer.name] for buffer in buffers if buffer.name in made]
+
+
+def root(name: str, places: Mapping[str, str]) -> str:
+    """The buffer that lay first where this one lies."""
+    while name in places:
+        name = places[name]
+    return name
+
+
+def shared_bound(buffers: Sequence[Buffer]) -> int:
+    """The largest sum of live bytes where every buffer that may take another's place does: no plan is
+    lower.
+    """
+    known = {buffer.name: buffer for buffer in buffers}
+    saved = []
+    for buffer in buffers:
+        ends = [min(known[name].last, buffer.last) for name in buffer.over if name in known]
+        if ends and buffer.bytes:
+            saved.append(evolve(buffer, last=max(ends), bytes=-buffer.bytes))
+    return bound((*buffers, *saved))
+
+
+def shared_least(buffers: Sequence[Buffer]) -> int:
+    """The same with what alignment adds to it, as in `least`."""
+    unit = gcd(*(buffer.alignment for buffer in buffers)) or 1
+    if not any(buffer.bytes % unit for buffer in buffers):
+        return shared_bound(buffers)
+    whole = [evolve(buffer, bytes=round_up(buffer.bytes, unit)) for buffer in buffers]
+    topmost = max((-buffer.bytes % unit for buffer in buffers), default=0)
+    return max(shared_bound(buffers), shared_bound(whole) - topmost)
+
+
+def _chosen(buffers: Sequence[Buffer], which: int) -> dict[str, str]:
+    free = {buffer.name: buffer for buffer in buffers}
+    places: dict[str, str] = {}
+    for buffer in _by_time(buffers):
+        able = [name for name in buffer.over if name in free and free[name].arena == buffer.arena]
+        if able:
+            places[buffer.name] = able[which]
+            del free[able[which]]
+    return places
+
+
+def _by_time(buffers: Sequence[Buffer]) -> list[Buffer]:
+    return sorted(buffers, key=lambda buffer: (buffer.first, buffer.last, buffer.name))

@@ -1,0 +1,1 @@
+"""Who can touch which memory, and which copy paths lead from one to another."""

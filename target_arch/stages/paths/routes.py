@@ -1,0 +1,183 @@
+"""Which declared copy paths bytes take: the cheapest route between two memories, and what one path can carry
+at once.
+"""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import networkx as nx
+from attrs import evolve
+
+from target_arch.diagnostics import listed
+from target_arch.plan.kernels import Slice
+from target_arch.soc.model import CopyPath, SoC
+
+PICO = 10**12
+"""Picoseconds in a second. Whole picoseconds add up exactly."""
+
+
+class Routes:
+    """The declared copy paths of a SoC as a graph of memories.
+
+    `through` are the memories in which bytes may rest between two hops.
+    """
+
+    def __init__(self, soc: SoC, through: Iterable[str]) -> None:
+        self._soc = soc
+        self._through = frozenset(name for name in through if soc.memory(name).writable)
+        self._graph = nx.DiGraph()
+        self._graph.add_nodes_from(memory.name for memory in soc.memories)
+        for path in soc.copies:
+            if not self._graph.has_edge(path.source, path.target):
+                self._graph.add_edge(path.source, path.target, paths=[])
+            self._graph.edges[path.source, path.target]["paths"].append(path)
+        self._known: dict[tuple[str, str, int], tuple[CopyPath, ...] | None] = {}
+
+    def direct(self, source: str, target: str) -> tuple[CopyPath, ...]:
+        """The declared paths from one memory straight to another, in the order of the description."""
+        if not self._graph.has_edge(source, target):
+            return ()
+        return tuple(self._graph.edges[source, target]["paths"])
+
+    def seconds(self, path: CopyPath, bytes: int, pieces: int | None = None) -> float:
+        """Time of one copy of contiguous bytes: set-up for each piece the block limit cuts it into, latency,
+        bytes / bandwidth.
+        """
+        source, target = self._soc.memory(path.source), self._soc.memory(path.target)
+        rates = (path.bandwidth, source.read_bandwidth, target.write_bandwidth)
+        bandwidth = min((rate for rate in rates if rate), default=None)
+        if pieces is None:
+            pieces = -(-bytes // _block(path)) if path.max_bytes else 1
+        moving = bytes / bandwidth if bandwidth else 0.0
+        return pieces * (path.setup + source.latency + target.latency) + moving
+
+    def hop(self, source: str, target: str, bytes: int) -> CopyPath | None:
+        """The cheapest direct path; an asynchronous one where costs are equal."""
+        paths = self.direct(source, target)
+        return min(paths, key=lambda path: (self.seconds(path, bytes), not path.is_async), default=None)
+
+    def route(self, source: str, target: str, bytes: int) -> tuple[CopyPath, ...] | None:
+        """The cheapest chain of paths; empty where source is target, None where no chain leads there."""
+        key = (source, target, bytes)
+        if key not in self._known:
+            self._known[key] = self._search(source, target, bytes)
+        return self._known[key]
+
+    def route_seconds(self, source: str, target: str, bytes: int) -> float | None:
+        """Time of the cheapest chain, hop after hop; None where there is none."""
+        route = self.route(source, target, bytes)
+        return None if route is None else sum(self.seconds(path, bytes) for path in route)
+
+    def missing(self, sources: Iterable[str], targets: Iterable[str]) -> str:
+        """Why no route leads from any of the sources to any of the targets, naming the link to declare."""
+        have, want = listed(sources), listed(targets)
+        return f"no copy path leads from {have} to {want}"
+
+    def _search(self, source: str, target: str, bytes: int) -> tuple[CopyPath, ...] | None:
+        if source == target:
+            return ()
+
+        def weight(start: str, end: str, _edge: dict[str, object]) -> float | None:
+            passes = end == target or end in self._through
+            path = self.hop(start, end, bytes) if passes else None
+            return None if path is None else self.seconds(path, bytes)
+
+        try:
+            nodes = nx.dijkstra_path(self._graph, source, target, weight=weight)
+        except nx.NetworkXNoPath:
+            return None
+        hops = pairwise(nodes)
+        return tuple(path for start, end in hops if (path := self.hop(start, end, bytes)) is not None)
+
+
+def pieces(path: CopyPath, source: Slice, target: Slice) -> tuple[tuple[Slice, Slice], ...] | None:
+    """The transfers by which a path carries one slice to another, or None where its alignment forbids it.
+
+    Rows are copied one by one over a path with one dimension; rows above the block limit are cut into
+    columns. Both slices of a transfer have equally many rows of equal size.
+    """
+    cut = [
+        piece
+        for pair in _same_rows(source, target)
+        for column in _columns(path, *pair)
+        for piece in (_rows(*column) if path.dimensions == 1 else (column,))
+    ]
+    return tuple(cut) if all(_aligned(path, *piece) for piece in cut) else None
+
+
+def _block(path: CopyPath) -> int:
+    """Bytes of one transfer (one row): the limit, rounded down so that the next one starts aligned."""
+    limit = path.max_bytes or 0
+    return max(limit - limit % path.alignment, 1)
+
+
+def _same_rows(first: Slice, second: Slice) -> list[tuple[Slice, Slice]]:
+    source, target = _plain(first), _plain(second)
+    if source.row_bytes == target.row_bytes:
+        return [(source, target)]
+    if source.rows == 1:
+        return [(_folded(source, target), target)]
+    if target.rows == 1:
+        return [(source, _folded(target, source))]
+    return _runs(source, target)
+
+
+def _plain(part: Slice) -> Slice:
+    """Rows that touch each other as the one row they are."""
+    if part.rows > 1 and part.stride == part.row_bytes:
+        return Slice(of=part.of, offset=part.offset, row_bytes=part.bytes)
+    return part
+
+
+def _folded(whole: Slice, like: Slice) -> Slice:
+    """Contiguous bytes as rows of the other slice's size."""
+    return evolve(whole, row_bytes=like.row_bytes, rows=like.rows, stride=like.row_bytes)
+
+
+def _runs(source: Slice, target: Slice) -> list[tuple[Slice, Slice]]:
+    """Two strided slices of different rows, as the longest runs that are contiguous in both."""
+    found: list[tuple[Slice, Slice]] = []
+    done = 0
+    while done < source.bytes:
+        (start, left), (end, room) = _position(source, done), _position(target, done)
+        run = min(left, room)
+        found.append(
+            (Slice(of=source.of, offset=start, row_bytes=run), Slice(of=target.of, offset=end, row_bytes=run))
+        )
+        done += run
+    return found
+
+
+def _position(part: Slice, done: int) -> tuple[int, int]:
+    """Where the byte number `done` of a slice lies, and how many bytes are left in its row."""
+    row, inside = divmod(done, part.row_bytes)
+    return part.offset + row * part.stride + inside, part.row_bytes - inside
+
+
+def _columns(path: CopyPath, source: Slice, target: Slice) -> list[tuple[Slice, Slice]]:
+    if path.max_bytes is None or source.row_bytes <= path.max_bytes:
+        return [(source, target)]
+    block = _block(path)
+    return [
+        (_column(source, start, block), _column(target, start, block))
+        for start in range(0, source.row_bytes, block)
+    ]
+
+
+def _column(part: Slice, start: int, block: int) -> Slice:
+    return evolve(part, offset=part.offset + start, row_bytes=min(block, part.row_bytes - start))
+
+
+def _rows(source: Slice, target: Slice) -> list[tuple[Slice, Slice]]:
+    return [
+        (
+            Slice(of=source.of, offset=source.offset + row * source.stride, row_bytes=source.row_bytes),
+            Slice(of=target.of, offset=target.offset + row * target.stride, row_bytes=target.row_bytes),
+        )
+        for row in range(source.rows)
+    ]
+
+
+def _aligned(path: CopyPath, source: Slice, target: Slice) -> bool:
+    numbers = (source.offset, target.offset, source.stride, target.stride)
+    return all(number % path.alignment == 0 for number in numbers)

@@ -1,0 +1,1 @@
+"""What runs where, what it costs there, and why."""

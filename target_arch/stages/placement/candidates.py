@@ -1,0 +1,194 @@
+"""What every instance says about every operator: the seconds it would compute, or why it refuses.
+
+Refusals come from rules, from the backend, from memories that are too small for whole operands, and from
+links that the description lacks.
+"""
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from target_arch.backend.contract import Backend, Question
+from target_arch.diagnostics import Diagnostic, listed
+from target_arch.plan.kernels import FUNCTION_CODEGENS
+from target_arch.plan.model import Model, Operator
+from target_arch.soc.costs import NOTHING_MEASURED, Costs
+from target_arch.soc.model import IN_AND_OUT, Instance, MemoryMode, SoC
+from target_arch.stages.errors import PlacementError
+from target_arch.stages.paths import reach as access
+from target_arch.stages.paths.routes import Routes
+from target_arch.stages.placement.measured_costs import measured_joules, measured_seconds
+from target_arch.stages.placement.rules import Rules, targets
+from target_arch.stages.placement.transfer_costs import Reach, Traffic, reach
+
+
+@frozen(kw_only=True)
+class Wanted:
+    """What is to be placed on what, and what was demanded. `order` are target_arch names, first come first in
+    ties.
+    """
+
+    model: Model = field(repr=False)
+    soc: SoC = field(repr=False)
+    mode: MemoryMode
+    backends: Mapping[str, Backend] = field(repr=False)
+    rules: Rules
+    order: tuple[str, ...]
+    costs: Costs = field(default=NOTHING_MEASURED, repr=False)
+
+    def codegen(self, instance: Instance) -> str:
+        """The codegen of the instance's backend; `c` where there is none, for then it is refused
+        everything.
+        """
+        backend = self.backends.get(instance.arch.name)
+        return "c" if backend is None else backend.codegen
+
+    def whole(self, instance: Instance) -> bool:
+        """True where kernels touch whole tensors where they lie; else they move tiles of them."""
+        backend = self.backends.get(instance.arch.name)
+        chains = backend is not None and backend.joins is not None
+        return chains or self.codegen(instance) in FUNCTION_CODEGENS
+
+    def question(self, operator: Operator, instance: Instance) -> Question:
+        """What a backend is asked about an operator at an instance."""
+        return Question(operator=operator, model=self.model, instance=instance, soc=self.soc)
+
+
+@frozen(kw_only=True)
+class Answer:
+    """What one instance says about one operator: seconds of computing (and joules, where they were measured),
+    or why not.
+    """
+
+    compute: float | None = None
+    refusal: str | None = None
+    measured: bool = False
+    energy: float | None = None
+
+
+class Survey:
+    """All answers, by operator id and instance name, and the paths they rest on."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self.routes = Routes(wanted.soc, access.resting(wanted.mode))
+        self.traffic = Traffic(wanted.soc, self.routes)
+        self._instances = wanted.soc.instances
+        near, fixed = access.resting(wanted.mode), wanted.mode.constants
+        self._near, self._fixed = (near, self.traffic.mask(near)), (fixed, self.traffic.mask(fixed))
+        self._home = Reach(reads=near, writes=())
+        self._refusals: dict[str, Answer] = {}
+        self.reaches = {instance.name: self._reach(instance) for instance in self._instances}
+        self.answers = {operator.id: self._ask(operator) for operator in wanted.model.operators}
+        problems = [problem for operator in wanted.model.operators for problem in self._dishonoured(operator)]
+        if problems:
+            raise PlacementError(problems)
+
+    def _reach(self, instance: Instance) -> Reach:
+        wanted = self._wanted
+        return reach(wanted.soc, wanted.mode, self.routes, instance, whole=wanted.whole(instance))
+
+    def _ask(self, operator: Operator) -> dict[str, Answer]:
+        required = self._wanted.rules.required(operator)
+        answers = {i.name: self._answer(operator, i, required) for i in self._instances}
+        sent = self._wanted.rules.sent_to(operator)
+        preferred = sent or self._wanted.rules.preferred(operator)
+        if preferred is None:
+            return answers
+        meant = {i.name for i in self._instances if targets(preferred, i)}
+        if all(answers[name].refusal is not None for name in meant):
+            return answers
+        why = f"it goes to `{sent}` first" if sent else f"a rule prefers it on `{preferred}`"
+        elsewhere = Answer(refusal=why)
+        return {
+            name: answer if name in meant or answer.refusal is not None else elsewhere
+            for name, answer in answers.items()
+        }
+
+    def _answer(self, operator: Operator, instance: Instance, required: str | None) -> Answer:
+        wanted = self._wanted
+        backend = wanted.backends.get(instance.arch.name)
+        if backend is None:
+            return self._refusal(f"no backend `{instance.arch.backend}` is installed")
+        question = wanted.question(operator, instance)
+        refusal = (
+            self._ruled_out(operator, instance, required)
+            or backend.supports(question)
+            or self._too_large(operator, instance)
+            or self._unreachable(operator, instance)
+        )
+        if refusal is not None:
+            return self._refusal(refusal)
+        measured = measured_seconds(wanted.costs, question)
+        return Answer(
+            compute=backend.cost(question) if measured is None else measured,
+            measured=measured is not None,
+            energy=measured_joules(wanted.costs, question),
+        )
+
+    def _refusal(self, why: str) -> Answer:
+        """One answer for all operators that are refused for the same reason."""
+        if why not in self._refusals:
+            self._refusals[why] = Answer(refusal=why)
+        return self._refusals[why]
+
+    def _ruled_out(self, operator: Operator, instance: Instance, required: str | None) -> str | None:
+        rules = self._wanted.rules
+        if required is not None and not targets(required, instance):
+            return f"a rule requires it on `{required}`"
+        if instance.arch.name in rules.left_out:
+            return "it is not among the chosen targets"
+        if rules.forbids(operator, instance):
+            return "a rule forbids it"
+        unfit = rules.unfit(operator.id, instance)
+        return None if unfit is None else f"does not fit: {unfit}"
+
+    def _too_large(self, operator: Operator, instance: Instance) -> str | None:
+        """Whole-tensor kernels away from the host need all their operands in their own memories at once."""
+        wanted = self._wanted
+        if instance.arch.host or wanted.codegen(instance) not in FUNCTION_CODEGENS:
+            return None
+        names = [operator.output]
+        if instance.arch.operands == IN_AND_OUT:
+            names += [*operator.inputs, *operator.constants]
+        needed = sum(wanted.model.tensors[name].bytes for name in dict.fromkeys(names))
+        available = sum(wanted.soc.memory(name).size for name in instance.memory)
+        if needed <= available:
+            return None
+        return f"its operands need {needed:,} B, {listed(instance.memory)} has {available:,} B"
+
+    def _unreachable(self, operator: Operator, instance: Instance) -> str | None:
+        """The link that is missing for the operands to get to the instance, or back to the host."""
+        there, tensors, bring = self.reaches[instance.name], self._wanted.model.tensors, self.traffic.bring
+        for names, (homes, mask) in ((operator.inputs, self._near), (operator.constants, self._fixed)):
+            for name in names:
+                if bring(mask, tensors[name].bytes, there) is None:
+                    return self.routes.missing(homes, there.local or there.reads)
+        size = tensors[operator.output].bytes
+        left = self.traffic.leave(size, there)
+        if left is None or bring(left[1], size, self._home) is None:
+            return self.routes.missing(there.local or there.writes, self._home.reads)
+        return None
+
+    def _dishonoured(self, operator: Operator) -> list[Diagnostic]:
+        """The rule that requires an operator on a target all of whose instances refuse it."""
+        required, answers = self._wanted.rules.required(operator), self.answers[operator.id]
+        if required is None:
+            return []
+        meant = [i.name for i in self._instances if targets(required, i)]
+        if not meant or any(answers[name].refusal is None for name in meant):
+            return []
+        why = "; ".join(f"`{name}`: {answers[name].refusal}" for name in meant)
+        return [
+            Diagnostic(
+                rule="placement-not-honoured",
+                place=place_of(operator),
+                message=f"a rule requires `{operator.kind}` on `{required}`, which refuses it: {why}",
+                hint="drop the rule, or require a target that supports the operator",
+            )
+        ]
+
+
+def place_of(operator: Operator) -> str:
+    """Where a message about an operator belongs."""
+    return f"operator {operator.id}" + (f" ({operator.location})" if operator.location else "")

@@ -1,0 +1,210 @@
+"""The search for the cheapest placement: dynamic programming along the execution order.
+
+The state after an operator is, for every tensor still needed, the set of memories it lies in. While few
+tensors are needed at a time (chains, residuals, short branches) all states are kept and the result is optimal
+for the cost model: seconds of computing plus seconds of every copy, a tensor that already lies in a memory
+not being copied there again. Wider graphs keep the `BEAM` cheapest states. All-on-host is always compared, so
+the result is never worse than that.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import accumulate
+
+from attrs import field, frozen
+
+from target_arch.plan.model import Model, Operator
+from target_arch.soc.model import Instance
+from target_arch.stages.paths.routes import PICO
+from target_arch.stages.placement.operator_copies import Visits
+from target_arch.stages.placement.transfer_costs import Reach, Traffic
+
+BEAM = 512
+WIDE = 64
+"""Tensors needed at a time, at most."""
+
+
+@frozen(kw_only=True)
+class Seat:
+    """Instances that are alike in every respect that counts; `rank` is their place in the partitioning
+    order.
+    """
+
+    instances: tuple[Instance, ...]
+    reach: Reach
+    rank: int
+    host: bool = False
+
+
+@frozen(kw_only=True)
+class Problem:
+    """What is to be placed. `computes[operator id][seat]` is seconds, None where the seat is refused."""
+
+    model: Model = field(repr=False)
+    order: tuple[Operator, ...]
+    seats: tuple[Seat, ...]
+    computes: Mapping[str, tuple[float | None, ...]]
+    traffic: Traffic = field(repr=False)
+    inputs: int
+    """Memories (bits) in which model inputs arrive."""
+    constants: int
+    """Memories (bits) that hold constants."""
+    outputs: Reach
+    """Where model outputs must be in the end."""
+
+    @cached_property
+    def visits(self) -> Visits:
+        """What operators touch, and what copies they bring at each seat."""
+        return Visits(self.model, self.traffic, [seat.reach for seat in self.seats], self.constants)
+
+
+def cover(problem: Problem, beam: int = BEAM) -> dict[str, int] | None:
+    """The seat (by number) of every operator; None where some operator can go nowhere.
+
+    Where more tensors than `WIDE` are needed at a time the search would be no better than its beam, and is
+    left out.
+    """
+    options = [
+        (cost, seats) for seats in _candidates(problem, beam) if (cost := total(problem, seats)) is not None
+    ]
+    if not options:
+        return None
+    return min(options, key=lambda option: option[0])[1]
+
+
+def total(problem: Problem, seats: Mapping[str, int]) -> int | None:
+    """Picoseconds of a whole placement; None where it is impossible."""
+    walked = walk(problem, seats)
+    return None if walked is None else walked[0]
+
+
+def walk(problem: Problem, seats: Mapping[str, int]) -> tuple[int, list[tuple[int, ...]]] | None:
+    """Picoseconds of a placement, and where its activations lie before each operator, as masks. None where it
+    is impossible.
+    """
+    where = dict.fromkeys(problem.model.inputs, problem.inputs)
+    visits, spent, before = problem.visits, 0, list[tuple[int, ...]]()
+    for operator in problem.order:
+        names, number = visits.operands[operator.id].names, seats[operator.id]
+        masks = tuple([where[name] for name in names])
+        before.append(masks)
+        compute = problem.computes[operator.id][number]
+        seen = visits.visit(operator.id, number, masks)
+        if compute is None or seen is None:
+            return None
+        where.update(zip(names, seen.inputs, strict=True))
+        where[operator.output] = seen.output
+        spent += round(compute * PICO) + seen.copy
+    ending = _ending(problem, where)
+    return None if ending is None else (spent + ending, before)
+
+
+def _candidates(problem: Problem, beam: int) -> Iterable[dict[str, int]]:
+    searched = _search(problem, beam)
+    if searched is not None:
+        yield searched
+    host = next(number for number, seat in enumerate(problem.seats) if seat.host)
+    yield {operator.id: host for operator in problem.order}
+
+
+def _ending(problem: Problem, where: Mapping[str, int]) -> int | None:
+    """Picoseconds until all model outputs lie where they must."""
+    cost = 0
+    for name in problem.model.outputs:
+        tensor = problem.model.tensors[name]
+        brought = problem.traffic.bring(where.get(name, problem.constants), tensor.bytes, problem.outputs)
+        if brought is None:
+            return None
+        cost += brought[0]
+    return cost
+
+
+_State = tuple[int, ...]
+_Best = tuple[int, int, tuple[object, ...]]
+"""Picoseconds, sum of ranks (for ties), and the seats taken as a linked list (last, earlier)."""
+
+
+def _search(problem: Problem, beam: int) -> dict[str, int] | None:
+    live = list(problem.model.inputs)
+    last = _last_needed(problem)
+    if _width(problem, last) > WIDE:
+        return None
+    states: dict[_State, _Best] = {tuple(problem.inputs for _ in live): (0, 0, ())}
+    for turn, operator in enumerate(problem.order):
+        after = [name for name in dict.fromkeys((*live, operator.output)) if last.get(name, -1) > turn]
+        states = _step(problem, operator, live, after, states, beam)
+        live = after
+    ended = [
+        (best[0] + ending, best[1], best[2])
+        for state, best in states.items()
+        if (ending := _ending(problem, dict(zip(live, state, strict=True)))) is not None
+    ]
+    if not ended:
+        return None
+    return _unlinked(problem, min(ended, key=lambda best: best[:2])[2])
+
+
+def _step(
+    problem: Problem,
+    operator: Operator,
+    live: list[str],
+    after: list[str],
+    states: dict[_State, _Best],
+    beam: int,
+) -> dict[_State, _Best]:
+    """All states after one operator, the cheapest way to each."""
+    places = {name: place for place, name in enumerate((*live, operator.output))}
+    inputs = [places[name] for name in problem.visits.operands[operator.id].names]
+    kept = [places[name] for name in after]
+    options = [
+        (number, round(compute * PICO), seat.rank)
+        for number, (compute, seat) in enumerate(
+            zip(problem.computes[operator.id], problem.seats, strict=True)
+        )
+        if compute is not None
+    ]
+    found: dict[_State, _Best] = {}
+    for state, (cost, ranks, path) in states.items():
+        masks = tuple([state[place] for place in inputs])
+        for number, time, rank in options:
+            seen = problem.visits.visit(operator.id, number, masks)
+            if seen is None:
+                continue
+            then = [*state, seen.output]
+            for place, mask in zip(inputs, seen.inputs, strict=True):
+                then[place] = mask
+            key = tuple([then[place] for place in kept])
+            total, order = cost + time + seen.copy, ranks + rank
+            if key not in found or (total, order) < found[key][:2]:
+                found[key] = (total, order, (number, path))
+    return dict(sorted(found.items(), key=lambda item: (item[1][:2], item[0]))[:beam])
+
+
+def _last_needed(problem: Problem) -> dict[str, int]:
+    """For every tensor that is needed the turn of the last operator that needs it; a turn after all of them
+    where the caller does.
+    """
+    last = {
+        name: turn
+        for turn, operator in enumerate(problem.order)
+        for name in problem.visits.operands[operator.id].names
+    }
+    return last | dict.fromkeys(problem.model.outputs, len(problem.order))
+
+
+def _width(problem: Problem, last: Mapping[str, int]) -> int:
+    """How many tensors are needed at a time, at most."""
+    made = {operator.output: turn for turn, operator in enumerate(problem.order)}
+    change = [0] * (len(problem.order) + 1)
+    for name, turn in last.items():
+        change[made.get(name, 0)] += 1
+        change[turn] -= 1
+    return max(accumulate(change[:-1]), default=0)
+
+
+def _unlinked(problem: Problem, path: tuple[object, ...]) -> dict[str, int]:
+    seats: list[int] = []
+    while path:
+        number, path = path  # type: ignore[assignment]
+        seats.append(number)  # type: ignore[arg-type]
+    return {operator.id: number for operator, number in zip(problem.order, reversed(seats), strict=True)}

@@ -1,0 +1,192 @@
+"""Why each operator is where it is: all candidates with their costs or refusals, and the reason in words.
+
+The cost of a candidate is what changes when only this operator moves: its computing, its inputs from where
+they lie, its constants, its result on the way to its consumers.
+"""
+
+from collections.abc import Callable, Mapping
+
+from target_arch.plan.model import Operator
+from target_arch.plan.partitions import Candidate, Choice, Cost, Part
+from target_arch.plan.reasoning import duration
+from target_arch.soc.model import Instance
+from target_arch.stages.paths.routes import PICO
+from target_arch.stages.placement.candidates import Survey, Wanted
+from target_arch.stages.placement.cheapest_chain import Problem, walk
+from target_arch.stages.placement.rules import targets
+
+Moved = Callable[[Operator, int], int | None]
+"""An operator and a seat to the picoseconds of a run in which it alone goes there; None: not simulated."""
+
+
+def choices(
+    wanted: Wanted,
+    survey: Survey,
+    problem: Problem,
+    seats: Mapping[str, int],
+    chosen: Mapping[str, Instance],
+    moved: Moved,
+) -> tuple[Choice, ...]:
+    """One choice per operator, in execution order. `moved` tells what a run takes if one operator moves."""
+    reasoner = _Reasoner(wanted, survey, problem, seats, moved)
+    return tuple(reasoner.choice(operator, chosen[operator.id]) for operator in problem.order)
+
+
+class _Reasoner:
+    def __init__(
+        self, wanted: Wanted, survey: Survey, problem: Problem, seats: Mapping[str, int], moved: Moved
+    ) -> None:
+        self._wanted, self._survey, self._problem = wanted, survey, problem
+        self._moved = moved
+        seat_of = {i.name: number for number, seat in enumerate(problem.seats) for i in seat.instances}
+        self._seated = [(instance.name, seat_of[instance.name]) for instance in wanted.soc.instances]
+        self._arch_of = {instance.name: instance.arch.name for instance in wanted.soc.instances}
+        walked = walk(problem, seats)
+        before = [] if walked is None else walked[1]
+        self._before = {operator.id: masks for operator, masks in zip(problem.order, before, strict=True)}
+        self._goals = [*(seat.reach for seat in problem.seats), problem.outputs]
+        self._near = [problem.traffic.mask(goal.reads) for goal in self._goals]
+        self._users = _users(problem, seats)
+        self._onward: dict[tuple[int, int, int], tuple[int, int] | None] = {}
+        self._refused: dict[tuple[str, str], Candidate] = {}
+
+    def choice(self, operator: Operator, instance: Instance) -> Choice:
+        candidates = self._candidates(operator)
+        return Choice(
+            operator=operator.id,
+            instance=instance.name,
+            reason=self._reason(operator, instance, candidates),
+            candidates=candidates,
+        )
+
+    def _candidates(self, operator: Operator) -> tuple[Candidate, ...]:
+        answers = self._survey.answers[operator.id]
+        costs = [self._cost(operator, number) for number in range(len(self._problem.seats))]
+        found = []
+        for name, number in self._seated:
+            refusal, cost = answers[name].refusal, costs[number]
+            if refusal is None and cost is None:
+                refusal = "no copy path leads to where its neighbours are"
+            if refusal is not None:
+                found.append(self._refusal(name, refusal))
+            else:
+                found.append(Candidate(instance=name, cost=cost, run=self._run(operator, number)))
+        return tuple(found)
+
+    def _refusal(self, instance: str, refusal: str) -> Candidate:
+        """One candidate for all operators that an instance refuses for the same reason."""
+        key = (instance, refusal)
+        if key not in self._refused:
+            self._refused[key] = Candidate(instance=instance, refusal=refusal)
+        return self._refused[key]
+
+    def _run(self, operator: Operator, number: int) -> float | None:
+        picos = self._moved(operator, number)
+        return None if picos is None else picos / PICO
+
+    def _cost(self, operator: Operator, number: int) -> Cost | None:
+        """Cost of one operator at a seat while all others stay where they are; None where that is
+        impossible.
+        """
+        compute = self._problem.computes[operator.id][number]
+        if compute is None:
+            return None
+        visits = self._problem.visits
+        seen, touched = (
+            visits.visit(operator.id, number, self._before[operator.id]),
+            visits.operands[operator.id],
+        )
+        onward = None if seen is None else self._result(operator, touched.result, seen.output)
+        if seen is None or onward is None:
+            return None
+        parts = [
+            Part(what=f"copy of `{name}`", seconds=picos / PICO)
+            for name, picos in zip(touched.names, seen.brought, strict=True)
+            if picos
+        ]
+        back = seen.left + onward
+        named = (("copy of constants", seen.fixed), ("copy of its result", back))
+        parts += [Part(what=what, seconds=picos / PICO) for what, picos in named if picos]
+        instance = self._problem.seats[number].instances[0]
+        answer = self._survey.answers[operator.id][instance.name]
+        return Cost(
+            compute=compute,
+            copy=(seen.copy + onward) / PICO,
+            parts=tuple(parts),
+            load=0.0 if instance.arch.host else instance.arch.load.time,
+            measured=answer.measured,
+            energy=answer.energy,
+        )
+
+    def _result(self, operator: Operator, size: int, lies: int) -> int | None:
+        """Picoseconds to bring a result from where it lies to all who need it, one after the other."""
+        spent = 0
+        for goal in self._users.get(operator.output, ()):
+            key = (size, lies, goal)
+            if key not in self._onward:
+                self._onward[key] = self._brought(size, lies, goal)
+            brought = self._onward[key]
+            if brought is None:
+                return None
+            spent += brought[0]
+            lies = brought[1]
+        return spent
+
+    def _brought(self, size: int, lies: int, number: int) -> tuple[int, int] | None:
+        """What bringing a tensor takes longer than if it lay nearby, and where it lies then."""
+        goal, traffic = self._goals[number], self._problem.traffic
+        brought = traffic.bring(lies, size, goal)
+        near = traffic.bring(self._near[number], size, goal)
+        return None if brought is None or near is None else (brought[0] - near[0], brought[1])
+
+    def _reason(self, operator: Operator, instance: Instance, candidates: tuple[Candidate, ...]) -> str:
+        required = self._wanted.rules.required(operator)
+        if required is not None:
+            return f"required on `{required}` by a rule"
+        sent = self._wanted.rules.sent_to(operator)
+        if sent is not None and targets(sent, instance):
+            return f"the next that can take it{self._unfit(instance, candidates)}"
+        preferred = self._wanted.rules.preferred(operator)
+        if preferred is not None and targets(preferred, instance):
+            return f"preferred on `{preferred}` by a rule"
+        reason = self._by_cost(instance, candidates)
+        if preferred is None:
+            return reason
+        refusals = {c.refusal for c in candidates if preferred in (c.instance, self._arch_of[c.instance])}
+        return (
+            f"{reason}; preferred on `{preferred}`, which refuses it: {'; '.join(sorted(map(str, refusals)))}"
+        )
+
+    def _unfit(self, instance: Instance, candidates: tuple[Candidate, ...]) -> str:
+        """The kinds it does not fit on; of the instance's own, the instances."""
+        unfit = [c.instance for c in candidates if (c.refusal or "").startswith("does not fit")]
+        mine = instance.arch.name
+        names = {name if self._arch_of[name] == mine else self._arch_of[name] for name in unfit}
+        return "".join(f"; does not fit on `{name}`" for name in sorted(names))
+
+    def _by_cost(self, instance: Instance, candidates: tuple[Candidate, ...]) -> str:
+        arch_of = self._arch_of
+        priced = [(c.cost, c.instance) for c in candidates if c.cost is not None]
+        mine = next(cost for cost, name in priced if name == instance.name)
+        alike = [name for cost, name in priced if arch_of[name] == instance.arch.name and cost == mine]
+        others = [(cost.total, name) for cost, name in priced if arch_of[name] != instance.arch.name]
+        after = f"; the least busy of {len(alike)} alike" if len(alike) > 1 else ""
+        after += self._unfit(instance, candidates)
+        if not others:
+            return f"only `{instance.arch.name}` can take it{after}"
+        theirs, rival = min(others, key=lambda other: other[0])
+        if mine.total == theirs:
+            return f"as cheap as on `{rival}`, first in the partitioning order{after}"
+        lead = "cheapest" if mine.total < theirs else "cheapest together with its neighbours"
+        return f"{lead}: {duration(mine.total)} vs {duration(theirs)} on `{rival}`{after}"
+
+
+def _users(problem: Problem, seats: Mapping[str, int]) -> dict[str, list[int]]:
+    """For every tensor the seats of all who need it; the number after the last seat is the caller."""
+    found: dict[str, list[int]] = {}
+    for operator in problem.order:
+        for name in dict.fromkeys(operator.inputs):
+            found.setdefault(name, []).append(seats[operator.id])
+    for name in dict.fromkeys(problem.model.outputs):
+        found.setdefault(name, []).append(len(problem.seats))
+    return found

@@ -1,0 +1,198 @@
+"""A model on a SoC as a problem for the scheduler: operators, where tensors come from, and the caller.
+
+Model inputs and constants are jobs of no work that come first, the caller who wants the outputs is one that
+comes last. All constants of an operator are one datum. Moves between tiles and the memories around them
+belong to the stay of an operator at an accelerator, copies between memories are ways.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from target_arch.plan.model import Operator
+from target_arch.soc.model import HOST_ENGINE, CopyPath
+from target_arch.stages.paths.routes import PICO
+from target_arch.stages.placement.candidates import Survey, Wanted
+from target_arch.stages.placement.cheapest_chain import Problem
+from target_arch.stages.placement.operator_copies import Operands
+from target_arch.stages.placement.search.jobs import HERE, Datum, Hop, Jobs, Stay, Way
+from target_arch.stages.placement.transfer_costs import Reach
+
+INPUTS, CONSTANTS, FIRST = 0, 1, 2
+"""The jobs that are no operators; operators begin at FIRST."""
+
+_Ways = tuple[tuple[Way | None, ...], ...]
+_Members = tuple[tuple[str, int], ...]
+"""The instances of a seat with their machines."""
+_Alike = tuple[object, ...]
+"""What the stays of an operator depend on."""
+
+
+class Network:
+    """The jobs of a problem. Seats are numbered as in the problem; three more stand for the outside."""
+
+    def __init__(self, wanted: Wanted, survey: Survey, problem: Problem) -> None:
+        self._problem, self._survey = problem, survey
+        self._machines = {instance.name: number for number, instance in enumerate(wanted.soc.instances)}
+        engines = {dma.name: len(self._machines) + number for number, dma in enumerate(wanted.soc.dmas)}
+        host = next(number for number, seat in enumerate(problem.seats) if seat.host)
+        self._resources = engines | {HOST_ENGINE: self._machines[problem.seats[host].instances[0].name]}
+        self._masks = [problem.traffic.mask(seat.reach.writes) for seat in problem.seats]
+        self._masks += [problem.inputs, problem.constants]
+        self._goals: list[Reach | None] = [seat.reach for seat in problem.seats]
+        self._goals += [None, None, problem.outputs]
+        self._known: dict[tuple[int, ...], _Ways] = {}
+        self._rows: dict[_Alike, tuple[Stay | None, ...]] = {}
+        self._data: list[Datum] = []
+        self._number: dict[str, int] = {}
+        self._jobs_of = {op.id: job for job, op in enumerate(problem.order, FIRST)}
+        self.caller = FIRST + len(problem.order)
+        needs = [(), (), *(self._needs(job, op) for job, op in enumerate(problem.order, FIRST))]
+        outputs = tuple(self._datum(name, self._producer(name)) for name in problem.model.outputs)
+        self.jobs = Jobs(
+            names=("inputs", "constants", *(op.id for op in problem.order), "outputs"),
+            machines=tuple(self._machines),
+            channels=tuple((dma.name, dma.channels) for dma in wanted.soc.dmas),
+            stays=self._all_stays(),
+            data=tuple(self._data),
+            needs=(*needs, tuple(dict.fromkeys(outputs))),
+            host=host,
+            early=CONSTANTS,
+        )
+
+    def seats(self, seats: Mapping[str, int]) -> list[int]:
+        """The seats of all jobs from those of the operators."""
+        count = len(self._problem.seats)
+        return [count, count + 1, *(seats[op.id] for op in self._problem.order), count + 2]
+
+    def operators(self, order: Iterable[int]) -> tuple[Operator, ...]:
+        """The operators among jobs."""
+        return tuple(self._problem.order[job - FIRST] for job in order if FIRST <= job < self.caller)
+
+    def order(self, operators: Sequence[Operator]) -> list[int]:
+        """All jobs, operators in the order given."""
+        return [INPUTS, CONSTANTS, *(self.number(op) for op in operators), self.caller]
+
+    def number(self, operator: Operator) -> int:
+        """The job that an operator is."""
+        return self._jobs_of[operator.id]
+
+    def _producer(self, name: str) -> int:
+        if name in self._number:
+            return self._data[self._number[name]].producer
+        return INPUTS if self._problem.model.tensors[name].data is None else CONSTANTS
+
+    def _datum(self, name: str, producer: int, sizes: tuple[int, ...] | None = None) -> int:
+        if name not in self._number:
+            self._number[name] = len(self._data)
+            ways = self._ways(sizes or (self._problem.model.tensors[name].bytes,))
+            self._data.append(Datum(name=name, producer=producer, ways=ways))
+        return self._number[name]
+
+    def _needs(self, job: int, operator: Operator) -> tuple[int, ...]:
+        """The data an operator needs; what it makes is known from here on."""
+        # What is made comes first: the scheduler knows then from when on constants are brought.
+        names = self._problem.visits.operands[operator.id].names
+        needed = [self._datum(name, self._producer(name)) for name in names]
+        fixed = self._fixed(operator)
+        if fixed:
+            needed.append(self._datum(f"constants of {operator.id}", CONSTANTS, fixed))
+        self._datum(operator.output, job)
+        return tuple(needed)
+
+    def _fixed(self, operator: Operator) -> tuple[int, ...]:
+        """The bytes of its constants, of those among the inputs, too."""
+        tensors = self._problem.model.tensors
+        names = (*operator.constants, *(name for name in operator.inputs if tensors[name].data is not None))
+        return tuple([tensors[name].bytes for name in dict.fromkeys(names)])
+
+    def _ways(self, sizes: tuple[int, ...]) -> _Ways:
+        if sizes not in self._known:
+            rows = [tuple(self._way(mask, sizes, goal) for goal in self._goals) for mask in self._masks]
+            self._known[sizes] = (*rows, (None,) * len(self._goals))
+        return self._known[sizes]
+
+    def _way(self, mask: int, sizes: tuple[int, ...], goal: Reach | None) -> Way | None:
+        if goal is None:
+            return None
+        landing = -1
+        hops: dict[tuple[int, int], int] = {}
+        for size in sizes:
+            carried = self._problem.traffic.carry(mask, size, goal)
+            if carried is None:
+                return None
+            if carried.route:
+                landing = self._problem.traffic.mask((carried.rests,))
+            for place, (path, time) in enumerate(carried.route):
+                key = (place, self._resource(path))
+                hops[key] = hops.get(key, 0) + time
+        found = tuple((resource, time) for (_, resource), time in sorted(hops.items()))
+        return Way(landing=landing, hops=found) if found else HERE
+
+    def _resource(self, path: CopyPath) -> int:
+        return self._resources[path.engine]
+
+    def _all_stays(self) -> tuple[tuple[Stay | None, ...], ...]:
+        count = len(self._problem.seats)
+        idle = Stay(machines=(), time=0)
+        outside = [
+            tuple(idle if seat == count + own else None for seat in range(count + 3)) for own in range(3)
+        ]
+        members = [
+            tuple((i.name, self._machines[i.name]) for i in seat.instances) for seat in self._problem.seats
+        ]
+        inside = [self._stays(op, members) for op in self._problem.order]
+        return (outside[0], outside[1], *inside, outside[2])
+
+    def _stays(self, operator: Operator, members: Sequence[_Members]) -> tuple[Stay | None, ...]:
+        """The operator at every seat; one row for all operators that are alike there."""
+        answers, touched = self._survey.answers[operator.id], self._problem.visits.operands[operator.id]
+        computes, fixed = self._problem.computes[operator.id], self._fixed(operator)
+        able = tuple(
+            [
+                tuple([machine for name, machine in seat if answers[name].compute is not None])
+                for seat in members
+            ]
+        )
+        key = (able, computes, touched.sizes, fixed, touched.result)
+        if key not in self._rows:
+            stays = (
+                self._stay(number, able[number], touched, fixed, compute)
+                for number, compute in enumerate(computes)
+            )
+            self._rows[key] = (*stays, None, None, None)
+        return self._rows[key]
+
+    def _stay(
+        self,
+        number: int,
+        able: tuple[int, ...],
+        touched: Operands,
+        fixed: tuple[int, ...],
+        compute: float | None,
+    ) -> Stay | None:
+        reach = self._problem.seats[number].reach
+        if compute is None:
+            return None
+        return Stay(
+            machines=able,
+            time=round(compute * PICO),
+            before=self._moves_in(touched.sizes, fixed, reach) if reach.local else (),
+            after=self._moves_out(touched.result, reach) if reach.local else (),
+        )
+
+    def _moves_in(self, sizes: Iterable[int], fixed: Iterable[int], reach: Reach) -> tuple[Hop, ...]:
+        traffic = self._problem.traffic
+        near = traffic.mask(reach.reads)
+        hops: dict[int, int] = {}
+        for size, mask in (
+            *((size, near) for size in sizes),
+            *((size, self._problem.constants) for size in fixed),
+        ):
+            carried = traffic.carry(mask, size, reach)
+            if carried is not None and carried.move is not None:
+                path, time = carried.move
+                hops[self._resource(path)] = hops.get(self._resource(path), 0) + time
+        return tuple(hops.items())
+
+    def _moves_out(self, size: int, reach: Reach) -> tuple[Hop, ...]:
+        taken = self._problem.traffic.taken(size, reach)
+        return () if taken is None else ((self._resource(taken[0]), taken[1]),)

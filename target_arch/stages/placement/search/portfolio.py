@@ -1,0 +1,67 @@
+"""The search for a placement of small makespan: several starting points, local search, and the exact method.
+
+The starting points are the cheapest cover (the least sum of computing and copies), HEFT, PEFT and all on the
+host, so that the result is never worse than any of them.
+"""
+
+from collections.abc import Callable, Sequence
+
+from attrs import field, frozen
+
+from target_arch.stages.placement.search.exact import solve
+from target_arch.stages.placement.search.heft import heft, on_host, peft
+from target_arch.stages.placement.search.list_scheduler import Schedule, Scheduler
+from target_arch.stages.placement.search.local_search import improve
+from target_arch.stages.placement.search.lower_bounds import lower_bound
+
+GOOD = 0.005
+"""A gap to the bound, as a part of the bound, that is not worth a search."""
+LARGE = 2_000
+"""From so many jobs on local search would be too slow to find anything."""
+
+
+@frozen(kw_only=True)
+class Found:
+    """A schedule, a bound on every makespan in picoseconds, and how the schedule was found."""
+
+    schedule: Schedule = field(repr=False)
+    bound: int
+    method: str
+
+
+def search(scheduler: Scheduler, cover: Sequence[int] | None = None, *, exact: bool = False) -> Found | None:
+    """The best schedule found; None where no starting point is possible. `cover` are seats of a placement.
+
+    Raises SolverMissingError where the exact method is asked for and its solver is absent.
+    """
+    jobs = scheduler.jobs
+    starts: list[tuple[str, Callable[[], Schedule | None]]] = [
+        ("HEFT", lambda: heft(scheduler)),
+        ("PEFT", lambda: peft(scheduler)),
+        ("all on the host", lambda: on_host(scheduler)),
+    ]
+    if cover is not None:
+        seats = cover
+        starts.insert(0, ("least sum of costs", lambda: scheduler.run(range(len(jobs.names)), seats)))
+    made = [(schedule, name) for name, start in starts if (schedule := start()) is not None]
+    if not made:
+        return None
+    best, method = min(made, key=lambda pair: pair[0].cost)
+    bound = min(lower_bound(jobs), best.makespan)
+    if best.makespan > bound * (1 + GOOD) and len(jobs.names) <= LARGE:
+        better = improve(scheduler, best, bound)
+        if better.cost < best.cost:
+            best, method = better, f"{method}, then local search"
+    if exact and best.makespan > bound:
+        solved = solve(scheduler, best, bound)
+        said = "proven optimal" if solved.proven else "not proven optimal within the limit"
+        if not solved.proven and not solved.limited:
+            said = "not proven optimal, its bound lets copies overtake each other"
+        best, bound, method = (
+            solved.schedule,
+            max(bound, solved.bound),
+            f"{method}, then the exact method: {said}",
+        )
+    elif exact:
+        method += "; it meets the bound, so the exact method has nothing to find"
+    return Found(schedule=best, bound=bound, method=method)

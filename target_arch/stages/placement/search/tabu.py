@@ -1,0 +1,286 @@
+"""Tabu search over schedules: the best move of any job the makespan hangs on, then a kick, again and again.
+
+A move takes a job to another place between two jobs, on its machine or another. What the makespan becomes is
+estimated from the longest paths to and from every job as they are before the move (Mastrolilli,
+Gambardella, "Effective neighbourhood functions for the flexible job shop problem", J. Scheduling 3, 2000),
+so that one pass over all jobs tells about all moves. A machine a job has left takes it back only some moves
+later. Copies count as delays here; what looks better than what is known, a Scheduler runs. When nothing
+better was found for some time, a few random changes of a good schedule are the next start (iterated local
+search).
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from random import Random
+
+from target_arch.stages.placement.search.insertion import Delayed, Delays
+from target_arch.stages.placement.search.jobs import NEVER
+from target_arch.stages.placement.search.list_scheduler import Schedule, Scheduler
+
+PATIENCE = 60
+"""Moves without a better schedule, after which the search is kicked."""
+_WORSE = 0.03
+"""How much worse than the start before it the next start may be at first, as a part of the makespan."""
+_BACK = 0.1
+"""Share of worse ones after which the best is the next start."""
+_TENURE = 6
+"""Moves for which a job does not return to a machine, at least; at most twice as many."""
+
+_LOOKS = 3
+"""Jobs that a look at a machine counts as."""
+_OVERLOOKED = 0.7
+"""Share of the jobs the makespan hangs on that a move overlooks, so that there are more moves, and others."""
+
+SMALL = 64
+"""Of more jobs all are looked at, on other machines only: the effort has too few moves for fine ones."""
+
+_Move = tuple[int, int, int, int, int]
+"""Job, machine, seat, place in the order and among the jobs of the machine."""
+_Row = tuple[list[int], list[int], list[int]]
+"""When the jobs of a machine end, what is to come from their start on, below zero, and their places."""
+Kick = Callable[[Schedule], tuple[Schedule, int]]
+"""A schedule to another that is not far from it, and how many jobs were looked at for it."""
+
+
+class Tabu:
+    """Moves of one problem."""
+
+    def __init__(self, problem: Delayed, scheduler: Scheduler, random: Random) -> None:
+        self._problem, self._scheduler, self._random = problem, scheduler, random
+        self._small = len(problem.options) <= SMALL
+        self._movable = [len(options) > 1 or options[0][0] >= 0 for options in problem.options]
+
+    def search(self, start: Schedule, bound: int, effort: int, kick: Kick) -> Schedule:
+        """A schedule that is no worse than the one given; stops at the bound, or when the effort is spent."""
+        best = base = start
+        dice = self._random.random
+        found, spent = self._descend(start, bound, effort)
+        while True:
+            best = min(best, found, key=lambda schedule: schedule.cost)
+            if best.makespan <= bound or spent >= effort:
+                return best
+            if found.makespan <= base.makespan * (1 + _WORSE * (1 - spent / effort)):
+                base = found
+            elif dice() < _BACK:
+                base = best
+            kicked, count = kick(base)
+            found, moved = self._descend(kicked, bound, effort - spent)
+            spent += count + moved
+
+    def _descend(self, start: Schedule, bound: int, effort: int) -> tuple[Schedule, int]:
+        """The best schedule met before patience ends."""
+        self._take(start)
+        best, idle, spent, moves = start, 0, 2 * len(self._order), 0
+        while idle < PATIENCE and spent < effort and best.makespan > bound:
+            moves += 1
+            move, count = self._best_move(moves, best.makespan)
+            spent += count + 2 * len(self._order)
+            idle += 1
+            if move is None:
+                continue
+            self._make(moves, *move)
+            if self._value < best.makespan:
+                spent += len(self._order)
+                found = self._scheduler.run(self._order, self._seats)
+                if found is not None and found.cost < best.cost:
+                    best, idle = found, 0
+        return best, spent
+
+    def _take(self, start: Schedule) -> None:
+        self._order, self._seats = list(start.by_start()), list(start.seats)
+        self._machines = list(start.machines)
+        jobs = range(len(self._order))
+        self._until = [[0] * (self._problem.machines + 1) for _ in jobs]
+        self._rows: list[list[int]] = [[] for _ in range(self._problem.machines + 1)]
+        for job in self._order:
+            self._rows[self._machines[job]].append(job)
+        self._starts, self._ends, self._rests, self._places = ([0 for _ in jobs] for _ in range(4))
+        self._lasts = [row[seat] for row, seat in zip(self._problem.times, self._seats, strict=True)]
+        self._into, self._onto = [self._waits(job) for job in jobs], [self._keeps(job) for job in jobs]
+        self._measure(0, len(self._order))
+
+    def _waits(self, job: int) -> list[tuple[int, int]]:
+        """What a job waits for, and how long after its end, where all are now."""
+        seats, seat = self._seats, self._seats[job]
+        return [(other, delays[seats[other]][seat]) for other, delays in self._problem.before[job]]
+
+    def _keeps(self, job: int) -> list[tuple[int, int]]:
+        """What waits for a job, and how long after its end."""
+        seats, seat = self._seats, self._seats[job]
+        return [(other, delays[seat][seats[other]]) for other, delays in self._problem.after[job]]
+
+    def _measure(self, first: int, last: int) -> None:
+        """Paths after a change of the places from `first` to before `last`; the order in which jobs start."""
+        self._to_ends(first)
+        self._from_starts(last)
+        order, starts, rests, places = self._order, self._starts, self._rests, self._places
+        self._value = value = max(self._ends)
+        order.sort(key=starts.__getitem__)
+        for place, job in enumerate(order):
+            places[job] = place
+        self._critical = [job for job in order if starts[job] + rests[job] == value and self._movable[job]]
+
+    def _to_ends(self, first: int) -> None:
+        """The longest path to the end of every job from a place in the order on."""
+        starts, ends, machines, into, lasts = (
+            self._starts,
+            self._ends,
+            self._machines,
+            self._into,
+            self._lasts,
+        )
+        free = [0] * len(self._rows)
+        for job in self._order[:first]:
+            free[machines[job]] = ends[job]
+        for job in self._order[first:]:
+            machine = machines[job]
+            time = free[machine] if machine >= 0 else 0
+            for other, delay in into[job]:
+                here = ends[other] + delay
+                time = here if here > time else time
+            starts[job] = time
+            ends[job] = free[machine] = time + lasts[job]
+
+    def _from_starts(self, last: int) -> None:
+        """The longest path from the start of every job before a place in the order."""
+        rests, machines, onto, lasts = self._rests, self._machines, self._onto, self._lasts
+        free = [0] * len(self._rows)
+        for job in self._order[: last - 1 : -1] if last else reversed(self._order):
+            free[machines[job]] = rests[job]
+        for job in reversed(self._order[:last]):
+            machine = machines[job]
+            time = free[machine] if machine >= 0 else 0
+            for other, delay in onto[job]:
+                here = rests[other] + delay
+                time = here if here > time else time
+            rests[job] = free[machine] = time + lasts[job]
+
+    def _make(self, now: int, job: int, machine: int, seat: int, place: int, slot: int) -> None:
+        old = self._places[job]
+        del self._order[old]
+        self._order.insert(place - (old < place), job)
+        before = self._machines[job]
+        self._until[job][before] = now + _TENURE + int(self._random.random() * _TENURE)
+        self._rows[before].remove(job)
+        self._rows[machine].insert(slot, job)
+        self._machines[job] = machine
+        if seat != self._seats[job]:
+            self._seats[job], self._lasts[job] = seat, self._problem.times[job][seat]
+            self._into[job], self._onto[job] = self._waits(job), self._keeps(job)
+            for other, _ in self._into[job]:
+                self._onto[other] = self._keeps(other)
+            for other, _ in self._onto[job]:
+                self._into[other] = self._waits(other)
+        self._measure(min(old, place), max(old + 1, place))
+
+    def _best_move(self, now: int, known: int) -> tuple[_Move | None, int]:
+        """The move that looks best, and how many jobs that counts as.
+
+        What is tabu has to look better than what is known.
+        """
+        dice, rows = self._random.random, [self._row(row) for row in self._rows]
+        least, chosen, spent = NEVER, None, 0
+        some = [job for job in self._critical if dice() >= _OVERLOOKED] if self._small else []
+        for job in some or self._critical:
+            low, high, begun, after = self._around(job)
+            own, until, now_at = self._machines[job], self._until[job], self._seats[job]
+            for machine, seat, time in self._problem.options[job]:
+                limit = (least if until[machine] <= now or least < known else known) - time
+                ready = rest = 0
+                for end, delay in begun:
+                    here = end + delay[seat]
+                    ready = here if here > ready else ready
+                for end, there, delays in after:
+                    here = end + delays[seat][there]
+                    rest = here if here > rest else rest
+                if ready + rest >= limit or (machine == own and not self._small):
+                    continue
+                spent += _LOOKS
+                if machine < 0:
+                    found = (ready + rest, 0) if seat != now_at else None
+                elif machine == own:
+                    found = self._elsewhere(job, rows[own], low, high, ready, rest, limit)
+                else:
+                    row = rows[machine]
+                    first, last = bisect_right(row[2], low), bisect_left(row[2], high)
+                    found = _slot(row, first, last, ready, rest, limit)
+                if found is not None:
+                    least, chosen = found[0] + time, (job, machine, seat, low, found[1])
+        if chosen is None:
+            return None, spent
+        job, machine, seat, low, slot = chosen
+        at = [place for place in rows[machine][2] if place != self._places[job]]
+        return (job, machine, seat, max(low, at[slot - 1] if slot else -1) + 1, slot), spent
+
+    def _around(
+        self, job: int
+    ) -> tuple[int, int, list[tuple[int, list[int]]], list[tuple[int, int, Delays]]]:
+        """The places of the last job it waits for and of the first that waits for it.
+
+        For the former, when they end and the delays by seat; for the latter, what is to come from their start
+        on, their seats and the delays.
+        """
+        ends, rests, seats, places = self._ends, self._rests, self._seats, self._places
+        low, high, begun, after = -1, len(ends), [], []
+        for other, delays in self._problem.before[job]:
+            begun.append((ends[other], delays[seats[other]]))
+            low = places[other] if places[other] > low else low
+        for other, delays in self._problem.after[job]:
+            after.append((rests[other], seats[other], delays))
+            high = places[other] if places[other] < high else high
+        return low, high, begun, after
+
+    def _row(self, row: list[int]) -> _Row:
+        ends, rests, places = self._ends, self._rests, self._places
+        return [ends[job] for job in row], [-rests[job] for job in row], [places[job] for job in row]
+
+    def _elsewhere(
+        self, job: int, row: _Row, low: int, high: int, ready: int, rest: int, limit: int
+    ) -> tuple[int, int] | None:
+        """As `_slot` between two places, on the machine where the job is, as if it were not there.
+
+        What follows it there would end earlier, and what precedes it there would have less to follow.
+        """
+        ends, back, at = row
+        own = bisect_left(at, self._places[job])
+        first, last = bisect_right(at, low), bisect_left(at, high) - 1
+        if first == last:
+            return None
+        jobs, lasts = self._rows[self._machines[job]], self._lasts
+        time, sooner = ends[own - 1] if own else 0, []
+        for other in jobs[own + 1 : last + 1]:
+            for maker, delay in self._into[other]:
+                here = self._ends[maker] + delay
+                time = here if here > time else time
+            time += lasts[other]
+            sooner.append(time)
+        time, less = -back[own + 1] if own + 1 < len(back) else 0, []
+        for other in reversed(jobs[first:own]):
+            for user, delay in self._onto[other]:
+                here = self._rests[user] + delay
+                time = here if here > time else time
+            time += lasts[other]
+            less.append(-time)
+        rest_of = ends[:own] + sooner + ends[last + 1 :], back[:first] + less[::-1] + back[own + 1 :], at
+        left = _slot(rest_of, first, own - 1, ready, rest, limit) if first < own else None
+        right = _slot(rest_of, own + 1, last, ready, rest, left[0] if left else limit) if own < last else None
+        return right or left
+
+
+def _slot(row: _Row, first: int, last: int, ready: int, rest: int, limit: int) -> tuple[int, int] | None:
+    """Where between two jobs of a machine a job lengthens the longest path least, if less than to the limit.
+
+    That path without the job itself, and the slot. What ends before the job is ready, and what has less to
+    follow than the job, does not lengthen the path: the best slot lies between the last of the former and the
+    first of the latter.
+    """
+    ends, back, _ = row
+    one, two = bisect_right(ends, ready), bisect_left(back, -rest)
+    begin = min(max(one if one < two else two, first), last)
+    end = begin if two <= one else max(begin, min(two, last))
+    chosen = -1
+    for slot in range(begin, end + 1):
+        path = (ends[slot - 1] if slot > one else ready) + (-back[slot] if slot < two else rest)
+        if path < limit:
+            limit, chosen = path, slot
+    return None if chosen < 0 else (limit, chosen)

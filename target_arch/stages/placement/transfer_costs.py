@@ -1,0 +1,149 @@
+"""What it costs to bring a tensor to an instance and to take its result away, for placement.
+
+Time is counted in whole picoseconds, so that sums compare exactly. Sets of memories are bit masks.
+"""
+
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from target_arch.soc.model import CopyPath, Instance, MemoryMode, SoC
+from target_arch.stages.paths import reach as access
+from target_arch.stages.paths.routes import PICO, Routes
+
+
+@frozen(kw_only=True, cache_hash=True)
+class Reach:
+    """Where an instance takes operands and leaves results.
+
+    `local` is empty where it touches whole tensors in place; else they are moved between one of `reads` or
+    `writes` and one of the local memories, by a declared direct path.
+    """
+
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    local: tuple[str, ...] = ()
+
+
+def reach(soc: SoC, mode: MemoryMode, routes: Routes, instance: Instance, *, whole: bool) -> Reach:
+    """The reach of an instance whose kernels touch whole tensors where they lie, or else move tiles."""
+    if whole:
+        return Reach(reads=access.readable(soc, instance), writes=access.results(soc, mode, instance))
+    tiles = access.local(instance)
+    near = access.resting(mode)
+    return Reach(
+        reads=tuple(m for m in dict.fromkeys((*near, *mode.constants)) if _linked(routes, (m,), tiles)),
+        writes=tuple(m for m in near if soc.memory(m).writable and _linked(routes, tiles, (m,))),
+        local=tiles,
+    )
+
+
+def _linked(routes: Routes, sources: Iterable[str], targets: tuple[str, ...]) -> bool:
+    return any(routes.direct(source, target) for source in sources for target in targets)
+
+
+@frozen(kw_only=True)
+class Carried:
+    """How a tensor gets to an instance: `route` leads to the memory it `rests` in, `move` into the tiles.
+
+    Both with the picoseconds of every path; `time` is their sum.
+    """
+
+    time: int
+    rests: str
+    route: tuple[tuple[CopyPath, int], ...]
+    move: tuple[CopyPath, int] | None
+
+
+class Traffic:
+    """Costs of bringing and leaving, remembered."""
+
+    def __init__(self, soc: SoC, routes: Routes) -> None:
+        self._routes = routes
+        self._names = tuple(memory.name for memory in soc.memories)
+        self._bits = {name: 1 << number for number, name in enumerate(self._names)}
+        self._carried: dict[tuple[int, int, Reach], Carried | None] = {}
+        self._brought: dict[tuple[int, int, Reach], tuple[int, int] | None] = {}
+        self._left: dict[tuple[int, Reach], tuple[int, int] | None] = {}
+
+    def mask(self, memories: Iterable[str]) -> int:
+        """The set of memories as bits."""
+        return sum(self._bits[name] for name in dict.fromkeys(memories))
+
+    def names(self, mask: int) -> tuple[str, ...]:
+        """The memories in a mask."""
+        return tuple(name for name in self._names if self._bits[name] & mask)
+
+    def bring(self, mask: int, bytes: int, to: Reach) -> tuple[int, int] | None:
+        """Picoseconds until a tensor that lies in every memory of `mask` is usable, and where it lies then.
+
+        None where no copy path leads there.
+        """
+        key = (mask, bytes, to)
+        if key not in self._brought:
+            carried = self.carry(mask, bytes, to)
+            self._brought[key] = None if carried is None else (carried.time, mask | self._bits[carried.rests])
+        return self._brought[key]
+
+    def carry(self, mask: int, bytes: int, to: Reach) -> Carried | None:
+        """How the tensor is brought: the cheapest source, memory to rest in, and move into the tiles."""
+        key = (mask, bytes, to)
+        if key not in self._carried:
+            self._carried[key] = self._cheapest(mask, bytes, to)
+        return self._carried[key]
+
+    def _cheapest(self, mask: int, bytes: int, to: Reach) -> Carried | None:
+        options = []
+        for number, memory in enumerate(to.reads):
+            move = self._hop((memory,), to.local, bytes)
+            ways = [(self._route(source, memory, bytes), source) for source in self.names(mask)]
+            known = [(way, at) for at, (way, _) in enumerate(ways) if way is not None]
+            if known and move is not None:
+                way, at = min(known)
+                options.append((way + move, number, ways[at][1], memory))
+        if not options:
+            return None
+        time, _, source, rests = min(options)
+        route = self._routes.route(source, rests, bytes) or ()
+        return Carried(
+            time=time,
+            rests=rests,
+            route=tuple((path, round(self._routes.seconds(path, bytes) * PICO)) for path in route),
+            move=self._move((rests,), to.local, bytes),
+        )
+
+    def taken(self, bytes: int, to: Reach) -> tuple[CopyPath, int] | None:
+        """The move by which a result leaves the tiles and its picoseconds; None where there are no tiles."""
+        moves = [self._move(to.local, (memory,), bytes) for memory in to.writes]
+        return min((move for move in moves if move is not None), key=lambda move: move[1], default=None)
+
+    def leave(self, bytes: int, to: Reach) -> tuple[int, int] | None:
+        """Picoseconds to take a result out, and the memories it may have been taken to. None where none is
+        linked.
+        """
+        key = (bytes, to)
+        if key not in self._left:
+            hops = [self._hop(to.local, (memory,), bytes) for memory in to.writes]
+            known = [hop for hop in hops if hop is not None]
+            self._left[key] = (min(known), self.mask(to.writes)) if known else None
+        return self._left[key]
+
+    def _route(self, source: str, target: str, bytes: int) -> int | None:
+        seconds = self._routes.route_seconds(source, target, bytes)
+        return None if seconds is None else round(seconds * PICO)
+
+    def _hop(self, sources: tuple[str, ...], targets: tuple[str, ...], bytes: int) -> int | None:
+        """The move between a tensor's memory and the tiles; nothing where tensors are touched in place."""
+        if not sources or not targets:
+            return 0
+        move = self._move(sources, targets, bytes)
+        return None if move is None else move[1]
+
+    def _move(
+        self, sources: tuple[str, ...], targets: tuple[str, ...], bytes: int
+    ) -> tuple[CopyPath, int] | None:
+        found = [self._routes.hop(source, target, bytes) for source in sources for target in targets]
+        known = [
+            (path, round(self._routes.seconds(path, bytes) * PICO)) for path in found if path is not None
+        ]
+        return min(known, key=lambda pair: pair[1], default=None)

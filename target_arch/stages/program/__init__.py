@@ -1,0 +1,1 @@
+"""Kernels joined into one program: homes of tensors, copies, aliases, hazards."""

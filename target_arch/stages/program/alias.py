@@ -1,0 +1,255 @@
+"""Tensors that lie inside others: copies of bytes within a memory go, and both ends become the same bytes.
+
+A reshape is its input, an operand of a concatenation is a slice of it, whoever produces them: what wrote or
+read the one buffer writes or reads the other at an offset. Every tensor is written once, so both may be read
+as long as anybody likes. It is done where it is safe:
+
+- Both ends lie in the same memory, and one of them is a whole buffer. That one goes. It is neither input nor
+  output of the model, nor a constant, nor local to a kernel.
+- The source is complete before the copy, and nothing but the copy writes the target.
+- The slice begins and ends at multiples of the alignment that the buffer had, or ends with the other.
+
+Two buffers of one size share it without loss. A slice makes the buffer it lies in live sooner, or longer:
+that is done where the largest sum of live bytes in the memory does not grow.
+
+Tests: `tests/stages/program/test_alias.py`.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from target_arch.plan.kernels import Operand, Slice
+from target_arch.plan.memory import Inside
+from target_arch.stages.program.dependences import accesses
+from target_arch.stages.program.items import Draft, Item, Program, Run, Transfer
+
+_MOVABLE = ("activation", "input", "output")
+_INNER = "activation"
+Span = tuple[int, int]
+_Access = tuple[int, Slice, bool]
+"""Item, bytes of a buffer that it touches, and whether it writes them."""
+
+
+def merged(program: Program, *, slices: bool, held: Collection[str] = ()) -> Program:
+    """The program without the copies it does not need. With `slices`, buffers may lie in larger ones too, but
+    not in the `held` memories.
+    """
+    copies = _copies(program)
+    if not copies:
+        return program
+    merger = _Merger(program)
+    merger.try_alike(copies)
+    if slices:
+        merger.try_slices(copies, frozenset(held))
+    return merger.program()
+
+
+def views(program: Program, partitions: Collection[str]) -> tuple[Program, Mapping[str, str]]:
+    """As `merged` without slices, but of these partitions' copies only; and for every buffer that is gone the
+    one whose bytes it has now, all of them.
+    """
+    copies = [(number, run) for number, run in _copies(program) if run.partition in partitions]
+    if not copies:
+        return program, {}
+    merger = _Merger(program)
+    merger.try_alike(copies)
+    return merger.program(), merger.gone()
+
+
+def _copies(program: Program) -> list[tuple[int, Run]]:
+    return [(n, item) for n, item in enumerate(program.items) if isinstance(item, Run) and item.copies]
+
+
+@frozen(kw_only=True)
+class _Move:
+    """A buffer that could lie in another from an offset on, instead of the copy `number`."""
+
+    number: int
+    inner: str
+    outer: str
+    offset: int
+
+
+class _Merger:
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._drafts = {name: evolve(draft) for name, draft in program.buffers.items()}
+        self._places: dict[str, tuple[str, int]] = {}
+        self._gone: set[int] = set()
+        self._kept = {name for _, name in program.outputs}
+        self._touched: dict[str, list[_Access]] = {}
+        for number, item in enumerate(program.items):
+            for part, write in accesses(program, item):
+                self._touched.setdefault(part.of, []).append((number, part, write))
+
+    def try_alike(self, copies: Iterable[tuple[int, Run]]) -> None:
+        """One buffer for both ends of a copy, where both are whole."""
+        for number, run in copies:
+            move = self._move(number, run)
+            if move is not None and self._drafts[move.inner].bytes == self._drafts[move.outer].bytes:
+                self._merge(move)
+
+    def try_slices(self, copies: Iterable[tuple[int, Run]], held: Collection[str]) -> None:
+        """Buffers in slices of larger ones: all of one at once, where that needs no more bytes."""
+        groups: dict[str, list[tuple[int, Run]]] = {}
+        for number, run in copies:
+            move = None if number in self._gone else self._move(number, run)
+            if move is not None and self._drafts[move.outer].memory not in held:
+                groups.setdefault(move.outer, []).append((number, run))
+        live = self._live() if groups else {}
+        for group in groups.values():
+            self._merge_those_that_pay(group, live)
+
+    def _merge_those_that_pay(
+        self, group: Iterable[tuple[int, Run]], live: Mapping[str, NDArray[np.int64]]
+    ) -> None:
+        """As many slices of one buffer as pay: all, else all but those that begin first."""
+        found = [move for number, run in group if (move := self._move(number, run)) is not None]
+        distinct = {move.inner: move for move in reversed(found)}
+        moves = sorted(
+            distinct.values(), key=lambda move: (self._life(self._drafts[move.inner]), move.number)
+        )
+        while moves and not self._counted_if_it_pays(moves, live):
+            del moves[0]
+        for move in moves:
+            self._merge(move)
+
+    def program(self) -> Program:
+        """The program with what was merged."""
+        return Program(
+            items=tuple(
+                self._rewritten(item) for n, item in enumerate(self._program.items) if n not in self._gone
+            ),
+            buffers={name: self._drafts[name] for name in self._drafts if name not in self._places},
+            inputs=self._program.inputs,
+            outputs=self._program.outputs,
+        )
+
+    def gone(self) -> dict[str, str]:
+        """The buffers that are no more, with those in which they lie."""
+        return {name: self._place(name)[0] for name in self._places}
+
+    def _move(self, number: int, run: Run) -> _Move | None:
+        """What would make the copy unnecessary; None where that is not safe."""
+        reads = [operand for operand in run.operands if operand.access == "r"]
+        writes = [operand for operand in run.operands if operand.access == "w"]
+        if len(run.operands) != 2 or len(reads) != 1 or len(writes) != 1:
+            return None
+        source, target = (self._slice(operand.touched(self._size(operand.of))) for operand in run.operands)
+        if run.operands[0].access == "w":
+            source, target = target, source
+        one, other = self._drafts[source.of], self._drafts[target.of]
+        if source.of == target.of or one.memory != other.memory or source.bytes != target.bytes:
+            return None
+        if not {one.kind, other.kind} <= {*_MOVABLE} or not self._settled(number, source, target):
+            return None
+        for inner, outer in ((source, target), (target, source)):
+            move = _Move(number=number, inner=inner.of, outer=outer.of, offset=outer.offset)
+            if self._fits(move, inner):
+                return move
+        return None
+
+    def _settled(self, number: int, source: Slice, target: Slice) -> bool:
+        """True where the source is complete before the copy, and nothing else writes the target."""
+        early = all(other < number for other in self._writers(source))
+        return early and self._writers(target) == [number]
+
+    def _writers(self, part: Slice) -> list[int]:
+        known = self._touched[part.of]
+        return [n for n, there, write in known if write and _meet(there, part) and n not in self._gone]
+
+    def _fits(self, move: _Move, part: Slice) -> bool:
+        """True where a whole buffer can be that slice of the other, as far as places go."""
+        inner, outer = self._drafts[move.inner], self._drafts[move.outer]
+        if inner.kind != _INNER or part.bytes != inner.bytes:
+            return False
+        end = move.offset + inner.bytes
+        return move.offset % inner.alignment == 0 and (end % inner.alignment == 0 or end == outer.bytes)
+
+    def _merge(self, move: _Move) -> None:
+        inner, outer = self._drafts[move.inner], self._drafts[move.outer]
+        self._gone.add(move.number)
+        self._places[move.inner] = (move.outer, move.offset)
+        there = self._touched[move.outer]
+        for number, part, write in self._touched.pop(move.inner):
+            there.append((number, evolve(part, of=move.outer, offset=part.offset + move.offset), write))
+        outer.alignment = int(np.lcm(outer.alignment, inner.alignment))
+        own = () if inner.tensor is None else (Inside(tensor=inner.tensor, offset=0, bytes=inner.bytes),)
+        moved = (evolve(held, offset=held.offset + move.offset) for held in (*own, *inner.holds))
+        outer.holds = tuple(
+            sorted((*outer.holds, *moved), key=lambda held: (held.offset, -held.bytes, held.tensor))
+        )
+
+    def _counted_if_it_pays(self, moves: list[_Move], live: Mapping[str, NDArray[np.int64]]) -> bool:
+        """True where no more bytes are live anywhere than somewhere before; `live` then follows."""
+        outer = self._drafts[moves[0].outer]
+        before = [self._life(outer), *(self._life(self._drafts[move.inner]) for move in moves)]
+        first, last = min(span[0] for span in before), max(span[1] for span in before)
+        window = live[outer.memory][first : last + 1]
+        changed = window + outer.bytes
+        for draft, span in zip((outer, *(self._drafts[m.inner] for m in moves)), before, strict=True):
+            changed[span[0] - first : span[1] - first + 1] -= draft.bytes
+        if changed.max() > live[outer.memory].max():
+            return False
+        window[:] = changed
+        return True
+
+    def _live(self) -> dict[str, NDArray[np.int64]]:
+        """The bytes live at every item, per memory."""
+        size = len(self._program.items) + 2
+        found: dict[str, NDArray[np.int64]] = {}
+        for name, draft in self._drafts.items():
+            if name not in self._places and draft.kind != "constant":
+                change = found.setdefault(draft.memory, np.zeros(size, dtype=np.int64))
+                first, last = self._life(draft)
+                change[first] += draft.bytes
+                change[last + 1] -= draft.bytes
+        return {memory: np.cumsum(change) for memory, change in found.items()}
+
+    def _life(self, draft: Draft) -> Span:
+        """First and last item of a buffer's life."""
+        known = self._touched.get(draft.name)
+        numbers = [0] if known is None else [number for number, _, _ in known]
+        first = 0 if draft.kind == "input" else min(numbers)
+        return first, len(self._program.items) if draft.name in self._kept else max(numbers)
+
+    def _size(self, name: str) -> int:
+        return self._program.buffers[name].bytes
+
+    def _place(self, name: str) -> tuple[str, int]:
+        """The buffer in which one lies now, and where."""
+        offset = 0
+        while name in self._places:
+            name, further = self._places[name]
+            offset += further
+        return name, offset
+
+    def _slice(self, part: Slice) -> Slice:
+        name, offset = self._place(part.of)
+        return evolve(part, of=name, offset=part.offset + offset)
+
+    def _rewritten(self, item: Item) -> Item:
+        if isinstance(item, Transfer):
+            pieces = tuple((self._slice(source), self._slice(target)) for source, target in item.pieces)
+            return evolve(item, pieces=pieces)
+        return evolve(item, operands=tuple(self._operand(operand) for operand in item.operands))
+
+    def _operand(self, operand: Operand) -> Operand:
+        """The operand where it lies now. A slice takes nobody's place, and nothing takes its place."""
+        over = tuple(dict.fromkeys(self._place(name)[0] for name in operand.over if self._alike(name)))
+        if self._alike(operand.of):
+            return evolve(operand, of=self._place(operand.of)[0], over=over)
+        part = self._slice(operand.touched(self._size(operand.of)))
+        return evolve(operand, of=part.of, offset=part.offset, bytes=part.row_bytes, over=())
+
+    def _alike(self, name: str) -> bool:
+        """True for a buffer that is all of the one it lies in now."""
+        return self._size(name) == self._drafts[self._place(name)[0]].bytes
+
+
+def _meet(one: Slice, other: Slice) -> bool:
+    """True where the ranges of two slices meet: rows count as all they enclose."""
+    return one.offset < other.end and other.offset < one.end

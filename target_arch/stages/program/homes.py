@@ -1,0 +1,260 @@
+"""The memories tensors live in: where each is left by its producer, where each constant lies.
+
+A tensor's *home* is the memory its producer writes. Among the memories the producer can write, the one is
+taken from which most consumers are served without another copy; the preference of the description decides
+between equals. When a memory overflows, `spilled` moves tensors on to their next candidate.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+
+from attrs import field, frozen
+
+from target_arch.plan.kernels import Call, Kernel, Move
+from target_arch.plan.model import Tensor
+from target_arch.plan.partitions import Partition, border
+from target_arch.soc.model import Instance, MemoryMode, SoC
+from target_arch.stages.errors import StepError, failure
+from target_arch.stages.paths import reach as access
+from target_arch.stages.paths.routes import Routes
+from target_arch.stages.program.partial import Work
+
+Wants = dict[str, dict[tuple[str, ...], None]]
+"""By tensor the sets of memories in which it is wanted, each once, in the order of the program."""
+
+NOTHING: Mapping[str, int] = {}
+NOWHERE: Mapping[str, str] = {}
+
+
+@frozen(kw_only=True)
+class Residence:
+    """Where tensors live. `others` are the homes a tensor could still be spilled to, preferred first.
+
+    `drained` are the memories in which bytes are scarce: before a new buffer begins there, the step stage
+    waits for everything that is in flight on buffers nobody needs any more.
+    """
+
+    homes: Mapping[str, str]
+    constants: Mapping[str, str]
+    others: Mapping[str, tuple[str, ...]] = field(factory=dict, repr=False)
+    drained: tuple[str, ...] = ()
+    strict: bool = False
+    """Whether to wait for dead buffers of the same partition, too."""
+    reuse: bool = True
+    """Whether an accelerator may go on with tiles that the partition before it left in its memory."""
+
+
+@frozen(kw_only=True)
+class Touch:
+    """A partition needs a tensor: to read it in one of `memories`, or to leave it in one of them."""
+
+    tensor: str
+    write: bool
+    memories: tuple[str, ...]
+
+
+def assign_residence(
+    work: Work,
+    drained: tuple[str, ...] = (),
+    spilled: Mapping[str, int] = NOTHING,
+    pinned: Mapping[str, str] = NOWHERE,
+) -> Residence:
+    """Choose a home for every tensor, and a memory for every constant that some partition names.
+
+    `spilled` tells how many of its candidates a tensor is to pass over, `pinned` where it must live if its
+    producer and consumers allow that. Raises StepError where no declared
+    path connects producer and consumer.
+    """
+    routes, model, mode = work.routes, work.graph.model, work.mode
+    needs = Needs(work)
+    reads: Wants = {}
+    writes: Wants = {}
+    for partition in work.graph.partitions:
+        for touch in needs.of(partition, work.kernels.get(partition.id)):
+            (writes if touch.write else reads).setdefault(touch.tensor, {})[touch.memories] = None
+    tensors = work.tensors
+    for name in model.outputs:
+        reads.setdefault(name, {})[mode.io] = None
+    made = {operator.output for operator in model.operators}
+    outputs = frozenset(model.outputs)
+    candidates = {name: _common(found) for name, found in writes.items() if name in made}
+    candidates |= {name: _preferred(mode, candidates[name]) for name in candidates if name in outputs}
+    candidates |= dict.fromkeys(model.inputs, mode.io)
+    chooser = _Chooser(routes, reads)
+    ordered = {name: chooser.ordered(tensors[name], homes) for name, homes in candidates.items()}
+    fixed = [tensors[name] for name in reads if name in tensors and tensors[name].data is not None]
+    return Residence(
+        homes={name: _home(found, spilled.get(name, 0), pinned.get(name)) for name, found in ordered.items()},
+        constants=_constants(work.soc, mode, chooser, fixed),
+        others={name: found[spilled.get(name, 0) + 1 :] for name, found in ordered.items()},
+        drained=drained,
+    )
+
+
+class Needs:
+    """The needs of partitions, as their kernels state them, or as their operators suggest while they have
+    none.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._readable: dict[str, tuple[str, ...]] = {}
+        self._results: dict[str, tuple[str, ...]] = {}
+        self._feeding: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._draining: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._touching: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+
+    def of(self, partition: Partition, kernel: Kernel | None) -> Iterator[Touch]:
+        """Every need of a partition that has this kernel, or none yet."""
+        if kernel is None:
+            for _, touches in self.expected(partition):
+                yield from touches
+            return
+        instance = self._work.instance(partition)
+        where = {buffer.name: buffer.memory for buffer in kernel.buffers}
+        for action in kernel.actions:
+            if isinstance(action, Call):
+                yield from self._call(instance, action, where)
+            else:
+                yield from self._move(action, where)
+
+    def expected(self, partition: Partition) -> Iterator[tuple[str, tuple[Touch, ...]]]:
+        """The needs of a partition that is not lowered yet, by operator: whole tensors for C, tiles of them
+        for an accelerator. A chain has them all at its first operator, and only those of its border.
+        """
+        instance, operators = self._work.instance(partition), partition.operators
+        if instance.name in self._work.chains:
+            reads, writes = border(self._work.graph.model, operators)
+            fixed = (name for operator in operators for name in (*operator.inputs, *operator.constants))
+            tensors = self._work.tensors
+            constants = (name for name in fixed if tensors[name].data is not None)
+            yield operators[0].id, self._touches(instance, (*reads, *constants), writes)
+            return
+        for operator in operators:
+            reads = (*operator.inputs, *operator.constants)
+            yield operator.id, self._touches(instance, reads, (operator.output,))
+
+    def _touches(
+        self, instance: Instance, reads: tuple[str, ...], writes: tuple[str, ...]
+    ) -> tuple[Touch, ...]:
+        if instance.name not in self._touching:
+            self._touching[instance.name] = self._where(instance)
+        sources, targets = self._touching[instance.name]
+        return (
+            *(Touch(tensor=name, write=False, memories=sources) for name in dict.fromkeys(reads)),
+            *(Touch(tensor=name, write=True, memories=targets) for name in writes),
+        )
+
+    def _where(self, instance: Instance) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Where a partition without a kernel reads on the instance, and where it leaves results."""
+        if self._work.whole(instance):
+            return self.readable(instance), self.results(instance)
+        tiles = access.local(instance)
+        return self.feeding(tiles), self.draining(tiles)
+
+    def readable(self, instance: Instance) -> tuple[str, ...]:
+        """Memories in which the instance reads whole operands, see `access.readable`."""
+        if instance.name not in self._readable:
+            self._readable[instance.name] = access.readable(self._work.soc, instance)
+        return self._readable[instance.name]
+
+    def results(self, instance: Instance) -> tuple[str, ...]:
+        """Memories in which the instance leaves whole results, see `access.results`."""
+        if instance.name not in self._results:
+            self._results[instance.name] = access.results(self._work.soc, self._work.mode, instance)
+        return self._results[instance.name]
+
+    def feeding(self, tiles: tuple[str, ...]) -> tuple[str, ...]:
+        """Memories from which a direct path leads into one of the local memories, preferred first."""
+        if tiles not in self._feeding:
+            work = self._work
+            names = (memory.name for memory in work.soc.memories)
+            near = dict.fromkeys((*access.resting(work.mode), *work.mode.constants, *names))
+            self._feeding[tiles] = tuple(n for n in near if any(work.routes.direct(n, t) for t in tiles))
+        return self._feeding[tiles]
+
+    def draining(self, tiles: tuple[str, ...]) -> tuple[str, ...]:
+        """Memories into which a direct path leads out of one of the local memories, preferred first."""
+        if tiles not in self._draining:
+            work = self._work
+            near = (name for name in access.resting(work.mode) if work.soc.memory(name).writable)
+            self._draining[tiles] = tuple(n for n in near if any(work.routes.direct(t, n) for t in tiles))
+        return self._draining[tiles]
+
+    def _call(self, instance: Instance, call: Call, local: Mapping[str, str]) -> Iterator[Touch]:
+        for operand in call.operands:
+            if operand.of not in local:
+                write = "w" in operand.access
+                memories = self.results(instance) if write else self.readable(instance)
+                yield Touch(tensor=operand.of, write=write, memories=memories)
+
+    def _move(self, move: Move, local: Mapping[str, str]) -> Iterator[Touch]:
+        source, target = local.get(move.source.of), local.get(move.target.of)
+        if source is None and target is not None:
+            yield Touch(tensor=move.source.of, write=False, memories=self.feeding((target,)))
+        if target is None and source is not None:
+            yield Touch(tensor=move.target.of, write=True, memories=self.draining((source,)))
+
+
+def _home(candidates: tuple[str, ...], passed_over: int, pinned: str | None) -> str:
+    if pinned in candidates:
+        return pinned
+    return candidates[min(passed_over, len(candidates) - 1)]
+
+
+def _common(options: Collection[tuple[str, ...]]) -> tuple[str, ...]:
+    """The memories that all needs agree on, in the order of the first."""
+    return tuple(name for name in next(iter(options)) if all(name in other for other in options))
+
+
+def _preferred(mode: MemoryMode, homes: tuple[str, ...]) -> tuple[str, ...]:
+    """Model outputs are best left where the caller reads them."""
+    return tuple(dict.fromkeys((*(memory for memory in mode.io if memory in homes), *homes)))
+
+
+class _Chooser:
+    def __init__(self, routes: Routes, reads: Wants) -> None:
+        self._routes = routes
+        self._reads = reads
+
+    def ordered(self, tensor: Tensor, homes: tuple[str, ...]) -> tuple[str, ...]:
+        """The homes from which all consumers can be served, those that save copies first. StepError for
+        none.
+        """
+        able = [
+            home
+            for home in homes
+            if all(self._served(home, want, tensor.bytes) for want in self._wants(tensor))
+        ]
+        if not able:
+            wanted = [
+                want
+                for want in self._wants(tensor)
+                if not any(self._served(h, want, tensor.bytes) for h in homes)
+            ]
+            goal = wanted[0] if wanted else homes
+            raise failure(
+                StepError, "no-copy-path", f"tensor {tensor.name}", self._routes.missing(homes, goal)
+            )
+        return tuple(sorted(able, key=lambda home: (self.copies(home, tensor), homes.index(home))))
+
+    def copies(self, home: str, tensor: Tensor) -> int:
+        """How many further memories the tensor must be copied to if it lives there."""
+        return sum(home not in want for want in self._wants(tensor))
+
+    def _wants(self, tensor: Tensor) -> Collection[tuple[str, ...]]:
+        return self._reads.get(tensor.name, ())
+
+    def _served(self, home: str, want: tuple[str, ...], bytes: int) -> bool:
+        return any(self._routes.route(home, memory, bytes) is not None for memory in want)
+
+
+def _constants(soc: SoC, mode: MemoryMode, chooser: _Chooser, tensors: list[Tensor]) -> dict[str, str]:
+    """A memory for every constant: the one that saves copies, then the preferred one, while there is room."""
+    room = {name: soc.memory(name).size for name in mode.constants}
+    chosen = {}
+    for tensor in tensors:
+        ordered = chooser.ordered(tensor, mode.constants)
+        memory = next((name for name in ordered if room[name] >= tensor.bytes), ordered[0])
+        room[memory] -= tensor.bytes
+        chosen[tensor.name] = memory
+    return chosen

@@ -1,0 +1,52 @@
+"""Which results may take the place of operands, by what kernels allow; lives are the business of callers."""
+
+from collections.abc import Collection, Iterator, Mapping
+
+from attrs import evolve
+
+from target_arch.plan.kernels import Call, Kernel
+from target_arch.plan.partitions import Partition
+from target_arch.stages.program.items import Draft, Item, Run
+
+
+def could_lie_over(buffers: Mapping[str, Draft], kept: Collection[str], item: Item) -> dict[str, list[str]]:
+    """By result of an item the operands whose place it could take, if nothing needs them any more."""
+    found: dict[str, list[str]] = {}
+    for operand in item.operands if isinstance(item, Run) else ():
+        result = buffers[operand.of]
+        places = [
+            name
+            for name in operand.over
+            if buffers[name].memory == result.memory
+            and buffers[name].bytes == result.bytes
+            and buffers[name].kind != "constant"
+            and name not in kept
+        ]
+        if places:
+            found[operand.of] = places
+    return found
+
+
+def overwriting(partition: Partition, kernel: Kernel, lies: Mapping[str, str]) -> Iterator[Run]:
+    """The calls of a kernel that may write over operands: less those that it touches again, and with the
+    buffers of a program in which tensors lie; several may lie in one.
+    """
+    calls = [action for action in kernel.actions if isinstance(action, Call)]
+    last = {lies.get(o.of, o.of): number for number, call in enumerate(calls) for o in call.operands}
+    for number, call in enumerate(calls):
+        if not any(operand.over for operand in call.operands):
+            continue
+        reads = {o.of for o in call.operands if o.access == "r" and not o.offset and o.of in lies}
+        able = {name for name in reads if last[lies[name]] == number}
+        operands = tuple(
+            evolve(o, of=lies[o.of], over=tuple(dict.fromkeys(lies[n] for n in o.over if n in able)))
+            for o in call.operands
+            if o.of in lies and not o.offset
+        )
+        yield Run(
+            partition=partition.id,
+            operator=call.operator,
+            instance=partition.instance,
+            function=call.function,
+            operands=operands,
+        )

@@ -1,0 +1,215 @@
+"""Steps and memory plan together: the residence is changed until everything fits, or nothing is left to
+change.
+
+Tried in this order, one change at a time: wait earlier for what is in flight in the memory that overflows, so
+that its dead bytes are free again; move tiles again that could have been kept; leave a tensor in the next
+memory its producer can write. Before the last of these, the plan by which budgets were promised is taken, if
+there is one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from target_arch.plan.memory import Buffer, MemoryPlan
+from target_arch.plan.steps import Copy, Dispatch, StepOrder
+from target_arch.plan.timeline import Execution
+from target_arch.soc.model import SoC
+from target_arch.stages.errors import DoesNotFitError
+from target_arch.stages.gc_paused import acyclic
+from target_arch.stages.memory.allocate import arena_capacity, capacities
+from target_arch.stages.memory.packing import bound, peak
+from target_arch.stages.memory.packing.sharing import root, shared_bound
+from target_arch.stages.paths import reach as access
+from target_arch.stages.program.alias import merged, views
+from target_arch.stages.program.homes import NOWHERE, Residence, assign_residence
+from target_arch.stages.program.items import Program
+from target_arch.stages.program.join import join
+from target_arch.stages.program.partial import Work
+from target_arch.stages.steps.clock import Times
+from target_arch.stages.steps.order import steps_of
+from target_arch.stages.steps.spill import Spilling
+
+
+@frozen(kw_only=True)
+class Settled:
+    """A step order that fits, its memory plan, the residence behind it, and a simulated run."""
+
+    steps: StepOrder
+    plan: MemoryPlan
+    residence: Residence = field(repr=False)
+    program: Program = field(repr=False)
+    execution: Execution | None = None
+
+
+@frozen(kw_only=True)
+class Witness:
+    """A plan that is known to exist: the homes of tensors, and offsets that are right when every step waits
+    for what is in flight on dead bytes, and tensors lie inside others by the copies of these `merged`
+    partitions alone.
+    """
+
+    homes: Mapping[str, str] = field(repr=False)
+    offsets: Mapping[str, int] = field(repr=False)
+    merged: frozenset[str] = frozenset()
+
+
+@acyclic()
+def settle(work: Work, witness: Witness | None = None) -> Settled:
+    """Order the steps and plan the memory. Raises DoesNotFitError where nothing helps, StepError for a wrong
+    kernel.
+
+    The planner may do better than the `witness`; where it does not find a plan that fits, the witness is the
+    plan.
+    """
+    drained, times = scarce(work), Times(work)
+    spilled: dict[str, int] = {}
+    reuse, spilling = True, Spilling()
+    while True:
+        residence = evolve(assign_residence(work, drained, spilled), reuse=reuse)
+        planned = _planned(work, residence, times)
+        if isinstance(planned, Settled):
+            return planned
+        refusal, steps = planned
+        if refusal.pool not in drained:
+            drained = (*drained, refusal.pool)
+        elif reuse:
+            reuse = False
+        elif witness is not None and (proven := _proven(work, witness)) is not None:
+            return proven
+        elif tensors := spilling.next(refusal, steps, residence):
+            witness = None
+            spilled |= {tensor: spilled.get(tensor, 0) + 1 for tensor in tensors}
+        else:
+            refusal.culprit = _culprit(work.soc, steps, refusal)
+            raise refusal.at(describe(steps, refusal.step))
+
+
+def _planned(work: Work, residence: Residence, times: Times) -> Settled | tuple[DoesNotFitError, StepOrder]:
+    """The lowest plan: with tensors in slices of others, or without. Else the refusal of the latter."""
+    joined = join(work, residence)
+    programs = [merged(joined, slices=True, held=scarce(work)), merged(joined, slices=False)]
+    if len(programs[0].buffers) == len(programs[1].buffers):
+        del programs[0]
+    found: list[Settled] = []
+    for program in programs:
+        steps = steps_of(work, program, residence, times)
+        try:
+            plan = work.planner.plan(steps.buffers, capacities(work.soc))
+        except DoesNotFitError as refusal:
+            refused = refusal
+        else:
+            found.append(Settled(steps=steps, plan=plan, residence=residence, program=program))
+    if found:
+        return min(found, key=lambda settled: sum(settled.plan.peaks.values()))
+    return refused, steps
+
+
+def _proven(work: Work, witness: Witness) -> Settled | None:
+    """The plan of the witness; None where it does not cover these kernels."""
+    residence = foreseen(work, witness.homes)
+    program, _ = views(join(work, residence), witness.merged)
+    steps = steps_of(work, program, residence, Times(work))
+    moving = [buffer for buffer in steps.buffers if buffer.kind != "constant"]
+    open_ = {buffer.memory for buffer in moving if buffer.name not in witness.offsets}
+    fixed = [buffer for buffer in moving if buffer.memory not in open_]
+    held = frozenset(buffer.name for buffer in fixed)
+    try:
+        rest = work.planner.plan([b for b in steps.buffers if b.name not in held], capacities(work.soc))
+    except DoesNotFitError:
+        return None
+    offsets = {**rest.offsets, **{name: witness.offsets[name] for name in held}}
+    places = _places(fixed, offsets)
+    if not apart(fixed, offsets, places):
+        return None
+    plan = MemoryPlan(
+        buffers=steps.buffers,
+        offsets={buffer.name: offsets[buffer.name] for buffer in steps.buffers},
+        peaks={**rest.peaks, **_by_arena(fixed, lambda buffers: peak(buffers, offsets))},
+        bounds={**rest.bounds, **_by_arena(fixed, bound)},
+        shared={**rest.shared, **_by_arena(fixed, shared_bound)},
+        in_place=tuple(sorted((*rest.in_place, *places.items()))),
+    )
+    for memory in sorted({buffer.memory for buffer in fixed}):
+        if plan.peaks[memory] > arena_capacity(plan, memory, work.soc.memory(memory).size):
+            return None
+    return Settled(steps=steps, plan=plan, residence=residence, program=program)
+
+
+def _places(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> dict[str, str]:
+    """The buffers that lie over one of those they may lie over. No two lie over the same."""
+    places: dict[str, str] = {}
+    gone: set[str] = set()
+    for buffer in buffers:
+        free = (name for name in buffer.over if name not in gone)
+        there = next((name for name in free if offsets.get(name) == offsets[buffer.name]), None)
+        if there is not None:
+            places[buffer.name] = there
+            gone.add(there)
+    return places
+
+
+def apart(buffers: Sequence[Buffer], offsets: Mapping[str, int], places: Mapping[str, str] = NOWHERE) -> bool:
+    """True where no two buffers of one arena share bytes while both are live, but those in the `places` of
+    others.
+    """
+    live: dict[str, list[Buffer]] = {}
+    for buffer in sorted(buffers, key=lambda buffer: buffer.first):
+        start, own = offsets[buffer.name], root(buffer.name, places)
+        others = [other for other in live.get(buffer.arena, ()) if other.last >= buffer.first]
+        for other in others:
+            there = offsets[other.name]
+            shared = start < there + other.bytes and there < start + buffer.bytes
+            if shared and root(other.name, places) != own:
+                return False
+        live[buffer.arena] = [*others, buffer]
+    return True
+
+
+def _by_arena(buffers: Sequence[Buffer], measure: Callable[[Sequence[Buffer]], int]) -> dict[str, int]:
+    arenas: dict[str, list[Buffer]] = {}
+    for buffer in buffers:
+        arenas.setdefault(buffer.arena, []).append(buffer)
+    return {arena: measure(there) for arena, there in arenas.items()}
+
+
+def foreseen(work: Work, pinned: Mapping[str, str] = NOWHERE) -> Residence:
+    """Where tensors live by what is known so far, where every step waits for what is in flight on dead
+    bytes.
+    """
+    everywhere = tuple(memory.name for memory in work.soc.memories)
+    residence = assign_residence(work, everywhere, pinned=pinned)
+    return evolve(residence, reuse=False, strict=True)
+
+
+def scarce(work: Work) -> tuple[str, ...]:
+    """The memories of accelerators that are used: each partition there is to get what the one before it
+    left.
+    """
+    used = {partition.instance for partition in work.graph.partitions}
+    instances = [i for i in work.soc.instances if i.name in used and not work.whole(i)]
+    return tuple(dict.fromkeys(memory for instance in instances for memory in access.owned(instance)))
+
+
+def describe(steps: StepOrder, number: int) -> str:
+    """A step as a place in a message: `step 12 (dispatch conv3 on npu)`."""
+    step = steps.steps[number] if number < len(steps.steps) else None
+    if isinstance(step, Dispatch):
+        return f"step {number} (dispatch {step.operator} on {step.instance})"
+    if isinstance(step, Copy):
+        return f"step {number} (copy {step.source.of} to {step.target.of})"
+    return f"step {number}"
+
+
+def _culprit(soc: SoC, steps: StepOrder, refusal: DoesNotFitError) -> tuple[str, str] | None:
+    """The dispatch to an owner of the memory that is nearest to the peak, those after it first."""
+    owners = {i.name for i in soc.instances if not i.arch.host and refusal.pool in access.owned(i)}
+    mine = [
+        (number < refusal.step, abs(number - refusal.step), step)
+        for number, step in enumerate(steps.steps)
+        if isinstance(step, Dispatch) and step.instance in owners
+    ]
+    if not mine:
+        return None
+    nearest = min(mine, key=lambda entry: entry[:2])[2]
+    return nearest.operator, nearest.instance

@@ -1,0 +1,151 @@
+"""How many bytes of every memory an order of items may take that is not the order of the program.
+
+The program's own order needs so many bytes at each of its items. An item that goes before its turn brings its
+buffers to life early, from the first item that is still to come to its own turn: it may where the memory has
+that much left all the time between. So whatever went early, everything else still fits in the program's own
+order. A buffer dies when all its items are over, which is later than when they were begun.
+
+A result that may take the place of an operand brings no bytes of its own, where nothing else needs that
+operand any more.
+"""
+
+import heapq
+from collections import Counter
+from collections.abc import Collection, Mapping
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from target_arch.plan.memory import Buffer
+from target_arch.soc.model import SoC
+from target_arch.stages.program.in_place import could_lie_over
+from target_arch.stages.program.items import Draft, Program
+
+
+def capacities(soc: SoC, program: Program) -> dict[str, int]:
+    """The bytes that constants leave of every memory that buffers of the program lie in."""
+    drafts = program.buffers.values()
+    left = {name: soc.memory(name).size for name in sorted({draft.memory for draft in drafts})}
+    for draft in drafts:
+        if draft.kind == "constant":
+            left[draft.memory] -= whole(draft)
+    return left
+
+
+def whole(buffer: Draft | Buffer) -> int:
+    """The bytes of a buffer in units of its alignment."""
+    return -(-buffer.bytes // buffer.alignment) * buffer.alignment
+
+
+@frozen(kw_only=True)
+class Refused:
+    """Not now: `until` is the item whose turn must have come, `time` when enough bytes are free again."""
+
+    until: int = 0
+    time: int = 0
+
+
+class Room:
+    """The bytes of all memories while items are taken out of turn. Nothing begins early in `held` ones."""
+
+    def __init__(self, soc: SoC, program: Program, held: Collection[str]) -> None:
+        self._program, self._held = program, frozenset(held)
+        self._capacity = capacities(soc, program)
+        self._names = [tuple(dict.fromkeys(item.names())) for item in program.items]
+        self._left = Counter(name for names in self._names for name in names)
+        self._kept = {name for _, name in program.outputs}
+        self._over = [could_lie_over(program.buffers, self._kept, item) for item in program.items]
+        self._begun = {name for _, name in program.inputs}
+        self._ends: dict[str, int] = {}
+        self._needed = self._profile()
+        self._used = dict.fromkeys(self._capacity, 0)
+        self._dead: dict[str, list[tuple[int, int]]] = {name: [] for name in self._capacity}
+        for name in sorted(self._begun):
+            self._used[program.buffers[name].memory] += whole(program.buffers[name])
+
+    def refused(self, number: int, turn: int, now: int) -> Refused | None:
+        """Why an item cannot be taken now, while `turn` is the first that was not taken; None where it
+        can.
+        """
+        for memory, size in self._new(number, now).items():
+            if number > turn:
+                if memory in self._held:
+                    return Refused(until=number)
+                there = self._needed[memory][turn:number]
+                over = np.flatnonzero(there + size > self._capacity[memory])
+                if over.size:
+                    return Refused(until=turn + int(over[-1]) + 1)
+            time = self._free_at(memory, size, now)
+            if time > now:
+                return Refused(until=turn, time=time)
+        return None
+
+    def take(self, number: int, turn: int, start: int, end: int) -> None:
+        """The item is taken; it runs from `start` to `end`."""
+        gone = set(self._places(number, start).values())
+        for memory, size in self._new(number, start).items():
+            self._used[memory] += size
+            self._needed[memory][turn:number] += size
+        for name in self._names[number]:
+            self._begun.add(name)
+            self._left[name] -= 1
+            self._ends[name] = max(end, self._ends.get(name, 0))
+            draft = self._program.buffers[name]
+            dies = not self._left[name] and name not in self._kept and name not in gone
+            if dies and draft.kind != "constant":
+                heapq.heappush(self._dead[draft.memory], (self._ends[name], whole(draft)))
+
+    def _new(self, number: int, now: int) -> Mapping[str, int]:
+        sizes: dict[str, int] = {}
+        places = self._places(number, now)
+        for name in self._names[number]:
+            draft = self._program.buffers[name]
+            if name not in self._begun and name not in places and draft.kind != "constant":
+                sizes[draft.memory] = sizes.get(draft.memory, 0) + whole(draft)
+        return sizes
+
+    def _places(self, number: int, now: int) -> dict[str, str]:
+        """The results of an item that take the place of an operand, and of which, if it begins now."""
+        places: dict[str, str] = {}
+        for result, operands in self._over[number].items():
+            free = (
+                name
+                for name in operands
+                if self._left[name] == 1 and self._ends.get(name, 0) <= now and name not in places.values()
+            )
+            place = next(free, None) if result not in self._begun else None
+            if place is not None:
+                places[result] = place
+        return places
+
+    def _free_at(self, memory: str, size: int, now: int) -> int:
+        """When there is room for so many bytes; now, where waiting would not help either."""
+        dead, missing = self._dead[memory], self._used[memory] + size - self._capacity[memory]
+        while dead and dead[0][0] <= now:
+            freed = heapq.heappop(dead)[1]
+            self._used[memory] -= freed
+            missing -= freed
+        for time, freed in sorted(dead) if missing > 0 else ():
+            missing -= freed
+            if missing <= 0:
+                return time
+        return now
+
+    def _profile(self) -> dict[str, NDArray[np.int64]]:
+        """The bytes that the program's own order needs at each of its items."""
+        count = len(self._names)
+        lives: dict[str, list[int]] = {name: [0, 0] for name in self._begun}
+        for number, names in enumerate(self._names):
+            for name in names:
+                lives.setdefault(name, [number, number])[1] = number
+        changes = {memory: np.zeros(count + 1, dtype=np.int64) for memory in self._capacity}
+        for name, (first, last) in lives.items():
+            draft = self._program.buffers[name]
+            if draft.kind != "constant":
+                operands = self._over[first].get(name, ()) if name not in self._begun else ()
+                shared = any(lives[place][1] == first for place in operands)
+                changes[draft.memory][first + shared] += whole(draft)
+                if name not in self._kept:
+                    changes[draft.memory][last + 1] -= whole(draft)
+        return {memory: np.cumsum(change) for memory, change in changes.items()}

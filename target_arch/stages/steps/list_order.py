@@ -1,0 +1,216 @@
+"""The order of steps in which as much as possible happens at the same time: list scheduling of items.
+
+Items are taken as soon as their bytes are there, those first after which most is still to be done (the
+longest way to the end; as in HEFT, see `heft`), and only where the memory allows it (see `room`). A copy is
+begun when a channel is free, but before the host is taken for long everything is queued that can run
+meanwhile. The host waits only where nothing else is left to begin.
+
+Runs of one instance keep the order of the program, so placement decides what goes first there.
+"""
+
+import heapq
+from collections.abc import Collection, Mapping, Sequence
+
+from attrs import evolve, frozen
+
+from target_arch.stages.program.dependences import dependences
+from target_arch.stages.program.items import Item, Program, Run
+from target_arch.stages.program.partial import Work
+from target_arch.stages.steps.clock import Times
+from target_arch.stages.steps.headroom import Room
+
+AHEAD = 32
+"""How many partitions ahead of the first unfinished one items are considered."""
+
+HOST = ""
+"""The resource of items that take the host's own time."""
+
+
+@frozen(kw_only=True)
+class Problem:
+    """A program as a problem of scheduling: for every item who must come before, what it takes, and where.
+
+    `widths` tells how many channels an engine has; every other resource does one thing at a time.
+    """
+
+    program: Program
+    before: Sequence[tuple[int, ...]]
+    takes: Sequence[int]
+    where: Sequence[str]
+    widths: Mapping[str, int]
+    ranks: Sequence[int]
+    """Picoseconds from the start of an item to the end of everything that depends on it."""
+
+    @property
+    def bound(self) -> int:
+        """Picoseconds that no order of these items undercuts: the longest way, the busiest resource."""
+        busy: dict[str, int] = {}
+        for where, takes in zip(self.where, self.takes, strict=True):
+            busy[where] = busy.get(where, 0) + takes
+        shared = (-(-time // self.widths.get(where, 1)) for where, time in busy.items())
+        return max((*self.ranks, *shared), default=0)
+
+
+def problem(work: Work, program: Program, times: Times) -> Problem:
+    """The problem of a program."""
+    hosts = frozenset(i.name for i in work.soc.instances if i.arch.host)
+    before = dependences(program)
+    takes = [_takes(item, times) for item in program.items]
+    ranks = list(takes)
+    for number in range(len(takes) - 1, -1, -1):
+        for other in before[number]:
+            ranks[other] = max(ranks[other], takes[other] + ranks[number])
+    return Problem(
+        program=program,
+        before=before,
+        takes=takes,
+        where=[_where(item, hosts) for item in program.items],
+        widths={dma.name: dma.channels for dma in work.soc.dmas},
+        ranks=ranks,
+    )
+
+
+def interleaved(work: Work, given: Problem, held: Collection[str] = ()) -> Program:
+    """The program with its items in an order that overlaps. In `held` memories no buffer begins early."""
+    order = _Interleaver(given, Room(work.soc, given.program, held)).order()
+    return evolve(given.program, items=tuple(given.program.items[number] for number in order))
+
+
+def _takes(item: Item, times: Times) -> int:
+    if isinstance(item, Run):
+        return times.run(item.partition, item.operator)
+    return sum(times.transfer(item.path, source.bytes) for source, _ in item.pieces)
+
+
+def _where(item: Item, hosts: Collection[str]) -> str:
+    if isinstance(item, Run):
+        return HOST if item.instance in hosts or item.reserved else item.instance
+    return item.path.engine if item.path.is_async else HOST
+
+
+class _Interleaver:
+    def __init__(self, given: Problem, room: Room) -> None:
+        self._given, self._room = given, room
+        count = len(given.takes)
+        self._after: list[list[int]] = [[] for _ in range(count)]
+        for number, before in enumerate(given.before):
+            for other in before:
+                self._after[other].append(number)
+        self._missing = [len(before) for before in given.before]
+        self._done = [-1] * count
+        self._lanes: dict[str, list[int]] = {}
+        self._now = self._turn = self._entered = 0
+        self._turns = _turns(given.program.items)
+        self._order: list[int] = []
+        self._later: list[tuple[int, int, int]] = []
+        self._ready: dict[str, list[tuple[int, int]]] = {}
+        self._barred: list[tuple[int, int, int]] = []
+
+    def order(self) -> list[int]:
+        """The numbers of all items in the order in which they are taken."""
+        self._enter()
+        while len(self._order) < len(self._done):
+            self._awake()
+            if not (self._begin_copies(self._now) or self._begin_on_host()):
+                self._advance()
+        return self._order
+
+    def _enter(self) -> None:
+        """Consider items up to some partitions ahead of the first that was not taken."""
+        count, turns = len(self._turns), self._turns
+        while self._entered < count and turns[self._entered] <= turns[self._turn] + AHEAD:
+            if not self._missing[self._entered]:
+                self._await(self._entered)
+            self._entered += 1
+
+    def _await(self, number: int) -> None:
+        """All that must come before the item has begun: it can begin when that is over."""
+        where, given = self._given.where, self._given
+        own = where[number] if where[number] not in given.widths else None
+        ends = (self._done[other] for other in given.before[number] if where[other] != own)
+        heapq.heappush(self._later, (max(ends, default=0), -given.ranks[number], number))
+
+    def _awake(self) -> None:
+        """Whose time or turn has come is ready."""
+        while self._barred and self._barred[0][0] <= self._turn:
+            _, time, number = heapq.heappop(self._barred)
+            heapq.heappush(self._later, (time, -self._given.ranks[number], number))
+        while self._later and self._later[0][0] <= self._now:
+            _, rank, number = heapq.heappop(self._later)
+            heapq.heappush(self._ready.setdefault(self._given.where[number], []), (rank, number))
+
+    def _begin_copies(self, until: int) -> bool:
+        """Begin what runs behind the host's back, on every resource that is free before or at `until`."""
+        begun = False
+        for where in sorted(self._ready.keys() - {HOST}):
+            ready = self._ready[where]
+            while ready and (where not in self._given.widths or self._free(where) <= until):
+                begun = self._take(heapq.heappop(ready)[1]) or begun
+        return begun
+
+    def _begin_on_host(self) -> bool:
+        ready = self._ready.get(HOST)
+        while ready:
+            number = heapq.heappop(ready)[1]
+            if self._refused(number):
+                continue
+            self._begin_copies(self._now + self._given.takes[number])
+            self._begin(number)
+            return True
+        return False
+
+    def _advance(self) -> None:
+        """Let time pass until something else can begin."""
+        busy = [self._free(where) for where, ready in self._ready.items() if ready]
+        self._now = min((*busy, *(entry[0] for entry in self._later[:1])))
+
+    def _take(self, number: int) -> bool:
+        if self._refused(number):
+            return False
+        self._begin(number)
+        return True
+
+    def _refused(self, number: int) -> bool:
+        """True where the item must wait for memory; it comes again when that may have changed."""
+        refused = self._room.refused(number, self._turn, self._now)
+        if refused is None:
+            return False
+        if refused.until > self._turn:
+            heapq.heappush(self._barred, (refused.until, self._now, number))
+        else:
+            heapq.heappush(self._later, (refused.time, -self._given.ranks[number], number))
+        return True
+
+    def _begin(self, number: int) -> None:
+        where, takes = self._given.where[number], self._given.takes[number]
+        start = max(self._now, self._free(where))
+        if where == HOST:
+            self._now = start + takes
+        else:
+            lanes = self._lanes.setdefault(where, [0] * self._given.widths.get(where, 1))
+            lanes[lanes.index(min(lanes))] = start + takes
+        self._done[number] = start + takes
+        self._room.take(number, self._turn, start, start + takes)
+        self._order.append(number)
+        while self._turn < len(self._done) and self._done[self._turn] >= 0:
+            self._turn += 1
+        for other in self._after[number]:
+            self._missing[other] -= 1
+            if not self._missing[other] and other < self._entered:
+                self._await(other)
+        if self._turn < len(self._done):
+            self._enter()
+
+    def _free(self, where: str) -> int:
+        """When a resource takes something new."""
+        return min(self._lanes.get(where, (0,)))
+
+
+def _turns(items: Sequence[Item]) -> list[int]:
+    """The number of every item's partition, in order."""
+    turns: list[int] = []
+    last: str | None = None
+    for item in items:
+        turns.append((turns[-1] if turns else -1) + (item.partition != last))
+        last = item.partition
+    return turns

@@ -1,0 +1,332 @@
+"""The step order: Loads, then every copy and dispatch with its event, waits, and the lifetime of every
+buffer.
+
+A buffer is live from the first step that touches it to the last, and while a step that touches it may be in
+flight: to the Wait that completes it. Model inputs are live from step 0 (the caller writes them before a
+run), outputs to the end, constants always.
+
+A result may take the place of an operand (`Buffer.over`) where the kernel allows that, the operand is not
+used again, and nothing that is still in flight touches it.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+
+from target_arch.plan.memory import Buffer
+from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
+from target_arch.soc.model import SoC
+from target_arch.soc.numbering import timelines
+from target_arch.stages.program.hazards import Access, InFlight
+from target_arch.stages.program.homes import Residence
+from target_arch.stages.program.in_place import could_lie_over
+from target_arch.stages.program.items import Draft, Item, Program, Run, Transfer
+from target_arch.stages.program.join import join
+from target_arch.stages.program.partial import Work
+from target_arch.stages.steps.clock import Clock, Times
+from target_arch.stages.steps.headroom import capacities, whole
+
+
+def order_steps(work: Work, residence: Residence) -> StepOrder:
+    """Everything the bundle executes, in order, one partition after the other.
+
+    A partition without a kernel is represented by one Dispatch without function per operator, whose operands
+    are its tensors: an order with such stand-ins serves for budgets, not for emission. Raises StepError for
+    kernels that do not make sense.
+    """
+    return steps_of(work, join(work, residence), residence, Times(work))
+
+
+def steps_of(
+    work: Work, program: Program, residence: Residence, times: Times, *, crowded: bool = False
+) -> StepOrder:
+    """The steps of a program in the order of its items.
+
+    With `crowded`, a buffer that finds no room in its memory begins after a wait for what is in flight on
+    dead ones.
+    """
+    return _Orderer(work, program, residence, times, crowded=crowded).order()
+
+
+class _Orderer:
+    def __init__(
+        self, work: Work, program: Program, residence: Residence, times: Times, *, crowded: bool
+    ) -> None:
+        self._soc, self._program = work.soc, program
+        self._drained, self._strict = frozenset(residence.drained), residence.strict
+        self._ranks = {name: number for number, name in enumerate(timelines(work.soc))}
+        self._hosts = frozenset(i.name for i in work.soc.instances if i.arch.host)
+        self._flight = InFlight()
+        self._channels = {
+            dma.name: [f"{dma.name}.{number}" for number in range(dma.channels)] for dma in work.soc.dmas
+        }
+        self._steps: list[Step] = []
+        self._first: dict[str, int] = {}
+        self._last: dict[str, int] = {}
+        self._final: dict[str, int] = {}
+        self._over: dict[str, tuple[str, ...]] = {}
+        self._open: dict[str, deque[tuple[int, tuple[str, ...]]]] = {}
+        self._kept = frozenset(name for _, name in program.outputs)
+        self._ends = _last_items(program)
+        self._times, self._clock = times, Clock()
+        self._free = capacities(work.soc, program) if crowded else {}
+        self._dying: dict[str, list[str]] = {}
+        self._dead: dict[str, dict[str | None, list[str]]] = {name: {} for name in self._drained}
+        self._lain_over: set[str] = set()
+        for _, name in program.inputs:
+            self._occupy(name)
+
+    def order(self) -> StepOrder:
+        self._steps += _loads(self._soc, self._program)
+        for number, item in enumerate(self._program.items):
+            names = tuple(dict.fromkeys(item.names()))
+            self._drain(number, item, names)
+            self._make_room(number, item, names)
+            if isinstance(item, Transfer):
+                self._copy(item)
+            else:
+                self._dispatch(item)
+            self._bury(number, names)
+        self._wait(self._flight.everything())
+        return StepOrder(
+            steps=tuple(self._steps),
+            buffers=tuple(
+                self._buffer(draft) for draft in self._program.buffers.values() if self._used(draft)
+            ),
+            inputs=self._program.inputs,
+            outputs=self._program.outputs,
+        )
+
+    def _copy(self, transfer: Transfer) -> None:
+        path = transfer.path
+        timeline: str | None = None
+        for source, target in transfer.pieces:
+            accesses = (Access(part=source, write=False), Access(part=target, write=True))
+            needed = self._flight.hazards(accesses)
+            if timeline is None and path.is_async:
+                timeline = self._channel(path.engine, needed)
+            event = self._start(timeline, needed)
+            step = Copy(
+                source=source,
+                target=target,
+                engine=path.engine,
+                cache=path.cache,
+                event=event,
+                partition=transfer.partition,
+            )
+            self._issue(step, event, accesses, self._times.transfer(path, source.bytes))
+
+    def _dispatch(self, run: Run) -> None:
+        accesses = tuple(
+            Access(part=operand.touched(self._program.buffers[operand.of].bytes), write="w" in operand.access)
+            for operand in run.operands
+        )
+        synchronous = run.instance in self._hosts or run.reserved
+        event = self._start(None if synchronous else run.instance, self._flight.hazards(accesses))
+        step = Dispatch(
+            partition=run.partition,
+            operator=run.operator,
+            instance=run.instance,
+            function=run.function,
+            operands=run.operands,
+            words=run.words,
+            event=event,
+        )
+        self._in_place(run, event)
+        self._issue(step, event, accesses, self._times.run(run.partition, run.operator))
+
+    def _in_place(self, run: Run, event: Event | None) -> None:
+        """Note what may take the place of an operand: whatever begins here, where nothing in flight touches
+        the operand but earlier steps of the same timeline.
+        """
+        own = set() if event is None else {event.timeline}
+        for operand in run.operands:
+            if operand.of not in self._first:
+                safe = (name for name in operand.over if self._flight.touching(name).keys() <= own)
+                self._over[operand.of] = tuple(safe)
+
+    def _start(self, timeline: str | None, needed: Mapping[str, int]) -> Event | None:
+        """Wait for what the step must not overtake; the event it will have."""
+        self._wait({other: value for other, value in needed.items() if other != timeline})
+        return None if timeline is None else self._flight.next_event(timeline)
+
+    def _issue(self, step: Step, event: Event | None, accesses: tuple[Access, ...], takes: int) -> None:
+        self._clock.issue(event, takes)
+        names = tuple(dict.fromkeys(access.part.of for access in accesses))
+        for name in names:
+            self._first.setdefault(name, len(self._steps))
+            self._last[name] = self._final[name] = len(self._steps)
+        self._steps.append(step)
+        if event is not None:
+            self._flight.issue(event, accesses)
+            self._open.setdefault(event.timeline, deque()).append((event.value, names))
+
+    def _wait(self, needed: Mapping[str, int]) -> None:
+        for timeline in sorted(needed, key=self._ranks.__getitem__):
+            event = Event(timeline=timeline, value=needed[timeline])
+            number = self._wait_step(event)
+            flying = self._open.get(timeline, deque())
+            while flying and flying[0][0] <= event.value:
+                for name in flying.popleft()[1]:
+                    self._last[name] = number
+            self._flight.complete(event)
+            self._clock.wait(event)
+
+    def _wait_step(self, event: Event) -> int:
+        """The number of the step that waits for an event: the last one, where that waits for an earlier event
+        of the same timeline.
+        """
+        last = self._steps[-1] if self._steps else None
+        if isinstance(last, Wait) and last.event.timeline == event.timeline:
+            self._steps.pop()
+        self._steps.append(Wait(event=event))
+        return len(self._steps) - 1
+
+    def _drain(self, number: int, item: Item, names: tuple[str, ...]) -> None:
+        """Before a buffer begins in a scarce memory: wait until nothing in flight holds dead bytes of that
+        memory.
+        """
+        memories = {self._memory(name) for name in names if name not in self._first} & self._drained
+        if isinstance(item, Run):
+            memories |= self._drained.intersection(item.reserved)
+            self._settle_operands(number, item)
+        needed: dict[str, int] = {}
+        for memory in memories:
+            dead = self._dead[memory]
+            for partition in [p for p in dead if p is None or p != item.partition or self._strict]:
+                for name in dead.pop(partition):
+                    for timeline, value in self._flight.touching(name).items():
+                        needed[timeline] = max(value, needed.get(timeline, 0))
+        self._wait(needed)
+
+    def _settle_operands(self, number: int, run: Run) -> None:
+        """Wait for what is in flight on an operand whose place a result could take, where the ledger counted
+        both once.
+        """
+        for operand in run.operands if self._strict else ():
+            for name in operand.over if operand.of not in self._first else ():
+                if self._ends[name] == number:
+                    self._wait(self._flight.touching(name))
+
+    def _make_room(self, number: int, item: Item, names: tuple[str, ...]) -> None:
+        """Wait until new buffers find room, first for the dead ones that are let go first. One that can lie
+        over an operand needs none.
+        """
+        operands = could_lie_over(self._program.buffers, self._kept, item) if self._free else {}
+        for name in names if self._free else ():
+            memory = self._memory(name)
+            if name in self._first or memory not in self._free or self._program.buffers[name].kind == "input":
+                continue
+            last = (place for place in operands.get(name, ()) if self._ends[place] == number)
+            if self._lies_over(item, last):
+                continue
+            self._occupy(name)
+            while self._free[memory] < 0 and self._dying.get(memory):
+                self._clear(memory)
+
+    def _lies_over(self, item: Item, operands: Iterable[str]) -> bool:
+        """True where a result can take the place of one of the operands, as nothing else in flight touches
+        that any more.
+        """
+        own = item.instance if isinstance(item, Run) else ""
+        for name in operands:
+            flying = {t: value for t, value in self._flight.touching(name).items() if t != own}
+            over = (self._clock.done(t, flying[t]) <= self._clock.now for t in flying)
+            if name not in self._lain_over and all(over):
+                self._wait(flying)
+                self._lain_over.add(name)
+                return True
+        return False
+
+    def _clear(self, memory: str) -> None:
+        """Take back the bytes of all buffers that nothing touches any more, else of the one let go first."""
+        dying = self._dying[memory]
+        gone = [name for name in dying if not self._flight.touching(name)]
+        gone = gone or [min(dying, key=self._let_go)]
+        for name in gone:
+            self._wait(self._flight.touching(name))
+            self._free[memory] += whole(self._program.buffers[name])
+        self._dying[memory] = [name for name in dying if name not in set(gone)]
+
+    def _occupy(self, name: str) -> None:
+        draft = self._program.buffers[name]
+        if draft.memory in self._free and draft.kind != "constant":
+            self._free[draft.memory] -= whole(draft)
+
+    def _bury(self, number: int, names: tuple[str, ...]) -> None:
+        """Note which buffers nobody needs after an item."""
+        for name in names:
+            if self._ends[name] != number:
+                continue
+            draft = self._program.buffers[name]
+            if draft.memory in self._dead:
+                self._dead[draft.memory].setdefault(draft.partition, []).append(name)
+            fixed = draft.kind == "constant" or name in self._kept or name in self._lain_over
+            if draft.memory in self._free and not fixed:
+                self._dying.setdefault(draft.memory, []).append(name)
+
+    def _let_go(self, name: str) -> int:
+        """When nothing in flight touches a buffer any more."""
+        return max((self._clock.done(*event) for event in self._flight.touching(name).items()), default=0)
+
+    def _channel(self, engine: str, needed: Mapping[str, int]) -> str:
+        """The channel of the engine on which a copy that needs these events begins first, then with the
+        fewest waits, then the least busy one.
+        """
+        return min(
+            self._channels[engine],
+            key=lambda name: (
+                self._clock.begins(name, needed),
+                len(needed.keys() - {name}),
+                self._flight.pending(name),
+                self._flight.issued(name),
+            ),
+        )
+
+    def _memory(self, name: str) -> str:
+        return self._program.buffers[name].memory
+
+    def _used(self, draft: Draft) -> bool:
+        """What nobody touches needs no bytes, unless the caller does."""
+        return draft.kind in ("input", "output") or draft.name in self._first
+
+    def _buffer(self, draft: Draft) -> Buffer:
+        end = max(len(self._steps) - 1, 0)
+        first = 0 if draft.kind in ("input", "constant") else self._first.get(draft.name, 0)
+        kept = draft.kind == "constant" or draft.name in self._kept
+        return Buffer(
+            name=draft.name,
+            kind=draft.kind,
+            memory=draft.memory,
+            bytes=draft.bytes,
+            alignment=draft.alignment,
+            first=first,
+            last=end if kept else self._last.get(draft.name, 0),
+            tensor=draft.tensor,
+            over=tuple(name for name in self._over.get(draft.name, ()) if self._may_take(draft, name)),
+            holds=draft.holds,
+        )
+
+    def _may_take(self, draft: Draft, name: str) -> bool:
+        """True where a buffer's life ends with the step in which the other's begins, and it is as long."""
+        place = self._program.buffers[name]
+        return (
+            place.memory == draft.memory
+            and place.bytes == draft.bytes
+            and place.kind != "constant"
+            and name not in self._kept
+            and self._final[name] == self._first[draft.name]
+        )
+
+
+def _loads(soc: SoC, program: Program) -> Iterator[Load]:
+    """One for every instance in use but the host: a program that is linked is there, and is still started."""
+    used = {item.instance for item in program.items if isinstance(item, Run)}
+    for instance in soc.instances:
+        load = instance.arch.load
+        if instance.name in used and not instance.arch.host:
+            yield Load(instance=instance.name, process=load.process, image=load.image)
+
+
+def _last_items(program: Program) -> dict[str, int]:
+    """For every buffer the number of the last item that names it."""
+    return {name: number for number, item in enumerate(program.items) for name in item.names()}

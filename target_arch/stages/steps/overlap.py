@@ -1,0 +1,95 @@
+"""More at the same time, in the memory that is left: a settled model with its steps in a better order.
+
+What is settled runs one partition after the other and fits. Its items are taken in an order that overlaps
+(`interleave`) and planned anew. Where that does not fit, nothing begins early in the memory that overflows;
+where that does not help either, what was settled stays. So overlap never costs capacity.
+"""
+
+from collections.abc import Sequence
+
+from attrs import evolve, frozen
+
+from target_arch.diagnostics import listed
+from target_arch.plan.steps import StepOrder
+from target_arch.plan.timeline import Execution, Span
+from target_arch.stages.errors import DoesNotFitError
+from target_arch.stages.gc_paused import acyclic
+from target_arch.stages.memory.allocate import capacities
+from target_arch.stages.paths.routes import PICO
+from target_arch.stages.program.partial import Work
+from target_arch.stages.steps.clock import Times
+from target_arch.stages.steps.fit import Settled
+from target_arch.stages.steps.list_order import Problem, interleaved, problem
+from target_arch.stages.steps.order import steps_of
+from target_arch.stages.steps.replay import replay
+
+TRIES = 3
+"""How many memory plans are made for orders that overlap, at most."""
+
+FULL = "whatever can run at the same time does"
+
+
+@frozen(kw_only=True)
+class _Run:
+    """A step order with its simulated run."""
+
+    steps: StepOrder
+    spans: tuple[Span, ...]
+    makespan: float
+
+
+@acyclic()
+def overlapped(work: Work, settled: Settled) -> Settled:
+    """What was settled, with a simulated run, and with steps that overlap where that is faster and fits."""
+    times = Times(work)
+    given = problem(work, settled.program, times)
+    alone = _run(work, settled.steps, times)
+    held: tuple[str, ...] = ()
+    for _ in range(TRIES):
+        found = _run(work, _steps(work, settled, given, times, held), times)
+        if found.makespan >= alone.makespan:
+            break
+        try:
+            plan = work.planner.plan(found.steps.buffers, capacities(work.soc))
+        except DoesNotFitError as refusal:
+            if refusal.pool in held:
+                break
+            held = (*held, refusal.pool)
+        else:
+            return evolve(
+                settled,
+                steps=found.steps,
+                plan=plan,
+                execution=_execution(given, found, alone, _told(held)),
+            )
+    return evolve(settled, execution=_execution(given, alone, alone, _instead(held)))
+
+
+def _steps(work: Work, settled: Settled, given: Problem, times: Times, held: Sequence[str]) -> StepOrder:
+    residence = evolve(settled.residence, drained=tuple(held))
+    return steps_of(work, interleaved(work, given, held), residence, times, crowded=True)
+
+
+def _run(work: Work, steps: StepOrder, times: Times) -> _Run:
+    spans, makespan = replay(steps, times, work.soc.host.name)
+    return _Run(steps=steps, spans=spans, makespan=makespan)
+
+
+def _execution(given: Problem, found: _Run, alone: _Run, overlap: str) -> Execution:
+    return Execution(
+        makespan=found.makespan,
+        bound=given.bound / PICO,
+        alone=alone.makespan,
+        overlap=overlap,
+        spans=found.spans,
+    )
+
+
+def _told(held: Sequence[str]) -> str:
+    return f"{FULL}, but nothing begins early in {listed(held)}, which is full" if held else FULL
+
+
+def _instead(held: Sequence[str]) -> str:
+    if not held:
+        return "one partition after the other; more at the same time would not be faster"
+    return f"one partition after the other, as more at the same time does not fit {listed(held)}"

@@ -1,0 +1,44 @@
+"""A simulated run of the emitted steps, one after the other as the host takes them.
+
+Nothing is assumed here about how the steps came to be: a step without an event takes the host's time, one
+with an event the time of its timeline, and a Wait stops the host until the event has happened.
+"""
+
+from collections.abc import Mapping
+
+from target_arch.plan.steps import Copy, Dispatch, StepOrder, Wait
+from target_arch.plan.timeline import Span
+from target_arch.soc.model import HOST_ENGINE
+from target_arch.stages.paths.routes import PICO
+from target_arch.stages.steps.clock import Clock, Times
+
+
+def replay(order: StepOrder, times: Times, host: str) -> tuple[tuple[Span, ...], float]:
+    """What keeps whom busy when, and when the last step is over, in seconds. `host` is the host's
+    instance.
+    """
+    clock, spans = Clock(), list[Span]()
+    memories = {buffer.name: buffer.memory for buffer in order.buffers}
+    end = 0
+    for step in order.steps:
+        if isinstance(step, Wait):
+            clock.wait(step.event)
+        elif isinstance(step, Copy | Dispatch):
+            start, stop = clock.issue(step.event, _takes(step, times, memories))
+            where = host if step.event is None else step.event.timeline
+            spans.append(_span(step, where, start, stop))
+            end = max(end, stop)
+    ordered = sorted(spans, key=lambda span: (span.start, span.end, span.where, span.what))
+    return tuple(ordered), max(end, clock.now) / PICO
+
+
+def _takes(step: Copy | Dispatch, times: Times, memories: Mapping[str, str]) -> int:
+    if isinstance(step, Dispatch):
+        return times.run(step.partition, step.operator)
+    source, target = memories[step.source.of], memories[step.target.of]
+    return times.copy(source, target, step.engine or HOST_ENGINE, step.source.bytes)
+
+
+def _span(step: Copy | Dispatch, where: str, start: int, stop: int) -> Span:
+    kind, what = ("run", step.operator) if isinstance(step, Dispatch) else ("copy", step.target.of)
+    return Span(kind=kind, what=what, where=where, start=start / PICO, end=stop / PICO)

@@ -1,0 +1,86 @@
+"""Which tensors leave a memory that overflows for the next one that their producers can write.
+
+One tensor goes at a time while that is cheap, as each time everything is planned anew. In a large model, or
+after many times, they go in numbers: all that are in the way at any step, and twice as many bytes each time.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Sequence
+
+from target_arch.plan.memory import Buffer
+from target_arch.plan.steps import Dispatch, StepOrder
+from target_arch.stages.errors import DoesNotFitError
+from target_arch.stages.program.homes import Residence
+
+WORK = 20_000
+"""Copies and operands ordered anew for the sake of one tensor each, over all times."""
+
+_Sized = tuple[int, str]
+"""Bytes and name of a tensor."""
+
+
+class Spilling:
+    """The tensors to leave elsewhere, refusal by refusal, of one model."""
+
+    def __init__(self) -> None:
+        self._work, self._times = WORK, 0
+
+    def next(self, refusal: DoesNotFitError, steps: StepOrder, residence: Residence) -> tuple[str, ...]:
+        """The tensors that leave the memory of the refusal next; none where nothing can."""
+        able = {
+            buffer.name: buffer.tensor
+            for buffer in steps.buffers
+            if buffer.tensor is not None
+            and residence.homes.get(buffer.tensor) == refusal.pool
+            and residence.others.get(buffer.tensor)
+        }
+        there = sorted((size, able[name]) for name, size in refusal.alive if name in able)
+        if not there:
+            return ()
+        missing = refusal.needed - refusal.available
+        self._work -= sum(len(s.operands) if isinstance(s, Dispatch) else 1 for s in steps.steps)
+        if self._work >= 0:
+            return (_fitting(there, missing)[1],)
+        self._times += 1
+        pool = [buffer for buffer in steps.buffers if buffer.arena == refusal.pool]
+        found = tuple(_swept(pool, able, missing << self._times - 1))
+        return found or (_fitting(there, missing)[1],)
+
+
+def _fitting(able: list[_Sized], missing: int) -> _Sized:
+    """The smallest that frees enough, else the largest, of tensors in ascending order of bytes."""
+    return able[min(bisect_left(able, (missing, "")), len(able) - 1)]
+
+
+def _swept(buffers: Sequence[Buffer], able: dict[str, str], missing: int) -> Iterator[str]:
+    """Tensors without which no step has more live bytes than the fullest one has now, less what is
+    missing.
+    """
+    events = [(buffer.first, 1, buffer.name, buffer.bytes) for buffer in buffers]
+    events += [(buffer.last + 1, 0, buffer.name, buffer.bytes) for buffer in buffers]
+    events.sort()
+    limit = _most(events) - missing
+    live, there = 0, list[_Sized]()
+    gone: set[str] = set()
+    for _, begins, name, size in events:
+        if able.get(name) in gone:
+            continue
+        live += size if begins else -size
+        if name in able and begins:
+            insort(there, (size, able[name]))
+        elif name in able:
+            del there[bisect_left(there, (size, able[name]))]
+        while live > limit and there:
+            fitting = _fitting(there, live - limit)
+            there.remove(fitting)
+            live -= fitting[0]
+            gone.add(fitting[1])
+            yield fitting[1]
+
+
+def _most(events: Iterable[tuple[int, int, str, int]]) -> int:
+    live = most = 0
+    for _, begins, _, size in events:
+        live += size if begins else -size
+        most = max(most, live)
+    return most

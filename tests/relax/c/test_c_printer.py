@@ -1,0 +1,251 @@
+"""Flat TIR printed as C, compiled by two compilers with warnings as errors, run with UBSan and compared."""
+
+import ctypes
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tvm
+from tvm import te, tirx
+
+from target_arch.relax.c import printer as c_printer
+from target_arch.relax.c.expressions import UnprintableError, literal
+from target_arch.relax.c.printer import print_function
+from target_arch.relax.lower.lowering import flat, loop_names, print_scheduled
+from tests.backends.c.one import Array, Compile, call, compiler
+
+I32 = np.array([-(2**31), -(2**31) + 1, -7, -1, 0, 1, 6, 2**31 - 1], np.int32)
+F32 = np.array([-1e30, -2.5, -0.5, -0.0, 0.5, 1.5, 2.5, 3e7], np.float32)
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory, needs_tool: Callable[[str], str]) -> Compile:
+    return compiler(tmp_path_factory.mktemp("printed"), needs_tool("gcc"), needs_tool("clang"))
+
+
+def elementwise(expression: Callable[[Any], Any], dtype: str, length: int = 8) -> Any:
+    """A function `out[i] = expression(x[i])` as S-TIR."""
+    x = te.placeholder((length,), dtype, name="x")
+    return te.create_prim_func([x, te.compute((length,), lambda i: expression(x[i]), name="out")])
+
+
+def printed(function: Any, **options: Any) -> c_printer.PrintedFunction:
+    return print_scheduled(function, "f", **options)
+
+
+def apply(function: Any, build: Compile, x: Array, dtype: str, **options: Any) -> Array:
+    """What the C of an element-wise function makes of values."""
+    result = printed(function, **options)
+    library: ctypes.CDLL = build((result.function,))
+    out = np.zeros(x.shape, dtype)
+    call(library, result.function.name, x, out)
+    return out
+
+
+def wide(value: Any) -> Any:
+    return value.astype("int64")
+
+
+def const(value: float, dtype: str) -> Any:
+    return tirx.const(value, dtype)
+
+
+INTEGERS: list[tuple[str, Callable[[Any], Any], Callable[[int], int], str]] = [
+    ("shift left", lambda v: wide(v) << 3, lambda v: v << 3, "int64"),
+    ("shift right", lambda v: wide(v) >> 5, lambda v: v >> 5, "int64"),
+    ("least", lambda v: tirx.min(wide(v), const(-(2**63), "int64")), lambda v: -(2**63), "int64"),
+    ("int32 min", lambda v: tirx.max(v, const(-(2**31), "int32")), lambda v: v, "int32"),
+    (
+        "clamp",
+        lambda v: tirx.max(tirx.min(wide(v) + 5, 100), -100),
+        lambda v: max(min(v + 5, 100), -100),
+        "int64",
+    ),
+    ("floor division", lambda v: tirx.floordiv(wide(v), 3), lambda v: v // 3, "int64"),
+    ("floor modulo", lambda v: tirx.floormod(wide(v), 3), lambda v: v % 3, "int64"),
+    ("truncation", lambda v: tirx.truncdiv(wide(v), 4), lambda v: math.trunc(v / 4), "int64"),
+    ("bits", lambda v: (v & 12) | (v ^ 5), lambda v: (v & 12) | (v ^ 5), "int32"),
+    ("not", lambda v: ~v, lambda v: ~v, "int32"),
+    (
+        "select",
+        lambda v: tirx.Select(tirx.any(v > 5, tirx.all(v < 0, v != -1)), v, const(9, "int32")),
+        lambda v: v if v > 5 or (v < 0 and v != -1) else 9,
+        "int32",
+    ),
+    ("precedence", lambda v: (wide(v) - (wide(v) - 3)) * (2 - (4 - wide(v))), lambda v: 3 * (v - 2), "int64"),
+    (
+        "truth",
+        lambda v: tirx.Not(v < 0).astype("int32") - (v == 6).astype("int32"),
+        lambda v: int(v >= 0) - int(v == 6),
+        "int32",
+    ),
+    (
+        "narrow",
+        lambda v: (v.astype("int8") + const(100, "int8")).astype("int32"),
+        lambda v: (v + 100 + 128) % 256 - 128,
+        "int32",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "expression", "meaning", "dtype"), INTEGERS, ids=[row[0] for row in INTEGERS]
+)
+def test_integer_expressions(
+    name: str, expression: Callable[[Any], Any], meaning: Callable[[int], int], dtype: str, build: Compile
+) -> None:
+    result = apply(elementwise(expression, "int32"), build, I32, dtype)
+    assert result.tolist() == [meaning(int(value)) for value in I32]
+
+
+@pytest.mark.parametrize("operator", ["+", "-", "*"])
+def test_wrapping_arithmetic_is_defined(operator: str, build: Compile) -> None:
+    """Where a user's model overflows, TIR's numbers come out, and the C has no undefined behaviour."""
+    operations: dict[str, Callable[[Any, Any], Any]] = {
+        "+": lambda a, b: a + b,
+        "-": lambda a, b: a - b,
+        "*": lambda a, b: a * b,
+    }
+    other = 2**31 - 1
+    function = elementwise(lambda v: operations[operator](v, const(other, "int32")), "int32")
+    expected = operations[operator](I32.astype(np.int64), other).astype(np.int32)
+    np.testing.assert_array_equal(apply(function, build, I32, "int32", wraps=True), expected)
+
+
+FLOATS: list[tuple[str, Callable[[Any], Any], Callable[[Array], Array]]] = [
+    ("round", tirx.round, np.rint),
+    ("floor", tirx.floor, np.floor),
+    ("sigmoid", tirx.sigmoid, lambda x: 1 / (1 + np.exp(-x.astype(np.float64)))),
+    ("tanh", tirx.tanh, np.tanh),
+    (
+        "rsqrt",
+        lambda v: tirx.rsqrt(tirx.abs(v) + const(1.0, "float32")),
+        lambda x: 1 / np.sqrt(np.abs(x) + 1),
+    ),
+    (
+        "relu6",
+        lambda v: tirx.min(tirx.max(v, const(0.0, "float32")), const(6.0, "float32")),
+        lambda x: np.clip(x, 0, 6),
+    ),
+    ("infinity", lambda v: tirx.max(v, const(-math.inf, "float32")), lambda x: x),
+    (
+        "guard",
+        lambda v: tirx.if_then_else(v > 0, tirx.sqrt(v), const(0.0, "float32")),
+        lambda x: np.sqrt(np.maximum(x, 0)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "expression", "meaning"), FLOATS, ids=[row[0] for row in FLOATS])
+def test_float_expressions(
+    name: str, expression: Callable[[Any], Any], meaning: Callable[[Array], Array], build: Compile
+) -> None:
+    with np.errstate(over="ignore"):
+        expected = meaning(F32)
+    np.testing.assert_allclose(
+        apply(elementwise(expression, "float32"), build, F32, "float32"), expected, rtol=1e-6
+    )
+
+
+def test_float_literals_are_exact(build: Compile) -> None:
+    bits = np.random.default_rng(5).integers(0, 2**32, 300, dtype=np.uint32)
+    values = [*bits.view(np.float32).tolist(), 2.0**-149, 3.4028234663852886e38, 0.1, 1.0, -0.0]
+    for value in (float(value) for value in values if not math.isnan(value)):
+        assert np.float32(
+            literal(value, "float32").removesuffix("f").replace("INFINITY", "inf")
+        ) == np.float32(value)
+    assert literal(math.nan, "float32") == "NAN"
+    x = np.ones(1, np.float32)
+    for value in (0.1, 2.3529412e-02, 1e-45, float(np.finfo(np.float32).max)):
+        function = elementwise(lambda v, value=value: v * const(value, "float32"), "float32", 1)
+        assert apply(function, build, x, "float32")[0] == np.float32(value)
+
+
+def test_predicates_leave_the_inner_loop(golden: Callable[[str, str], None], build: Compile) -> None:
+    """A padded sum: the condition on the row stands outside the loop over columns."""
+    x = te.placeholder((4, 6), "int32", name="x")
+    row, column = te.reduce_axis((0, 3), name="dy"), te.reduce_axis((0, 6), name="dx")
+    acc = te.compute(
+        (4,),
+        lambda y: te.sum(
+            tirx.if_then_else(tirx.all(y + row > 0, y + row < 5), x[y + row - 1, column], 0),
+            axis=[row, column],
+        ),
+        name="acc",
+    )
+    function = te.create_prim_func([x, te.compute((4,), lambda y: acc[y] * 2, name="out")])
+    schedule = tvm.s_tir.Schedule(function)
+    schedule.compute_at(schedule.get_sblock("acc"), schedule.get_loops(schedule.get_sblock("out"))[0])
+    schedule.decompose_reduction(
+        schedule.get_sblock("acc"), schedule.get_loops(schedule.get_sblock("acc"))[1]
+    )
+    result = printed(schedule.mod["main"])
+    golden("padded_sum.c", result.function.text)
+    values = np.arange(24, dtype=np.int32).reshape(4, 6)
+    out = np.zeros(4, np.int32)
+    call(build((result.function,)), result.function.name, values, out)
+    sums = np.pad(values.sum(axis=1), 1)
+    assert out.tolist() == [2 * int(sums[y : y + 3].sum()) for y in range(4)]
+
+
+def two_stages(length: int) -> Any:
+    x = te.placeholder((length,), "float32", name="x")
+    half = te.compute((length,), lambda i: x[i] * const(0.5, "float32"), name="half")
+    return te.create_prim_func([x, te.compute((length,), lambda i: half[length - 1 - i], name="out")])
+
+
+def test_large_intermediates_become_parameters(build: Compile) -> None:
+    small, large = printed(two_stages(64)), printed(two_stages(65))
+    assert (small.scratch, large.scratch) == ((), (260,))
+    assert small.function.parameters == ("const float *", "float *")
+    assert large.function.parameters == ("const float *", "float *", "float *")
+    x, out, scratch = np.arange(65, dtype=np.float32), np.zeros(65, np.float32), np.zeros(65, np.float32)
+    call(build((large.function,)), large.function.name, x, out, scratch)
+    assert out.tolist() == [value / 2 for value in range(64, -1, -1)]
+
+
+def test_a_name_follows_from_the_text() -> None:
+    first, same = (
+        printed(elementwise(lambda v: v + 1, "int32")),
+        printed(elementwise(lambda v: v + 1, "int32")),
+    )
+    other = printed(elementwise(lambda v: v + 2, "int32"))
+    assert first.function == same.function
+    assert first.function.name != other.function.name
+    assert first.function.name.startswith("f_")
+
+
+@pytest.mark.parametrize(
+    ("expression", "dtype", "complaint"),
+    [
+        (lambda v: v.astype("float16").astype("float32"), "float32", "TIR node `Cast` casts to float16"),
+        (
+            lambda v: tirx.reinterpret("int32", v).astype("float32"),
+            "float32",
+            "TIR node `tirx.reinterpret` has no form",
+        ),
+    ],
+)
+def test_what_has_no_c_is_named(expression: Callable[[Any], Any], dtype: str, complaint: str) -> None:
+    with pytest.raises(UnprintableError, match=complaint):
+        printed(elementwise(expression, dtype))
+
+
+def test_statements_without_c_are_named() -> None:
+    function = elementwise(lambda v: v + 1, "int32")
+    schedule = tvm.s_tir.Schedule(function)
+    schedule.parallel(schedule.get_loops(schedule.get_sblock("out"))[0])
+    with pytest.raises(UnprintableError, match="TIR node `For` of kind parallel has no form in C"):
+        printed(schedule.mod["main"])
+    with pytest.raises(UnprintableError, match="TIR node `SBlockRealize` has no form in C"):
+        print_function(function, "f")
+
+
+def test_loops_are_called_after_the_axes_they_stand_for() -> None:
+    function = elementwise(lambda v: v + 1, "int32")
+    assert list(loop_names(function).values()) == ["i"]
+    assert (
+        "for (int32_t i = 0;" in print_function(flat(function), "f", loops=loop_names(function)).function.text
+    )

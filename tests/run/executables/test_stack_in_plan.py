@@ -1,0 +1,37 @@
+"""The stack of a port's program takes its bytes from the memory plan; no compiler is needed to know that."""
+
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from target_arch.cli.commands.models import summary
+from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.resources import examples
+from target_arch.soc import read_soc
+from target_arch.stages.errors import DoesNotFitError
+
+DIGITS = examples() / "digits" / "digits_int8.onnx"
+STACK = 4096
+
+
+def compiled(size: int, port: str) -> Compilation:
+    soc = read_soc("mcu_m7")
+    memories = tuple(evolve(m, size=size) if m.name == "sram" else m for m in soc.memories)
+    return compile_model(
+        CompileRequest(model_path=Path(DIGITS), soc=evolve(soc, memories=memories), port=port)
+    )
+
+
+def test_what_the_stack_takes_is_not_there_for_arenas() -> None:
+    needed = compiled(512 * 1024, "host").plan.peaks["sram"]
+    assert compiled(needed, "host").plan.peaks["sram"] == needed
+    with pytest.raises(DoesNotFitError) as refused:
+        compiled(needed + STACK - 1, "qemu_mps2")
+    assert refused.value.available < needed
+    made = compiled(needed + STACK, "qemu_mps2")
+    assert made.plan.peaks["sram"] == needed
+    assert (
+        "  the stack of port `qemu_mps2` takes 4,096 B of `sram` from the plan; its code, read-only data and "
+        "variables are not counted here, but before it is linked: `report --image`\n"
+    ) in summary(made)

@@ -1,0 +1,189 @@
+"""Comparing with a reference: random inputs, distances, rules, and what is written down."""
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attrs import evolve
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.emit import emit_bundle
+from target_arch.run import (
+    Executable,
+    Verification,
+    build,
+    read_manifest,
+    reference_for,
+    self_test,
+    verify,
+    write_bundle,
+)
+from target_arch.run.references.reference import Frame, Input, Reference, distance, spread
+from target_arch.run.verification.one import compare
+from tests import tiny_plans
+
+X = Input(name="x", shape=(1, 8), dtype=np.dtype(np.int8), low=-128, high=127)
+
+
+def exact(frame: Frame) -> tuple[Frame, ...]:
+    return ((np.frombuffer(tiny_plans.expected(frame[0].tobytes()), np.int8).reshape(1, 8),),)
+
+
+def off_by_one(frame: Frame) -> tuple[Frame, ...]:
+    ((answer,),) = exact(frame)
+    return ((answer + np.int8(-1),), (answer,))
+
+
+REFERENCE = Reference(
+    name="the arithmetic of this file",
+    rule="every bit equal",
+    inputs=(X,),
+    units=(1.0,),
+    allowed=0.0,
+    answer=exact,
+)
+
+
+@pytest.fixture(scope="module")
+def executable(tmp_path_factory: pytest.TempPathFactory) -> Executable:
+    directory = tmp_path_factory.mktemp("bundle") / "dsp"
+    write_bundle(emit_bundle(tiny_plans.on_dsp()), directory)
+    return build(directory)
+
+
+def test_equal(executable: Executable) -> None:
+    found = compare(REFERENCE, executable, count=20, seed=3)
+    assert found.passed
+    assert str(found) == (
+        "verification passed\n"
+        "  reference           the arithmetic of this file\n"
+        "  rule                every bit equal\n"
+        "  inputs              20 random frames, seed 3\n"
+        "  bit-equal           20 of 20 outputs\n"
+        "  largest difference  0, allowed 0\n"
+        "  self-test           passed\n"
+    )
+
+
+def test_the_references_own_differences_are_allowed(executable: Executable) -> None:
+    found = compare(evolve(REFERENCE, answer=off_by_one), executable, count=20)
+    assert (found.largest, found.allowed, found.equal, found.passed) == (1.0, 1.0, 0, True)
+
+
+def test_different(executable: Executable) -> None:
+    found = compare(evolve(REFERENCE, answer=lambda frame: off_by_one(frame)[:1]), executable, count=20)
+    assert not found.passed
+    assert str(found).startswith("verification FAILED\n")
+
+
+def test_a_failed_self_test_fails(executable: Executable) -> None:
+    assert not evolve(compare(REFERENCE, executable, count=1), self_test="failed").passed
+
+
+def test_another_model(executable: Executable) -> None:
+    other = evolve(REFERENCE, inputs=(evolve(X, shape=(1, 9)),), answer=lambda frame: ((frame[0],),))
+    with pytest.raises(DiagnosticError) as failure:
+        compare(other, executable, count=1)
+    assert str(failure.value) == (
+        f"{executable.directory}: error: the bundle takes 8 B and gives 8 B, "
+        "the model takes 9 B and gives 9 B [another-model]\n"
+        "hint: name the model that the bundle was compiled from"
+    )
+
+
+def test_verify_writes_the_manifest(
+    executable: Executable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    module = sys.modules["target_arch.run.verification.one"]  # the package has a function of this name
+    monkeypatch.setattr(module, "reference_for", lambda model: REFERENCE)
+    found = verify(tmp_path / "model.tflite", executable.directory, count=5)
+    assert isinstance(found, Verification)
+    assert read_manifest(executable.directory)["verification"] == {
+        "allowed": 0.0,
+        "equal": 5,
+        "equal_to": "",
+        "frames": 5,
+        "largest": 0.0,
+        "outputs": 5,
+        "passed": True,
+        "reference": "the arithmetic of this file",
+        "rule": "every bit equal",
+        "seed": 0,
+        "self_test": "passed",
+    }
+
+
+def test_frames_depend_on_the_seed_and_not_on_the_count() -> None:
+    few, many, other = REFERENCE.frames(2, 0), REFERENCE.frames(50, 0), REFERENCE.frames(2, 1)
+    assert all(np.array_equal(a[0], b[0]) for a, b in zip(few, many, strict=False))
+    assert not np.array_equal(few[0][0], other[0][0])
+    assert {value for frame in many for value in frame[0].ravel().tolist()} >= {-128, 127}
+
+
+def test_distance() -> None:
+    one = evolve(REFERENCE, units=(0.5,))
+    nan, number = (np.array([np.nan, 1.0]),), (np.array([2.0, 1.0]),)
+    assert distance(one, (np.array([1.0]),), (np.array([2.0]),)) == 2.0
+    assert distance(one, nan, nan) == 0.0
+    assert distance(one, nan, number) == math.inf
+    assert distance(one, (np.array([np.inf]),), (np.array([np.inf]),)) == 0.0
+    low, high = np.array([-128], np.int8), np.array([127], np.int8)
+    assert distance(REFERENCE, (low,), (high,)) == 255.0
+    assert spread(REFERENCE, [((low,), (high,), (high,))]) == 255.0
+
+
+def test_litert(shared: Path) -> None:
+    pytest.importorskip("ai_edge_litert", reason="pip install 'target-arch[verify]'")
+    reference = reference_for(shared / "models" / "kws_int8.tflite")
+    assert reference.rule == "every bit equal"
+    assert reference.allowed == 0.0
+    assert [(terminal.shape, terminal.dtype) for terminal in reference.inputs] == [((1, 49, 10, 1), np.int8)]
+    vector = self_test(shared / "models" / "kws_int8.tflite")
+    assert vector is not None
+    assert ([len(data) for data in vector.inputs], [len(data) for data in vector.outputs]) == ([490], [12])
+    assert vector.tolerances == (0.0,)
+
+
+def test_litert_float(shared: Path) -> None:
+    pytest.importorskip("ai_edge_litert", reason="pip install 'target-arch[verify]'")
+    reference = reference_for(shared / "models" / "ic_resnet_fp32.tflite")
+    assert reference.allowed == 1e-4
+    assert (reference.inputs[0].low, reference.inputs[0].high) == (-1.0, 1.0)
+
+
+def test_onnxruntime() -> None:
+    pytest.importorskip("onnxruntime", reason="pip install 'target-arch[verify]'")
+    model = Path(__file__).parents[3] / "examples" / "digits" / "digits_int8.onnx"
+    reference = reference_for(model)
+    assert reference.allowed == 1.0
+    assert reference.units != (1.0,)  # the output is dequantized: differences count in its steps
+    answers = [reference.answer(frame) for frame in reference.frames(3, 0)]
+    assert all(len(answer) == 2 for answer in answers)
+    assert spread(reference, answers) == pytest.approx(round(spread(reference, answers)), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "package"), [(".tflite", "ai_edge_litert"), (".onnx", "onnxruntime"), (".pt2", "torch")]
+)
+def test_a_file_the_reference_cannot_read(tmp_path: Path, suffix: str, package: str) -> None:
+    pytest.importorskip(package, reason="pip install 'target-arch[verify,torch]'")
+    model = tmp_path / f"model{suffix}"
+    model.write_bytes(b"no model at all")
+    with pytest.raises(DiagnosticError, match=r"cannot read the model: .* \[model-unreadable\]"):
+        reference_for(model)
+
+
+def test_a_file_without_a_reference(tmp_path: Path) -> None:
+    with pytest.raises(DiagnosticError) as failure:
+        reference_for(tmp_path / "model.txt")
+    assert str(failure.value) == (
+        f"{tmp_path}/model.txt: error: there is no reference for files that end with `.txt` [no-reference]\n"
+        "hint: a model file ends with one of `.onnx`, `.pt2`, `.tflite`"
+    )
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DiagnosticError, match=r"there is no such file \[model-unreadable\]"):
+        reference_for(tmp_path / "model.onnx")

@@ -1,0 +1,259 @@
+"""Cost files: what they say, and every refusal."""
+
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.resources import soc_configs
+from target_arch.soc import read_soc
+from target_arch.soc.costs import Costs, LoadCost, Measured, PathCost
+from target_arch.soc.files.cost_file import parse_costs, read_costs
+from target_arch.soc.text import show
+
+SOC = read_soc("zynq_edge")
+PAGE = Path(__file__).parents[3] / "docs" / "cost-file.md"
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(DiagnosticError) as caught:
+        parse_costs(text, "c.json", SOC)
+    return str(caught.value)
+
+
+def placed(text: str, at: str, said: str, file: str = "c.json") -> str:
+    """A message about the last place where a text has `at`; `said` has the hint in its second line."""
+    column, (message, *hint) = text.rindex(at), said.split("\n")
+    lines = (
+        f"{file}:1:{column + 1}: error: {message}",
+        f"    1 | {text}",
+        f"      | {' ' * column}{'^' * len(at)}",
+    )
+    return "\n".join((*lines, *hint))
+
+
+def test_the_example_of_the_documentation() -> None:
+    costs = parse_costs(PAGE.read_text().split("```json\n")[1].split("```")[0], "c.json", SOC)
+    assert costs == Costs(
+        operators={
+            "dsp_cpu": {
+                "conv2d": Measured(amount=0.31, cycles=True, per="mac"),
+                "softmax": Measured(amount=12e-9, per="element"),
+            },
+            "accelerator": {
+                "dense": Measured(amount=8.2e-6, energy=3e-6),
+                "conv2d_5": Measured(amount=41e-6),
+            },
+        },
+        copies=(PathCost(sources=("ddr", "sram"), targets=("dsp_tcm",), setup=1.4e-6, bandwidth=310e6),),
+        loads={"fpga_conv2d": LoadCost(bytes=2 * 2**20, time=14e-3)},
+        origin="c.json",
+    )
+
+
+def test_what_is_measured_takes_the_place_of_what_is_described() -> None:
+    text = (
+        '{"schema": 1, "copies": [{"from": "sram", "to": "dsp_tcm", "bandwidth": "1 MB/s"}], '
+        '"loads": {"dsp_cpu": {"time": "7 ms"}}}'
+    )
+    soc = parse_costs(text, "c.json", SOC).applied(SOC)
+    changed = [
+        (new.source, new.bandwidth, new.setup)
+        for old, new in zip(SOC.copies, soc.copies, strict=True)
+        if old != new
+    ]
+    assert changed == [("sram", 1e6, 1e-6)]
+    assert (soc.arch("dsp_cpu").load.time, soc.arch("dsp_cpu").load.bytes) == (7e-3, 65536)
+    assert evolve(soc, copies=SOC.copies, archs=SOC.archs) == SOC
+
+
+def test_a_memory_of_every_instance_is_named_once() -> None:
+    text = '{"schema": 1, "copies": [{"from": "conv_bram", "to": "sram", "setup": "1 us"}]}'
+    assert parse_costs(text, "c.json", read_soc("quad_conv")).copies[0].sources == tuple(
+        f"conv_bram_{n}" for n in range(4)
+    )
+
+
+def test_a_target_arch_goes_before_its_backend_and_an_id_before_a_kind() -> None:
+    text = '{"schema": 1, "operators": {"c": {"add": "1 us", "add_3": "4 us"}, "dsp_cpu": {"add": "2 us"}}}'
+    costs = parse_costs(text, "c.json", SOC)
+    for arch, names, seconds in (
+        ("host_cpu", ("add_0", "add"), 1e-6),
+        ("host_cpu", ("add_3", "add"), 4e-6),
+        ("dsp_cpu", ("add_3", "add"), 2e-6),
+    ):
+        found = costs.measured(SOC.arch(arch), names)
+        assert found is not None
+        assert found.amount == seconds
+    assert costs.measured(SOC.arch("accelerator"), ("add",)) is None
+
+
+@pytest.mark.parametrize(
+    ("inside", "at", "said"),
+    [
+        (
+            '"operators": {"dsp_cpu": {"add": "3 parsecs"}}',
+            '"3 parsecs"',
+            "`parsecs` is no unit of time [bad-unit]\n"
+            "hint: units are: `cycles`, `cycles/element`, `cycles/mac`, `ms`, `ms/element`, `ms/mac`, `ns`, "
+            "`ns/element`, `ns/mac`, `s`, `s/element`, `s/mac`, `us`, `us/element`, `us/mac`",
+        ),
+        (
+            '"operators": {"dsp_cpu": {"add": null}}',
+            "null",
+            '`time` must be a time such as `"64 us"`, not null [wrong-type]',
+        ),
+        (
+            '"operators": {"dsp_cpu": {"add": 5}}',
+            "5",
+            '`time` needs a unit [bad-unit]\nhint: such as `"64 us"`',
+        ),
+        (
+            '"operators": {"dsp_cpu": {"add": {"energy": "1 J"}}}',
+            '"add"',
+            "`add` has no `time` [missing-key]",
+        ),
+        (
+            '"operators": {"dps_cpu": {}}',
+            '"dps_cpu"',
+            "target_arch `dps_cpu` is not declared [unknown-target-arch]\nhint: did you mean `dsp_cpu`?",
+        ),
+        (
+            '"copies": [{"from": "sramm", "to": "ddr"}]',
+            '"sramm"',
+            "memory `sramm` is not declared [unknown-memory]\nhint: did you mean `sram`?",
+        ),
+        ('"copies": [{"to": "ddr"}]', "{", "a copy path needs `from` [missing-key]"),
+        (
+            '"copies": [{"from": "conv_bram", "to": "dsp_tcm"}]',
+            "{",
+            "the SoC declares no such copy path [unknown-copy]",
+        ),
+        (
+            '"copies": [{"from": "ddr", "to": "dsp_tcm", "engine": "ps_dm"}]',
+            '"ps_dm"',
+            "DMA engine `ps_dm` is not declared [unknown-engine]\nhint: did you mean `ps_dma`?",
+        ),
+        (
+            '"copies": [{"from": "ddr", "to": "dsp_tcm"}]',
+            "{",
+            "nothing was measured: neither `setup` nor `bandwidth` [missing-key]",
+        ),
+        (
+            '"copies": [{"from": "ddr", "to": "dsp_tcm", "setup": "1 us"}, '
+            '{"from": ["sram", "ddr"], "to": "dsp_tcm", "bandwidth": "9 MB/s"}]',
+            "{",
+            "the path from `ddr` to `dsp_tcm` is in `copies[0]`, too [duplicate-copy]\n"
+            "hint: measure each path once",
+        ),
+        (
+            '"loads": {"dsp_cpu": {}}',
+            '"dsp_cpu"',
+            "a load process needs `bytes` or `time` [missing-key]",
+        ),
+        ('"copies": [4]', "4", "`copies[0]` must be a table, not an integer [wrong-type]"),
+        ('"copies": 4', "4", "`copies` must be a list of tables, not an integer [wrong-type]"),
+        (
+            '"loads": {"dsp_cpu": {"time": "-1 ms"}}',
+            '"-1 ms"',
+            "`time` must be at least 0 and at most 1,000,000 s [out-of-range]",
+        ),
+        ('"load": {}', '"load"', "`load` means nothing here [unknown-key]\nhint: did you mean `loads`?"),
+        (
+            '"loads": {}, "loads": {}',
+            '"loads"',
+            "not JSON: `loads` stands twice in one table [json-syntax]",
+        ),
+        ('"loads": NaN', "NaN", "not JSON: `NaN` is no number [json-syntax]"),
+        (
+            '"l\\u006fads": {"dsp\\"]": [], "d": [-1e5, {"x": "\\\\"}], "dsp_cpu": {"tim" : 1}}',
+            '"tim"',
+            "`tim` means nothing here [unknown-key]\nhint: did you mean `time`?",
+        ),
+    ],
+)
+def test_refusals(inside: str, at: str, said: str) -> None:
+    text = f'{{"schema": 1, {inside}}}'
+    assert refusal(text).split("\n\n")[-1] == placed(text, at, said)
+
+
+def test_lines_are_counted_and_everything_is_told_at_once() -> None:
+    text = '{\n  "schema": 1,\n  "loads": {\n    "dsp_cpu": {"time": 3, "time": Infinity}\n  }\n}'
+    assert refusal(text).split("\n\n") == [
+        "c.json:4:28: error: not JSON: `time` stands twice in one table [json-syntax]\n"
+        '    4 |     "dsp_cpu": {"time": 3, "time": Infinity}\n'
+        "      |                            ^^^^^^",
+        "c.json:4:36: error: not JSON: `Infinity` is no number [json-syntax]\n"
+        '    4 |     "dsp_cpu": {"time": 3, "time": Infinity}\n'
+        "      |                                    ^^^^^^^^",
+    ]
+
+
+def test_what_is_no_cost_file() -> None:
+    assert refusal("[]") == placed("[]", "[", "a cost file is a table, `{` to `}` [wrong-type]")
+    hint = 'hint: this version reads `"schema": 1`'
+    silent = f"this file does not say its `schema` [schema-version]\n{hint}"
+    assert refusal("{}") == placed("{}", "{", silent)
+    wrong = f"this file has an unsupported `schema` [schema-version]\n{hint}"
+    assert refusal('{"schema": 2}') == placed('{"schema": 2}', "2", wrong)
+    assert refusal("{,").startswith("c.json:1:2: error: not JSON: ")
+    assert "nests deeper" in refusal("[" * 100_000)
+
+
+def test_cycles_need_a_clock() -> None:
+    slow = evolve(SOC, archs=tuple(evolve(arch, clock=0.0) for arch in SOC.archs))
+    text = '{"schema": 1, "operators": {"dsp_cpu": {"add": "5 cycles"}}}'
+    with pytest.raises(DiagnosticError) as caught:
+        parse_costs(text, "c.json", slow)
+    said = "cycles tell no time: target_arch `dsp_cpu` declares no `clock` [missing-clock]"
+    assert str(caught.value) == placed(text, '"add"', f"{said}\nhint: declare it, or give a time")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DiagnosticError, match="cannot read a cost file: no such file or directory"):
+        read_costs(tmp_path / "none.json", SOC)
+
+
+def _described(folder: Path, cost: str | None, entry: str = 'file = "costs.json"') -> Path:
+    """A copy of a shipped SoC file that names a cost file."""
+    text = (soc_configs() / "zynq_edge.toml").read_text()
+    soc = folder / "soc.toml"
+    soc.write_text(f"{text}\n[cost]\n{entry}\n")
+    if cost is not None:
+        (folder / "costs.json").write_text(cost)
+    return soc
+
+
+def test_a_soc_file_names_its_cost_file(tmp_path: Path) -> None:
+    soc = read_soc(_described(tmp_path, '{"schema": 1, "loads": {"dsp_cpu": {"time": "7 ms"}}}'))
+    assert soc.cost_file == str(tmp_path / "costs.json")
+    assert evolve(soc, cost_file="") == SOC
+    assert show(soc).splitlines()[-1] == "  costs         measured, in costs.json"
+
+
+def test_what_is_wrong_in_the_cost_file_of_a_soc_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = '{"schema": 1, "operators": {"dsp": {}, "dsp_cpu": {"add": "1 MB"}}}'
+    _described(tmp_path, text)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DiagnosticError) as caught:
+        read_soc("soc.toml")
+    undeclared = "target_arch `dsp` is not declared [unknown-target-arch]\nhint: did you mean `dsp_cpu`?"
+    unit = (
+        "`MB` is no unit of time [bad-unit]\n"
+        "hint: units are: `cycles`, `cycles/element`, `cycles/mac`, `ms`, `ms/element`, `ms/mac`, `ns`, "
+        "`ns/element`, `ns/mac`, `s`, `s/element`, `s/mac`, `us`, `us/element`, `us/mac`"
+    )
+    assert str(caught.value) == (
+        placed(text, '"dsp"', undeclared, "costs.json") + "\n\n" + placed(text, '"1 MB"', unit, "costs.json")
+    )
+
+
+def test_a_cost_entry_without_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _described(tmp_path, None, 'path = "costs.json"')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DiagnosticError) as caught:
+        read_soc("soc.toml")
+    assert "unknown key `path`" in str(caught.value)

@@ -1,0 +1,134 @@
+"""Memory plans of hand-made buffers: valid, at the bound where that is possible, refused where it is not."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from target_arch.plan.memory import Buffer, MemoryPlan
+from target_arch.stages.errors import DoesNotFitError, PlanError
+from target_arch.stages.memory.allocate import allocate
+from target_arch.stages.memory.packing import ALGORITHMS
+
+
+def buffer(
+    name: str, size: int, first: int, last: int, kind: str = "activation", alignment: int = 1
+) -> Buffer:
+    return Buffer(name=name, kind=kind, memory="m", bytes=size, alignment=alignment, first=first, last=last)
+
+
+def chain(*sizes: int, residuals: tuple[tuple[int, int], ...] = ()) -> tuple[Buffer, ...]:
+    """Tensor n is made in step n-1 and read in step n; residuals prolong a tensor to a later step."""
+    last = {number: number for number in range(len(sizes))} | dict(residuals)
+    return tuple(buffer(f"t{n}", size, max(n - 1, 0), last[n]) for n, size in enumerate(sizes))
+
+
+def is_valid(plan: MemoryPlan) -> bool:
+    def disjoint(one: Buffer, other: Buffer) -> bool:
+        start, begin = plan.offsets[one.name], plan.offsets[other.name]
+        return start + one.bytes <= begin or begin + other.bytes <= start
+
+    pairs = [(a, b) for n, a in enumerate(plan.buffers) for b in plan.buffers[:n] if a.arena == b.arena]
+    aligned = all(plan.offsets[b.name] % b.alignment == 0 for b in plan.buffers)
+    return aligned and all(disjoint(a, b) for a, b in pairs if a.overlaps(b))
+
+
+CHAINS = {
+    "kws": chain(490, 8000, 8000, 8000, 8000, 8000, 8000, 8000, 8000, 8000, 64, 12, 12),
+    "vww": chain(
+        27648, 18432, 18432, 36864, 9216, 18432, 18432, 18432, 4608, 9216, 9216, 9216, 2304, 4608, 256, 2
+    ),
+    "resnet": chain(
+        3072, 16384, 16384, 16384, 16384, 8192, 8192, 8192, 8192, 4096, 4096, 4096, 4096, 64, 10,
+        residuals=((1, 4), (4, 7), (8, 11)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(CHAINS))
+def test_chains_with_residuals_are_planned_at_the_bound(name: str) -> None:
+    plan = allocate(CHAINS[name], {"m": 10**6})
+    assert is_valid(plan)
+    assert plan.peaks == plan.bounds
+
+
+def test_the_search_finds_what_no_order_finds() -> None:
+    """First fit in the orders by size, area, conflicts and time leaves a gap here."""
+    sizes = (
+        (7, 0, 3), (5, 2, 6), (4, 0, 1), (6, 4, 8), (3, 1, 5), (8, 6, 9), (2, 3, 7), (5, 8, 11), (4, 7, 10),
+        (9, 10, 12), (1, 5, 9), (6, 11, 13),
+    )  # fmt: skip
+    buffers = tuple(buffer(f"b{n}", *row) for n, row in enumerate(sizes))
+    plan = allocate(buffers, {"m": 100})
+    assert is_valid(plan)
+    assert plan.peaks == plan.bounds
+
+
+@st.composite
+def buffers(draw: st.DrawFn) -> tuple[Buffer, ...]:
+    count = draw(st.integers(1, 20))
+    rows = []
+    for number in range(count):
+        first = draw(st.integers(0, 20))
+        kind = draw(st.sampled_from(("activation", "local", "constant")))
+        alignment = draw(st.sampled_from((1, 4, 16)))
+        last = first + draw(st.integers(0, 8))
+        rows.append(
+            buffer(f"b{number}", draw(st.integers(1, 100)), first, last, kind=kind, alignment=alignment)
+        )
+    return tuple(rows)
+
+
+@settings(max_examples=100, deadline=None)
+@given(buffers(), st.sampled_from(sorted(ALGORITHMS)))
+def test_every_algorithm_yields_valid_plans(rows: tuple[Buffer, ...], algorithm: str) -> None:
+    plan = allocate(rows, {"m": 10**6}, algorithm)
+    assert is_valid(plan)
+    assert all(plan.peaks[arena] >= plan.bounds[arena] for arena in plan.peaks)
+    assert plan == allocate(rows, {"m": 10**6}, algorithm)
+
+
+def test_best_is_never_worse_than_any_order() -> None:
+    rows = CHAINS["vww"]
+    best = allocate(rows, {"m": 10**6}).peaks["m"]
+    assert all(best <= allocate(rows, {"m": 10**6}, name).peaks["m"] for name in ALGORITHMS)
+
+
+def test_constants_and_the_rest_share_a_memory() -> None:
+    rows = (buffer("c", 100, 0, 9, kind="constant", alignment=16), buffer("a", 60, 0, 3, alignment=16))
+    plan = allocate(rows, {"m": 172})
+    assert plan.peaks == {"m": 60, "m.constants": 100}
+    assert plan.offsets == {"a": 0, "c": 0}
+    with pytest.raises(DoesNotFitError) as caught:
+        allocate(rows, {"m": 171})
+    assert (caught.value.pool, caught.value.needed, caught.value.available) == ("m", 60, 59)
+
+
+def test_a_refusal_names_the_step_the_bound_and_what_is_alive() -> None:
+    rows = (buffer("a", 60, 0, 3), buffer("b", 50, 2, 4), buffer("c", 10, 5, 6))
+    with pytest.raises(DoesNotFitError) as caught:
+        allocate(rows, {"m": 100})
+    assert str(caught.value) == (
+        "step 2: error: pool `m` needs 110 B, 100 B are available (lower bound 110 B); "
+        "alive there: `a` 60 B, `b` 50 B [does-not-fit]"
+    )
+
+
+def test_constants_alone_may_be_too_many() -> None:
+    with pytest.raises(DoesNotFitError) as caught:
+        allocate((buffer("c", 200, 0, 0, kind="constant"),), {"m": 100})
+    assert caught.value.pool == "m.constants"
+
+
+def test_an_unknown_algorithm() -> None:
+    with pytest.raises(PlanError) as caught:
+        allocate((), {}, "bset")
+    assert str(caught.value) == (
+        "memory plan: error: there is no algorithm `bset` [unknown-algorithm]\nhint: did you mean `best`?"
+    )
+
+
+def test_algorithms_of_others_are_registered_by_name() -> None:
+    plan = allocate(
+        (buffer("a", 1, 0, 0),), {"m": 100}, "mine", {"mine": lambda rows: {b.name: 32 for b in rows}}
+    )
+    assert plan.offsets == {"a": 32}

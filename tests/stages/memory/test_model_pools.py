@@ -1,0 +1,124 @@
+"""What several models take of one chip, and the checker of that."""
+
+import pytest
+from attrs import evolve
+
+from target_arch.plan.memory import Buffer, MemoryPlan
+from target_arch.plan.model_pools import SEPARATE, SHARED, ModelPools
+from target_arch.plan.text import model_pools as printed
+from target_arch.soc.model import SoC
+from target_arch.stages.check.models import check_models
+from target_arch.stages.errors import CheckError
+from target_arch.stages.memory.model_pools import crowded, held, left, model_pools
+from tests.tiny_plans import soc
+
+
+def plan(constants: int, sram: int, tcm: int, alignment: int = 16) -> MemoryPlan:
+    """One buffer in each arena that is not empty."""
+    sizes = {"flash": ("constant", constants), "sram": ("activation", sram), "tcm": ("local", tcm)}
+    buffers = tuple(
+        Buffer(name=f"{m}_x", kind=kind, memory=m, bytes=size, alignment=alignment, first=0, last=1)
+        for m, (kind, size) in sizes.items()
+        if size
+    )
+    return MemoryPlan(
+        buffers=buffers,
+        offsets={buffer.name: 0 for buffer in buffers},
+        peaks={buffer.arena: buffer.bytes for buffer in buffers},
+    )
+
+
+PLANS = {"kws": plan(100, 1000, 500), "vww": plan(300, 1500, 0, 64)}
+
+
+def made(arenas: str) -> ModelPools:
+    """The pools of PLANS on the tiny chip."""
+    return model_pools(soc(), PLANS, arenas)
+
+
+def test_shared_arenas_are_as_large_as_the_largest() -> None:
+    assert printed(made(SHARED)) == (
+        "memory of 2 models in bytes, arenas shared: they run in turn\n"
+        "pool             capacity    kws    vww  together  apart\n"
+        "flash.constants     4,096    100    300       448    448\n"
+        "sram                4,096  1,000  1,500     1,536  2,560\n"
+        "tcm                 1,024    500      0       512    512\n"
+    )
+
+
+def test_separate_arenas_lie_side_by_side_where_the_host_sees_them() -> None:
+    pools = made(SEPARATE)
+    assert printed(pools) == (
+        "memory of 2 models in bytes, arenas separate: each keeps its inputs and outputs\n"
+        "pool             capacity    kws    vww  together  apart\n"
+        "flash.constants     4,096    100    300       448    448\n"
+        "sram                4,096  1,000  1,500     2,560  2,560\n"
+        "tcm                 1,024    500      0       512    512\n"
+    )
+    assert pools.pool("sram").offsets == (0, 1024)
+    with pytest.raises(KeyError):
+        pools.pool("ddr")
+
+
+def test_a_model_is_left_what_the_others_do_not_hold() -> None:
+    others = tuple(PLANS.values())
+    assert held(soc(), others, SHARED) == {"flash": 448}
+    assert held(soc(), others, SEPARATE) == {"flash": 448, "sram": 2560}
+    assert held(soc(), (), SEPARATE) == {}
+    chip = left(soc(), {"flash": 448, "sram": 5000})
+    sizes = {memory.name: memory.size for memory in chip.memories}
+    assert sizes == {"flash": 4096 - 448, "sram": 0, "tcm": 1024}
+    assert crowded(soc(), PLANS["vww"], {"sram": 2600})
+    assert not crowded(soc(), PLANS["vww"], {"sram": 2560})
+
+
+@pytest.mark.parametrize("arenas", [SHARED, SEPARATE])
+def test_right_pools_pass_the_checker(arenas: str) -> None:
+    check_models(soc(), made(arenas), PLANS)
+
+
+def small(size: int) -> SoC:
+    """The tiny chip with an SRAM of that size."""
+    memories = (evolve(m, size=size) if m.name == "sram" else m for m in soc().memories)
+    return evolve(soc(), memories=tuple(memories))
+
+
+def changed(pools: ModelPools, name: str, **facts: object) -> ModelPools:
+    """The pools with other facts about one of them."""
+    return evolve(pools, pools=tuple(evolve(p, **facts) if p.pool == name else p for p in pools.pools))
+
+
+FAULTS = {
+    "memory of all models: error: `sram` needs 2,560 B for all models, it has 2,048 B [over-capacity]": (
+        small(2048),
+        made(SEPARATE),
+    ),
+    "model vww: error: lies over `kws` in pool `sram` [overlap]": (
+        soc(),
+        changed(made(SEPARATE), "sram", offsets=(0, 960)),
+    ),
+    "model vww: error: lies over `kws` in pool `flash.constants` [overlap]": (
+        soc(),
+        changed(made(SHARED), "flash.constants", offsets=(0, 0)),
+    ),
+    "model vww: error: buffer `sram_x` at 1032 is not aligned to 64 B [misaligned]": (
+        soc(),
+        changed(made(SEPARATE), "sram", offsets=(0, 1032)),
+    ),
+    "model vww: error: buffer `sram_x` ends outside pool `sram` [out-of-bounds]": (
+        soc(),
+        changed(made(SHARED), "sram", bytes=1024),
+    ),
+    "model kws: error: nobody has the pool `tcm` of `tcm_x` [no-pool]": (
+        soc(),
+        evolve(made(SHARED), pools=made(SHARED).pools[:2]),
+    ),
+}
+
+
+@pytest.mark.parametrize("text", FAULTS)
+def test_the_checker_finds_what_is_wrong(text: str) -> None:
+    chip, pools = FAULTS[text]
+    with pytest.raises(CheckError) as found:
+        check_models(chip, pools, PLANS)
+    assert str(found.value) == text
