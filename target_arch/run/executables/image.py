@@ -1,9 +1,9 @@
 """How much of every memory a program takes: predicted from its object files, read from the linked program.
 
 The layout is that of the linker scripts of `target_arch.emit.build.machine` and
-`target_arch.emit.build.linker`, computed again from the sections of the object files and of the library members
-the linker will take. So what does not fit is refused before it is linked, and a linked program that differs is
-a mistake in one of the two.
+`target_arch.emit.build.linker`, computed again from the sections of the object files and of the library
+members the linker will take. So what does not fit is refused before it is linked, and a linked program that
+differs is a mistake in one of the two.
 """
 
 import subprocess
