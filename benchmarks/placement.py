@@ -26,7 +26,7 @@ from benchmarks import graphs
 from target_arch.stages.placement.search.exact import solve
 from target_arch.stages.placement.search.heft import heft, on_host, peft
 from target_arch.stages.placement.search.jobs import HERE, UNLIMITED, Datum, Jobs, Stay, Way
-from target_arch.stages.placement.search.list_scheduler import Scheduler
+from target_arch.stages.placement.search.list_scheduler import ListScheduler
 from target_arch.stages.placement.search.portfolio import search
 
 Graph = list[list[int]]
@@ -161,7 +161,7 @@ class Row:
 def measured(name: str, make: Maker, size: int, ratio: float, seed: int, limit: float, channels: int) -> Row:
     """The graph of a seed, placed by every method."""
     random = Random(f"{name} {size} {ratio} {seed}")
-    scheduler = Scheduler(jobs(make(size, random), ratio, random, channels))
+    scheduler = ListScheduler(jobs(make(size, random), ratio, random, channels))
     begin = time.process_time()
     ours = search(scheduler)
     seconds = time.process_time() - begin

@@ -5,13 +5,13 @@ The way through the room, each step one function over frozen values:
 | module | function | yields |
 |---|---|---|
 | `place` | `place(model, soc, backends, rules, order=, mode=)` | `PartitionGraph`: what goes where, and why |
-| `network` | `Network(wanted, survey, problem)` | `Jobs`: the same problem as a scheduler sees it |
-| `search` | `search(scheduler, cover, exact=)` | `Found`: a `Schedule`, a bound, how it was found |
+| `network` | `JobShop(wanted, survey, problem)` | `Jobs`: the same problem as a scheduler sees it |
+| `search` | `search(scheduler, chain, exact=)` | `Found`: a `JobSchedule`, a bound, how it was found |
 | `lowering_order` | `lowering_order(graph, soc, codegens, policy)` | `LoweringOrder` |
-| `residence` | `assign_residence(work, drained, spilled)` | `Residence`: the memories tensors live in |
+| `residence` | `choose_homes(work, drained, spilled)` | `TensorHomes`: the memories tensors live in |
 | `steps` | `order_steps(work, residence)` | `StepOrder` with lifetimes |
 | `allocate` | `allocate(buffers, capacities)` | `MemoryPlan` |
-| `settle` | `settle(work)` | `StepOrder` and `MemoryPlan` that fit |
+| `fit` | `fit_memory(work)` | `StepOrder` and `MemoryPlan` that fit |
 | `budget` | `budget(partition, steps, plan, soc)` | `Budget` for a partition not yet lowered |
 | `check` | `check(soc, steps, plan)` | nothing, or raises `CheckError` with every fault |
 | `lower_all` | `lower_in_order(...)` | `Lowered`: all of the above, with the backends in the loop |

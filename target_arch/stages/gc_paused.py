@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def acyclic() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Around (or, as a decorator, for) work that leaves no cycles behind and runs no foreign code."""
     searching = gc.isenabled()
     gc.disable()

@@ -5,18 +5,20 @@ from collections.abc import Callable, Mapping
 
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.partitions import Partition
-from target_arch.stages.program.homes import Needs, Residence, Touch
-from target_arch.stages.program.partial import Work
+from target_arch.stages.program.homes import Demand, MemoryDemands, TensorHomes
+from target_arch.stages.program.partial import PartialLowering
 
 
-class Fixed:
+class ConstantUse:
     """Which constants somebody reads, and where they lie. `whole` tells the bytes that one takes there."""
 
-    def __init__(self, work: Work, residence: Residence, whole: Callable[[str, int], int]) -> None:
-        self._work, self._needs, self._whole = work, Needs(work), whole
+    def __init__(
+        self, work: PartialLowering, residence: TensorHomes, whole: Callable[[str, int], int]
+    ) -> None:
+        self._work, self._needs, self._whole = work, MemoryDemands(work), whole
         self._where = dict(residence.constants)
         self._users: Counter[str] = Counter()
-        self._asked: tuple[Kernel, tuple[dict[str, Touch], dict[str, Touch]]] | None = None
+        self._asked: tuple[Kernel, tuple[dict[str, Demand], dict[str, Demand]]] | None = None
         for partition in work.graph.partitions:
             kernel = work.kernels.get(partition.id)
             self._users.update(self._read(partition, kernel).keys())
@@ -46,13 +48,13 @@ class Fixed:
         for name in after:
             self._where.setdefault(name, self._lies(after[name]))
 
-    def _reads(self, partition: Partition, kernel: Kernel) -> tuple[dict[str, Touch], dict[str, Touch]]:
+    def _reads(self, partition: Partition, kernel: Kernel) -> tuple[dict[str, Demand], dict[str, Demand]]:
         """The constants a partition reads without that kernel and with it: first asked for, then taken."""
         if self._asked is None or self._asked[0] is not kernel:
             self._asked = kernel, (self._read(partition, None), self._read(partition, kernel))
         return self._asked[1]
 
-    def _read(self, partition: Partition, kernel: Kernel | None) -> dict[str, Touch]:
+    def _read(self, partition: Partition, kernel: Kernel | None) -> dict[str, Demand]:
         """The constants a partition reads, with how it needs them."""
         packed = frozenset(tensor.name for tensor in kernel.constants) if kernel is not None else frozenset()
         tensors = self._work.tensors
@@ -62,6 +64,6 @@ class Fixed:
             if touch.tensor in packed or (touch.tensor in tensors and tensors[touch.tensor].data is not None)
         }
 
-    def _lies(self, touch: Touch) -> str:
+    def _lies(self, touch: Demand) -> str:
         fixed = self._work.mode.constants
         return next((memory for memory in fixed if memory in touch.memories), fixed[0])

@@ -29,7 +29,7 @@ from target_arch.stages.lowering.split import Cuts, cut, middle
 from target_arch.stages.memory.planner import BEST, Planner
 from target_arch.stages.placement.place import NO_RULES
 from target_arch.stages.placement.rules import Rules, targets
-from target_arch.stages.steps.fit import Settled
+from target_arch.stages.steps.fit import Fitted
 
 __all__ = ["Attempt", "Lower", "Lowered", "lower_in_order"]
 
@@ -122,7 +122,7 @@ def _lowered(
     graph: PartitionGraph,
     order: LoweringOrder,
     passed: Passed,
-    settled: Settled,
+    settled: Fitted,
     attempts: tuple[Attempt, ...],
 ) -> Lowered:
     return Lowered(

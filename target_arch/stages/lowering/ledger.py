@@ -18,16 +18,16 @@ from target_arch.plan.kernels import Call, Kernel
 from target_arch.plan.memory import Budget, Buffer, PoolBudget
 from target_arch.plan.partitions import Partition
 from target_arch.soc.model import SoC
-from target_arch.stages.lowering.constant_bytes import Fixed
-from target_arch.stages.memory.live_sums import Taken
+from target_arch.stages.lowering.constant_bytes import ConstantUse
+from target_arch.stages.memory.live_sums import IntervalSums
 from target_arch.stages.memory.pool_ledger import Block, PoolLedger, Span
 from target_arch.stages.paths import reach as access
-from target_arch.stages.program.alias import views
-from target_arch.stages.program.homes import Needs, Residence
-from target_arch.stages.program.in_place import could_lie_over, overwriting
-from target_arch.stages.program.items import Draft, Item, Program, Run
-from target_arch.stages.program.join import join, least_alignment, local_draft
-from target_arch.stages.program.partial import Work
+from target_arch.stages.program.alias import alias_whole
+from target_arch.stages.program.homes import MemoryDemands, TensorHomes
+from target_arch.stages.program.in_place import in_place_calls, reusable_operands
+from target_arch.stages.program.items import Item, Program, Run, Slot
+from target_arch.stages.program.join import join, least_alignment, local_slot
+from target_arch.stages.program.partial import PartialLowering
 
 _HELD = ("input", "output", "activation")
 
@@ -45,12 +45,12 @@ class Overdrawn:
 class Ledger:
     """Budgets for the partitions that have no kernel yet, by the call sites of the program."""
 
-    def __init__(self, work: Work, residence: Residence) -> None:
+    def __init__(self, work: PartialLowering, residence: TensorHomes) -> None:
         self._work, self.residence = work, residence
-        self._needs = Needs(work)
+        self._needs = MemoryDemands(work)
         self.known = frozenset(work.kernels)
         joined = join(work, residence)
-        self._program, gone = views(joined, self.known)
+        self._program, gone = alias_whole(joined, self.known)
         self._numbers = {partition.id: number for number, partition in enumerate(work.graph.partitions)}
         self._sites, self._turns = _call_sites(work, self._program.items)
         self._lies = _stood_in(work, joined, gone)
@@ -60,7 +60,7 @@ class Ledger:
         self._pools: dict[str, PoolLedger] = {}
         self._taken: dict[str, dict[int, Sequence[Buffer]]] = {}
         self._promised: dict[tuple[str, str], Block] = {}
-        self._fixed = Fixed(work, residence, partial(_whole, work.soc))
+        self._fixed = ConstantUse(work, residence, partial(_whole, work.soc))
         self._grown: dict[str, int] = {}
         self.strange, self.copying, self.short = 0, 0, False
         for partition in work.graph.partitions:
@@ -120,8 +120,8 @@ class Ledger:
 
     def _share(self, partition: Partition, kernel: Kernel) -> None:
         """Count results once with the operands over which the kernel may write them."""
-        for run in overwriting(partition, kernel, self._lies[partition.id]):
-            found = self._able(could_lie_over(self._program.buffers, self._kept, run))
+        for run in in_place_calls(partition, kernel, self._lies[partition.id]):
+            found = self._able(reusable_operands(self._program.buffers, self._kept, run))
             for result, places in found.items():
                 self._over[result] = places
                 pool = self._pools.get(self._program.buffers[result].memory)
@@ -183,7 +183,7 @@ class Ledger:
     def _overdrawn(self, partition: Partition, memory: str, own: Sequence[Buffer]) -> Overdrawn | None:
         if (pool := self._pools.get(memory)) is None:
             return None
-        taken = Taken(own)
+        taken = IntervalSums(own)
         for site, span in self._sites[partition.id].items():
             needed = taken.within(span)
             if needed > pool.available - pool.live(span):
@@ -228,10 +228,10 @@ class Ledger:
             taken=self._taken.get(memory, {}),
         )
 
-    def _used(self, draft: Draft) -> bool:
+    def _used(self, draft: Slot) -> bool:
         return draft.kind != "activation" or draft.name in self._lives
 
-    def _held(self, draft: Draft) -> Buffer:
+    def _held(self, draft: Slot) -> Buffer:
         end = len(self._program.items)
         first, last = self._lives.get(draft.name, (end, 0))
         first = 0 if draft.kind == "input" else min(first, end)
@@ -242,7 +242,7 @@ class Ledger:
         """The buffers over which each one may lie."""
         found: dict[str, tuple[str, ...]] = {}
         for item in self._program.items:
-            found |= self._able(could_lie_over(self._program.buffers, self._kept, item))
+            found |= self._able(reusable_operands(self._program.buffers, self._kept, item))
         return found
 
     def _able(self, places: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
@@ -276,7 +276,7 @@ class Ledger:
             spans = [sites[site] for site in sorted(names[buffer.name])]
             if spans:
                 life = (min(first for first, _ in spans), max(last for _, last in spans))
-                draft = local_draft(partition.id, buffer, least_alignment(self._work.soc, buffer.memory))
+                draft = local_slot(partition.id, buffer, least_alignment(self._work.soc, buffer.memory))
                 found.setdefault(buffer.memory, []).append(_buffer(draft, life))
         return found
 
@@ -299,7 +299,9 @@ def _whole(soc: SoC, memory: str, bytes: int) -> int:
     return -(-bytes // unit) * unit
 
 
-def _call_sites(work: Work, items: Sequence[Item]) -> tuple[dict[str, dict[str, Span]], list[Span]]:
+def _call_sites(
+    work: PartialLowering, items: Sequence[Item]
+) -> tuple[dict[str, dict[str, Span]], list[Span]]:
     """The items of every operator's turn, by partition and operator, and of every partition's turn in order.
 
     Copies belong to the run that follows them in their partition, the last ones to the run before them.
@@ -324,7 +326,7 @@ def _call_sites(work: Work, items: Sequence[Item]) -> tuple[dict[str, dict[str, 
     return sites, turns
 
 
-def _turns(work: Work, items: Sequence[Item]) -> list[Span]:
+def _turns(work: PartialLowering, items: Sequence[Item]) -> list[Span]:
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     for number, item in enumerate(items):
@@ -339,7 +341,7 @@ def _turns(work: Work, items: Sequence[Item]) -> list[Span]:
     return turns
 
 
-def _stood_in(work: Work, joined: Program, gone: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def _stood_in(work: PartialLowering, joined: Program, gone: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """By partition: the buffer in which each tensor lay for it, where some are `gone` into others."""
     found: dict[str, dict[str, str]] = {partition.id: {} for partition in work.graph.partitions}
     for item in joined.items:
@@ -379,7 +381,7 @@ def _touched(partition: Partition, kernel: Kernel) -> Iterator[tuple[str, set[st
     yield site, waiting
 
 
-def _buffer(draft: Draft, life: Span) -> Buffer:
+def _buffer(draft: Slot, life: Span) -> Buffer:
     return Buffer(
         name=draft.name,
         kind=draft.kind,

@@ -15,13 +15,13 @@ from target_arch.plan.orders import PHASES, LoweringOrder
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.errors import DoesNotFitError
-from target_arch.stages.gc_paused import acyclic
+from target_arch.stages.gc_paused import gc_paused
 from target_arch.stages.lowering.budget import limited, with_used
 from target_arch.stages.lowering.ledger import Ledger, Overdrawn
 from target_arch.stages.memory.planner import BEST, Planner
 from target_arch.stages.program.homes import NOWHERE
-from target_arch.stages.program.partial import Work
-from target_arch.stages.steps.fit import Settled, Witness, foreseen, settle
+from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.steps.fit import Fitted, KnownPlan, fit_memory, foreseen
 from target_arch.stages.steps.overlap import overlapped
 
 EAGER = 16
@@ -66,7 +66,7 @@ class Passed:
 
     kernels: Mapping[str, Kernel] = field(repr=False)
     budgets: tuple[Budget, ...]
-    settled: Settled | None
+    settled: Fitted | None
     refused: tuple[Refused, ...] = ()
 
 
@@ -94,8 +94,9 @@ class Passes:
         """Smaller budgets that partitions must do with, by memory."""
 
     def run(self, graph: PartitionGraph, order: LoweringOrder) -> Passed:
-        """Lower every partition in its turn, then settle. Raises DoesNotFitError where no instance but the
-        host is to blame.
+        """Lower every partition in its turn, then fit the memory.
+
+        Raises DoesNotFitError where no instance but the host is to blame.
         """
         return _Pass(self, graph).run(order)
 
@@ -127,9 +128,9 @@ class Passes:
         """The memories in which constants may lie."""
         return self._mode.constants
 
-    def work(self, graph: PartitionGraph, kernels: Mapping[str, Kernel]) -> Work:
+    def work(self, graph: PartitionGraph, kernels: Mapping[str, Kernel]) -> PartialLowering:
         """What is known after some partitions were lowered."""
-        return Work(
+        return PartialLowering(
             soc=self._soc,
             mode=self._mode,
             graph=graph,
@@ -216,7 +217,7 @@ class _Pass:
             self._renewal = _next(self._strange)
             self._ledger = self._made()
             if not self._homes and self._ledger.crowded(partition):
-                self._homes = settle(self._work()).residence.homes
+                self._homes = fit_memory(self._work()).residence.homes
                 self._ledger = self._made()
         elif self._ledger.copying and not self._passes.is_c(partition):
             self._ledger = self._recounted(self._ledger)
@@ -236,21 +237,21 @@ class _Pass:
         self._strange += ledger.strange
         return made
 
-    @acyclic()
+    @gc_paused()
     def _made(self) -> Ledger:
         work = self._work()
         return Ledger(work, foreseen(work, self._homes))
 
-    def _work(self) -> Work:
+    def _work(self) -> PartialLowering:
         return self._passes.work(self._graph, self._kernels)
 
-    def _settle(self) -> Settled:
+    def _settle(self) -> Fitted:
         work, witness = self._work(), None
         if self._ledger is not None and not self._ledger.strange and not self._ledger.short:
             ledger = self._ledger
-            witness = Witness(homes=ledger.residence.homes, offsets=ledger.offsets, merged=ledger.known)
+            witness = KnownPlan(homes=ledger.residence.homes, offsets=ledger.offsets, aliased=ledger.known)
         self._ledger = None  # as large as what is made now, and not asked again
-        return overlapped(work, settle(work, witness))
+        return overlapped(work, fit_memory(work, witness))
 
     def _lowered(self, partition: Partition, given: Budget) -> Kernel | None:
         """The kernel of a partition; None where it does not fit, or where others take too much for anybody to

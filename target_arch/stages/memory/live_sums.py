@@ -8,7 +8,7 @@ from target_arch.plan.memory import Buffer
 from target_arch.stages.memory.pool_ledger import Span
 
 
-class Taken:
+class IntervalSums:
     """The bytes of buffers over time, summed up: a partition may have thousands of both buffers and sites."""
 
     def __init__(self, buffers: Collection[Buffer]) -> None:

@@ -19,11 +19,11 @@ from target_arch.stages.paths import reach as access
 from target_arch.stages.paths.routes import Routes
 from target_arch.stages.placement.measured_costs import measured_joules, measured_seconds
 from target_arch.stages.placement.rules import Rules, targets
-from target_arch.stages.placement.transfer_costs import Reach, Traffic, reach
+from target_arch.stages.placement.transfer_costs import MemoryAccess, Traffic, reach
 
 
 @frozen(kw_only=True)
-class Wanted:
+class PlacementTask:
     """What is to be placed on what, and what was demanded. `order` are target_arch names, first come first in
     ties.
     """
@@ -55,7 +55,7 @@ class Wanted:
 
 
 @frozen(kw_only=True)
-class Answer:
+class Estimate:
     """What one instance says about one operator: seconds of computing (and joules, where they were measured),
     or why not.
     """
@@ -66,29 +66,29 @@ class Answer:
     energy: float | None = None
 
 
-class Survey:
+class CandidateTable:
     """All answers, by operator id and instance name, and the paths they rest on."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: PlacementTask) -> None:
         self._wanted = wanted
         self.routes = Routes(wanted.soc, access.resting(wanted.mode))
         self.traffic = Traffic(wanted.soc, self.routes)
         self._instances = wanted.soc.instances
         near, fixed = access.resting(wanted.mode), wanted.mode.constants
         self._near, self._fixed = (near, self.traffic.mask(near)), (fixed, self.traffic.mask(fixed))
-        self._home = Reach(reads=near, writes=())
-        self._refusals: dict[str, Answer] = {}
+        self._home = MemoryAccess(reads=near, writes=())
+        self._refusals: dict[str, Estimate] = {}
         self.reaches = {instance.name: self._reach(instance) for instance in self._instances}
         self.answers = {operator.id: self._ask(operator) for operator in wanted.model.operators}
         problems = [problem for operator in wanted.model.operators for problem in self._dishonoured(operator)]
         if problems:
             raise PlacementError(problems)
 
-    def _reach(self, instance: Instance) -> Reach:
+    def _reach(self, instance: Instance) -> MemoryAccess:
         wanted = self._wanted
         return reach(wanted.soc, wanted.mode, self.routes, instance, whole=wanted.whole(instance))
 
-    def _ask(self, operator: Operator) -> dict[str, Answer]:
+    def _ask(self, operator: Operator) -> dict[str, Estimate]:
         required = self._wanted.rules.required(operator)
         answers = {i.name: self._answer(operator, i, required) for i in self._instances}
         sent = self._wanted.rules.sent_to(operator)
@@ -99,13 +99,13 @@ class Survey:
         if all(answers[name].refusal is not None for name in meant):
             return answers
         why = f"it goes to `{sent}` first" if sent else f"a rule prefers it on `{preferred}`"
-        elsewhere = Answer(refusal=why)
+        elsewhere = Estimate(refusal=why)
         return {
             name: answer if name in meant or answer.refusal is not None else elsewhere
             for name, answer in answers.items()
         }
 
-    def _answer(self, operator: Operator, instance: Instance, required: str | None) -> Answer:
+    def _answer(self, operator: Operator, instance: Instance, required: str | None) -> Estimate:
         wanted = self._wanted
         backend = wanted.backends.get(instance.arch.name)
         if backend is None:
@@ -120,16 +120,16 @@ class Survey:
         if refusal is not None:
             return self._refusal(refusal)
         measured = measured_seconds(wanted.costs, question)
-        return Answer(
+        return Estimate(
             compute=backend.cost(question) if measured is None else measured,
             measured=measured is not None,
             energy=measured_joules(wanted.costs, question),
         )
 
-    def _refusal(self, why: str) -> Answer:
+    def _refusal(self, why: str) -> Estimate:
         """One answer for all operators that are refused for the same reason."""
         if why not in self._refusals:
-            self._refusals[why] = Answer(refusal=why)
+            self._refusals[why] = Estimate(refusal=why)
         return self._refusals[why]
 
     def _ruled_out(self, operator: Operator, instance: Instance, required: str | None) -> str | None:

@@ -16,8 +16,8 @@ from attrs import field, frozen
 from target_arch.plan.model import Model, Operator
 from target_arch.soc.model import Instance
 from target_arch.stages.paths.routes import PICO
-from target_arch.stages.placement.operator_copies import Visits
-from target_arch.stages.placement.transfer_costs import Reach, Traffic
+from target_arch.stages.placement.operator_copies import CopyCosts
+from target_arch.stages.placement.transfer_costs import MemoryAccess, Traffic
 
 BEAM = 512
 WIDE = 64
@@ -25,13 +25,13 @@ WIDE = 64
 
 
 @frozen(kw_only=True)
-class Seat:
+class InstanceGroup:
     """Instances that are alike in every respect that counts; `rank` is their place in the partitioning
     order.
     """
 
     instances: tuple[Instance, ...]
-    reach: Reach
+    reach: MemoryAccess
     rank: int
     host: bool = False
 
@@ -42,23 +42,23 @@ class Problem:
 
     model: Model = field(repr=False)
     order: tuple[Operator, ...]
-    seats: tuple[Seat, ...]
+    seats: tuple[InstanceGroup, ...]
     computes: Mapping[str, tuple[float | None, ...]]
     traffic: Traffic = field(repr=False)
     inputs: int
     """Memories (bits) in which model inputs arrive."""
     constants: int
     """Memories (bits) that hold constants."""
-    outputs: Reach
+    outputs: MemoryAccess
     """Where model outputs must be in the end."""
 
     @cached_property
-    def visits(self) -> Visits:
+    def visits(self) -> CopyCosts:
         """What operators touch, and what copies they bring at each seat."""
-        return Visits(self.model, self.traffic, [seat.reach for seat in self.seats], self.constants)
+        return CopyCosts(self.model, self.traffic, [seat.reach for seat in self.seats], self.constants)
 
 
-def cover(problem: Problem, beam: int = BEAM) -> dict[str, int] | None:
+def cheapest_chain(problem: Problem, beam: int = BEAM) -> dict[str, int] | None:
     """The seat (by number) of every operator; None where some operator can go nowhere.
 
     Where more tensors than `WIDE` are needed at a time the search would be no better than its beam, and is

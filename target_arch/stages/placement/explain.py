@@ -11,7 +11,7 @@ from target_arch.plan.partitions import Candidate, Choice, Cost, Part
 from target_arch.plan.reasoning import duration
 from target_arch.soc.model import Instance
 from target_arch.stages.paths.routes import PICO
-from target_arch.stages.placement.candidates import Survey, Wanted
+from target_arch.stages.placement.candidates import CandidateTable, PlacementTask
 from target_arch.stages.placement.cheapest_chain import Problem, walk
 from target_arch.stages.placement.rules import targets
 
@@ -20,8 +20,8 @@ Moved = Callable[[Operator, int], int | None]
 
 
 def choices(
-    wanted: Wanted,
-    survey: Survey,
+    wanted: PlacementTask,
+    survey: CandidateTable,
     problem: Problem,
     seats: Mapping[str, int],
     chosen: Mapping[str, Instance],
@@ -34,7 +34,12 @@ def choices(
 
 class _Reasoner:
     def __init__(
-        self, wanted: Wanted, survey: Survey, problem: Problem, seats: Mapping[str, int], moved: Moved
+        self,
+        wanted: PlacementTask,
+        survey: CandidateTable,
+        problem: Problem,
+        seats: Mapping[str, int],
+        moved: Moved,
     ) -> None:
         self._wanted, self._survey, self._problem = wanted, survey, problem
         self._moved = moved

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from target_arch.plan.model import Operator
 from target_arch.soc.model import HOST_ENGINE, CopyPath
 from target_arch.stages.paths.routes import PICO
-from target_arch.stages.placement.candidates import Survey, Wanted
+from target_arch.stages.placement.candidates import CandidateTable, PlacementTask
 from target_arch.stages.placement.cheapest_chain import Problem
-from target_arch.stages.placement.operator_copies import Operands
+from target_arch.stages.placement.operator_copies import Footprint
 from target_arch.stages.placement.search.jobs import HERE, Datum, Hop, Jobs, Stay, Way
-from target_arch.stages.placement.transfer_costs import Reach
+from target_arch.stages.placement.transfer_costs import MemoryAccess
 
 INPUTS, CONSTANTS, FIRST = 0, 1, 2
 """The jobs that are no operators; operators begin at FIRST."""
@@ -26,10 +26,10 @@ _Alike = tuple[object, ...]
 """What the stays of an operator depend on."""
 
 
-class Network:
+class JobShop:
     """The jobs of a problem. Seats are numbered as in the problem; three more stand for the outside."""
 
-    def __init__(self, wanted: Wanted, survey: Survey, problem: Problem) -> None:
+    def __init__(self, wanted: PlacementTask, survey: CandidateTable, problem: Problem) -> None:
         self._problem, self._survey = problem, survey
         self._machines = {instance.name: number for number, instance in enumerate(wanted.soc.instances)}
         engines = {dma.name: len(self._machines) + number for number, dma in enumerate(wanted.soc.dmas)}
@@ -37,7 +37,7 @@ class Network:
         self._resources = engines | {HOST_ENGINE: self._machines[problem.seats[host].instances[0].name]}
         self._masks = [problem.traffic.mask(seat.reach.writes) for seat in problem.seats]
         self._masks += [problem.inputs, problem.constants]
-        self._goals: list[Reach | None] = [seat.reach for seat in problem.seats]
+        self._goals: list[MemoryAccess | None] = [seat.reach for seat in problem.seats]
         self._goals += [None, None, problem.outputs]
         self._known: dict[tuple[int, ...], _Ways] = {}
         self._rows: dict[_Alike, tuple[Stay | None, ...]] = {}
@@ -110,7 +110,7 @@ class Network:
             self._known[sizes] = (*rows, (None,) * len(self._goals))
         return self._known[sizes]
 
-    def _way(self, mask: int, sizes: tuple[int, ...], goal: Reach | None) -> Way | None:
+    def _way(self, mask: int, sizes: tuple[int, ...], goal: MemoryAccess | None) -> Way | None:
         if goal is None:
             return None
         landing = -1
@@ -165,7 +165,7 @@ class Network:
         self,
         number: int,
         able: tuple[int, ...],
-        touched: Operands,
+        touched: Footprint,
         fixed: tuple[int, ...],
         compute: float | None,
     ) -> Stay | None:
@@ -179,7 +179,7 @@ class Network:
             after=self._moves_out(touched.result, reach) if reach.local else (),
         )
 
-    def _moves_in(self, sizes: Iterable[int], fixed: Iterable[int], reach: Reach) -> tuple[Hop, ...]:
+    def _moves_in(self, sizes: Iterable[int], fixed: Iterable[int], reach: MemoryAccess) -> tuple[Hop, ...]:
         traffic = self._problem.traffic
         near = traffic.mask(reach.reads)
         hops: dict[int, int] = {}
@@ -193,6 +193,6 @@ class Network:
                 hops[self._resource(path)] = hops.get(self._resource(path), 0) + time
         return tuple(hops.items())
 
-    def _moves_out(self, size: int, reach: Reach) -> tuple[Hop, ...]:
+    def _moves_out(self, size: int, reach: MemoryAccess) -> tuple[Hop, ...]:
         taken = self._problem.traffic.taken(size, reach)
         return () if taken is None else ((self._resource(taken[0]), taken[1]),)

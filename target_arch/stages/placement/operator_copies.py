@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from target_arch.plan.model import Model, Operator
-from target_arch.stages.placement.transfer_costs import Reach, Traffic
+from target_arch.stages.placement.transfer_costs import MemoryAccess, Traffic
 
 _Sizes = tuple[tuple[int, ...], tuple[int, ...], int]
 
 
 @frozen(kw_only=True)
-class Operands:
+class Footprint:
     """The activations of an operator, each once, and the bytes of these, of its constants and of its result.
 
     Operators whose bytes are the same in all of these are of one `form`.
@@ -25,7 +25,7 @@ class Operands:
 
 
 @frozen(kw_only=True)
-class Visit:
+class CopyCost:
     """What the copies of an operator cost at a seat, in picoseconds, and where its tensors lie then.
 
     `brought` are those of its activations, `fixed` of its constants, `left` of its result; `copy` is the sum.
@@ -39,21 +39,23 @@ class Visit:
     output: int
 
 
-class Visits:
+class CopyCosts:
     """The visits of all operators of a model, remembered by what they depend on.
 
     `reaches` are those of the seats, `constants` the memories (bits) that hold constants.
     """
 
-    def __init__(self, model: Model, traffic: Traffic, reaches: Sequence[Reach], constants: int) -> None:
+    def __init__(
+        self, model: Model, traffic: Traffic, reaches: Sequence[MemoryAccess], constants: int
+    ) -> None:
         self._traffic, self._reaches, self._constants = traffic, reaches, constants
         self._tensors = model.tensors
         self._forms: dict[_Sizes, int] = {}
-        self._known: dict[tuple[int, int, tuple[int, ...]], Visit | None] = {}
+        self._known: dict[tuple[int, int, tuple[int, ...]], CopyCost | None] = {}
         self.operands = {operator.id: self._touched(operator) for operator in model.operators}
         """By operator id."""
 
-    def visit(self, operator: str, seat: int, masks: tuple[int, ...]) -> Visit | None:
+    def visit(self, operator: str, seat: int, masks: tuple[int, ...]) -> CopyCost | None:
         """The visit of an operator (by id) whose activations lie in `masks`; None where links are missing."""
         touched = self.operands[operator]
         key = (touched.form, seat, masks)
@@ -61,16 +63,16 @@ class Visits:
             self._known[key] = self._visit(touched, self._reaches[seat], masks)
         return self._known[key]
 
-    def _touched(self, operator: Operator) -> Operands:
+    def _touched(self, operator: Operator) -> Footprint:
         tensors = self._tensors
         names = tuple(name for name in dict.fromkeys(operator.inputs) if tensors[name].data is None)
         sizes = tuple(tensors[name].bytes for name in names)
         fixed = tuple(tensors[name].bytes for name in dict.fromkeys(operator.constants))
         result = tensors[operator.output].bytes
         form = self._forms.setdefault((sizes, fixed, result), len(self._forms))
-        return Operands(names=names, sizes=sizes, fixed=fixed, result=result, form=form)
+        return Footprint(names=names, sizes=sizes, fixed=fixed, result=result, form=form)
 
-    def _visit(self, touched: Operands, reach: Reach, masks: tuple[int, ...]) -> Visit | None:
+    def _visit(self, touched: Footprint, reach: MemoryAccess, masks: tuple[int, ...]) -> CopyCost | None:
         bring = self._traffic.bring
         brought = [bring(mask, size, reach) for mask, size in zip(masks, touched.sizes, strict=True)]
         fixed = [bring(self._constants, size, reach) for size in touched.fixed]
@@ -80,7 +82,7 @@ class Visits:
         arrived = [pair for pair in brought if pair is not None]
         costs = tuple(cost for cost, _ in arrived)
         constants = sum(pair[0] for pair in fixed if pair is not None)
-        return Visit(
+        return CopyCost(
             brought=costs,
             fixed=constants,
             left=left[0],

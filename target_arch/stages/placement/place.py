@@ -18,21 +18,21 @@ from target_arch.plan.timeline import Timeline
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import Instance, MemoryMode, SoC
 from target_arch.stages.errors import PlacementError
-from target_arch.stages.placement.candidates import Survey, Wanted, place_of
-from target_arch.stages.placement.cheapest_chain import BEAM, Problem, Seat, cover
+from target_arch.stages.placement.candidates import CandidateTable, PlacementTask, place_of
+from target_arch.stages.placement.cheapest_chain import BEAM, InstanceGroup, Problem, cheapest_chain
 from target_arch.stages.placement.explain import Moved, choices
-from target_arch.stages.placement.job_shop import Network
+from target_arch.stages.placement.job_shop import JobShop
 from target_arch.stages.placement.measured_costs import check_costs
 from target_arch.stages.placement.operator_order import execution_order, peaks
 from target_arch.stages.placement.rules import Rules, check_rules
-from target_arch.stages.placement.search.list_scheduler import Schedule, Scheduler
+from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
 from target_arch.stages.placement.search.portfolio import Found, search
 from target_arch.stages.placement.timeline import timeline
-from target_arch.stages.placement.transfer_costs import Reach
+from target_arch.stages.placement.transfer_costs import MemoryAccess
 
 NO_RULES = Rules()
 COVERED = 60_000
-"""Visits of an operator to a seat that the search for the cheapest cover may make."""
+"""Visits of an operator to a seat that the search for the cheapest chain may make."""
 FEW = 300
 """Operators, at most, for which a run is simulated for each candidate of each."""
 WORTH = 0.01
@@ -62,7 +62,7 @@ def place(
     kinds |= {operator.kind for operator in model.operators}
     check_rules(rules, model, soc, kinds)
     check_costs(costs, model, kinds)
-    wanted = Wanted(
+    wanted = PlacementTask(
         model=model,
         soc=costs.applied(soc),
         mode=mode or soc.mode(),
@@ -71,7 +71,7 @@ def place(
         order=order or soc.partitioning,
         costs=costs,
     )
-    survey = Survey(wanted)
+    survey = CandidateTable(wanted)
     placed = _Placed.search(wanted, survey, exact=exact)
     made = choices(wanted, survey, placed.problem, placed.seats, placed.instances, placed.moved)
     by_id = {choice.operator: choice for choice in made}
@@ -95,13 +95,13 @@ class _Placed:
     moved: Moved
 
     @classmethod
-    def search(cls, wanted: Wanted, survey: Survey, *, exact: bool) -> "_Placed":
+    def search(cls, wanted: PlacementTask, survey: CandidateTable, *, exact: bool) -> "_Placed":
         problem = _problem(wanted, survey)
         if any(all(time is None for time in times) for times in problem.computes.values()):
             raise PlacementError(_hopeless(problem, survey))
-        cheapest = cover(problem, _beam(problem))
-        network = Network(wanted, survey, problem)
-        scheduler = Scheduler(network.jobs)
+        cheapest = cheapest_chain(problem, _beam(problem))
+        network = JobShop(wanted, survey, problem)
+        scheduler = ListScheduler(network.jobs)
         found = search(scheduler, None if cheapest is None else network.seats(cheapest), exact=exact)
         if found is None:
             raise PlacementError(_hopeless(problem, survey))
@@ -126,13 +126,13 @@ class _Placed:
         )
 
 
-def _joules(survey: Survey, used: Mapping[str, Instance]) -> list[float]:
+def _joules(survey: CandidateTable, used: Mapping[str, Instance]) -> list[float]:
     """What was measured of the operators where they are."""
     energies = (survey.answers[operator][instance.name].energy for operator, instance in used.items())
     return [energy for energy in energies if energy is not None]
 
 
-def _moved(network: Network, scheduler: Scheduler, chosen: Schedule) -> Moved:
+def _moved(network: JobShop, scheduler: ListScheduler, chosen: JobSchedule) -> Moved:
     """Simulates moves of one operator, where operators are few enough to do so for every candidate."""
     few = len(network.jobs.names) <= FEW
 
@@ -148,13 +148,13 @@ def _moved(network: Network, scheduler: Scheduler, chosen: Schedule) -> Moved:
 
 
 def _beam(problem: Problem) -> int:
-    """How many states the search for the cheapest cover may keep, so that it stays affordable."""
+    """How many states the search for the cheapest chain may keep, so that it stays affordable."""
     return max(1, min(BEAM, COVERED // max(1, len(problem.order) * len(problem.seats))))
 
 
 def _ordered(
-    wanted: Wanted, network: Network, scheduler: Scheduler, found: Found, lean: Sequence[Operator]
-) -> Schedule:
+    wanted: PlacementTask, network: JobShop, scheduler: ListScheduler, found: Found, lean: Sequence[Operator]
+) -> JobSchedule:
     """The schedule in the order in which it will run.
 
     That is the `lean` order, which needs least memory, unless starting operators as the search found is
@@ -173,7 +173,7 @@ def _ordered(
     return fast
 
 
-def _problem(wanted: Wanted, survey: Survey) -> Problem:
+def _problem(wanted: PlacementTask, survey: CandidateTable) -> Problem:
     seats, order = _seats(wanted, survey), execution_order(wanted.model)
     return Problem(
         model=wanted.model,
@@ -183,16 +183,16 @@ def _problem(wanted: Wanted, survey: Survey) -> Problem:
         traffic=survey.traffic,
         inputs=survey.traffic.mask(wanted.mode.io),
         constants=survey.traffic.mask(wanted.mode.constants),
-        outputs=Reach(reads=wanted.mode.io, writes=()),
+        outputs=MemoryAccess(reads=wanted.mode.io, writes=()),
     )
 
 
-def _quickest(survey: Survey, operator: Operator, seat: Seat) -> float | None:
+def _quickest(survey: CandidateTable, operator: Operator, seat: InstanceGroup) -> float | None:
     known = [survey.answers[operator.id][instance.name].compute for instance in seat.instances]
     return min((compute for compute in known if compute is not None), default=None)
 
 
-def _seats(wanted: Wanted, survey: Survey) -> tuple[Seat, ...]:
+def _seats(wanted: PlacementTask, survey: CandidateTable) -> tuple[InstanceGroup, ...]:
     """Instances of one accelerator whose paths cost the same are one seat; all others sit alone."""
     names = (*wanted.order, *(arch.name for arch in wanted.soc.archs))
     ranks = {name: number for number, name in enumerate(dict.fromkeys(names))}
@@ -202,7 +202,7 @@ def _seats(wanted: Wanted, survey: Survey) -> tuple[Seat, ...]:
         key = (instance.arch.name, instance.name if alone else _link_costs(survey, instance))
         groups.setdefault(key, []).append(instance)
     return tuple(
-        Seat(
+        InstanceGroup(
             instances=tuple(members),
             reach=survey.reaches[members[0].name],
             rank=ranks[members[0].arch.name],
@@ -212,7 +212,7 @@ def _seats(wanted: Wanted, survey: Survey) -> tuple[Seat, ...]:
     )
 
 
-def _link_costs(survey: Survey, instance: Instance) -> tuple[object, ...]:
+def _link_costs(survey: CandidateTable, instance: Instance) -> tuple[object, ...]:
     """What tells two instances apart: the paths between the memories around them and their own."""
     there, direct = survey.reaches[instance.name], survey.routes.direct
     return tuple(
@@ -223,7 +223,7 @@ def _link_costs(survey: Survey, instance: Instance) -> tuple[object, ...]:
     )
 
 
-def _hopeless(problem: Problem, survey: Survey) -> list[Diagnostic]:
+def _hopeless(problem: Problem, survey: CandidateTable) -> list[Diagnostic]:
     """One message per operator that every instance refuses."""
     found = []
     for operator in problem.order:
@@ -242,7 +242,7 @@ def _nowhere(operator: Operator, why: str) -> Diagnostic:
 
 
 def _partitions(
-    wanted: Wanted, order: Sequence[Operator], choices: Mapping[str, Choice]
+    wanted: PlacementTask, order: Sequence[Operator], choices: Mapping[str, Choice]
 ) -> tuple[Partition, ...]:
     """Runs of operators on one instance; an accelerator that takes no chains gets one operator at a time."""
     runs: list[list[int]] = []
@@ -266,7 +266,7 @@ def _partitions(
 
 
 def _joined(
-    wanted: Wanted, instance: Instance, order: Sequence[Operator], run: Sequence[int], number: int
+    wanted: PlacementTask, instance: Instance, order: Sequence[Operator], run: Sequence[int], number: int
 ) -> bool:
     """Whether an operator belongs to the partition of those that run before it on the same instance."""
     backend = wanted.backends.get(instance.arch.name)

@@ -5,13 +5,13 @@ from collections.abc import Collection
 from target_arch.plan.timeline import Span, Timeline
 from target_arch.soc.model import Instance
 from target_arch.stages.paths.routes import PICO
-from target_arch.stages.placement.search.list_scheduler import Schedule, Scheduler
+from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
 from target_arch.stages.placement.search.portfolio import Found
 
 
 def timeline(
-    scheduler: Scheduler,
-    chosen: Schedule,
+    scheduler: ListScheduler,
+    chosen: JobSchedule,
     found: Found,
     used: Collection[Instance],
     joules: Collection[float],

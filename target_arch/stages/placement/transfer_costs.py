@@ -13,7 +13,7 @@ from target_arch.stages.paths.routes import PICO, Routes
 
 
 @frozen(kw_only=True, cache_hash=True)
-class Reach:
+class MemoryAccess:
     """Where an instance takes operands and leaves results.
 
     `local` is empty where it touches whole tensors in place; else they are moved between one of `reads` or
@@ -25,13 +25,13 @@ class Reach:
     local: tuple[str, ...] = ()
 
 
-def reach(soc: SoC, mode: MemoryMode, routes: Routes, instance: Instance, *, whole: bool) -> Reach:
+def reach(soc: SoC, mode: MemoryMode, routes: Routes, instance: Instance, *, whole: bool) -> MemoryAccess:
     """The reach of an instance whose kernels touch whole tensors where they lie, or else move tiles."""
     if whole:
-        return Reach(reads=access.readable(soc, instance), writes=access.results(soc, mode, instance))
+        return MemoryAccess(reads=access.readable(soc, instance), writes=access.results(soc, mode, instance))
     tiles = access.local(instance)
     near = access.resting(mode)
-    return Reach(
+    return MemoryAccess(
         reads=tuple(m for m in dict.fromkeys((*near, *mode.constants)) if _linked(routes, (m,), tiles)),
         writes=tuple(m for m in near if soc.memory(m).writable and _linked(routes, tiles, (m,))),
         local=tiles,
@@ -62,9 +62,9 @@ class Traffic:
         self._routes = routes
         self._names = tuple(memory.name for memory in soc.memories)
         self._bits = {name: 1 << number for number, name in enumerate(self._names)}
-        self._carried: dict[tuple[int, int, Reach], Carried | None] = {}
-        self._brought: dict[tuple[int, int, Reach], tuple[int, int] | None] = {}
-        self._left: dict[tuple[int, Reach], tuple[int, int] | None] = {}
+        self._carried: dict[tuple[int, int, MemoryAccess], Carried | None] = {}
+        self._brought: dict[tuple[int, int, MemoryAccess], tuple[int, int] | None] = {}
+        self._left: dict[tuple[int, MemoryAccess], tuple[int, int] | None] = {}
 
     def mask(self, memories: Iterable[str]) -> int:
         """The set of memories as bits."""
@@ -74,7 +74,7 @@ class Traffic:
         """The memories in a mask."""
         return tuple(name for name in self._names if self._bits[name] & mask)
 
-    def bring(self, mask: int, bytes: int, to: Reach) -> tuple[int, int] | None:
+    def bring(self, mask: int, bytes: int, to: MemoryAccess) -> tuple[int, int] | None:
         """Picoseconds until a tensor that lies in every memory of `mask` is usable, and where it lies then.
 
         None where no copy path leads there.
@@ -85,14 +85,14 @@ class Traffic:
             self._brought[key] = None if carried is None else (carried.time, mask | self._bits[carried.rests])
         return self._brought[key]
 
-    def carry(self, mask: int, bytes: int, to: Reach) -> Carried | None:
+    def carry(self, mask: int, bytes: int, to: MemoryAccess) -> Carried | None:
         """How the tensor is brought: the cheapest source, memory to rest in, and move into the tiles."""
         key = (mask, bytes, to)
         if key not in self._carried:
             self._carried[key] = self._cheapest(mask, bytes, to)
         return self._carried[key]
 
-    def _cheapest(self, mask: int, bytes: int, to: Reach) -> Carried | None:
+    def _cheapest(self, mask: int, bytes: int, to: MemoryAccess) -> Carried | None:
         options = []
         for number, memory in enumerate(to.reads):
             move = self._hop((memory,), to.local, bytes)
@@ -112,12 +112,12 @@ class Traffic:
             move=self._move((rests,), to.local, bytes),
         )
 
-    def taken(self, bytes: int, to: Reach) -> tuple[CopyPath, int] | None:
+    def taken(self, bytes: int, to: MemoryAccess) -> tuple[CopyPath, int] | None:
         """The move by which a result leaves the tiles and its picoseconds; None where there are no tiles."""
         moves = [self._move(to.local, (memory,), bytes) for memory in to.writes]
         return min((move for move in moves if move is not None), key=lambda move: move[1], default=None)
 
-    def leave(self, bytes: int, to: Reach) -> tuple[int, int] | None:
+    def leave(self, bytes: int, to: MemoryAccess) -> tuple[int, int] | None:
         """Picoseconds to take a result out, and the memories it may have been taken to. None where none is
         linked.
         """

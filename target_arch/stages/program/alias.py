@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from target_arch.plan.kernels import Operand, Slice
 from target_arch.plan.memory import Inside
 from target_arch.stages.program.dependences import accesses
-from target_arch.stages.program.items import Draft, Item, Program, Run, Transfer
+from target_arch.stages.program.items import Item, Program, Run, Slot, Transfer
 
 _MOVABLE = ("activation", "input", "output")
 _INNER = "activation"
@@ -33,28 +33,28 @@ _Access = tuple[int, Slice, bool]
 """Item, bytes of a buffer that it touches, and whether it writes them."""
 
 
-def merged(program: Program, *, slices: bool, held: Collection[str] = ()) -> Program:
+def elide_copies(program: Program, *, slices: bool, held: Collection[str] = ()) -> Program:
     """The program without the copies it does not need. With `slices`, buffers may lie in larger ones too, but
     not in the `held` memories.
     """
     copies = _copies(program)
     if not copies:
         return program
-    merger = _Merger(program)
+    merger = _Eliding(program)
     merger.try_alike(copies)
     if slices:
         merger.try_slices(copies, frozenset(held))
     return merger.program()
 
 
-def views(program: Program, partitions: Collection[str]) -> tuple[Program, Mapping[str, str]]:
-    """As `merged` without slices, but of these partitions' copies only; and for every buffer that is gone the
-    one whose bytes it has now, all of them.
+def alias_whole(program: Program, partitions: Collection[str]) -> tuple[Program, Mapping[str, str]]:
+    """As `elide_copies` without slices, but of these partitions' copies only; and for every buffer that is gone
+    the one whose bytes it has now, all of them.
     """
     copies = [(number, run) for number, run in _copies(program) if run.partition in partitions]
     if not copies:
         return program, {}
-    merger = _Merger(program)
+    merger = _Eliding(program)
     merger.try_alike(copies)
     return merger.program(), merger.gone()
 
@@ -73,7 +73,7 @@ class _Move:
     offset: int
 
 
-class _Merger:
+class _Eliding:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._drafts = {name: evolve(draft) for name, draft in program.buffers.items()}
@@ -118,7 +118,7 @@ class _Merger:
             self._merge(move)
 
     def program(self) -> Program:
-        """The program with what was merged."""
+        """The program without the copies that were elided."""
         return Program(
             items=tuple(
                 self._rewritten(item) for n, item in enumerate(self._program.items) if n not in self._gone
@@ -209,7 +209,7 @@ class _Merger:
                 change[last + 1] -= draft.bytes
         return {memory: np.cumsum(change) for memory, change in found.items()}
 
-    def _life(self, draft: Draft) -> Span:
+    def _life(self, draft: Slot) -> Span:
         """First and last item of a buffer's life."""
         known = self._touched.get(draft.name)
         numbers = [0] if known is None else [number for number, _, _ in known]

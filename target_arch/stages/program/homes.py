@@ -16,7 +16,7 @@ from target_arch.soc.model import Instance, MemoryMode, SoC
 from target_arch.stages.errors import StepError, failure
 from target_arch.stages.paths import reach as access
 from target_arch.stages.paths.routes import Routes
-from target_arch.stages.program.partial import Work
+from target_arch.stages.program.partial import PartialLowering
 
 Wants = dict[str, dict[tuple[str, ...], None]]
 """By tensor the sets of memories in which it is wanted, each once, in the order of the program."""
@@ -26,7 +26,7 @@ NOWHERE: Mapping[str, str] = {}
 
 
 @frozen(kw_only=True)
-class Residence:
+class TensorHomes:
     """Where tensors live. `others` are the homes a tensor could still be spilled to, preferred first.
 
     `drained` are the memories in which bytes are scarce: before a new buffer begins there, the step stage
@@ -44,7 +44,7 @@ class Residence:
 
 
 @frozen(kw_only=True)
-class Touch:
+class Demand:
     """A partition needs a tensor: to read it in one of `memories`, or to leave it in one of them."""
 
     tensor: str
@@ -52,12 +52,12 @@ class Touch:
     memories: tuple[str, ...]
 
 
-def assign_residence(
-    work: Work,
+def choose_homes(
+    work: PartialLowering,
     drained: tuple[str, ...] = (),
     spilled: Mapping[str, int] = NOTHING,
     pinned: Mapping[str, str] = NOWHERE,
-) -> Residence:
+) -> TensorHomes:
     """Choose a home for every tensor, and a memory for every constant that some partition names.
 
     `spilled` tells how many of its candidates a tensor is to pass over, `pinned` where it must live if its
@@ -65,7 +65,7 @@ def assign_residence(
     path connects producer and consumer.
     """
     routes, model, mode = work.routes, work.graph.model, work.mode
-    needs = Needs(work)
+    needs = MemoryDemands(work)
     reads: Wants = {}
     writes: Wants = {}
     for partition in work.graph.partitions:
@@ -82,7 +82,7 @@ def assign_residence(
     chooser = _Chooser(routes, reads)
     ordered = {name: chooser.ordered(tensors[name], homes) for name, homes in candidates.items()}
     fixed = [tensors[name] for name in reads if name in tensors and tensors[name].data is not None]
-    return Residence(
+    return TensorHomes(
         homes={name: _home(found, spilled.get(name, 0), pinned.get(name)) for name, found in ordered.items()},
         constants=_constants(work.soc, mode, chooser, fixed),
         others={name: found[spilled.get(name, 0) + 1 :] for name, found in ordered.items()},
@@ -90,12 +90,12 @@ def assign_residence(
     )
 
 
-class Needs:
+class MemoryDemands:
     """The needs of partitions, as their kernels state them, or as their operators suggest while they have
     none.
     """
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: PartialLowering) -> None:
         self._work = work
         self._readable: dict[str, tuple[str, ...]] = {}
         self._results: dict[str, tuple[str, ...]] = {}
@@ -103,7 +103,7 @@ class Needs:
         self._draining: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._touching: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
-    def of(self, partition: Partition, kernel: Kernel | None) -> Iterator[Touch]:
+    def of(self, partition: Partition, kernel: Kernel | None) -> Iterator[Demand]:
         """Every need of a partition that has this kernel, or none yet."""
         if kernel is None:
             for _, touches in self.expected(partition):
@@ -117,7 +117,7 @@ class Needs:
             else:
                 yield from self._move(action, where)
 
-    def expected(self, partition: Partition) -> Iterator[tuple[str, tuple[Touch, ...]]]:
+    def expected(self, partition: Partition) -> Iterator[tuple[str, tuple[Demand, ...]]]:
         """The needs of a partition that is not lowered yet, by operator: whole tensors for C, tiles of them
         for an accelerator. A chain has them all at its first operator, and only those of its border.
         """
@@ -135,13 +135,13 @@ class Needs:
 
     def _touches(
         self, instance: Instance, reads: tuple[str, ...], writes: tuple[str, ...]
-    ) -> tuple[Touch, ...]:
+    ) -> tuple[Demand, ...]:
         if instance.name not in self._touching:
             self._touching[instance.name] = self._where(instance)
         sources, targets = self._touching[instance.name]
         return (
-            *(Touch(tensor=name, write=False, memories=sources) for name in dict.fromkeys(reads)),
-            *(Touch(tensor=name, write=True, memories=targets) for name in writes),
+            *(Demand(tensor=name, write=False, memories=sources) for name in dict.fromkeys(reads)),
+            *(Demand(tensor=name, write=True, memories=targets) for name in writes),
         )
 
     def _where(self, instance: Instance) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -180,19 +180,19 @@ class Needs:
             self._draining[tiles] = tuple(n for n in near if any(work.routes.direct(t, n) for t in tiles))
         return self._draining[tiles]
 
-    def _call(self, instance: Instance, call: Call, local: Mapping[str, str]) -> Iterator[Touch]:
+    def _call(self, instance: Instance, call: Call, local: Mapping[str, str]) -> Iterator[Demand]:
         for operand in call.operands:
             if operand.of not in local:
                 write = "w" in operand.access
                 memories = self.results(instance) if write else self.readable(instance)
-                yield Touch(tensor=operand.of, write=write, memories=memories)
+                yield Demand(tensor=operand.of, write=write, memories=memories)
 
-    def _move(self, move: Move, local: Mapping[str, str]) -> Iterator[Touch]:
+    def _move(self, move: Move, local: Mapping[str, str]) -> Iterator[Demand]:
         source, target = local.get(move.source.of), local.get(move.target.of)
         if source is None and target is not None:
-            yield Touch(tensor=move.source.of, write=False, memories=self.feeding((target,)))
+            yield Demand(tensor=move.source.of, write=False, memories=self.feeding((target,)))
         if target is None and source is not None:
-            yield Touch(tensor=move.target.of, write=True, memories=self.draining((source,)))
+            yield Demand(tensor=move.target.of, write=True, memories=self.draining((source,)))
 
 
 def _home(candidates: tuple[str, ...], passed_over: int, pinned: str | None) -> str:

@@ -6,10 +6,10 @@ from attrs import evolve
 
 from target_arch.plan.kernels import Call, Kernel
 from target_arch.plan.partitions import Partition
-from target_arch.stages.program.items import Draft, Item, Run
+from target_arch.stages.program.items import Item, Run, Slot
 
 
-def could_lie_over(buffers: Mapping[str, Draft], kept: Collection[str], item: Item) -> dict[str, list[str]]:
+def reusable_operands(buffers: Mapping[str, Slot], kept: Collection[str], item: Item) -> dict[str, list[str]]:
     """By result of an item the operands whose place it could take, if nothing needs them any more."""
     found: dict[str, list[str]] = {}
     for operand in item.operands if isinstance(item, Run) else ():
@@ -27,7 +27,7 @@ def could_lie_over(buffers: Mapping[str, Draft], kept: Collection[str], item: It
     return found
 
 
-def overwriting(partition: Partition, kernel: Kernel, lies: Mapping[str, str]) -> Iterator[Run]:
+def in_place_calls(partition: Partition, kernel: Kernel, lies: Mapping[str, str]) -> Iterator[Run]:
     """The calls of a kernel that may write over operands: less those that it touches again, and with the
     buffers of a program in which tensors lie; several may lie in one.
     """

@@ -47,7 +47,7 @@ Item = Transfer | Run
 
 
 @mutable(kw_only=True)
-class Draft:
+class Slot:
     """A buffer whose lifetime is not known yet."""
 
     name: str
@@ -66,6 +66,6 @@ class Program:
     """All items in order, the buffers they name, and the buffers of the model's inputs and outputs."""
 
     items: tuple[Item, ...]
-    buffers: Mapping[str, Draft]
+    buffers: Mapping[str, Slot]
     inputs: tuple[tuple[str, str], ...]
     outputs: tuple[tuple[str, str], ...]

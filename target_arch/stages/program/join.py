@@ -16,9 +16,9 @@ from target_arch.stages.errors import StepError, failure
 from target_arch.stages.paths import reach as access
 from target_arch.stages.paths.routes import pieces
 from target_arch.stages.program.hazards import overlap
-from target_arch.stages.program.homes import Needs, Residence
-from target_arch.stages.program.items import Draft, Item, Program, Run, Transfer
-from target_arch.stages.program.partial import Work
+from target_arch.stages.program.homes import MemoryDemands, TensorHomes
+from target_arch.stages.program.items import Item, Program, Run, Slot, Transfer
+from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.tile_contents import Tiles
 
 ALIGNMENT = 16
@@ -28,7 +28,7 @@ CACHE_LINE = 64
 """Alignment of buffers that share a cached memory with cache duties: no two buffers lie in one line."""
 
 
-def join(work: Work, residence: Residence) -> Program:
+def join(work: PartialLowering, residence: TensorHomes) -> Program:
     """The program of a whole graph. Raises StepError for a kernel that names what does not exist or cannot be
     copied.
     """
@@ -83,11 +83,11 @@ class _Local:
 
 
 class _Joiner:
-    def __init__(self, work: Work, residence: Residence) -> None:
+    def __init__(self, work: PartialLowering, residence: TensorHomes) -> None:
         self.items: list[Item] = []
-        self.buffers: dict[str, Draft] = {}
+        self.buffers: dict[str, Slot] = {}
         self._work, self._residence = work, residence
-        self._routes, self._tensors, self._needs = work.routes, work.tensors, Needs(work)
+        self._routes, self._tensors, self._needs = work.routes, work.tensors, MemoryDemands(work)
         self._made = frozenset(operator.output for operator in work.graph.model.operators)
         self._where: dict[str, dict[str, str]] = {}
         self._alignments = {
@@ -122,7 +122,7 @@ class _Joiner:
         self._place = f"partition {partition.id} on {partition.instance}"
         local, own = _Local(partition), dict[str, list[str]]()
         for buffer in kernel.buffers:
-            draft = local_draft(partition.id, buffer, self._alignments[buffer.memory])
+            draft = local_slot(partition.id, buffer, self._alignments[buffer.memory])
             self.buffers[draft.name] = draft
             local.names[buffer.name] = draft.name
             local.used.add(draft.name)
@@ -297,7 +297,7 @@ class _Joiner:
         name = f"{tensor}@{memory}"
         self._where.setdefault(tensor, {})[memory] = name
         if name not in self.buffers:
-            self.buffers[name] = Draft(
+            self.buffers[name] = Slot(
                 name=name,
                 kind=kind,
                 memory=memory,
@@ -348,9 +348,9 @@ class _Joiner:
         return failure(StepError, "wrong-kernel", self._place, message)
 
 
-def local_draft(partition: str, buffer: LocalBuffer, alignment: int) -> Draft:
+def local_slot(partition: str, buffer: LocalBuffer, alignment: int) -> Slot:
     """A local buffer of a kernel in a memory whose paths ask for that alignment."""
-    return Draft(
+    return Slot(
         name=f"{partition}.{buffer.name}",
         kind="local",
         memory=buffer.memory,

@@ -15,7 +15,7 @@ from target_arch.stages.paths.routes import Routes
 
 
 @frozen(kw_only=True)
-class Work:
+class PartialLowering:
     """The partitions with the kernels there are so far (by partition id).
 
     `codegens` (by instance name) and `chains` (the instances whose backend lowers whole chains) tell how

@@ -12,7 +12,7 @@ from target_arch.plan.partitions import Choice, Partition
 from target_arch.plan.steps import Event
 from target_arch.soc.model import CopyPath
 from target_arch.stages.paths.routes import PICO, Routes
-from target_arch.stages.program.partial import Work
+from target_arch.stages.program.partial import PartialLowering
 
 NOTHING: Mapping[str, int] = {}
 
@@ -20,7 +20,7 @@ NOTHING: Mapping[str, int] = {}
 class Times:
     """The times of the runs and transfers of one placed and lowered model."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: PartialLowering) -> None:
         measured = work.soc.copies if work.measured is None else work.measured.copies
         self._routes = Routes(work.soc, ())
         self._paths = dict(zip(work.soc.copies, measured, strict=True))
@@ -77,7 +77,7 @@ class Clock:
         self.now = max(self.now, self.done(event.timeline, event.value))
 
 
-def _shares(work: Work) -> dict[tuple[str, str], int]:
+def _shares(work: PartialLowering) -> dict[tuple[str, str], int]:
     """The time of one call, by partition and operator. Operators without a call of their own, such as those
     within a chain, take time in all calls of their partition. What a kernel says of itself counts instead.
     """

@@ -16,46 +16,46 @@ from target_arch.plan.steps import Copy, Dispatch, StepOrder
 from target_arch.plan.timeline import Execution
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import DoesNotFitError
-from target_arch.stages.gc_paused import acyclic
+from target_arch.stages.gc_paused import gc_paused
 from target_arch.stages.memory.allocate import arena_capacity, capacities
 from target_arch.stages.memory.packing import bound, peak
 from target_arch.stages.memory.packing.sharing import root, shared_bound
 from target_arch.stages.paths import reach as access
-from target_arch.stages.program.alias import merged, views
-from target_arch.stages.program.homes import NOWHERE, Residence, assign_residence
+from target_arch.stages.program.alias import alias_whole, elide_copies
+from target_arch.stages.program.homes import NOWHERE, TensorHomes, choose_homes
 from target_arch.stages.program.items import Program
 from target_arch.stages.program.join import join
-from target_arch.stages.program.partial import Work
+from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.clock import Times
 from target_arch.stages.steps.order import steps_of
 from target_arch.stages.steps.spill import Spilling
 
 
 @frozen(kw_only=True)
-class Settled:
+class Fitted:
     """A step order that fits, its memory plan, the residence behind it, and a simulated run."""
 
     steps: StepOrder
     plan: MemoryPlan
-    residence: Residence = field(repr=False)
+    residence: TensorHomes = field(repr=False)
     program: Program = field(repr=False)
     execution: Execution | None = None
 
 
 @frozen(kw_only=True)
-class Witness:
+class KnownPlan:
     """A plan that is known to exist: the homes of tensors, and offsets that are right when every step waits
-    for what is in flight on dead bytes, and tensors lie inside others by the copies of these `merged`
+    for what is in flight on dead bytes, and tensors lie inside others by the copies of these `aliased`
     partitions alone.
     """
 
     homes: Mapping[str, str] = field(repr=False)
     offsets: Mapping[str, int] = field(repr=False)
-    merged: frozenset[str] = frozenset()
+    aliased: frozenset[str] = frozenset()
 
 
-@acyclic()
-def settle(work: Work, witness: Witness | None = None) -> Settled:
+@gc_paused()
+def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitted:
     """Order the steps and plan the memory. Raises DoesNotFitError where nothing helps, StepError for a wrong
     kernel.
 
@@ -66,9 +66,9 @@ def settle(work: Work, witness: Witness | None = None) -> Settled:
     spilled: dict[str, int] = {}
     reuse, spilling = True, Spilling()
     while True:
-        residence = evolve(assign_residence(work, drained, spilled), reuse=reuse)
+        residence = evolve(choose_homes(work, drained, spilled), reuse=reuse)
         planned = _planned(work, residence, times)
-        if isinstance(planned, Settled):
+        if isinstance(planned, Fitted):
             return planned
         refusal, steps = planned
         if refusal.pool not in drained:
@@ -85,13 +85,15 @@ def settle(work: Work, witness: Witness | None = None) -> Settled:
             raise refusal.at(describe(steps, refusal.step))
 
 
-def _planned(work: Work, residence: Residence, times: Times) -> Settled | tuple[DoesNotFitError, StepOrder]:
+def _planned(
+    work: PartialLowering, residence: TensorHomes, times: Times
+) -> Fitted | tuple[DoesNotFitError, StepOrder]:
     """The lowest plan: with tensors in slices of others, or without. Else the refusal of the latter."""
     joined = join(work, residence)
-    programs = [merged(joined, slices=True, held=scarce(work)), merged(joined, slices=False)]
+    programs = [elide_copies(joined, slices=True, held=scarce(work)), elide_copies(joined, slices=False)]
     if len(programs[0].buffers) == len(programs[1].buffers):
         del programs[0]
-    found: list[Settled] = []
+    found: list[Fitted] = []
     for program in programs:
         steps = steps_of(work, program, residence, times)
         try:
@@ -99,16 +101,16 @@ def _planned(work: Work, residence: Residence, times: Times) -> Settled | tuple[
         except DoesNotFitError as refusal:
             refused = refusal
         else:
-            found.append(Settled(steps=steps, plan=plan, residence=residence, program=program))
+            found.append(Fitted(steps=steps, plan=plan, residence=residence, program=program))
     if found:
         return min(found, key=lambda settled: sum(settled.plan.peaks.values()))
     return refused, steps
 
 
-def _proven(work: Work, witness: Witness) -> Settled | None:
+def _proven(work: PartialLowering, witness: KnownPlan) -> Fitted | None:
     """The plan of the witness; None where it does not cover these kernels."""
     residence = foreseen(work, witness.homes)
-    program, _ = views(join(work, residence), witness.merged)
+    program, _ = alias_whole(join(work, residence), witness.aliased)
     steps = steps_of(work, program, residence, Times(work))
     moving = [buffer for buffer in steps.buffers if buffer.kind != "constant"]
     open_ = {buffer.memory for buffer in moving if buffer.name not in witness.offsets}
@@ -133,7 +135,7 @@ def _proven(work: Work, witness: Witness) -> Settled | None:
     for memory in sorted({buffer.memory for buffer in fixed}):
         if plan.peaks[memory] > arena_capacity(plan, memory, work.soc.memory(memory).size):
             return None
-    return Settled(steps=steps, plan=plan, residence=residence, program=program)
+    return Fitted(steps=steps, plan=plan, residence=residence, program=program)
 
 
 def _places(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> dict[str, str]:
@@ -173,16 +175,16 @@ def _by_arena(buffers: Sequence[Buffer], measure: Callable[[Sequence[Buffer]], i
     return {arena: measure(there) for arena, there in arenas.items()}
 
 
-def foreseen(work: Work, pinned: Mapping[str, str] = NOWHERE) -> Residence:
+def foreseen(work: PartialLowering, pinned: Mapping[str, str] = NOWHERE) -> TensorHomes:
     """Where tensors live by what is known so far, where every step waits for what is in flight on dead
     bytes.
     """
     everywhere = tuple(memory.name for memory in work.soc.memories)
-    residence = assign_residence(work, everywhere, pinned=pinned)
+    residence = choose_homes(work, everywhere, pinned=pinned)
     return evolve(residence, reuse=False, strict=True)
 
 
-def scarce(work: Work) -> tuple[str, ...]:
+def scarce(work: PartialLowering) -> tuple[str, ...]:
     """The memories of accelerators that are used: each partition there is to get what the one before it
     left.
     """

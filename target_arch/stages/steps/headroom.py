@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from target_arch.plan.memory import Buffer
 from target_arch.soc.model import SoC
-from target_arch.stages.program.in_place import could_lie_over
-from target_arch.stages.program.items import Draft, Program
+from target_arch.stages.program.in_place import reusable_operands
+from target_arch.stages.program.items import Program, Slot
 
 
 def capacities(soc: SoC, program: Program) -> dict[str, int]:
@@ -33,7 +33,7 @@ def capacities(soc: SoC, program: Program) -> dict[str, int]:
     return left
 
 
-def whole(buffer: Draft | Buffer) -> int:
+def whole(buffer: Slot | Buffer) -> int:
     """The bytes of a buffer in units of its alignment."""
     return -(-buffer.bytes // buffer.alignment) * buffer.alignment
 
@@ -46,7 +46,7 @@ class Refused:
     time: int = 0
 
 
-class Room:
+class Headroom:
     """The bytes of all memories while items are taken out of turn. Nothing begins early in `held` ones."""
 
     def __init__(self, soc: SoC, program: Program, held: Collection[str]) -> None:
@@ -55,7 +55,7 @@ class Room:
         self._names = [tuple(dict.fromkeys(item.names())) for item in program.items]
         self._left = Counter(name for names in self._names for name in names)
         self._kept = {name for _, name in program.outputs}
-        self._over = [could_lie_over(program.buffers, self._kept, item) for item in program.items]
+        self._over = [reusable_operands(program.buffers, self._kept, item) for item in program.items]
         self._begun = {name for _, name in program.inputs}
         self._ends: dict[str, int] = {}
         self._needed = self._profile()

@@ -15,9 +15,9 @@ from attrs import evolve, frozen
 
 from target_arch.stages.program.dependences import dependences
 from target_arch.stages.program.items import Item, Program, Run
-from target_arch.stages.program.partial import Work
+from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.clock import Times
-from target_arch.stages.steps.headroom import Room
+from target_arch.stages.steps.headroom import Headroom
 
 AHEAD = 32
 """How many partitions ahead of the first unfinished one items are considered."""
@@ -51,7 +51,7 @@ class Problem:
         return max((*self.ranks, *shared), default=0)
 
 
-def problem(work: Work, program: Program, times: Times) -> Problem:
+def problem(work: PartialLowering, program: Program, times: Times) -> Problem:
     """The problem of a program."""
     hosts = frozenset(i.name for i in work.soc.instances if i.arch.host)
     before = dependences(program)
@@ -70,9 +70,9 @@ def problem(work: Work, program: Program, times: Times) -> Problem:
     )
 
 
-def interleaved(work: Work, given: Problem, held: Collection[str] = ()) -> Program:
+def list_order(work: PartialLowering, given: Problem, held: Collection[str] = ()) -> Program:
     """The program with its items in an order that overlaps. In `held` memories no buffer begins early."""
-    order = _Interleaver(given, Room(work.soc, given.program, held)).order()
+    order = _Interleaver(given, Headroom(work.soc, given.program, held)).order()
     return evolve(given.program, items=tuple(given.program.items[number] for number in order))
 
 
@@ -89,7 +89,7 @@ def _where(item: Item, hosts: Collection[str]) -> str:
 
 
 class _Interleaver:
-    def __init__(self, given: Problem, room: Room) -> None:
+    def __init__(self, given: Problem, room: Headroom) -> None:
         self._given, self._room = given, room
         count = len(given.takes)
         self._after: list[list[int]] = [[] for _ in range(count)]

@@ -17,16 +17,16 @@ from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder,
 from target_arch.soc.model import SoC
 from target_arch.soc.numbering import timelines
 from target_arch.stages.program.hazards import Access, InFlight
-from target_arch.stages.program.homes import Residence
-from target_arch.stages.program.in_place import could_lie_over
-from target_arch.stages.program.items import Draft, Item, Program, Run, Transfer
+from target_arch.stages.program.homes import TensorHomes
+from target_arch.stages.program.in_place import reusable_operands
+from target_arch.stages.program.items import Item, Program, Run, Slot, Transfer
 from target_arch.stages.program.join import join
-from target_arch.stages.program.partial import Work
+from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.clock import Clock, Times
 from target_arch.stages.steps.headroom import capacities, whole
 
 
-def order_steps(work: Work, residence: Residence) -> StepOrder:
+def order_steps(work: PartialLowering, residence: TensorHomes) -> StepOrder:
     """Everything the bundle executes, in order, one partition after the other.
 
     A partition without a kernel is represented by one Dispatch without function per operator, whose operands
@@ -37,7 +37,7 @@ def order_steps(work: Work, residence: Residence) -> StepOrder:
 
 
 def steps_of(
-    work: Work, program: Program, residence: Residence, times: Times, *, crowded: bool = False
+    work: PartialLowering, program: Program, residence: TensorHomes, times: Times, *, crowded: bool = False
 ) -> StepOrder:
     """The steps of a program in the order of its items.
 
@@ -49,7 +49,7 @@ def steps_of(
 
 class _Orderer:
     def __init__(
-        self, work: Work, program: Program, residence: Residence, times: Times, *, crowded: bool
+        self, work: PartialLowering, program: Program, residence: TensorHomes, times: Times, *, crowded: bool
     ) -> None:
         self._soc, self._program = work.soc, program
         self._drained, self._strict = frozenset(residence.drained), residence.strict
@@ -211,7 +211,7 @@ class _Orderer:
         """Wait until new buffers find room, first for the dead ones that are let go first. One that can lie
         over an operand needs none.
         """
-        operands = could_lie_over(self._program.buffers, self._kept, item) if self._free else {}
+        operands = reusable_operands(self._program.buffers, self._kept, item) if self._free else {}
         for name in names if self._free else ():
             memory = self._memory(name)
             if name in self._first or memory not in self._free or self._program.buffers[name].kind == "input":
@@ -285,11 +285,11 @@ class _Orderer:
     def _memory(self, name: str) -> str:
         return self._program.buffers[name].memory
 
-    def _used(self, draft: Draft) -> bool:
+    def _used(self, draft: Slot) -> bool:
         """What nobody touches needs no bytes, unless the caller does."""
         return draft.kind in ("input", "output") or draft.name in self._first
 
-    def _buffer(self, draft: Draft) -> Buffer:
+    def _buffer(self, draft: Slot) -> Buffer:
         end = max(len(self._steps) - 1, 0)
         first = 0 if draft.kind in ("input", "constant") else self._first.get(draft.name, 0)
         kept = draft.kind == "constant" or draft.name in self._kept
@@ -306,7 +306,7 @@ class _Orderer:
             holds=draft.holds,
         )
 
-    def _may_take(self, draft: Draft, name: str) -> bool:
+    def _may_take(self, draft: Slot, name: str) -> bool:
         """True where a buffer's life ends with the step in which the other's begins, and it is as long."""
         place = self._program.buffers[name]
         return (

@@ -13,13 +13,13 @@ from target_arch.diagnostics import listed
 from target_arch.plan.steps import StepOrder
 from target_arch.plan.timeline import Execution, Span
 from target_arch.stages.errors import DoesNotFitError
-from target_arch.stages.gc_paused import acyclic
+from target_arch.stages.gc_paused import gc_paused
 from target_arch.stages.memory.allocate import capacities
 from target_arch.stages.paths.routes import PICO
-from target_arch.stages.program.partial import Work
+from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.clock import Times
-from target_arch.stages.steps.fit import Settled
-from target_arch.stages.steps.list_order import Problem, interleaved, problem
+from target_arch.stages.steps.fit import Fitted
+from target_arch.stages.steps.list_order import Problem, list_order, problem
 from target_arch.stages.steps.order import steps_of
 from target_arch.stages.steps.replay import replay
 
@@ -38,8 +38,8 @@ class _Run:
     makespan: float
 
 
-@acyclic()
-def overlapped(work: Work, settled: Settled) -> Settled:
+@gc_paused()
+def overlapped(work: PartialLowering, settled: Fitted) -> Fitted:
     """What was settled, with a simulated run, and with steps that overlap where that is faster and fits."""
     times = Times(work)
     given = problem(work, settled.program, times)
@@ -65,12 +65,14 @@ def overlapped(work: Work, settled: Settled) -> Settled:
     return evolve(settled, execution=_execution(given, alone, alone, _instead(held)))
 
 
-def _steps(work: Work, settled: Settled, given: Problem, times: Times, held: Sequence[str]) -> StepOrder:
+def _steps(
+    work: PartialLowering, settled: Fitted, given: Problem, times: Times, held: Sequence[str]
+) -> StepOrder:
     residence = evolve(settled.residence, drained=tuple(held))
-    return steps_of(work, interleaved(work, given, held), residence, times, crowded=True)
+    return steps_of(work, list_order(work, given, held), residence, times, crowded=True)
 
 
-def _run(work: Work, steps: StepOrder, times: Times) -> _Run:
+def _run(work: PartialLowering, steps: StepOrder, times: Times) -> _Run:
     spans, makespan = replay(steps, times, work.soc.host.name)
     return _Run(steps=steps, spans=spans, makespan=makespan)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from target_arch.plan.memory import Buffer
 from target_arch.plan.steps import Dispatch, StepOrder
 from target_arch.stages.errors import DoesNotFitError
-from target_arch.stages.program.homes import Residence
+from target_arch.stages.program.homes import TensorHomes
 
 WORK = 20_000
 """Copies and operands ordered anew for the sake of one tensor each, over all times."""
@@ -25,7 +25,7 @@ class Spilling:
     def __init__(self) -> None:
         self._work, self._times = WORK, 0
 
-    def next(self, refusal: DoesNotFitError, steps: StepOrder, residence: Residence) -> tuple[str, ...]:
+    def next(self, refusal: DoesNotFitError, steps: StepOrder, residence: TensorHomes) -> tuple[str, ...]:
         """The tensors that leave the memory of the refusal next; none where nothing can."""
         able = {
             buffer.name: buffer.tensor

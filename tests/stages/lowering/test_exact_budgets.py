@@ -26,10 +26,10 @@ from target_arch.stages.memory.packing import ALGORITHMS
 from target_arch.stages.memory.packing.sharing import shared_bound
 from target_arch.stages.memory.planner import BEST, Planner
 from target_arch.stages.placement.place import place
-from target_arch.stages.program.alias import merged
-from target_arch.stages.program.homes import assign_residence
+from target_arch.stages.program.alias import elide_copies
+from target_arch.stages.program.homes import choose_homes
 from target_arch.stages.program.join import join
-from target_arch.stages.program.partial import Work
+from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.clock import Times
 from target_arch.stages.steps.fit import foreseen, scarce
 from target_arch.stages.steps.order import steps_of
@@ -188,9 +188,11 @@ def test_a_byte_more_than_remains_has_no_plan(model: Model) -> None:
 
 
 def assert_no_plan(kernels: Mapping[str, Kernel], graph: PartitionGraph, memory: str) -> None:
-    work = Work(soc=POOLS, mode=POOLS.mode(), graph=graph, kernels=kernels, codegens=chips.codegens(POOLS))
-    for residence in (assign_residence(work), foreseen(work)):
-        program = merged(join(work, residence), slices=True, held=scarce(work))
+    work = PartialLowering(
+        soc=POOLS, mode=POOLS.mode(), graph=graph, kernels=kernels, codegens=chips.codegens(POOLS)
+    )
+    for residence in (choose_homes(work), foreseen(work)):
+        program = elide_copies(join(work, residence), slices=True, held=scarce(work))
         steps = steps_of(work, program, residence, Times(work))
         fixed = [buffer for buffer in steps.buffers if buffer.kind == "constant"]
         plan = work.planner.plan(fixed, capacities(POOLS))
@@ -230,7 +232,9 @@ def test_a_sum_that_fits_only_in_place_takes_nothing_from_a_promise() -> None:
 def test_a_kernel_that_allows_it_makes_the_next_promise_larger() -> None:
     """The ledger was made while nobody knew that the sum lies in place."""
     graph = place(TIGHT, POOLS, chips.BACKENDS)
-    work = Work(soc=POOLS, mode=POOLS.mode(), graph=graph, kernels={}, codegens=chips.codegens(POOLS))
+    work = PartialLowering(
+        soc=POOLS, mode=POOLS.mode(), graph=graph, kernels={}, codegens=chips.codegens(POOLS)
+    )
     ledger = Ledger(work, foreseen(work))
     _, sum, last = graph.partitions
     assert ledger.budget(sum).sites["sum"][0].live == 36_000
@@ -284,7 +288,9 @@ def test_what_is_written_over_may_have_been_reshaped() -> None:
     graph = place(model, POOLS, chips.BACKENDS)
     _, reshape, _, sum, _ = graph.partitions
     kernels = {reshape.id: chips.c_kernel(reshape, bytes_of(model))}
-    work = Work(soc=POOLS, mode=POOLS.mode(), graph=graph, kernels=kernels, codegens=chips.codegens(POOLS))
+    work = PartialLowering(
+        soc=POOLS, mode=POOLS.mode(), graph=graph, kernels=kernels, codegens=chips.codegens(POOLS)
+    )
     ledger = Ledger(work, foreseen(work))
     assert ledger.budget(sum).sites["sum"][0].live == 18_000
     assert ledger.take(sum, chips.c_kernel(sum)) is None

@@ -22,7 +22,7 @@ from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.memory.planner import BEST, Planner
 from target_arch.stages.placement.place import place
 from target_arch.stages.placement.rules import Rules
-from target_arch.stages.program.partial import Work
+from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.fit import foreseen
 from tests.stages import chips
 
@@ -215,9 +215,9 @@ def test_what_was_really_taken_replaces_the_promise() -> None:
     ]  # fmt: skip
 
 
-def work_of(model: Model, soc: SoC) -> Work:
+def work_of(model: Model, soc: SoC) -> PartialLowering:
     graph = place(model, soc, chips.BACKENDS)
-    return Work(soc=soc, mode=soc.mode(), graph=graph, kernels={}, codegens=chips.codegens(soc))
+    return PartialLowering(soc=soc, mode=soc.mode(), graph=graph, kernels={}, codegens=chips.codegens(soc))
 
 
 def test_a_kernel_that_does_as_foreseen_leaves_the_ledger_fresh() -> None:

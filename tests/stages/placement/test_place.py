@@ -14,8 +14,8 @@ from target_arch.plan.model import Model
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import PlacementError
-from target_arch.stages.placement.candidates import Survey, Wanted
-from target_arch.stages.placement.cheapest_chain import cover, total
+from target_arch.stages.placement.candidates import CandidateTable, PlacementTask
+from target_arch.stages.placement.cheapest_chain import cheapest_chain, total
 from target_arch.stages.placement.place import _problem, place
 from target_arch.stages.placement.rules import Rules
 from tests.stages import chips
@@ -226,7 +226,7 @@ def models(draw: st.DrawFn) -> Model:
 @settings(max_examples=40, deadline=None)
 @given(models(), st.sampled_from((20e-6, 60e-6)), st.sampled_from((30e-6, 100e-6)))
 def test_the_search_finds_the_cheapest_placement(model: Model, dsp: float, host: float) -> None:
-    wanted = Wanted(
+    wanted = PlacementTask(
         model=model,
         soc=chips.EDGE,
         mode=chips.MODE,
@@ -234,8 +234,8 @@ def test_the_search_finds_the_cheapest_placement(model: Model, dsp: float, host:
         rules=Rules(),
         order=chips.EDGE.partitioning,
     )
-    problem = _problem(wanted, Survey(wanted))
-    found = cover(problem)
+    problem = _problem(wanted, CandidateTable(wanted))
+    found = cheapest_chain(problem)
     assert found is not None
     ids = [op.id for op in problem.order]
     every = (

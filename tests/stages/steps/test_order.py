@@ -11,30 +11,30 @@ from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.errors import StepError
 from target_arch.stages.placement.place import place
 from target_arch.stages.placement.rules import Rules
-from target_arch.stages.program.homes import assign_residence
-from target_arch.stages.program.partial import Work
-from target_arch.stages.steps.fit import settle
+from target_arch.stages.program.homes import choose_homes
+from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.steps.fit import fit_memory
 from target_arch.stages.steps.order import order_steps
 from tests.stages import chips
 
 
-def work(model: Model, soc: SoC = chips.EDGE, **require: str) -> Work:
+def work(model: Model, soc: SoC = chips.EDGE, **require: str) -> PartialLowering:
     """A model with C kernels, and without any kernel for accelerators."""
     graph = place(model, soc, chips.BACKENDS, Rules(require=require))
     names = chips.codegens(soc)
     kernels = {p.id: chips.c_kernel(p) for p in graph.partitions if names[p.instance] == "c"}
-    return Work(soc=soc, mode=soc.mode(), graph=graph, kernels=kernels, codegens=names)
+    return PartialLowering(soc=soc, mode=soc.mode(), graph=graph, kernels=kernels, codegens=names)
 
 
-def steps(given: Work, drained: tuple[str, ...] = ()) -> StepOrder:
-    return order_steps(given, assign_residence(given, drained))
+def steps(given: PartialLowering, drained: tuple[str, ...] = ()) -> StepOrder:
+    return order_steps(given, choose_homes(given, drained))
 
 
 def lives(order: StepOrder) -> dict[str, str]:
     return {buffer.name: f"{buffer.kind} {buffer.first}..{buffer.last}" for buffer in order.buffers}
 
 
-def refusal(given: Work) -> str:
+def refusal(given: PartialLowering) -> str:
     with pytest.raises(StepError) as caught:
         steps(given)
     return str(caught.value)
@@ -123,7 +123,7 @@ def test_homes_save_copies_before_they_follow_the_preference() -> None:
     paths = tuple(p for p in chips.COPIES if (p.source, p.target) != ("sram", "bram"))
     soc = evolve(chips.EDGE, copies=paths)
     model = chips.model(("a", "other", ("x",), 64), ("b", "conv", ("a",), 64), inputs={"x": 64})
-    residence = assign_residence(work(model, soc, b="conv"))
+    residence = choose_homes(work(model, soc, b="conv"))
     assert residence.homes == {"x": "sram", "a": "ddr", "b": "sram"}
     assert residence.others["x"] == ()
 
@@ -135,7 +135,7 @@ def test_a_tensor_spills_to_the_next_memory() -> None:
         ("c", "other", ("b",), 64),
         inputs={"x": 64},
     )
-    settled = settle(work(model, chips.ALONE))
+    settled = fit_memory(work(model, chips.ALONE))
     assert settled.residence.homes == {"x": "sram", "a": "ddr", "b": "sram", "c": "sram"}
     assert settled.plan.peaks == {"ddr": 40_000, "sram": 40_064}
 

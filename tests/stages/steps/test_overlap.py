@@ -20,9 +20,9 @@ from target_arch.stages.memory.planner import Planner
 from target_arch.stages.paths.routes import Routes
 from target_arch.stages.program.dependences import dependences
 from target_arch.stages.program.join import join
-from target_arch.stages.program.partial import Work
+from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.clock import Times
-from target_arch.stages.steps.fit import settle
+from target_arch.stages.steps.fit import fit_memory
 from target_arch.stages.steps.order import order_steps, steps_of
 from target_arch.stages.steps.overlap import FULL, overlapped
 from tests.stages import chips
@@ -39,8 +39,8 @@ BRANCHES = chips.model(
 )
 
 
-def work_of(result: Lowered, soc: SoC) -> Work:
-    return Work(
+def work_of(result: Lowered, soc: SoC) -> PartialLowering:
+    return PartialLowering(
         soc=soc, mode=soc.mode(), graph=result.graph, kernels=result.kernels, codegens=chips.codegens(soc)
     )
 
@@ -93,7 +93,7 @@ def test_whatever_keeps_the_dependences_is_right(model: Model, soc: SoC, tiles: 
     """The items in a random order, on a chip with room for all of it."""
     soc = evolve(soc, memories=tuple(evolve(memory, size=memory.size * 64) for memory in soc.memories))
     work = work_of(lowered(model, soc, chips.lowerer(soc, tiles)), soc)
-    residence = settle(work).residence
+    residence = fit_memory(work).residence
     program, random = join(work, residence), Random(seed)
     before = dependences(program)
     order: list[int] = []
@@ -167,7 +167,7 @@ def test_the_order_of_the_program_stays_where_an_overlap_does_not_fit() -> None:
 
     result = lowered(BRANCHES, chips.quad())
     work = work_of(result, chips.quad())
-    settled = settle(work)
+    settled = fit_memory(work)
     never = Planner(algorithm="full", algorithms={"full": full})
     found = overlapped(evolve(work, planner=never), settled)
     assert (found.steps, found.plan) == (settled.steps, settled.plan)
@@ -186,7 +186,7 @@ def test_more_at_the_same_time_never_takes_more_than_there_is(model: Model, soc:
     """
     result = lowered(model, soc)
     work = work_of(result, soc)
-    plan = settle(work).plan
+    plan = fit_memory(work).plan
     peaks = {arena: max(plan.peaks[arena], plan.bounds[arena]) for arena in plan.peaks}
 
     def tight(name: str, size: int) -> int:
@@ -200,7 +200,7 @@ def test_more_at_the_same_time_never_takes_more_than_there_is(model: Model, soc:
 
 def test_the_order_of_the_program_needs_no_overlap() -> None:
     work = work_of(lowered(BRANCHES, chips.quad()), chips.quad())
-    assert most_in_flight(order_steps(work, settle(work).residence), "conv") == 1
+    assert most_in_flight(order_steps(work, fit_memory(work).residence), "conv") == 1
 
 
 def test_the_emitted_steps_are_told_in_one_line() -> None:

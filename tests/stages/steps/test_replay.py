@@ -12,7 +12,7 @@ from target_arch.stages.steps.replay import replay
 MICRO = PICO // 10**6
 
 
-class Fixed:
+class ConstantUse:
     """A dispatch takes 10 us, a copy 4 us."""
 
     def run(self, partition: str, operator: str) -> int:
@@ -38,7 +38,7 @@ def times(*steps: Step) -> list[tuple[str, int, int]]:
     """Who is busy from when to when, in microseconds."""
     row = Buffer(name="x", kind="activation", memory="ram", bytes=4, alignment=4, first=0, last=0)
     order = StepOrder(steps=steps, buffers=(row,), inputs=(), outputs=())
-    spans, _ = replay(order, cast(Times, Fixed()), "host")
+    spans, _ = replay(order, cast(Times, ConstantUse()), "host")
     return [(span.where, round(span.start * 1e6), round(span.end * 1e6)) for span in spans]
 
 

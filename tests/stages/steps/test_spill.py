@@ -5,7 +5,7 @@ import pytest
 from target_arch.plan.memory import Buffer
 from target_arch.plan.steps import StepOrder
 from target_arch.stages.errors import DoesNotFitError
-from target_arch.stages.program.homes import Residence
+from target_arch.stages.program.homes import TensorHomes
 from target_arch.stages.steps import spill
 from target_arch.stages.steps.spill import Spilling
 
@@ -35,7 +35,7 @@ def refusal(available: int) -> DoesNotFitError:
     return DoesNotFitError(pool="sram", step=5, needed=120, available=available, bound=120, alive=alive)
 
 
-RESIDENCE = Residence(
+RESIDENCE = TensorHomes(
     homes=dict.fromkeys(LIVES, "sram"), constants={}, others=dict.fromkeys("abcde", ("ddr",))
 )
 
@@ -56,5 +56,5 @@ def test_later_all_that_are_in_the_way_leave_and_twice_as_many_bytes_each_time(
 
 
 def test_nothing_leaves_where_nothing_can_live_elsewhere() -> None:
-    nowhere = Residence(homes=dict.fromkeys(LIVES, "sram"), constants={})
+    nowhere = TensorHomes(homes=dict.fromkeys(LIVES, "sram"), constants={})
     assert Spilling().next(refusal(70), order(), nowhere) == ()

@@ -12,7 +12,7 @@ from attrs import frozen
 from target_arch.diagnostics import Diagnostic
 from target_arch.stages.errors import SolverMissingError
 from target_arch.stages.placement.search.jobs import UNLIMITED, Hop, Jobs
-from target_arch.stages.placement.search.list_scheduler import Schedule, Scheduler
+from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
 
 LIMIT = 60.0
 """Units of CP-SAT's deterministic time, about seconds."""
@@ -22,14 +22,14 @@ LIMIT = 60.0
 class Exact:
     """The best schedule, the proven bound in picoseconds, and whether the schedule is proven optimal."""
 
-    schedule: Schedule
+    schedule: JobSchedule
     bound: int
     proven: bool
     limited: bool
     """Whether the limit came before the solver's own proof."""
 
 
-def solve(scheduler: Scheduler, start: Schedule, bound: int, limit: float = LIMIT) -> Exact:
+def solve(scheduler: ListScheduler, start: JobSchedule, bound: int, limit: float = LIMIT) -> Exact:
     """Search for an optimal schedule from a good one. Raises SolverMissingError without OR-tools.
 
     Times are rounded up to 1/100,000 of the makespan given, so that numbers stay small; what is proven is
@@ -69,7 +69,7 @@ def solve(scheduler: Scheduler, start: Schedule, bound: int, limit: float = LIMI
 
 
 class _Model:
-    def __init__(self, cp_model: Any, jobs: Jobs, unit: int, start: Schedule) -> None:
+    def __init__(self, cp_model: Any, jobs: Jobs, unit: int, start: JobSchedule) -> None:
         self.unit, self._jobs = unit, jobs
         self.model = cp_model.CpModel()
         self._horizon = self._units(start.makespan) + len(jobs.names) * 4
@@ -118,7 +118,7 @@ class _Model:
     def _time(self, name: str) -> Any:
         return self.model.new_int_var(0, self._horizon, name)
 
-    def _stay(self, job: int, start: Schedule) -> None:
+    def _stay(self, job: int, start: JobSchedule) -> None:
         model = self.model
         model.add_hint(self._start[job], self._units(start.starts[job]))
         for seat, stay in enumerate(self._jobs.stays[job]):

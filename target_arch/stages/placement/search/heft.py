@@ -10,17 +10,17 @@ import heapq
 from collections.abc import Sequence
 
 from target_arch.stages.placement.search.jobs import NEVER, Jobs, Ways
-from target_arch.stages.placement.search.list_scheduler import Progress, Schedule, Scheduler
+from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler, Progress
 
 
-def heft(scheduler: Scheduler) -> Schedule | None:
+def heft(scheduler: ListScheduler) -> JobSchedule | None:
     """Heterogeneous earliest finish time; None where it runs into a dead end."""
     jobs = scheduler.jobs
     nothing = [0] * jobs.seats
     return _listed(scheduler, _upward_ranks(jobs), [nothing] * len(jobs.names))
 
 
-def peft(scheduler: Scheduler) -> Schedule | None:
+def peft(scheduler: ListScheduler) -> JobSchedule | None:
     """Predict earliest finish time: HEFT that looks ahead by an optimistic cost table."""
     table = optimistic(scheduler.jobs)
     ranks = [
@@ -30,7 +30,7 @@ def peft(scheduler: Scheduler) -> Schedule | None:
     return _listed(scheduler, ranks, table)
 
 
-def on_host(scheduler: Scheduler) -> Schedule | None:
+def on_host(scheduler: ListScheduler) -> JobSchedule | None:
     """All jobs on the host, those it cannot take where they come first; None where that is impossible."""
     jobs = scheduler.jobs
     seats = []
@@ -92,7 +92,9 @@ def _mean_totals(jobs: Jobs) -> list[float]:
     return [known[id(row)] for row in jobs.stays]
 
 
-def _listed(scheduler: Scheduler, ranks: Sequence[float], extra: Sequence[Sequence[int]]) -> Schedule | None:
+def _listed(
+    scheduler: ListScheduler, ranks: Sequence[float], extra: Sequence[Sequence[int]]
+) -> JobSchedule | None:
     """Jobs by falling rank, as soon as their data is made; each to the seat where it ends first.
 
     `extra` are by job and seat the picoseconds that are added to the end which a seat is chosen by.
@@ -106,7 +108,7 @@ def _listed(scheduler: Scheduler, ranks: Sequence[float], extra: Sequence[Sequen
     return progress.schedule(order)
 
 
-def _soonest(scheduler: Scheduler, progress: Progress, job: int, extra: Sequence[int]) -> int | None:
+def _soonest(scheduler: ListScheduler, progress: Progress, job: int, extra: Sequence[int]) -> int | None:
     """The seat where the job ends first; None where its data gets to none."""
     seats = scheduler.jobs.choices[job]
     if len(seats) == 1:
@@ -133,7 +135,7 @@ def _by_rank(jobs: Jobs, ranks: Sequence[float]) -> list[int]:
     return order
 
 
-def _end(scheduler: Scheduler, progress: Progress, job: int, seat: int) -> int | None:
+def _end(scheduler: ListScheduler, progress: Progress, job: int, seat: int) -> int | None:
     """When the job would end at the seat; its own copies are taken not to wait for each other."""
     stay, board, early = scheduler.jobs.stays[job][seat], progress.board, scheduler.jobs.early
     assert stay is not None

@@ -11,7 +11,7 @@ from random import Random
 
 from target_arch.stages.placement.search.heft import optimistic
 from target_arch.stages.placement.search.jobs import NEVER, Jobs, Way
-from target_arch.stages.placement.search.list_scheduler import Schedule
+from target_arch.stages.placement.search.list_scheduler import JobSchedule
 
 _BLINK = 0.02
 """Share of places that an insertion overlooks, so that the same jobs do not always return to the same places
@@ -111,7 +111,7 @@ def from_starts(
 class Partial:
     """A schedule without some jobs, which are inserted again one by one, producers first."""
 
-    def __init__(self, problem: Delayed, full: Schedule, order: Sequence[int], gone: set[int]) -> None:
+    def __init__(self, problem: Delayed, full: JobSchedule, order: Sequence[int], gone: set[int]) -> None:
         self._problem = problem
         self.order = [job for job in order if job not in gone]
         self.missing = [job for job in order if job in gone]

@@ -24,7 +24,7 @@ Copied = tuple[int, int, int, int, int]
 
 
 @frozen(kw_only=True, eq=False)
-class Schedule:
+class JobSchedule:
     """When everything happens, in picoseconds. `work` sums what machines and channels are busy for."""
 
     order: tuple[int, ...] = field(repr=False)
@@ -50,7 +50,7 @@ class Schedule:
         return tuple(sorted(self.order, key=lambda job: (self.starts[job], rank[job])))
 
 
-class Scheduler:
+class ListScheduler:
     """Schedules one problem again and again."""
 
     def __init__(self, jobs: Jobs) -> None:
@@ -64,7 +64,7 @@ class Scheduler:
         }
         self.stays = [known[id(row)] for row in jobs.stays]
 
-    def run(self, order: Sequence[int], seats: Sequence[int], *, record: bool = False) -> Schedule | None:
+    def run(self, order: Sequence[int], seats: Sequence[int], *, record: bool = False) -> JobSchedule | None:
         """The schedule; None where a job cannot be at its seat, or no way leads to it."""
         progress = Progress(self, record=record)
         put = progress.put
@@ -75,7 +75,7 @@ class Scheduler:
 
     def within(
         self, limit: int, tails: Sequence[Sequence[int]], order: Sequence[int], seats: Sequence[int]
-    ) -> tuple[Schedule | None, int]:
+    ) -> tuple[JobSchedule | None, int]:
         """As `run`, but None once the makespan is sure to be above a limit; and how many jobs that took.
 
         `tails` are for every job and seat what at least follows its end.
@@ -93,11 +93,11 @@ class Scheduler:
 class Progress:
     """A schedule that grows job by job."""
 
-    def __init__(self, scheduler: Scheduler, *, record: bool = False) -> None:
+    def __init__(self, scheduler: ListScheduler, *, record: bool = False) -> None:
         jobs = scheduler.jobs
         self._needs, self._stays = scheduler.needs, scheduler.stays
         self._host, self._early = jobs.host, jobs.early
-        self.board = Board(jobs)
+        self.board = Resources(jobs)
         count = len(jobs.names)
         self.seats, self.starts, self.ends = [0] * count, [0] * count, [0] * count
         self.machines, self.causes = [-1] * count, [-1] * count
@@ -136,9 +136,9 @@ class Progress:
         times = [ends[maker] if seats[maker] == host else starts[maker] for _, maker, _ in needs]
         return max(times, default=0)
 
-    def schedule(self, order: Sequence[int]) -> Schedule:
+    def schedule(self, order: Sequence[int]) -> JobSchedule:
         """What was scheduled, in the order in which it was."""
-        return Schedule(
+        return JobSchedule(
             order=tuple(order),
             seats=tuple(self.seats),
             makespan=max(self.ends, default=0),
@@ -183,7 +183,7 @@ class Progress:
         return time
 
 
-class Board:
+class Resources:
     """Which machine and which channel is free from when on."""
 
     def __init__(self, jobs: Jobs) -> None:

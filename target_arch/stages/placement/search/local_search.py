@@ -11,7 +11,7 @@ that every machine finds the same.
 from random import Random
 
 from target_arch.stages.placement.search.insertion import Delayed, Partial
-from target_arch.stages.placement.search.list_scheduler import Schedule, Scheduler
+from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
 from target_arch.stages.placement.search.tabu import SMALL, Tabu
 
 EFFORT = 7_000_000
@@ -40,7 +40,7 @@ _JOBS = 8
 """Jobs that are taken out together, at most."""
 
 
-def improve(scheduler: Scheduler, start: Schedule, bound: int, effort: int = EFFORT) -> Schedule:
+def improve(scheduler: ListScheduler, start: JobSchedule, bound: int, effort: int = EFFORT) -> JobSchedule:
     """A schedule that is no worse than the one given; stops at the bound, or when the effort is spent."""
     jobs = scheduler.jobs
     movable = [
@@ -52,7 +52,7 @@ def improve(scheduler: Scheduler, start: Schedule, bound: int, effort: int = EFF
     share = min(effort, EFFORT_PER_PAIR * count**2, EFFORT_BY_JOBS // count)
     change = _Change(problem, movable, random)
 
-    def kick(schedule: Schedule) -> tuple[Schedule, int]:
+    def kick(schedule: JobSchedule) -> tuple[JobSchedule, int]:
         return _kicked(scheduler, change, schedule)
 
     if not jobs.contended:
@@ -63,7 +63,9 @@ def improve(scheduler: Scheduler, start: Schedule, bound: int, effort: int = EFF
     return Tabu(problem, scheduler, random).search(best, bound, share // 2, kick)
 
 
-def _accepting(scheduler: Scheduler, change: "_Change", start: Schedule, bound: int, effort: int) -> Schedule:
+def _accepting(
+    scheduler: ListScheduler, change: "_Change", start: JobSchedule, bound: int, effort: int
+) -> JobSchedule:
     """Threshold accepting: every change is simulated, with what waits for channels."""
     random, spent = change.generator.random, 0
     best = now = start
@@ -84,7 +86,7 @@ def _accepting(scheduler: Scheduler, change: "_Change", start: Schedule, bound: 
     return best
 
 
-def _kicked(scheduler: Scheduler, change: "_Change", now: Schedule) -> tuple[Schedule, int]:
+def _kicked(scheduler: ListScheduler, change: "_Change", now: JobSchedule) -> tuple[JobSchedule, int]:
     """A schedule after some changes in a row, and how many jobs were looked at for it."""
     limit, spent = int(now.makespan * (1 + _LOSS)), 0
     for _ in range(_KICKS):
@@ -98,7 +100,7 @@ def _kicked(scheduler: Scheduler, change: "_Change", now: Schedule) -> tuple[Sch
     return now, spent
 
 
-def critical_jobs(schedule: Schedule) -> list[int]:
+def critical_jobs(schedule: JobSchedule) -> list[int]:
     """The jobs that the makespan hangs on, from the last to the first."""
     job = max(schedule.order, key=lambda each: (schedule.ends[each], -each))
     found = []
@@ -121,7 +123,7 @@ class _Change:
             for before, after in zip(problem.before, problem.after, strict=True)
         ]
 
-    def accept(self, now: Schedule) -> None:
+    def accept(self, now: JobSchedule) -> None:
         """Change this one from now on."""
         self._now, self._order = now, list(now.by_start())
         self._critical = [job for job in critical_jobs(now) if job in self._can]

@@ -1,6 +1,6 @@
 """The search for a placement of small makespan: several starting points, local search, and the exact method.
 
-The starting points are the cheapest cover (the least sum of computing and copies), HEFT, PEFT and all on the
+The starting points are the cheapest chain (the least sum of computing and copies), HEFT, PEFT and all on the
 host, so that the result is never worse than any of them.
 """
 
@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from target_arch.stages.placement.search.exact import solve
 from target_arch.stages.placement.search.heft import heft, on_host, peft
-from target_arch.stages.placement.search.list_scheduler import Schedule, Scheduler
+from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
 from target_arch.stages.placement.search.local_search import improve
 from target_arch.stages.placement.search.lower_bounds import lower_bound
 
@@ -24,24 +24,26 @@ LARGE = 2_000
 class Found:
     """A schedule, a bound on every makespan in picoseconds, and how the schedule was found."""
 
-    schedule: Schedule = field(repr=False)
+    schedule: JobSchedule = field(repr=False)
     bound: int
     method: str
 
 
-def search(scheduler: Scheduler, cover: Sequence[int] | None = None, *, exact: bool = False) -> Found | None:
-    """The best schedule found; None where no starting point is possible. `cover` are seats of a placement.
+def search(
+    scheduler: ListScheduler, chain: Sequence[int] | None = None, *, exact: bool = False
+) -> Found | None:
+    """The best schedule found; None where no starting point is possible. `chain` are seats of a placement.
 
     Raises SolverMissingError where the exact method is asked for and its solver is absent.
     """
     jobs = scheduler.jobs
-    starts: list[tuple[str, Callable[[], Schedule | None]]] = [
+    starts: list[tuple[str, Callable[[], JobSchedule | None]]] = [
         ("HEFT", lambda: heft(scheduler)),
         ("PEFT", lambda: peft(scheduler)),
         ("all on the host", lambda: on_host(scheduler)),
     ]
-    if cover is not None:
-        seats = cover
+    if chain is not None:
+        seats = chain
         starts.insert(0, ("least sum of costs", lambda: scheduler.run(range(len(jobs.names)), seats)))
     made = [(schedule, name) for name, start in starts if (schedule := start()) is not None]
     if not made:

@@ -15,7 +15,7 @@ from random import Random
 
 from target_arch.stages.placement.search.insertion import Delayed, Delays
 from target_arch.stages.placement.search.jobs import NEVER
-from target_arch.stages.placement.search.list_scheduler import Schedule, Scheduler
+from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
 
 PATIENCE = 60
 """Moves without a better schedule, after which the search is kicked."""
@@ -38,19 +38,19 @@ _Move = tuple[int, int, int, int, int]
 """Job, machine, seat, place in the order and among the jobs of the machine."""
 _Row = tuple[list[int], list[int], list[int]]
 """When the jobs of a machine end, what is to come from their start on, below zero, and their places."""
-Kick = Callable[[Schedule], tuple[Schedule, int]]
+Kick = Callable[[JobSchedule], tuple[JobSchedule, int]]
 """A schedule to another that is not far from it, and how many jobs were looked at for it."""
 
 
 class Tabu:
     """Moves of one problem."""
 
-    def __init__(self, problem: Delayed, scheduler: Scheduler, random: Random) -> None:
+    def __init__(self, problem: Delayed, scheduler: ListScheduler, random: Random) -> None:
         self._problem, self._scheduler, self._random = problem, scheduler, random
         self._small = len(problem.options) <= SMALL
         self._movable = [len(options) > 1 or options[0][0] >= 0 for options in problem.options]
 
-    def search(self, start: Schedule, bound: int, effort: int, kick: Kick) -> Schedule:
+    def search(self, start: JobSchedule, bound: int, effort: int, kick: Kick) -> JobSchedule:
         """A schedule that is no worse than the one given; stops at the bound, or when the effort is spent."""
         best = base = start
         dice = self._random.random
@@ -67,7 +67,7 @@ class Tabu:
             found, moved = self._descend(kicked, bound, effort - spent)
             spent += count + moved
 
-    def _descend(self, start: Schedule, bound: int, effort: int) -> tuple[Schedule, int]:
+    def _descend(self, start: JobSchedule, bound: int, effort: int) -> tuple[JobSchedule, int]:
         """The best schedule met before patience ends."""
         self._take(start)
         best, idle, spent, moves = start, 0, 2 * len(self._order), 0
@@ -86,7 +86,7 @@ class Tabu:
                     best, idle = found, 0
         return best, spent
 
-    def _take(self, start: Schedule) -> None:
+    def _take(self, start: JobSchedule) -> None:
         self._order, self._seats = list(start.by_start()), list(start.seats)
         self._machines = list(start.machines)
         jobs = range(len(self._order))

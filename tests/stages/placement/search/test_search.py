@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from target_arch.stages.placement.search.heft import heft, on_host, optimistic, peft
 from target_arch.stages.placement.search.insertion import from_starts, to_ends
 from target_arch.stages.placement.search.jobs import HERE, UNLIMITED, Datum, Jobs, Stay, Way
-from target_arch.stages.placement.search.list_scheduler import Schedule, Scheduler
+from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
 from target_arch.stages.placement.search.local_search import improve
 from target_arch.stages.placement.search.lower_bounds import busiest, critical_path, lower_bound
 from target_arch.stages.placement.search.portfolio import search
@@ -43,7 +43,7 @@ def jobs(count: int, seed: int, *, ratio: float = 1.0, channel: bool = False, me
     )
 
 
-def check(problem: Jobs, found: Schedule) -> None:
+def check(problem: Jobs, found: JobSchedule) -> None:
     """No job before its data, no machine at two jobs."""
     for job, needed in enumerate(problem.needs):
         for number in needed:
@@ -69,7 +69,7 @@ def test_never_worse_than_its_peers_and_never_below_the_bound(
     count: int, seed: int, ratio: float, channel: bool, members: int
 ) -> None:
     problem = jobs(count, seed, ratio=ratio, channel=channel, members=members)
-    scheduler = Scheduler(problem)
+    scheduler = ListScheduler(problem)
     found = search(scheduler)
     assert found is not None
     check(problem, found.schedule)
@@ -81,7 +81,7 @@ def test_never_worse_than_its_peers_and_never_below_the_bound(
 
 
 def test_the_same_again() -> None:
-    one, two = (search(Scheduler(jobs(20, 3))) for _ in range(2))
+    one, two = (search(ListScheduler(jobs(20, 3))) for _ in range(2))
     assert one is not None
     assert two is not None
     assert (one.schedule.seats, one.schedule.starts) == (two.schedule.seats, two.schedule.starts)
@@ -91,7 +91,7 @@ def test_the_same_again() -> None:
 @pytest.mark.parametrize("channel", [False, True])
 def test_the_exact_method_is_no_worse_and_close(seed: int, channel: bool) -> None:
     pytest.importorskip("ortools", reason="needs the extra `exact`: pip install 'target-arch[exact]'")
-    scheduler = Scheduler(jobs(10, seed, channel=channel, members=2))
+    scheduler = ListScheduler(jobs(10, seed, channel=channel, members=2))
     ours, exact = search(scheduler), search(scheduler, exact=True)
     assert ours is not None
     assert exact is not None
@@ -105,7 +105,7 @@ def test_a_limit_that_comes_first_is_said() -> None:
     pytest.importorskip("ortools", reason="needs the extra `exact`: pip install 'target-arch[exact]'")
     from target_arch.stages.placement.search.exact import solve
 
-    scheduler = Scheduler(jobs(30, 1, ratio=5.0))
+    scheduler = ListScheduler(jobs(30, 1, ratio=5.0))
     start = heft(scheduler)
     assert start is not None
     solved = solve(scheduler, start, lower_bound(scheduler.jobs), limit=0.001)
@@ -117,7 +117,7 @@ def test_a_limit_that_comes_first_is_said() -> None:
 def test_what_no_order_of_copies_reaches_is_not_called_proven() -> None:
     """On one channel copies are made in the order of their users; the solver's need not be."""
     pytest.importorskip("ortools", reason="needs the extra `exact`: pip install 'target-arch[exact]'")
-    found = search(Scheduler(jobs(10, 0, channel=True)), exact=True)
+    found = search(ListScheduler(jobs(10, 0, channel=True)), exact=True)
     assert found is not None
     assert found.bound < found.schedule.makespan
     assert found.method.endswith("not proven optimal, its bound lets copies overtake each other")
@@ -128,7 +128,7 @@ def test_without_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     from target_arch.stages.errors import SolverMissingError
     from target_arch.stages.placement.search.exact import solve
 
-    scheduler = Scheduler(jobs(5, 1))
+    scheduler = ListScheduler(jobs(5, 1))
     start = heft(scheduler)
     assert start is not None
     with pytest.raises(SolverMissingError) as caught:
@@ -150,7 +150,7 @@ def test_machines_of_one_seat_share_the_work() -> None:
         data=(),
         needs=((),) * 4,
     )
-    found = Scheduler(problem).run(range(4), (0, 0, 0, 0))
+    found = ListScheduler(problem).run(range(4), (0, 0, 0, 0))
     assert found is not None
     assert sorted(found.machines) == [0, 1, 2, 3]
     assert found.makespan == 10 == busiest(problem)
@@ -173,7 +173,7 @@ def test_a_copy_serves_all_who_are_there_and_early_data_waits_for_the_order() ->
         needs=((), (), (0, 1), (0,)),
         early=0,
     )
-    found = Scheduler(problem).run(range(4), (0, 0, 1, 1), record=True)
+    found = ListScheduler(problem).run(range(4), (0, 0, 1, 1), record=True)
     assert found is not None
     assert [(datum, start, end) for datum, _, _, start, end in found.copies] == [(0, 5, 35), (1, 35, 65)]
     assert (found.starts[2], found.starts[3]) == (65, 35)
@@ -212,7 +212,7 @@ def test_paths_after_a_move_are_those_of_a_whole_pass(members: int, monkeypatch:
             checked += 1
 
     monkeypatch.setattr("target_arch.stages.placement.search.local_search.Tabu", Checked)
-    scheduler = Scheduler(jobs(24, 5, ratio=0.5, members=members))
+    scheduler = ListScheduler(jobs(24, 5, ratio=0.5, members=members))
     start = heft(scheduler)
     assert start is not None
     better = improve(scheduler, start, lower_bound(scheduler.jobs), 60_000)
