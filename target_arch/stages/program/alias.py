@@ -48,7 +48,7 @@ def elide_copies(program: Program, *, slices: bool, held: Collection[str] = ()) 
 
 
 def alias_whole(program: Program, partitions: Collection[str]) -> tuple[Program, Mapping[str, str]]:
-    """As `elide_copies` without slices, but of these partitions' copies only; and for every buffer that is gone
+    """As `elide_copies` without slices, for the copies of these partitions; and for every buffer that is gone
     the one whose bytes it has now, all of them.
     """
     copies = [(number, run) for number, run in _copies(program) if run.partition in partitions]
