@@ -26,6 +26,7 @@ from target_arch.stages.check.plan import check
 from target_arch.stages.lowering.one_pass import Passes
 from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.placement.place import place
+from target_arch.stages.setting import Setting
 
 SIZES = (100, 1_000, 10_000, 100_000)
 LIMITS = {10_000: 10.0, 100_000: 180.0}
@@ -73,12 +74,13 @@ def generated(shape: str, size: int, model: str | None) -> Model:
 def measure(shape: str, size: int, model: str | None) -> Found:
     """Seconds and MiB of each phase; edges, partitions and steps."""
     subject = generated(shape, size, model)
+    setting = Setting.of(graphs.CHIP, graphs.BACKENDS, graphs.MODE)
     clock = _Clock()
-    graph = place(subject, graphs.CHIP, graphs.BACKENDS)
+    graph = place(subject, setting, graphs.BACKENDS)
     clock.over("place")
     order = lowering_order(graph, graphs.CHIP, graphs.CODEGENS)
     clock.over("order")
-    passed = Passes(graphs.CHIP, graphs.MODE, graphs.CODEGENS, graphs.lower).run(graph, order)
+    passed = Passes(setting, graphs.lower).run(graph, order)
     assert passed.settled is not None
     clock.over("plan")
     check(graphs.CHIP, passed.settled.steps, passed.settled.plan)

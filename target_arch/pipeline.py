@@ -42,6 +42,7 @@ from target_arch.stages.memory.model_pools import left
 from target_arch.stages.memory.planner import BEST, Planner
 from target_arch.stages.placement.place import place
 from target_arch.stages.placement.rules import Rules
+from target_arch.stages.setting import Setting
 
 
 @frozen(kw_only=True)
@@ -137,7 +138,8 @@ def plan(prepared: Prepared, chip: SoC | None = None) -> Planned:
     """The second part: place, lower and plan; on a `chip` of which others take a part, where there is one."""
     asked = prepared.request
     request = evolve(asked, soc=_with_images(asked, chip or asked.soc))
-    lowered = _lower(request, prepared.mode, prepared.backends, prepared.model, prepared.program)
+    setting = _setting(request, prepared.backends)
+    lowered = _lower(request, setting, prepared.backends, prepared.model, prepared.program)
     return Planned(prepared=prepared, lowered=lowered)
 
 
@@ -205,7 +207,7 @@ def partition_model(request: CompileRequest) -> PartitionGraph:
     """Only the first half: import and place, nothing is lowered. Raises as `compile_model` does."""
     backends = _backends(request)
     model, _ = _import(request, backends)
-    return _place(request, backends, model, _rules(request))
+    return _place(request, _setting(request, backends), backends, model, _rules(request))
 
 
 def _backends(request: CompileRequest) -> Mapping[str, Backend]:
@@ -222,31 +224,31 @@ def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[M
     return import_model(request.model_path, request.name, tuple(patterns))
 
 
+def _setting(request: CompileRequest, backends: Mapping[str, Backend]) -> Setting:
+    return Setting.of(available(request), backends, _mode(request), _costs(request), request.planner)
+
+
 def _lower(
-    request: CompileRequest, mode: MemoryMode, backends: Mapping[str, Backend], model: Model, program: Program
+    request: CompileRequest,
+    setting: Setting,
+    backends: Mapping[str, Backend],
+    model: Model,
+    program: Program,
 ) -> Lowered:
-    soc, wish = for_plan(request), request.lowering_order or None
-    policies = {**POLICIES, **request.policies}
-    codegens = {instance.name: backends[instance.arch.name].codegen for instance in soc.instances}
-    chains = frozenset(i.name for i in soc.instances if backends[i.arch.name].joins is not None)
+    wish, policies = request.lowering_order or None, {**POLICIES, **request.policies}
     lowerer = _Lowerer(request.soc, backends, program, request.tuning)
     return lower_in_order(
-        soc=soc,
-        mode=mode,
-        codegens=codegens,
-        place=lambda rules: _place(request, backends, model, rules),
-        order=lambda graph: lowering_order(graph, soc, codegens, wish, policies),
+        setting=setting,
+        place=lambda rules: _place(request, setting, backends, model, rules),
+        order=lambda graph: lowering_order(graph, setting.soc, setting.codegens, wish, policies),
         lower=lowerer.lower,
         rules=_rules(request),
         advance=lowerer.advance,
-        chains=chains,
-        measured=_costs(request).applied(soc),
-        planner=request.planner,
     )
 
 
-def for_plan(request: CompileRequest) -> SoC:
-    """The SoC as plan and budgets see it: less the stack that the port's program has in one of the memories.
+def available(request: CompileRequest) -> SoC:
+    """The chip with the memory that models may take: less the stack that the port's program has.
 
     Code and variables are known once the bundle is compiled for the machine
     (`target_arch.run.executables.image`).
@@ -302,18 +304,9 @@ def _ids(partition: Partition) -> tuple[str, ...]:
 
 
 def _place(
-    request: CompileRequest, backends: Mapping[str, Backend], model: Model, rules: Rules
+    request: CompileRequest, setting: Setting, backends: Mapping[str, Backend], model: Model, rules: Rules
 ) -> PartitionGraph:
-    return place(
-        model,
-        request.soc,
-        backends,
-        rules=rules,
-        order=_order(request),
-        mode=_mode(request),
-        costs=_costs(request),
-        exact=request.exact,
-    )
+    return place(model, setting, backends, rules, order=_order(request), exact=request.exact)
 
 
 def _with_images(request: CompileRequest, soc: SoC) -> SoC:

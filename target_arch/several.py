@@ -18,9 +18,9 @@ from target_arch.pipeline import (
     CompileRequest,
     Planned,
     Prepared,
+    available,
     compilation,
     emit_inputs,
-    for_plan,
     manifest_of,
     plan,
     prepare,
@@ -70,7 +70,7 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
     soc = request.models[0].soc
     plans = {each.prepared.model.name: each.lowered.plan for each in planned}
     pools = model_pools(soc, plans, request.arenas)
-    check_models(for_plan(request.models[0]), pools, plans)
+    check_models(available(request.models[0]), pools, plans)
     facts = [manifest_of(each) for each in planned]
     inputs = [emit_inputs(each, fact) for each, fact in zip(planned, facts, strict=True)]
     kernels = {f"{n}.{id}": kernel for n, each in enumerate(inputs) for id, kernel in each.kernels.items()}
@@ -143,7 +143,7 @@ class _Chip:
     def __init__(self, prepared: Sequence[Prepared], arenas: str) -> None:
         self._prepared, self._arenas = prepared, arenas
         self._soc: SoC = prepared[0].request.soc
-        self._room = for_plan(prepared[0].request)
+        self._room = available(prepared[0].request)
         self._done: dict[int, Planned] = {}
         self._asked: dict[int, dict[str, int]] = {number: {} for number in range(len(prepared))}
 

@@ -8,6 +8,9 @@ Under pytest-xdist (`make test`) a worker gets whole files, or a whole room wher
 long to make.
 
 With `TARGET_ARCH_NO_SKIP=1` a skip is a failure: a machine that is meant to have every tool says so.
+
+Where `CI` is set, hypothesis draws the same examples each time, so that a change is judged by what it changed;
+elsewhere it draws new ones.
 """
 
 import os
@@ -16,7 +19,12 @@ from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile("ci", derandomize=True, print_blob=True)
+if os.environ.get("CI"):
+    hypothesis.settings.load_profile("ci")
 
 TESTS = Path(__file__).parent
 REPOSITORY = TESTS.parent

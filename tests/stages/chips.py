@@ -8,6 +8,7 @@ from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, S
 from target_arch.plan.memory import Budget
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.partitions import Partition, PartitionGraph
+from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import (
     OUTPUTS,
     CopyPath,
@@ -19,6 +20,8 @@ from target_arch.soc.model import (
     SoC,
     TargetArch,
 )
+from target_arch.stages.memory.planner import BEST, Planner
+from target_arch.stages.setting import Setting
 
 KIB = 1024
 MODE = MemoryMode(name="default", workspace=("sram", "ddr"), constants=("ddr",), io=("sram",))
@@ -253,6 +256,11 @@ BACKENDS = {
 
 def codegens(soc: SoC) -> dict[str, str]:
     return {instance.name: BACKENDS[instance.arch.name].codegen for instance in soc.instances}
+
+
+def setting(soc: SoC = EDGE, costs: Costs = NOTHING_MEASURED, planner: Planner = BEST) -> Setting:
+    """The setting of a chip with the backends above."""
+    return Setting.of(soc, BACKENDS, None, costs, planner)
 
 
 def c_kernel(partition: Partition, sizes: Mapping[str, int] = NO_SIZES) -> Kernel:

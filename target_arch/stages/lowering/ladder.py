@@ -19,16 +19,16 @@ from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph
 from target_arch.plan.steps import StepOrder
 from target_arch.plan.timeline import Execution
-from target_arch.soc.model import Instance, MemoryMode, SoC
+from target_arch.soc.model import Instance, SoC
 from target_arch.stages.check.aliases import parts
 from target_arch.stages.check.plan import check
 from target_arch.stages.errors import DoesNotFitError, PlacementError
 from target_arch.stages.lowering.one_pass import Advance, Key, Known, Lower, Passed, Passes, Refused, key_of
 from target_arch.stages.lowering.remedy import remedy
 from target_arch.stages.lowering.split import Cuts, cut, middle
-from target_arch.stages.memory.planner import BEST, Planner
 from target_arch.stages.placement.place import NO_RULES
 from target_arch.stages.placement.rules import Rules, targets
+from target_arch.stages.setting import Setting
 from target_arch.stages.steps.fit import Fitted
 
 __all__ = ["Attempt", "Lower", "Lowered", "lower_in_order"]
@@ -53,31 +53,24 @@ class Lowered:
 
 def lower_in_order(
     *,
-    soc: SoC,
-    mode: MemoryMode,
-    codegens: Mapping[str, str],
+    setting: Setting,
     place: Callable[[Rules], PartitionGraph],
     order: Callable[[PartitionGraph], LoweringOrder],
     lower: Lower,
     rules: Rules = NO_RULES,
     advance: Advance | None = None,
-    chains: frozenset[str] = frozenset(),
-    measured: SoC | None = None,
-    planner: Planner = BEST,
 ) -> Lowered:
     """Place, order, lower, plan and check.
 
-    `codegens` are by instance name. `place` is called again with operators given up on targets, and `order`
-    with every new graph. `advance` takes partitions to earlier phases, where the order has turns for these.
-    `chains` are the instances whose backend lowers whole chains, `measured` is the SoC with measured copy
-    paths, for the simulated run; `planner` makes the memory plan.
+    `place` is called again with operators given up on targets, and `order` with every new graph. `advance`
+    takes partitions to earlier phases, where the order has turns for these.
     Raises PlacementError, OrderError, StepError; DoesNotFitError where nothing helps;
     and CheckError where the plan is wrong.
     """
     known: Known = {}
 
     def climb(chip: SoC, wishes: Rules) -> Lowered:
-        passes = Passes(chip, mode, codegens, lower, advance, chains, measured, known, planner)
+        passes = Passes(evolve(setting, soc=chip), lower, advance, known)
         return _climbed(chip, _Ladder(chip, place, wishes, passes), passes, order)
 
     def fits(chip: SoC, wishes: Rules) -> bool:
@@ -88,9 +81,9 @@ def lower_in_order(
         return True
 
     try:
-        return climb(soc, rules)
+        return climb(setting.soc, rules)
     except DoesNotFitError as refusal:
-        raise remedy(refusal, soc, rules, fits) from None
+        raise remedy(refusal, setting.soc, rules, fits) from None
 
 
 def _climbed(

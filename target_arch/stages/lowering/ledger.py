@@ -136,7 +136,7 @@ class Ledger:
         for number, memory in enumerate(grown):
             missing = self._grow(memory, grown[memory])
             self.short = self.short or missing > 0
-            accelerated = self._work.codegens[partition.instance] != "c"
+            accelerated = not self._work.setting.is_function(partition.instance)
             if missing and accelerated and self._pools[memory].overfull and not self.pressed(memory):
                 for other in tuple(grown)[: number + 1]:
                     self._grow(other, -grown[other])

@@ -9,18 +9,17 @@ from collections.abc import Callable, Iterator, Mapping
 from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import DoesNotFit
-from target_arch.plan.kernels import FUNCTION_CODEGENS, Kernel
+from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget, PoolBudget
 from target_arch.plan.orders import PHASES, LoweringOrder
 from target_arch.plan.partitions import Partition, PartitionGraph
-from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.gc_paused import gc_paused
 from target_arch.stages.lowering.budget import limited, with_used
 from target_arch.stages.lowering.ledger import Ledger, Overdrawn
-from target_arch.stages.memory.planner import BEST, Planner
 from target_arch.stages.program.homes import NOWHERE
 from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.setting import Setting
 from target_arch.stages.steps.fit import Fitted, KnownPlan, fit_memory, foreseen
 from target_arch.stages.steps.overlap import overlapped
 
@@ -75,19 +74,12 @@ class Passes:
 
     def __init__(
         self,
-        soc: SoC,
-        mode: MemoryMode,
-        codegens: Mapping[str, str],
+        setting: Setting,
         lower: Lower,
         advance: Advance | None = None,
-        chains: frozenset[str] = frozenset(),
-        measured: SoC | None = None,
         known: "Known | None" = None,
-        planner: Planner = BEST,
     ) -> None:
-        self._soc, self._mode, self._codegens, self._lower = soc, mode, codegens, lower
-        self._advance, self._chains, self._measured = advance, chains, measured
-        self._planner = planner
+        self._setting, self._lower, self._advance = setting, lower, advance
         self._reached: set[tuple[Key, str]] = set()
         self._known: Known = {} if known is None else known
         self.limits: dict[Key, dict[str, int]] = {}
@@ -121,25 +113,16 @@ class Passes:
 
     def is_c(self, partition: Partition) -> bool:
         """True where the kernels of a partition are C functions."""
-        return self._codegens[partition.instance] in FUNCTION_CODEGENS
+        return self._setting.is_function(partition.instance)
 
     @property
     def fixed(self) -> tuple[str, ...]:
         """The memories in which constants may lie."""
-        return self._mode.constants
+        return self._setting.mode.constants
 
     def work(self, graph: PartitionGraph, kernels: Mapping[str, Kernel]) -> PartialLowering:
         """What is known after some partitions were lowered."""
-        return PartialLowering(
-            soc=self._soc,
-            mode=self._mode,
-            graph=graph,
-            kernels=dict(kernels),
-            codegens=self._codegens,
-            chains=self._chains,
-            measured=self._measured,
-            planner=self._planner,
-        )
+        return PartialLowering(setting=self._setting, graph=graph, kernels=dict(kernels))
 
 
 class _Lazily(Mapping[str, tuple[PoolBudget, ...]]):

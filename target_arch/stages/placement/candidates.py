@@ -10,9 +10,7 @@ from attrs import field, frozen
 
 from target_arch.backend.contract import Backend, Question
 from target_arch.diagnostics import Diagnostic, listed
-from target_arch.plan.kernels import FUNCTION_CODEGENS
 from target_arch.plan.model import Model, Operator
-from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import IN_AND_OUT, Instance, MemoryMode, SoC
 from target_arch.stages.errors import PlacementError
 from target_arch.stages.paths import reach as access
@@ -20,6 +18,7 @@ from target_arch.stages.paths.routes import Routes
 from target_arch.stages.placement.measured_costs import measured_joules, measured_seconds
 from target_arch.stages.placement.rules import Rules, targets
 from target_arch.stages.placement.transfer_costs import MemoryAccess, Traffic, reach
+from target_arch.stages.setting import Setting
 
 
 @frozen(kw_only=True)
@@ -29,25 +28,20 @@ class PlacementTask:
     """
 
     model: Model = field(repr=False)
-    soc: SoC = field(repr=False)
-    mode: MemoryMode
+    setting: Setting
     backends: Mapping[str, Backend] = field(repr=False)
     rules: Rules
     order: tuple[str, ...]
-    costs: Costs = field(default=NOTHING_MEASURED, repr=False)
 
-    def codegen(self, instance: Instance) -> str:
-        """The codegen of the instance's backend; `c` where there is none, for then it is refused
-        everything.
-        """
-        backend = self.backends.get(instance.arch.name)
-        return "c" if backend is None else backend.codegen
+    @property
+    def soc(self) -> SoC:
+        """The chip with measured times."""
+        return self.setting.timed
 
-    def whole(self, instance: Instance) -> bool:
-        """True where kernels touch whole tensors where they lie; else they move tiles of them."""
-        backend = self.backends.get(instance.arch.name)
-        chains = backend is not None and backend.joins is not None
-        return chains or self.codegen(instance) in FUNCTION_CODEGENS
+    @property
+    def mode(self) -> MemoryMode:
+        """How the memories are used."""
+        return self.setting.mode
 
     def question(self, operator: Operator, instance: Instance) -> Question:
         """What a backend is asked about an operator at an instance."""
@@ -86,7 +80,9 @@ class CandidateTable:
 
     def _reach(self, instance: Instance) -> MemoryAccess:
         wanted = self._wanted
-        return reach(wanted.soc, wanted.mode, self.routes, instance, whole=wanted.whole(instance))
+        return reach(
+            wanted.soc, wanted.mode, self.routes, instance, whole=wanted.setting.touches_whole(instance.name)
+        )
 
     def _ask(self, operator: Operator) -> dict[str, Estimate]:
         required = self._wanted.rules.required(operator)
@@ -119,11 +115,11 @@ class CandidateTable:
         )
         if refusal is not None:
             return self._refusal(refusal)
-        measured = measured_seconds(wanted.costs, question)
+        measured = measured_seconds(wanted.setting.costs, question)
         return Estimate(
             compute=backend.cost(question) if measured is None else measured,
             measured=measured is not None,
-            energy=measured_joules(wanted.costs, question),
+            energy=measured_joules(wanted.setting.costs, question),
         )
 
     def _refusal(self, why: str) -> Estimate:
@@ -146,7 +142,7 @@ class CandidateTable:
     def _too_large(self, operator: Operator, instance: Instance) -> str | None:
         """Whole-tensor kernels away from the host need all their operands in their own memories at once."""
         wanted = self._wanted
-        if instance.arch.host or wanted.codegen(instance) not in FUNCTION_CODEGENS:
+        if instance.arch.host or not wanted.setting.is_function(instance.name):
             return None
         names = [operator.output]
         if instance.arch.operands == IN_AND_OUT:

@@ -11,12 +11,10 @@ from attrs import frozen
 
 from target_arch.backend.contract import Backend
 from target_arch.diagnostics import Diagnostic
-from target_arch.plan.kernels import FUNCTION_CODEGENS
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.partitions import Choice, Partition, PartitionGraph
 from target_arch.plan.timeline import Timeline
-from target_arch.soc.costs import NOTHING_MEASURED, Costs
-from target_arch.soc.model import Instance, MemoryMode, SoC
+from target_arch.soc.model import Instance
 from target_arch.stages.errors import PlacementError
 from target_arch.stages.placement.candidates import CandidateTable, PlacementTask, place_of
 from target_arch.stages.placement.cheapest_chain import BEAM, InstanceGroup, Problem, cheapest_chain
@@ -29,6 +27,7 @@ from target_arch.stages.placement.search.list_scheduler import JobSchedule, List
 from target_arch.stages.placement.search.portfolio import Found, search
 from target_arch.stages.placement.timeline import timeline
 from target_arch.stages.placement.transfer_costs import MemoryAccess
+from target_arch.stages.setting import Setting
 
 NO_RULES = Rules()
 COVERED = 60_000
@@ -41,13 +40,11 @@ WORTH = 0.01
 
 def place(
     model: Model,
-    soc: SoC,
+    setting: Setting,
     backends: Mapping[str, Backend],
     rules: Rules = NO_RULES,
     *,
     order: tuple[str, ...] | None = None,
-    mode: MemoryMode | None = None,
-    costs: Costs = NOTHING_MEASURED,
     exact: bool = False,
 ) -> PartitionGraph:
     """Give every operator an instance and cut the model into partitions.
@@ -60,16 +57,14 @@ def place(
     """
     kinds = {pattern.name for backend in backends.values() for pattern in backend.patterns}
     kinds |= {operator.kind for operator in model.operators}
-    check_rules(rules, model, soc, kinds)
-    check_costs(costs, model, kinds)
+    check_rules(rules, model, setting.soc, kinds)
+    check_costs(setting.costs, model, kinds)
     wanted = PlacementTask(
         model=model,
-        soc=costs.applied(soc),
-        mode=mode or soc.mode(),
+        setting=setting,
         backends=backends,
         rules=rules,
-        order=order or soc.partitioning,
-        costs=costs,
+        order=order or setting.soc.partitioning,
     )
     survey = CandidateTable(wanted)
     placed = _Placed.search(wanted, survey, exact=exact)
@@ -198,7 +193,7 @@ def _seats(wanted: PlacementTask, survey: CandidateTable) -> tuple[InstanceGroup
     ranks = {name: number for number, name in enumerate(dict.fromkeys(names))}
     groups: dict[tuple[object, ...], list[Instance]] = {}
     for instance in wanted.soc.instances:
-        alone = wanted.whole(instance)
+        alone = wanted.setting.touches_whole(instance.name)
         key = (instance.arch.name, instance.name if alone else _link_costs(survey, instance))
         groups.setdefault(key, []).append(instance)
     return tuple(
@@ -271,7 +266,7 @@ def _joined(
     """Whether an operator belongs to the partition of those that run before it on the same instance."""
     backend = wanted.backends.get(instance.arch.name)
     if backend is None or backend.joins is None:
-        return wanted.codegen(instance) in FUNCTION_CODEGENS
+        return wanted.setting.is_function(instance.name)
     return backend.joins(tuple(wanted.question(order[index], instance) for index in (*run, number))) is None
 
 

@@ -122,7 +122,7 @@ class MemoryDemands:
         for an accelerator. A chain has them all at its first operator, and only those of its border.
         """
         instance, operators = self._work.instance(partition), partition.operators
-        if instance.name in self._work.chains:
+        if self._work.setting.takes_chains(instance.name):
             reads, writes = border(self._work.graph.model, operators)
             fixed = (name for operator in operators for name in (*operator.inputs, *operator.constants))
             tensors = self._work.tensors
@@ -146,7 +146,7 @@ class MemoryDemands:
 
     def _where(self, instance: Instance) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Where a partition without a kernel reads on the instance, and where it leaves results."""
-        if self._work.whole(instance):
+        if self._work.setting.touches_whole(instance.name):
             return self.readable(instance), self.results(instance)
         tiles = access.local(instance)
         return self.feeding(tiles), self.draining(tiles)

@@ -5,33 +5,36 @@ from functools import cached_property
 
 from attrs import field, frozen
 
-from target_arch.plan.kernels import FUNCTION_CODEGENS, Kernel
+from target_arch.plan.kernels import Kernel
 from target_arch.plan.model import Tensor
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.soc.model import Instance, MemoryMode, SoC
-from target_arch.stages.memory.planner import BEST, Planner
 from target_arch.stages.paths import reach as access
 from target_arch.stages.paths.routes import Routes
+from target_arch.stages.setting import Setting
 
 
 @frozen(kw_only=True)
 class PartialLowering:
     """The partitions with the kernels there are so far (by partition id).
 
-    `codegens` (by instance name) and `chains` (the instances whose backend lowers whole chains) tell how
-    partitions without a kernel will touch their tensors: C whole; chains whole, and only what crosses their
-    border; others in tiles.
+    The setting tells how partitions without a kernel will touch their tensors: C whole; chains whole, and
+    only what crosses their border; others in tiles.
     """
 
-    soc: SoC = field(repr=False)
-    mode: MemoryMode
+    setting: Setting
     graph: PartitionGraph = field(repr=False)
     kernels: Mapping[str, Kernel] = field(repr=False)
-    codegens: Mapping[str, str]
-    chains: frozenset[str] = frozenset()
-    measured: SoC | None = field(default=None, repr=False)
-    """The SoC with measured copy paths, for the times of steps; None where nothing was measured."""
-    planner: Planner = field(default=BEST, repr=False)
+
+    @property
+    def soc(self) -> SoC:
+        """The chip with the memory that this compilation may take."""
+        return self.setting.soc
+
+    @property
+    def mode(self) -> MemoryMode:
+        """How the memories are used."""
+        return self.setting.mode
 
     @cached_property
     def routes(self) -> Routes:
@@ -51,7 +54,3 @@ class PartialLowering:
     @cached_property
     def _instances(self) -> dict[str, Instance]:
         return {instance.name: instance for instance in self.soc.instances}
-
-    def whole(self, instance: Instance) -> bool:
-        """True where kernels touch whole tensors where they lie."""
-        return self.codegens[instance.name] in FUNCTION_CODEGENS or instance.name in self.chains

@@ -21,9 +21,8 @@ class Times:
     """The times of the runs and transfers of one placed and lowered model."""
 
     def __init__(self, work: PartialLowering) -> None:
-        measured = work.soc.copies if work.measured is None else work.measured.copies
         self._routes = Routes(work.soc, ())
-        self._paths = dict(zip(work.soc.copies, measured, strict=True))
+        self._paths = dict(zip(work.soc.copies, work.setting.timed.copies, strict=True))
         self._known: dict[tuple[CopyPath, int], int] = {}
         self._runs = _shares(work)
 

@@ -97,7 +97,7 @@ def _planned(
     for program in programs:
         steps = steps_of(work, program, residence, times)
         try:
-            plan = work.planner.plan(steps.buffers, capacities(work.soc))
+            plan = work.setting.planner.plan(steps.buffers, capacities(work.soc))
         except DoesNotFitError as refusal:
             refused = refusal
         else:
@@ -117,7 +117,9 @@ def _proven(work: PartialLowering, witness: KnownPlan) -> Fitted | None:
     fixed = [buffer for buffer in moving if buffer.memory not in open_]
     held = frozenset(buffer.name for buffer in fixed)
     try:
-        rest = work.planner.plan([b for b in steps.buffers if b.name not in held], capacities(work.soc))
+        rest = work.setting.planner.plan(
+            [b for b in steps.buffers if b.name not in held], capacities(work.soc)
+        )
     except DoesNotFitError:
         return None
     offsets = {**rest.offsets, **{name: witness.offsets[name] for name in held}}
@@ -189,7 +191,7 @@ def scarce(work: PartialLowering) -> tuple[str, ...]:
     left.
     """
     used = {partition.instance for partition in work.graph.partitions}
-    instances = [i for i in work.soc.instances if i.name in used and not work.whole(i)]
+    instances = [i for i in work.soc.instances if i.name in used and not work.setting.touches_whole(i.name)]
     return tuple(dict.fromkeys(memory for instance in instances for memory in access.owned(instance)))
 
 

@@ -50,7 +50,7 @@ def overlapped(work: PartialLowering, settled: Fitted) -> Fitted:
         if found.makespan >= alone.makespan:
             break
         try:
-            plan = work.planner.plan(found.steps.buffers, capacities(work.soc))
+            plan = work.setting.planner.plan(found.steps.buffers, capacities(work.soc))
         except DoesNotFitError as refusal:
             if refusal.pool in held:
                 break

@@ -21,6 +21,7 @@ from target_arch.soc.model import DLDevice, Dma, LoadProcess, Memory, MemoryMode
 from target_arch.stages.lowering.ladder import Lowered, lower_in_order
 from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.placement.place import place
+from target_arch.stages.setting import Setting
 from tests.stages import chips
 
 PAGE = Path(__file__).parents[3] / "docs" / "c-first.md"
@@ -89,6 +90,7 @@ BACKENDS = {
     )
     for name in CODEGENS
 }
+SETTING = Setting.of(SMALL, BACKENDS, MODE)
 
 
 def constant(name: str, size: int) -> Tensor:
@@ -144,10 +146,8 @@ def on_engine(graph: PartitionGraph, partition: Partition, budget: Budget) -> Ke
 
 def compiled(policy: str) -> Lowered:
     return lower_in_order(
-        soc=SMALL,
-        mode=MODE,
-        codegens=CODEGENS,
-        place=lambda rules: place(MODEL, SMALL, BACKENDS, rules),
+        setting=SETTING,
+        place=lambda rules: place(MODEL, SETTING, BACKENDS, rules),
         order=lambda graph: lowering_order(graph, SMALL, CODEGENS, policy),
         lower=lower,
     )

@@ -188,19 +188,17 @@ def test_a_byte_more_than_remains_has_no_plan(model: Model) -> None:
 
 
 def assert_no_plan(kernels: Mapping[str, Kernel], graph: PartitionGraph, memory: str) -> None:
-    work = PartialLowering(
-        soc=POOLS, mode=POOLS.mode(), graph=graph, kernels=kernels, codegens=chips.codegens(POOLS)
-    )
+    work = PartialLowering(setting=chips.setting(POOLS), graph=graph, kernels=kernels)
     for residence in (choose_homes(work), foreseen(work)):
         program = elide_copies(join(work, residence), slices=True, held=scarce(work))
         steps = steps_of(work, program, residence, Times(work))
         fixed = [buffer for buffer in steps.buffers if buffer.kind == "constant"]
-        plan = work.planner.plan(fixed, capacities(POOLS))
+        plan = work.setting.planner.plan(fixed, capacities(POOLS))
         there = arena_capacity(plan, memory, POOLS.memory(memory).size)
         moving = [buffer for buffer in steps.buffers if buffer.arena == memory]
         assert shared_bound(moving) > there
         with pytest.raises(DoesNotFitError) as refusal:
-            work.planner.plan(moving, dict.fromkeys((memory,), there))
+            work.setting.planner.plan(moving, dict.fromkeys((memory,), there))
         assert refusal.value.bound > there
 
 
@@ -231,10 +229,8 @@ def test_a_sum_that_fits_only_in_place_takes_nothing_from_a_promise() -> None:
 
 def test_a_kernel_that_allows_it_makes_the_next_promise_larger() -> None:
     """The ledger was made while nobody knew that the sum lies in place."""
-    graph = place(TIGHT, POOLS, chips.BACKENDS)
-    work = PartialLowering(
-        soc=POOLS, mode=POOLS.mode(), graph=graph, kernels={}, codegens=chips.codegens(POOLS)
-    )
+    graph = place(TIGHT, chips.setting(POOLS), chips.BACKENDS)
+    work = PartialLowering(setting=chips.setting(POOLS), graph=graph, kernels={})
     ledger = Ledger(work, foreseen(work))
     _, sum, last = graph.partitions
     assert ledger.budget(sum).sites["sum"][0].live == 36_000
@@ -285,12 +281,10 @@ def test_what_is_written_over_may_have_been_reshaped() -> None:
         ("c", "conv", ("sum",), 6_000),
         inputs={"x": 1_000, "y": 1_000},
     )
-    graph = place(model, POOLS, chips.BACKENDS)
+    graph = place(model, chips.setting(POOLS), chips.BACKENDS)
     _, reshape, _, sum, _ = graph.partitions
     kernels = {reshape.id: chips.c_kernel(reshape, bytes_of(model))}
-    work = PartialLowering(
-        soc=POOLS, mode=POOLS.mode(), graph=graph, kernels=kernels, codegens=chips.codegens(POOLS)
-    )
+    work = PartialLowering(setting=chips.setting(POOLS), graph=graph, kernels=kernels)
     ledger = Ledger(work, foreseen(work))
     assert ledger.budget(sum).sites["sum"][0].live == 18_000
     assert ledger.take(sum, chips.c_kernel(sum)) is None

@@ -27,10 +27,8 @@ from tests.stages.simulator import Simulator, random_inputs, reference
 def lowered(model: Model, soc: SoC, lower: Lower | None = None, rules: Rules | None = None) -> Lowered:
     names = chips.codegens(soc)
     return lower_in_order(
-        soc=soc,
-        mode=soc.mode(),
-        codegens=names,
-        place=lambda wanted: place(model, soc, chips.BACKENDS, wanted),
+        setting=chips.setting(soc),
+        place=lambda wanted: place(model, chips.setting(soc), chips.BACKENDS, wanted),
         order=lambda graph: lowering_order(graph, soc, names),
         lower=lower or chips.lowerer(soc),
         rules=rules or Rules(),

@@ -29,7 +29,7 @@ CHAIN = chips.model(
 
 def joined(rules: Rules) -> PartitionGraph:
     """Neighbours on one engine as one partition."""
-    graph = place(CHAIN, chips.EDGE, chips.BACKENDS, rules)
+    graph = place(CHAIN, chips.setting(chips.EDGE), chips.BACKENDS, rules)
     parts: list[Partition] = []
     for part in graph.partitions:
         if parts and parts[-1].instance == part.instance:
@@ -57,9 +57,7 @@ def one_by_one(graph: PartitionGraph, partition: Partition, given: Budget) -> Ke
 def compiled(lower: Lower, rules: Rules | None = None) -> Lowered:
     names = chips.codegens(chips.EDGE)
     return lower_in_order(
-        soc=chips.EDGE,
-        mode=chips.MODE,
-        codegens=names,
+        setting=chips.setting(chips.EDGE),
         place=joined,
         order=lambda graph: lowering_order(graph, chips.EDGE, names),
         lower=lower,
@@ -138,10 +136,8 @@ def test_partitions_reach_earlier_phases_once_where_orders_differ() -> None:
     names, reached = chips.codegens(chips.EDGE), list[tuple[str, str]]()
     order = {"graph": "program", "s-tir": "program", "ns-tir": "accelerators-first"}
     result = lower_in_order(
-        soc=chips.EDGE,
-        mode=chips.MODE,
-        codegens=names,
-        place=lambda rules: place(chips.RESIDUAL, chips.EDGE, chips.BACKENDS, rules),
+        setting=chips.setting(chips.EDGE),
+        place=lambda rules: place(chips.RESIDUAL, chips.setting(chips.EDGE), chips.BACKENDS, rules),
         order=lambda graph: lowering_order(graph, chips.EDGE, names, order),
         lower=chips.lowerer(chips.EDGE),
         advance=lambda graph, partition, phase: reached.append((partition.id, phase)),
@@ -178,10 +174,8 @@ def test_the_host_is_the_last_to_be_tried(monkeypatch: pytest.MonkeyPatch) -> No
     names = chips.codegens(chips.EDGE)
     model = chips.model(("a", "conv", ("x",), 512), inputs={"x": 512})
     result = lower_in_order(
-        soc=chips.EDGE,
-        mode=chips.MODE,
-        codegens=names,
-        place=lambda rules: place(model, chips.EDGE, chips.BACKENDS, rules),
+        setting=chips.setting(chips.EDGE),
+        place=lambda rules: place(model, chips.setting(chips.EDGE), chips.BACKENDS, rules),
         order=lambda graph: lowering_order(graph, chips.EDGE, names),
         lower=lower,
     )
@@ -205,7 +199,7 @@ def test_all_that_does_not_fit_in_a_pass_goes_to_the_next_kind_at_once(
 
     def placing(rules: Rules) -> PartitionGraph:
         placed.append(rules)
-        return place(model, chips.EDGE, chips.BACKENDS, rules)
+        return place(model, chips.setting(chips.EDGE), chips.BACKENDS, rules)
 
     def lower(graph: PartitionGraph, partition: Partition, given: Budget) -> Kernel:
         id = partition.operators[0].id
@@ -214,9 +208,7 @@ def test_all_that_does_not_fit_in_a_pass_goes_to_the_next_kind_at_once(
         return chips.lowerer(chips.EDGE)(graph, partition, given)
 
     result = lower_in_order(
-        soc=chips.EDGE,
-        mode=chips.MODE,
-        codegens=names,
+        setting=chips.setting(chips.EDGE),
         place=placing,
         order=lambda graph: lowering_order(graph, chips.EDGE, names),
         lower=lower,

@@ -101,14 +101,11 @@ def lower_on(model: Model, soc: SoC, lower: Lower, policy: str, planner: Planner
     names = chips.codegens(soc)
     require = {op.id: {"conv": "conv", "dense": "npu"}.get(op.kind, "host") for op in model.operators}
     return lower_in_order(
-        soc=soc,
-        mode=soc.mode(),
-        codegens=names,
-        place=lambda rules: place(model, soc, chips.BACKENDS, rules),
+        setting=chips.setting(soc, planner=planner),
+        place=lambda rules: place(model, chips.setting(soc), chips.BACKENDS, rules),
         order=lambda graph: lowering_order(graph, soc, names, policy),
         lower=lower,
         rules=Rules(require=require),
-        planner=planner,
     )
 
 
@@ -216,8 +213,8 @@ def test_what_was_really_taken_replaces_the_promise() -> None:
 
 
 def work_of(model: Model, soc: SoC) -> PartialLowering:
-    graph = place(model, soc, chips.BACKENDS)
-    return PartialLowering(soc=soc, mode=soc.mode(), graph=graph, kernels={}, codegens=chips.codegens(soc))
+    graph = place(model, chips.setting(soc), chips.BACKENDS)
+    return PartialLowering(setting=chips.setting(soc), graph=graph, kernels={})
 
 
 def test_a_kernel_that_does_as_foreseen_leaves_the_ledger_fresh() -> None:
@@ -306,10 +303,8 @@ def lowered_by(model: Model, lower: Lower, policy: str = "c-first", soc: SoC = I
     names = chips.codegens(soc)
     require = {op.id: {"conv": "conv", "dense": "npu"}.get(op.kind, "host") for op in model.operators}
     return lower_in_order(
-        soc=soc,
-        mode=soc.mode(),
-        codegens=names,
-        place=lambda rules: place(model, soc, chips.BACKENDS, rules),
+        setting=chips.setting(soc),
+        place=lambda rules: place(model, chips.setting(soc), chips.BACKENDS, rules),
         order=lambda graph: lowering_order(graph, soc, names, policy),
         lower=lower,
         rules=Rules(require=require),

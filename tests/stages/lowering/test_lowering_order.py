@@ -20,7 +20,7 @@ from target_arch.stages.lowering.order import POLICIES, Wishes, lowering_order
 from target_arch.stages.placement.place import place
 from tests.stages import chips
 
-GRAPH = place(chips.RESIDUAL, chips.EDGE, chips.BACKENDS)
+GRAPH = place(chips.RESIDUAL, chips.setting(chips.EDGE), chips.BACKENDS)
 CODEGENS = chips.codegens(chips.EDGE)
 
 

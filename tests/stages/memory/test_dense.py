@@ -28,7 +28,7 @@ def dense(operators: int, reads: int, size: int, instances: tuple[str, ...]) -> 
 
 def planned(soc: SoC, graph: PartitionGraph, planner: Planner) -> Passed:
     codegens = chips.codegens(soc)
-    passes = Passes(soc, chips.MODE, codegens, chips.lowerer(soc), planner=planner)
+    passes = Passes(chips.setting(soc, planner=planner), chips.lowerer(soc))
     return passes.run(graph, lowering_order(graph, soc, codegens))
 
 

@@ -16,6 +16,7 @@ from target_arch.stages.lowering.ladder import Lower, Lowered, lower_in_order
 from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.lowering.split import middle
 from target_arch.stages.placement.place import place
+from target_arch.stages.setting import Setting
 from tests.stages import chips
 
 KIB = 1024
@@ -97,14 +98,12 @@ def lowered(
         return evolve(kernel, seconds=seconds)
 
     hook: Lower = lower
+    setting = Setting.of(SHARED, backends)
     result = lower_in_order(
-        soc=SHARED,
-        mode=SHARED.mode(),
-        codegens=names,
-        place=lambda rules: place(model, SHARED, backends, rules),
+        setting=setting,
+        place=lambda rules: place(model, setting, backends, rules),
         order=lambda graph: lowering_order(graph, SHARED, names),
         lower=hook,
-        chains=frozenset({"unit"}),
     )
     return result, asked
 

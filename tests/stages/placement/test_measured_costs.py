@@ -16,7 +16,7 @@ def costs(operators: str) -> Costs:
 
 
 def placed(operators: str) -> PartitionGraph:
-    return place(chips.RESIDUAL, chips.EDGE, chips.BACKENDS, costs=costs(operators))
+    return place(chips.RESIDUAL, chips.setting(chips.EDGE, costs(operators)), chips.BACKENDS)
 
 
 def test_a_measured_operator_moves() -> None:
@@ -40,7 +40,7 @@ def test_units(written: str, seconds: float) -> None:
 def test_a_measured_copy_moves_an_operator() -> None:
     text = '{"schema": 1, "copies": [{"from": ["ddr", "sram"], "to": "tcm", "bandwidth": "1 MB/s"}]}'
     slow = parse_costs(text, "c.json", chips.EDGE)
-    graph = place(chips.RESIDUAL, chips.EDGE, chips.BACKENDS, costs=slow)
+    graph = place(chips.RESIDUAL, chips.setting(chips.EDGE, slow), chips.BACKENDS)
     assert graph.choice("d").instance == "host"
 
 
@@ -63,7 +63,7 @@ def test_energy_and_load_processes_are_summed_up() -> None:
         '"loads": {"conv": {"bytes": "2 MiB", "time": "5 ms"}, "npu": {"bytes": "1 KiB"}}}'
     )
     told = parse_costs(text, "c.json", chips.EDGE)
-    graph = place(chips.RESIDUAL, chips.EDGE, chips.BACKENDS, costs=told)
+    graph = place(chips.RESIDUAL, chips.setting(chips.EDGE, told), chips.BACKENDS)
     found = graph.timeline
     assert found is not None
     used = {partition.instance for partition in graph.partitions}

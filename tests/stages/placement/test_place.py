@@ -18,6 +18,7 @@ from target_arch.stages.placement.candidates import CandidateTable, PlacementTas
 from target_arch.stages.placement.cheapest_chain import cheapest_chain, total
 from target_arch.stages.placement.place import _problem, place
 from target_arch.stages.placement.rules import Rules
+from target_arch.stages.setting import Setting
 from tests.stages import chips
 
 
@@ -26,12 +27,12 @@ def instances(graph: PartitionGraph) -> dict[str, str]:
 
 
 def edge(model: Model, rules: Rules | None = None) -> PartitionGraph:
-    return place(model, chips.EDGE, chips.BACKENDS, rules or Rules())
+    return place(model, chips.setting(chips.EDGE), chips.BACKENDS, rules or Rules())
 
 
 def refusal(model: Model, rules: Rules, soc: SoC = chips.EDGE) -> str:
     with pytest.raises(PlacementError) as caught:
-        place(model, soc, chips.BACKENDS, rules)
+        place(model, chips.setting(soc), chips.BACKENDS, rules)
     return str(caught.value)
 
 
@@ -86,7 +87,7 @@ def test_an_accelerator_gets_one_operator_at_a_time() -> None:
 
 
 def test_identical_instances_share_the_work() -> None:
-    graph = place(chips.RESIDUAL, chips.quad(), chips.BACKENDS)
+    graph = place(chips.RESIDUAL, chips.setting(chips.quad()), chips.BACKENDS)
     assert [instances(graph)[id] for id in "abc"] == ["conv[0]", "conv[1]", "conv[2]"]
     assert graph.choice("b").reason == "cheapest: 21.6 us vs 100 us on `host`; the least busy of 4 alike"
 
@@ -128,7 +129,9 @@ def test_a_preference_must_name_what_exists() -> None:
 
 
 def test_one_of_several_instances_can_be_required() -> None:
-    graph = place(chips.RESIDUAL, chips.quad(), chips.BACKENDS, Rules(require={"conv": "conv[2]"}))
+    graph = place(
+        chips.RESIDUAL, chips.setting(chips.quad()), chips.BACKENDS, Rules(require={"conv": "conv[2]"})
+    )
     assert {instances(graph)[id] for id in "abc"} == {"conv[2]"}
 
 
@@ -166,7 +169,7 @@ def test_an_operator_that_nothing_supports_is_refused_with_every_reason() -> Non
 
 def test_a_target_arch_without_backend_is_refused_everything() -> None:
     known = {"host": chips.BACKENDS["host"]}
-    graph = place(chips.RESIDUAL, chips.EDGE, known)
+    graph = place(chips.RESIDUAL, Setting.of(chips.EDGE, known), known)
     assert set(instances(graph).values()) == {"host"}
     assert graph.choice("a").candidates[2].refusal == "no backend `conv` is installed"
 
@@ -178,23 +181,23 @@ def test_whole_operands_must_fit_the_memory_of_a_dsp() -> None:
 
 def test_a_missing_link_is_named() -> None:
     paths = tuple(p for p in chips.COPIES if (p.source, p.target) != ("npu_out", "sram"))
-    graph = place(chips.RESIDUAL, evolve(chips.EDGE, copies=paths), chips.BACKENDS)
+    graph = place(chips.RESIDUAL, chips.setting(evolve(chips.EDGE, copies=paths)), chips.BACKENDS)
     assert (
         graph.choice("e").candidates[3].refusal
         == "no copy path leads from `npu_inp`, `npu_out` to `ddr`, `sram`"
     )
     paths = tuple(p for p in chips.COPIES if p.target != "tcm")
-    graph = place(chips.RESIDUAL, evolve(chips.EDGE, copies=paths), chips.BACKENDS)
+    graph = place(chips.RESIDUAL, chips.setting(evolve(chips.EDGE, copies=paths)), chips.BACKENDS)
     assert graph.choice("d").candidates[1].refusal == "no copy path leads from `ddr`, `sram` to `tcm`"
 
 
 def test_ties_go_to_the_first_of_the_partitioning_order() -> None:
     free = evolve(chips.EDGE, copies=tuple(evolve(p, bandwidth=None, setup=0.0) for p in chips.COPIES))
     backends = {name: evolve(backend, cost=lambda _: 1e-6) for name, backend in chips.BACKENDS.items()}
-    graph = place(chips.RESIDUAL, free, backends)
+    graph = place(chips.RESIDUAL, Setting.of(free, backends), backends)
     assert instances(graph) == {"a": "conv", "b": "conv", "c": "conv", "d": "dsp", "e": "npu"}
     assert graph.choice("a").reason == "as cheap as on `host`, first in the partitioning order"
-    graph = place(chips.RESIDUAL, free, backends, order=("host",))
+    graph = place(chips.RESIDUAL, Setting.of(free, backends), backends, order=("host",))
     assert set(instances(graph).values()) == {"host"}
 
 
@@ -205,8 +208,8 @@ def test_copies_count() -> None:
     backends = _with_costs({"host": 20e-6, "dsp": 12e-6})
     rows = [(f"n{n}", "soft", (f"n{n - 1}" if n else "x",), 2000) for n in range(3)]
     one, run = chips.model(rows[0], inputs={"x": 2000}), chips.model(*rows, inputs={"x": 2000})
-    assert set(instances(place(one, chips.EDGE, backends)).values()) == {"host"}
-    graph = place(run, chips.EDGE, backends)
+    assert set(instances(place(one, Setting.of(chips.EDGE, backends), backends)).values()) == {"host"}
+    graph = place(run, Setting.of(chips.EDGE, backends), backends)
     assert set(instances(graph).values()) == {"dsp"}
     assert graph.choice("n1").reason == "cheapest: 12 us vs 29 us on `host`"
 
@@ -226,11 +229,11 @@ def models(draw: st.DrawFn) -> Model:
 @settings(max_examples=40, deadline=None)
 @given(models(), st.sampled_from((20e-6, 60e-6)), st.sampled_from((30e-6, 100e-6)))
 def test_the_search_finds_the_cheapest_placement(model: Model, dsp: float, host: float) -> None:
+    backends = _with_costs({"host": host, "dsp": dsp, "conv": 5e-6, "npu": 4e-6})
     wanted = PlacementTask(
         model=model,
-        soc=chips.EDGE,
-        mode=chips.MODE,
-        backends=_with_costs({"host": host, "dsp": dsp, "conv": 5e-6, "npu": 4e-6}),
+        setting=Setting.of(chips.EDGE, backends),
+        backends=backends,
         rules=Rules(),
         order=chips.EDGE.partitioning,
     )

@@ -13,7 +13,7 @@ from tests.stages import chips
 
 def simulated(name: str = "edge") -> Timeline:
     soc = chips.EDGE if name == "edge" else chips.quad()
-    found = place(chips.RESIDUAL, soc, chips.BACKENDS).timeline
+    found = place(chips.RESIDUAL, chips.setting(soc), chips.BACKENDS).timeline
     assert found is not None
     return found
 
@@ -48,7 +48,7 @@ def test_the_makespan_says_how_good_it_is() -> None:
 def test_branches_overlap() -> None:
     rows = [(f"b{n}", "conv", ("x",), 1024) for n in range(3)]
     model = chips.model(*rows, ("s", "add", ("b0", "b1", "b2"), 1024), inputs={"x": 1024}, weights=64)
-    graph = place(model, chips.quad(), chips.BACKENDS)
+    graph = place(model, chips.setting(chips.quad()), chips.BACKENDS)
     assert len({graph.choice(f"b{n}").instance for n in range(3)}) == 3
     assert graph.timeline is not None
     convs = [span for span in graph.timeline.spans if span.what.startswith("b")]

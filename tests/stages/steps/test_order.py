@@ -20,10 +20,10 @@ from tests.stages import chips
 
 def work(model: Model, soc: SoC = chips.EDGE, **require: str) -> PartialLowering:
     """A model with C kernels, and without any kernel for accelerators."""
-    graph = place(model, soc, chips.BACKENDS, Rules(require=require))
+    graph = place(model, chips.setting(soc), chips.BACKENDS, Rules(require=require))
     names = chips.codegens(soc)
     kernels = {p.id: chips.c_kernel(p) for p in graph.partitions if names[p.instance] == "c"}
-    return PartialLowering(soc=soc, mode=soc.mode(), graph=graph, kernels=kernels, codegens=names)
+    return PartialLowering(setting=chips.setting(soc), graph=graph, kernels=kernels)
 
 
 def steps(given: PartialLowering, drained: tuple[str, ...] = ()) -> StepOrder:

@@ -40,9 +40,7 @@ BRANCHES = chips.model(
 
 
 def work_of(result: Lowered, soc: SoC) -> PartialLowering:
-    return PartialLowering(
-        soc=soc, mode=soc.mode(), graph=result.graph, kernels=result.kernels, codegens=chips.codegens(soc)
-    )
+    return PartialLowering(setting=chips.setting(soc), graph=result.graph, kernels=result.kernels)
 
 
 def executed(result: Lowered) -> Execution:
@@ -169,7 +167,7 @@ def test_the_order_of_the_program_stays_where_an_overlap_does_not_fit() -> None:
     work = work_of(result, chips.quad())
     settled = fit_memory(work)
     never = Planner(algorithm="full", algorithms={"full": full})
-    found = overlapped(evolve(work, planner=never), settled)
+    found = overlapped(evolve(work, setting=evolve(work.setting, planner=never)), settled)
     assert (found.steps, found.plan) == (settled.steps, settled.plan)
     assert found.execution is not None
     assert found.execution.overlap == (

@@ -74,7 +74,7 @@ def _run(
     def fields(kind: Any, number: int) -> Any:
         return kind(*(zeros(number) for _ in kind._fields))
 
-    work = descend.PartialLowering(
+    work = descend.SearchMemory(
         pool=fields(descend.Pool, min(count * (count + 4), _LONGEST_POOL)),
         raised=fields(descend.Pool, count),
         agenda=fields(descend.Agenda, 2 * count + 2),

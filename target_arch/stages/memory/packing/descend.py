@@ -107,7 +107,7 @@ class Sections(NamedTuple):
     fill: Ints
 
 
-class PartialLowering(NamedTuple):
+class SearchMemory(NamedTuple):
     """All the memory the search uses. `raised` are those to be merged into a list; `used` is how much of
     pool and agenda is in use.
     """
@@ -120,7 +120,7 @@ class PartialLowering(NamedTuple):
     used: Ints
 
 
-def descend(task: Task, capacity: int, nodes: int, work: PartialLowering, offsets: Ints) -> tuple[int, int]:
+def descend(task: Task, capacity: int, nodes: int, work: SearchMemory, offsets: Ints) -> tuple[int, int]:
     """Search for a plan with a peak of at most `capacity`, trying at most that many placements.
 
     Writes `offsets`, a number each, where it is FOUND. Returns how it ended and the placements tried. A full
@@ -155,7 +155,7 @@ def descend(task: Task, capacity: int, nodes: int, work: PartialLowering, offset
     return FOUND, tried
 
 
-def _start(count: int, work: PartialLowering) -> int:
+def _start(count: int, work: SearchMemory) -> int:
     """One entry with all buffers on the ground."""
     for number in range(count):
         work.pool.number[number], work.pool.offset[number] = number, 0
@@ -166,7 +166,7 @@ def _start(count: int, work: PartialLowering) -> int:
     return 0 if count else -1
 
 
-def _open(task: Task, work: PartialLowering, frame: int, entry: int) -> None:
+def _open(task: Task, work: SearchMemory, frame: int, entry: int) -> None:
     """Begin to choose what comes first of an entry."""
     begin, end, pool = work.agenda.begin[entry], work.agenda.end[entry], work.pool
     ceiling = pool.offset[begin] + task.bytes[pool.number[begin]]
@@ -194,7 +194,7 @@ def _candidate(pool: Pool, agenda: Agenda, stack: Stack, frame: int) -> int:
     return -1
 
 
-def _leave(task: Task, work: PartialLowering, frame: int, chosen: int) -> None:
+def _leave(task: Task, work: SearchMemory, frame: int, chosen: int) -> None:
     """Write what is left once the chosen one is put down: those live with it that lie too low are raised
     above it, the others keep their order.
     """
@@ -231,7 +231,7 @@ def _insert(raised: Pool, count: int, number: int, offset: int) -> None:
     raised.number[turn], raised.offset[turn] = number, offset
 
 
-def _merge(work: PartialLowering, begin: int, end: int, target: int, count: int) -> None:
+def _merge(work: SearchMemory, begin: int, end: int, target: int, count: int) -> None:
     """Merge a list and the first `count` raised ones into the pool from `target` on, which may lie before the
     list in the same place. What is marked in the list (negative) was taken out: only the mark is removed.
     """
@@ -254,7 +254,7 @@ def _merge(work: PartialLowering, begin: int, end: int, target: int, count: int)
         target += 1
 
 
-def _lift(task: Task, work: PartialLowering, frame: int, chosen: int, end: int, capacity: int) -> bool:
+def _lift(task: Task, work: SearchMemory, frame: int, chosen: int, end: int, capacity: int) -> bool:
     """Lift those that were passed over: below the chosen one none may be put down any more, so each must come
     to rest on another one that is left. False where one cannot, or where the stacks no longer fit.
     """
@@ -280,7 +280,7 @@ def _lift(task: Task, work: PartialLowering, frame: int, chosen: int, end: int, 
     return _fits(task, work, begin, end, floor, capacity)
 
 
-def _find_supports(task: Task, work: PartialLowering, begin: int, end: int, floor: int) -> None:
+def _find_supports(task: Task, work: SearchMemory, begin: int, end: int, floor: int) -> None:
     """In every section the lowest and the second lowest place where one that is left can end."""
     number, offset, sections = work.pool.number, work.pool.offset, work.sections
     for position in range(begin, end):
@@ -297,7 +297,7 @@ def _find_supports(task: Task, work: PartialLowering, begin: int, end: int, floo
                 sections.second[section] = top
 
 
-def _fits(task: Task, work: PartialLowering, begin: int, end: int, floor: int, capacity: int) -> bool:
+def _fits(task: Task, work: SearchMemory, begin: int, end: int, floor: int, capacity: int) -> bool:
     """True where in every section the stack of what is left ends within the capacity."""
     number, offset, ends = work.pool.number, work.pool.offset, work.sections.end
     for position in range(begin, end):
@@ -315,7 +315,7 @@ def _fits(task: Task, work: PartialLowering, begin: int, end: int, floor: int, c
     return True
 
 
-def _split(task: Task, work: PartialLowering, frame: int, chosen: int, end: int) -> int:
+def _split(task: Task, work: SearchMemory, frame: int, chosen: int, end: int) -> int:
     """Put the parts of what is left on the agenda. Returns its first entry, -1 where it is empty."""
     pool, sections, begin = work.pool, work.sections, work.stack.pool[frame]
     work.used[0], work.used[1] = begin, work.stack.agenda[frame]
@@ -339,7 +339,7 @@ def _split(task: Task, work: PartialLowering, frame: int, chosen: int, end: int)
     return head
 
 
-def _parts(task: Task, work: PartialLowering, begin: int, end: int, first: int, last: int) -> int:
+def _parts(task: Task, work: SearchMemory, begin: int, end: int, first: int, last: int) -> int:
     """Number the parts and give each its place after the list (`fill`). Returns how many there are."""
     number, sections = work.pool.number, work.sections
     for section in range(first, last):
@@ -362,7 +362,7 @@ def _parts(task: Task, work: PartialLowering, begin: int, end: int, first: int, 
     return parts
 
 
-def _push(work: PartialLowering, frame: int, chosen: int, begin: int, end: int, rest: int) -> int:
+def _push(work: SearchMemory, frame: int, chosen: int, begin: int, end: int, rest: int) -> int:
     """A new entry before the rest of the agenda."""
     entry, agenda = work.used[1], work.agenda
     agenda.begin[entry], agenda.end[entry] = begin, end

@@ -10,7 +10,7 @@ from tests.stages import chips
     ("operators", "reads"), [(2_100, 8), pytest.param(10_000, 100, marks=pytest.mark.long)]
 )
 def test_many_operators_and_up_to_a_million_edges(operators: int, reads: int) -> None:
-    graph = place(chips.dense(operators, reads), chips.EDGE, chips.BACKENDS)
+    graph = place(chips.dense(operators, reads), chips.setting(chips.EDGE), chips.BACKENDS)
     assert len(graph.choices) == operators
     assert graph.timeline is not None
     assert "local search" not in graph.timeline.method

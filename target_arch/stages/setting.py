@@ -1,0 +1,69 @@
+"""Everything a compilation holds fixed while it places, lowers and plans: made once, asked everywhere."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from attrs import field, frozen
+
+from target_arch.backend.contract import Backend
+from target_arch.plan.kernels import FUNCTION_CODEGENS
+from target_arch.soc.costs import NOTHING_MEASURED, Costs
+from target_arch.soc.model import MemoryMode, SoC
+from target_arch.stages.memory.planner import BEST, Planner
+
+
+@frozen(kw_only=True)
+class Setting:
+    """A chip as one compilation sees it.
+
+    `soc` is the chip with the memory that this compilation may take: that of the description, less the stack
+    of the port and the bytes of other models. `codegens` are by instance name; `chains` are the instances
+    whose backend lowers whole chains of operators. `costs` were measured, `planner` makes the memory plan.
+    """
+
+    soc: SoC = field(repr=False)
+    mode: MemoryMode
+    codegens: Mapping[str, str]
+    chains: frozenset[str] = frozenset()
+    costs: Costs = field(default=NOTHING_MEASURED, repr=False)
+    planner: Planner = field(default=BEST, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        soc: SoC,
+        backends: Mapping[str, Backend],
+        mode: MemoryMode | None = None,
+        costs: Costs = NOTHING_MEASURED,
+        planner: Planner = BEST,
+    ) -> "Setting":
+        """The setting of a chip whose target_archs have these backends; by default in its first mode.
+
+        An instance without a backend counts as C: placement refuses it every operator.
+        """
+        found = {instance.name: backends.get(instance.arch.name) for instance in soc.instances}
+        return cls(
+            soc=soc,
+            mode=mode or soc.mode(),
+            codegens={name: "c" if backend is None else backend.codegen for name, backend in found.items()},
+            chains=frozenset(name for name, backend in found.items() if backend and backend.joins),
+            costs=costs,
+            planner=planner,
+        )
+
+    @cached_property
+    def timed(self) -> SoC:
+        """The chip with measured times of its copy paths and load processes, for every estimate of time."""
+        return self.costs.applied(self.soc)
+
+    def is_function(self, instance: str) -> bool:
+        """True where the kernels of an instance are functions that touch tensors by themselves: C, LLVM."""
+        return self.codegens[instance] in FUNCTION_CODEGENS
+
+    def takes_chains(self, instance: str) -> bool:
+        """True where the backend of an instance lowers whole chains of operators at once."""
+        return instance in self.chains
+
+    def touches_whole(self, instance: str) -> bool:
+        """True where kernels touch whole tensors where they are; elsewhere tiles of them are moved."""
+        return self.is_function(instance) or self.takes_chains(instance)
