@@ -9,8 +9,8 @@ long to make.
 
 With `TARGET_ARCH_NO_SKIP=1` a skip is a failure: a machine that is meant to have every tool says so.
 
-Where `CI` is set, hypothesis draws the same examples each time, so that a change is judged by what it changed;
-elsewhere it draws new ones.
+Where `CI` is set, hypothesis draws the same examples each time, so that a change is judged by what it
+changed; elsewhere it draws new ones.
 """
 
 import os

@@ -14,7 +14,7 @@ Whatever is wrong with the file becomes a DiagnosticError with one message; rule
     missing-extra        the file type needs an optional dependency
     two-quantizations    see `finder.py`
 
-Tests: `tests/relax/test_importer.py`, `tests/relax/readers/test_bad_models.py`.
+Tests: `tests/relax/readers`.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 """The values a SoC description consists of.
 
-The reader (`reader.py`) makes them from TOML, rules (`rules.py`) check what relates several of them, and
+The reader (`files/soc_file.py`) makes them from TOML, rules (`rules/`) check what relates several of them, and
 anyone may build them in Python. They hold what the chip is and nothing about a model. Units are SI: bytes,
 bytes per second, seconds, hertz.
 """

@@ -1,4 +1,4 @@
-"""A SoC as the text of a SoC file: what `reader.py` reads, written.
+"""A SoC as the text of a SoC file: what `soc_file.py` reads, written.
 
 Reading the text gives the same SoC again, byte for byte; comments of a file it once came from are gone.
 """
