@@ -14,7 +14,8 @@ from target_arch.backend.hooks import Hooks
 from target_arch.backend.lowering import DoesNotFit, LoweringRequest, NotInstalled
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.model import Model, Operator
-from target_arch.soc.model import IN_AND_OUT, CopyPath, Instance, LoadProcess, Memory, SoC
+from target_arch.soc.model import CopyPath, Instance, LoadProcess, Memory, SoC
+from target_arch.soc.words import DLDeviceType, OperandRule, device_type, operand_rule
 
 __all__ = [
     "CONTRACT_VERSION",
@@ -100,15 +101,15 @@ class DefaultArch:
     addresses, and hides them from the host unless this is the host itself. Without any it works in the
     memories of the host. `copy` is what every way between the host's memories and these is like, in either
     direction (its ends are not looked at); its engine is a DMA engine of this target_arch alone, with
-    `channels`. `buffers` maps the backend's local buffers to `memories`. `device` is DLPack's name of the
-    device type; the number is the next free one.
+    `channels`. `buffers` maps the backend's local buffers to `memories`. `device` is the device
+    type; the number is the next free one.
     """
 
-    device: str = "kDLExtDev"
+    device: DLDeviceType = field(default=DLDeviceType.EXT_DEV, converter=device_type)
     clock: float = 100e6
     memories: tuple[Memory, ...] = ()
     buffers: Mapping[str, str] = field(factory=dict)
-    operands: str = IN_AND_OUT
+    operands: OperandRule = field(default=OperandRule.IN_AND_OUT, converter=operand_rule)
     copy: CopyPath = field(factory=lambda: _DMA)
     channels: int = 1
     load: LoadProcess = field(factory=lambda: LoadProcess(process="command_stream"))

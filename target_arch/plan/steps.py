@@ -5,10 +5,11 @@ as `fpga_conv2d[1]`), in order. The n-th asynchronous step of a run on a timelin
 (counted from 1).
 """
 
-from attrs import frozen
+from attrs import field, frozen
 
 from target_arch.plan.kernels import Operand, Slice
 from target_arch.plan.memory import Buffer
+from target_arch.soc.words import CacheDuty, cache_duty
 
 
 @frozen(kw_only=True)
@@ -38,7 +39,7 @@ class Copy:
     source: Slice
     target: Slice
     engine: str
-    cache: str = "none"
+    cache: CacheDuty = field(default=CacheDuty.NONE, converter=cache_duty)
     event: Event | None = None
     partition: str = ""
 

@@ -15,6 +15,7 @@ from target_arch.plan.partitions import Candidate, PartitionGraph
 from target_arch.plan.reasoning import duration, reasoning
 from target_arch.plan.steps import Copy, Dispatch, Load, Step, StepOrder, Wait
 from target_arch.plan.timeline import Execution, Timeline
+from target_arch.soc.words import CacheDuty
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
@@ -238,7 +239,7 @@ def _load(step: Load) -> tuple[str, str, str, str]:
 
 
 def _copy(step: Copy) -> tuple[str, str, str, str]:
-    cache = "" if step.cache == "none" else f" ({step.cache})"
+    cache = "" if step.cache == CacheDuty.NONE else f" ({step.cache})"
     return ("copy", step.engine, f"{step.source} -> {step.target}{cache}", str(step.event or ""))
 
 

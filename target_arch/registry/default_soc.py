@@ -11,8 +11,9 @@ from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import DefaultArch
 from target_arch.soc.model import CopyPath, DLDevice, Dma, LoadProcess, Memory, MemoryMode, SoC, TargetArch
+from target_arch.soc.words import CacheDuty, DLDeviceType
 
-HOST_DEVICE = "kDLCPU"
+HOST_DEVICE = DLDeviceType.CPU
 
 _HOST_BASE, _HOST_STEP = 0x1000_0000, 0x10_0000
 _OWN_STEP = 0x1_0000
@@ -94,7 +95,7 @@ def _sized(owner: WantedArch, memory: Memory) -> Memory:
 
 
 def _paths(owner: WantedArch, memory: Memory, shared: tuple[str, ...]) -> tuple[CopyPath, ...]:
-    like = evolve(owner.default.copy, engine=f"{owner.name}_dma", cache="none")
+    like = evolve(owner.default.copy, engine=f"{owner.name}_dma", cache=CacheDuty.NONE)
     ends = [(one, memory.name) for one in shared] + [(memory.name, one) for one in shared]
     return tuple(evolve(like, source=source, target=target) for source, target in ends)
 

@@ -7,16 +7,17 @@ from attrs import field, frozen
 from target_arch.backend.contract import Backend
 from target_arch.registry.errors import UnknownNameError
 from target_arch.soc.model import CopyPath, DLDevice, Instance, LoadProcess, SoC
+from target_arch.soc.words import DLDeviceType
 
 _TVM_KINDS = {
-    "kDLCPU": "c",
-    "kDLCUDA": "cuda",
-    "kDLCUDAHost": "c",
-    "kDLOpenCL": "opencl",
-    "kDLVulkan": "vulkan",
-    "kDLMetal": "metal",
-    "kDLExtDev": "ext_dev",
-    "kDLHexagon": "hexagon",
+    DLDeviceType.CPU: "c",
+    DLDeviceType.CUDA: "cuda",
+    DLDeviceType.CUDA_HOST: "c",
+    DLDeviceType.OPENCL: "opencl",
+    DLDeviceType.VULKAN: "vulkan",
+    DLDeviceType.METAL: "metal",
+    DLDeviceType.EXT_DEV: "ext_dev",
+    DLDeviceType.HEXAGON: "hexagon",
 }
 
 

@@ -13,7 +13,7 @@ from target_arch.backend.contract import (
     RuntimeSources,
 )
 from target_arch.registry.validate_hooks import wrong_lowering
-from target_arch.soc.model import DLDevice
+from target_arch.soc.words import DLDeviceType
 
 Complaint = tuple[str, str, str | None]
 """Rule, message, hint."""
@@ -125,7 +125,7 @@ def _wrong_default(default: object, buffers: object) -> Iterator[str]:
         return
     names = [memory.name for memory in default.memories]
     yield from (f"`default_arch.memories`: {said}" for said in _twice("memory", names))
-    if default.device not in DLDevice.CODES:
+    if not isinstance(default.device, DLDeviceType):
         yield f"`default_arch.device` is `{default.device}`, which DLPack does not know"
     if isinstance(buffers, tuple) and set(default.buffers) != set(buffers):
         yield "`default_arch.buffers` and `needs_buffers` do not name the same buffers"

@@ -11,16 +11,7 @@ from attrs import frozen
 
 from target_arch.soc.faults import Origin
 from target_arch.soc.model import CopyPath
-
-DUTIES: Mapping[str, frozenset[str]] = {
-    "none": frozenset(),
-    "clean source": frozenset(("source",)),
-    "invalidate destination": frozenset(("target",)),
-    "clean and invalidate": frozenset(("source", "target")),
-}
-"""The ends of a copy path that each cache duty is about."""
-
-_WORDS = {ends: word for word, ends in DUTIES.items()}
+from target_arch.soc.words import CacheDuty, cache_duty
 
 
 @frozen(kw_only=True)
@@ -41,11 +32,13 @@ def expanded(
     """
     sources, targets = values["source"], values["target"]
     rest = {key: value for key, value in values.items() if key not in ("source", "target", "cache")}
-    duty = DUTIES[values.get("cache", "none")]
+    duty = cache_duty(values.get("cache", CacheDuty.NONE))
     for source_index, source in enumerate(sources):
         for target_index, target in enumerate(targets):
-            ends = {"source": (source, sources), "target": (target, targets)}
-            owed = frozenset(end for end in duty if _concerns(*ends[end], places.uncached))
+            owed = duty.at(
+                source=_concerns(source, sources, places.uncached),
+                target=_concerns(target, targets, places.uncached),
+            )
             origin = Origin(
                 table=number,
                 source=source_index if isinstance(table["from"], list) else None,
@@ -53,7 +46,7 @@ def expanded(
             )
             for one in places.replicas.get(source, (source,)):
                 for other in places.replicas.get(target, (target,)):
-                    yield CopyPath(source=one, target=other, cache=_WORDS[owed], **rest), origin
+                    yield CopyPath(source=one, target=other, cache=owed, **rest), origin
 
 
 def _concerns(memory: str, alternatives: Sequence[str], uncached: Collection[str]) -> bool:

@@ -7,16 +7,21 @@ bytes per second, seconds, hertz.
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from attrs import field, frozen
 
+from target_arch.soc.words import (
+    CacheDuty,
+    DLDeviceType,
+    OperandRule,
+    cache_duty,
+    device_type,
+    operand_rule,
+)
+
 HOST_ENGINE = "cpu"
 """The engine name of a copy path that the host CPU itself performs (synchronous)."""
-
-IN_AND_OUT = "inputs and outputs"
-OUTPUTS = "outputs"
-
 
 PHASES = ("graph", "s-tir", "ns-tir", "codegen")
 """The phases of lowering, in order."""
@@ -24,26 +29,15 @@ PHASES = ("graph", "s-tir", "ns-tir", "codegen")
 
 @frozen(kw_only=True, order=True)
 class DLDevice:
-    """The pair (device_type, device_id) of DLPack. `type` is DLPack's name, such as `kDLCPU`."""
+    """The pair (device_type, device_id) of DLPack."""
 
-    type: str
+    type: DLDeviceType = field(converter=device_type)
     id: int
-
-    CODES: ClassVar[Mapping[str, int]] = {
-        "kDLCPU": 1,
-        "kDLCUDA": 2,
-        "kDLCUDAHost": 3,
-        "kDLOpenCL": 4,
-        "kDLVulkan": 7,
-        "kDLMetal": 8,
-        "kDLExtDev": 12,
-        "kDLHexagon": 16,
-    }
 
     @property
     def code(self) -> int:
         """The number of the device type in `dlpack.h`."""
-        return self.CODES[self.type]
+        return self.type.code
 
     def __str__(self) -> str:
         return f"{self.type}:{self.id}"
@@ -83,8 +77,7 @@ class CopyPath:
     """A declared way from one memory to another.
 
     `alignment` holds for both start addresses and for 2-D strides; `max_bytes` bounds one transfer (one row
-    of a 2-D one); `dimensions` is 1 or 2; `cache` is the duty of whoever starts it: `none`, `clean source`,
-    `invalidate destination` or `clean and invalidate`.
+    of a 2-D one); `dimensions` is 1 or 2; `cache` is the duty of whoever starts it.
     """
 
     source: str
@@ -95,7 +88,7 @@ class CopyPath:
     alignment: int = 1
     max_bytes: int | None = None
     dimensions: int = 1
-    cache: str = "none"
+    cache: CacheDuty = field(default=CacheDuty.NONE, converter=cache_duty)
 
     @property
     def is_async(self) -> bool:
@@ -130,7 +123,7 @@ class TargetArch:
     clock: float = 0.0
     memory: tuple[str, ...] = ()
     buffers: Mapping[str, str] = field(factory=dict)
-    operands: str = IN_AND_OUT
+    operands: OperandRule = field(default=OperandRule.IN_AND_OUT, converter=operand_rule)
     load: LoadProcess = LoadProcess()
     options: Mapping[str, int | float | str | bool] = field(factory=dict)
 

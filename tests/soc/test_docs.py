@@ -6,6 +6,7 @@ from pathlib import Path
 from target_arch.soc import RULES, units
 from target_arch.soc.machines import MACHINES
 from target_arch.soc.schema import fields
+from target_arch.soc.words import CacheDuty
 
 TEXT = (Path(__file__).parents[2] / "docs" / "soc-file.md").read_text()
 
@@ -34,7 +35,7 @@ def test_every_key() -> None:
 def test_every_word_and_unit() -> None:
     words = (
         *fields.PROCESSES,
-        *fields.CACHE_DUTIES,
+        *CacheDuty,
         *MACHINES,
         *units.SIZE,
         *units.BANDWIDTH,

@@ -10,7 +10,6 @@ from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import (
-    OUTPUTS,
     CopyPath,
     DLDevice,
     Dma,
@@ -20,6 +19,7 @@ from target_arch.soc.model import (
     SoC,
     TargetArch,
 )
+from target_arch.soc.words import OperandRule
 from target_arch.stages.memory.planner import BEST, Planner
 from target_arch.stages.setting import Setting
 
@@ -64,7 +64,7 @@ NPU = TargetArch(
     device=DLDevice(type="kDLExtDev", id=8),
     memory=("npu_inp", "npu_out"),
     buffers={"inp": "npu_inp", "out": "npu_out"},
-    operands=OUTPUTS,
+    operands=OperandRule.OUTPUTS,
     load=LoadProcess(process="command_stream"),
 )
 

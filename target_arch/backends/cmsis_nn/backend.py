@@ -6,6 +6,7 @@ from target_arch.backends.plain_c.cost import CLOCK, FLOAT_RATE, INTEGER_RATE, s
 from target_arch.plan.kernels import Kernel
 from target_arch.relax.patterns import standard_patterns
 from target_arch.soc.model import LoadProcess, Memory
+from target_arch.soc.words import DLDeviceType
 
 LIBRARY = Option(
     name="library",
@@ -62,7 +63,7 @@ backend = Backend(
     lower=_lower,
     options=(LIBRARY, CORE, CARRY, FALLBACK, LIBRARY_RATE, INTEGER_RATE, FLOAT_RATE),
     default_arch=DefaultArch(
-        device="kDLCPU",
+        device=DLDeviceType.CPU,
         clock=CLOCK,
         memories=(Memory(name="ram", size=16 << 20, read_bandwidth=1e9, write_bandwidth=1e9),),
         load=LoadProcess(),

@@ -13,6 +13,7 @@ from target_arch.backends.plain_c.cost import work
 from target_arch.plan.kernels import Kernel
 from target_arch.relax.patterns import standard_patterns
 from target_arch.soc.model import CopyPath, LoadProcess, Memory
+from target_arch.soc.words import DLDeviceType
 
 CLOCK = 1e9
 """Hertz, where the description gives no clock."""
@@ -58,7 +59,7 @@ backend = Backend(
     ),
     options=OPTIONS,
     default_arch=DefaultArch(
-        device="kDLCUDA",
+        device=DLDeviceType.CUDA,
         clock=CLOCK,
         memories=(Memory(name="vram", size=1 << 30, read_bandwidth=100e9, write_bandwidth=100e9),),
         copy=CopyPath(

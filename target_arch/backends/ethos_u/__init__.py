@@ -10,7 +10,7 @@ from target_arch.backends.ethos_u.config import Unit, unit_of
 from target_arch.backends.ethos_u.support import OPTIONS, joins, refusal, seconds
 from target_arch.backends.sources import own_files
 from target_arch.plan.kernels import Kernel
-from target_arch.soc.model import OUTPUTS
+from target_arch.soc.words import OperandRule
 
 
 def _unit(question: Question | LoweringRequest) -> Unit:
@@ -50,6 +50,6 @@ backend = Backend(
         simulator=lambda: own_files("simulators/ethos_u.c"),
         stand_ins=True,
     ),
-    default_arch=DefaultArch(clock=500e6, operands=OUTPUTS),
+    default_arch=DefaultArch(clock=500e6, operands=OperandRule.OUTPUTS),
     contract=1,
 )

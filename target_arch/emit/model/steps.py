@@ -19,12 +19,13 @@ from target_arch.emit.text.sections import define_section, section_macro
 from target_arch.plan.kernels import Slice
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder
 from target_arch.soc import numbering
+from target_arch.soc.words import CacheDuty
 
 _CACHE = {
-    "none": "TA_CACHE_NONE",
-    "clean source": "TA_CACHE_CLEAN_SOURCE",
-    "invalidate destination": "TA_CACHE_INVALIDATE_TARGET",
-    "clean and invalidate": "TA_CACHE_CLEAN_SOURCE | TA_CACHE_INVALIDATE_TARGET",
+    CacheDuty.NONE: "TA_CACHE_NONE",
+    CacheDuty.CLEAN_SOURCE: "TA_CACHE_CLEAN_SOURCE",
+    CacheDuty.INVALIDATE_DESTINATION: "TA_CACHE_INVALIDATE_TARGET",
+    CacheDuty.CLEAN_AND_INVALIDATE: "TA_CACHE_CLEAN_SOURCE | TA_CACHE_INVALIDATE_TARGET",
 }
 
 

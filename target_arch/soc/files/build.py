@@ -23,6 +23,7 @@ from target_arch.soc.model import (
 from target_arch.soc.schema import fields
 from target_arch.soc.schema.fields import Key
 from target_arch.soc.schema.kinds import Names, Text, check_identifier, wrong_type
+from target_arch.soc.words import DLDeviceType
 
 _TOP = (
     "schema",
@@ -37,7 +38,7 @@ _TOP = (
     "partitioning",
     "lowering",
 )
-_PLACEHOLDER = DLDevice(type="kDLCPU", id=0)
+_PLACEHOLDER = DLDevice(type=DLDeviceType.CPU, id=0)
 
 
 @define

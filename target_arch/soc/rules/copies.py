@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 
 from target_arch.diagnostics import listed
 from target_arch.soc.c_names import declared
-from target_arch.soc.copy_tables import DUTIES
 from target_arch.soc.faults import Fault, Path, Related
 from target_arch.soc.model import HOST_ENGINE, CopyPath, Memory, SoC
 from target_arch.soc.rules.memory import named
@@ -78,8 +77,8 @@ def _block(soc: SoC) -> Iterator[Fault]:
 def _cache_duty(soc: SoC) -> Iterator[Fault]:
     for index, copy in enumerate(soc.copies):
         path: Path = ("copy", index, "cache")
-        for end in sorted(DUTIES.get(copy.cache, ())):
-            name = getattr(copy, end)
+        ends = ((copy.cache.cleans, copy.source), (copy.cache.invalidates, copy.target))
+        for name in (name for owed, name in ends if owed):
             for memory in named(soc, name):
                 reason = _no_duty(soc, copy, memory)
                 if reason is not None:

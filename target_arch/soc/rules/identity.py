@@ -9,8 +9,9 @@ from target_arch.soc.faults import Fault, Path, Related, dotted
 from target_arch.soc.model import DLDevice, SoC, TargetArch
 from target_arch.soc.rules.references import ALL_ARCHS
 from target_arch.soc.schema import fields
+from target_arch.soc.words import DLDeviceType
 
-_HOST_DEVICE = "kDLCPU"
+_HOST_DEVICE = DLDeviceType.CPU
 
 
 def _no_host(soc: SoC) -> Iterator[Fault]:

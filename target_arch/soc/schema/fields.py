@@ -5,9 +5,7 @@ The reader, `check_soc`, the JSON Schema and the documentation's test all go by 
 
 from attrs import frozen
 
-from target_arch.soc.copy_tables import DUTIES
 from target_arch.soc.machines import MACHINES
-from target_arch.soc.model import IN_AND_OUT, OUTPUTS, DLDevice
 from target_arch.soc.schema.kinds import (
     SIZE_IN_BYTES,
     Choice,
@@ -22,12 +20,12 @@ from target_arch.soc.schema.kinds import (
     Text,
 )
 from target_arch.soc.units import BANDWIDTH, FREQUENCY, TIME
+from target_arch.soc.words import CacheDuty, DLDeviceType, OperandRule
 
 SCHEMA = 1
 
 PROCESSES = ("linked", "firmware", "bitstream", "module", "command_stream")
 IMAGE_PROCESSES = ("bitstream", "firmware")
-CACHE_DUTIES = tuple(DUTIES)
 
 _ADDRESS = Integer(least=0, most=2**64 - 1)
 _BANDWIDTH = Quantity(what="bandwidth", units=BANDWIDTH, most=1e15)
@@ -77,10 +75,10 @@ COPY = (
     ),
     Key(name="max_bytes", kind=SIZE_IN_BYTES, help="the longest transfer, or row of a 2-D one"),
     Key(name="dimensions", kind=Integer(least=1, most=2), help="1, or 2 where rows may have strides"),
-    Key(name="cache", kind=Choice(words=CACHE_DUTIES), help="what the one who starts it owes the cache"),
+    Key(name="cache", kind=Choice(words=tuple(CacheDuty)), help="what the one who starts it owes the cache"),
 )
 DEVICE = (
-    Key(name="type", kind=Choice(words=tuple(sorted(DLDevice.CODES))), required=True, help="DLPack's name"),
+    Key(name="type", kind=Choice(words=tuple(sorted(DLDeviceType))), required=True, help="DLPack's name"),
     Key(name="id", kind=Integer(least=0, most=2**16 - 1), required=True, help="of the first instance"),
 )
 LOAD = (
@@ -96,7 +94,7 @@ TARGET_ARCH = (
     Key(name="clock", kind=_CLOCK, help="of its compute, for the cost model"),
     Key(name="memory", kind=Names(), required=True, help="where its operands live, best first"),
     Key(name="buffers", kind=Table(of=Text()), help="local buffer of its backend → memory"),
-    Key(name="operands", kind=Choice(words=(IN_AND_OUT, OUTPUTS)), help="what must live in its memory"),
+    Key(name="operands", kind=Choice(words=tuple(OperandRule)), help="what must live in its memory"),
     Key(name="options", kind=Table(of=Scalar()), help="options of its backend"),
 )
 MEMORY_MODE = (

@@ -15,7 +15,8 @@ from target_arch.diagnostics import Diagnostic
 from target_arch.plan.kernels import Slice
 from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
-from target_arch.soc.model import HOST_ENGINE, OUTPUTS, SoC
+from target_arch.soc.model import HOST_ENGINE, SoC
+from target_arch.soc.words import OperandRule
 from target_arch.stages.check.aliases import Holders, Part
 from target_arch.stages.check.places import Lying, Overwriting, described, meeting, violation
 from target_arch.stages.check.written import Written, meet
@@ -376,7 +377,9 @@ class _Checker:
         for operand in step.operands:
             memory = self._buffers[operand.of].memory
             observed = self._soc.sees(instance, memory)
-            free = instance.arch.host or (instance.arch.operands == OUTPUTS and operand.access == "r")
+            free = instance.arch.host or (
+                instance.arch.operands == OperandRule.OUTPUTS and operand.access == "r"
+            )
             if not (observed if free else memory in own):
                 self._fault(
                     "not-observed",

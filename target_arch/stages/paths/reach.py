@@ -7,7 +7,8 @@ memories, the step stage to insert copies. (The checker asks the description its
 
 from collections.abc import Iterable
 
-from target_arch.soc.model import OUTPUTS, Instance, MemoryMode, SoC
+from target_arch.soc.model import Instance, MemoryMode, SoC
+from target_arch.soc.words import OperandRule
 
 
 def readable(soc: SoC, instance: Instance) -> tuple[str, ...]:
@@ -15,7 +16,7 @@ def readable(soc: SoC, instance: Instance) -> tuple[str, ...]:
     observed = tuple(memory.name for memory in soc.memories if soc.sees(instance, memory.name))
     if instance.arch.host:
         return _once((*instance.memory, *observed), observed)
-    if instance.arch.operands == OUTPUTS:
+    if instance.arch.operands == OperandRule.OUTPUTS:
         return _once((*instance.memory, *observed))
     return instance.memory
 

@@ -11,7 +11,8 @@ from attrs import field, frozen
 from target_arch.backend.contract import Backend, Question
 from target_arch.diagnostics import Diagnostic, listed
 from target_arch.plan.model import Model, Operator
-from target_arch.soc.model import IN_AND_OUT, Instance, MemoryMode, SoC
+from target_arch.soc.model import Instance, MemoryMode, SoC
+from target_arch.soc.words import OperandRule
 from target_arch.stages.errors import PlacementError
 from target_arch.stages.paths import reach as access
 from target_arch.stages.paths.routes import Routes
@@ -145,7 +146,7 @@ class CandidateTable:
         if instance.arch.host or not wanted.setting.is_function(instance.name):
             return None
         names = [operator.output]
-        if instance.arch.operands == IN_AND_OUT:
+        if instance.arch.operands == OperandRule.IN_AND_OUT:
             names += [*operator.inputs, *operator.constants]
         needed = sum(wanted.model.tensors[name].bytes for name in dict.fromkeys(names))
         available = sum(wanted.soc.memory(name).size for name in instance.memory)

@@ -12,6 +12,7 @@ from attrs import evolve, field, mutable
 from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.partitions import Partition
 from target_arch.soc.model import Instance, SoC
+from target_arch.soc.words import CacheDuty
 from target_arch.stages.errors import StepError, failure
 from target_arch.stages.paths import reach as access
 from target_arch.stages.paths.routes import pieces
@@ -365,5 +366,5 @@ def least_alignment(soc: SoC, memory: str) -> int:
     invalidated.
     """
     paths = [path for path in soc.copies if memory in (path.source, path.target)]
-    duties = any(path.cache != "none" for path in paths) and soc.memory(memory).cached
+    duties = any(path.cache != CacheDuty.NONE for path in paths) and soc.memory(memory).cached
     return lcm(ALIGNMENT, CACHE_LINE if duties else 1, *(path.alignment for path in paths))

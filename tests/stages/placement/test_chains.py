@@ -11,7 +11,8 @@ from target_arch.plan.memory import Budget
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import Partition, PartitionGraph, border
 from target_arch.plan.steps import Copy, Dispatch
-from target_arch.soc.model import OUTPUTS, DLDevice, LoadProcess, MemoryMode, SoC, TargetArch
+from target_arch.soc.model import DLDevice, LoadProcess, MemoryMode, SoC, TargetArch
+from target_arch.soc.words import OperandRule
 from target_arch.stages.lowering.ladder import Lower, Lowered, lower_in_order
 from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.lowering.split import middle
@@ -35,7 +36,7 @@ SHARED = SoC(
             backend="unit",
             device=DLDevice(type="kDLExtDev", id=0),
             memory=("sram",),
-            operands=OUTPUTS,
+            operands=OperandRule.OUTPUTS,
             load=LoadProcess(process="command_stream"),
         ),
     ),

@@ -1,0 +1,100 @@
+"""The words of a SoC description with a fixed choice, as types whose text is the word in the file.
+
+A field of the model takes the plain word too. A word that is none of the choice stays as it is: the rules
+report it together with everything else that is wrong (`check_soc`).
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import TypeVar, cast
+
+
+class DLDeviceType(StrEnum):
+    """The device types of DLPack by their names in `dlpack.h`; `code` is the number there."""
+
+    code: int
+
+    CPU = "kDLCPU", 1
+    CUDA = "kDLCUDA", 2
+    CUDA_HOST = "kDLCUDAHost", 3
+    OPENCL = "kDLOpenCL", 4
+    VULKAN = "kDLVulkan", 7
+    METAL = "kDLMetal", 8
+    EXT_DEV = "kDLExtDev", 12
+    HEXAGON = "kDLHexagon", 16
+
+    def __new__(cls, text: str, code: int) -> "DLDeviceType":
+        member = str.__new__(cls, text)
+        member._value_, member.code = text, code
+        return member
+
+
+class OperandRule(StrEnum):
+    """Which operands of a target_arch must be in one of its own memories."""
+
+    IN_AND_OUT = "inputs and outputs"
+    OUTPUTS = "outputs"
+
+
+class CacheDuty(StrEnum):
+    """What whoever starts a copy by DMA owes the cache of the host: `cleans` the bytes of the source before,
+    `invalidates` those of the destination after.
+    """
+
+    cleans: bool
+    invalidates: bool
+
+    NONE = "none", False, False
+    CLEAN_SOURCE = "clean source", True, False
+    INVALIDATE_DESTINATION = "invalidate destination", False, True
+    CLEAN_AND_INVALIDATE = "clean and invalidate", True, True
+
+    def __new__(cls, text: str, cleans: bool, invalidates: bool) -> "CacheDuty":
+        member = str.__new__(cls, text)
+        member._value_, member.cleans, member.invalidates = text, cleans, invalidates
+        return member
+
+    def at(self, *, source: bool, target: bool) -> "CacheDuty":
+        """The part of the duty that is left where only these ends of a copy are cached."""
+        return _BY_ENDS[self.cleans and source, self.invalidates and target]
+
+
+def by_ends(duties: Iterable[CacheDuty]) -> Mapping[tuple[bool, bool], CacheDuty]:
+    """The duties by (cleans, invalidates). ValueError where two are about the same ends: `CacheDuty.at` could
+    not say which of them is left.
+    """
+    found: dict[tuple[bool, bool], CacheDuty] = {}
+    for duty in duties:
+        other = found.setdefault((duty.cleans, duty.invalidates), duty)
+        if other is not duty:
+            raise ValueError(f"cache duties `{other}` and `{duty}` are about the same ends")
+    return found
+
+
+_BY_ENDS = by_ends(CacheDuty)
+
+
+def device_type(word: str) -> DLDeviceType:
+    """Converter: the DLPack type of that name."""
+    return _word(DLDeviceType, word)
+
+
+def operand_rule(word: str) -> OperandRule:
+    """Converter: the operand rule of that text."""
+    return _word(OperandRule, word)
+
+
+def cache_duty(word: str) -> CacheDuty:
+    """Converter: the cache duty of that text."""
+    return _word(CacheDuty, word)
+
+
+_W = TypeVar("_W", bound=StrEnum)
+
+
+def _word(kind: type[_W], word: str) -> _W:
+    """The member, or the word itself where it is none."""
+    try:
+        return kind(word)
+    except ValueError:
+        return cast(_W, word)
