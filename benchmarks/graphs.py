@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from target_arch.backend.contract import Backend, DoesNotFit, LoweringRequest, Question
-from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, Slice
+from target_arch.plan.kernels import Call, Codegen, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.memory import Budget
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.partitions import Partition, PartitionGraph
@@ -123,7 +123,7 @@ def lower(graph: PartitionGraph, partition: Partition, budget: Budget) -> Kernel
     buffers: list[LocalBuffer] = []
     for operator in partition.operators:
         names = tuple(dict.fromkeys(operator.inputs))
-        if CODEGENS[partition.instance] == "c":
+        if CODEGENS[partition.instance] == Codegen.C:
             reads = tuple(Operand(of=name, access="r") for name in names)
             result = Operand(of=operator.output, access="w")
             actions.append(Call(function=operator.kind, operands=(*reads, result), operator=operator.id))

@@ -27,7 +27,7 @@ from target_arch.pipeline import (
 )
 from target_arch.plan.bundle import Bundle
 from target_arch.plan.memory import MemoryPlan
-from target_arch.plan.model_pools import ARENAS, SEPARATE, SHARED, ModelPools
+from target_arch.plan.model_pools import ModelPools, Sharing, sharing
 from target_arch.soc.model import SoC
 from target_arch.stages.check.models import check_models
 from target_arch.stages.errors import DoesNotFitError, PlacementError
@@ -47,7 +47,7 @@ class ModelsRequest:
     """
 
     models: tuple[CompileRequest, ...]
-    arenas: str = SHARED
+    arenas: Sharing = field(default=Sharing.SHARED, converter=sharing)
     name: str | None = None
 
 
@@ -83,8 +83,8 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
 def _checked(request: ModelsRequest) -> str:
     """The bundle's name. Raises DiagnosticError with everything that is wrong with the question."""
     faults = []
-    if request.arenas not in ARENAS:
-        hint = name_hint(request.arenas, ARENAS, "there are")
+    if not isinstance(request.arenas, Sharing):
+        hint = name_hint(request.arenas, Sharing, "there are")
         faults.append(("unknown-arenas", f"arenas cannot be `{request.arenas}`", hint))
     seen: dict[str, CompileRequest] = {}
     for each in request.models:
@@ -112,16 +112,16 @@ def _name(request: CompileRequest) -> str:
     return request.name or request.model_path.stem
 
 
-def _planned(prepared: Sequence[Prepared], arenas: str) -> tuple[Planned, ...]:
+def _planned(prepared: Sequence[Prepared], arenas: Sharing) -> tuple[Planned, ...]:
     try:
         return _Chip(prepared, arenas).planned()
     except DoesNotFitError as refusal:
-        if arenas == SEPARATE and _fits(prepared, SHARED):
+        if arenas == Sharing.SEPARATE and _fits(prepared, Sharing.SHARED):
             raise _advised(refusal, "`--arenas shared`, where the models run in turn") from None
         raise
 
 
-def _fits(prepared: Sequence[Prepared], arenas: str) -> bool:
+def _fits(prepared: Sequence[Prepared], arenas: Sharing) -> bool:
     try:
         _Chip(prepared, arenas).planned()
     except DiagnosticError:
@@ -140,7 +140,7 @@ def _advised(refusal: DoesNotFitError, way: str) -> DoesNotFitError:
 class _Chip:
     """The plans that were made so far, and what each model was asked to leave beyond what others take."""
 
-    def __init__(self, prepared: Sequence[Prepared], arenas: str) -> None:
+    def __init__(self, prepared: Sequence[Prepared], arenas: Sharing) -> None:
         self._prepared, self._arenas = prepared, arenas
         self._soc: SoC = prepared[0].request.soc
         self._room = available(prepared[0].request)
@@ -231,7 +231,7 @@ class _Chip:
         return False
 
     def _weight(self, made: Planned, memory: str) -> int:
-        return held(self._soc, (made.lowered.plan,), SEPARATE).get(memory, 0)
+        return held(self._soc, (made.lowered.plan,), Sharing.SEPARATE).get(memory, 0)
 
     def _plan_of(self, number: int) -> MemoryPlan:
         return self._done[number].lowered.plan

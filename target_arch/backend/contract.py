@@ -12,10 +12,10 @@ from attrs import field, frozen
 
 from target_arch.backend.hooks import Hooks
 from target_arch.backend.lowering import DoesNotFit, LoweringRequest, NotInstalled
-from target_arch.plan.kernels import Kernel
+from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.plan.model import Model, Operator
 from target_arch.soc.model import CopyPath, Instance, LoadProcess, Memory, SoC
-from target_arch.soc.words import DLDeviceType, OperandRule, device_type, operand_rule
+from target_arch.soc.words import DLDeviceType, OperandRule, device_type, member_or_text, operand_rule
 
 __all__ = [
     "CONTRACT_VERSION",
@@ -115,14 +115,18 @@ class DefaultArch:
     load: LoadProcess = field(factory=lambda: LoadProcess(process="command_stream"))
 
 
+def _codegen(text: str) -> Codegen:
+    return member_or_text(Codegen, text)
+
+
 @frozen(kw_only=True)
 class Backend:
     """One kind of hardware.
 
     `codegen` is `c` when kernels are C functions, `llvm` when these come with object code for the core (the
-    default lowering order lowers both first), else what else it emits, such as `command_stream`. `supports`
-    returns None, or the reason why not (lower case, no full stop, numbers with units). `cost` returns seconds
-    of computing, copies not counted.
+    default lowering order lowers both first), else what else it emits. `supports` returns None, or the reason
+    why not (lower case, no full stop, numbers with units). `cost` returns seconds of computing, copies not
+    counted.
 
     A backend lowers in one of two ways: `lower` makes the kernel of a partition by itself (and may raise
     `DoesNotFit`); `hooks` fill in the stages from Relax over S-TIR and NS-TIR to code.
@@ -130,7 +134,7 @@ class Backend:
 
     name: str
     description: str
-    codegen: str
+    codegen: Codegen = field(converter=_codegen)
     supports: Callable[[Question], str | None]
     cost: Callable[[Question], float]
     lower: Callable[[LoweringRequest], Kernel] | None = None

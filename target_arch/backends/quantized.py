@@ -4,13 +4,17 @@ import struct
 from collections.abc import Iterator
 
 from target_arch.backends.registers import ROUNDING
-from target_arch.plan.arithmetic import ONNX, TFLITE, TFLITE_SINGLE, Requantization, requantization
-from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.arithmetic import Requantization, Rounding, requantization
+from target_arch.plan.model import Arithmetic, Model, Operator, Tensor
 
 DEFAULT_CLOCK = 100e6
 """Hertz assumed for a target_arch whose description states no clock."""
 
-_CODES = {TFLITE: ROUNDING[0][1], ONNX: ROUNDING[1][1], TFLITE_SINGLE: ROUNDING[2][1]}
+_CODES = {
+    Rounding.TFLITE: ROUNDING[0][1],
+    Rounding.ONNX: ROUNDING[1][1],
+    Rounding.TFLITE_SINGLE: ROUNDING[2][1],
+}
 """The register value of each requantizer of `target_arch.plan.arithmetic`."""
 
 
@@ -19,7 +23,7 @@ def refusal(operator: Operator, model: Model) -> str | None:
 
     Asked of kinds whose constants are weights and bias.
     """
-    if operator.arithmetic not in (TFLITE, ONNX):
+    if operator.arithmetic not in (Arithmetic.TFLITE, Arithmetic.ONNX):
         return f"arithmetic is {operator.arithmetic}, the engine computes int8 only"
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
     weights, bias = (model.tensors[name] for name in operator.constants)

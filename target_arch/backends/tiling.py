@@ -10,7 +10,7 @@ from math import gcd
 
 from attrs import evolve, field, frozen, mutable
 
-from target_arch.plan.kernels import Call, LocalBuffer, Move, Operand, Slice
+from target_arch.plan.kernels import Access, Call, LocalBuffer, Move, Operand, Slice
 from target_arch.soc.model import SoC
 
 UNSTATED_BANDWIDTH = 100e6
@@ -208,13 +208,13 @@ class Recorder:
         self._touch(local)
         assert local.holds is not None
         start = source.offset - local.holds.offset
-        return Operand(of=local.name, access="r", offset=start, bytes=source.bytes)
+        return Operand(of=local.name, access=Access.READ, offset=start, bytes=source.bytes)
 
     def claim(self, ring: Ring, count: int, size: int) -> Operand:
         """One of `count` buffers of the ring for a call to write."""
         local = self._claim(ring, count, size)
         self._touch(local)
-        return Operand(of=local.name, access="w", bytes=size)
+        return Operand(of=local.name, access=Access.WRITE, bytes=size)
 
     def call(self, call: Call, written: Operand | None, target: Slice | None, over: Link) -> None:
         """Record a call; where it completes a tile, `written` leaves for `target`."""

@@ -36,12 +36,13 @@ Sources: the TFLite 8-bit quantization specification; LiteRT `kernels/kernel_uti
 import math
 import struct
 from collections.abc import Mapping
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
-from target_arch.plan.model import Model, Operator, Quantization
+from target_arch.plan.model import Arithmetic, Model, Operator, Quantization
 
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 DTYPE_RANGE: Mapping[str, tuple[int, int]] = {
@@ -51,9 +52,16 @@ DTYPE_RANGE: Mapping[str, tuple[int, int]] = {
     "uint16": (0, 65535),
     "int32": (INT32_MIN, INT32_MAX),
 }
-TFLITE, TFLITE_SINGLE, ONNX = "tflite", "tflite_single", "onnx"
 ADDITION_LEFT_SHIFT = 20
 """Bits the TFLite addition of 8-bit values keeps below the binary point."""
+
+
+class Rounding(StrEnum):
+    """The requantizers above."""
+
+    TFLITE = "tflite"
+    TFLITE_SINGLE = "tflite_single"
+    ONNX = "onnx"
 
 
 @frozen(kw_only=True)
@@ -66,7 +74,7 @@ class Requantization:
 
     multipliers: tuple[int, ...]
     shifts: tuple[int, ...]
-    rounding: str
+    rounding: Rounding = field(converter=Rounding)
     input_offset: int
     output_offset: int
     activation_min: int
@@ -96,7 +104,7 @@ class Addition:
     32 bits), the sum of the products is rounded once, half to even; the other fields are 0.
     """
 
-    rounding: str
+    rounding: Rounding = field(converter=Rounding)
     sign: int
     input_offsets: tuple[int, int]
     input_multipliers: tuple[int, int]
@@ -111,7 +119,7 @@ class Addition:
     def apply(self, first: int, second: int) -> int:
         """The output for two stored values, by Python integers: the reference."""
         values = (first + self.input_offsets[0], second + self.input_offsets[1])
-        if self.rounding == TFLITE:
+        if self.rounding == Rounding.TFLITE:
             scaled = [
                 multiply_tflite(value << self.left_shift, multiplier, shift)
                 for value, multiplier, shift in zip(
@@ -148,7 +156,7 @@ def requantization(operator: Operator, model: Model) -> Requantization:
     first = _quantization(operator.inputs[0], model)
     out = _quantization(operator.output, model)
     scales = _effective_scales(operator, model)
-    encode = quantize_multiplier if operator.arithmetic == TFLITE else mantissa_and_shift
+    encode = quantize_multiplier if operator.arithmetic == Arithmetic.TFLITE else mantissa_and_shift
     encoded = [encode(scale) for scale in scales]
     if is_tflite_mean(operator):
         encoded = [_divided(*pair, _area(operator)) for pair in encoded]
@@ -172,11 +180,13 @@ def addition(operator: Operator, model: Model) -> Addition:
     first, second = (_quantization(name, model) for name in names[:2])
     out = _quantization(operator.output, model)
     scales = (first.scale[0], second.scale[0], out.scale[0])
-    parameters = _tflite_addition(*scales) if operator.arithmetic == TFLITE else _onnx_addition(*scales)
+    parameters = (
+        _tflite_addition(*scales) if operator.arithmetic == Arithmetic.TFLITE else _onnx_addition(*scales)
+    )
     multipliers, shifts, left_shift, output_multiplier, output_shift = parameters
     low, high = activation_range(operator, model)
     return Addition(
-        rounding=operator.arithmetic,
+        rounding=Rounding(operator.arithmetic),
         sign=-1 if operator.kind == "sub" else 1,
         input_offsets=(-first.zero_point[0], -second.zero_point[0]),
         input_multipliers=multipliers,
@@ -267,7 +277,11 @@ def multiply_onnx(value: int, multiplier: int, shift: int) -> int:
     return shift_half_even(value * multiplier, shift)
 
 
-_MULTIPLY = {TFLITE: multiply_tflite, TFLITE_SINGLE: multiply_tflite_single, ONNX: multiply_onnx}
+_MULTIPLY = {
+    Rounding.TFLITE: multiply_tflite,
+    Rounding.TFLITE_SINGLE: multiply_tflite_single,
+    Rounding.ONNX: multiply_onnx,
+}
 
 
 def shift_half_even(value: int, shift: int) -> int:
@@ -286,7 +300,11 @@ def is_tflite_mean(operator: Operator) -> bool:
 
     AVERAGE_POOL_2D keeps the scale and divides the sum.
     """
-    return operator.arithmetic == TFLITE and operator.kind == "avg_pool2d" and "mean" in operator.relax_ops
+    return (
+        operator.arithmetic == Arithmetic.TFLITE
+        and operator.kind == "avg_pool2d"
+        and "mean" in operator.relax_ops
+    )
 
 
 def _divided(multiplier: int, shift: int, count: int) -> tuple[int, int]:
@@ -300,17 +318,17 @@ def _area(operator: Operator) -> int:
     return int(kernel[0]) * int(kernel[1])
 
 
-def _rounding(operator: Operator) -> str:
+def _rounding(operator: Operator) -> Rounding:
     """LiteRT rounds fully connected layers once, everything else twice."""
-    once = operator.kind == "dense" and operator.arithmetic == TFLITE
-    return TFLITE_SINGLE if once else operator.arithmetic
+    once = operator.kind == "dense" and operator.arithmetic == Arithmetic.TFLITE
+    return Rounding.TFLITE_SINGLE if once else Rounding(operator.arithmetic)
 
 
 def _effective_scales(operator: Operator, model: Model) -> list[float]:
     """Real multipliers per output channel, rounded where, and only where, the implementation rounds."""
     x = _quantization(operator.inputs[0], model).scale[0]
     out = _quantization(operator.output, model).scale[0]
-    onnx = operator.arithmetic == ONNX
+    onnx = operator.arithmetic == Arithmetic.ONNX
     if operator.kind in ("conv2d", "depthwise_conv2d", "dense"):
         w = _quantization(operator.constants[0], model)
         if any(w.zero_point):

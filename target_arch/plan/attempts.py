@@ -1,23 +1,26 @@
 """What was tried to make a model fit before it did."""
 
-from attrs import frozen
+from enum import StrEnum
 
-RETILE = "re-tile"
-SPLIT = "split"
-REPLACE = "re-place"
-RUNGS = (RETILE, SPLIT, REPLACE)
-"""In the order in which they are tried."""
+from attrs import field, frozen
+
+
+class AttemptKind(StrEnum):
+    """In the order in which they are tried: a smaller budget, smaller partitions, another instance."""
+
+    RETILE = "re-tile"
+    SPLIT = "split"
+    REPLACE = "re-place"
 
 
 @frozen(kw_only=True)
 class Attempt:
     """Something that did not fit, and what was done about it.
 
-    `operator` and `instance` say where, `reason` why it did not fit, `kind` (one of RUNGS) and `outcome` what
-    was tried: a smaller budget, smaller partitions, another instance.
+    `operator` and `instance` say where, `reason` why it did not fit, `kind` and `outcome` what was tried.
     """
 
-    kind: str
+    kind: AttemptKind = field(converter=AttemptKind)
     operator: str
     instance: str
     reason: str

@@ -13,14 +13,44 @@ Two ways to touch a tensor:
 """
 
 from collections.abc import Mapping
+from enum import StrEnum
 
 from attrs import field, frozen
 
 from target_arch.plan.model import Tensor
 
-FUNCTION_CODEGENS = frozenset(("c", "llvm", "cuda"))
-"""What backends emit whose kernels are functions over whole tensors: C text, LLVM's object code, CUDA C.
-Every other codegen is an accelerator's."""
+
+class Codegen(StrEnum):
+    """What a backend emits: C text, object code by LLVM for a core, CUDA C, commands that a driver hands to
+    its device, or nothing.
+    """
+
+    C = "c"
+    LLVM = "llvm"
+    CUDA = "cuda"
+    COMMAND_STREAM = "command_stream"
+    NONE = "none"
+
+    @property
+    def is_function(self) -> bool:
+        """True where kernels are functions over whole tensors; every other codegen is an accelerator's."""
+        return self in (Codegen.C, Codegen.LLVM, Codegen.CUDA)
+
+
+class Access(StrEnum):
+    """What a call does with the bytes of an operand."""
+
+    READ = "r"
+    WRITE = "w"
+    READ_WRITE = "rw"
+
+    @property
+    def reads(self) -> bool:
+        return "r" in self.value
+
+    @property
+    def writes(self) -> bool:
+        return "w" in self.value
 
 
 @frozen(kw_only=True)
@@ -66,7 +96,7 @@ class Move:
 
 @frozen(kw_only=True)
 class Operand:
-    """A tensor or local buffer that a call touches, at a byte offset. `access` is `r`, `w` or `rw`; `bytes`
+    """A tensor or local buffer that a call touches, at a byte offset. `bytes`
     counts those touched, None where that is all up to the end. With `rows` it is so many bytes in each of
     several rows, `stride` apart.
 
@@ -75,7 +105,7 @@ class Operand:
     """
 
     of: str
-    access: str
+    access: Access = field(converter=Access)
     offset: int = 0
     over: tuple[str, ...] = ()
     bytes: int | None = None

@@ -7,8 +7,21 @@ Time is counted in steps. A buffer is live from the step `first` to the step `la
 """
 
 from collections.abc import Mapping
+from enum import StrEnum
 
 from attrs import field, frozen
+
+
+class BufferKind(StrEnum):
+    """What a buffer holds: a model input or output, another tensor that the model computes, constants, or
+    bytes that one kernel needs for itself.
+    """
+
+    INPUT = "input"
+    OUTPUT = "output"
+    ACTIVATION = "activation"
+    CONSTANT = "constant"
+    LOCAL = "local"
 
 
 @frozen(kw_only=True)
@@ -24,7 +37,7 @@ class Inside:
 
 @frozen(kw_only=True)
 class Buffer:
-    """Something that needs bytes. `kind`: activation, constant, local, input or output.
+    """Something that needs bytes.
 
     `over` are buffers of as many bytes that die where this one begins, and whose place it may take: they
     and it are live together in that one step, in which an element of them is read before the same element of
@@ -35,7 +48,7 @@ class Buffer:
     """
 
     name: str
-    kind: str
+    kind: BufferKind = field(converter=BufferKind)
     memory: str
     bytes: int
     alignment: int
@@ -48,7 +61,7 @@ class Buffer:
     @property
     def arena(self) -> str:
         """Name of the arena the buffer lies in."""
-        return f"{self.memory}.constants" if self.kind == "constant" else self.memory
+        return f"{self.memory}.constants" if self.kind == BufferKind.CONSTANT else self.memory
 
     def overlaps(self, other: "Buffer") -> bool:
         """True where both are live in some step."""

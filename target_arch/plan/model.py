@@ -6,6 +6,7 @@ else. A constant keeps the layout its operator kind names (see `docs/operators.m
 """
 
 from collections.abc import Mapping
+from enum import StrEnum
 from functools import cached_property
 from math import prod
 
@@ -40,6 +41,14 @@ C_TYPES = {
 """The C type that holds an element, in kernels and in constants alike."""
 
 Attribute = int | float | str | bool | tuple[int, ...] | tuple[float, ...]
+
+
+class Arithmetic(StrEnum):
+    """Whose rules of rounding hold: those of TFLite's or of ONNX's quantized operators, or floating point."""
+
+    TFLITE = "tflite"
+    ONNX = "onnx"
+    FLOAT = "float"
 
 
 @frozen(kw_only=True)
@@ -80,14 +89,14 @@ class Tensor:
 class Operator:
     """One composite.
 
-    `arithmetic` is `tflite`, `onnx` or `float`: whose rules of rounding hold. `inputs` are activations,
-    `constants` are weights and the like, both by tensor name; every operator has one output. `relax_ops` are
-    the Relax operators it stands for, `location` is what the model's author would recognise.
+    `inputs` are activations, `constants` are weights and the like, both by tensor name; every operator has
+    one output. `relax_ops` are the Relax operators it stands for, `location` is what the model's author would
+    recognise.
     """
 
     id: str
     kind: str
-    arithmetic: str
+    arithmetic: Arithmetic = field(converter=Arithmetic)
     inputs: tuple[str, ...]
     constants: tuple[str, ...]
     output: str

@@ -6,10 +6,23 @@ its inputs and outputs while others run. Nothing outlives a run in a memory that
 models share in both cases. Constants always add up.
 """
 
-from attrs import frozen
+from enum import StrEnum
 
-SHARED, SEPARATE = "shared", "separate"
-ARENAS = (SHARED, SEPARATE)
+from attrs import field, frozen
+
+from target_arch.soc.words import member_or_text
+
+
+class Sharing(StrEnum):
+    """Whether the arenas of several models share bytes."""
+
+    SHARED = "shared"
+    SEPARATE = "separate"
+
+
+def sharing(text: str) -> Sharing:
+    """Converter: the sharing of that text."""
+    return member_or_text(Sharing, text)
 
 
 @frozen(kw_only=True)
@@ -32,10 +45,10 @@ class ModelPool:
 
 @frozen(kw_only=True)
 class ModelPools:
-    """Every pool by name. `models` are the names in the order of the peaks, `arenas` is one of ARENAS."""
+    """Every pool by name. `models` are the names in the order of the peaks,"""
 
     models: tuple[str, ...]
-    arenas: str
+    arenas: Sharing = field(converter=Sharing)
     pools: tuple[ModelPool, ...]
 
     def pool(self, name: str) -> ModelPool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from target_arch.plan.attempts import Attempt
 from target_arch.plan.kernels import Operand
 from target_arch.plan.memory import Budget, Buffer, MemoryPlan
-from target_arch.plan.model_pools import SHARED, ModelPools
+from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph
 from target_arch.plan.reasoning import duration, reasoning
@@ -171,7 +171,7 @@ def model_pools(value: ModelPools) -> str:
         )
         for pool in value.pools
     ]
-    shared = "they run in turn" if value.arenas == SHARED else "each keeps its inputs and outputs"
+    shared = "they run in turn" if value.arenas == Sharing.SHARED else "each keeps its inputs and outputs"
     heading = f"memory of {len(value.models)} models in bytes, arenas {value.arenas}: {shared}\n"
     header = ("pool", "capacity", *value.models, "together", "apart")
     return heading + table(header, rows, right=range(1, len(header)))

@@ -1,17 +1,26 @@
 """When everything of a placed model happens, simulated, and how far from the best possible that is."""
 
+from enum import StrEnum
+
 from attrs import field, frozen
+
+
+class SpanKind(StrEnum):
+    """What keeps something busy."""
+
+    RUN = "run"
+    COPY = "copy"
 
 
 @frozen(kw_only=True)
 class Span:
     """Something that keeps an instance or a DMA engine busy. Times are seconds from the start of a run.
 
-    `kind` is `run` or `copy`; `what` the operator or the tensor; `where` the instance or the engine (a copy
+    `what` is the operator or the tensor, `where` the instance or the engine (a copy
     that the host performs is at the host).
     """
 
-    kind: str
+    kind: SpanKind = field(converter=SpanKind)
     what: str
     where: str
     start: float

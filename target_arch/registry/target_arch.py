@@ -5,6 +5,7 @@ from typing import Any
 from attrs import field, frozen
 
 from target_arch.backend.contract import Backend
+from target_arch.plan.kernels import Codegen
 from target_arch.registry.errors import UnknownNameError
 from target_arch.soc.model import CopyPath, DLDevice, Instance, LoadProcess, SoC
 from target_arch.soc.words import DLDeviceType
@@ -40,8 +41,8 @@ class TargetArch:
         return self.instance.device
 
     @property
-    def codegen(self) -> str:
-        """What its backend emits: `c`, or such as `command_stream`."""
+    def codegen(self) -> Codegen:
+        """What its backend emits."""
         return self.backend.codegen
 
     @property

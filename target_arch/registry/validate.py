@@ -12,6 +12,8 @@ from target_arch.backend.contract import (
     Pattern,
     RuntimeSources,
 )
+from target_arch.diagnostics import listed
+from target_arch.plan.kernels import Codegen
 from target_arch.registry.validate_hooks import wrong_lowering
 from target_arch.soc.words import DLDeviceType
 
@@ -21,7 +23,6 @@ Complaint = tuple[str, str, str | None]
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HOOKS = ("supports", "cost")
-_TEXTS = ("description", "codegen")
 
 
 def complaints(value: object, name: str) -> tuple[Complaint, ...]:
@@ -54,7 +55,8 @@ def _half_filled(backend: Backend, name: str) -> Iterator[Complaint]:
         *(f"`{hook}` is not callable" for hook in _HOOKS if not callable(getattr(backend, hook))),
         *(["`joins` is not callable"] if not (backend.joins is None or callable(backend.joins)) else ()),
         *wrong_lowering(backend),
-        *(f"`{text}` is empty" for text in _TEXTS if not _is_text(getattr(backend, text))),
+        *(["`description` is empty"] if not _is_text(backend.description) else ()),
+        *_wrong_codegen(backend.codegen),
         *_wrong_patterns(backend.patterns),
         *_wrong_options(backend.options),
         *_wrong_buffers(backend.needs_buffers),
@@ -63,6 +65,13 @@ def _half_filled(backend: Backend, name: str) -> Iterator[Complaint]:
     ]
     for problem in wrong:
         yield "backend-incomplete", f"backend `{name}`: {problem}", None
+
+
+def _wrong_codegen(codegen: object) -> Iterator[str]:
+    if not _is_text(codegen):
+        yield "`codegen` is empty"
+    elif not isinstance(codegen, Codegen):
+        yield f"`codegen` is `{codegen}`, not one of {listed(Codegen)}"
 
 
 def _wrong_patterns(patterns: object) -> Iterator[str]:

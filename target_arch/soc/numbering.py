@@ -6,6 +6,7 @@ description; timelines are all DMA channels, engine by engine, then all instance
 
 import hashlib
 from collections.abc import Mapping
+from enum import StrEnum
 
 import attrs
 
@@ -80,7 +81,9 @@ def _lines(path: str, value: object) -> list[str]:
 
 
 def _scalar(value: object) -> str:
-    """`1`, `1.0` and `1e0` are one number and print as one."""
+    """`1`, `1.0` and `1e0` are one number and print as one; a word of a fixed choice prints as its text."""
+    if isinstance(value, StrEnum):
+        return repr(value.value)
     return str(int(value)) if isinstance(value, float) and value.is_integer() else repr(value)
 
 

@@ -76,24 +76,26 @@ _BY_ENDS = by_ends(CacheDuty)
 
 def device_type(word: str) -> DLDeviceType:
     """Converter: the DLPack type of that name."""
-    return _word(DLDeviceType, word)
+    return member_or_text(DLDeviceType, word)
 
 
 def operand_rule(word: str) -> OperandRule:
     """Converter: the operand rule of that text."""
-    return _word(OperandRule, word)
+    return member_or_text(OperandRule, word)
 
 
 def cache_duty(word: str) -> CacheDuty:
     """Converter: the cache duty of that text."""
-    return _word(CacheDuty, word)
+    return member_or_text(CacheDuty, word)
 
 
 _W = TypeVar("_W", bound=StrEnum)
 
 
-def _word(kind: type[_W], word: str) -> _W:
-    """The member, or the word itself where it is none."""
+def member_or_text(kind: type[_W], word: str) -> _W:
+    """The member of that text, or the text itself where there is none: for fields whose values come from
+    outside and are checked together later.
+    """
     try:
         return kind(word)
     except ValueError:

@@ -6,7 +6,7 @@ from functools import cached_property
 from attrs import field, frozen
 
 from target_arch.backend.contract import Backend
-from target_arch.plan.kernels import FUNCTION_CODEGENS
+from target_arch.plan.kernels import Codegen
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.memory.planner import BEST, Planner
@@ -23,7 +23,7 @@ class Setting:
 
     soc: SoC = field(repr=False)
     mode: MemoryMode
-    codegens: Mapping[str, str]
+    codegens: Mapping[str, Codegen]
     chains: frozenset[str] = frozenset()
     costs: Costs = field(default=NOTHING_MEASURED, repr=False)
     planner: Planner = field(default=BEST, repr=False)
@@ -45,7 +45,9 @@ class Setting:
         return cls(
             soc=soc,
             mode=mode or soc.mode(),
-            codegens={name: "c" if backend is None else backend.codegen for name, backend in found.items()},
+            codegens={
+                name: Codegen.C if backend is None else backend.codegen for name, backend in found.items()
+            },
             chains=frozenset(name for name, backend in found.items() if backend and backend.joins),
             costs=costs,
             planner=planner,
@@ -58,7 +60,7 @@ class Setting:
 
     def is_function(self, instance: str) -> bool:
         """True where the kernels of an instance are functions that touch tensors by themselves: C, LLVM."""
-        return self.codegens[instance] in FUNCTION_CODEGENS
+        return self.codegens[instance].is_function
 
     def takes_chains(self, instance: str) -> bool:
         """True where the backend of an instance lowers whole chains of operators at once."""

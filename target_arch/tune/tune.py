@@ -13,7 +13,7 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
 from target_arch.emit.programs.kernel_timer import Argument, harness
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.kernels import Call, CFunction
-from target_arch.plan.model import Model, Operator
+from target_arch.plan.model import Arithmetic, Model, Operator
 from target_arch.plan.tuning import NOTHING_TUNED, TuningRecord, tuning_of
 from target_arch.run.execute.measure import LocalRunner, Measured, compile_text
 from target_arch.run.tools.toolchain import Compiler, find_compiler
@@ -179,7 +179,7 @@ def _task(operator: Operator, model: Model) -> _Task | None:
     from target_arch.relax.lower.operators import DEFINITIONS, lower_operator
     from target_arch.relax.tuning.tasks import arguments_of, function_of, tunable
 
-    if operator.kind not in DEFINITIONS or operator.arithmetic == "float":
+    if operator.kind not in DEFINITIONS or operator.arithmetic == Arithmetic.FLOAT:
         return None
     definition, function = function_of(operator, model)
     if not tunable(function):

@@ -10,7 +10,7 @@ import pytest
 
 from target_arch.emit.build.machine import COMPILER, EMULATOR
 from target_arch.pipeline import CompileRequest
-from target_arch.plan.model_pools import SEPARATE, SHARED
+from target_arch.plan.model_pools import Sharing
 from target_arch.run import reference_for, verify_models, write_bundle
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import self_test_on_machine
@@ -24,7 +24,12 @@ Tool = Callable[[str], str]
 
 
 def compiled(
-    models: dict[str, Path], soc: str, folder: Path, arenas: str = SHARED, port: str = "host", image: str = ""
+    models: dict[str, Path],
+    soc: str,
+    folder: Path,
+    arenas: Sharing = Sharing.SHARED,
+    port: str = "host",
+    image: str = "",
 ) -> ModelsCompilation:
     """One bundle of models by their names; `image` is the last one's bitstream."""
     chip = read_soc(soc)
@@ -43,9 +48,9 @@ def compiled(
     return made
 
 
-@pytest.mark.parametrize(("compiler", "arenas"), [("gcc", SHARED), ("clang", SEPARATE)])
+@pytest.mark.parametrize(("compiler", "arenas"), [("gcc", Sharing.SHARED), ("clang", Sharing.SEPARATE)])
 def test_models_alternate_with_programs_of_their_own(
-    compiler: str, arenas: str, needs_tool: Tool, tmp_path: Path
+    compiler: str, arenas: Sharing, needs_tool: Tool, tmp_path: Path
 ) -> None:
     """Two models, two bitstreams for one engine: equal to the reference, and clean under sanitizers."""
     needs_tool(compiler)

@@ -189,12 +189,15 @@ def test_whoever_names_a_folder_means_all_of_it(tmp_path: Path) -> None:
     (tmp_path / "good.py").write_text(MODULE.format(name="good"))
     (tmp_path / "wrong.py").write_text(MODULE.format(name="right"))
     (tmp_path / "half.py").write_text(MODULE.format(name="half").replace('"c"', "''"))
+    (tmp_path / "rust.py").write_text(MODULE.format(name="rust").replace('"c"', "'rust'"))
     with pytest.raises(BackendError) as caught:
         Backends.discover([tmp_path]).load_folders()
     assert str(caught.value) == (
         f"{tmp_path}/broken.py: error: backend `broken` cannot be imported: RuntimeError: at import "
         "[backend-broken]\n\n"
         f"{tmp_path}/half.py: error: backend `half`: `codegen` is empty [backend-incomplete]\n\n"
+        f"{tmp_path}/rust.py: error: backend `rust`: `codegen` is `rust`, not one of `c`, `command_stream`, "
+        "`cuda`, `llvm`, `none` [backend-incomplete]\n\n"
         f"{tmp_path}/wrong.py: error: what is registered as `wrong` calls itself `right` [backend-misnamed]\n"
         "hint: give both the same name"
     )

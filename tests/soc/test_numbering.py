@@ -87,6 +87,7 @@ def test_canonical_text() -> None:
     assert lines[0] == "soc.name = 'mcu_m55'"
     assert lines[1:3] == ["soc.memories.0.name = 'flash'", "soc.memories.0.size = 2097152"]
     assert "soc.memories.0.writable = False" in lines
+    assert "soc.archs.0.device.type = 'kDLCPU'" in lines
 
 
 def test_the_abi_hash_does_not_know_where_costs_lie() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from random import Random
 
 from target_arch.backend.contract import Backend, DoesNotFit, LoweringRequest, Question
-from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, Slice
+from target_arch.plan.kernels import Call, Codegen, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.memory import Budget
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.partitions import Partition, PartitionGraph
@@ -254,7 +254,7 @@ BACKENDS = {
 }
 
 
-def codegens(soc: SoC) -> dict[str, str]:
+def codegens(soc: SoC) -> dict[str, Codegen]:
     return {instance.name: BACKENDS[instance.arch.name].codegen for instance in soc.instances}
 
 

@@ -3,7 +3,7 @@
 from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, Question
 from target_arch.backends.plain_c.cost import CLOCK, FLOAT_RATE, INTEGER_RATE, seconds
 from target_arch.backends.plain_c.support import refusal
-from target_arch.plan.kernels import Kernel
+from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.relax.patterns import standard_patterns
 from target_arch.soc.model import LoadProcess, Memory
 from target_arch.soc.words import DLDeviceType
@@ -23,7 +23,7 @@ def _lower(request: LoweringRequest) -> Kernel:
 backend = Backend(
     name="c",
     description="plain C99 from TIR, for any CPU",
-    codegen="c",
+    codegen=Codegen.C,
     patterns=standard_patterns(),
     supports=refusal,
     cost=_cost,

@@ -3,7 +3,7 @@
 from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, Option, Question
 from target_arch.backends.cmsis_nn.support import library_refusal, refusal
 from target_arch.backends.plain_c.cost import CLOCK, FLOAT_RATE, INTEGER_RATE, seconds, work
-from target_arch.plan.kernels import Kernel
+from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.relax.patterns import standard_patterns
 from target_arch.soc.model import LoadProcess, Memory
 from target_arch.soc.words import DLDeviceType
@@ -56,7 +56,7 @@ def _lower(request: LoweringRequest) -> Kernel:
 backend = Backend(
     name="cmsis_nn",
     description="calls of a C library with CMSIS-NN's convention, plain C for the rest",
-    codegen="c",
+    codegen=Codegen.C,
     patterns=standard_patterns(),
     supports=_refusal,
     cost=_cost,

@@ -21,7 +21,7 @@ from attrs import frozen
 from target_arch.backend.contract import NotInstalled
 from target_arch.backends.cmsis_nn.folder import NAME, Folder, folder_at
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.plan.arithmetic import TFLITE, TFLITE_SINGLE
+from target_arch.plan.arithmetic import Rounding
 
 CORES = ("plain", "dsp", "mve")
 """Variants of size functions: compiled as it stands, for DSP extensions, for MVE."""
@@ -49,7 +49,7 @@ class HostLibrary:
     """The loaded library. `rounding` tells by kind of operator which rule of `plan.arithmetic` it keeps."""
 
     loaded: ctypes.CDLL
-    rounding: dict[str, str]
+    rounding: dict[str, Rounding]
     has_cores: bool
 
     def scratch(self, kind: str, numbers: Sequence[int], core: str) -> int:
@@ -98,7 +98,7 @@ def host_library(path: str) -> HostLibrary:
         answer = getattr(loaded, f"ta_{kind}_rounding")()
         if answer not in (0, 1):
             raise _refused(f"`{FUNCTIONS[kind]}` cannot multiply 1 by 1: it answers {answer}", None)
-        rounding[kind] = TFLITE if answer else TFLITE_SINGLE
+        rounding[kind] = Rounding.TFLITE if answer else Rounding.TFLITE_SINGLE
     return HostLibrary(loaded=loaded, rounding=rounding, has_cores=has_cores)
 
 

@@ -9,7 +9,7 @@ from target_arch.backends.cmsis_nn.folder import folder_at
 from target_arch.backends.cmsis_nn.host import FUNCTIONS, host_library
 from target_arch.backends.cmsis_nn.support import library_refusal
 from target_arch.backends.plain_c.lower import Piece, kernel, operands, piece
-from target_arch.plan.kernels import Call, Kernel, LocalBuffer
+from target_arch.plan.kernels import Access, Call, Kernel, LocalBuffer
 from target_arch.plan.model import Operator
 from target_arch.relax.c.codegen import scratch_memory
 
@@ -43,9 +43,9 @@ def _library_piece(operator: Operator, request: LoweringRequest, backend: Backen
     call = Call(
         function=made.function.name,
         operands=(
-            *operands(reads, "r"),
-            *operands((operator.output,), "w"),
-            *operands(tuple(buffer.name for buffer in buffers), "w"),
+            *operands(reads, Access.READ),
+            *operands((operator.output,), Access.WRITE),
+            *operands(tuple(buffer.name for buffer in buffers), Access.WRITE),
         ),
         operator=operator.id,
     )

@@ -6,8 +6,8 @@ from target_arch.backend.contract import Backend, Question
 from target_arch.backends.cmsis_nn.host import CORES, FUNCTIONS, host_library
 from target_arch.backends.plain_c import support
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.plan.arithmetic import TFLITE, is_tflite_mean, requantization
-from target_arch.plan.model import Model, Operator
+from target_arch.plan.arithmetic import Rounding, is_tflite_mean, requantization
+from target_arch.plan.model import Arithmetic, Model, Operator
 from target_arch.soc.model import Instance
 
 _WEIGHTED = ("conv2d", "depthwise_conv2d", "dense")
@@ -29,7 +29,7 @@ def library_refusal(operator: Operator, model: Model, instance: Instance, backen
         raise _bad_core(instance.name, core)
     if operator.kind not in FUNCTIONS:
         return f"the library has no {operator.kind}"
-    if operator.arithmetic != TFLITE:
+    if operator.arithmetic != Arithmetic.TFLITE:
         return f"arithmetic is {operator.arithmetic}, the library rounds as TFLite does"
     other = next(_other_types(operator, model), None)
     if other is not None:
@@ -55,7 +55,7 @@ def _pool_refusal(operator: Operator, model: Model) -> str | None:
     return None if same else "input and output of a pool are quantized unlike each other"
 
 
-def _weighted_refusal(operator: Operator, model: Model, rounding: dict[str, str]) -> str | None:
+def _weighted_refusal(operator: Operator, model: Model, rounding: dict[str, Rounding]) -> str | None:
     if any(model.tensors[name].data is None for name in operator.constants):
         return "weights or bias are computed at run time, the library takes constants"
     scaling = requantization(operator, model)
@@ -63,7 +63,7 @@ def _weighted_refusal(operator: Operator, model: Model, rounding: dict[str, str]
         return "a scale per output, the library's fully connected layer has one"
     found = rounding[operator.kind]
     if found != scaling.rounding:
-        times = {TFLITE: "twice"}
+        times = {Rounding.TFLITE: "twice"}
         return (
             f"the library rounds {operator.kind} {times.get(found, 'once')}, "
             f"TFLite {times.get(scaling.rounding, 'once')}"

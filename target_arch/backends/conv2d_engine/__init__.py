@@ -8,7 +8,7 @@ from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, 
 from target_arch.backends.conv2d_engine.lower import lower
 from target_arch.backends.conv2d_engine.support import OPTIONS, cost, describe, supports
 from target_arch.backends.sources import driver_files, simulator_files
-from target_arch.plan.kernels import Kernel
+from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.soc.model import Memory
 
 
@@ -19,7 +19,7 @@ def _lower(request: LoweringRequest) -> Kernel:
 backend = Backend(
     name="conv2d_engine",
     description="int8 conv2d with bias, requantization and clamping, tiled through one block RAM",
-    codegen="command_stream",
+    codegen=Codegen.COMMAND_STREAM,
     patterns=(),
     supports=supports,
     cost=cost,

@@ -11,8 +11,8 @@ from attrs import evolve
 from target_arch.backend.contract import Backend, LoweringRequest, Option, Question, RuntimeSources
 from target_arch.backends.plain_c.cost import CLOCK, INTEGER_RATE, work
 from target_arch.backends.plain_c.support import refusal
-from target_arch.plan.kernels import Kernel
-from target_arch.plan.model import Operator
+from target_arch.plan.kernels import Codegen, Kernel
+from target_arch.plan.model import Arithmetic, Operator
 from target_arch.plan.tuning import NOTHING_TUNED
 from target_arch.relax.patterns import standard_patterns
 from target_arch.resources import runtime_c
@@ -39,7 +39,7 @@ def supports(question: Question) -> str | None:
     operator = question.operator
     if operator.kind not in KINDS:
         return f"operator kind {operator.kind} has no integer definition"
-    if operator.arithmetic not in ("tflite", "onnx") or _touches_floats(question, operator):
+    if operator.arithmetic not in (Arithmetic.TFLITE, Arithmetic.ONNX) or _touches_floats(question, operator):
         return "its firmware has no floating point"
     return refusal(question)
 
@@ -86,7 +86,7 @@ def _backend(core: Core, description: str) -> Backend:
     made = Backend(
         name=core.name,
         description=description,
-        codegen="llvm",
+        codegen=Codegen.LLVM,
         patterns=standard_patterns(),
         supports=supports,
         cost=cost,

@@ -10,7 +10,7 @@ from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, 
 from target_arch.backend.hooks import Hooks, TirFunction, TirPass
 from target_arch.backends.cuda.support import LAUNCH, OPTIONS, RATE, refusal
 from target_arch.backends.plain_c.cost import work
-from target_arch.plan.kernels import Kernel
+from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.relax.patterns import standard_patterns
 from target_arch.soc.model import CopyPath, LoadProcess, Memory
 from target_arch.soc.words import DLDeviceType
@@ -48,7 +48,7 @@ def _codegen(functions: tuple[TirFunction, ...], request: LoweringRequest) -> Ke
 backend = Backend(
     name="cuda",
     description="CUDA devices, a thread per output, kernels compiled where they run",
-    codegen="cuda",
+    codegen=Codegen.CUDA,
     patterns=standard_patterns(),
     supports=refusal,
     cost=_cost,

@@ -10,7 +10,7 @@ from tvm import s_tir, tirx
 
 from target_arch.backend.hooks import TirFunction
 from target_arch.backend.lowering import LoweringRequest
-from target_arch.plan.kernels import Call, CFunction, Kernel, Operand
+from target_arch.plan.kernels import Access, Call, CFunction, Kernel, Operand
 from target_arch.relax.c.cuda import cuda_function
 from target_arch.relax.lower.operators import lower_operator
 
@@ -62,7 +62,8 @@ def cuda_kernel(functions: tuple[TirFunction, ...], request: LoweringRequest) ->
 
 def _call(name: str, function: TirFunction) -> Call:
     operands = (
-        Operand(of=each, access="w" if each in function.writes else "r") for each in function.operands
+        Operand(of=each, access=Access.WRITE if each in function.writes else "r")
+        for each in function.operands
     )
     copies = function.kind == "reshape"
     return Call(function=name, operands=tuple(operands), operator=function.operator, copies=copies)

@@ -9,7 +9,7 @@ from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, 
 from target_arch.backends.ethos_u.config import Unit, unit_of
 from target_arch.backends.ethos_u.support import OPTIONS, joins, refusal, seconds
 from target_arch.backends.sources import own_files
-from target_arch.plan.kernels import Kernel
+from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.soc.words import OperandRule
 
 
@@ -36,7 +36,7 @@ def _lower(request: LoweringRequest) -> Kernel:
 backend = Backend(
     name="ethos_u",
     description="Arm Ethos-U55 and U65: chains of int8 operators, compiled by Vela",
-    codegen="command_stream",
+    codegen=Codegen.COMMAND_STREAM,
     patterns=(),
     supports=_supports,
     cost=_cost,

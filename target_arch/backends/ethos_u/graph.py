@@ -12,7 +12,7 @@ from attrs import evolve, field, mutable
 
 from target_arch.backends.ethos_u.tflite_file import Graph, Node
 from target_arch.plan.arithmetic import DTYPE_RANGE, activation_range, is_tflite_mean
-from target_arch.plan.model import Model, Operator, Quantization, Tensor
+from target_arch.plan.model import Arithmetic, Model, Operator, Quantization, Tensor
 from target_arch.plan.partitions import border
 
 SAME, VALID = 0, 1
@@ -245,7 +245,7 @@ def refusal(operator: Operator, model: Model) -> str | None:
     if operator.kind not in WRITERS:
         kinds = ", ".join(sorted(WRITERS))
         return f"the unit computes {kinds}; this is {operator.kind}"
-    if operator.kind != "reshape" and operator.arithmetic != "tflite":
+    if operator.kind != "reshape" and operator.arithmetic != Arithmetic.TFLITE:
         return f"arithmetic is {operator.arithmetic}, Vela compiles TFLite's"
     if is_tflite_mean(operator):
         return "a MEAN of TFLite, which this backend does not write"

@@ -25,7 +25,7 @@ from target_arch.backends.ethos_u.vela import (
 )
 from target_arch.backends.plain_c.lower import lower as lower_plain
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Operand, StandIn
+from target_arch.plan.kernels import Access, Call, Kernel, LocalBuffer, Operand, StandIn
 from target_arch.plan.memory import Budget
 from target_arch.plan.model import Model, Tensor
 
@@ -74,10 +74,10 @@ def _kernel(request: LoweringRequest, unit: Unit, chain: Chain, promised: int) -
         name="scratch", bytes=max(compiled.scratch, ALIGNMENT), memory=unit.arena.name, alignment=ALIGNMENT
     )
     operands = (
-        *(Operand(of=constant.name, access="r") for constant in constants),
-        Operand(of=scratch.name, access="w"),
-        *(Operand(of=name, access="r") for name in graph.inputs),
-        *(Operand(of=name, access="w") for name in graph.outputs),
+        *(Operand(of=constant.name, access=Access.READ) for constant in constants),
+        Operand(of=scratch.name, access=Access.WRITE),
+        *(Operand(of=name, access=Access.READ) for name in graph.inputs),
+        *(Operand(of=name, access=Access.WRITE) for name in graph.outputs),
     )
     words = registers.words(unit, len(stream), compiled.config, len(graph.inputs) + len(graph.outputs))
     return Kernel(

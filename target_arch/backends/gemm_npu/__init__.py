@@ -9,7 +9,7 @@ from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, 
 from target_arch.backends.gemm_npu.lower import lower
 from target_arch.backends.gemm_npu.support import BUFFERS, OPTIONS, cost, describe, supports
 from target_arch.backends.sources import driver_files, simulator_files
-from target_arch.plan.kernels import Kernel
+from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.soc.model import Memory
 
 
@@ -20,7 +20,7 @@ def _lower(request: LoweringRequest) -> Kernel:
 backend = Backend(
     name="gemm_npu",
     description="int8 matrix products (dense, pointwise conv2d), tiled through three scratchpads",
-    codegen="command_stream",
+    codegen=Codegen.COMMAND_STREAM,
     patterns=(),
     supports=supports,
     cost=cost,

@@ -19,7 +19,7 @@ from target_arch.backends.gemm_npu.tiles import (
 )
 from target_arch.backends.quantized import blocks, parameters, words
 from target_arch.backends.tiling import Recorder, Ring, after, rows_of, spans
-from target_arch.plan.kernels import Kernel, Operand, Slice
+from target_arch.plan.kernels import Access, Kernel, Operand, Slice
 from target_arch.plan.model import Model, Operator, Tensor
 
 Span = tuple[int, int]
@@ -176,7 +176,7 @@ class _Writer:
             self.engine.weights,
         )
         count = columns[1] - columns[0]
-        operands: tuple[Operand, ...] = (read, block, evolve(sums, access="w" if first else "rw"))
+        operands: tuple[Operand, ...] = (read, block, evolve(sums, access=Access.WRITE if first else "rw"))
         written = target = None
         if last:
             written = self.recorder.claim(self.rings["output"], self.tiling.buffers[3], size)

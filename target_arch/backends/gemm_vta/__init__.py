@@ -18,7 +18,7 @@ from target_arch.backend.contract import Backend, Hooks, LoweringRequest, Questi
 from target_arch.backend.hooks import Composite, Nest, TirFunction, TirPass, TirPattern
 from target_arch.backends.gemm_vta.support import BUFFERS, OPTIONS, cost, supports
 from target_arch.backends.sources import driver_files, simulator_files
-from target_arch.plan.kernels import Kernel
+from target_arch.plan.kernels import Codegen, Kernel
 
 
 def _legalize(composite: Composite) -> TirFunction:
@@ -77,7 +77,7 @@ def _joins(questions: tuple[Question, ...]) -> str | None:
 backend = Backend(
     name="gemm_vta",
     description="int8 conv2d and dense on a VTA-class engine: DMA with tokens, GEMM and ALU instructions",
-    codegen="command_stream",
+    codegen=Codegen.COMMAND_STREAM,
     patterns=(),
     supports=supports,
     cost=cost,

@@ -17,7 +17,7 @@ from typing import Any
 from tvm import s_tir, tirx
 from tvm.script import tirx as T
 
-from target_arch.plan.arithmetic import ONNX, TFLITE, TFLITE_SINGLE
+from target_arch.plan.arithmetic import Rounding
 from target_arch.relax.te.scaling import clamped, rounded_shift, scaled_product
 
 GEMM, RESET, ALU = "gemm_vta.gemm", "gemm_vta.reset", "gemm_vta.alu"
@@ -30,12 +30,16 @@ Lane = Callable[..., Any]
 """What is computed in one lane: of the accumulator, then of the operands."""
 
 
-def scaled(rounding: str, value: Any, multiplier: Any, shift: Any) -> Any:
+def scaled(rounding: Rounding, value: Any, multiplier: Any, shift: Any) -> Any:
     """The requantizers of `target_arch.plan.arithmetic`, narrowed to 16 bits: beyond these, every int8 result
     is saturated anyway.
     """
     wide, factor, count = (each.astype("int64") for each in (value, multiplier, shift))
-    right = {TFLITE: -count, TFLITE_SINGLE: tirx.const(31, "int64") - count, ONNX: count}[rounding]
+    right = {
+        Rounding.TFLITE: -count,
+        Rounding.TFLITE_SINGLE: tirx.const(31, "int64") - count,
+        Rounding.ONNX: count,
+    }[rounding]
     product = scaled_product(rounding, wide, factor, right, -31)
     return clamped(rounded_shift(rounding, product, right, -31), -(2**15), 2**15 - 1).astype("int32")
 
@@ -98,7 +102,7 @@ def lane(operation: str, immediate: int | None) -> Lane:
     """What an ALU operation computes in a lane: of the accumulator, and of the operands or the immediate."""
     name, _, rounding = operation.partition("_")
     if rounding:
-        return lambda a, m, s: scaled(rounding.lower(), a, m, s)
+        return lambda a, m, s: scaled(Rounding(rounding.lower()), a, m, s)
     compute = {"ADD": lambda a, b: a + b, "MAX": tirx.max, "MIN": tirx.min}[name]
     return compute if immediate is None else lambda a: compute(a, tirx.const(immediate, "int32"))
 

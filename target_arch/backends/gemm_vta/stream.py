@@ -11,7 +11,7 @@ from target_arch.backends.gemm_vta.description import DRAM, FORMATS, REGISTERS, 
 from target_arch.backends.gemm_vta.tiles import ENTRY_BYTES
 from target_arch.backends.gemm_vta.tokens import with_tokens
 from target_arch.backends.gemm_vta.unroll import unrolled, without_repeats
-from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Operand
+from target_arch.plan.kernels import Access, Call, Kernel, LocalBuffer, Operand
 from target_arch.plan.model import Tensor
 
 FUNCTION = "gemm_vta"
@@ -98,11 +98,12 @@ def _command(
     request: LoweringRequest,
 ) -> Call:
     tensors = {**request.model.tensors, **{each.name: each for each in function.constants}}
-    operands = [Operand(of=stream.name, access="r")]
+    operands = [Operand(of=stream.name, access=Access.READ)]
     operands += [
-        Operand(of=each, access="w" if each in function.writes else "r") for each in function.operands
+        Operand(of=each, access=Access.WRITE if each in function.writes else "r")
+        for each in function.operands
     ]
-    operands += [Operand(of=each.name, access="w") for each in locals_]
+    operands += [Operand(of=each.name, access=Access.WRITE) for each in locals_]
     words = {f"{name}_BYTES": tensors[of].bytes for name, of in zip(DRAM, function.operands, strict=True)}
     words |= {
         f"{name.upper()}_ENTRIES": each.bytes // size

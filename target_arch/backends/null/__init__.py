@@ -12,7 +12,8 @@ What to change, in this order:
     whole tensors in its memory; declare local buffers and moves where it needs tiles. Take no more than
     `request.budget.guaranteed(operator, memory)` and raise `DoesNotFit` where that is too little. Or fill in
     `hooks` instead, to lower in stages: Relax, S-TIR, NS-TIR, code.
-5.  `codegen`: `c` where kernels are C functions, else what they are, such as `command_stream`.
+5.  `codegen`: `Codegen.C` where kernels are C functions, else what they are, such as
+    `Codegen.COMMAND_STREAM`.
 6.  `options`, `needs_buffers`: what a SoC file may set, and which local buffers it must map to memories.
 7.  `patterns`: composites the importer does not already know.
 8.  `runtime`: the C driver and the simulator, where calls are device commands.
@@ -21,7 +22,7 @@ Nothing may happen at import, and TVM is only imported inside hooks that need it
 """
 
 from target_arch.backend.contract import Backend, LoweringRequest, Question
-from target_arch.plan.kernels import Kernel
+from target_arch.plan.kernels import Codegen, Kernel
 
 
 def supports(question: Question) -> str | None:
@@ -42,7 +43,7 @@ def lower(request: LoweringRequest) -> Kernel:
 backend = Backend(
     name="null",
     description="takes nothing; the skeleton to clone",
-    codegen="none",
+    codegen=Codegen.NONE,
     patterns=(),
     supports=supports,
     cost=cost,

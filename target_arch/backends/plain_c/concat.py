@@ -11,7 +11,7 @@ from math import prod
 
 from attrs import evolve, frozen
 
-from target_arch.plan.kernels import Operand
+from target_arch.plan.kernels import Access, Operand
 from target_arch.plan.model import DTYPE_BYTES, Model, Operator
 
 _WRITERS = ("conv2d", "depthwise_conv2d", "dense", "avg_pool2d", "max_pool2d")
@@ -33,7 +33,7 @@ class Slot:
     def operand(self) -> Operand:
         """The slice as what a call writes."""
         size = DTYPE_BYTES[self.dtype]
-        written = Operand(of=self.of, access="w", offset=self.offset, bytes=self.run * size)
+        written = Operand(of=self.of, access=Access.WRITE, offset=self.offset, bytes=self.run * size)
         return written if self.rows == 1 else evolve(written, rows=self.rows, stride=self.stride * size)
 
 

@@ -8,7 +8,7 @@ set them for your core.
 from math import prod
 
 from target_arch.backend.contract import Backend, Option, Question
-from target_arch.plan.model import Model, Operator
+from target_arch.plan.model import Arithmetic, Model, Operator
 
 INTEGER_RATE = Option(
     name="macs_per_cycle", default=1.0, help="8-bit multiply-accumulates per clock cycle of compiled C"
@@ -42,7 +42,7 @@ def work(operator: Operator, model: Model) -> float:
 
 def seconds(question: Question, backend: Backend) -> float:
     """Seconds of computing at the instance."""
-    option = FLOAT_RATE if question.operator.arithmetic == "float" else INTEGER_RATE
+    option = FLOAT_RATE if question.operator.arithmetic == Arithmetic.FLOAT else INTEGER_RATE
     rate = float(question.option(backend, option.name))
     clock = question.instance.arch.clock or CLOCK
     return work(question.operator, question.model) / (rate * clock)

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from target_arch.backend.contract import LoweringRequest
 from target_arch.backends.plain_c.concat import Slot, slots
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.plan.kernels import Call, CFunction, Kernel, Library, LocalBuffer, Operand
+from target_arch.plan.kernels import Access, Call, CFunction, Kernel, Library, LocalBuffer, Operand
 from target_arch.plan.model import Operator, Tensor
 from target_arch.relax.c.codegen import in_place, scratch_memory
 from target_arch.relax.c.expressions import UnprintableError
@@ -96,7 +96,7 @@ def concat_piece(operator: Operator, request: LoweringRequest, through: Mapping[
             )
             functions[made.function.name] = made.function
             target = slot.operand()
-            read = Operand(of=name, access="r")
+            read = Operand(of=name, access=Access.READ)
             copies = slot.rows == 1
             calls.append(
                 Call(
@@ -152,7 +152,7 @@ def _called(
         function=lowered.function.name,
         operands=in_place(
             lowered.function,
-            (*operands(reads, "r"), *operands((output,), "w"), *_scratch(buffers)),
+            (*operands(reads, Access.READ), *operands((output,), Access.WRITE), *_scratch(buffers)),
         ),
         operator=operator.id,
         copies=operator.kind == "reshape",
@@ -178,9 +178,9 @@ def _relax_piece(operator: Operator, request: LoweringRequest) -> Piece:
             operands=in_place(
                 step.function,
                 (
-                    *operands(step.reads, "r"),
-                    *operands(step.writes, "w"),
-                    *operands(step.scratch, "w"),
+                    *operands(step.reads, Access.READ),
+                    *operands(step.writes, Access.WRITE),
+                    *operands(step.scratch, Access.WRITE),
                 ),
             ),
             operator=operator.id,
@@ -191,14 +191,14 @@ def _relax_piece(operator: Operator, request: LoweringRequest) -> Piece:
     return Piece(functions=functions, constants=lowered.constants, buffers=buffers, calls=calls)
 
 
-def operands(names: tuple[str, ...], access: str) -> Iterator[Operand]:
+def operands(names: tuple[str, ...], access: Access) -> Iterator[Operand]:
     """Operands of a call, whole."""
     return (Operand(of=name, access=access) for name in names)
 
 
 def _scratch(buffers: tuple[LocalBuffer, ...]) -> Iterator[Operand]:
     """Scratch counts as written only: what a function reads of it, it wrote itself."""
-    return operands(tuple(buffer.name for buffer in buffers), "w")
+    return operands(tuple(buffer.name for buffer in buffers), Access.WRITE)
 
 
 def _local(name: str, size: int, memory: str) -> LocalBuffer:

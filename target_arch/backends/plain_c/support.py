@@ -4,7 +4,7 @@ from math import prod
 
 from target_arch.backend.contract import Question
 from target_arch.plan.arithmetic import is_tflite_mean
-from target_arch.plan.model import DTYPE_BYTES, Model, Operator
+from target_arch.plan.model import DTYPE_BYTES, Arithmetic, Model, Operator
 
 KINDS = frozenset(
     (
@@ -41,7 +41,7 @@ def refusal(question: Question) -> str | None:
             return f"`{name}` has no elements"
     if operator.kind == "relax":
         return None
-    if operator.arithmetic in ("tflite", "onnx"):
+    if operator.arithmetic in (Arithmetic.TFLITE, Arithmetic.ONNX):
         return _integer_refusal(operator, model)
     return _float_refusal(operator, model)
 
@@ -85,7 +85,7 @@ def _weight_refusal(operator: Operator, model: Model) -> str | None:
 
 def _pool_refusal(operator: Operator, model: Model) -> str | None:
     """TFLite's pools copy their input's grid; LiteRT refuses others too."""
-    if operator.arithmetic != "tflite" or operator.kind not in _WINDOWED or is_tflite_mean(operator):
+    if operator.arithmetic != Arithmetic.TFLITE or operator.kind not in _WINDOWED or is_tflite_mean(operator):
         return None
     x, out = (model.tensors[name].quantization for name in (operator.inputs[0], operator.output))
     same = x is not None and out is not None and (x.scale, x.zero_point) == (out.scale, out.zero_point)

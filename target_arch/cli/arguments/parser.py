@@ -8,7 +8,7 @@ from pathlib import Path
 from attrs import frozen
 
 import target_arch
-from target_arch.plan.model_pools import ARENAS
+from target_arch.plan.model_pools import Sharing
 
 ArgumentParser = argparse.ArgumentParser
 Run = Callable[[argparse.Namespace], int]
@@ -222,7 +222,7 @@ def _bundle_options(to: ArgumentParser) -> None:
     )
     to.add_argument(
         "--arenas",
-        choices=ARENAS,
+        choices=tuple(Sharing),
         help="several models: shared, they run in turn and lie over each other (the default), or separate, "
         "each keeps its inputs and outputs while others run",
     )

@@ -12,6 +12,7 @@ from target_arch.cli.arguments.soc_argument import described
 from target_arch.cli.arguments.target_text import Target, Word, parsed, refused
 from target_arch.cli.text.output import failure
 from target_arch.diagnostics import Diagnostic, DiagnosticError, Place, name_hint
+from target_arch.plan.kernels import Codegen
 from target_arch.registry import Backends
 from target_arch.registry.default_soc import HOST_DEVICE, WantedArch, default_soc
 from target_arch.soc import SoC, TargetArch, check_soc
@@ -177,7 +178,7 @@ def _host(targets: Sequence[Target], wanted: list[WantedArch], backends: Backend
 def _can_be_host(wanted: WantedArch, backends: Backends) -> bool:
     default = wanted.default
     is_cpu = default.device == HOST_DEVICE and bool(default.memories)
-    return is_cpu and backends[wanted.backend].codegen == "c"
+    return is_cpu and backends[wanted.backend].codegen == Codegen.C
 
 
 def _quantity(value: Word, key: Word, kind: Kind, wrong: list[Diagnostic]) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from target_arch.cli.commands.models import dump, named_file, request, summary
 from target_arch.cli.text.output import data, failure, json_data, message, progress
 from target_arch.plan import text
-from target_arch.plan.model_pools import SHARED
+from target_arch.plan.model_pools import Sharing
 
 if TYPE_CHECKING:
     from target_arch.several import ModelsCompilation
@@ -44,7 +44,9 @@ def several(options: argparse.Namespace) -> "ModelsCompilation":
     requests = tuple(
         request(_options_of(options, names, number, path)) for number, (_, path) in enumerate(files)
     )
-    made = compile_models(ModelsRequest(models=requests, arenas=options.arenas or SHARED, name=options.name))
+    made = compile_models(
+        ModelsRequest(models=requests, arenas=options.arenas or Sharing.SHARED, name=options.name)
+    )
     used = {task for one in made.models for kernel in one.kernels.values() for task in kernel.tuned}
     for task in sorted(made.models[0].request.tuning.records.keys() - used):
         message(f"{options.tuning_db}: note: record `{task}` belongs to no kernel of this compilation")

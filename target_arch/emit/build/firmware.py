@@ -18,6 +18,7 @@ from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.model.kernels import Kernels, entry, kernels
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment
+from target_arch.plan.kernels import Codegen
 from target_arch.resources import runtime_c
 from target_arch.soc import numbering
 from target_arch.soc.cores import CORES, Core
@@ -83,7 +84,7 @@ def firmwares(inputs: EmitInputs) -> tuple[Firmware, ...]:
     return tuple(
         _firmware(inputs, of)
         for of in kernels(inputs)
-        if inputs.backends[of.arch].codegen == "llvm"
+        if inputs.backends[of.arch].codegen == Codegen.LLVM
         and inputs.soc.arch(of.arch).load.process == "firmware"
         and of.called
     )

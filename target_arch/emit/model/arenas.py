@@ -6,7 +6,7 @@ from attrs import field, frozen
 
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.text.names import identifier
-from target_arch.plan.memory import Buffer
+from target_arch.plan.memory import Buffer, BufferKind
 
 _ALIGNMENT = 16  # of every arena at least: what the widest load of a small core wants
 
@@ -70,7 +70,7 @@ def _arena(inputs: EmitInputs, name: str, held: list[tuple[int, Buffer]]) -> Are
     return Arena(
         name=name,
         memory=first.memory,
-        constant=first.kind == "constant",
+        constant=first.kind == BufferKind.CONSTANT,
         visible=inputs.soc.memory(first.memory).base is not None,
         bytes=max(offset + buffer.bytes for offset, buffer in held),
         alignment=max(_ALIGNMENT, *(buffer.alignment for _, buffer in held)),

@@ -9,6 +9,7 @@ from target_arch.emit.model.steps import abi_guard, bundle_symbol
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.literals import c_type
 from target_arch.emit.text.names import comment, identifier, identifiers
+from target_arch.plan.memory import BufferKind
 from target_arch.plan.model import DTYPE_BYTES, Tensor
 
 _HEAD = """\
@@ -58,7 +59,7 @@ class Terminal:
 
     function: str
     macro: str
-    kind: str
+    kind: BufferKind
     number: int
     tensor: Tensor
 
@@ -74,7 +75,7 @@ class Terminal:
 def terminals(inputs: EmitInputs) -> tuple[Terminal, ...]:
     """All inputs, then all outputs, each in the model's order."""
     model = identifier(inputs.model.name)
-    pairs = {"input": inputs.steps.inputs, "output": inputs.steps.outputs}
+    pairs = {BufferKind.INPUT: inputs.steps.inputs, BufferKind.OUTPUT: inputs.steps.outputs}
     return tuple(
         Terminal(
             function=f"{model}_{kind}_{name}",
@@ -105,7 +106,7 @@ def model_header(inputs: EmitInputs, prose: Prose | None = None) -> str:
     out.lines(("#ifdef __cplusplus", 'extern "C" {', "#endif"))
     out.block(prose.functions.format(model=model, bundle=inputs.stem))
     for terminal in terminals(inputs):
-        said = prose.input if terminal.kind == "input" else prose.output
+        said = prose.input if terminal.kind == BufferKind.INPUT else prose.output
         out.block(said.format(number=terminal.number, macro=terminal.macro))
         out.line(f"{_accessor(terminal)};")
     out.line()
@@ -183,7 +184,7 @@ def _macros(out: Emitter, terminal: Terminal) -> None:
 
 
 def _pointee(terminal: Terminal) -> str:
-    return terminal.c_type if terminal.kind == "input" else f"const {terminal.c_type}"
+    return terminal.c_type if terminal.kind == BufferKind.INPUT else f"const {terminal.c_type}"
 
 
 def _accessor(terminal: Terminal) -> str:

@@ -68,7 +68,7 @@ def _check_in_place(inputs: EmitInputs, found: Mapping[str, Mapping[str, CFuncti
         allowed = found[arch][step.function].in_place
         for written, one in enumerate(step.operands):
             for read, other in enumerate(step.operands):
-                if "w" in one.access and (one.of, other.of) in planned and (written, read) not in allowed:
+                if one.access.writes and (one.of, other.of) in planned and (written, read) not in allowed:
                     raise ValueError(f"`{step.function}` cannot write `{one.of}` over `{other.of}`")
 
 

@@ -3,13 +3,14 @@
 from target_arch.emit.model.header import Terminal, terminals
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.text.emitter import Emitter
+from target_arch.plan.memory import BufferKind
 from target_arch.soc.machines import MACHINE_PORTS
 
 
 def split(inputs: EmitInputs) -> tuple[tuple[Terminal, ...], tuple[Terminal, ...]]:
     """The inputs and the outputs of a model."""
     every = terminals(inputs)
-    ins = tuple(terminal for terminal in every if terminal.kind == "input")
+    ins = tuple(terminal for terminal in every if terminal.kind == BufferKind.INPUT)
     return ins, every[len(ins) :]
 
 

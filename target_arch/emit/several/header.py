@@ -7,7 +7,7 @@ from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.model.steps import abi_guard, bundle_symbol
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment, identifier
-from target_arch.plan.model_pools import SHARED, ModelPools
+from target_arch.plan.model_pools import ModelPools, Sharing
 
 _HEAD = """\
 /* The models {names} on {soc}.
@@ -74,7 +74,7 @@ def models_header(whole: EmitInputs, members: Sequence[EmitInputs], pools: Model
     guard = f"{whole.stem.upper()}_H"
     names = ", ".join(f"`{comment(member.model.name)}`" for member in members)
     out = Emitter()
-    arenas = _SHARED if pools.arenas == SHARED else _SEPARATE
+    arenas = _SHARED if pools.arenas == Sharing.SHARED else _SEPARATE
     out.block(_HEAD.format(names=names, soc=whole.soc.name, arenas=arenas))
     out.lines((f"#ifndef {guard}", f"#define {guard}", "", '#include "target_arch/runtime.h"'))
     out.lines(f'#include "{identifier(member.model.name)}.h"' for member in members)
@@ -111,7 +111,7 @@ def models_source(whole: EmitInputs, members: Sequence[EmitInputs]) -> str:
 
 def member_prose(pools: ModelPools) -> Prose:
     """What the header of each model says."""
-    shared = pools.arenas == SHARED
+    shared = pools.arenas == Sharing.SHARED
     return Prose(head=_MEMBER_HEAD, functions=_RUN, input=_INPUTS[shared], output=_OUTPUTS[shared])
 
 

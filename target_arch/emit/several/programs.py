@@ -17,7 +17,7 @@ from target_arch.emit.programs import host
 from target_arch.emit.programs.frames import frame_functions, split
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment, identifier
-from target_arch.plan.model_pools import SHARED, ModelPools
+from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.soc.machines import MACHINE_PORTS
 
 _RUNNER_HEAD = """\
@@ -124,7 +124,7 @@ def _programs(whole: EmitInputs, members: Sequence[EmitInputs], pools: ModelPool
     for member in members:
         first[member.model.name] = count
         count += len(member.steps.steps)
-    return _Programs(whole=whole, members=tuple(members), kept=pools.arenas != SHARED, first=first)
+    return _Programs(whole=whole, members=tuple(members), kept=pools.arenas != Sharing.SHARED, first=first)
 
 
 def models_runner(whole: EmitInputs, members: Sequence[EmitInputs], pools: ModelPools) -> str:

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from target_arch.backend.hooks import TirFunction
 from target_arch.backend.lowering import DoesNotFit, LoweringRequest
-from target_arch.plan.kernels import Call, CFunction, Kernel, LocalBuffer, Operand
+from target_arch.plan.kernels import Access, Call, CFunction, Kernel, LocalBuffer, Operand
 from target_arch.relax.c.printer import print_function
 from target_arch.relax.tir.predicates import hoist_predicates
 
@@ -48,8 +48,10 @@ def c_kernel(functions: tuple[TirFunction, ...], request: LoweringRequest) -> Ke
 def _call(made: CFunction, function: TirFunction, scratch: list[LocalBuffer]) -> Call:
     """A call of a function. Scratch counts as written only: what it reads of it, it wrote itself."""
     written = function.writes
-    operands = [Operand(of=each, access="w" if each in written else "r") for each in function.operands]
-    operands += [Operand(of=buffer.name, access="w") for buffer in scratch]
+    operands = [
+        Operand(of=each, access=Access.WRITE if each in written else "r") for each in function.operands
+    ]
+    operands += [Operand(of=buffer.name, access=Access.WRITE) for buffer in scratch]
     return Call(
         function=made.name,
         operands=in_place(made, tuple(operands)),
@@ -69,7 +71,7 @@ def in_place(function: CFunction, given: tuple[Operand, ...]) -> tuple[Operand, 
         return tuple(dict.fromkeys(given[read].of for read in sorted(reads) if given[read].of not in others))
 
     return tuple(
-        evolve(operand, over=over(number)) if operand.access == "w" else operand
+        evolve(operand, over=over(number)) if operand.access == Access.WRITE else operand
         for number, operand in enumerate(given)
     )
 

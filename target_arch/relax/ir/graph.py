@@ -10,6 +10,8 @@ from typing import Any
 from attrs import field, frozen
 from tvm import relax
 
+from target_arch.plan.model import Arithmetic
+
 
 @frozen(kw_only=True, eq=False)
 class Graph:
@@ -21,7 +23,7 @@ class Graph:
     """
 
     function: Any
-    arithmetic: str
+    arithmetic: Arithmetic
     variables: tuple[Any, ...]
     bound: Any
     users: dict[Any, tuple[Any, ...]]
@@ -46,7 +48,7 @@ class Graph:
         return value if isinstance(value, relax.Call) else None
 
 
-def read_graph(function: Any, arithmetic: str, authors: Mapping[Any, str] | None = None) -> Graph:
+def read_graph(function: Any, arithmetic: Arithmetic, authors: Mapping[Any, str] | None = None) -> Graph:
     """The facts of a Relax function whose quantized operators follow `arithmetic`.
 
     `authors` has the authors' names of expressions that variables are bound to.

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from target_arch.plan.kernels import CFunction
-from target_arch.plan.model import Attribute, Model, Operator, Quantization, Tensor
+from target_arch.plan.model import Arithmetic, Attribute, Model, Operator, Quantization, Tensor
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.relax.lower.lowering import lower_definition, lower_spread, lower_tuned
 from target_arch.relax.lower.objects import Target, object_file
@@ -54,7 +54,7 @@ class Signature:
     """All that lowering an operator depends on; `operands` are inputs, constants and the output, in order."""
 
     kind: str
-    arithmetic: str
+    arithmetic: Arithmetic
     attributes: tuple[tuple[str, Attribute], ...]
     operands: tuple[tuple[tuple[int, ...], str, Quantization | None], ...]
     inputs: int
@@ -114,7 +114,7 @@ def lower_into_rows(operator: Operator, model: Model, run: int, stride: int) -> 
 def lower_copy(tensor: Tensor, run: int, stride: int) -> LoweredOperator:
     """The C of a copy of a tensor to such rows; to one run of bytes where both numbers are equal."""
     operator = Operator(
-        id="copy", kind="reshape", arithmetic="float", inputs=("x",), constants=(), output="y"
+        id="copy", kind="reshape", arithmetic=Arithmetic.FLOAT, inputs=("x",), constants=(), output="y"
     )
     tensors = {
         "x": evolve(tensor, name="x", quantization=None),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from attrs import define, evolve, field
 
-from target_arch.plan.model import Attribute, Operator, Quantization, Tensor
+from target_arch.plan.model import Arithmetic, Attribute, Operator, Quantization, Tensor
 from target_arch.relax.ir.graph import Graph, dtype_of, shape_of
 from target_arch.relax.operators.storage import TO_NHWC, Storage, nhwc, plain, transposition
 from target_arch.relax.patterns.constants import Constant
@@ -202,7 +202,7 @@ class Layout:
             source = self.tensors[name]
             id = f"{kind}_{len(self.operators)}"
             tensor = evolve(source, name=f"{id}_out", shape=shape)
-            arithmetic = "float" if source.dtype.startswith("float") else self.graph.arithmetic
+            arithmetic = Arithmetic.FLOAT if source.dtype.startswith("float") else self.graph.arithmetic
             operator = Operator(
                 id=id,
                 kind=kind,

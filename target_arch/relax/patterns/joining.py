@@ -7,7 +7,7 @@ from typing import Any
 from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
 
-from target_arch.plan.model import Quantization
+from target_arch.plan.model import Arithmetic, Quantization
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.patterns.matcher import Draft, Match, Matcher, single_quantization
 from target_arch.relax.patterns.pieces import output_quantization
@@ -61,7 +61,7 @@ def _joined(match: Match, sources: tuple[Any, ...], known: dict[Any, Quantizatio
         return None
     return Draft(
         kind="concat",
-        arithmetic="float" if dtype_of(match.root).startswith("float") else match.graph.arithmetic,
+        arithmetic=Arithmetic.FLOAT if dtype_of(match.root).startswith("float") else match.graph.arithmetic,
         inputs=sources,
         output=match.root,
         attributes={"axis": int(axis) % len(shape_of(match.root))},

@@ -13,7 +13,7 @@ import numpy as np
 from attrs import field, frozen
 from tvm import relax
 
-from target_arch.plan.model import Attribute, Quantization
+from target_arch.plan.model import Arithmetic, Attribute, Quantization
 from target_arch.relax.ir.graph import Graph, operator_name, variables_of
 from target_arch.relax.patterns.constants import Constant, constant_of, quantization_of
 
@@ -32,7 +32,7 @@ class Draft:
     kind: str
     inputs: tuple[Any, ...]
     output: Any
-    arithmetic: str = "float"
+    arithmetic: Arithmetic = field(default=Arithmetic.FLOAT, converter=Arithmetic)
     constants: tuple[Constant, ...] = ()
     attributes: Mapping[str, Attribute] = field(factory=dict)
     layout: str | None = None
@@ -114,7 +114,7 @@ def full_range(dtype: str) -> tuple[int, int]:
 
 
 def activation_range(
-    quantization: Quantization, dtype: str, low: float | None, high: float | None, arithmetic: str
+    quantization: Quantization, dtype: str, low: float | None, high: float | None, arithmetic: Arithmetic
 ) -> tuple[int, int]:
     """The clamp to [low, high] in the stored domain; None means no bound on that side.
 
@@ -123,7 +123,7 @@ def activation_range(
     """
     smallest, largest = full_range(dtype)
     scale, zero_point = np.float32(quantization.scale[0]), quantization.zero_point[0]
-    rounded = np.rint if arithmetic == "onnx" else _round_away
+    rounded = np.rint if arithmetic == Arithmetic.ONNX else _round_away
     least = smallest if low is None else zero_point + int(rounded(np.float32(low) / scale))
     most = largest if high is None else zero_point + int(rounded(np.float32(high) / scale))
     return max(smallest, least), min(largest, most)

@@ -4,7 +4,7 @@ from typing import Any
 
 from tvm.relax.dpl import is_op, wildcard
 
-from target_arch.plan.model import Attribute
+from target_arch.plan.model import Arithmetic, Attribute
 from target_arch.relax.ir.graph import dtype_of, operator_name, shape_of
 from target_arch.relax.patterns.matcher import NCHW, Draft, Match, Matcher, single_quantization
 from target_arch.relax.patterns.pieces import dequantized, input_quantization, output_quantization
@@ -128,5 +128,5 @@ def _moved(match: Match, call: Any, source: Any) -> Draft | None:
     )
 
 
-def _arithmetic(match: Match) -> str:
-    return "float" if dtype_of(match.root).startswith("float") else match.graph.arithmetic
+def _arithmetic(match: Match) -> Arithmetic:
+    return Arithmetic.FLOAT if dtype_of(match.root).startswith("float") else match.graph.arithmetic

@@ -17,7 +17,7 @@ import tvm
 from tvm import relax, tirx
 
 from target_arch.diagnostics import DiagnosticError, listed
-from target_arch.plan.model import DTYPE_BYTES
+from target_arch.plan.model import DTYPE_BYTES, Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import operator_name, read_graph
 from target_arch.relax.operators.program import Program
@@ -86,7 +86,7 @@ HINT = "replace it in the model, or split the model before it"
 def imported(
     path: Path,
     module: Any,
-    arithmetic: str,
+    arithmetic: Arithmetic,
     outputs: tuple[str, ...],
     constants: Mapping[bytes, str],
     authors: Mapping[Any, str] | None = None,

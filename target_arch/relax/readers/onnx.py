@@ -11,6 +11,7 @@ from tvm import relax, topi
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter
 
 from target_arch.diagnostics import DiagnosticError
+from target_arch.plan.model import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import HINT, imported, plural, translated
 from target_arch.relax.readers.source import Imported
@@ -26,7 +27,7 @@ def read_onnx(path: Path, data: bytes) -> Imported:
     module = translated(path, lambda: _translate(model, authors))
     stored = [(onnx.numpy_helper.to_array(value).tobytes(), value.name) for value in model.graph.initializer]
     outputs = tuple(value.name for value in model.graph.output)
-    return imported(path, module, "onnx", outputs, dict(reversed(stored)), authors)
+    return imported(path, module, Arithmetic.ONNX, outputs, dict(reversed(stored)), authors)
 
 
 def _translate(model: Any, authors: dict[Any, str]) -> Any:

@@ -12,6 +12,7 @@ import tflite
 from tvm.relax.frontend.tflite import from_tflite
 from tvm.relax.frontend.tflite.tflite_frontend import OperatorConverter
 
+from target_arch.plan.model import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.flatbuffer import TFLITE_MODEL, Damaged, verify
 from target_arch.relax.readers.frontend import HINT, imported, plural, translated
@@ -55,7 +56,7 @@ def read_tflite(path: Path, data: bytes) -> Imported:
     authors: dict[Any, str] = {}
     module = translated(path, lambda: _translate(model, authors))
     outputs = tuple(_name(graph.Tensors(int(index))) for index in graph.OutputsAsNumpy())
-    return imported(path, module, "tflite", outputs, _constant_names(model, graph), authors)
+    return imported(path, module, Arithmetic.TFLITE, outputs, _constant_names(model, graph), authors)
 
 
 def _translate(model: Any, authors: dict[Any, str]) -> Any:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, is_zipfile
 
+from target_arch.plan.model import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import imported, quiet, translated
 from target_arch.relax.readers.source import Imported
@@ -38,7 +39,7 @@ def read_torch(path: Path) -> Imported:
     outputs = tuple(str(output.arg.name) for output in program.graph_signature.output_specs)
     weights = reversed(list(program.state_dict.items()))
     names = {value.detach().numpy().tobytes(): str(name) for name, value in weights}
-    return imported(path, module, "onnx", outputs, names)
+    return imported(path, module, Arithmetic.ONNX, outputs, names)
 
 
 def _loaded(path: Path, torch: Any) -> Any:

@@ -13,7 +13,7 @@ from attrs import frozen
 from tvm import te, tirx
 
 from target_arch.plan.arithmetic import Requantization, requantization
-from target_arch.plan.model import Model, Operator
+from target_arch.plan.model import Arithmetic, Model, Operator
 from target_arch.relax.te.definition import (
     Axes,
     Definition,
@@ -95,7 +95,7 @@ class Rule:
 def rule_of(operator: Operator, model: Model) -> Rule:
     """The arithmetic of an operator. Raises ValueError for what has no fixed-point parameters."""
     dtype = model.tensors[operator.output].dtype
-    if operator.arithmetic == "float":
+    if operator.arithmetic == Arithmetic.FLOAT:
         return Rule(
             requantization=None, activation=activation_of(operator), dtype=dtype, accumulator="float32"
         )

@@ -13,13 +13,13 @@ from tvm import tirx
 
 from target_arch.plan.arithmetic import (
     DTYPE_RANGE,
-    TFLITE,
     Addition,
     Requantization,
+    Rounding,
     addition,
     requantization,
 )
-from target_arch.plan.model import Model, Operator, Quantization, Tensor
+from target_arch.plan.model import Arithmetic, Model, Operator, Quantization, Tensor
 from target_arch.relax.te.definition import (
     Axes,
     Definition,
@@ -72,17 +72,17 @@ def binary_after(operator: Operator, model: Model, side: int, value: Any, axes: 
 
 
 def _combined(operator: Operator, model: Model, pair: _Pair) -> Definition:
-    if operator.arithmetic == "float":
+    if operator.arithmetic == Arithmetic.FLOAT:
         return _float_binary(operator, pair)
     if operator.kind == "mul":
         return _product(requantization(operator, model), pair)
-    rule = _tflite_sum if operator.arithmetic == TFLITE else _onnx_sum
+    rule = _tflite_sum if operator.arithmetic == Arithmetic.TFLITE else _onnx_sum
     return rule(addition(operator, model), pair)
 
 
 def relu(operator: Operator, model: Model) -> Definition:
     """Relu of floats, or a requantization whose activation range is the relu."""
-    if operator.arithmetic != "float":
+    if operator.arithmetic != Arithmetic.FLOAT:
         return requantize(operator, model)
     x = tensor_of(model, operator, 0)
     axes: Axes = (("i", elements(x)),)
@@ -140,9 +140,9 @@ def dequantize(operator: Operator, model: Model) -> Definition:
     )
 
 
-def rounded(arithmetic: str, value: Any) -> Any:
+def rounded(arithmetic: Arithmetic, value: Any) -> Any:
     """A float32 rounded to a whole number, by the rule of the format."""
-    name = "roundf" if arithmetic == TFLITE else "nearbyintf"
+    name = "roundf" if arithmetic == Arithmetic.TFLITE else "nearbyintf"
     return tirx.call_pure_extern("float32", name, value)
 
 
@@ -207,10 +207,10 @@ def _tflite_sum(p: Addition, pair: _Pair) -> Definition:
 
     def scaled(value: Any, multiplier: int, shift: int) -> Any:
         right = tirx.const(-shift, "int64")
-        return scaled_product(TFLITE, value, tirx.const(multiplier, "int64"), right, -shift)
+        return scaled_product(Rounding.TFLITE, value, tirx.const(multiplier, "int64"), right, -shift)
 
     def shifted(value: Any, shift: int) -> Any:
-        return rounded_shift(TFLITE, value, tirx.const(-shift, "int64"), -shift)
+        return rounded_shift(Rounding.TFLITE, value, tirx.const(-shift, "int64"), -shift)
 
     def operand(side: int, element: Element) -> Element:
         def value(*i: Any) -> Any:

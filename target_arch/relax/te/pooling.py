@@ -12,13 +12,12 @@ from tvm import te, tirx
 
 from target_arch.plan.arithmetic import (
     DTYPE_RANGE,
-    ONNX,
     Requantization,
     activation_range,
     is_tflite_mean,
     requantization,
 )
-from target_arch.plan.model import Model, Operator
+from target_arch.plan.model import Arithmetic, Model, Operator
 from target_arch.relax.te.convolution import LANES, Window, window_of
 from target_arch.relax.te.definition import (
     Axes,
@@ -57,7 +56,7 @@ class _Pool:
 def max_pool2d(operator: Operator, model: Model) -> Definition:
     """The greatest value of each window; rescaled where (`onnx` only) output and input differ in scale."""
     pool = _pool(operator, model)
-    floating = operator.arithmetic == "float"
+    floating = operator.arithmetic == Arithmetic.FLOAT
     least = tirx.const(float("-inf") if floating else DTYPE_RANGE[pool.dtype][0], pool.dtype)
 
     def greatest(*index: Any) -> Any:
@@ -80,8 +79,8 @@ def max_pool2d(operator: Operator, model: Model) -> Definition:
 def avg_pool2d(operator: Operator, model: Model) -> Definition:
     """The mean of each window, of the values inside the image unless `count_include_pad`."""
     pool = _pool(operator, model)
-    floating = operator.arithmetic == "float"
-    scales = operator.arithmetic == ONNX or is_tflite_mean(operator)
+    floating = operator.arithmetic == Arithmetic.FLOAT
+    scales = operator.arithmetic == Arithmetic.ONNX or is_tflite_mean(operator)
     parameters = requantization(operator, model) if scales else None
     accumulator = "float32" if floating else "int32"
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from tvm import te, tirx
 
-from target_arch.plan.arithmetic import DTYPE_RANGE, TFLITE, softmax
-from target_arch.plan.model import Model, Operator
+from target_arch.plan.arithmetic import DTYPE_RANGE, softmax
+from target_arch.plan.model import Arithmetic, Model, Operator
 from target_arch.relax.te.definition import (
     Axes,
     Definition,
@@ -31,12 +31,12 @@ def softmax_of_rows(operator: Operator, model: Model) -> Definition:
     greatest = stage("greatest", (("row", rows),), lambda i: te.max(data[i, index], axis=[index]))
     packed: tuple[Packed, ...] = ()
     table = None
-    if operator.arithmetic == TFLITE:
+    if operator.arithmetic == Arithmetic.TFLITE:
         packed = (Packed(suffix=EXPONENTIALS, dtype="float32", values=softmax(operator, model).table),)
         table = packed[0].placeholder()
 
     def exponential(i: Any, k: Any) -> Any:
-        if operator.arithmetic == "float":
+        if operator.arithmetic == Arithmetic.FLOAT:
             beta = tirx.const(float(operator.attributes.get("beta", 1.0)), "float32")  # type: ignore[arg-type]
             return tirx.exp((data[i, k] - greatest[i]) * beta)
         distance = greatest[i].astype("int32") - data[i, k].astype("int32")
@@ -50,7 +50,7 @@ def softmax_of_rows(operator: Operator, model: Model) -> Definition:
     share = _share(operator, model, total, rows)
 
     def element(i: Any, k: Any) -> Any:
-        if operator.arithmetic == "float":
+        if operator.arithmetic == Arithmetic.FLOAT:
             return exponential(i, k) * share[i]
         _, zero_point = per_tensor(out.quantization)
         value = rounded(operator.arithmetic, exponential(i, k) * share[i])
@@ -66,7 +66,7 @@ def _share(operator: Operator, model: Model, total: Any, rows: int) -> Any:
     """What an exponential is multiplied with: 1 / sum, in units of the output's scale."""
     one = tirx.const(1.0, "float32")
     scale = 1.0
-    if operator.arithmetic != "float":
+    if operator.arithmetic != Arithmetic.FLOAT:
         scale, _ = per_tensor(model.tensors[operator.output].quantization)
     return stage("share", (("row", rows),), lambda i: one / (total[i] * tirx.const(scale, "float32")))
 

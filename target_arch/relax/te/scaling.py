@@ -10,7 +10,7 @@ from typing import Any
 from attrs import frozen
 from tvm import tirx
 
-from target_arch.plan.arithmetic import TFLITE, TFLITE_SINGLE, Requantization
+from target_arch.plan.arithmetic import Requantization, Rounding
 from target_arch.relax.te.definition import Axes, Packed, stage
 
 
@@ -76,21 +76,21 @@ def requantized(
     return Scaled(packed=packed, placeholders=tuple(arrays.values()), out=stage(names[1], axes, finish))
 
 
-def right_shift(rounding: str, shift: int) -> int:
+def right_shift(rounding: Rounding, shift: int) -> int:
     """How far the second half of a requantizer shifts to the right, for a shift as `plan.arithmetic`
     states it.
     """
-    if rounding == TFLITE_SINGLE:
+    if rounding == Rounding.TFLITE_SINGLE:
         return 31 - shift
-    return -shift if rounding == TFLITE else shift
+    return -shift if rounding == Rounding.TFLITE else shift
 
 
-def scaled_product(rounding: str, value: Any, multiplier: Any, right: Any, least: int) -> Any:
+def scaled_product(rounding: Rounding, value: Any, multiplier: Any, right: Any, least: int) -> Any:
     """First half of a requantizer, int64: gemmlowp's high multiplication, or the exact product.
 
     `right` is the right shift (negative: to the left) and `least` the least of all channels.
     """
-    if rounding != TFLITE:
+    if rounding != Rounding.TFLITE:
         return value * multiplier
     if least < 0:
         left = tirx.max(-right, tirx.const(0, "int64"))
@@ -98,18 +98,18 @@ def scaled_product(rounding: str, value: Any, multiplier: Any, right: Any, least
     return (value * multiplier + tirx.const(1 << 30, "int64")) >> tirx.const(31, "int64")
 
 
-def rounded_shift(rounding: str, value: Any, right: Any, least: int) -> Any:
+def rounded_shift(rounding: Rounding, value: Any, right: Any, least: int) -> Any:
     """Second half of a requantizer, int64: the rounding right shift."""
     one, zero = tirx.const(1, "int64"), tirx.const(0, "int64")
     if isinstance(right, tirx.IntImm) and int(right.value) <= 0:
         return value
     if least <= 0:
         right = tirx.max(right, zero)
-    if rounding == TFLITE:
+    if rounding == Rounding.TFLITE:
         half = tirx.shift_left(one, right - one) if least > 0 else tirx.shift_left(one, right) >> one
         negative = value < zero if least > 0 else tirx.all(value < zero, right > zero)
         return (value + half - negative.astype("int64")) >> right
-    if rounding == TFLITE_SINGLE:
+    if rounding == Rounding.TFLITE_SINGLE:
         return (value + tirx.shift_left(one, right - one)) >> right
     odd = tirx.bitwise_and(value >> right, one)
     if least > 0:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from target_arch.diagnostics import Diagnostic
 from target_arch.plan.memory import MemoryPlan
-from target_arch.plan.model_pools import SHARED, ModelPool, ModelPools
+from target_arch.plan.model_pools import ModelPool, ModelPools, Sharing
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import CheckError
 
@@ -48,7 +48,7 @@ def _apart(soc: SoC, pools: ModelPools) -> list[Diagnostic]:
     faults = []
     for pool in pools.pools:
         seen = soc.memory(pool.memory).base is not None
-        if not (pool.pool.endswith(".constants") or (pools.arenas != SHARED and seen)):
+        if not (pool.pool.endswith(".constants") or (pools.arenas != Sharing.SHARED and seen)):
             continue
         spans = [(pool.offsets[i], pool.offsets[i] + pool.peaks[i], n) for i, n in enumerate(pools.models)]
         there = sorted(span for span in spans if span[0] < span[1])

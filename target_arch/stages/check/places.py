@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from attrs import evolve, frozen
 
+from target_arch.plan.kernels import Access
 from target_arch.plan.steps import Copy, Dispatch, Event, Step, Wait
 from target_arch.soc.model import CopyPath
 
@@ -83,10 +84,12 @@ class Overwriting:
 
     def dispatched(self, number: int, call: Dispatch, busy: Callable[[str, Event | None], bool]) -> None:
         """A call starts now; `busy` tells what something in flight touches that may last longer."""
-        read = {operand.of for operand in call.operands if operand.access == "r" and not operand.offset}
-        read -= {operand.of for operand in call.operands if operand.access != "r" or operand.offset}
+        read = {
+            operand.of for operand in call.operands if operand.access == Access.READ and not operand.offset
+        }
+        read -= {operand.of for operand in call.operands if operand.access != Access.READ or operand.offset}
         for operand in call.operands:
-            if operand.access == "w" and not operand.offset:
+            if operand.access == Access.WRITE and not operand.offset:
                 for name in read.intersection(operand.over):
                     if not busy(name, call.event):
                         self._calls.setdefault((operand.of, name), number)

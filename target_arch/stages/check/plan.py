@@ -12,8 +12,8 @@ from types import MappingProxyType
 from attrs import frozen
 
 from target_arch.diagnostics import Diagnostic
-from target_arch.plan.kernels import Slice
-from target_arch.plan.memory import Buffer, MemoryPlan
+from target_arch.plan.kernels import Access, Slice
+from target_arch.plan.memory import Buffer, BufferKind, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
 from target_arch.soc.model import HOST_ENGINE, SoC
 from target_arch.soc.words import OperandRule
@@ -76,10 +76,10 @@ class _Checker:
         self._loaded: set[str] = set()
         self._started = False
         self._live: dict[str, tuple[int, int]] = {}
-        constants = (buffer.name for buffer in steps.buffers if buffer.kind == "constant")
+        constants = (buffer.name for buffer in steps.buffers if buffer.kind == BufferKind.CONSTANT)
         self._overwriting = Overwriting((*(name for _, name in steps.outputs), *constants))
         self._written = {
-            name: Written(buffer.bytes, buffer.kind in ("input", "constant"))
+            name: Written(buffer.bytes, buffer.kind in (BufferKind.INPUT, BufferKind.CONSTANT))
             for name, buffer in self._buffers.items()
         }
         self._holders = Holders(steps.buffers)
@@ -131,8 +131,8 @@ class _Checker:
         """All arenas of a memory lie in it one after the other, the constants first."""
         for memory in self._soc.memories:
             unit = max((buffer.alignment for buffer in self._of(memory.name)), default=1)
-            fixed = self._top(b for b in self._of(memory.name) if b.kind == "constant")
-            other = self._top(b for b in self._of(memory.name) if b.kind != "constant")
+            fixed = self._top(b for b in self._of(memory.name) if b.kind == BufferKind.CONSTANT)
+            other = self._top(b for b in self._of(memory.name) if b.kind != BufferKind.CONSTANT)
             end = (-(-fixed // unit) * unit if other else fixed) + other
             if end > memory.size:
                 self._fault("over-capacity", f"`{memory.name}` needs {end:,} B, it has {memory.size:,} B")
@@ -148,9 +148,9 @@ class _Checker:
         last = max(len(self._order.steps) - 1, 0)
         outputs = {name for _, name in self._order.outputs}
         for buffer in self._order.buffers:
-            if buffer.kind in ("input", "constant"):
+            if buffer.kind in (BufferKind.INPUT, BufferKind.CONSTANT):
                 self._lives(buffer.name, 0)
-            if buffer.kind == "constant" or buffer.name in outputs:
+            if buffer.kind == BufferKind.CONSTANT or buffer.name in outputs:
                 self._lives(buffer.name, last)
         for tensor, name in (*self._order.inputs, *self._order.outputs):
             if name not in self._buffers:
@@ -287,7 +287,7 @@ class _Checker:
             if not touch.write and not self._written[touch.part.of].covers(touch.part):
                 self._fault("read-before-write", f"`{touch.part}` is read before all of it was written")
         for touch in touches:
-            if touch.write and self._buffers[touch.part.of].kind == "constant":
+            if touch.write and self._buffers[touch.part.of].kind == BufferKind.CONSTANT:
                 self._fault("constant-written", f"`{touch.part}` is a constant and written to")
             if touch.write:
                 self._written[touch.part.of].write(touch.part)
@@ -357,7 +357,10 @@ class _Checker:
             count = size - operand.offset if operand.bytes is None else operand.bytes
             rows, stride = operand.rows, operand.stride
             part = Slice(of=operand.of, offset=operand.offset, row_bytes=count, rows=rows, stride=stride)
-            touches += [_Touch(part=part, write=access == "w") for access in sorted(operand.access)]
+            if operand.access.reads:
+                touches.append(_Touch(part=part, write=False))
+            if operand.access.writes:
+                touches.append(_Touch(part=part, write=True))
         return tuple(touches)
 
     def _dispatch_rules(self, step: Dispatch) -> None:
@@ -378,14 +381,14 @@ class _Checker:
             memory = self._buffers[operand.of].memory
             observed = self._soc.sees(instance, memory)
             free = instance.arch.host or (
-                instance.arch.operands == OperandRule.OUTPUTS and operand.access == "r"
+                instance.arch.operands == OperandRule.OUTPUTS and operand.access == Access.READ
             )
             if not (observed if free else memory in own):
                 self._fault(
                     "not-observed",
                     f"`{step.instance}` cannot take `{operand.of}` where it lies, in `{memory}`",
                 )
-            if "w" in operand.access and not self._soc.memory(memory).writable:
+            if operand.access.writes and not self._soc.memory(memory).writable:
                 self._fault(
                     "not-writable", f"`{operand.of}` is written in `{memory}`, which cannot be written"
                 )

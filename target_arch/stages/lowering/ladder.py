@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from attrs import evolve, field, frozen
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.plan.attempts import REPLACE, RETILE, SPLIT, Attempt
+from target_arch.plan.attempts import Attempt, AttemptKind
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget, MemoryPlan
 from target_arch.plan.model import Model
@@ -179,7 +179,7 @@ class _Ladder:
             self._rules = self._rules.giving_up(found).sending(self._sent)
             self._left, self._sent, self._placed = {}, {}, None
 
-    def _retile(self, refused: Refused) -> tuple[str, str] | None:
+    def _retile(self, refused: Refused) -> tuple[AttemptKind, str] | None:
         key = key_of(refused.partition)
         if refused.limit is None or self._retiled.get(key, 0) >= RETILES:
             return None
@@ -190,22 +190,22 @@ class _Ladder:
             size = known // 2
         self._retiled[key] = self._retiled.get(key, 0) + 1
         limits[memory] = size
-        return RETILE, f"with {size:,} B of `{memory}`"
+        return AttemptKind.RETILE, f"with {size:,} B of `{memory}`"
 
-    def _split(self, model: Model, refused: Refused) -> tuple[str, str] | None:
+    def _split(self, model: Model, refused: Refused) -> tuple[AttemptKind, str] | None:
         place = middle(refused.partition, model)
         if place is None:
             return None
         self._cuts |= {place}
-        return SPLIT, f"before `{place[0]}`"
+        return AttemptKind.SPLIT, f"before `{place[0]}`"
 
-    def _give_up(self, refused: Refused) -> tuple[str, str]:
+    def _give_up(self, refused: Refused) -> tuple[AttemptKind, str]:
         """All identical instances where nothing but the memory's size is in the way."""
         operator, instance = refused.operator, self._soc.instance(refused.partition.instance)
         target = instance.name if refused.crowded else instance.arch.name
         self._left.setdefault(operator, []).append((target, refused.reason))
         self._sent[operator] = self._next(operator, instance)
-        return REPLACE, ""
+        return AttemptKind.REPLACE, ""
 
     def _next(self, operator: str, instance: Instance) -> str | None:
         """Where the operator is to go: another instance of its kind, another kind, the host, in that order,
@@ -232,6 +232,6 @@ class _Ladder:
 
 def _told(attempt: Attempt, graph: PartitionGraph) -> Attempt:
     """The attempt with the instance that the operator went to."""
-    if attempt.kind != REPLACE or attempt.outcome:
+    if attempt.kind != AttemptKind.REPLACE or attempt.outcome:
         return attempt
     return evolve(attempt, outcome=f"on `{graph.choice(attempt.operator).instance}`")

@@ -15,7 +15,7 @@ from functools import partial
 from attrs import evolve, frozen
 
 from target_arch.plan.kernels import Call, Kernel
-from target_arch.plan.memory import Budget, Buffer, PoolBudget
+from target_arch.plan.memory import Budget, Buffer, BufferKind, PoolBudget
 from target_arch.plan.partitions import Partition
 from target_arch.soc.model import SoC
 from target_arch.stages.lowering.constant_bytes import ConstantUse
@@ -29,7 +29,7 @@ from target_arch.stages.program.items import Item, Program, Run, Slot
 from target_arch.stages.program.join import join, least_alignment, local_slot
 from target_arch.stages.program.partial import PartialLowering
 
-_HELD = ("input", "output", "activation")
+_HELD = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.ACTIVATION)
 
 
 @frozen(kw_only=True)
@@ -217,7 +217,9 @@ class Ledger:
     def _open(self, memory: str) -> PoolLedger:
         there = [draft for draft in self._program.buffers.values() if draft.memory == memory]
         constants = sum(
-            _whole(self._work.soc, memory, draft.bytes) for draft in there if draft.kind == "constant"
+            _whole(self._work.soc, memory, draft.bytes)
+            for draft in there
+            if draft.kind == BufferKind.CONSTANT
         )
         return PoolLedger(
             available=self._work.soc.memory(memory).size - constants - self._grown.get(memory, 0),
@@ -229,12 +231,12 @@ class Ledger:
         )
 
     def _used(self, draft: Slot) -> bool:
-        return draft.kind != "activation" or draft.name in self._lives
+        return draft.kind != BufferKind.ACTIVATION or draft.name in self._lives
 
     def _held(self, draft: Slot) -> Buffer:
         end = len(self._program.items)
         first, last = self._lives.get(draft.name, (end, 0))
-        first = 0 if draft.kind == "input" else min(first, end)
+        first = 0 if draft.kind == BufferKind.INPUT else min(first, end)
         life = first, end if draft.name in self._kept else max(last, first)
         return evolve(_buffer(draft, life), over=self._over.get(draft.name, ()))
 

@@ -13,7 +13,7 @@ import networkx as nx
 from attrs import evolve, frozen
 
 from target_arch.diagnostics import Diagnostic, name_hint
-from target_arch.plan.kernels import FUNCTION_CODEGENS
+from target_arch.plan.kernels import Codegen
 from target_arch.plan.orders import PHASES, LoweringOrder, LoweringSlot
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.soc.model import SoC
@@ -36,20 +36,20 @@ class Wishes:
     ranks: Mapping[str, int] | None = None
 
 
-Policy = Callable[[PartitionGraph, SoC, Mapping[str, str]], Wishes]
+Policy = Callable[[PartitionGraph, SoC, Mapping[str, Codegen]], Wishes]
 """A policy sees the partitions, the SoC and each instance's codegen."""
 
 
-def _sides(graph: PartitionGraph, codegens: Mapping[str, str]) -> tuple[list[str], list[str]]:
+def _sides(graph: PartitionGraph, codegens: Mapping[str, Codegen]) -> tuple[list[str], list[str]]:
     """The partitions whose kernels are functions of a CPU, and the others."""
     c: list[str] = []
     rest: list[str] = []
     for part in graph.partitions:
-        (c if codegens[part.instance] in FUNCTION_CODEGENS else rest).append(part.id)
+        (c if codegens[part.instance].is_function else rest).append(part.id)
     return c, rest
 
 
-def c_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wishes:
+def c_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -> Wishes:
     """Every partition whose kernels are C before any other: only then are the bytes that C takes facts."""
     c, rest = _sides(graph, codegens)
     reasons = dict.fromkeys(c, "its kernels are C, so what they take is known before any budget")
@@ -60,13 +60,13 @@ def c_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wis
     )
 
 
-def program(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wishes:
+def program(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -> Wishes:
     """In the order of execution."""
     ids = [partition.id for partition in graph.partitions]
     return Wishes(reasons=dict.fromkeys(ids, "its turn in the program"), edges=tuple(pairwise(ids)))
 
 
-def accelerators_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wishes:
+def accelerators_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -> Wishes:
     """Every accelerator before any C, as compilers did before: what C will take is not known to any budget.
 
     For comparison.
@@ -91,7 +91,7 @@ once.
 def lowering_order(
     graph: PartitionGraph,
     soc: SoC,
-    codegens: Mapping[str, str],
+    codegens: Mapping[str, Codegen],
     policy: Wish | Mapping[str, Wish] | None = None,
     policies: Mapping[str, Policy] = POLICIES,
 ) -> LoweringOrder:
@@ -143,7 +143,7 @@ def _ids(order: LoweringOrder) -> tuple[str, ...]:
 def _one(
     graph: PartitionGraph,
     soc: SoC,
-    codegens: Mapping[str, str],
+    codegens: Mapping[str, Codegen],
     wanted: str | tuple[str, ...],
     policies: Mapping[str, Policy],
 ) -> LoweringOrder:

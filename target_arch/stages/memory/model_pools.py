@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from attrs import evolve
 
 from target_arch.plan.memory import MemoryPlan
-from target_arch.plan.model_pools import SHARED, ModelPool, ModelPools
+from target_arch.plan.model_pools import ModelPool, ModelPools, Sharing
 from target_arch.soc.model import SoC
 
 ALIGNMENT = 16
 """Of every arena at least."""
 
 
-def model_pools(soc: SoC, plans: Mapping[str, MemoryPlan], arenas: str) -> ModelPools:
+def model_pools(soc: SoC, plans: Mapping[str, MemoryPlan], arenas: Sharing) -> ModelPools:
     """What the models take, by name in their order, with shared or separate arenas."""
     memories = {buffer.arena: buffer.memory for plan in plans.values() for buffer in plan.buffers}
     pools = tuple(
@@ -21,8 +21,10 @@ def model_pools(soc: SoC, plans: Mapping[str, MemoryPlan], arenas: str) -> Model
     return ModelPools(models=tuple(plans), arenas=arenas, pools=pools)
 
 
-def _pool(soc: SoC, name: str, memory: str, plans: Sequence[MemoryPlan], arenas: str) -> ModelPool:
-    overlaid = not name.endswith(".constants") and (arenas == SHARED or soc.memory(memory).base is None)
+def _pool(soc: SoC, name: str, memory: str, plans: Sequence[MemoryPlan], arenas: Sharing) -> ModelPool:
+    overlaid = not name.endswith(".constants") and (
+        arenas == Sharing.SHARED or soc.memory(memory).base is None
+    )
     peaks = tuple(plan.peaks.get(name, 0) for plan in plans)
     alignment = max((ALIGNMENT, *(b.alignment for plan in plans for b in plan.buffers if b.arena == name)))
     sizes = [_padded(peak, alignment) for peak in peaks]
@@ -40,7 +42,7 @@ def _pool(soc: SoC, name: str, memory: str, plans: Sequence[MemoryPlan], arenas:
     )
 
 
-def held(soc: SoC, others: Sequence[MemoryPlan], arenas: str) -> dict[str, int]:
+def held(soc: SoC, others: Sequence[MemoryPlan], arenas: Sharing) -> dict[str, int]:
     """Bytes of every memory that other models take from one that is still to be planned."""
     pools = model_pools(soc, {str(number): plan for number, plan in enumerate(others)}, arenas).pools
     taken: dict[str, int] = {}
@@ -58,7 +60,7 @@ def left(soc: SoC, taken: Mapping[str, int]) -> SoC:
 
 def crowded(soc: SoC, plan: MemoryPlan, taken: Mapping[str, int]) -> bool:
     """True where a plan does not fit what others leave of some memory."""
-    own = model_pools(soc, {"": plan}, SHARED).pools
+    own = model_pools(soc, {"": plan}, Sharing.SHARED).pools
     used = dict(taken)
     for pool in own:
         used[pool.memory] = used.get(pool.memory, 0) + pool.bytes

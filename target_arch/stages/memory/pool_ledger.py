@@ -19,7 +19,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from target_arch.plan.memory import Buffer
+from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.stages.memory.packing import ALGORITHMS, peak
 from target_arch.stages.memory.packing.sharing import choices, rectangles, root
 
@@ -184,7 +184,7 @@ class PoolLedger:
     def _buffer(self, span: Span, size: int) -> Buffer:
         return Buffer(
             name=_BLOCK,
-            kind="local",
+            kind=BufferKind.LOCAL,
             memory="",
             bytes=size,
             alignment=self._unit,

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from target_arch.plan.timeline import Span, Timeline
+from target_arch.plan.timeline import Span, SpanKind, Timeline
 from target_arch.soc.model import Instance
 from target_arch.stages.paths.routes import PICO
 from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
@@ -26,7 +26,7 @@ def timeline(
     where = (*jobs.machines, *(name for name, _ in jobs.channels))
     spans = [
         Span(
-            kind="run",
+            kind=SpanKind.RUN,
             what=jobs.names[job],
             where=jobs.machines[machine],
             start=recorded.starts[job] / PICO,
@@ -37,7 +37,11 @@ def timeline(
     ]
     spans += [
         Span(
-            kind="copy", what=jobs.data[datum].name, where=where[resource], start=start / PICO, end=end / PICO
+            kind=SpanKind.COPY,
+            what=jobs.data[datum].name,
+            where=where[resource],
+            start=start / PICO,
+            end=end / PICO,
         )
         for datum, _, resource, start, end in recorded.copies
     ]

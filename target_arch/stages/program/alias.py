@@ -21,13 +21,13 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from target_arch.plan.kernels import Operand, Slice
-from target_arch.plan.memory import Inside
+from target_arch.plan.kernels import Access, Operand, Slice
+from target_arch.plan.memory import BufferKind, Inside
 from target_arch.stages.program.dependences import accesses
 from target_arch.stages.program.items import Item, Program, Run, Slot, Transfer
 
-_MOVABLE = ("activation", "input", "output")
-_INNER = "activation"
+_MOVABLE = (BufferKind.ACTIVATION, BufferKind.INPUT, BufferKind.OUTPUT)
+_INNER = BufferKind.ACTIVATION
 Span = tuple[int, int]
 _Access = tuple[int, Slice, bool]
 """Item, bytes of a buffer that it touches, and whether it writes them."""
@@ -134,12 +134,12 @@ class _Eliding:
 
     def _move(self, number: int, run: Run) -> _Move | None:
         """What would make the copy unnecessary; None where that is not safe."""
-        reads = [operand for operand in run.operands if operand.access == "r"]
-        writes = [operand for operand in run.operands if operand.access == "w"]
+        reads = [operand for operand in run.operands if operand.access == Access.READ]
+        writes = [operand for operand in run.operands if operand.access == Access.WRITE]
         if len(run.operands) != 2 or len(reads) != 1 or len(writes) != 1:
             return None
         source, target = (self._slice(operand.touched(self._size(operand.of))) for operand in run.operands)
-        if run.operands[0].access == "w":
+        if run.operands[0].access == Access.WRITE:
             source, target = target, source
         one, other = self._drafts[source.of], self._drafts[target.of]
         if source.of == target.of or one.memory != other.memory or source.bytes != target.bytes:
@@ -202,7 +202,7 @@ class _Eliding:
         size = len(self._program.items) + 2
         found: dict[str, NDArray[np.int64]] = {}
         for name, draft in self._drafts.items():
-            if name not in self._places and draft.kind != "constant":
+            if name not in self._places and draft.kind != BufferKind.CONSTANT:
                 change = found.setdefault(draft.memory, np.zeros(size, dtype=np.int64))
                 first, last = self._life(draft)
                 change[first] += draft.bytes
@@ -213,7 +213,7 @@ class _Eliding:
         """First and last item of a buffer's life."""
         known = self._touched.get(draft.name)
         numbers = [0] if known is None else [number for number, _, _ in known]
-        first = 0 if draft.kind == "input" else min(numbers)
+        first = 0 if draft.kind == BufferKind.INPUT else min(numbers)
         return first, len(self._program.items) if draft.name in self._kept else max(numbers)
 
     def _size(self, name: str) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from attrs import field, mutable
 
 from target_arch.plan.kernels import Slice
+from target_arch.plan.memory import BufferKind
 from target_arch.stages.program.hazards import overlap
 from target_arch.stages.program.items import Item, Program, Run
 
@@ -31,7 +32,7 @@ def dependences(program: Program) -> list[tuple[int, ...]]:
     for number, item in enumerate(program.items):
         before: set[int] = set()
         for part, write in accesses(program, item):
-            if program.buffers[part.of].kind != "constant":
+            if program.buffers[part.of].kind != BufferKind.CONSTANT:
                 _touch(touched.setdefault(part.of, _Bytes()), number, part, write, before)
         if isinstance(item, Run):
             before.update([latest[item.instance]] if item.instance in latest else [])
@@ -45,7 +46,7 @@ def accesses(program: Program, item: Item) -> list[tuple[Slice, bool]]:
     """The bytes an item touches, and whether it writes them."""
     if isinstance(item, Run):
         return [
-            (operand.touched(program.buffers[operand.of].bytes), "w" in operand.access)
+            (operand.touched(program.buffers[operand.of].bytes), operand.access.writes)
             for operand in item.operands
         ]
     return [pair for source, target in item.pieces for pair in ((source, False), (target, True))]

@@ -14,7 +14,7 @@ from target_arch.plan.steps import Event
 
 
 @frozen(kw_only=True)
-class Access:
+class ByteAccess:
     """Bytes of a buffer that a step reads or writes."""
 
     part: Slice
@@ -43,7 +43,7 @@ class InFlight:
     """The asynchronous steps not known to be complete, by the buffers they touch."""
 
     def __init__(self) -> None:
-        self._touching: dict[str, list[tuple[Event, Access]]] = {}
+        self._touching: dict[str, list[tuple[Event, ByteAccess]]] = {}
         self._issued: dict[str, int] = {}
         self._complete: dict[str, int] = {}
 
@@ -51,7 +51,7 @@ class InFlight:
         """The event of the next step on a timeline."""
         return Event(timeline=timeline, value=self._issued.get(timeline, 0) + 1)
 
-    def issue(self, event: Event, accesses: Iterable[Access]) -> None:
+    def issue(self, event: Event, accesses: Iterable[ByteAccess]) -> None:
         """A step with that event has started."""
         self._issued[event.timeline] = event.value
         for access in accesses:
@@ -69,7 +69,7 @@ class InFlight:
         """How many steps a timeline was given so far."""
         return self._issued.get(timeline, 0)
 
-    def hazards(self, accesses: Iterable[Access]) -> dict[str, int]:
+    def hazards(self, accesses: Iterable[ByteAccess]) -> dict[str, int]:
         """The values of each timeline that must be complete before a step with these accesses may start."""
         needed: dict[str, int] = {}
         for access in accesses:
@@ -92,7 +92,7 @@ class InFlight:
             timeline: value for timeline, value in self._issued.items() if self.pending(timeline) and value
         }
 
-    def _current(self, buffer: str) -> list[tuple[Event, Access]]:
+    def _current(self, buffer: str) -> list[tuple[Event, ByteAccess]]:
         flying = self._touching.get(buffer)
         if not flying:
             return []

@@ -183,7 +183,7 @@ class MemoryDemands:
     def _call(self, instance: Instance, call: Call, local: Mapping[str, str]) -> Iterator[Demand]:
         for operand in call.operands:
             if operand.of not in local:
-                write = "w" in operand.access
+                write = operand.access.writes
                 memories = self.results(instance) if write else self.readable(instance)
                 yield Demand(tensor=operand.of, write=write, memories=memories)
 

@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterator, Mapping
 
 from attrs import evolve
 
-from target_arch.plan.kernels import Call, Kernel
+from target_arch.plan.kernels import Access, Call, Kernel
+from target_arch.plan.memory import BufferKind
 from target_arch.plan.partitions import Partition
 from target_arch.stages.program.items import Item, Run, Slot
 
@@ -19,7 +20,7 @@ def reusable_operands(buffers: Mapping[str, Slot], kept: Collection[str], item: 
             for name in operand.over
             if buffers[name].memory == result.memory
             and buffers[name].bytes == result.bytes
-            and buffers[name].kind != "constant"
+            and buffers[name].kind != BufferKind.CONSTANT
             and name not in kept
         ]
         if places:
@@ -36,7 +37,7 @@ def in_place_calls(partition: Partition, kernel: Kernel, lies: Mapping[str, str]
     for number, call in enumerate(calls):
         if not any(operand.over for operand in call.operands):
             continue
-        reads = {o.of for o in call.operands if o.access == "r" and not o.offset and o.of in lies}
+        reads = {o.of for o in call.operands if o.access == Access.READ and not o.offset and o.of in lies}
         able = {name for name in reads if last[lies[name]] == number}
         operands = tuple(
             evolve(o, of=lies[o.of], over=tuple(dict.fromkeys(lies[n] for n in o.over if n in able)))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from attrs import frozen, mutable
 
 from target_arch.plan.kernels import Operand, Slice
-from target_arch.plan.memory import Inside
+from target_arch.plan.memory import BufferKind, Inside
 from target_arch.soc.model import CopyPath
 
 
@@ -51,7 +51,7 @@ class Slot:
     """A buffer whose lifetime is not known yet."""
 
     name: str
-    kind: str
+    kind: BufferKind
     memory: str
     bytes: int
     alignment: int

@@ -9,7 +9,8 @@ from math import lcm
 
 from attrs import evolve, field, mutable
 
-from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, Slice
+from target_arch.plan.kernels import Access, Call, Kernel, LocalBuffer, Move, Operand, Slice
+from target_arch.plan.memory import BufferKind
 from target_arch.plan.partitions import Partition
 from target_arch.soc.model import Instance, SoC
 from target_arch.soc.words import CacheDuty
@@ -54,9 +55,9 @@ def _needed(joiner: "_Joiner", kept: set[str]) -> tuple[Item, ...]:
     needed: list[Item] = []
     for item in reversed(joiner.items):
         if isinstance(item, Run):
-            whole.update(o.of for o in item.operands if "r" in o.access and not o.offset and o.bytes is None)
+            whole.update(o.of for o in item.operands if o.access.reads and not o.offset and o.bytes is None)
             for operand in item.operands:
-                if "r" in operand.access and operand.of not in whole:
+                if operand.access.reads and operand.of not in whole:
                     read.setdefault(operand.of, {})[joiner.touched(operand)] = None
         elif item.pieces[0][1].of in whole or any(
             overlap(target, part) for _, target in item.pieces for part in read.get(target.of, ())
@@ -100,14 +101,14 @@ class _Joiner:
 
     def arrive(self, tensor: str) -> str:
         """The buffer in which the caller leaves a model input."""
-        return self._lie(tensor, self._residence.homes[tensor], "input")
+        return self._lie(tensor, self._residence.homes[tensor], BufferKind.INPUT)
 
     def leave(self, tensor: str) -> str:
         """The buffer in which the caller finds a model output."""
         self._place = f"output {tensor}"
         name = self._ensure(tensor, self._work.mode.io, "")
-        if self.buffers[name].kind == "activation":
-            self.buffers[name].kind = "output"
+        if self.buffers[name].kind == BufferKind.ACTIVATION:
+            self.buffers[name].kind = BufferKind.OUTPUT
         return name
 
     def whole(self, buffer: str) -> Slice:
@@ -145,10 +146,12 @@ class _Joiner:
             operands = []
             for touch in touches:
                 if touch.write:
-                    operands.append(Operand(of=self._written(touch.tensor), access="w"))
+                    operands.append(Operand(of=self._written(touch.tensor), access=Access.WRITE))
                 else:
                     operands.append(
-                        Operand(of=self._ensure(touch.tensor, touch.memories, partition.id), access="r")
+                        Operand(
+                            of=self._ensure(touch.tensor, touch.memories, partition.id), access=Access.READ
+                        )
                     )
             run = Run(
                 partition=partition.id,
@@ -176,7 +179,7 @@ class _Joiner:
         )
         for operand in operands:
             self._touched.add(operand.of)
-            if "w" in operand.access:
+            if operand.access.writes:
                 self._tiles.written(self.touched(operand))
         self.items.append(run)
 
@@ -186,7 +189,7 @@ class _Joiner:
         lies = {
             old.of: new.of
             for old, new in zip(call.operands, operands, strict=True)
-            if old.access == "r" and not old.offset
+            if old.access == Access.READ and not old.offset
         }
 
         def over(operand: Operand) -> tuple[str, ...]:
@@ -198,9 +201,9 @@ class _Joiner:
     def _operand(self, local: "_Local", instance: Instance, operand: Operand) -> Operand:
         if operand.of in local.names:
             return operand.renamed(local.names[operand.of])
-        if "r" in operand.access:
+        if operand.access.reads:
             name = self._ensure(operand.of, self._needs.readable(instance), local.partition.id)
-        if "w" in operand.access:
+        if operand.access.writes:
             name = self._written(operand.of)
         return operand.renamed(name)
 
@@ -267,7 +270,7 @@ class _Joiner:
             )
         _, _, memory, source = min(options)
         for path in self._routes.route(source, memory, size) or ():
-            start, end = lies[path.source], self._lie(tensor, path.target, "activation")
+            start, end = lies[path.source], self._lie(tensor, path.target, BufferKind.ACTIVATION)
             self._transfer(
                 Slice(of=start, offset=0, row_bytes=size), Slice(of=end, offset=0, row_bytes=size), partition
             )
@@ -282,7 +285,7 @@ class _Joiner:
         if tensor not in self._where:
             if self._tensors[tensor].data is None:
                 raise self._wrong(f"tensor `{tensor}` is read before anything wrote it")
-            self._lie(tensor, self._residence.constants[tensor], "constant")
+            self._lie(tensor, self._residence.constants[tensor], BufferKind.CONSTANT)
         return self._where[tensor]
 
     def _written(self, tensor: str) -> str:
@@ -290,11 +293,11 @@ class _Joiner:
         home = self._residence.homes.get(tensor)
         if home is None or tensor not in self._made:
             raise self._wrong(f"`{tensor}` cannot be written: it is no result of the model")
-        name = self._where.get(tensor, {}).get(home) or self._lie(tensor, home, "activation")
+        name = self._where.get(tensor, {}).get(home) or self._lie(tensor, home, BufferKind.ACTIVATION)
         self._where[tensor] = {home: name}
         return name
 
-    def _lie(self, tensor: str, memory: str, kind: str) -> str:
+    def _lie(self, tensor: str, memory: str, kind: BufferKind) -> str:
         name = f"{tensor}@{memory}"
         self._where.setdefault(tensor, {})[memory] = name
         if name not in self.buffers:
@@ -353,7 +356,7 @@ def local_slot(partition: str, buffer: LocalBuffer, alignment: int) -> Slot:
     """A local buffer of a kernel in a memory whose paths ask for that alignment."""
     return Slot(
         name=f"{partition}.{buffer.name}",
-        kind="local",
+        kind=BufferKind.LOCAL,
         memory=buffer.memory,
         bytes=buffer.bytes,
         alignment=lcm(buffer.alignment, alignment),

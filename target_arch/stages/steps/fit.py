@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from target_arch.plan.memory import Buffer, MemoryPlan
+from target_arch.plan.memory import Buffer, BufferKind, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
 from target_arch.plan.timeline import Execution
 from target_arch.soc.model import SoC
@@ -112,7 +112,7 @@ def _proven(work: PartialLowering, witness: KnownPlan) -> Fitted | None:
     residence = foreseen(work, witness.homes)
     program, _ = alias_whole(join(work, residence), witness.aliased)
     steps = steps_of(work, program, residence, Times(work))
-    moving = [buffer for buffer in steps.buffers if buffer.kind != "constant"]
+    moving = [buffer for buffer in steps.buffers if buffer.kind != BufferKind.CONSTANT]
     open_ = {buffer.memory for buffer in moving if buffer.name not in witness.offsets}
     fixed = [buffer for buffer in moving if buffer.memory not in open_]
     held = frozenset(buffer.name for buffer in fixed)

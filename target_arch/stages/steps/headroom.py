@@ -17,7 +17,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from target_arch.plan.memory import Buffer
+from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.soc.model import SoC
 from target_arch.stages.program.in_place import reusable_operands
 from target_arch.stages.program.items import Program, Slot
@@ -28,7 +28,7 @@ def capacities(soc: SoC, program: Program) -> dict[str, int]:
     drafts = program.buffers.values()
     left = {name: soc.memory(name).size for name in sorted({draft.memory for draft in drafts})}
     for draft in drafts:
-        if draft.kind == "constant":
+        if draft.kind == BufferKind.CONSTANT:
             left[draft.memory] -= whole(draft)
     return left
 
@@ -93,7 +93,7 @@ class Headroom:
             self._ends[name] = max(end, self._ends.get(name, 0))
             draft = self._program.buffers[name]
             dies = not self._left[name] and name not in self._kept and name not in gone
-            if dies and draft.kind != "constant":
+            if dies and draft.kind != BufferKind.CONSTANT:
                 heapq.heappush(self._dead[draft.memory], (self._ends[name], whole(draft)))
 
     def _new(self, number: int, now: int) -> Mapping[str, int]:
@@ -101,7 +101,7 @@ class Headroom:
         places = self._places(number, now)
         for name in self._names[number]:
             draft = self._program.buffers[name]
-            if name not in self._begun and name not in places and draft.kind != "constant":
+            if name not in self._begun and name not in places and draft.kind != BufferKind.CONSTANT:
                 sizes[draft.memory] = sizes.get(draft.memory, 0) + whole(draft)
         return sizes
 
@@ -142,7 +142,7 @@ class Headroom:
         changes = {memory: np.zeros(count + 1, dtype=np.int64) for memory in self._capacity}
         for name, (first, last) in lives.items():
             draft = self._program.buffers[name]
-            if draft.kind != "constant":
+            if draft.kind != BufferKind.CONSTANT:
                 operands = self._over[first].get(name, ()) if name not in self._begun else ()
                 shared = any(lives[place][1] == first for place in operands)
                 changes[draft.memory][first + shared] += whole(draft)

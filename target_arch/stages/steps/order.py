@@ -12,11 +12,11 @@ used again, and nothing that is still in flight touches it.
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
-from target_arch.plan.memory import Buffer
+from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
 from target_arch.soc.model import SoC
 from target_arch.soc.numbering import timelines
-from target_arch.stages.program.hazards import Access, InFlight
+from target_arch.stages.program.hazards import ByteAccess, InFlight
 from target_arch.stages.program.homes import TensorHomes
 from target_arch.stages.program.in_place import reusable_operands
 from target_arch.stages.program.items import Item, Program, Run, Slot, Transfer
@@ -100,7 +100,7 @@ class _Orderer:
         path = transfer.path
         timeline: str | None = None
         for source, target in transfer.pieces:
-            accesses = (Access(part=source, write=False), Access(part=target, write=True))
+            accesses = (ByteAccess(part=source, write=False), ByteAccess(part=target, write=True))
             needed = self._flight.hazards(accesses)
             if timeline is None and path.is_async:
                 timeline = self._channel(path.engine, needed)
@@ -117,7 +117,9 @@ class _Orderer:
 
     def _dispatch(self, run: Run) -> None:
         accesses = tuple(
-            Access(part=operand.touched(self._program.buffers[operand.of].bytes), write="w" in operand.access)
+            ByteAccess(
+                part=operand.touched(self._program.buffers[operand.of].bytes), write=operand.access.writes
+            )
             for operand in run.operands
         )
         synchronous = run.instance in self._hosts or run.reserved
@@ -149,7 +151,7 @@ class _Orderer:
         self._wait({other: value for other, value in needed.items() if other != timeline})
         return None if timeline is None else self._flight.next_event(timeline)
 
-    def _issue(self, step: Step, event: Event | None, accesses: tuple[Access, ...], takes: int) -> None:
+    def _issue(self, step: Step, event: Event | None, accesses: tuple[ByteAccess, ...], takes: int) -> None:
         self._clock.issue(event, takes)
         names = tuple(dict.fromkeys(access.part.of for access in accesses))
         for name in names:
@@ -214,7 +216,11 @@ class _Orderer:
         operands = reusable_operands(self._program.buffers, self._kept, item) if self._free else {}
         for name in names if self._free else ():
             memory = self._memory(name)
-            if name in self._first or memory not in self._free or self._program.buffers[name].kind == "input":
+            if (
+                name in self._first
+                or memory not in self._free
+                or self._program.buffers[name].kind == BufferKind.INPUT
+            ):
                 continue
             last = (place for place in operands.get(name, ()) if self._ends[place] == number)
             if self._lies_over(item, last):
@@ -249,7 +255,7 @@ class _Orderer:
 
     def _occupy(self, name: str) -> None:
         draft = self._program.buffers[name]
-        if draft.memory in self._free and draft.kind != "constant":
+        if draft.memory in self._free and draft.kind != BufferKind.CONSTANT:
             self._free[draft.memory] -= whole(draft)
 
     def _bury(self, number: int, names: tuple[str, ...]) -> None:
@@ -260,7 +266,7 @@ class _Orderer:
             draft = self._program.buffers[name]
             if draft.memory in self._dead:
                 self._dead[draft.memory].setdefault(draft.partition, []).append(name)
-            fixed = draft.kind == "constant" or name in self._kept or name in self._lain_over
+            fixed = draft.kind == BufferKind.CONSTANT or name in self._kept or name in self._lain_over
             if draft.memory in self._free and not fixed:
                 self._dying.setdefault(draft.memory, []).append(name)
 
@@ -287,12 +293,12 @@ class _Orderer:
 
     def _used(self, draft: Slot) -> bool:
         """What nobody touches needs no bytes, unless the caller does."""
-        return draft.kind in ("input", "output") or draft.name in self._first
+        return draft.kind in (BufferKind.INPUT, BufferKind.OUTPUT) or draft.name in self._first
 
     def _buffer(self, draft: Slot) -> Buffer:
         end = max(len(self._steps) - 1, 0)
-        first = 0 if draft.kind in ("input", "constant") else self._first.get(draft.name, 0)
-        kept = draft.kind == "constant" or draft.name in self._kept
+        first = 0 if draft.kind in (BufferKind.INPUT, BufferKind.CONSTANT) else self._first.get(draft.name, 0)
+        kept = draft.kind == BufferKind.CONSTANT or draft.name in self._kept
         return Buffer(
             name=draft.name,
             kind=draft.kind,
@@ -312,7 +318,7 @@ class _Orderer:
         return (
             place.memory == draft.memory
             and place.bytes == draft.bytes
-            and place.kind != "constant"
+            and place.kind != BufferKind.CONSTANT
             and name not in self._kept
             and self._final[name] == self._first[draft.name]
         )

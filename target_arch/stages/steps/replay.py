@@ -7,7 +7,7 @@ with an event the time of its timeline, and a Wait stops the host until the even
 from collections.abc import Mapping
 
 from target_arch.plan.steps import Copy, Dispatch, StepOrder, Wait
-from target_arch.plan.timeline import Span
+from target_arch.plan.timeline import Span, SpanKind
 from target_arch.soc.model import HOST_ENGINE
 from target_arch.stages.paths.routes import PICO
 from target_arch.stages.steps.clock import Clock, Times
@@ -40,5 +40,7 @@ def _takes(step: Copy | Dispatch, times: Times, memories: Mapping[str, str]) -> 
 
 
 def _span(step: Copy | Dispatch, where: str, start: int, stop: int) -> Span:
-    kind, what = ("run", step.operator) if isinstance(step, Dispatch) else ("copy", step.target.of)
+    kind, what = (
+        (SpanKind.RUN, step.operator) if isinstance(step, Dispatch) else (SpanKind.COPY, step.target.of)
+    )
     return Span(kind=kind, what=what, where=where, start=start / PICO, end=stop / PICO)

@@ -12,7 +12,7 @@ import pytest
 
 from target_arch.backend.contract import Backend, DoesNotFit, Question
 from target_arch.plan import text
-from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, Slice
+from target_arch.plan.kernels import Call, Codegen, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.memory import Budget
 from target_arch.plan.model import Tensor
 from target_arch.plan.partitions import Partition, PartitionGraph
@@ -56,7 +56,7 @@ SMALL = SoC(
     modes=(MODE,),
     partitioning=("engine", "host"),
 )
-CODEGENS = {"host": "c", "engine": "command_stream"}
+CODEGENS = {"host": Codegen.C, "engine": Codegen.COMMAND_STREAM}
 
 MODEL = chips.model(
     ("conv_0", "conv", ("x",), 8 * KIB),

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_arch.plan import text
+from target_arch.plan.kernels import Codegen
 from target_arch.plan.orders import PHASES
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.soc.model import SoC
@@ -140,18 +141,18 @@ def test_a_list_with_every_mistake_at_once() -> None:
     )
 
 
-def cyclic(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wishes:
+def cyclic(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -> Wishes:
     return Wishes(
         reasons={p.id: "" for p in graph.partitions}, edges=(("p0", "p1"), ("p1", "p2"), ("p2", "p0"))
     )
 
 
-def backwards(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wishes:
+def backwards(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -> Wishes:
     ids = [p.id for p in graph.partitions]
     return Wishes(reasons=dict.fromkeys(ids, "last comes first"), ranks={id: -n for n, id in enumerate(ids)})
 
 
-def lazy(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wishes:
+def lazy(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -> Wishes:
     return Wishes(reasons={p.id: "" for p in graph.partitions[1:]})
 
 
@@ -169,7 +170,7 @@ def test_a_cyclic_wish_is_shown() -> None:
     )
 
 
-def strange(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, str]) -> Wishes:
+def strange(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -> Wishes:
     return Wishes(reasons={p.id: "" for p in graph.partitions} | {"p10": ""})
 
 

@@ -4,7 +4,7 @@ import pytest
 from attrs import evolve
 
 from target_arch.plan.memory import Buffer, MemoryPlan
-from target_arch.plan.model_pools import SEPARATE, SHARED, ModelPools
+from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.plan.text import model_pools as printed
 from target_arch.soc.model import SoC
 from target_arch.stages.check.models import check_models
@@ -31,13 +31,13 @@ def plan(constants: int, sram: int, tcm: int, alignment: int = 16) -> MemoryPlan
 PLANS = {"kws": plan(100, 1000, 500), "vww": plan(300, 1500, 0, 64)}
 
 
-def made(arenas: str) -> ModelPools:
+def made(arenas: Sharing) -> ModelPools:
     """The pools of PLANS on the tiny chip."""
     return model_pools(soc(), PLANS, arenas)
 
 
 def test_shared_arenas_are_as_large_as_the_largest() -> None:
-    assert printed(made(SHARED)) == (
+    assert printed(made(Sharing.SHARED)) == (
         "memory of 2 models in bytes, arenas shared: they run in turn\n"
         "pool             capacity    kws    vww  together  apart\n"
         "flash.constants     4,096    100    300       448    448\n"
@@ -47,7 +47,7 @@ def test_shared_arenas_are_as_large_as_the_largest() -> None:
 
 
 def test_separate_arenas_lie_side_by_side_where_the_host_sees_them() -> None:
-    pools = made(SEPARATE)
+    pools = made(Sharing.SEPARATE)
     assert printed(pools) == (
         "memory of 2 models in bytes, arenas separate: each keeps its inputs and outputs\n"
         "pool             capacity    kws    vww  together  apart\n"
@@ -62,9 +62,9 @@ def test_separate_arenas_lie_side_by_side_where_the_host_sees_them() -> None:
 
 def test_a_model_is_left_what_the_others_do_not_hold() -> None:
     others = tuple(PLANS.values())
-    assert held(soc(), others, SHARED) == {"flash": 448}
-    assert held(soc(), others, SEPARATE) == {"flash": 448, "sram": 2560}
-    assert held(soc(), (), SEPARATE) == {}
+    assert held(soc(), others, Sharing.SHARED) == {"flash": 448}
+    assert held(soc(), others, Sharing.SEPARATE) == {"flash": 448, "sram": 2560}
+    assert held(soc(), (), Sharing.SEPARATE) == {}
     chip = left(soc(), {"flash": 448, "sram": 5000})
     sizes = {memory.name: memory.size for memory in chip.memories}
     assert sizes == {"flash": 4096 - 448, "sram": 0, "tcm": 1024}
@@ -72,8 +72,8 @@ def test_a_model_is_left_what_the_others_do_not_hold() -> None:
     assert not crowded(soc(), PLANS["vww"], {"sram": 2560})
 
 
-@pytest.mark.parametrize("arenas", [SHARED, SEPARATE])
-def test_right_pools_pass_the_checker(arenas: str) -> None:
+@pytest.mark.parametrize("arenas", [Sharing.SHARED, Sharing.SEPARATE])
+def test_right_pools_pass_the_checker(arenas: Sharing) -> None:
     check_models(soc(), made(arenas), PLANS)
 
 
@@ -91,27 +91,27 @@ def changed(pools: ModelPools, name: str, **facts: object) -> ModelPools:
 FAULTS = {
     "memory of all models: error: `sram` needs 2,560 B for all models, it has 2,048 B [over-capacity]": (
         small(2048),
-        made(SEPARATE),
+        made(Sharing.SEPARATE),
     ),
     "model vww: error: lies over `kws` in pool `sram` [overlap]": (
         soc(),
-        changed(made(SEPARATE), "sram", offsets=(0, 960)),
+        changed(made(Sharing.SEPARATE), "sram", offsets=(0, 960)),
     ),
     "model vww: error: lies over `kws` in pool `flash.constants` [overlap]": (
         soc(),
-        changed(made(SHARED), "flash.constants", offsets=(0, 0)),
+        changed(made(Sharing.SHARED), "flash.constants", offsets=(0, 0)),
     ),
     "model vww: error: buffer `sram_x` at 1032 is not aligned to 64 B [misaligned]": (
         soc(),
-        changed(made(SEPARATE), "sram", offsets=(0, 1032)),
+        changed(made(Sharing.SEPARATE), "sram", offsets=(0, 1032)),
     ),
     "model vww: error: buffer `sram_x` ends outside pool `sram` [out-of-bounds]": (
         soc(),
-        changed(made(SHARED), "sram", bytes=1024),
+        changed(made(Sharing.SHARED), "sram", bytes=1024),
     ),
     "model kws: error: nobody has the pool `tcm` of `tcm_x` [no-pool]": (
         soc(),
-        evolve(made(SHARED), pools=made(SHARED).pools[:2]),
+        evolve(made(Sharing.SHARED), pools=made(Sharing.SHARED).pools[:2]),
     ),
 }
 

@@ -6,7 +6,7 @@ The values that such a chain passes on inside have no place in the plan, and cou
 from attrs import evolve
 
 from target_arch.backend.contract import DoesNotFit, Question
-from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Operand
+from target_arch.plan.kernels import Call, Codegen, Kernel, LocalBuffer, Operand
 from target_arch.plan.memory import Budget
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import Partition, PartitionGraph, border
@@ -88,7 +88,7 @@ def lowered(
     unit = evolve(unit, supports=lambda q: None if q.operator.kind == "conv" else "conv only")
     unit = evolve(unit, cost=lambda _: 1e-6)
     backends = {"host": evolve(chips.BACKENDS["host"], supports=lambda _: None), "unit": unit}
-    names = {"host": "c", "unit": "command_stream"}
+    names = {"host": Codegen.C, "unit": Codegen.COMMAND_STREAM}
     asked: list[Budget] = []
 
     def lower(graph: PartitionGraph, partition: Partition, given: Budget) -> Kernel:

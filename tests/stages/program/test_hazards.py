@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from target_arch.plan.kernels import Slice
 from target_arch.plan.steps import Event
-from target_arch.stages.program.hazards import Access, InFlight, overlap
+from target_arch.stages.program.hazards import ByteAccess, InFlight, overlap
 
 STRIDED = st.builds(
     lambda offset, row, rows, gap: Slice(
@@ -32,8 +32,8 @@ def test_overlap_is_never_missed_and_exact_for_equal_strides(first: Slice, secon
         assert overlap(first, second) == meet
 
 
-def whole(name: str, write: bool) -> Access:
-    return Access(part=Slice(of=name, offset=0, row_bytes=8), write=write)
+def whole(name: str, write: bool) -> ByteAccess:
+    return ByteAccess(part=Slice(of=name, offset=0, row_bytes=8), write=write)
 
 
 def event(timeline: str, value: int) -> Event:
