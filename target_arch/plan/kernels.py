@@ -46,11 +46,11 @@ class Access(StrEnum):
 
     @property
     def reads(self) -> bool:
-        return "r" in self.value
+        return "r" in self
 
     @property
     def writes(self) -> bool:
-        return "w" in self.value
+        return "w" in self
 
 
 @frozen(kw_only=True)
