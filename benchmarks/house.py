@@ -67,10 +67,10 @@ def parameters(function: Function) -> int:
 
 def kind_literals(found: dict[Path, ast.Module]) -> Counter[Path]:
     """String literals outside the table that are an operator kind's name."""
-    from target_arch.plan.operators import TABLE, OperatorKind
+    from target_arch.plan.operators import kinds
 
-    names = {kind.value for kind in OperatorKind}
-    inside = {path for path in found if path.is_relative_to(TABLE)}
+    names = {str(kind) for kind in kinds.OperatorKind}
+    inside = {path for path in found if path.is_relative_to(Path(kinds.__file__).parent)}
     return Counter(
         path
         for path in sorted(found.keys() - inside)
@@ -126,7 +126,7 @@ def main() -> int:
         f"imports upward: {len(upward)}": upward,
     }
     for title, rows in lists.items():
-        print(f"{title}\n{table([], rows) if rows else ''}")
+        print(f"{title}\n{table(rows[0], rows[1:]) if rows else ''}")
     over = int(lists["parameters of a function"][0][1]) > MOST_PARAMETERS
     return 1 if over or literals.total() > MOST_LITERALS or upward else 0
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from target_arch.backends.registers import ROUNDING
 from target_arch.plan.arithmetic import Requantization, Rounding, requantization
-from target_arch.plan.model import Arithmetic, Model, Operator, Tensor
+from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.operators.facts import Arithmetic
 
 DEFAULT_CLOCK = 100e6
 """Hertz assumed for a target_arch whose description states no clock."""

@@ -42,7 +42,9 @@ from typing import Any
 
 from attrs import field, frozen
 
-from target_arch.plan.model import Arithmetic, Model, Operator, Quantization
+from target_arch.plan.model import Model, Operator, Quantization
+from target_arch.plan.operators.facts import Arithmetic, Scaling
+from target_arch.plan.operators.kinds import OperatorKind
 
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 DTYPE_RANGE: Mapping[str, tuple[int, int]] = {
@@ -149,7 +151,7 @@ class Softmax:
 
 
 def requantization(operator: Operator, model: Model) -> Requantization:
-    """Parameters of conv2d, depthwise_conv2d, dense, mul, requantize, relu, avg_pool2d and max_pool2d.
+    """Parameters of an operator whose kind has a `Scaling`.
 
     Raises ValueError where a tensor lacks quantization, weights have a zero point, or the kind has none.
     """
@@ -160,7 +162,7 @@ def requantization(operator: Operator, model: Model) -> Requantization:
     encoded = [encode(scale) for scale in scales]
     if is_tflite_mean(operator):
         encoded = [_divided(*pair, _area(operator)) for pair in encoded]
-    second = [*operator.inputs[1:], *operator.constants] if operator.kind == "mul" else []
+    second = [*operator.inputs[1:], *operator.constants] if operator.facts.scaling is Scaling.FACTORS else []
     low, high = activation_range(operator, model)
     return Requantization(
         multipliers=tuple(multiplier for multiplier, _ in encoded),
@@ -187,7 +189,7 @@ def addition(operator: Operator, model: Model) -> Addition:
     low, high = activation_range(operator, model)
     return Addition(
         rounding=Rounding(operator.arithmetic),
-        sign=-1 if operator.kind == "sub" else 1,
+        sign=-1 if operator.kind is OperatorKind.SUB else 1,
         input_offsets=(-first.zero_point[0], -second.zero_point[0]),
         input_multipliers=multipliers,
         input_shifts=shifts,
@@ -302,7 +304,7 @@ def is_tflite_mean(operator: Operator) -> bool:
     """
     return (
         operator.arithmetic == Arithmetic.TFLITE
-        and operator.kind == "avg_pool2d"
+        and operator.kind is OperatorKind.AVG_POOL2D
         and "mean" in operator.relax_ops
     )
 
@@ -320,7 +322,7 @@ def _area(operator: Operator) -> int:
 
 def _rounding(operator: Operator) -> Rounding:
     """LiteRT rounds fully connected layers once, everything else twice."""
-    once = operator.kind == "dense" and operator.arithmetic == Arithmetic.TFLITE
+    once = operator.kind is OperatorKind.DENSE and operator.arithmetic == Arithmetic.TFLITE
     return Rounding.TFLITE_SINGLE if once else Rounding(operator.arithmetic)
 
 
@@ -328,23 +330,23 @@ def _effective_scales(operator: Operator, model: Model) -> list[float]:
     """Real multipliers per output channel, rounded where, and only where, the implementation rounds."""
     x = _quantization(operator.inputs[0], model).scale[0]
     out = _quantization(operator.output, model).scale[0]
-    onnx = operator.arithmetic == Arithmetic.ONNX
-    if operator.kind in ("conv2d", "depthwise_conv2d", "dense"):
+    onnx, scaling = operator.arithmetic == Arithmetic.ONNX, operator.facts.scaling
+    if scaling is Scaling.WEIGHTS:
         w = _quantization(operator.constants[0], model)
         if any(w.zero_point):
             raise ValueError(f"`{operator.id}`: weights with a zero point other than 0")
         if onnx:
             return [float32(float32(x * scale) / out) for scale in w.scale]
-        if operator.kind == "dense" and len(w.scale) == 1:
+        if operator.kind is OperatorKind.DENSE and len(w.scale) == 1:
             # GetQuantizedConvolutionMultipler multiplies as float; convolutions do not.
             return [float32(x * w.scale[0]) / out]
         return [x * scale / out for scale in w.scale]
-    if operator.kind == "mul":
+    if scaling is Scaling.FACTORS:
         second = _quantization((*operator.inputs, *operator.constants)[1], model).scale[0]
         return [float32(float32(x * second) / out)]
-    if (operator.kind == "requantize" and not onnx) or is_tflite_mean(operator):
+    if (operator.kind is OperatorKind.REQUANTIZE and not onnx) or is_tflite_mean(operator):
         return [x / out]
-    if operator.kind in ("requantize", "relu", "avg_pool2d", "max_pool2d"):
+    if scaling is Scaling.RATIO:
         return [float32(x / out)]
     raise ValueError(f"`{operator.id}`: kind {operator.kind} has no requantization")
 

@@ -6,11 +6,13 @@ else. A constant keeps the layout its operator kind names (see `docs/operators.m
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
 from functools import cached_property
 from math import prod
 
 from attrs import field, frozen
+
+from target_arch.plan.operators.facts import Arithmetic, Facts
+from target_arch.plan.operators.kinds import OperatorKind, facts_of, kind_of
 
 DTYPE_BYTES = {
     "bool": 1,
@@ -41,14 +43,6 @@ C_TYPES = {
 """The C type that holds an element, in kernels and in constants alike."""
 
 Attribute = int | float | str | bool | tuple[int, ...] | tuple[float, ...]
-
-
-class Arithmetic(StrEnum):
-    """Whose rules of rounding hold: those of TFLite's or of ONNX's quantized operators, or floating point."""
-
-    TFLITE = "tflite"
-    ONNX = "onnx"
-    FLOAT = "float"
 
 
 @frozen(kw_only=True)
@@ -89,13 +83,13 @@ class Tensor:
 class Operator:
     """One composite.
 
-    `inputs` are activations, `constants` are weights and the like, both by tensor name; every operator has
-    one output. `relax_ops` are the Relax operators it stands for, `location` is what the model's author would
-    recognise.
+    `kind` is one of the table, or the text that a plug-in's pattern gives its own kind. `inputs` are
+    activations, `constants` are weights and the like, both by tensor name; every operator has one output.
+    `relax_ops` are the Relax operators it stands for, `location` is what the model's author would recognise.
     """
 
     id: str
-    kind: str
+    kind: OperatorKind | str = field(converter=kind_of)
     arithmetic: Arithmetic = field(converter=Arithmetic)
     inputs: tuple[str, ...]
     constants: tuple[str, ...]
@@ -103,6 +97,11 @@ class Operator:
     attributes: Mapping[str, Attribute] = field(factory=dict)
     relax_ops: tuple[str, ...] = ()
     location: str = ""
+
+    @property
+    def facts(self) -> Facts:
+        """What the table says of its kind."""
+        return facts_of(self.kind)
 
 
 @frozen(kw_only=True)
@@ -119,6 +118,18 @@ class Model:
     def operator(self, id: str) -> Operator:
         """The operator with that id. KeyError where there is none."""
         return next((op for op in self.operators if op.id == id), None) or _missing(id)
+
+    def macs_per_output(self, operator: Operator) -> int:
+        """Multiply-accumulates of each element of the output; 0 where the kind is not counted in them."""
+        taps = operator.facts.weight_taps
+        if taps is None:
+            return 0
+        weights = self.tensors[operator.constants[0]].shape
+        return prod(weights[axis] for axis in taps)
+
+    def macs(self, operator: Operator) -> int:
+        """Multiply-accumulates of the whole operator."""
+        return prod(self.tensors[operator.output].shape) * self.macs_per_output(operator)
 
     def __str__(self) -> str:
         lines = [f"model {self.name} ({self.source})"]

@@ -24,9 +24,9 @@ from attrs import frozen
 from target_arch.backend.contract import Pattern
 from target_arch.plan.model import Model
 from target_arch.relax.ir.errors import model_error
+from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.relax.operators.finder import find_operators
 from target_arch.relax.operators.program import Program
-from target_arch.relax.patterns import standard_patterns
 from target_arch.relax.readers.source import Imported, content_kind
 
 _EXTENSIONS = {".tflite": "tflite", ".onnx": "onnx", ".pt2": "pt2"}

@@ -13,7 +13,8 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
 from target_arch.emit.programs.kernel_timer import Argument, harness
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.kernels import Call, CFunction
-from target_arch.plan.model import Arithmetic, Model, Operator
+from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.facts import Arithmetic, Lowering
 from target_arch.plan.tuning import NOTHING_TUNED, TuningRecord, tuning_of
 from target_arch.run.execute.measure import LocalRunner, Measured, compile_text
 from target_arch.run.tools.toolchain import Compiler, find_compiler
@@ -176,10 +177,10 @@ def _tasks(request: TuneRequest) -> tuple[_Task, ...]:
 
 def _task(operator: Operator, model: Model) -> _Task | None:
     """The task an operator's plain C comes from; None where there is nothing to choose."""
-    from target_arch.relax.lower.operators import DEFINITIONS, lower_operator
+    from target_arch.relax.lower.operators import lower_operator
     from target_arch.relax.tuning.tasks import arguments_of, function_of, tunable
 
-    if operator.kind not in DEFINITIONS or operator.arithmetic == Arithmetic.FLOAT:
+    if operator.facts.lowering is not Lowering.DEFINITION or operator.arithmetic == Arithmetic.FLOAT:
         return None
     definition, function = function_of(operator, model)
     if not tunable(function):

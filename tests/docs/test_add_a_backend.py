@@ -12,23 +12,11 @@ from typing import Any
 import pytest
 
 from tests.docs.console import check_page, printed
+from tests.docs.diffs import applied
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-a-backend.md"
 BLOCK = re.compile(r"```(python|diff|console)\n(.*?)```", re.DOTALL)
 SHOWN_FILE = Path("backends/my_dsp.py")
-
-
-def applied(diff: str) -> None:
-    """Change one file: each hunk (they begin with `@@`) has one place in it."""
-    head, *lines = diff.splitlines()
-    path = Path(head.removeprefix("--- "))
-    text = path.read_text()
-    for hunk in "\n".join(lines).split("\n@@\n"):
-        old = "".join(f"{line[1:]}\n" for line in hunk.splitlines() if line[0] in " -")
-        new = "".join(f"{line[1:]}\n" for line in hunk.splitlines() if line[0] in " +")
-        assert text.count(old) == 1, f"{path} does not have once:\n{old}"
-        text = text.replace(old, new)
-    path.write_text(text)
 
 
 def test_every_block_of_the_page(

@@ -4,7 +4,7 @@ from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, 
 from target_arch.backends.cmsis_nn.support import library_refusal, refusal
 from target_arch.backends.plain_c.cost import CLOCK, FLOAT_RATE, INTEGER_RATE, seconds, work
 from target_arch.plan.kernels import Codegen, Kernel
-from target_arch.relax.patterns import standard_patterns
+from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.soc.model import LoadProcess, Memory
 from target_arch.soc.words import DLDeviceType
 

@@ -6,7 +6,7 @@ Functions are named after a hash of their text, as all kernels are.
 import hashlib
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any
 
@@ -18,14 +18,15 @@ from target_arch.backends.cmsis_nn.host import FUNCTIONS, HostLibrary
 from target_arch.plan.arithmetic import Requantization, activation_range, requantization
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.operators.kinds import OperatorKind
 
 Dims = tuple[int, int, int, int]
-_PARAMETERS = {
-    "conv2d": "cmsis_nn_conv_params",
-    "depthwise_conv2d": "cmsis_nn_dw_conv_params",
-    "dense": "cmsis_nn_fc_params",
-    "avg_pool2d": "cmsis_nn_pool_params",
-    "max_pool2d": "cmsis_nn_pool_params",
+_PARAMETERS: Mapping[str, str] = {
+    OperatorKind.CONV2D: "cmsis_nn_conv_params",
+    OperatorKind.DEPTHWISE_CONV2D: "cmsis_nn_dw_conv_params",
+    OperatorKind.DENSE: "cmsis_nn_fc_params",
+    OperatorKind.AVG_POOL2D: "cmsis_nn_pool_params",
+    OperatorKind.MAX_POOL2D: "cmsis_nn_pool_params",
 }
 _LINE = 106
 _WEIGHTED_ARGUMENTS = "&input, x, &filter, w, &biases, bias, &output, out"
@@ -71,16 +72,16 @@ def geometry(operator: Operator, model: Model) -> Geometry:
     dilation = tuple(attributes.get("dilation", (1, 1)))
     weights = model.tensors[operator.constants[0]].shape if operator.constants else ()
     multiplier = 1
-    if operator.kind == "dense":
+    if operator.kind is OperatorKind.DENSE:
         o, i = weights
         rows = prod(x) // i
         return Geometry(
             stride=(1, 1), padding=(0, 0), dilation=(1, 1), multiplier=1,
             input=(rows, 1, 1, i), filter=(i, 1, 1, o), output=(rows, 1, 1, o),
         )  # fmt: skip
-    if operator.kind == "conv2d":
+    if operator.kind is OperatorKind.CONV2D:
         filter_ = weights
-    elif operator.kind == "depthwise_conv2d":
+    elif operator.kind is OperatorKind.DEPTHWISE_CONV2D:
         filter_, multiplier = (1, *weights), weights[2] // x[3]
     else:
         filter_ = (1, *attributes["kernel"], 1)
@@ -100,7 +101,7 @@ def library_call(operator: Operator, model: Model, library: HostLibrary, core: s
     sizes = geometry(operator, model)
     needed = library.scratch(operator.kind, sizes.numbers, core)
     packed = tuple(_packed(operator, model, library, needed))
-    scratch = 0 if operator.kind == "dense" else needed
+    scratch = 0 if operator.kind is OperatorKind.DENSE else needed
     lines = (*_context(operator, needed), *_parameters(operator, model, sizes), *_sizes(operator, sizes))
     names = _names(operator, packed, scratch)
     lines = (*lines, *_wrapped(_call(operator), 4))
@@ -134,7 +135,7 @@ def _four(shape: tuple[int, ...]) -> Dims:
 
 
 def _packed(operator: Operator, model: Model, library: HostLibrary, needed: int) -> Iterator[Tensor]:
-    if operator.kind == "dense":
+    if operator.kind is OperatorKind.DENSE:
         if needed:
             weights, bias = (model.tensors[name].data or b"" for name in operator.constants)
             sums = library.sums(weights, bias, requantization(operator, model).input_offset)
@@ -163,7 +164,7 @@ def _context(operator: Operator, needed: int) -> Iterator[str]:
     """The convention's context is not const, and nothing is written to sums of weights."""
     if needed == 0:
         buffer = "NULL"
-    elif operator.kind == "dense":
+    elif operator.kind is OperatorKind.DENSE:
         buffer = "(void *)kernel_sum"
     else:
         buffer = "scratch"
@@ -181,9 +182,9 @@ def _parameters(operator: Operator, model: Model, sizes: Geometry) -> Iterator[s
         tiles.append(f".dilation = {_pair(sizes.dilation)}")
     else:
         low, high = activation_range(operator, model)
-    if operator.kind == "dense":
+    if operator.kind is OperatorKind.DENSE:
         tiles = [".filter_offset = 0"]
-    if operator.kind == "depthwise_conv2d":
+    if operator.kind is OperatorKind.DEPTHWISE_CONV2D:
         fields.append(f".ch_mult = {sizes.multiplier}")
     every = (*fields, *tiles, f".activation = {_pair((low, high))}")
     yield f"const {_PARAMETERS[operator.kind]} parameters = {{"
@@ -192,7 +193,7 @@ def _parameters(operator: Operator, model: Model, sizes: Geometry) -> Iterator[s
 
 
 def _scaling(operator: Operator, r: Requantization) -> Iterator[str]:
-    if operator.kind == "dense":
+    if operator.kind is OperatorKind.DENSE:
         values = f"{{{r.multipliers[0]}, {r.shifts[0]}}}"
         yield f"const cmsis_nn_per_tensor_quant_params scaling = {values};"
         return

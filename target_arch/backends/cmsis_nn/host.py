@@ -12,7 +12,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,19 +22,22 @@ from target_arch.backend.contract import NotInstalled
 from target_arch.backends.cmsis_nn.folder import NAME, Folder, folder_at
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.arithmetic import Rounding
+from target_arch.plan.operators.kinds import OperatorKind
 
 CORES = ("plain", "dsp", "mve")
 """Variants of size functions: compiled as it stands, for DSP extensions, for MVE."""
-FUNCTIONS = {
-    "conv2d": "arm_convolve_wrapper_s8",
-    "depthwise_conv2d": "arm_depthwise_conv_wrapper_s8",
-    "dense": "arm_fully_connected_s8",
-    "avg_pool2d": "arm_avgpool_s8",
-    "max_pool2d": "arm_max_pool_s8",
+FUNCTIONS: Mapping[str, str] = {
+    OperatorKind.CONV2D: "arm_convolve_wrapper_s8",
+    OperatorKind.DEPTHWISE_CONV2D: "arm_depthwise_conv_wrapper_s8",
+    OperatorKind.DENSE: "arm_fully_connected_s8",
+    OperatorKind.AVG_POOL2D: "arm_avgpool_s8",
+    OperatorKind.MAX_POOL2D: "arm_max_pool_s8",
 }
 """The function of the convention for each kind of operator."""
 SUMS = "arm_vector_sum_s8"
-_SIZES = tuple(f"{name}_get_buffer_size" for kind, name in FUNCTIONS.items() if kind != "max_pool2d")
+_SIZES = tuple(
+    f"{name}_get_buffer_size" for kind, name in FUNCTIONS.items() if kind is not OperatorKind.MAX_POOL2D
+)
 _SHIM = Path(__file__).with_name("shim.c")
 _COMPILERS = ("cc", "gcc", "clang")
 _SHOWN_LINES = 8
@@ -93,8 +96,8 @@ def host_library(path: str) -> HostLibrary:
         output = Path(made) / "library.so"
         _compile(folder, sources, output, has_cores)
         loaded = ctypes.CDLL(str(output))
-    rounding = {}
-    for kind in ("conv2d", "depthwise_conv2d", "dense"):
+    rounding: dict[str, Rounding] = {}
+    for kind in (kind for kind in OperatorKind if kind.facts.weighted):
         answer = getattr(loaded, f"ta_{kind}_rounding")()
         if answer not in (0, 1):
             raise _refused(f"`{FUNCTIONS[kind]}` cannot multiply 1 by 1: it answers {answer}", None)

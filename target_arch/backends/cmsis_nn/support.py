@@ -7,10 +7,10 @@ from target_arch.backends.cmsis_nn.host import CORES, FUNCTIONS, host_library
 from target_arch.backends.plain_c import support
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.arithmetic import Rounding, is_tflite_mean, requantization
-from target_arch.plan.model import Arithmetic, Model, Operator
+from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.soc.model import Instance
-
-_WEIGHTED = ("conv2d", "depthwise_conv2d", "dense")
 
 
 def refusal(question: Question, backend: Backend) -> str | None:
@@ -34,7 +34,7 @@ def library_refusal(operator: Operator, model: Model, instance: Instance, backen
     other = next(_other_types(operator, model), None)
     if other is not None:
         return other
-    if operator.kind not in _WEIGHTED:
+    if not operator.facts.weighted:
         return _pool_refusal(operator, model)
     return _weighted_refusal(operator, model, host_library(backend.option(instance, "library")).rounding)
 
@@ -59,7 +59,7 @@ def _weighted_refusal(operator: Operator, model: Model, rounding: dict[str, Roun
     if any(model.tensors[name].data is None for name in operator.constants):
         return "weights or bias are computed at run time, the library takes constants"
     scaling = requantization(operator, model)
-    if operator.kind == "dense" and not scaling.uniform:
+    if operator.kind is OperatorKind.DENSE and not scaling.uniform:
         return "a scale per output, the library's fully connected layer has one"
     found = rounding[operator.kind]
     if found != scaling.rounding:

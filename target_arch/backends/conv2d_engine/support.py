@@ -4,6 +4,7 @@ from target_arch.backend.contract import Option, Question
 from target_arch.backends.conv2d_engine.tiles import Engine, convolution, pair, smallest
 from target_arch.backends.quantized import DEFAULT_CLOCK, refusal
 from target_arch.backends.tiling import link
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.soc.model import Instance, SoC
 
 OPTIONS = (
@@ -28,7 +29,7 @@ def option(instance: Instance, name: str) -> int:
 def supports(question: Question) -> str | None:
     """None, or why this engine does not take the operator."""
     operator, model = question.operator, question.model
-    if operator.kind != "conv2d":
+    if operator.kind is not OperatorKind.CONV2D:
         return f"the engine computes conv2d only, this is {operator.kind}"
     return refusal(operator, model) or _beyond(question) or _too_large(question)
 

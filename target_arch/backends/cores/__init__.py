@@ -12,19 +12,12 @@ from target_arch.backend.contract import Backend, LoweringRequest, Option, Quest
 from target_arch.backends.plain_c.cost import CLOCK, INTEGER_RATE, work
 from target_arch.backends.plain_c.support import refusal
 from target_arch.plan.kernels import Codegen, Kernel
-from target_arch.plan.model import Arithmetic, Operator
+from target_arch.plan.model import Operator
+from target_arch.plan.operators.facts import Arithmetic, Lowering
 from target_arch.plan.tuning import NOTHING_TUNED
-from target_arch.relax.patterns import standard_patterns
+from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.resources import runtime_c
 from target_arch.soc.cores import CORES, Core
-
-KINDS = frozenset(
-    (
-        *("conv2d", "depthwise_conv2d", "dense", "add", "sub", "mul", "relu"),
-        *("avg_pool2d", "max_pool2d", "requantize", "reshape", "transpose"),
-    )
-)
-"""What has an integer definition; quantize, dequantize and softmax compute with floats."""
 
 MEMORY = Option(
     name="firmware_memory",
@@ -37,7 +30,8 @@ STACK = Option(name="firmware_stack", default=4096, help="bytes of the firmware'
 def supports(question: Question) -> str | None:
     """As the C backend, for integers alone."""
     operator = question.operator
-    if operator.kind not in KINDS:
+    facts = operator.facts
+    if not facts.integer_only or facts.lowering is not Lowering.DEFINITION:
         return f"operator kind {operator.kind} has no integer definition"
     if operator.arithmetic not in (Arithmetic.TFLITE, Arithmetic.ONNX) or _touches_floats(question, operator):
         return "its firmware has no floating point"

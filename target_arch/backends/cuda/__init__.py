@@ -11,7 +11,7 @@ from target_arch.backend.hooks import Hooks, TirFunction, TirPass
 from target_arch.backends.cuda.support import LAUNCH, OPTIONS, RATE, refusal
 from target_arch.backends.plain_c.cost import work
 from target_arch.plan.kernels import Codegen, Kernel
-from target_arch.relax.patterns import standard_patterns
+from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.soc.model import CopyPath, LoadProcess, Memory
 from target_arch.soc.words import DLDeviceType
 

@@ -11,6 +11,8 @@ from tvm import s_tir, tirx
 from target_arch.backend.hooks import TirFunction
 from target_arch.backend.lowering import LoweringRequest
 from target_arch.plan.kernels import Access, Call, CFunction, Kernel, Operand
+from target_arch.plan.operators.facts import Aliasing
+from target_arch.plan.operators.kinds import facts_of
 from target_arch.relax.c.cuda import cuda_function
 from target_arch.relax.lower.operators import lower_operator
 
@@ -65,7 +67,7 @@ def _call(name: str, function: TirFunction) -> Call:
         Operand(of=each, access=Access.WRITE if each in function.writes else "r")
         for each in function.operands
     )
-    copies = function.kind == "reshape"
+    copies = facts_of(function.kind).aliasing is Aliasing.WHOLE
     return Call(function=name, operands=tuple(operands), operator=function.operator, copies=copies)
 
 

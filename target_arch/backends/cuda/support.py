@@ -5,6 +5,7 @@ The rates are assumptions for a small GPU and kernels without shared memory; mea
 
 from target_arch.backend.contract import Option, Question
 from target_arch.backends.plain_c import support
+from target_arch.plan.operators.facts import Lowering
 
 RATE = Option(
     name="macs_per_cycle", default=128.0, help="multiply-accumulates per clock cycle of the whole device"
@@ -15,6 +16,6 @@ OPTIONS = (RATE, LAUNCH)
 
 def refusal(question: Question) -> str | None:
     """The reason why not, or None."""
-    if question.operator.kind in ("relax", "concat"):
+    if question.operator.facts.lowering in (Lowering.TVM, Lowering.COPIES):
         return "operators without a definition of our own are not bound to threads"
     return support.refusal(question)

@@ -12,7 +12,9 @@ from attrs import evolve, field, mutable
 
 from target_arch.backends.ethos_u.tflite_file import Graph, Node
 from target_arch.plan.arithmetic import DTYPE_RANGE, activation_range, is_tflite_mean
-from target_arch.plan.model import Arithmetic, Model, Operator, Quantization, Tensor
+from target_arch.plan.model import Model, Operator, Quantization, Tensor
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.partitions import border
 
 SAME, VALID = 0, 1
@@ -86,7 +88,7 @@ class _Drawing:
 
 def _convolution(operator: Operator, drawing: _Drawing) -> None:
     x, weights = (drawing.model.tensors[name] for name in (operator.inputs[0], operator.constants[0]))
-    deep = operator.kind == "depthwise_conv2d"
+    deep = operator.kind is OperatorKind.DEPTHWISE_CONV2D
     if deep:
         height, width, channels = weights.shape
         drawing.tensors[weights.name] = evolve(
@@ -164,7 +166,7 @@ def _pool(operator: Operator, drawing: _Drawing) -> None:
         "FusedActivationFunction": activation(operator, drawing.model),
     }
     node = Node(
-        code="AVERAGE_POOL_2D" if operator.kind == "avg_pool2d" else "MAX_POOL_2D",
+        code="AVERAGE_POOL_2D" if operator.kind is OperatorKind.AVG_POOL2D else "MAX_POOL_2D",
         version=2,
         inputs=(drawing.tensor(x.name),),
         output=operator.output,
@@ -195,16 +197,16 @@ def _reshape(operator: Operator, drawing: _Drawing) -> None:
 
 Writer = Callable[[Operator, _Drawing], None]
 WRITERS: Mapping[str, Writer] = {
-    "conv2d": _convolution,
-    "depthwise_conv2d": _convolution,
-    "dense": _dense,
-    "add": _elementwise,
-    "sub": _elementwise,
-    "mul": _elementwise,
-    "avg_pool2d": _pool,
-    "max_pool2d": _pool,
-    "softmax": _softmax,
-    "reshape": _reshape,
+    OperatorKind.CONV2D: _convolution,
+    OperatorKind.DEPTHWISE_CONV2D: _convolution,
+    OperatorKind.DENSE: _dense,
+    OperatorKind.ADD: _elementwise,
+    OperatorKind.SUB: _elementwise,
+    OperatorKind.MUL: _elementwise,
+    OperatorKind.AVG_POOL2D: _pool,
+    OperatorKind.MAX_POOL2D: _pool,
+    OperatorKind.SOFTMAX: _softmax,
+    OperatorKind.RESHAPE: _reshape,
 }
 
 
@@ -245,7 +247,7 @@ def refusal(operator: Operator, model: Model) -> str | None:
     if operator.kind not in WRITERS:
         kinds = ", ".join(sorted(WRITERS))
         return f"the unit computes {kinds}; this is {operator.kind}"
-    if operator.kind != "reshape" and operator.arithmetic != Arithmetic.TFLITE:
+    if not operator.facts.moves and operator.arithmetic != Arithmetic.TFLITE:
         return f"arithmetic is {operator.arithmetic}, Vela compiles TFLite's"
     if is_tflite_mean(operator):
         return "a MEAN of TFLite, which this backend does not write"
@@ -261,7 +263,7 @@ def refusal(operator: Operator, model: Model) -> str | None:
 
 def _unfit(operator: Operator, model: Model) -> Iterator[str]:
     """What is wrong with the tensors of an operator."""
-    bias = operator.constants[1:2] if operator.kind not in ("add", "sub", "mul") else ()
+    bias = operator.constants[1:2] if operator.facts.weighted else ()
     for name in (*operator.inputs, *operator.constants, operator.output):
         tensor = model.tensors[name]
         wanted = "int32" if name in bias else "int8"

@@ -3,7 +3,7 @@
 Limits are those of Vela's list of supported operators (`SUPPORTED_OPS.md`) for Ethos-U55 and U65.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 
 from target_arch.backend.contract import Option, Question
@@ -11,6 +11,8 @@ from target_arch.backends.ethos_u.config import ACCELERATORS, Unit
 from target_arch.backends.ethos_u.graph import VALID, padding
 from target_arch.backends.ethos_u.graph import refusal as unwritable
 from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.facts import Structure
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.partitions import border
 
 BORDER = 5
@@ -31,7 +33,13 @@ _FITTED_MACS = 128
 operators of the four int8 models of MLPerf Tiny on ethos-u55-128. In sum they are near for kws_int8 and
 ic_resnet_int8; where weights pack much better than `_PACKED`, as those of vww_96_int8, they are too high.
 """
-_PER_RESULT = {"conv2d": 0.86, "depthwise_conv2d": 1.05, "add": 1.5, "sub": 1.5, "mul": 1.5}
+_PER_RESULT: Mapping[str, float] = {
+    OperatorKind.CONV2D: 0.86,
+    OperatorKind.DEPTHWISE_CONV2D: 1.05,
+    OperatorKind.ADD: 1.5,
+    OperatorKind.SUB: 1.5,
+    OperatorKind.MUL: 1.5,
+}
 _PER_WINDOW = 0.65
 """Each element that a pool looks at."""
 _FULL_DEPTH = 24
@@ -71,18 +79,18 @@ def seconds(question: Question, unit: Unit) -> float:
 def _cycles(operator: Operator, model: Model) -> float:
     """Cycles of computing, on a unit of `_FITTED_MACS`."""
     results = prod(model.tensors[operator.output].shape)
-    if operator.kind == "softmax":
+    if operator.kind is OperatorKind.SOFTMAX:
         return _SOFTMAX
-    if operator.kind in ("avg_pool2d", "max_pool2d"):
+    if operator.facts.structure is Structure.POOL:
         return results * _product(operator, "kernel") * _PER_WINDOW
-    if operator.kind == "dense":
-        return results * prod(model.tensors[operator.constants[0]].shape[1:]) * _DENSE_SHARE / _FITTED_MACS
+    if operator.kind is OperatorKind.DENSE:
+        return results * model.macs_per_output(operator) * _DENSE_SHARE / _FITTED_MACS
     least = results * _PER_RESULT.get(operator.kind, 0.0)
-    if operator.kind != "conv2d":
+    if operator.kind is not OperatorKind.CONV2D:
         return least
-    _, height, width, channels = model.tensors[operator.constants[0]].shape
+    channels = model.tensors[operator.constants[0]].shape[-1]
     share = max(1.0, _FULL_DEPTH / (channels + 1))
-    return max(least, results * height * width * channels * share / _FITTED_MACS)
+    return max(least, model.macs(operator) * share / _FITTED_MACS)
 
 
 def _memories(question: Question) -> str | None:
@@ -98,16 +106,16 @@ def _memories(question: Question) -> str | None:
 
 def _limits(operator: Operator, model: Model) -> Iterator[str]:
     x, out = model.tensors[operator.inputs[0]].shape, model.tensors[operator.output].shape
-    if operator.kind in ("conv2d", "depthwise_conv2d"):
+    if operator.kind in (OperatorKind.CONV2D, OperatorKind.DEPTHWISE_CONV2D):
         yield from _convolution_limits(operator, model)
-    if operator.kind in ("avg_pool2d", "max_pool2d"):
+    if operator.facts.structure is Structure.POOL:
         height, width = _pair(operator, "kernel")
-        within = padding(operator, x, (height, width)) == VALID or operator.kind == "max_pool2d"
+        within = padding(operator, x, (height, width)) == VALID or operator.kind is OperatorKind.MAX_POOL2D
         if height > 256 or height * width > 65536 or (not within and max(height, width) > 8):
             yield f"its window is {height} x {width}, the unit takes less"
         if out[1:3] != (1, 1) and max(_pair(operator, "strides")) > 3:
             yield f"strides of {_pair(operator, 'strides')}, the unit takes up to 3"
-    if operator.kind != "dense" and len(x) == 4 and x[0] != 1:
+    if operator.kind is not OperatorKind.DENSE and len(x) == 4 and x[0] != 1:
         yield f"a batch of {x[0]}, the unit takes 1"
     if max((*x, *out)) > 65536:
         yield f"an extent of {max((*x, *out)):,}, the unit takes up to 65,536"
@@ -115,7 +123,7 @@ def _limits(operator: Operator, model: Model) -> Iterator[str]:
 
 def _convolution_limits(operator: Operator, model: Model) -> Iterator[str]:
     shape = model.tensors[operator.constants[0]].shape
-    height, width = shape[:2] if operator.kind == "depthwise_conv2d" else shape[1:3]
+    height, width = shape[:2] if operator.kind is OperatorKind.DEPTHWISE_CONV2D else shape[1:3]
     dilation = _pair(operator, "dilation")
     reach = ((height - 1) * dilation[0] + 1, (width - 1) * dilation[1] + 1)
     if reach[0] > 64 or reach[0] * reach[1] > 4096:
@@ -123,7 +131,7 @@ def _convolution_limits(operator: Operator, model: Model) -> Iterator[str]:
     if max(_pair(operator, "strides")) > 3:
         yield f"strides of {_pair(operator, 'strides')}, the unit takes up to 3"
     channels = model.tensors[operator.inputs[0]].shape[3]
-    if operator.kind == "depthwise_conv2d" and _multiplier(operator) != 1 and channels != 1:
+    if operator.kind is OperatorKind.DEPTHWISE_CONV2D and _multiplier(operator) != 1 and channels != 1:
         yield f"{_multiplier(operator)} results per channel of {channels}, the unit takes 1"
 
 

@@ -5,6 +5,7 @@ from target_arch.backends.gemm_npu.tiles import SCRATCHPADS, Engine, product, sm
 from target_arch.backends.quantized import DEFAULT_CLOCK, refusal
 from target_arch.backends.tiling import link
 from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.soc.model import Instance, SoC
 
 OPTIONS = (
@@ -26,7 +27,7 @@ def option(instance: Instance, name: str) -> int:
 def supports(question: Question) -> str | None:
     """None, or why this engine does not take the operator."""
     operator, model = question.operator, question.model
-    if operator.kind not in ("dense", "conv2d"):
+    if operator.kind not in (OperatorKind.DENSE, OperatorKind.CONV2D):
         return f"the engine computes dense and pointwise conv2d only, this is {operator.kind}"
     return refusal(operator, model) or _not_pointwise(operator, model) or _too_large(question)
 
@@ -58,7 +59,7 @@ def describe(soc: SoC, instance: Instance) -> Engine:
 
 def _not_pointwise(operator: Operator, model: Model) -> str | None:
     """Why a conv2d is no matrix product of its pixels."""
-    if operator.kind != "conv2d":
+    if operator.kind is not OperatorKind.CONV2D:
         return None
     _, height, width, _ = model.tensors[operator.constants[0]].shape
     if (height, width) != (1, 1):

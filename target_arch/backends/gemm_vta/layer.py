@@ -13,6 +13,7 @@ from attrs import frozen
 from target_arch.backends.gemm_vta.description import LANES
 from target_arch.plan.arithmetic import Requantization, requantization
 from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.operators.kinds import OperatorKind
 
 
 @frozen(kw_only=True)
@@ -45,7 +46,7 @@ class Layer:
 def layer_of(operator: Operator, model: Model) -> Layer:
     """The sizes of a conv2d or dense operator."""
     x, weights = model.tensors[operator.inputs[0]].shape, model.tensors[operator.constants[0]].shape
-    if operator.kind == "dense":
+    if operator.kind is OperatorKind.DENSE:
         rows = prod(x) // weights[1]
         return Layer(
             image=(1, rows, weights[1]),

@@ -6,6 +6,7 @@ from target_arch.backends.gemm_vta.layer import layer_of
 from target_arch.backends.gemm_vta.tiles import ENTRY_BYTES, MOST, entries, smallest
 from target_arch.backends.quantized import DEFAULT_CLOCK, refusal
 from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.kinds import OperatorKind
 
 OPTIONS = (
     Option(
@@ -20,7 +21,7 @@ PADDING_MOST = 255
 def supports(question: Question) -> str | None:
     """None, or why this engine does not take the operator."""
     operator, model = question.operator, question.model
-    if operator.kind not in ("conv2d", "dense"):
+    if operator.kind not in (OperatorKind.CONV2D, OperatorKind.DENSE):
         return f"the engine computes conv2d and dense only, this is {operator.kind}"
     return refusal(operator, model) or _geometry(operator, model) or _too_large(question)
 
@@ -40,7 +41,7 @@ def _option(question: Question, name: str) -> float:
 
 
 def _geometry(operator: Operator, model: Model) -> str | None:
-    if operator.kind == "dense":
+    if operator.kind is OperatorKind.DENSE:
         return None
     dilation = operator.attributes.get("dilation", (1, 1))
     if dilation != (1, 1):

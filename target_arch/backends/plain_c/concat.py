@@ -13,8 +13,10 @@ from attrs import evolve, frozen
 
 from target_arch.plan.kernels import Access, Operand
 from target_arch.plan.model import DTYPE_BYTES, Model, Operator
+from target_arch.plan.operators.facts import Aliasing, Structure
 
-_WRITERS = ("conv2d", "depthwise_conv2d", "dense", "avg_pool2d", "max_pool2d")
+_WRITERS = (Structure.PRODUCTS, Structure.POOL)
+"""Their definitions run over channels in the innermost loop."""
 
 
 @frozen(kw_only=True)
@@ -68,7 +70,7 @@ def written_through(operators: Sequence[Operator], model: Model, uses: Mapping[s
     makers = {operator.output: number for number, operator in enumerate(operators)}
     found: dict[str, Slot] = {}
     for number, operator in enumerate(operators):
-        if operator.kind != "concat":
+        if operator.facts.aliasing is not Aliasing.SLICES:
             continue
         able = {
             name: slot
@@ -85,7 +87,7 @@ def written_through(operators: Sequence[Operator], model: Model, uses: Mapping[s
 
 
 def _writes_rows(operator: Operator, slot: Slot, model: Model) -> bool:
-    return operator.kind in _WRITERS and model.tensors[operator.output].shape[-1] == slot.run
+    return operator.facts.structure in _WRITERS and model.tensors[operator.output].shape[-1] == slot.run
 
 
 def _pays(operators: Sequence[Operator], concat: int, makers: Sequence[int], model: Model) -> bool:

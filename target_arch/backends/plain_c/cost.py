@@ -8,7 +8,8 @@ set them for your core.
 from math import prod
 
 from target_arch.backend.contract import Backend, Option, Question
-from target_arch.plan.model import Arithmetic, Model, Operator
+from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.facts import Arithmetic
 
 INTEGER_RATE = Option(
     name="macs_per_cycle", default=1.0, help="8-bit multiply-accumulates per clock cycle of compiled C"
@@ -20,24 +21,15 @@ FLOAT_RATE = Option(
 )
 CLOCK = 100e6
 """Hertz, where the description gives no clock."""
-_PER_ELEMENT = {"reshape": 0.25, "transpose": 1.0, "concat": 1.0, "softmax": 40.0, "add": 12.0, "sub": 12.0}
-"""Multiply-accumulates that one element is worth; scaling to another grid costs about eight."""
-_OTHER = 8.0
-_PER_OUTPUT = 8.0
-"""What bias, scaling and clamping of one output are worth."""
 
 
 def work(operator: Operator, model: Model) -> float:
     """The work of an operator, in multiply-accumulates."""
-    out = prod(model.tensors[operator.output].shape)
-    if operator.kind in ("conv2d", "dense"):
-        weights = model.tensors[operator.constants[0]].shape
-        return out * (prod(weights[1:]) + _PER_OUTPUT)
-    if operator.kind == "depthwise_conv2d":
-        weights = model.tensors[operator.constants[0]].shape
-        return out * (prod(weights[:2]) + _PER_OUTPUT)
+    out, each = prod(model.tensors[operator.output].shape), operator.facts.element_work
+    if operator.facts.weight_taps is not None:
+        return out * (model.macs_per_output(operator) + each)
     elements = sum(prod(model.tensors[name].shape) for name in operator.inputs)
-    return max(elements, out) * _PER_ELEMENT.get(operator.kind, _OTHER)
+    return max(elements, out) * each
 
 
 def seconds(question: Question, backend: Backend) -> float:

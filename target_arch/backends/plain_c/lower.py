@@ -12,6 +12,7 @@ from target_arch.backends.plain_c.concat import Slot, slots
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.kernels import Access, Call, CFunction, Kernel, Library, LocalBuffer, Operand
 from target_arch.plan.model import Operator, Tensor
+from target_arch.plan.operators.facts import Aliasing, Lowering
 from target_arch.relax.c.codegen import in_place, scratch_memory
 from target_arch.relax.c.expressions import UnprintableError
 from target_arch.relax.lower.fallback import NotLegalizedError, lower_relax
@@ -68,9 +69,13 @@ def kernel(
 def piece(operator: Operator, request: LoweringRequest) -> Piece:
     """What one operator adds to the kernel of its partition. Raises as `lower` does."""
     try:
-        if operator.kind == "concat":
-            return concat_piece(operator, request, {})
-        return _relax_piece(operator, request) if operator.kind == "relax" else _te_piece(operator, request)
+        match operator.facts.lowering:
+            case Lowering.COPIES:
+                return concat_piece(operator, request, {})
+            case Lowering.TVM:
+                return _relax_piece(operator, request)
+            case Lowering.DEFINITION | Lowering.FOREIGN:
+                return _te_piece(operator, request)
     except (NotLegalizedError, UnprintableError, ValueError) as error:
         raise _unsupported(operator, error) from error
 
@@ -155,7 +160,7 @@ def _called(
             (*operands(reads, Access.READ), *operands((output,), Access.WRITE), *_scratch(buffers)),
         ),
         operator=operator.id,
-        copies=operator.kind == "reshape",
+        copies=operator.facts.aliasing is Aliasing.WHOLE,
     )
     return Piece(
         functions=(lowered.function,),

@@ -12,9 +12,7 @@ from target_arch.backend.contract import LoweringRequest
 from target_arch.backends.plain_c.concat import written_through
 from target_arch.backends.plain_c.lower import Piece, concat_piece, joint_piece, piece, rows_piece
 from target_arch.plan.model import Model, Operator
-
-_FIRST = ("conv2d", "depthwise_conv2d", "dense")
-_SECOND = ("add", "sub", "mul")
+from target_arch.plan.operators.facts import Lowering, Structure
 
 
 def pieces(request: LoweringRequest) -> Iterator[Piece]:
@@ -26,7 +24,7 @@ def pieces(request: LoweringRequest) -> Iterator[Piece]:
     through = written_through(request.partition.operators, request.model, used)
     while left:
         one = left.popleft()
-        if one.kind == "concat":
+        if one.facts.lowering is Lowering.COPIES:
             yield concat_piece(one, request, through)
         elif one.output in through:
             yield rows_piece(one, through[one.output], request)
@@ -38,7 +36,9 @@ def pieces(request: LoweringRequest) -> Iterator[Piece]:
 
 def joinable(one: Operator, other: Operator, model: Model) -> bool:
     """True where the second reads the first's output once, and another activation of that shape and type."""
-    if one.kind not in _FIRST or other.kind not in _SECOND or one.arithmetic != other.arithmetic:
+    if not one.facts.weighted or other.facts.structure is not Structure.BROADCAST:
+        return False
+    if one.arithmetic != other.arithmetic:
         return False
     if other.constants or len(other.inputs) != 2 or other.inputs.count(one.output) != 1:
         return False

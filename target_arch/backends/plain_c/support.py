@@ -4,34 +4,16 @@ from math import prod
 
 from target_arch.backend.contract import Question
 from target_arch.plan.arithmetic import is_tflite_mean
-from target_arch.plan.model import DTYPE_BYTES, Arithmetic, Model, Operator
+from target_arch.plan.model import DTYPE_BYTES, Model, Operator
+from target_arch.plan.operators.facts import INTEGERS, Arithmetic, Lowering, Structure
 
-KINDS = frozenset(
-    (
-        *(
-            "conv2d",
-            "depthwise_conv2d",
-            "dense",
-            "add",
-            "sub",
-            "mul",
-            "relu",
-            "avg_pool2d",
-            "max_pool2d",
-            "softmax",
-        ),
-        *("quantize", "dequantize", "requantize", "reshape", "transpose", "concat", "relax"),
-    )
-)
 _STORED = ("int8", "uint8")
-_MOVES = ("reshape", "transpose", "concat")
-_WINDOWED = ("avg_pool2d", "max_pool2d")
 
 
 def refusal(question: Question) -> str | None:
     """The reason why not, or None."""
     operator, model = question.operator, question.model
-    if operator.kind not in KINDS:
+    if operator.facts.lowering is Lowering.FOREIGN:
         return f"no C definition of operator kind {operator.kind}"
     for name in (*operator.inputs, *operator.constants, operator.output):
         tensor = model.tensors[name]
@@ -39,26 +21,30 @@ def refusal(question: Question) -> str | None:
             return f"element type {tensor.dtype} of `{name}` has no C type"
         if prod(tensor.shape) <= 0:
             return f"`{name}` has no elements"
-    if operator.kind == "relax":
-        return None
-    if operator.arithmetic in (Arithmetic.TFLITE, Arithmetic.ONNX):
+    return None if operator.facts.lowering is Lowering.TVM else _arithmetic_refusal(operator, model)
+
+
+def _arithmetic_refusal(operator: Operator, model: Model) -> str | None:
+    if operator.arithmetic not in operator.facts.arithmetics:
+        return f"no C definition of {operator.kind} in {operator.arithmetic} arithmetic"
+    if operator.arithmetic in INTEGERS:
         return _integer_refusal(operator, model)
     return _float_refusal(operator, model)
 
 
 def _float_refusal(operator: Operator, model: Model) -> str | None:
-    moves = operator.kind in _MOVES
     for name in (*operator.inputs, *operator.constants, operator.output):
-        if not moves and model.tensors[name].dtype != "float32":
+        if not operator.facts.moves and model.tensors[name].dtype != "float32":
             return f"float arithmetic on {model.tensors[name].dtype} `{name}`"
     return _shape_refusal(operator, model)
 
 
 def _integer_refusal(operator: Operator, model: Model) -> str | None:
-    if operator.kind in _MOVES:
+    if operator.facts.moves:
         return _shape_refusal(operator, model)
-    real = {"quantize": operator.inputs, "dequantize": (operator.output,)}.get(operator.kind, ())
-    bias = operator.constants[1:2] if operator.kind in ("conv2d", "depthwise_conv2d", "dense") else ()
+    facts = operator.facts
+    real = (*operator.inputs,) if facts.float_inputs else (operator.output,) if facts.float_output else ()
+    bias = operator.constants[1:2] if facts.weighted else ()
     for name in (*operator.inputs, *operator.constants, operator.output):
         tensor = model.tensors[name]
         expected = ("float32",) if name in real else ("int32",) if name in bias else _STORED
@@ -75,7 +61,7 @@ def _integer_refusal(operator: Operator, model: Model) -> str | None:
 
 
 def _weight_refusal(operator: Operator, model: Model) -> str | None:
-    if operator.kind not in ("conv2d", "depthwise_conv2d", "dense"):
+    if not operator.facts.weighted:
         return _pool_refusal(operator, model)
     quantization = model.tensors[operator.constants[0]].quantization
     if quantization is not None and any(quantization.zero_point):
@@ -85,7 +71,8 @@ def _weight_refusal(operator: Operator, model: Model) -> str | None:
 
 def _pool_refusal(operator: Operator, model: Model) -> str | None:
     """TFLite's pools copy their input's grid; LiteRT refuses others too."""
-    if operator.arithmetic != Arithmetic.TFLITE or operator.kind not in _WINDOWED or is_tflite_mean(operator):
+    pools = operator.facts.structure is Structure.POOL
+    if operator.arithmetic != Arithmetic.TFLITE or not pools or is_tflite_mean(operator):
         return None
     x, out = (model.tensors[name].quantization for name in (operator.inputs[0], operator.output))
     same = x is not None and out is not None and (x.scale, x.zero_point) == (out.scale, out.zero_point)
@@ -93,12 +80,12 @@ def _pool_refusal(operator: Operator, model: Model) -> str | None:
 
 
 def _shape_refusal(operator: Operator, model: Model) -> str | None:
-    if operator.kind in ("add", "sub", "mul"):
+    if operator.facts.structure is Structure.BROADCAST:
         return _repeat_refusal(operator, model)
-    if operator.kind == "softmax":
+    if operator.facts.structure is Structure.ROWS:
         rank = len(model.tensors[operator.inputs[0]].shape)
         axis = operator.attributes.get("axis", -1)
-        return None if axis in (-1, rank - 1) else f"softmax over axis {axis} of {rank}"
+        return None if axis in (-1, rank - 1) else f"{operator.kind} over axis {axis} of {rank}"
     return None
 
 

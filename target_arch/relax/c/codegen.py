@@ -10,6 +10,8 @@ from attrs import evolve
 from target_arch.backend.hooks import TirFunction
 from target_arch.backend.lowering import DoesNotFit, LoweringRequest
 from target_arch.plan.kernels import Access, Call, CFunction, Kernel, LocalBuffer, Operand
+from target_arch.plan.operators.facts import Aliasing
+from target_arch.plan.operators.kinds import facts_of
 from target_arch.relax.c.printer import print_function
 from target_arch.relax.tir.predicates import hoist_predicates
 
@@ -56,7 +58,7 @@ def _call(made: CFunction, function: TirFunction, scratch: list[LocalBuffer]) ->
         function=made.name,
         operands=in_place(made, tuple(operands)),
         operator=function.operator,
-        copies=function.kind == "reshape",
+        copies=facts_of(function.kind).aliasing is Aliasing.WHOLE,
     )
 
 

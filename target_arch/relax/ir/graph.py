@@ -10,7 +10,7 @@ from typing import Any
 from attrs import field, frozen
 from tvm import relax
 
-from target_arch.plan.model import Arithmetic
+from target_arch.plan.operators.facts import Arithmetic
 
 
 @frozen(kw_only=True, eq=False)

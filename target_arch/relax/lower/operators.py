@@ -1,59 +1,32 @@
-"""Which TE definition belongs to which operator kind, and the C function an operator becomes.
+"""The C function that an operator becomes, from its TE definition.
 
 Lowering depends on an operator's signature alone: kind, arithmetic, attributes, and shape, type and
 quantization of its tensors. Equal signatures are lowered once per process.
 """
 
-from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from attrs import evolve, frozen
 
 from target_arch.plan.kernels import CFunction
-from target_arch.plan.model import Arithmetic, Attribute, Model, Operator, Quantization, Tensor
+from target_arch.plan.model import Attribute, Model, Operator, Quantization, Tensor
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
+from target_arch.relax.kinds.table import defined, defined_with
 from target_arch.relax.lower.lowering import lower_definition, lower_spread, lower_tuned
 from target_arch.relax.lower.objects import Target, object_file
-from target_arch.relax.te import convolution as te_convolution
 from target_arch.relax.te import elementwise as te_elementwise
-from target_arch.relax.te import pooling as te_pooling
 from target_arch.relax.te import rows as te_rows
-from target_arch.relax.te.definition import Axes, Definition, Packed, Tail
-
-Define = Callable[[Operator, Model], Definition]
-
-DEFINITIONS: Mapping[str, Define] = {
-    "conv2d": te_convolution.conv2d,
-    "depthwise_conv2d": te_convolution.depthwise_conv2d,
-    "dense": te_convolution.dense,
-    "add": te_elementwise.binary,
-    "sub": te_elementwise.binary,
-    "mul": te_elementwise.binary,
-    "relu": te_elementwise.relu,
-    "requantize": te_elementwise.requantize,
-    "quantize": te_elementwise.quantize,
-    "dequantize": te_elementwise.dequantize,
-    "avg_pool2d": te_pooling.avg_pool2d,
-    "max_pool2d": te_pooling.max_pool2d,
-    "softmax": te_rows.softmax_of_rows,
-    "reshape": te_rows.reshape,
-    "transpose": te_rows.transpose,
-}
-
-PAIRED: Mapping[str, Callable[[Operator, Model, Tail], Definition]] = {
-    "conv2d": te_convolution.conv2d,
-    "depthwise_conv2d": te_convolution.depthwise_conv2d,
-    "dense": te_convolution.dense,
-}
-"""What `lower_pair` takes as the first of two; the second is add, sub or mul."""
+from target_arch.relax.te.definition import Axes, Definition, Packed
 
 
 @frozen(kw_only=True)
 class Signature:
     """All that lowering an operator depends on; `operands` are inputs, constants and the output, in order."""
 
-    kind: str
+    kind: OperatorKind | str
     arithmetic: Arithmetic
     attributes: tuple[tuple[str, Attribute], ...]
     operands: tuple[tuple[tuple[int, ...], str, Quantization | None], ...]
@@ -76,7 +49,7 @@ class LoweredOperator:
 
 
 def lower_operator(operator: Operator, model: Model, tuning: Tuning = NOTHING_TUNED) -> LoweredOperator:
-    """The C of an operator of a kind in DEFINITIONS. ValueError where its parameters have no exact form."""
+    """The C of an operator. ValueError where its kind has no definition, or its parameters no exact form."""
     signature = signature_of(operator, model)
     return _tuned(signature, tuning) if tuning else _lowered(signature)
 
@@ -99,7 +72,7 @@ def _lowered_pair(signature: Signature, after: Signature, side: int) -> LoweredO
     def tail(value: Any, axes: Axes) -> Definition:
         return te_elementwise.binary_after(rest.operators[0], rest, side, value, axes)
 
-    definition = PAIRED[signature.kind](model.operators[0], model, tail)
+    definition = defined_with(model.operators[0], model, tail)
     printed = lower_definition(definition, f"{signature.kind}_{after.kind}")
     return LoweredOperator(function=printed.function, packed=definition.packed, scratch=printed.scratch)
 
@@ -114,7 +87,12 @@ def lower_into_rows(operator: Operator, model: Model, run: int, stride: int) -> 
 def lower_copy(tensor: Tensor, run: int, stride: int) -> LoweredOperator:
     """The C of a copy of a tensor to such rows; to one run of bytes where both numbers are equal."""
     operator = Operator(
-        id="copy", kind="reshape", arithmetic=Arithmetic.FLOAT, inputs=("x",), constants=(), output="y"
+        id="copy",
+        kind=OperatorKind.RESHAPE,
+        arithmetic=Arithmetic.FLOAT,
+        inputs=("x",),
+        constants=(),
+        output="y",
     )
     tensors = {
         "x": evolve(tensor, name="x", quantization=None),
@@ -135,7 +113,9 @@ def _rows_of(signature: Signature, run: int) -> Definition:
 
 @lru_cache(maxsize=1024)
 def _into_rows(signature: Signature, run: int, stride: int) -> LoweredOperator:
-    definition = definition_of(signature) if signature.kind != "reshape" else _rows_of(signature, run)
+    definition = (
+        definition_of(signature) if signature.kind is not OperatorKind.RESHAPE else _rows_of(signature, run)
+    )
     printed = lower_spread(definition, f"{signature.kind}_rows", run, stride)
     return LoweredOperator(function=printed.function, packed=definition.packed, scratch=printed.scratch)
 
@@ -167,7 +147,7 @@ def _object(signature: Signature, name: str, target: Target) -> bytes:
 def definition_of(signature: Signature) -> Definition:
     """The TE definition of an operator with that signature."""
     model = _model_of(signature)
-    return DEFINITIONS[signature.kind](model.operators[0], model)
+    return defined(signature.kind, model.operators[0], model)
 
 
 @lru_cache(maxsize=1024)

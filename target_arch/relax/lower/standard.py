@@ -6,7 +6,7 @@ Tests: `tests/relax/lower/test_hook_stages.py`.
 from tvm import te
 
 from target_arch.backend.hooks import Composite, TirFunction
-from target_arch.relax.lower.operators import DEFINITIONS
+from target_arch.relax.kinds.table import defined
 
 
 def standard_functions(composite: Composite) -> tuple[TirFunction, ...]:
@@ -15,9 +15,7 @@ def standard_functions(composite: Composite) -> tuple[TirFunction, ...]:
     ValueError for a composite without one, or whose parameters have no exact form.
     """
     operator, model = composite.operator, composite.request.model
-    if composite.name not in DEFINITIONS:
-        raise ValueError(f"`{composite.name}` has no standard definition")
-    definition = DEFINITIONS[composite.name](operator, model)
+    definition = defined(composite.name, operator, model)
     packed = tuple(each.tensor(operator) for each in definition.packed)
     return (
         TirFunction(

@@ -13,6 +13,7 @@ from tvm import relax
 
 from target_arch.backend.contract import Pattern
 from target_arch.plan.model import Attribute
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import Graph, operator_name, variables_of
 from target_arch.relax.patterns.matcher import Draft, Matcher, operators_between
 
@@ -97,7 +98,7 @@ def _single(graph: Graph, var: Any) -> Draft:
     inside = tuple(operators_between(graph, var, inputs))
     names = tuple(name for name in _names(graph, inside) if name)
     attributes: dict[str, Attribute] = {"relax_op": names[0] if names else "constant"}
-    draft = Draft(kind="relax", inputs=inputs, output=var, attributes=attributes)
+    draft = Draft(kind=OperatorKind.RELAX, inputs=inputs, output=var, attributes=attributes)
     return evolve(_described(graph, draft, inside), relax_ops=names)
 
 

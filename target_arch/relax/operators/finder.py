@@ -13,14 +13,13 @@ from attrs import evolve
 from target_arch.backend.contract import Pattern
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.model import Model, Quantization
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of
 from target_arch.relax.operators.cover import cover
 from target_arch.relax.operators.layout import Layout
 from target_arch.relax.operators.program import Program, function_of
 from target_arch.relax.operators.tidy import named, without_reshapes
 from target_arch.relax.patterns.matcher import Draft
-
-_KEEPS_QUANTIZATION = ("reshape", "transpose", "avg_pool2d", "max_pool2d", "concat")
 
 
 def find_operators(
@@ -43,7 +42,7 @@ def find_operators(
     functions = {
         ids[operator.id]: function_of(graph, draft)
         for operator, draft in zip(layout.operators, layout.owners, strict=True)
-        if draft is not None and operator.kind == "relax"
+        if draft is not None and operator.kind is OperatorKind.RELAX
     }
     model = Model(
         name=identifier(name, "model"),
@@ -95,7 +94,7 @@ def _quantizations(drafts: tuple[Draft, ...], source: str) -> dict[Any, Quantiza
         for var, quantization in draft.quantizations.items():
             if known.setdefault(var, quantization) != quantization:
                 raise DiagnosticError([_two_quantizations(var, source)])
-    passing = [draft for draft in drafts if draft.kind in _KEEPS_QUANTIZATION]
+    passing = [draft for draft in drafts if draft.facts.keeps_quantization]
     for draft in passing:
         _pass_on(known, draft.inputs[0], draft.output)
     for draft in reversed(passing):

@@ -8,24 +8,18 @@ per value and storage. A dense layer needs none: the columns of its weights are 
 
 from collections.abc import Mapping
 from math import prod
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from attrs import define, evolve, field
 
-from target_arch.plan.model import Arithmetic, Attribute, Operator, Quantization, Tensor
+from target_arch.plan.model import Attribute, Operator, Quantization, Tensor
+from target_arch.plan.operators.facts import Arithmetic, LayoutRule, OutputShape
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import Graph, dtype_of, shape_of
 from target_arch.relax.operators.storage import TO_NHWC, Storage, nhwc, plain, transposition
 from target_arch.relax.patterns.constants import Constant
 from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft
-
-_ELEMENTWISE = ("relu", "quantize", "dequantize", "requantize")
-_ANY_SHAPE = (*_ELEMENTWISE, "dense", "softmax")
-_CONSTANT_NAMES = {
-    "conv2d": ("weight", "bias"),
-    "depthwise_conv2d": ("weight", "bias"),
-    "dense": ("weight", "bias"),
-}
 
 
 @define
@@ -62,23 +56,25 @@ class Layout:
         return tuple(self._with(var, plain(shape_of(var))) for var in self.graph.outputs)
 
     def _place(self, draft: Draft) -> None:
-        if draft.kind in ("reshape", "transpose"):
-            self._alias(draft)
-        elif draft.kind in ("conv2d", "depthwise_conv2d", "avg_pool2d", "max_pool2d"):
-            self._image(draft)
-        elif draft.kind == "dense":
-            self._dense(draft)
-        elif draft.kind in ("add", "mul", "sub"):
-            self._binary(draft)
-        elif draft.kind == "softmax":
-            self._softmax(draft)
-        elif draft.kind == "concat":
-            self._concat(draft)
-        elif draft.kind in _ELEMENTWISE:
-            held = self._held[draft.inputs[0]]
-            self._emit(draft, (held.tensor,), (), held.storage, self.tensors[held.tensor].shape)
-        else:
-            self._plain(draft)
+        match draft.facts.layout:
+            case LayoutRule.RENAME:
+                self._alias(draft)
+            case LayoutRule.IMAGE:
+                self._image(draft)
+            case LayoutRule.MATRIX:
+                self._matrix(draft)
+            case LayoutRule.PAIR:
+                self._pair(draft)
+            case LayoutRule.LAST_AXIS:
+                self._last_axis(draft)
+            case LayoutRule.JOIN:
+                self._join(draft)
+            case LayoutRule.KEEP:
+                self._keep(draft)
+            case LayoutRule.AUTHOR:
+                self._plain(draft)
+            case forgotten:
+                assert_never(forgotten)
 
     def _alias(self, draft: Draft) -> None:
         """Reshape and transpose: the same tensor, understood differently."""
@@ -102,7 +98,7 @@ class Layout:
         storage = nhwc(shape, layout)
         self._emit(draft, (x,), draft.constants, storage, storage.shape)
 
-    def _dense(self, draft: Draft) -> None:
+    def _matrix(self, draft: Draft) -> None:
         """Rows stay rows; within a row any order will do, once the weights' columns have the same."""
         weights, bias = draft.constants
         source, columns = draft.inputs[0], weights.values.shape[1]
@@ -118,7 +114,7 @@ class Layout:
         shape = shape_of(draft.output)
         self._emit(draft, (x,), (weights, bias), plain(shape), shape)
 
-    def _binary(self, draft: Draft) -> None:
+    def _pair(self, draft: Draft) -> None:
         """Both sides in one storage: that of an image where one is, else the first one's."""
         if draft.layout is not None:
             self._broadcast(draft, draft.layout)
@@ -150,7 +146,7 @@ class Layout:
         shape = shape_of(draft.output)
         self._emit(draft, names, draft.constants, plain(shape), shape)
 
-    def _concat(self, draft: Draft) -> None:
+    def _join(self, draft: Draft) -> None:
         """Images where one of the operands is held as an image, else as the author wrote them."""
         shape, axis = shape_of(draft.output), draft.attributes["axis"]
         held = [self._held[source].storage for source in draft.inputs]
@@ -162,7 +158,12 @@ class Layout:
         else:
             self._plain(draft)
 
-    def _softmax(self, draft: Draft) -> None:
+    def _keep(self, draft: Draft) -> None:
+        """Element by element: in the storage of the input."""
+        held = self._held[draft.inputs[0]]
+        self._emit(draft, (held.tensor,), (), held.storage, self.tensors[held.tensor].shape)
+
+    def _last_axis(self, draft: Draft) -> None:
         """Only the last dimension counts."""
         storage = nhwc(shape_of(draft.output), draft.layout or NHWC)
         x = self._with(draft.inputs[0], storage, exact=False)
@@ -178,13 +179,14 @@ class Layout:
         if here.essence != storage.essence:
             name = self._transposed(name, here, storage)
         if exact and self.tensors[name].shape != storage.shape:
-            name = self._move("reshape", name, storage.shape, {})
+            name = self._move(OperatorKind.RESHAPE, name, storage.shape, {})
         return name
 
     def _transposed(self, name: str, here: Storage, storage: Storage) -> str:
         if here.view == storage.view:
             name = self._shaped(name, here.shape)
-            return self._move("transpose", name, storage.shape, {"axes": transposition(here, storage)})
+            axes = transposition(here, storage)
+            return self._move(OperatorKind.TRANSPOSE, name, storage.shape, {"axes": axes})
         if not here.is_plain:
             name = self._transposed(name, here, plain(here.view))
         if storage.is_plain:
@@ -192,9 +194,13 @@ class Layout:
         return self._transposed(name, plain(storage.view), storage)
 
     def _shaped(self, name: str, shape: tuple[int, ...]) -> str:
-        return name if self.tensors[name].shape == shape else self._move("reshape", name, shape, {})
+        if self.tensors[name].shape == shape:
+            return name
+        return self._move(OperatorKind.RESHAPE, name, shape, {})
 
-    def _move(self, kind: str, name: str, shape: tuple[int, ...], attributes: dict[str, Attribute]) -> str:
+    def _move(
+        self, kind: OperatorKind, name: str, shape: tuple[int, ...], attributes: dict[str, Attribute]
+    ) -> str:
         """A transpose or reshape of a tensor, made once."""
         axes = attributes.get("axes", ())
         key = (name, shape, tuple(int(axis) for axis in axes) if isinstance(axes, tuple) else ())
@@ -225,7 +231,8 @@ class Layout:
         shape: tuple[int, ...],
     ) -> None:
         id = f"{draft.kind}_{len(self.operators)}"
-        if draft.kind in _ANY_SHAPE and storage.is_plain and draft.output in self.graph.outputs:
+        free = draft.facts.output_shape is not OutputShape.FIXED
+        if free and storage.is_plain and draft.output in self.graph.outputs:
             shape = shape_of(draft.output)
         tensor = Tensor(
             name=f"{id}_out",
@@ -259,8 +266,7 @@ class Layout:
         self._held[var] = _Held(name, storage)
 
     def _constants(self, id: str, draft: Draft, constants: tuple[Constant, ...]) -> tuple[str, ...]:
-        roles = _CONSTANT_NAMES.get(draft.kind, tuple(f"constant{index}" for index in range(len(constants))))
-        names = tuple(f"{id}_{role}" for role in roles[: len(constants)])
+        names = tuple(f"{id}_{draft.facts.role(index)}" for index in range(len(constants)))
         for name, constant in zip(names, constants, strict=True):
             values = np.ascontiguousarray(constant.values)
             self.tensors[name] = Tensor(

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from attrs import evolve
 
 from target_arch.plan.model import Operator, Tensor
-
-_SHAPELESS = ("quantize", "dequantize", "requantize", "relu", "dense")
+from target_arch.plan.operators.facts import Aliasing, OutputShape
 
 Tidied = tuple[list[Operator], dict[str, Tensor], dict[str, str]]
 
@@ -25,7 +24,9 @@ def without_reshapes(
     for index, operator in enumerate(operators):
         source = operator.inputs[0] if operator.inputs else ""
         before = kept[place[source]] if source in place else None
-        if operator.kind != "reshape" or before is None or before.kind not in _SHAPELESS:
+        if operator.facts.aliasing is not Aliasing.WHOLE or before is None:
+            continue
+        if before.facts.output_shape is not OutputShape.FREE:
             continue
         if readers[source] != 1 or source in outputs:
             continue

@@ -8,6 +8,7 @@ from attrs import frozen
 from tvm.relax.dpl import is_op, wildcard
 
 from target_arch.plan.model import Attribute, Quantization
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of, operator_name, shape_of
 from target_arch.relax.patterns.constants import Constant
 from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft, Match, Matcher
@@ -33,7 +34,7 @@ _TO_OHWI = {"HWIO": (3, 0, 1, 2), "HWOI": (2, 0, 1, 3), "OIHW": (0, 2, 3, 1), "O
 class _Convolution:
     """What a conv2d call says: kind, weights in the layout of that kind, attributes, output channels."""
 
-    kind: str
+    kind: OperatorKind
     weights: Constant
     channels: int
     attributes: dict[str, Attribute]
@@ -48,25 +49,25 @@ class _Convolution:
 
 def integer_conv2d() -> Matcher:
     """`dequantize → conv2d → [+ bias] → [relu | clip] → quantize → [clip]`, groups = 1."""
-    return _integer("conv2d")
+    return _integer(OperatorKind.CONV2D)
 
 
 def integer_depthwise_conv2d() -> Matcher:
-    """The same with as many groups as input channels."""
-    return _integer("depthwise_conv2d")
+    """`dequantize → conv2d → [+ bias] → [relu | clip] → quantize → [clip]`, a group for each channel."""
+    return _integer(OperatorKind.DEPTHWISE_CONV2D)
 
 
 def float_conv2d() -> Matcher:
-    """`conv2d → [+ bias] → [relu | clip]`, groups = 1."""
-    return _float("conv2d")
+    """`conv2d → [+ bias] → [relu | clip]` on floats, groups = 1."""
+    return _float(OperatorKind.CONV2D)
 
 
 def float_depthwise_conv2d() -> Matcher:
-    """The same with as many groups as input channels."""
-    return _float("depthwise_conv2d")
+    """`conv2d → [+ bias] → [relu | clip]` on floats, a group for each input channel."""
+    return _float(OperatorKind.DEPTHWISE_CONV2D)
 
 
-def _integer(kind: str) -> Matcher:
+def _integer(kind: OperatorKind) -> Matcher:
     x = dequantized()
     conv = is_op("relax.nn.conv2d")(x, wildcard())
     value, added = biased(conv)
@@ -77,7 +78,7 @@ def _integer(kind: str) -> Matcher:
     )
 
 
-def _float(kind: str) -> Matcher:
+def _float(kind: OperatorKind) -> Matcher:
     conv = is_op("relax.nn.conv2d")(wildcard(), wildcard())
     value, added = biased(conv)
     ending = float_ending(value, ("add", "nn.conv2d"))
@@ -90,11 +91,11 @@ def _float(kind: str) -> Matcher:
 _Builder = Callable[[Match, _Convolution, Any], Draft | None]
 
 
-def _of_kind(kind: str, build: _Builder) -> Callable[[Match], Draft | None]:
+def _of_kind(kind: OperatorKind, build: _Builder) -> Callable[[Match], Draft | None]:
     def built(match: Match) -> Draft | None:
         call = match.required("conv")
         convolution = _read(match, call)
-        if convolution is None or convolution.kind != kind:
+        if convolution is None or convolution.kind is not kind:
             return None
         return build(match, convolution, call)
 
@@ -160,14 +161,14 @@ def _read(match: Match, call: Any) -> _Convolution | None:
     padding = four_sides(call.attrs.padding)
     ohwi, groups = weights.transposed(order), int(call.attrs.groups)
     channels = ohwi.values.shape[0]
-    kind, kept = "conv2d", ohwi
+    kind, kept = OperatorKind.CONV2D, ohwi
     if groups != 1:
         if groups != in_channels or ohwi.values.shape[3] != 1:
             return None
         flat = ohwi.transposed((1, 2, 0, 3)).reshaped((*ohwi.values.shape[1:3], channels))
         if flat is None:
             return None
-        kind, kept = "depthwise_conv2d", flat
+        kind, kept = OperatorKind.DEPTHWISE_CONV2D, flat
         attributes["depth_multiplier"] = channels // in_channels
     return _Convolution(
         kind=kind,
@@ -222,7 +223,7 @@ def _pad_before(match: Match, x: Any) -> tuple[Any, Any, tuple[Any, ...]] | None
 
 
 def _per_output_channel(convolution: _Convolution, weights: Quantization) -> bool:
-    return weights.axis is None or weights.axis == (0 if convolution.kind == "conv2d" else 2)
+    return weights.axis is None or weights.axis == (0 if convolution.kind is OperatorKind.CONV2D else 2)
 
 
 def four_sides(padding: Any) -> tuple[int, int, int, int]:

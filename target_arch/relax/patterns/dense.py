@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from tvm.relax.dpl import is_op, wildcard
 
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.patterns.constants import Constant
 from target_arch.relax.patterns.matcher import Draft, Match, Matcher
@@ -35,7 +36,7 @@ def integer_dense() -> Matcher:
 
 
 def float_dense() -> Matcher:
-    """`matmul by constant → [+ bias] → [relu | clip]`."""
+    """`matmul by constant → [+ bias] → [relu | clip]` on floats."""
     product = is_op("relax.matmul")(wildcard(), wildcard())
     value, added = biased(product)
     ending = float_ending(value, ("add", "matmul"))
@@ -59,7 +60,7 @@ def _build_integer(match: Match) -> Draft | None:
         return None
     source = match.required("x").args[0]
     return Draft(
-        kind="dense",
+        kind=OperatorKind.DENSE,
         arithmetic=match.graph.arithmetic,
         inputs=(source,),
         output=match.root,
@@ -84,7 +85,7 @@ def _build_float(match: Match) -> Draft | None:
     if bias is None:
         return None
     return Draft(
-        kind="dense",
+        kind=OperatorKind.DENSE,
         inputs=(source,),
         output=match.root,
         constants=(float_constant(weights), float_bias(bias, channels)),

@@ -7,6 +7,7 @@ from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
 
 from target_arch.plan.model import Attribute, Quantization
+from target_arch.plan.operators.kinds import OperatorKind, kind_of
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.patterns.constants import Constant
 from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft, Match, Matcher, single_quantization
@@ -22,37 +23,41 @@ from target_arch.relax.patterns.pieces import (
     output_quantization,
 )
 
-_RELAX_NAME = {"add": "add", "mul": "multiply", "sub": "subtract"}
+_RELAX_NAME = {
+    OperatorKind.ADD: "add",
+    OperatorKind.MUL: "multiply",
+    OperatorKind.SUB: "subtract",
+}
 
 
 def integer_add() -> Matcher:
     """`dequantize, dequantize → add → [relu | clip] → quantize`; one side may be a constant."""
-    return _integer_binary("add")
+    return _integer_binary(OperatorKind.ADD)
 
 
 def integer_mul() -> Matcher:
-    """The same with a product."""
-    return _integer_binary("mul")
+    """`dequantize, dequantize → multiply → [relu | clip] → quantize`; one side may be a constant."""
+    return _integer_binary(OperatorKind.MUL)
 
 
 def integer_sub() -> Matcher:
-    """The same with a difference."""
-    return _integer_binary("sub")
+    """`dequantize, dequantize → subtract → [relu | clip] → quantize`; one side may be a constant."""
+    return _integer_binary(OperatorKind.SUB)
 
 
 def float_add() -> Matcher:
     """`add → [relu | clip]` on floats; one side may be a constant."""
-    return _float_binary("add")
+    return _float_binary(OperatorKind.ADD)
 
 
 def float_mul() -> Matcher:
-    """The same with a product."""
-    return _float_binary("mul")
+    """`multiply → [relu | clip]` on floats; one side may be a constant."""
+    return _float_binary(OperatorKind.MUL)
 
 
 def float_sub() -> Matcher:
-    """The same with a difference."""
-    return _float_binary("sub")
+    """`subtract → [relu | clip]` on floats; one side may be a constant."""
+    return _float_binary(OperatorKind.SUB)
 
 
 def integer_relu() -> Matcher:
@@ -66,7 +71,7 @@ def requantize() -> Matcher:
 
 
 def float_relu() -> Matcher:
-    """`relu`, or a clip to [0, 6]."""
+    """`relu`, or a clip to [0, 6], on floats."""
     relu, clip = (
         is_op("relax.nn.relu")(wildcard()),
         is_op("relax.clip")(wildcard(), wildcard(), wildcard()),
@@ -91,7 +96,7 @@ def dequantize() -> Matcher:
     return Matcher(roots=("dequantize",), pattern=call, calls={"call": call}, build=_build_conversion)
 
 
-def _integer_binary(kind: str) -> Matcher:
+def _integer_binary(kind: OperatorKind) -> Matcher:
     operation = is_op(f"relax.{_RELAX_NAME[kind]}")(wildcard(), wildcard())
     ending = integer_ending(operation)
     build = _binary_builder(kind, _build_integer_binary)
@@ -99,7 +104,7 @@ def _integer_binary(kind: str) -> Matcher:
     return Matcher(roots=ending.roots, pattern=ending.pattern, calls=calls, build=build)
 
 
-def _float_binary(kind: str) -> Matcher:
+def _float_binary(kind: OperatorKind) -> Matcher:
     operation = is_op(f"relax.{_RELAX_NAME[kind]}")(wildcard(), wildcard())
     ending = float_ending(operation, (_RELAX_NAME[kind],))
     build = _binary_builder(kind, _build_float_binary)
@@ -107,10 +112,10 @@ def _float_binary(kind: str) -> Matcher:
     return Matcher(roots=ending.roots, pattern=ending.pattern, calls=calls, build=build)
 
 
-_BinaryBuilder = Callable[[Match, str, tuple[Any, ...]], Draft | None]
+_BinaryBuilder = Callable[[Match, OperatorKind, tuple[Any, ...]], Draft | None]
 
 
-def _binary_builder(kind: str, build: _BinaryBuilder) -> Callable[[Match], Draft | None]:
+def _binary_builder(kind: OperatorKind, build: _BinaryBuilder) -> Callable[[Match], Draft | None]:
     def built(match: Match) -> Draft | None:
         call = match.required("operation")
         operands = _ordered(match, kind, tuple(call.args), shape_of(call))
@@ -120,16 +125,16 @@ def _binary_builder(kind: str, build: _BinaryBuilder) -> Callable[[Match], Draft
 
 
 def _ordered(
-    match: Match, kind: str, operands: tuple[Any, ...], shape: tuple[int, ...]
+    match: Match, kind: OperatorKind, operands: tuple[Any, ...], shape: tuple[int, ...]
 ) -> tuple[Any, ...] | None:
     """The operands with one first that is an activation of the result's shape; None where that cannot be."""
-    for first, second in (operands, operands[::-1])[: 1 if kind == "sub" else 2]:
+    for first, second in (operands, operands[::-1])[: 1 if kind is OperatorKind.SUB else 2]:
         if match.is_activation(first) and shape_of(first) == shape:
             return first, second
     return None
 
 
-def _build_integer_binary(match: Match, kind: str, operands: tuple[Any, ...]) -> Draft | None:
+def _build_integer_binary(match: Match, kind: OperatorKind, operands: tuple[Any, ...]) -> Draft | None:
     out = output_quantization(match)
     sides = [_integer_side(match, operand) for operand in operands]
     if out is None or any(side is None for side in sides):
@@ -170,7 +175,7 @@ def _integer_side(match: Match, operand: Any) -> tuple[Any, Quantization] | None
     return source, quantization
 
 
-def _build_float_binary(match: Match, kind: str, operands: tuple[Any, ...]) -> Draft | None:
+def _build_float_binary(match: Match, kind: OperatorKind, operands: tuple[Any, ...]) -> Draft | None:
     activation = float_activation(match)
     if activation is None or dtype_of(operands[0]) != "float32":
         return None
@@ -222,7 +227,7 @@ def _build_integer_unary(match: Match) -> Draft | None:
     source = match.required("x").args[0]
     clamped = _is_clamped(match)
     return Draft(
-        kind="relu" if clamped else "requantize",
+        kind=OperatorKind.RELU if clamped else OperatorKind.REQUANTIZE,
         arithmetic=match.graph.arithmetic,
         inputs=(source,),
         output=match.root,
@@ -237,7 +242,7 @@ def _build_float_relu(match: Match) -> Draft | None:
     source = (match.required("clip") if relu is None else relu).args[0]
     if activation is None or activation["activation"] == "none" or dtype_of(source) != "float32":
         return None
-    return Draft(kind="relu", inputs=(source,), output=match.root, attributes=activation)
+    return Draft(kind=OperatorKind.RELU, inputs=(source,), output=match.root, attributes=activation)
 
 
 def _build_conversion(match: Match) -> Draft | None:
@@ -245,8 +250,8 @@ def _build_conversion(match: Match) -> Draft | None:
     call = match.required("call")
     quantization = single_quantization(match.quantization(call))
     source = call.args[0]
-    kind = str(call.op.name).removeprefix("relax.")
-    integer, real = (match.root, source) if kind == "quantize" else (source, match.root)
+    kind = kind_of(str(call.op.name).removeprefix("relax."))
+    integer, real = (match.root, source) if kind is OperatorKind.QUANTIZE else (source, match.root)
     if quantization is None or dtype_of(integer) not in INTEGER_ACTIVATIONS or dtype_of(real) != "float32":
         return None
     if not isinstance(source, relax.Var) or not match.is_activation(source):

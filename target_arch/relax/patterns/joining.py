@@ -7,10 +7,12 @@ from typing import Any
 from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
 
-from target_arch.plan.model import Arithmetic, Quantization
+from target_arch.plan.model import Quantization
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.patterns.matcher import Draft, Match, Matcher, single_quantization
-from target_arch.relax.patterns.pieces import output_quantization
+from target_arch.relax.patterns.pieces import between, output_quantization
 
 
 def concat() -> Matcher:
@@ -22,9 +24,7 @@ def concat() -> Matcher:
 def quantized_concat() -> Matcher:
     """`dequantize of each → concat → quantize`, all with equal parameters: the integers are the same."""
     call = is_op("relax.concat")(wildcard())
-    quantize = is_op("relax.quantize")(call, wildcard(), wildcard())
-    calls = {"call": call, "quantize": quantize}
-    return Matcher(roots=("quantize",), pattern=quantize, calls=calls, build=_build_quantized)
+    return between(call, {"call": call}, _build_quantized)
 
 
 def _build(match: Match) -> Draft | None:
@@ -60,7 +60,7 @@ def _joined(match: Match, sources: tuple[Any, ...], known: dict[Any, Quantizatio
     if axis is None:
         return None
     return Draft(
-        kind="concat",
+        kind=OperatorKind.CONCAT,
         arithmetic=Arithmetic.FLOAT if dtype_of(match.root).startswith("float") else match.graph.arithmetic,
         inputs=sources,
         output=match.root,

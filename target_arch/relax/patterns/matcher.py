@@ -13,7 +13,9 @@ import numpy as np
 from attrs import field, frozen
 from tvm import relax
 
-from target_arch.plan.model import Arithmetic, Attribute, Quantization
+from target_arch.plan.model import Attribute, Quantization
+from target_arch.plan.operators.facts import Arithmetic, Facts
+from target_arch.plan.operators.kinds import OperatorKind, facts_of, kind_of
 from target_arch.relax.ir.graph import Graph, operator_name, variables_of
 from target_arch.relax.patterns.constants import Constant, constant_of, quantization_of
 
@@ -29,7 +31,7 @@ class Draft:
     a dense weight and an elementwise constant (which is as the author shaped it). `quantizations` tells what
     the composite knows of its tensors."""
 
-    kind: str
+    kind: OperatorKind | str = field(converter=kind_of)
     inputs: tuple[Any, ...]
     output: Any
     arithmetic: Arithmetic = field(default=Arithmetic.FLOAT, converter=Arithmetic)
@@ -40,6 +42,11 @@ class Draft:
     relax_ops: tuple[str, ...] = ()
     location: str = ""
     """What the author calls it, where the frontend kept that; set by whoever matched it."""
+
+    @property
+    def facts(self) -> Facts:
+        """What the table says of its kind."""
+        return facts_of(self.kind)
 
 
 @frozen(kw_only=True, eq=False)

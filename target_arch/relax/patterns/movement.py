@@ -4,10 +4,12 @@ from typing import Any
 
 from tvm.relax.dpl import is_op, wildcard
 
-from target_arch.plan.model import Arithmetic, Attribute
+from target_arch.plan.model import Attribute
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of, operator_name, shape_of
 from target_arch.relax.patterns.matcher import NCHW, Draft, Match, Matcher, single_quantization
-from target_arch.relax.patterns.pieces import dequantized, input_quantization, output_quantization
+from target_arch.relax.patterns.pieces import between, dequantized, input_quantization, output_quantization
 
 _RESHAPES = ("reshape", "squeeze", "expand_dims", "flatten")
 
@@ -15,18 +17,14 @@ _RESHAPES = ("reshape", "squeeze", "expand_dims", "flatten")
 def integer_softmax() -> Matcher:
     """`dequantize → softmax → quantize`."""
     x = dequantized()
-    softmax = is_op("relax.nn.softmax")(x)
-    quantize = is_op("relax.quantize")(softmax, wildcard(), wildcard())
-    calls = {"x": x, "softmax": softmax, "quantize": quantize}
-    return Matcher(roots=("quantize",), pattern=quantize, calls=calls, build=_build_integer_softmax)
+    call = is_op("relax.nn.softmax")(x)
+    return between(call, {"x": x, "call": call}, _build_integer_softmax)
 
 
 def float_softmax() -> Matcher:
     """`softmax` on floats."""
-    softmax = is_op("relax.nn.softmax")(wildcard())
-    return Matcher(
-        roots=("nn.softmax",), pattern=softmax, calls={"softmax": softmax}, build=_build_float_softmax
-    )
+    call = is_op("relax.nn.softmax")(wildcard())
+    return Matcher(roots=("nn.softmax",), pattern=call, calls={"call": call}, build=_build_float_softmax)
 
 
 def reshape() -> Matcher:
@@ -59,14 +57,12 @@ def _any_reshape(value: Any) -> Any:
 def _quantized_move(move: Any) -> Matcher:
     x = dequantized()
     call = move(x)
-    quantize = is_op("relax.quantize")(call, wildcard(), wildcard())
-    calls = {"x": x, "call": call, "quantize": quantize}
-    return Matcher(roots=("quantize",), pattern=quantize, calls=calls, build=_build_quantized_move)
+    return between(call, {"x": x, "call": call}, _build_quantized_move)
 
 
 def _softmax_place(match: Match) -> tuple[dict[str, Attribute], str | None] | None:
     """Attributes and layout of a softmax along the last axis, once images are NHWC; None for other axes."""
-    call = match.required("softmax")
+    call = match.required("call")
     rank = len(shape_of(call))
     axis = int(call.attrs.axis) % rank
     if axis == rank - 1:
@@ -80,7 +76,7 @@ def _build_integer_softmax(match: Match) -> Draft | None:
         return None
     source = match.required("x").args[0]
     return Draft(
-        kind="softmax",
+        kind=OperatorKind.SOFTMAX,
         arithmetic=match.graph.arithmetic,
         inputs=(source,),
         output=match.root,
@@ -91,10 +87,12 @@ def _build_integer_softmax(match: Match) -> Draft | None:
 
 
 def _build_float_softmax(match: Match) -> Draft | None:
-    place, source = _softmax_place(match), match.required("softmax").args[0]
+    place, source = _softmax_place(match), match.required("call").args[0]
     if place is None or not match.is_activation(source) or dtype_of(source) != "float32":
         return None
-    return Draft(kind="softmax", inputs=(source,), output=match.root, attributes=place[0], layout=place[1])
+    return Draft(
+        kind=OperatorKind.SOFTMAX, inputs=(source,), output=match.root, attributes=place[0], layout=place[1]
+    )
 
 
 def _build_move(match: Match) -> Draft | None:
@@ -116,11 +114,13 @@ def _moved(match: Match, call: Any, source: Any) -> Draft | None:
     if not match.is_activation(source):
         return None
     if operator_name(call) != "permute_dims":
-        return Draft(kind="reshape", arithmetic=_arithmetic(match), inputs=(source,), output=match.root)
+        return Draft(
+            kind=OperatorKind.RESHAPE, arithmetic=_arithmetic(match), inputs=(source,), output=match.root
+        )
     rank = len(shape_of(source))
     axes = tuple(int(axis) % rank for axis in call.attrs.axes or range(rank)[::-1])
     return Draft(
-        kind="transpose",
+        kind=OperatorKind.TRANSPOSE,
         arithmetic=_arithmetic(match),
         inputs=(source,),
         output=match.root,

@@ -1,6 +1,6 @@
 """Sub-patterns and readings that several composites share."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,10 @@ from tvm.relax.dpl import is_op, wildcard
 from target_arch.plan.model import Attribute, Quantization
 from target_arch.relax.ir.graph import dtype_of
 from target_arch.relax.patterns.constants import Constant
-from target_arch.relax.patterns.matcher import Match, activation_range, single_quantization
+from target_arch.relax.patterns.matcher import Draft, Match, Matcher, activation_range, single_quantization
 
 INTEGER_ACTIVATIONS = ("int8", "uint8", "int16")
+_QUANTIZE = "quantize"
 
 
 @frozen(kw_only=True, eq=False)
@@ -49,8 +50,8 @@ def integer_ending(value: Any) -> Ending:
     relu, clip = is_op("relax.nn.relu")(value), clipped(value)
     quantize = is_op("relax.quantize")(relu | clip | value, wildcard(), wildcard())
     clamp = clipped(quantize)
-    calls = {"relu": relu, "clip": clip, "quantize": quantize, "clamp": clamp}
-    return Ending(pattern=clamp | quantize, calls=calls, roots=("clip", "quantize"))
+    calls = {"relu": relu, "clip": clip, _QUANTIZE: quantize, "clamp": clamp}
+    return Ending(pattern=clamp | quantize, calls=calls, roots=("clip", _QUANTIZE))
 
 
 def float_ending(value: Any, roots: tuple[str, ...]) -> Ending:
@@ -61,9 +62,15 @@ def float_ending(value: Any, roots: tuple[str, ...]) -> Ending:
     )
 
 
+def between(value: Any, calls: Mapping[str, Any], build: Callable[[Match], Draft | None]) -> Matcher:
+    """A composite that ends in `quantize` of the value and has no activation."""
+    call = is_op("relax.quantize")(value, wildcard(), wildcard())
+    return Matcher(roots=(_QUANTIZE,), pattern=call, calls={**calls, _QUANTIZE: call}, build=build)
+
+
 def output_quantization(match: Match) -> Quantization | None:
     """What the `quantize` of an integer ending says; None unless it holds for the whole tensor."""
-    return single_quantization(match.quantization(match.required("quantize")))
+    return single_quantization(match.quantization(match.required(_QUANTIZE)))
 
 
 def input_quantization(match: Match, name: str) -> Quantization | None:

@@ -8,6 +8,7 @@ from attrs import frozen
 from tvm.relax.dpl import is_op, wildcard
 
 from target_arch.plan.model import Attribute
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of, operator_name, shape_of
 from target_arch.relax.patterns.conv import four_sides
 from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft, Match, Matcher, full_range
@@ -23,14 +24,14 @@ from target_arch.relax.patterns.pieces import (
     output_quantization,
 )
 
-_KINDS = {"nn.avg_pool2d": "avg_pool2d", "nn.max_pool2d": "max_pool2d", "mean": "avg_pool2d"}
+_KINDS = {"nn.avg_pool2d": OperatorKind.AVG_POOL2D, "nn.max_pool2d": OperatorKind.MAX_POOL2D}
 
 
 @frozen(kw_only=True, eq=False)
 class _Pool:
     """What a pool call says, or a mean over height and width."""
 
-    kind: str
+    kind: OperatorKind
     attributes: dict[str, Attribute]
     layout: str
 
@@ -107,7 +108,7 @@ def _build_stored(match: Match) -> Draft | None:
         inner is not None
         and operator_name(inner) == "astype"
         and pool is not None
-        and pool.kind == "avg_pool2d"
+        and pool.kind is OperatorKind.AVG_POOL2D
     ):
         source = inner.args[0]
     if pool is None or not match.is_activation(source) or dtype_of(source) not in INTEGER_ACTIVATIONS:
@@ -133,7 +134,7 @@ def _build_integer(match: Match) -> Draft | None:
     x, out, pool = input_quantization(match, "x"), output_quantization(match), _read(call)
     if x is None or out is None or pool is None:
         return None
-    if pool.kind == "max_pool2d" and x != out:  # a maximum keeps its scale
+    if pool.kind is OperatorKind.MAX_POOL2D and x != out:  # a maximum keeps its scale
         return None
     source = match.required("x").args[0]
     return Draft(
@@ -179,7 +180,7 @@ def _read_mean(call: Any) -> _Pool | None:
         "padding": (0, 0, 0, 0),
         "count_include_pad": False,
     }
-    return _Pool(kind="avg_pool2d", attributes=attributes, layout=layout)
+    return _Pool(kind=OperatorKind.AVG_POOL2D, attributes=attributes, layout=layout)
 
 
 def _read_pool(call: Any) -> _Pool | None:
@@ -192,10 +193,10 @@ def _read_pool(call: Any) -> _Pool | None:
     padding = four_sides(call.attrs.padding)
     covering = _covering(call, layout, kernel, strides, padding)
     counts_padding = bool(call.attrs.count_include_pad)
-    if kind == "avg_pool2d" and counts_padding and covering != padding:
+    if kind is OperatorKind.AVG_POOL2D and counts_padding and covering != padding:
         return None
     attributes: dict[str, Attribute] = {"kernel": kernel, "strides": strides, "padding": covering}
-    if kind == "avg_pool2d":
+    if kind is OperatorKind.AVG_POOL2D:
         attributes["count_include_pad"] = counts_padding
     return _Pool(kind=kind, attributes=attributes, layout=layout)
 

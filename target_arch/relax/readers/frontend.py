@@ -17,7 +17,8 @@ import tvm
 from tvm import relax, tirx
 
 from target_arch.diagnostics import DiagnosticError, listed
-from target_arch.plan.model import DTYPE_BYTES, Arithmetic
+from target_arch.plan.model import DTYPE_BYTES
+from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import operator_name, read_graph
 from target_arch.relax.operators.program import Program

@@ -11,7 +11,7 @@ from tvm import relax, topi
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.plan.model import Arithmetic
+from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import HINT, imported, plural, translated
 from target_arch.relax.readers.source import Imported

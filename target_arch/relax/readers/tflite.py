@@ -12,7 +12,7 @@ import tflite
 from tvm.relax.frontend.tflite import from_tflite
 from tvm.relax.frontend.tflite.tflite_frontend import OperatorConverter
 
-from target_arch.plan.model import Arithmetic
+from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.flatbuffer import TFLITE_MODEL, Damaged, verify
 from target_arch.relax.readers.frontend import HINT, imported, plural, translated

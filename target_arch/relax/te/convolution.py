@@ -13,7 +13,8 @@ from attrs import frozen
 from tvm import te, tirx
 
 from target_arch.plan.arithmetic import Requantization, requantization
-from target_arch.plan.model import Arithmetic, Model, Operator
+from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.te.definition import (
     Axes,
     Definition,
@@ -126,9 +127,8 @@ def conv2d(operator: Operator, model: Model, tail: Tail | None = None) -> Defini
         return te.sum(guarded(inside, term, tirx.const(0, rule.accumulator)), axis=[row, column, channel])
 
     axes = image_axes(model.tensors[operator.output])
-    return _finished(
-        operator, model, rule=rule, operands=(data, weights), axes=axes, summand=summand, tail=tail
-    )
+    total = _Sum(rule=rule, operands=(data, weights), axes=axes, summand=summand, lanes=1)
+    return _finished(operator, model, total, tail)
 
 
 def dense(operator: Operator, model: Model, tail: Tail | None = None) -> Definition:
@@ -158,16 +158,8 @@ def depthwise_conv2d(operator: Operator, model: Model, tail: Tail | None = None)
         return te.sum(term, axis=[row, column])
 
     axes = image_axes(model.tensors[operator.output])
-    return _finished(
-        operator,
-        model,
-        rule=rule,
-        operands=(data, weights),
-        axes=axes,
-        summand=summand,
-        tail=tail,
-        lanes=LANES,
-    )
+    total = _Sum(rule=rule, operands=(data, weights), axes=axes, summand=summand, lanes=LANES)
+    return _finished(operator, model, total, tail)
 
 
 def _rows(operator: Operator, model: Model, sizes: tuple[int, int, int], tail: Tail | None) -> Definition:
@@ -181,25 +173,28 @@ def _rows(operator: Operator, model: Model, sizes: tuple[int, int, int], tail: T
         return te.sum(rule.term(data[i, index], weights[k, index]), axis=[index])
 
     axes = (("row", rows), ("k", outputs))
-    return _finished(
-        operator, model, rule=rule, operands=(data, weights), axes=axes, summand=summand, tail=tail
-    )
+    total = _Sum(rule=rule, operands=(data, weights), axes=axes, summand=summand, lanes=1)
+    return _finished(operator, model, total, tail)
 
 
-def _finished(
-    operator: Operator,
-    model: Model,
-    *,
-    rule: Rule,
-    operands: tuple[Any, Any],
-    axes: Axes,
-    summand: Callable[..., Any],
-    tail: Tail | None,
-    lanes: int = 1,
-) -> Definition:
-    """Adds bias, scaling and activation to a sum, which runs in `lanes` accumulators, and what follows."""
+@frozen(kw_only=True, eq=False)
+class _Sum:
+    """A sum of products: data and weights, the axes of its results, and the terms that are summed for each of
+    them, in `lanes` accumulators.
+    """
+
+    rule: Rule
+    operands: tuple[Any, Any]
+    axes: Axes
+    summand: Callable[..., Any]
+    lanes: int
+
+
+def _finished(operator: Operator, model: Model, total: _Sum, tail: Tail | None) -> Definition:
+    """Adds bias, scaling and activation to a sum, and what follows."""
+    rule, axes = total.rule, total.axes
     bias = placeholder(tensor_of(model, operator, 2), (axes[-1][1],), "bias")
-    acc = stage("acc", axes, summand)
+    acc = stage("acc", axes, total.summand)
     names = ("product", "out") if tail is None else ("sum_product", "sum")
 
     def biased(*index: Any) -> Any:
@@ -213,11 +208,11 @@ def _finished(
     else:
         scaled = requantized(rule.requantization, biased, axes, rule.dtype, names)
         out, packed, tables, stages = scaled.out, scaled.packed, scaled.placeholders, names[:1]
-    arguments = (*operands, bias, *tables)
+    arguments = (*total.operands, bias, *tables)
     if tail is None:
-        return Definition(arguments=(*arguments, out), schedule=_schedule(stages, lanes), packed=packed)
+        return Definition(arguments=(*arguments, out), schedule=_schedule(stages, total.lanes), packed=packed)
     rest = tail(out, axes)
-    schedule = _schedule((*stages, names[1], *rest.stages), lanes)
+    schedule = _schedule((*stages, names[1], *rest.stages), total.lanes)
     return Definition(arguments=(*arguments, *rest.arguments), schedule=schedule, packed=packed)
 
 

@@ -5,7 +5,7 @@ of the last axis.
 """
 
 import operator as operators
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import frozen
@@ -19,7 +19,9 @@ from target_arch.plan.arithmetic import (
     addition,
     requantization,
 )
-from target_arch.plan.model import Arithmetic, Model, Operator, Quantization, Tensor
+from target_arch.plan.model import Model, Operator, Quantization, Tensor
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.te.definition import (
     Axes,
     Definition,
@@ -34,6 +36,12 @@ from target_arch.relax.te.definition import (
 from target_arch.relax.te.scaling import clamped, requantized, rounded_shift, scaled_product, widened
 
 Element = Callable[..., Any]
+
+_COMBINE: Mapping[str, Element] = {
+    OperatorKind.ADD: operators.add,
+    OperatorKind.SUB: operators.sub,
+    OperatorKind.MUL: operators.mul,
+}
 
 
 @frozen(kw_only=True, eq=False)
@@ -74,7 +82,7 @@ def binary_after(operator: Operator, model: Model, side: int, value: Any, axes: 
 def _combined(operator: Operator, model: Model, pair: _Pair) -> Definition:
     if operator.arithmetic == Arithmetic.FLOAT:
         return _float_binary(operator, pair)
-    if operator.kind == "mul":
+    if operator.kind is OperatorKind.MUL:
         return _product(requantization(operator, model), pair)
     rule = _tflite_sum if operator.arithmetic == Arithmetic.TFLITE else _onnx_sum
     return rule(addition(operator, model), pair)
@@ -181,7 +189,7 @@ def _reader(data: Any, axes: Axes) -> Element:
 
 
 def _float_binary(operator: Operator, pair: _Pair) -> Definition:
-    combine = {"add": operators.add, "sub": operators.sub, "mul": operators.mul}[operator.kind]
+    combine = _COMBINE[operator.kind]
     activation = activation_of(operator)
 
     def element(*i: Any) -> Any:

@@ -17,7 +17,8 @@ from target_arch.plan.arithmetic import (
     is_tflite_mean,
     requantization,
 )
-from target_arch.plan.model import Arithmetic, Model, Operator
+from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.te.convolution import LANES, Window, window_of
 from target_arch.relax.te.definition import (
     Axes,

@@ -5,7 +5,8 @@ from typing import Any
 from tvm import te, tirx
 
 from target_arch.plan.arithmetic import DTYPE_RANGE, softmax
-from target_arch.plan.model import Arithmetic, Model, Operator
+from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.te.definition import (
     Axes,
     Definition,

@@ -17,7 +17,7 @@ tunable = is_tunable
 
 
 def function_of(operator: Operator, model: Model) -> tuple[Definition, Any]:
-    """The definition of an operator of a kind in DEFINITIONS, and its S-TIR before any schedule."""
+    """The definition of an operator whose kind has one, and its S-TIR before any schedule."""
     definition = definition_of(signature_of(operator, model))
     return definition, te.create_prim_func(list(definition.arguments))
 

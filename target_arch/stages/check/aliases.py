@@ -11,6 +11,7 @@ from attrs import frozen
 from target_arch.plan.kernels import Slice
 from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.plan.model import Model
+from target_arch.plan.operators.facts import Aliasing
 from target_arch.plan.steps import Copy, Dispatch
 
 
@@ -29,9 +30,9 @@ def parts(model: Model) -> tuple[Part, ...]:
     """
     found: list[Part] = []
     for operator in model.operators:
-        if operator.kind == "reshape":
+        if operator.facts.aliasing is Aliasing.WHOLE:
             found.append(Part(tensor=operator.inputs[0], whole=operator.output, offset=0))
-        elif operator.kind == "concat":
+        elif operator.facts.aliasing is Aliasing.SLICES:
             shape, axis = model.tensors[operator.output].shape, operator.attributes["axis"]
             offset = 0
             for name in operator.inputs if isinstance(axis, int) and prod(shape[:axis]) == 1 else ():

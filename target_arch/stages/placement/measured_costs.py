@@ -6,11 +6,9 @@ from math import prod
 from target_arch.backend.contract import Question
 from target_arch.diagnostics import Diagnostic, name_hint
 from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.kinds import facts_of
 from target_arch.soc.costs import Costs, Measured
 from target_arch.stages.errors import PlacementError
-
-MACS = ("conv2d", "depthwise_conv2d", "dense")
-"""The kinds whose work is counted in multiply-accumulates."""
 
 
 def measured_seconds(costs: Costs, question: Question) -> float | None:
@@ -53,7 +51,7 @@ def _problems(place: str, name: str, measured: Measured, kind_of: dict[str, str]
             message=f"there is no operator and no kind of operator `{name}`",
             hint=name_hint(name, kind_of, "known here"),
         )
-    elif measured.per == "mac" and kind_of[name] not in MACS:
+    elif measured.per == "mac" and facts_of(kind_of[name]).weight_taps is None:
         yield Diagnostic(
             rule="no-macs",
             place=place,
@@ -71,8 +69,6 @@ def _count(found: Measured, operator: Operator, model: Model) -> int:
     """How many of what the amount is given for."""
     if not found.per:
         return 1
-    elements = prod(model.tensors[operator.output].shape)
     if found.per == "element":
-        return elements
-    weights = model.tensors[operator.constants[0]].shape
-    return elements * prod(weights[:2] if operator.kind == "depthwise_conv2d" else weights[1:])
+        return prod(model.tensors[operator.output].shape)
+    return model.macs(operator)

@@ -11,7 +11,7 @@ from target_arch.backends.ethos_u.graph import SAME, VALID, graph_of, padding, r
 from target_arch.backends.ethos_u.tflite_file import tflite_bytes
 from target_arch.plan.model import Model
 from target_arch.relax.importer import import_model
-from target_arch.relax.patterns import standard_patterns
+from target_arch.relax.kinds.catalogue import standard_patterns
 from tests.backends.c.litert import Reference
 from tests.backends.ethos_u.chains import residual
 

@@ -9,9 +9,9 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from target_arch.relax.importer import import_model
+from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.relax.lower.objects import Target
 from target_arch.relax.lower.operators import lower_operator, lower_operator_object
-from target_arch.relax.patterns import standard_patterns
 from target_arch.resources import runtime_c
 from target_arch.soc.cores import CORES
 

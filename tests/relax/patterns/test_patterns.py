@@ -10,7 +10,7 @@ from tvm.relax.dpl import is_op, wildcard
 from target_arch.backend.contract import Pattern
 from target_arch.plan.model import Quantization
 from target_arch.relax.importer import import_model
-from target_arch.relax.patterns import standard_patterns
+from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.relax.patterns.matcher import Draft, Match, Matcher, activation_range
 from tests.relax.models import helper, onnx_model, save
 
@@ -84,7 +84,7 @@ def test_every_kind_is_documented() -> None:
 
 def test_listing_patterns_does_not_import_tvm() -> None:
     code = (
-        "import sys; from target_arch.relax.patterns import standard_patterns; "
+        "import sys; from target_arch.relax.kinds.catalogue import standard_patterns; "
         "standard_patterns(); print('tvm' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from target_arch.relax.importer import import_model
-from target_arch.relax.patterns import standard_patterns
+from target_arch.relax.kinds.catalogue import standard_patterns
 
 
 def clipped_conv(path: Path, low: float, high: float) -> Path:

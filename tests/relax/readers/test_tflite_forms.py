@@ -8,9 +8,9 @@ from tvm.relax import op
 
 from target_arch.plan.model import Model
 from target_arch.relax.ir.graph import read_graph
+from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.relax.operators.finder import find_operators
 from target_arch.relax.operators.program import Program
-from target_arch.relax.patterns import standard_patterns
 from tests.relax.emulate import evaluate
 
 IMAGE = (1, 5, 5, 2)

@@ -1,0 +1,22 @@
+"""Sums of products with weights: convolutions and dense layers."""
+
+from collections.abc import Mapping
+
+from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.relax.kinds.form import Form
+from target_arch.relax.patterns import conv, dense
+from target_arch.relax.te import convolution as te
+
+FORMS: Mapping[OperatorKind, Form] = {
+    OperatorKind.CONV2D: Form(
+        patterns=(conv.integer_conv2d, conv.float_conv2d), definition=te.conv2d, paired=te.conv2d
+    ),
+    OperatorKind.DEPTHWISE_CONV2D: Form(
+        patterns=(conv.integer_depthwise_conv2d, conv.float_depthwise_conv2d),
+        definition=te.depthwise_conv2d,
+        paired=te.depthwise_conv2d,
+    ),
+    OperatorKind.DENSE: Form(
+        patterns=(dense.integer_dense, dense.float_dense), definition=te.dense, paired=te.dense
+    ),
+}
