@@ -9,6 +9,7 @@ from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import imported, quiet, translated
 from target_arch.relax.readers.source import Imported
 from target_arch.relax.readers.torch_indices import count_from_start
+from target_arch.relax.readers.torch_misread import refuse_misread
 
 _UNREADABLE = (
     RuntimeError,
@@ -56,6 +57,7 @@ def _module(path: Path, program: Any) -> Any:
 
     decomposed = program.run_decompositions()
     count_from_start(path, decomposed)
+    refuse_misread(path, decomposed)
     return from_exported_program(decomposed, unwrap_unit_return_tuple=True, run_ep_decomposition=False)
 
 

@@ -152,3 +152,38 @@ def test_recurrent_layers(kind: str, tmp_path: Path) -> None:
         return output[:, -1] + (state[0] if kind == "LSTM" else state)[-1]
 
     assert difference(last, tmp_path / "m.pt2", torch.randn(1, 3, 3), parts=layer) < 1e-6
+
+
+def test_an_operator_that_the_frontend_does_not_know(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    with pytest.raises(DiagnosticError) as failure:
+        difference(lambda x: x.amax(1) + x.cosh().sum(1), tmp_path / "m.pt2", torch.randn(2, 3))
+    assert str(failure.value) == (
+        f"{tmp_path}/m.pt2: error: operator `amax` is not supported [unsupported-operator]\n"
+        "hint: replace it in the model, or split the model before it"
+    )
+
+
+def test_nearest_neighbours_by_a_whole_multiple_only(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    scaled = torch.nn.functional.interpolate
+    x = torch.randn(1, 2, 4, 5)
+    assert difference(lambda x: scaled(x, size=(8, 15)), tmp_path / "m.pt2", x) == 0
+    with pytest.raises(DiagnosticError) as failure:
+        difference(lambda x: scaled(x, size=(6, 10)), tmp_path / "m.pt2", x)
+    assert str(failure.value) == (
+        f"{tmp_path}/m.pt2: error: operator `upsample_nearest2d`, node `upsample_nearest2d`, "
+        "scales 4x5 to 6x10, which is no whole multiple [unsupported-operator]\n"
+        "hint: scale to a multiple of the size, or use the mode `nearest-exact` or `bilinear`"
+    )
+
+
+def test_an_elu_with_scales(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    with pytest.raises(DiagnosticError) as failure:
+        difference(torch.nn.functional.selu, tmp_path / "m.pt2", torch.randn(2, 3))
+    assert str(failure.value) == (
+        f"{tmp_path}/m.pt2: error: operator `elu`, node `elu`, scales its result or its argument, by "
+        "1.0507009873554805 [unsupported-operator]\n"
+        "hint: replace it in the model, or split the model before it"
+    )
