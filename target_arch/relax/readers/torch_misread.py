@@ -17,6 +17,11 @@ def refuse_misread(path: Path, program: Any) -> None:
         elif name == "aten.elu.default" and any(scale != 1 for scale in node.args[2:]):
             said = f"scales its result or its argument, by {', '.join(map(str, node.args[2:]))}"
             raise _refused(path, node, said, HINT)
+        elif name in ("aten.add.Tensor", "aten.sub.Tensor") and node.kwargs.get("alpha", 1) != 1:
+            said = f"multiplies its second operand by {node.kwargs['alpha']}"
+            raise _refused(path, node, said, "write that multiplication as one of its own")
+        elif name == "aten.grid_sampler_2d.default":
+            raise _refused(path, node, "is not supported", HINT)
 
 
 def _refuse_uneven(path: Path, node: Any) -> None:

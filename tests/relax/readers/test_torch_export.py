@@ -178,12 +178,37 @@ def test_nearest_neighbours_by_a_whole_multiple_only(tmp_path: Path) -> None:
     )
 
 
-def test_an_elu_with_scales(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("forward", "said"),
+    [
+        pytest.param(
+            lambda torch, x: torch.nn.functional.selu(x),
+            "operator `elu`, node `elu`, scales its result or its argument, by 1.0507009873554805 "
+            "[unsupported-operator]\nhint: replace it in the model, or split the model before it",
+            id="elu",
+        ),
+        pytest.param(
+            lambda torch, x: torch.add(x, x, alpha=2),
+            "operator `add`, node `add`, multiplies its second operand by 2 [unsupported-operator]\n"
+            "hint: write that multiplication as one of its own",
+            id="add",
+        ),
+        pytest.param(
+            lambda torch, x: torch.sub(x, x, alpha=0.5),
+            "operator `sub`, node `sub`, multiplies its second operand by 0.5 [unsupported-operator]\n"
+            "hint: write that multiplication as one of its own",
+            id="sub",
+        ),
+        pytest.param(
+            lambda torch, x: torch.nn.functional.grid_sample(x, x[:, :, :, :2], align_corners=False),
+            "operator `grid_sampler_2d`, node `grid_sampler_2d`, is not supported [unsupported-operator]\n"
+            "hint: replace it in the model, or split the model before it",
+            id="grid_sample",
+        ),
+    ],
+)
+def test_operators_that_the_frontend_misreads(forward: Callable[..., Any], said: str, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
     with pytest.raises(DiagnosticError) as failure:
-        difference(torch.nn.functional.selu, tmp_path / "m.pt2", torch.randn(2, 3))
-    assert str(failure.value) == (
-        f"{tmp_path}/m.pt2: error: operator `elu`, node `elu`, scales its result or its argument, by "
-        "1.0507009873554805 [unsupported-operator]\n"
-        "hint: replace it in the model, or split the model before it"
-    )
+        difference(lambda x: forward(torch, x), tmp_path / "m.pt2", torch.randn(1, 2, 4, 4))
+    assert str(failure.value) == f"{tmp_path}/m.pt2: error: {said}"
