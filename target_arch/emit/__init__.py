@@ -1,6 +1,7 @@
 """Plans to C text: the files of a bundle as a value. Nothing here touches the user's disk."""
 
-from target_arch.emit.bundle import MANIFEST, emit_bundle, manifest_text
+from target_arch.emit.bundle import emit_bundle
+from target_arch.emit.digests import MANIFEST, manifest_text
 from target_arch.emit.manifest import manifest
 from target_arch.emit.model.inputs import PORTS, EmitInputs, SelfTest
 from target_arch.emit.model.steps import describe

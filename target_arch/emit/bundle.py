@@ -1,7 +1,6 @@
 """The bundle: every file of it, from the finished plan."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.build_files import cmake_lists, makefile
@@ -10,6 +9,7 @@ from target_arch.emit.build.libraries import libraries, library_files
 from target_arch.emit.build.linker import linker_fragment
 from target_arch.emit.build.machine import machine_script, require_host_alone, require_port
 from target_arch.emit.build.runtime_files import runtime_files
+from target_arch.emit.digests import MANIFEST, manifest_text, with_files
 from target_arch.emit.model.arenas import Arena, Arenas, arenas
 from target_arch.emit.model.constants import constants_source, constants_symbol
 from target_arch.emit.model.device_modules import module_source, modules
@@ -24,8 +24,6 @@ from target_arch.emit.soc.source import simulation_source, soc_source
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment, identifier
 from target_arch.plan.bundle import Bundle
-
-MANIFEST = "manifest.json"
 
 
 def emit_bundle(inputs: EmitInputs) -> Bundle:
@@ -70,8 +68,8 @@ def finished(inputs: EmitInputs, texts: dict[str, str]) -> Bundle:
     texts[f"{inputs.soc.name}.ld"] = linker_fragment(inputs.soc, port)
     if port is not None:
         texts[f"{port.name}.ld"] = machine_script(inputs.soc, port)
-    texts[MANIFEST] = manifest_text(inputs.manifest)
     files = {path: text.encode("utf-8") for path, text in texts.items()} | firmware_files(inputs)
+    files[MANIFEST] = manifest_text(with_files(inputs.manifest, files)).encode("utf-8")
     return Bundle(name=inputs.stem, files={path: files[path] for path in sorted(files)})
 
 
@@ -88,11 +86,6 @@ def kernel_files(inputs: EmitInputs) -> list[tuple[str, str]]:
         files.append((f"src/{module.symbol}.c", module_source(inputs, module)))
         files.append((f"src/{module.symbol}.cu", module.text))
     return files
-
-
-def manifest_text(manifest: Mapping[str, object]) -> str:
-    """The manifest as it stands in the bundle."""
-    return json.dumps(manifest, indent=2, sort_keys=True) + "\n"
 
 
 def distinct(inputs: EmitInputs, files: list[tuple[str, str]]) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """Bundles on disk: write, build with the machine's C compiler, execute, and compare with the reference."""
 
+from target_arch.run.bundles.manifest import models_in, read_manifest, tensors_in
+from target_arch.run.bundles.write import write_bundle
 from target_arch.run.executables.executable import Executable, build
 from target_arch.run.execute.programs import (
     Profile,
@@ -9,7 +11,6 @@ from target_arch.run.execute.programs import (
     self_test_on_machine,
 )
 from target_arch.run.references.find import reference_for, self_test
-from target_arch.run.tools.bundle_folder import models_in, read_manifest, tensors_in, write_bundle
 from target_arch.run.tools.toolchain import Compiler, ToolMissing, find_compiler
 from target_arch.run.verification.one import verify
 from target_arch.run.verification.result import Verification

@@ -116,9 +116,17 @@ def test_an_output_that_is_a_file(capfd: pytest.CaptureFixture[str], tmp_path: P
 
 
 def test_an_output_that_holds_something_else(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What is in the way is refused, and everything else stays."""
+    (tmp_path / "Makefile").write_text("mine")
     (tmp_path / "thesis.tex").write_text("mine")
-    refused(compiled(capfd, tmp_path), 2, "output-not-a-bundle")
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    refused(compiled(capfd, tmp_path), 2, "output-in-the-way")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["Makefile", "thesis.tex"]
+    (tmp_path / "Makefile").unlink()
+    assert compiled(capfd, tmp_path)[0] == 0
+    (tmp_path / "src" / "runner.c").write_text("mine")
+    refused(compiled(capfd, tmp_path), 2, "output-edited")
+    texts = [(tmp_path / name).read_text() for name in ("thesis.tex", "src/runner.c")]
+    assert texts == ["mine", "mine"]
 
 
 def test_an_output_that_cannot_be_written(capfd: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from attrs import evolve
 
 from target_arch.emit import manifest
+from target_arch.emit.digests import with_files
 from target_arch.plan.attempts import Attempt
 from target_arch.plan.kernels import Library
 from target_arch.plan.memory import Budget, PoolBudget
@@ -78,7 +79,7 @@ def complete() -> dict[str, Any]:
         libraries=(),
     )
     found_later = {"verification": found.to_json(), "image": image.to_json()}
-    read: dict[str, Any] = json.loads(json.dumps({**made, **found_later}))
+    read: dict[str, Any] = json.loads(json.dumps(with_files({**made, **found_later}, {"Makefile": b""})))
     return read
 
 
@@ -90,6 +91,8 @@ def test_every_part_has_a_table_with_its_keys(complete: dict[str, Any]) -> None:
     parts = {key: value for key, value in complete.items() if isinstance(value, list | dict)}
     assert documented().keys() - {""} == parts.keys()
     for part, value in parts.items():
+        if part == "files":
+            continue
         entries = value if isinstance(value, list) else list(value.values()) if part == "pools" else [value]
         assert entries, part
         for entry in entries:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
-from target_arch.run.tools.bundle_folder import write_bundle
+from target_arch.run.bundles.write import write_bundle
 from target_arch.soc import read_soc
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits_int8.onnx"

@@ -13,10 +13,10 @@ from attrs import evolve
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
 from target_arch.plan.kernels import Operand
 from target_arch.plan.steps import Dispatch
+from target_arch.run.bundles.write import write_bundle
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
 from target_arch.run.references.find import reference_for
-from target_arch.run.tools.bundle_folder import write_bundle
 from target_arch.run.tools.toolchain import find_compiler
 from target_arch.run.verification.one import compare
 from target_arch.soc import read_soc

@@ -8,10 +8,10 @@ import pytest
 from onnx import helper
 
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.run.bundles.write import write_bundle
 from target_arch.run.executables.executable import Executable, build
 from target_arch.run.execute.programs import run_frames
 from target_arch.run.references.find import reference_for
-from target_arch.run.tools.bundle_folder import write_bundle
 from target_arch.soc import read_soc
 from tests.relax.models import onnx_model, quantized
 

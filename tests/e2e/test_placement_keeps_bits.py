@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.run.bundles.write import write_bundle
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
 from target_arch.run.references.find import reference_for
-from target_arch.run.tools.bundle_folder import write_bundle
 from target_arch.soc import read_soc
 from tests.e2e.conftest import DIGITS
 

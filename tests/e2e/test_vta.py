@@ -6,10 +6,10 @@ import pytest
 from attrs import evolve
 
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.run.bundles.write import write_bundle
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
 from target_arch.run.references.find import reference_for
-from target_arch.run.tools.bundle_folder import write_bundle
 from target_arch.soc import SoC, read_soc
 from tests.e2e.conftest import Compile
 

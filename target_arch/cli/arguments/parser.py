@@ -190,7 +190,14 @@ def _compile(to: ArgumentParser) -> None:
         help="an .onnx, .tflite or .pt2 file, or NAME=FILE; several become one bundle",
     )  # fmt: skip
     _soc(to)
-    to.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the bundle's folder")
+    to.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="the bundle's folder; files of others there stay",
+    )
     _bundle_options(to)
     to.add_argument(
         "--dump",

@@ -123,8 +123,8 @@ def _report_image(options: argparse.Namespace, manifest: dict[str, Any]) -> int:
     was predicted.
     """
     from target_arch.run import build
+    from target_arch.run.bundles.manifest import record_facts
     from target_arch.run.executables.firmware import described
-    from target_arch.run.tools.bundle_folder import write_manifest
 
     if manifest["machine"] is None and described(options.bundle):
         return _report_firmware(options)
@@ -134,7 +134,7 @@ def _report_image(options: argparse.Namespace, manifest: dict[str, Any]) -> int:
     progress(f"building {options.bundle}")
     image = build(options.bundle).image
     found = None if image is None else image.to_json()
-    write_manifest(options.bundle, {**manifest, "image": found})
+    record_facts(options.bundle, manifest, {"image": found})
     if options.format == "json":
         json_data(found)
     elif found is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from target_arch.cli.commands.models import dump, named_file, request, summary
-from target_arch.cli.text.output import data, failure, json_data, message, progress
+from target_arch.cli.text.output import data, failure, message, progress
 from target_arch.plan import text
 from target_arch.plan.model_pools import Sharing
 
@@ -19,12 +19,13 @@ _QUALIFIED = ("require", "prefer", "forbid", "image")
 
 def compile_several(options: argparse.Namespace) -> int:
     """Write one bundle of several models and say what it is."""
+    from target_arch.emit import MANIFEST
     from target_arch.run import write_bundle
 
     made = several(options)
     write_bundle(made.bundle, options.output)
     if options.format == "json":
-        json_data(made.manifest)
+        data(made.bundle.files[MANIFEST].decode())
         return 0
     for one in made.models:
         dump(one, options.dump)

@@ -149,6 +149,9 @@ def _first_line(error: BaseException) -> str:
 
 def _operators_in(text: str) -> list[str]:
     """The operators named in the frontends' message about those they do not know."""
+    torch = re.search(r"Unsupported function types \[(.*)\]", text)
+    if torch:
+        return sorted(name.removesuffix(".default") for name in re.findall(r"'([\w.]+)'", torch.group(1)))
     found = re.search(r"operators are not supported (?:in|for) frontend \w+(?: yet)?: ([^.]*)", text)
     return sorted(re.findall(r"[\w.]+", found.group(1))) if found else []
 

@@ -8,6 +8,8 @@ from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import imported, quiet, translated
 from target_arch.relax.readers.source import Imported
+from target_arch.relax.readers.torch_indices import count_from_start
+from target_arch.relax.readers.torch_misread import refuse_misread
 
 _UNREADABLE = (
     RuntimeError,
@@ -33,9 +35,7 @@ def read_torch(path: Path) -> Imported:
         ) from None
     program = _loaded(path, torch)
     _refuse_dynamic(path, program)
-    from tvm.relax.frontend.torch import from_exported_program
-
-    module = translated(path, lambda: from_exported_program(program, unwrap_unit_return_tuple=True))
+    module = translated(path, lambda: _module(path, program))
     outputs = tuple(str(output.arg.name) for output in program.graph_signature.output_specs)
     weights = reversed(list(program.state_dict.items()))
     names = {value.detach().numpy().tobytes(): str(name) for name, value in weights}
@@ -49,6 +49,16 @@ def _loaded(path: Path, torch: Any) -> Any:
     except _UNREADABLE:
         hint = "write it with `torch.export.save`"
         raise model_error("model-damaged", path, "this is no saved torch.export program", hint) from None
+
+
+def _module(path: Path, program: Any) -> Any:
+    """TVM's reading of the program, decomposed into the core operators of PyTorch."""
+    from tvm.relax.frontend.torch import from_exported_program
+
+    decomposed = program.run_decompositions()
+    count_from_start(path, decomposed)
+    refuse_misread(path, decomposed)
+    return from_exported_program(decomposed, unwrap_unit_return_tuple=True, run_ep_decomposition=False)
 
 
 def _refuse_dynamic(path: Path, program: Any) -> None:

@@ -19,11 +19,13 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.build_files import FLAGS, library_sources, programs, system_libraries
 from target_arch.emit.build.libraries import QUIET
 from target_arch.emit.build.machine import compile_flags, link_flags
+from target_arch.emit.digests import FILES
+from target_arch.run.bundles.errors import unwritable
+from target_arch.run.bundles.manifest import tensors_in, unchanged
 from target_arch.run.executables import rtl as verilated
 from target_arch.run.executables.firmware import FirmwareImage, build_firmware
 from target_arch.run.executables.image import CALL_GRAPH, Image, as_linked, predict, require_fit
 from target_arch.run.executables.libraries import Libraries, libraries_of
-from target_arch.run.tools.bundle_folder import read_manifest, tensors_in, unwritable
 from target_arch.run.tools.toolchain import Compiler, find_compiler, find_cross_compiler
 from target_arch.soc.machines import MACHINES, Machine
 
@@ -66,49 +68,51 @@ def build(
     `sanitize` are names for `-fsanitize`, such as `address` and `undefined`. Warnings are errors. With `rtl`
     the devices that have RTL are simulated by it, Verilated; with `firmware` cores that take firmware are
     processes of their own that execute it, under an emulator. DiagnosticError where this is no bundle, has no
-    such device, or the compiler refuses it; ToolMissing without a compiler, Verilator or an emulator.
+    such device, is replaced meanwhile, or the compiler refuses it; ToolMissing without a compiler, Verilator
+    or an emulator.
     """
-    manifest = read_manifest(directory)
-    machine = machine_in(manifest)
-    cc = compiler or (find_compiler() if machine is None else find_cross_compiler())
-    folder = directory / "build"
-    images = build_firmware(directory, folder) if firmware else ()
-    foreign = libraries_of(directory, manifest)
-    machines = _host_flags(sanitize) if machine is None else (*compile_flags(machine), CALL_GRAPH)
-    command = (*cc.command, *_flags(optimize, foreign, machines, images))
-    paths = sorted(path.relative_to(directory).as_posix() for path in _sources(directory))
-    engines = _engines(directory, paths) if rtl else ()
-    objects = _prepared(cache or folder / "objects", folder)
-    simulated = set(map(verilated.simulator_source, engines))
-    library = [each for each in (*library_sources(paths), *foreign.elsewhere) if each not in simulated]
-    mains = programs(paths)
-    sources = (*library, *(f"src/{program}.c" for program in mains))
-    made = _compile_all(directory, sources, command, cc.version, objects, foreign)
-    common = [made[source] for source in library]
-    for engine in engines:
-        common += verilated.objects(engine, directory, folder, _sanitizers(sanitize))
-    common += [_image_object(image, cc, folder) for image in images]
-    link = _Linking(
-        directory=directory,
-        manifest=manifest,
-        machine=machine,
-        command=command,
-        libraries=_libraries(manifest, machine, cxx=bool(engines)),
-        made=made,
-    )
-    linked = {program: link.program(program, [made[f"src/{program}.c"], *common]) for program in mains}
-    runner, image = linked["runner"]
-    return Executable(
-        directory=directory,
-        runner=runner,
-        self_test=linked["selftest"][0] if "selftest" in linked else None,
-        machine=machine,
-        image=image,
-        firmware=images,
-        input_bytes=tuple(tensor["bytes"] for tensor in tensors_in(manifest, "inputs")),
-        output_bytes=tuple(tensor["bytes"] for tensor in tensors_in(manifest, "outputs")),
-        manifest=manifest,
-    )
+    with unchanged(directory) as manifest:
+        machine = machine_in(manifest)
+        cc = compiler or (find_compiler() if machine is None else find_cross_compiler())
+        folder = directory / "build"
+        images = build_firmware(directory, folder) if firmware else ()
+        foreign = libraries_of(directory, manifest)
+        machines = _host_flags(sanitize) if machine is None else (*compile_flags(machine), CALL_GRAPH)
+        command = (*cc.command, *_flags(optimize, foreign, machines, images))
+        files = _sources(directory, manifest)
+        paths = sorted(path.relative_to(directory).as_posix() for path in files)
+        engines = _engines(directory, paths) if rtl else ()
+        objects = _prepared(cache or folder / "objects", folder)
+        simulated = set(map(verilated.simulator_source, engines))
+        library = [each for each in (*library_sources(paths), *foreign.elsewhere) if each not in simulated]
+        mains = programs(paths)
+        sources = (*library, *(f"src/{program}.c" for program in mains))
+        made = _compile_all(directory, sources, command, cc.version, objects, foreign, files)
+        common = [made[source] for source in library]
+        for engine in engines:
+            common += verilated.objects(engine, directory, folder, _sanitizers(sanitize))
+        common += [_image_object(image, cc, folder) for image in images]
+        link = _Linking(
+            directory=directory,
+            manifest=manifest,
+            machine=machine,
+            command=command,
+            libraries=_libraries(manifest, machine, cxx=bool(engines)),
+            made=made,
+        )
+        linked = {program: link.program(program, [made[f"src/{program}.c"], *common]) for program in mains}
+        runner, image = linked["runner"]
+        return Executable(
+            directory=directory,
+            runner=runner,
+            self_test=linked["selftest"][0] if "selftest" in linked else None,
+            machine=machine,
+            image=image,
+            firmware=images,
+            input_bytes=tuple(tensor["bytes"] for tensor in tensors_in(manifest, "inputs")),
+            output_bytes=tuple(tensor["bytes"] for tensor in tensors_in(manifest, "outputs")),
+            manifest=manifest,
+        )
 
 
 def _flags(
@@ -196,9 +200,11 @@ def _sanitizers(names: Sequence[str]) -> tuple[str, ...]:
     return (f"-fsanitize={','.join(names)}", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g")
 
 
-def _sources(directory: Path) -> list[Path]:
-    roots = [directory / name for name in ("include", "libraries", "runtime", "src")]
-    return [path for root in roots for path in root.rglob("*.[ch]")]
+def _sources(directory: Path, manifest: Mapping[str, Any]) -> list[Path]:
+    """The sources and headers that the manifest lists: others may have theirs in the folder too."""
+    roots = ("include/", "libraries/", "runtime/", "src/")
+    paths = [directory / path for path in manifest.get(FILES, ()) if path.startswith(roots)]
+    return [path for path in paths if path.suffix in {".c", ".h"} and path.is_file()]
 
 
 def _compile_all(
@@ -208,11 +214,12 @@ def _compile_all(
     version: str,
     objects: Path,
     foreign: Libraries,
+    files: Sequence[Path],
 ) -> dict[str, Path]:
-    """Object file of each source, compiled where it is not there yet."""
+    """Object file of each source, compiled where it is not there yet; `files` are those of the bundle."""
     headers = hashlib.sha256("\0".join((*command, version)).encode())
     others = [path for folder in foreign.headers for path in folder.rglob("*.h")]
-    for path in sorted((*_sources(directory), *others)):
+    for path in sorted((*files, *others)):
         if path.suffix == ".h":
             headers.update(str(path).removeprefix(str(directory)).encode() + b"\0" + path.read_bytes())
 

@@ -18,7 +18,7 @@ from attrs import frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.resources import rtl
-from target_arch.run.tools.bundle_folder import unwritable
+from target_arch.run.bundles.errors import unwritable
 from target_arch.run.tools.toolchain import missing
 
 MEMORY_BYTES = 1 << 20

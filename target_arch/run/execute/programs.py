@@ -13,9 +13,9 @@ from attrs import frozen
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.machine import EMULATOR, ICOUNT_SHIFT, emulator_command
 from target_arch.emit.programs.bare_metal import PROFILE_HEAD
+from target_arch.run.bundles.manifest import models_in
 from target_arch.run.executables.executable import Executable
 from target_arch.run.execute.cuda import require_device
-from target_arch.run.tools.bundle_folder import models_in
 from target_arch.run.tools.toolchain import tool
 
 _COMPLAINT = re.compile(r"^port: (?P<said>.+)", re.MULTILINE | re.DOTALL)

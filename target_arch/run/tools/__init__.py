@@ -1,1 +1,1 @@
-"""Compilers of this machine, and bundles as folders."""
+"""Compilers and programs of this machine."""

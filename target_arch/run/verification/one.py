@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.run.bundles.manifest import record_facts
 from target_arch.run.executables.executable import Executable, build
 from target_arch.run.execute.programs import run_frames, run_self_test
 from target_arch.run.references.find import reference_for
 from target_arch.run.references.reference import Frame, Reference, distance, spread
-from target_arch.run.tools.bundle_folder import read_manifest, write_manifest
 from target_arch.run.tools.toolchain import Compiler
 from target_arch.run.verification.result import Verification
 
@@ -42,7 +42,7 @@ def verify(
         found: dict[str, object] = {"verification": verification.to_json()}
         if executable.image is not None:
             found["image"] = executable.image.to_json()
-        write_manifest(directory, {**read_manifest(directory), **found})
+        record_facts(directory, executable.manifest, found)
     return verification
 
 

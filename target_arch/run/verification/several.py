@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.run.bundles.manifest import models_in, read_manifest, record_facts
 from target_arch.run.executables.executable import Executable, build
 from target_arch.run.execute.programs import run_frames, run_self_test
 from target_arch.run.references.find import reference_for
 from target_arch.run.references.reference import Frame, Reference
-from target_arch.run.tools.bundle_folder import models_in, read_manifest, write_manifest
 from target_arch.run.tools.toolchain import Compiler
 from target_arch.run.verification.one import judged, same_model
 from target_arch.run.verification.result import Verification
@@ -37,13 +37,10 @@ def verify_models(
     executable = build(directory, compiler=compiler, rtl=rtl, firmware=firmware)
     found = compare_models(references, executable, count=count, seed=seed)
     if record:
-        facts = read_manifest(directory)
-        facts["models"] = [
-            {**each, "verification": found[each["model"]].to_json()} for each in facts["models"]
-        ]
-        if executable.image is not None:
-            facts["image"] = executable.image.to_json()
-        write_manifest(directory, facts)
+        seen = executable.manifest
+        each = [{**model, "verification": found[model["model"]].to_json()} for model in models_in(seen)]
+        image = {} if executable.image is None else {"image": executable.image.to_json()}
+        record_facts(directory, seen, {"models": each, **image})
     return found
 
 

@@ -1,7 +1,9 @@
 """Saved torch.export programs; all but the first test need PyTorch."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
@@ -86,3 +88,127 @@ def test_dynamic_shapes(tmp_path: Path) -> None:
     text = complaint(path)
     assert text.startswith("m.pt2: error: dimension 0 of tensor `input` is dynamic (")
     assert text.endswith("[dynamic-shape]\nhint: export it without `dynamic_shapes`")
+
+
+def difference(forward: Callable[..., Any], path: Path, *inputs: Any, parts: Any = None) -> float:
+    """Between PyTorch and what we read, for a function of modules `parts`."""
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+
+    class Net(torch.nn.Module):  # type: ignore[name-defined, misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts = parts
+
+        def forward(self, *values: Any) -> Any:
+            return forward(*values)
+
+    network = Net().eval()
+    torch.export.save(torch.export.export(network, inputs), path)
+    model, program = import_model(path)
+    values = {name: value.numpy() for name, value in zip(model.inputs, inputs, strict=True)}
+    found = evaluate(model, values, program)[0]
+    return float(np.abs(found - network(*inputs).detach().numpy()).max())
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        pytest.param(lambda x: x[:, -1], id="the last of an axis"),
+        pytest.param(lambda x: x[-2] * 2, id="the last but one"),
+        pytest.param(lambda x: x[:, [0, -1]], id="a list of them"),
+        pytest.param(lambda x: x[:, -3:-1], id="a slice"),
+    ],
+)
+def test_indices_that_count_from_the_end(forward: Callable[..., Any], tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    assert difference(forward, tmp_path / "m.pt2", torch.randn(3, 4)) == 0
+
+
+def test_indices_that_count_from_the_ends_of_two_tensors(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    last = torch.tensor([0, -1])
+
+    class Net(torch.nn.Module):  # type: ignore[name-defined, misc]
+        def forward(self, x: Any, y: Any) -> Any:
+            return x[:, last] + y[:, last]
+
+    path = tmp_path / "m.pt2"
+    torch.export.save(torch.export.export(Net(), (torch.randn(2, 4), torch.randn(2, 5))), path)
+    assert complaint(path) == (
+        "m.pt2: error: operator `aten.index` takes elements from the end of several tensors by "
+        "`lifted_tensor_0` [unsupported-operator]\nhint: use indices that count from the start"
+    )
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_recurrent_layers(kind: str, tmp_path: Path) -> None:
+    """PyTorch takes them apart into steps; the last step and the state are read from the end."""
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    torch.manual_seed(0)
+    layer = getattr(torch.nn, kind)(3, 4, batch_first=True)
+
+    def last(x: Any) -> Any:
+        output, state = layer(x)
+        return output[:, -1] + (state[0] if kind == "LSTM" else state)[-1]
+
+    assert difference(last, tmp_path / "m.pt2", torch.randn(1, 3, 3), parts=layer) < 1e-6
+
+
+def test_an_operator_that_the_frontend_does_not_know(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    with pytest.raises(DiagnosticError) as failure:
+        difference(lambda x: x.amax(1) + x.cosh().sum(1), tmp_path / "m.pt2", torch.randn(2, 3))
+    assert str(failure.value) == (
+        f"{tmp_path}/m.pt2: error: operator `amax` is not supported [unsupported-operator]\n"
+        "hint: replace it in the model, or split the model before it"
+    )
+
+
+def test_nearest_neighbours_by_a_whole_multiple_only(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    scaled = torch.nn.functional.interpolate
+    x = torch.randn(1, 2, 4, 5)
+    assert difference(lambda x: scaled(x, size=(8, 15)), tmp_path / "m.pt2", x) == 0
+    with pytest.raises(DiagnosticError) as failure:
+        difference(lambda x: scaled(x, size=(6, 10)), tmp_path / "m.pt2", x)
+    assert str(failure.value) == (
+        f"{tmp_path}/m.pt2: error: operator `upsample_nearest2d`, node `upsample_nearest2d`, "
+        "scales 4x5 to 6x10, which is no whole multiple [unsupported-operator]\n"
+        "hint: scale to a multiple of the size, or use the mode `nearest-exact` or `bilinear`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("forward", "said"),
+    [
+        pytest.param(
+            lambda torch, x: torch.nn.functional.selu(x),
+            "operator `elu`, node `elu`, scales its result or its argument, by 1.0507009873554805 "
+            "[unsupported-operator]\nhint: replace it in the model, or split the model before it",
+            id="elu",
+        ),
+        pytest.param(
+            lambda torch, x: torch.add(x, x, alpha=2),
+            "operator `add`, node `add`, multiplies its second operand by 2 [unsupported-operator]\n"
+            "hint: write that multiplication as one of its own",
+            id="add",
+        ),
+        pytest.param(
+            lambda torch, x: torch.sub(x, x, alpha=0.5),
+            "operator `sub`, node `sub`, multiplies its second operand by 0.5 [unsupported-operator]\n"
+            "hint: write that multiplication as one of its own",
+            id="sub",
+        ),
+        pytest.param(
+            lambda torch, x: torch.nn.functional.grid_sample(x, x[:, :, :, :2], align_corners=False),
+            "operator `grid_sampler_2d`, node `grid_sampler_2d`, is not supported [unsupported-operator]\n"
+            "hint: replace it in the model, or split the model before it",
+            id="grid_sample",
+        ),
+    ],
+)
+def test_operators_that_the_frontend_misreads(forward: Callable[..., Any], said: str, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    with pytest.raises(DiagnosticError) as failure:
+        difference(lambda x: forward(torch, x), tmp_path / "m.pt2", torch.randn(1, 2, 4, 4))
+    assert str(failure.value) == f"{tmp_path}/m.pt2: error: {said}"

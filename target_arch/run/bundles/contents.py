@@ -1,0 +1,143 @@
+"""Which files of a folder are a bundle's, and which are somebody else's.
+
+A bundle's are those that its manifest lists, as long as they have the bytes listed there. `Claims` says so
+for one folder: path → digests of which one is the file's. A path has several where a writer died between the
+old and the new file; its journal lists both.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from target_arch.diagnostics import Diagnostic
+from target_arch.emit.digests import FILES, MANIFEST, digest, is_intact, manifest_text
+
+Claims = Mapping[str, frozenset[str]]
+
+JOURNAL = ".target_arch-replacing/journal.json"
+"""What a writer that replaces files one by one leaves while it does."""
+BUILD = "build"
+"""The folder for objects and programs, made by `build`, the Makefile and whoever else compiles a bundle."""
+
+
+def claims_of(folder: Path) -> Claims:
+    """What belongs to the bundle there; nothing where there is none, or one that lists no files."""
+    found = {path: frozenset(allowed) for path, allowed in _journal(folder).items()}
+    text, manifest = _manifest(folder)
+    listed = manifest.get(FILES)
+    if not isinstance(listed, Mapping):
+        return found
+    for path, expected in listed.items():
+        if path != MANIFEST and _is_inside(path) and isinstance(expected, str):
+            found[path] = found.get(path, frozenset()) | {expected}
+    own = digest(text) if is_intact(manifest) and manifest_text(manifest).encode() == text else ""
+    found[MANIFEST] = found.get(MANIFEST, frozenset()) | {own}
+    return found
+
+
+def is_claimed(folder: Path, path: str, claims: Claims) -> bool:
+    """Whether the file is the bundle's and as it was written. False where it is missing."""
+    return path in claims and _content(folder, path, _at(folder, path)) in claims[path]
+
+
+def obstacles(folder: Path, claims: Claims, new: Mapping[str, bytes]) -> list[Diagnostic]:
+    """One message for each edited file of the bundle, and for each file of somebody else in the way of `new`.
+
+    A file with the bytes that it would get is neither.
+    """
+    found: dict[Path, Diagnostic] = {}
+    for path in sorted({*claims, *new}):
+        place = _at(folder, path)
+        content = _content(folder, path, place)
+        expected = {*claims.get(path, ()), *([digest(new[path])] if path in new else ())}
+        if place is None or content in expected:
+            continue
+        if content is not None and path in claims:
+            found[place] = _edited(place)
+        elif path in new:
+            found[place] = _in_the_way(place)
+    return [found[place] for place in sorted(found)]
+
+
+def has_others(folder: Path, claims: Claims) -> bool:
+    """Whether anything is there beside the bundle's files and their folders, `build` and the journal's."""
+    parents = {str(parent) for path in claims for parent in PurePosixPath(path).parents}
+    return any(
+        path not in claims and not (is_folder and path in parents)
+        for path, is_folder in _entries(folder, folder, parents)
+    )
+
+
+def _entries(folder: Path, below: Path, parents: set[str]) -> Iterator[tuple[str, bool]]:
+    """Paths below the folder, and whether they are folders. Other people's folders are not looked into."""
+    own = {BUILD, PurePosixPath(JOURNAL).parts[0]}
+    with os.scandir(below) as entries:
+        for entry in entries:
+            path = Path(entry.path).relative_to(folder).as_posix()
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if is_folder and path in own:
+                continue
+            yield path, is_folder
+            if is_folder and path in parents:
+                yield from _entries(folder, below / entry.name, parents)
+
+
+def _at(folder: Path, path: str) -> Path | None:
+    """Whatever is at the path; where one of its parents is no folder of ours, that; None where nothing is."""
+    place = folder
+    for part in PurePosixPath(path).parts:
+        place = place / part
+        if not os.path.lexists(place):
+            return None
+        if place.is_symlink() or not place.is_dir():
+            break
+    return place
+
+
+def _content(folder: Path, path: str, place: Path | None) -> str | None:
+    """The digest of the file at the path, where `place` is it; None for anything else."""
+    if place is None or place != folder / path or place.is_symlink() or not place.is_file():
+        return None
+    return digest(place.read_bytes())
+
+
+def _manifest(folder: Path) -> tuple[bytes, Mapping[str, object]]:
+    try:
+        text = (folder / MANIFEST).read_bytes()
+        found = json.loads(text)
+    except (OSError, ValueError, RecursionError):
+        return b"", {}
+    return text, found if isinstance(found, dict) else {}
+
+
+def _journal(folder: Path) -> dict[str, Iterable[str]]:
+    try:
+        found = json.loads((folder / JOURNAL).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return {path: allowed for path, allowed in found.items() if _is_inside(path)}
+
+
+def _is_inside(path: str) -> bool:
+    """Whether a listed path stays in its folder."""
+    parts = PurePosixPath(path).parts
+    return bool(parts) and not path.startswith("/") and ".." not in parts
+
+
+def _edited(place: Path) -> Diagnostic:
+    return Diagnostic(
+        rule="output-edited",
+        place=str(place),
+        message="was edited since `compile` wrote it, and would be lost",
+        hint="move your version out of the bundle and delete this one, or name another folder",
+    )
+
+
+def _in_the_way(place: Path) -> Diagnostic:
+    return Diagnostic(
+        rule="output-in-the-way",
+        place=str(place),
+        message="is not a file that `compile` recorded here, and the new bundle has one of this name",
+        hint="move or delete it, or name another folder",
+    )

@@ -1,0 +1,131 @@
+"""Manifests of bundles on disk."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.emit.digests import FILES, MANIFEST, is_intact, manifest_text, sealed
+from target_arch.run.bundles.contents import JOURNAL
+from target_arch.run.bundles.errors import refusal, unwritable
+from target_arch.run.bundles.lock import locked
+
+_KEYS = frozenset({"soc", "model", "abi_hash", "steps"})
+_KEYS_OF_SEVERAL = frozenset({"soc", "models", "abi_hash", "arenas"})
+_HINT = "name the folder that `compile` wrote"
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """The manifest of the bundle in that folder; waits for a writer that is replacing it.
+
+    DiagnosticError where there is none, it is not one, or a writer was killed between two bundles.
+    """
+    if (directory / JOURNAL).exists():
+        with locked(directory):
+            _refuse_half_written(directory)
+    return _read(directory)
+
+
+def _read(directory: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise _no_bundle(directory, f"it has no {MANIFEST}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise _no_bundle(directory, f"{MANIFEST} cannot be read") from error
+    known = isinstance(manifest, dict) and any(manifest.keys() >= keys for keys in (_KEYS, _KEYS_OF_SEVERAL))
+    if not known:
+        raise _no_bundle(directory, f"{MANIFEST} is another kind of file")
+    found: dict[str, Any] = manifest
+    return found
+
+
+def models_in(manifest: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """The manifest of every model of a bundle, in their order; of a bundle of one, that."""
+    return tuple(manifest["models"]) if "models" in manifest else (manifest,)
+
+
+def tensors_in(manifest: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
+    """The `inputs` or `outputs` of all models; where there are several, named `model.tensor`."""
+    if "models" not in manifest:
+        return list(manifest[kind])
+    return [
+        {**tensor, "name": f"{model['model']}.{tensor['name']}"}
+        for model in manifest["models"]
+        for tensor in model[kind]
+    ]
+
+
+@contextmanager
+def unchanged(directory: Path) -> Iterator[dict[str, Any]]:
+    """The manifest, for as long as files of the bundle are read.
+
+    DiagnosticError as `read_manifest`, and afterwards where the bundle was replaced or edited meanwhile.
+    """
+    manifest = read_manifest(directory)
+    before = _stamps(directory, manifest)
+    try:
+        yield manifest
+    finally:
+        now = read_manifest(directory)
+        if _files(now) != _files(manifest) or _stamps(directory, now) != before:
+            raise _replaced(directory)
+
+
+def record_facts(directory: Path, seen: Mapping[str, Any], facts: Mapping[str, object]) -> None:
+    """Put facts into the manifest of the bundle that `seen` was read from, in one step.
+
+    DiagnosticError where it cannot be written, or another bundle was written there since.
+    """
+    path = directory / MANIFEST
+    temporary = path.with_name(f".{MANIFEST}.{os.getpid()}")
+    try:
+        with locked(directory):
+            _refuse_half_written(directory)
+            now = _read(directory)
+            if _files(now) != _files(seen):
+                raise _replaced(directory)
+            new = {**now, **facts}
+            # A manifest that somebody edited stays one that was edited.
+            temporary.write_text(manifest_text(sealed(new) if is_intact(now) else new), encoding="utf-8")
+            temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise unwritable(path, error) from error
+
+
+def _stamps(directory: Path, manifest: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """Of every listed file its number and its time in ns; zeros for one that is missing."""
+    return [_stamp(directory / path) for path in sorted(_files(manifest))]
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_ino, found.st_mtime_ns
+
+
+def _files(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """What the manifest says of the other files; facts that were found later do not change it."""
+    return {path: manifest[FILES][path] for path in manifest.get(FILES, ()) if path != MANIFEST}
+
+
+def _refuse_half_written(directory: Path) -> None:
+    if (directory / JOURNAL).exists():
+        hint = "compile into it again: that replaces the rest"
+        message = "holds files of two bundles: a `compile` was interrupted here"
+        raise refusal("half-written", directory, message, hint)
+
+
+def _no_bundle(directory: Path, why: str) -> DiagnosticError:
+    return refusal("not-a-bundle", directory, f"is not a bundle: {why}", _HINT)
+
+
+def _replaced(directory: Path) -> DiagnosticError:
+    message = "was replaced or edited while it was read"
+    return refusal("bundle-replaced", directory, message, "run the command again")

@@ -1,0 +1,39 @@
+"""Two bundles to write over each other, and what is in a folder."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from target_arch.emit import MANIFEST, emit_bundle, manifest_text
+from target_arch.emit.digests import with_files
+from target_arch.plan.bundle import Bundle
+from tests import tiny_plans
+
+
+def two_bundles() -> tuple[Bundle, Bundle]:
+    """Of one SoC with two plans, without the C runtime; some files are only in one of them."""
+    return _small(emit_bundle(tiny_plans.on_host())), _small(emit_bundle(tiny_plans.on_dsp()))
+
+
+def _small(bundle: Bundle) -> Bundle:
+    manifest = json.loads(bundle.files[MANIFEST])
+    files = {path: data for path, data in bundle.files.items() if not path.startswith("runtime/")}
+    del files[MANIFEST]
+    text = manifest_text(with_files(manifest, files))
+    return Bundle(name=bundle.name, files={**files, MANIFEST: text.encode()})
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    """Every file below, with its bytes."""
+    return {
+        path.relative_to(directory).as_posix(): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file()
+    }
+
+
+def put(directory: Path, files: Mapping[str, bytes]) -> None:
+    """Write files as a user does."""
+    for path, content in files.items():
+        (directory / path).parent.mkdir(parents=True, exist_ok=True)
+        (directory / path).write_bytes(content)
