@@ -18,6 +18,7 @@ from target_arch.plan.kernels import Call, Kernel
 from target_arch.plan.memory import Budget, Buffer, BufferKind, PoolBudget
 from target_arch.plan.partitions import Partition
 from target_arch.soc.model import SoC
+from target_arch.soc.rounding import round_up
 from target_arch.stages.lowering.constant_bytes import ConstantUse
 from target_arch.stages.memory.live_sums import IntervalSums
 from target_arch.stages.memory.pool_ledger import Block, PoolLedger, Span
@@ -298,7 +299,7 @@ class Ledger:
 def _whole(soc: SoC, memory: str, bytes: int) -> int:
     """The bytes that a constant takes of a memory."""
     unit = least_alignment(soc, memory)
-    return -(-bytes // unit) * unit
+    return round_up(bytes, unit)
 
 
 def _call_sites(

@@ -20,6 +20,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from target_arch.plan.memory import Buffer, BufferKind
+from target_arch.soc.rounding import round_up
 from target_arch.stages.memory.packing import ALGORITHMS, peak
 from target_arch.stages.memory.packing.sharing import choices, rectangles, root
 
@@ -158,7 +159,7 @@ class PoolLedger:
             missing = self._plan_anew(span, (wanted,))
             if missing <= 0:
                 return Block(offset=self.offsets.pop(_BLOCK), bytes=size)
-            size -= -(-missing // self._unit) * self._unit
+            size -= round_up(missing, self._unit)
         return self._gap(span)
 
     def take(self, number: int, buffers: Sequence[Buffer], block: Block | None) -> bool:
@@ -201,7 +202,7 @@ class PoolLedger:
             free = min(start, self.available) - end
             if free > best.bytes:
                 best = Block(offset=end, bytes=free)
-            end = max(end, -(-stop // self._unit) * self._unit)
+            end = max(end, round_up(stop, self._unit))
         return best
 
     def _fitted(self, buffers: Sequence[Buffer]) -> dict[str, int] | None:
@@ -216,7 +217,7 @@ class PoolLedger:
             for start, stop in sorted(taken):
                 if start - offset >= buffer.bytes:
                     break
-                offset = max(offset, -(-stop // buffer.alignment) * buffer.alignment)
+                offset = max(offset, round_up(stop, buffer.alignment))
             if offset + buffer.bytes > self.available:
                 return None
             placed[buffer.name] = offset
@@ -290,7 +291,7 @@ def _planned(buffers: Sequence[Buffer], goal: int, algorithm: str = "best") -> d
     """
     if not buffers:
         return {}
-    whole = [evolve(b, bytes=-(-b.bytes // b.alignment) * b.alignment) for b in buffers]
+    whole = [evolve(b, bytes=round_up(b.bytes, b.alignment)) for b in buffers]
     best: dict[str, int] = {}
     for places in choices(whole):
         if best and peak(whole, best) <= goal:
@@ -327,6 +328,6 @@ def _stacked(buffers: Iterable[Buffer], block: Block) -> dict[str, int] | None:
     """One above the other in the block, the coarsest alignment first; None where they do not fit it."""
     placed, end = {}, block.offset
     for buffer in sorted(buffers, key=lambda b: (-b.alignment, b.bytes % b.alignment != 0, b.name)):
-        start = -(-end // buffer.alignment) * buffer.alignment
+        start = round_up(end, buffer.alignment)
         placed[buffer.name], end = start, start + buffer.bytes
     return placed if end <= block.offset + block.bytes else None

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.soc.model import SoC
+from target_arch.soc.rounding import round_up
 from target_arch.stages.program.in_place import reusable_operands
 from target_arch.stages.program.items import Program, Slot
 
@@ -35,7 +36,7 @@ def capacities(soc: SoC, program: Program) -> dict[str, int]:
 
 def whole(buffer: Slot | Buffer) -> int:
     """The bytes of a buffer in units of its alignment."""
-    return -(-buffer.bytes // buffer.alignment) * buffer.alignment
+    return round_up(buffer.bytes, buffer.alignment)
 
 
 @frozen(kw_only=True)
