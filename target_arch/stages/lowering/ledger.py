@@ -9,7 +9,7 @@ came later. A kernel that touches tensors elsewhere is *strange*: what the ledge
 long as the tensors it wants elsewhere are in nobody's way, which the memory plan tells at the end.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from attrs import evolve, frozen
@@ -20,15 +20,16 @@ from target_arch.plan.partitions import Partition
 from target_arch.soc.model import SoC
 from target_arch.soc.rounding import round_up
 from target_arch.stages.lowering.constant_bytes import ConstantUse
-from target_arch.stages.memory.live_sums import IntervalSums
-from target_arch.stages.memory.pool_ledger import Block, PoolLedger, Span
+from target_arch.stages.memory.live_sums import IntervalSums, Span
+from target_arch.stages.memory.pool_ledger import Block, PoolLedger
 from target_arch.stages.paths import reach as access
 from target_arch.stages.program.alias import alias_whole
 from target_arch.stages.program.homes import MemoryDemands, TensorHomes
 from target_arch.stages.program.in_place import in_place_calls, reusable_operands
-from target_arch.stages.program.items import Item, Program, Run, Slot
+from target_arch.stages.program.items import Item, Run, Slot
 from target_arch.stages.program.join import join, least_alignment, local_slot
 from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.program.program import Program
 
 _HELD = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.ACTIVATION)
 
@@ -55,9 +56,8 @@ class Ledger:
         self._numbers = {partition.id: number for number, partition in enumerate(work.graph.partitions)}
         self._sites, self._turns = _call_sites(work, self._program.items)
         self._lies = _stood_in(work, joined, gone)
-        self._lives = _lives(self._program.items)
-        self._kept = frozenset(name for _, name in self._program.outputs)
-        self._over = self._overs()
+        self._liveness = self._program.liveness
+        self._over = self._among_held(self._liveness.reuses)
         self._pools: dict[str, PoolLedger] = {}
         self._taken: dict[str, dict[int, Sequence[Buffer]]] = {}
         self._promised: dict[tuple[str, str], Block] = {}
@@ -122,8 +122,8 @@ class Ledger:
     def _share(self, partition: Partition, kernel: Kernel) -> None:
         """Count results once with the operands over which the kernel may write them."""
         for run in in_place_calls(partition, kernel, self._lies[partition.id]):
-            found = self._able(reusable_operands(self._program.buffers, self._kept, run))
-            for result, places in found.items():
+            able = reusable_operands(self._program.buffers, self._program.kept, run)
+            for result, places in self._among_held(self._liveness.dying(able)).items():
                 self._over[result] = places
                 pool = self._pools.get(self._program.buffers[result].memory)
                 if pool is not None:
@@ -216,50 +216,28 @@ class Ledger:
         return self._pools[memory]
 
     def _open(self, memory: str) -> PoolLedger:
-        there = [draft for draft in self._program.buffers.values() if draft.memory == memory]
+        there = [slot for slot in self._program.buffers.values() if slot.memory == memory]
+        lives = self._liveness.lives
         constants = sum(
-            _whole(self._work.soc, memory, draft.bytes)
-            for draft in there
-            if draft.kind == BufferKind.CONSTANT
+            _whole(self._work.soc, memory, slot.bytes) for slot in there if slot.kind == BufferKind.CONSTANT
         )
         return PoolLedger(
             available=self._work.soc.memory(memory).size - constants - self._grown.get(memory, 0),
             unit=least_alignment(self._work.soc, memory),
-            items=len(self._program.items) + 1,
+            end=len(self._program.items),
             turns=self._turns,
-            held=[self._held(draft) for draft in there if draft.kind in _HELD and self._used(draft)],
+            held=[self._held(slot) for slot in there if slot.kind in _HELD and slot.name in lives],
             taken=self._taken.get(memory, {}),
         )
 
-    def _used(self, draft: Slot) -> bool:
-        return draft.kind != BufferKind.ACTIVATION or draft.name in self._lives
+    def _held(self, slot: Slot) -> Buffer:
+        return evolve(_buffer(slot, self._liveness.lives[slot.name]), over=self._over.get(slot.name, ()))
 
-    def _held(self, draft: Slot) -> Buffer:
-        end = len(self._program.items)
-        first, last = self._lives.get(draft.name, (end, 0))
-        first = 0 if draft.kind == BufferKind.INPUT else min(first, end)
-        life = first, end if draft.name in self._kept else max(last, first)
-        return evolve(_buffer(draft, life), over=self._over.get(draft.name, ()))
-
-    def _overs(self) -> dict[str, tuple[str, ...]]:
-        """The buffers over which each one may lie."""
-        found: dict[str, tuple[str, ...]] = {}
-        for item in self._program.items:
-            found |= self._able(reusable_operands(self._program.buffers, self._kept, item))
-        return found
-
-    def _able(self, places: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
-        """The results with those of the places that end in the item in which they begin."""
-        lives, buffers = self._lives, self._program.buffers
-
-        def held(name: str) -> bool:
-            return buffers[name].kind in _HELD
-
-        able = {
-            name: tuple(place for place in over if held(place) and lives[place][1] == lives[name][0])
-            for name, over in places.items()
-        }
-        return {name: over for name, over in able.items() if over}
+    def _among_held(self, over: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        """The results with the places that the ledger counts itself: those of tensors."""
+        buffers = self._program.buffers
+        held = {name: tuple(p for p in places if buffers[p].kind in _HELD) for name, places in over.items()}
+        return {name: places for name, places in held.items() if places}
 
     def _note(self, partition: Partition, kernel: Kernel) -> None:
         for memory, own in self._locals(partition, kernel).items():
@@ -354,15 +332,6 @@ def _stood_in(work: PartialLowering, joined: Program, gone: Mapping[str, str]) -
                 if tensor is not None:
                     found[item.partition][tensor] = gone.get(operand.of, operand.of)
     return found
-
-
-def _lives(items: Sequence[Item]) -> dict[str, Span]:
-    """First and last item that names each buffer."""
-    lives: dict[str, Span] = {}
-    for number, item in enumerate(items):
-        for name in item.names():
-            lives[name] = (lives[name][0] if name in lives else number, number)
-    return lives
 
 
 def _touched(partition: Partition, kernel: Kernel) -> Iterator[tuple[str, set[str]]]:

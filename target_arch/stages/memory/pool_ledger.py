@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.soc.rounding import round_up
+from target_arch.stages.memory.live_sums import Span, live_sums
 from target_arch.stages.memory.packing import ALGORITHMS, peak
 from target_arch.stages.memory.packing.sharing import choices, rectangles, root
 
@@ -44,9 +45,6 @@ _TRIES = 5
 
 _BLOCK = "promised block"
 
-Span = tuple[int, int]
-"""First and last item, both included."""
-
 
 @frozen(kw_only=True)
 class Block:
@@ -67,7 +65,7 @@ class PoolLedger:
         *,
         available: int,
         unit: int,
-        items: int,
+        end: int,
         turns: Sequence[Span],
         held: Sequence[Buffer],
         taken: Mapping[int, Sequence[Buffer]],
@@ -79,7 +77,9 @@ class PoolLedger:
         self.offsets = _planned(self._everything(), self.available)
         self._first = np.array([buffer.first for buffer in held], dtype=np.int64)
         self._last = np.array([buffer.last for buffer in held], dtype=np.int64)
-        self._live = _live(held, items)
+        self._live = live_sums(
+            (((buffer.first + bool(buffer.over), buffer.last), buffer.bytes) for buffer in held), end
+        )
         self._work, self._patience, self._top = WORK, PATIENCE, 0
         self._read_offsets()
 
@@ -301,14 +301,6 @@ def _planned(buffers: Sequence[Buffer], goal: int, algorithm: str = "best") -> d
         if not best or peak(whole, offsets) < peak(whole, best):
             best = offsets
     return best
-
-
-def _live(held: Iterable[Buffer], items: int) -> NDArray[np.int64]:
-    changes = np.zeros(items + 1, dtype=np.int64)
-    for buffer in held:
-        changes[buffer.first + bool(buffer.over)] += buffer.bytes
-        changes[buffer.last + 1] -= buffer.bytes
-    return np.cumsum(changes)
 
 
 def _components(spans: Iterable[Span]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -23,9 +23,9 @@ from target_arch.stages.memory.packing.sharing import root, shared_bound
 from target_arch.stages.paths import reach as access
 from target_arch.stages.program.alias import alias_whole, elide_copies
 from target_arch.stages.program.homes import NOWHERE, TensorHomes, choose_homes
-from target_arch.stages.program.items import Program
 from target_arch.stages.program.join import join
 from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.program.program import Program
 from target_arch.stages.steps.clock import Times
 from target_arch.stages.steps.order import steps_of
 from target_arch.stages.steps.spill import Spilling

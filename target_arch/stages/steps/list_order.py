@@ -15,8 +15,9 @@ from attrs import evolve, frozen
 
 from target_arch.soc.rounding import ceil_div
 from target_arch.stages.program.dependences import dependences
-from target_arch.stages.program.items import Item, Program, Run
+from target_arch.stages.program.items import Item, Run
 from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.program.program import Program
 from target_arch.stages.steps.clock import Times
 from target_arch.stages.steps.headroom import Headroom
 

@@ -19,11 +19,13 @@ from target_arch.soc.numbering import timelines
 from target_arch.stages.program.hazards import ByteAccess, InFlight
 from target_arch.stages.program.homes import TensorHomes
 from target_arch.stages.program.in_place import reusable_operands
-from target_arch.stages.program.items import Item, Program, Run, Slot, Transfer
+from target_arch.stages.program.items import Item, Run, Slot, Transfer
 from target_arch.stages.program.join import join
+from target_arch.stages.program.liveness import whole_units
 from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.program.program import Program
 from target_arch.stages.steps.clock import Clock, Times
-from target_arch.stages.steps.headroom import capacities, whole
+from target_arch.stages.steps.headroom import capacities
 
 
 def order_steps(work: PartialLowering, residence: TensorHomes) -> StepOrder:
@@ -65,8 +67,7 @@ class _Orderer:
         self._final: dict[str, int] = {}
         self._over: dict[str, tuple[str, ...]] = {}
         self._open: dict[str, deque[tuple[int, tuple[str, ...]]]] = {}
-        self._kept = frozenset(name for _, name in program.outputs)
-        self._ends = _last_items(program)
+        self._kept, self._uses = program.kept, program.liveness.uses
         self._times, self._clock = times, Clock()
         self._free = capacities(work.soc, program) if crowded else {}
         self._dying: dict[str, list[str]] = {}
@@ -206,7 +207,7 @@ class _Orderer:
         """
         for operand in run.operands if self._strict else ():
             for name in operand.over if operand.of not in self._first else ():
-                if self._ends[name] == number:
+                if self._uses[name][1] == number:
                     self._wait(self._flight.touching(name))
 
     def _make_room(self, number: int, item: Item, names: tuple[str, ...]) -> None:
@@ -222,7 +223,7 @@ class _Orderer:
                 or self._program.buffers[name].kind == BufferKind.INPUT
             ):
                 continue
-            last = (place for place in operands.get(name, ()) if self._ends[place] == number)
+            last = (place for place in operands.get(name, ()) if self._uses[place][1] == number)
             if self._lies_over(item, last):
                 continue
             self._occupy(name)
@@ -250,18 +251,18 @@ class _Orderer:
         gone = gone or [min(dying, key=self._let_go)]
         for name in gone:
             self._wait(self._flight.touching(name))
-            self._free[memory] += whole(self._program.buffers[name])
+            self._free[memory] += whole_units(self._program.buffers[name])
         self._dying[memory] = [name for name in dying if name not in set(gone)]
 
     def _occupy(self, name: str) -> None:
         draft = self._program.buffers[name]
         if draft.memory in self._free and draft.kind != BufferKind.CONSTANT:
-            self._free[draft.memory] -= whole(draft)
+            self._free[draft.memory] -= whole_units(draft)
 
     def _bury(self, number: int, names: tuple[str, ...]) -> None:
         """Note which buffers nobody needs after an item."""
         for name in names:
-            if self._ends[name] != number:
+            if self._uses[name][1] != number:
                 continue
             draft = self._program.buffers[name]
             if draft.memory in self._dead:
@@ -309,7 +310,7 @@ class _Orderer:
             last=end if kept else self._last.get(draft.name, 0),
             tensor=draft.tensor,
             over=tuple(name for name in self._over.get(draft.name, ()) if self._may_take(draft, name)),
-            holds=draft.holds,
+            aliases=draft.aliases,
         )
 
     def _may_take(self, draft: Slot, name: str) -> bool:
@@ -331,8 +332,3 @@ def _loads(soc: SoC, program: Program) -> Iterator[Load]:
         load = instance.arch.load
         if instance.name in used and not instance.arch.host:
             yield Load(instance=instance.name, process=load.process, image=load.image)
-
-
-def _last_items(program: Program) -> dict[str, int]:
-    """For every buffer the number of the last item that names it."""
-    return {name: number for number, item in enumerate(program.items) for name in item.names()}

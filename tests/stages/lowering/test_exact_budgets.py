@@ -260,7 +260,7 @@ def sites(budgets: Sequence[Budget]) -> list[tuple[str, int, int, int]]:
 def test_a_reshaped_tensor_counts_once(planner: Planner) -> None:
     result = lowered(VIEWS, guaranteed, planner=planner)
     assert sites(result.budgets) == [("a", 24_000, 8_768, 8_704), ("b", 18_000, 14_768, 14_720)]
-    assert {buffer.name for buffer in result.steps.buffers if buffer.holds} == {"r@sram"}
+    assert {buffer.name for buffer in result.steps.buffers if buffer.aliases} == {"r@sram"}
     assert result.attempts == ()
 
 
