@@ -302,8 +302,9 @@ class _Pass:
             available=refusal.available,
             bound=refusal.needed,
             alive=((site, refusal.needed), *alive),
-        ).at(f"partition {partition.id} ({site} on {partition.instance})")
-        error.operator = site
+            place=f"partition {partition.id} ({site} on {partition.instance})",
+            operator=site,
+        )
         self._refused.append(
             Refused(
                 partition=partition,
@@ -323,19 +324,18 @@ class _Pass:
         if partition is None:
             raise refusal
         operators = [op.id for op in partition.operators]
-        near = "" if refusal.culprit is None else refusal.culprit[0]
-        refusal.operator = near if near in operators else operators[0]
+        operator = refusal.operator if refusal.operator in operators else operators[0]
         return Refused(
             partition=partition,
-            operator=refusal.operator,
+            operator=operator,
             reason=refusal.diagnostics[0].message,
-            error=refusal,
+            error=refusal.blaming(operator),
             crowded=True,
             limit=self._less(
                 partition,
                 self._kernels.get(partition.id),
                 refusal.memory,
-                refusal.needed - refusal.available,
+                refusal.missing,
             ),
         )
 
@@ -343,8 +343,8 @@ class _Pass:
         """The accelerator's partition whose packed constants grew most, where constants lie in that memory,
         else the one that runs nearest to the peak; None where there is none.
         """
-        near = refusal.culprit
-        nearest = [p for p in self._graph.partitions if near and near[0] in {op.id for op in p.operators}]
+        near = refusal.operator
+        nearest = [p for p in self._graph.partitions if near in {op.id for op in p.operators}]
         fixed = refusal.memory in self._passes.fixed
         grown = [*nearest, *self._graph.partitions] if fixed else []
         found = [p for p in grown if not self._passes.is_c(p) and self._growth(p) > 0]

@@ -81,8 +81,8 @@ def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitte
             witness = None
             spilled |= {tensor: spilled.get(tensor, 0) + 1 for tensor in tensors}
         else:
-            refusal.culprit = _culprit(work.soc, steps, refusal)
-            raise refusal.at(describe(steps, refusal.step))
+            place = describe(steps, refusal.step)
+            raise refusal.at(place).blaming(_nearest_operator(work.soc, steps, refusal))
 
 
 def _planned(
@@ -205,15 +205,14 @@ def describe(steps: StepOrder, number: int) -> str:
     return f"step {number}"
 
 
-def _culprit(soc: SoC, steps: StepOrder, refusal: DoesNotFitError) -> tuple[str, str] | None:
-    """The dispatch to an owner of the memory that is nearest to the peak, those after it first."""
+def _nearest_operator(soc: SoC, steps: StepOrder, refusal: DoesNotFitError) -> str | None:
+    """The operator that an accelerator with that memory of its own runs at the peak or next after it, else
+    last before it.
+    """
     owners = {i.name for i in soc.instances if not i.arch.host and refusal.pool in access.owned(i)}
     mine = [
         (number < refusal.step, abs(number - refusal.step), step)
         for number, step in enumerate(steps.steps)
         if isinstance(step, Dispatch) and step.instance in owners
     ]
-    if not mine:
-        return None
-    nearest = min(mine, key=lambda entry: entry[:2])[2]
-    return nearest.operator, nearest.instance
+    return min(mine, key=lambda entry: entry[:2])[2].operator if mine else None
