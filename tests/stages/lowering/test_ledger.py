@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from target_arch.backend.contract import DoesNotFit
-from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, Slice
+from target_arch.plan.kernels import Call, Codegen, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.memory import Budget
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import Partition, PartitionGraph
@@ -347,3 +347,25 @@ def test_unforeseen_kernels_do_not_renew_the_ledger_each_time(
     rows = [(f"n{n}", "conv", (f"n{n - 1}" if n else "x",), 512) for n in range(count)]
     lowered(chips.model(*rows, inputs={"x": 512}), lambda *_: 1024)
     assert len(made) <= most
+
+
+@pytest.mark.parametrize(
+    ("codegen", "refused"),
+    [(Codegen.C, False), (Codegen.LLVM, False), (Codegen.CUDA, False), (Codegen.COMMAND_STREAM, True)],
+)
+def test_constants_of_functions_are_never_refused(codegen: Codegen, refused: bool) -> None:
+    """The same kernel, with packed weights that no longer fit: what takes functions has no smaller tiles."""
+    model = chips.model(("a", "other", ("x",), 8000), inputs={"x": 8000})
+    setting = chips.setting(IN_SRAM)
+    setting = evolve(setting, codegens={**setting.codegens, "host": codegen})
+    graph = place(model, setting, chips.BACKENDS)
+    (partition,) = graph.partitions
+    work = PartialLowering(setting=setting, graph=graph, kernels={})
+    packed = chips.tensor("packed", 30_000, True)
+    reads = (Operand(of="x", access="r"), Operand(of="packed", access="r"))
+    call = Call(function="f", operands=(*reads, Operand(of="a", access="w")), operator="a")
+    kernel = Kernel(partition=partition.id, instance="host", constants=(packed,), actions=(call,))
+    ledger = Ledger.of(work, foreseen(work)).asked_about(("sram",))
+    after, overdrawn = ledger.with_kernel(partition, kernel)
+    assert after.constants_missing
+    assert (overdrawn is not None) == refused
