@@ -158,7 +158,7 @@ class _Ladder:
                 if self._refusal is None:
                     raise
                 raise self._refusal from None
-            self.attempts = [_told(attempt, self._placed) for attempt in before]
+            self.attempts = [_with_outcome(attempt, self._placed) for attempt in before]
         return cut(self._placed, self._cuts)
 
     def climb(self, model: Model, refused: tuple[Refused, ...]) -> None:
@@ -231,7 +231,7 @@ class _Ladder:
         return now or self._rules.unfit(operator, instance) is not None
 
 
-def _told(attempt: Attempt, graph: PartitionGraph) -> Attempt:
+def _with_outcome(attempt: Attempt, graph: PartitionGraph) -> Attempt:
     """The attempt with the instance that the operator went to."""
     if attempt.kind != AttemptKind.REPLACE or attempt.outcome:
         return attempt

@@ -1,4 +1,4 @@
-"""Tensors that lie inside others: copies of bytes within a memory go, and both ends become the same bytes.
+"""Aliases: copies of bytes within a memory are elided, and both ends become the same bytes.
 
 A reshape is its input, an operand of a concatenation is a slice of it, whoever produces them: what wrote or
 read the one buffer writes or reads the other at an offset. Every tensor is written once, so both may be read
@@ -9,7 +9,7 @@ as long as anybody likes. It is done where it is safe:
 - The source is complete before the copy, and nothing but the copy writes the target.
 - The slice begins and ends at multiples of the alignment that the buffer had, or ends with the other.
 
-Two buffers of one size share it without loss. A slice makes the buffer it lies in live sooner, or longer:
+Two buffers of one size share it without loss. A slice makes the buffer it is part of live sooner, or longer:
 that is done where the largest sum of live bytes in the memory does not grow.
 
 Tests: `tests/stages/program/test_alias.py`.
@@ -39,8 +39,8 @@ _Access = tuple[int, Slice, bool]
 
 
 def elide_copies(program: Program, *, slices: bool, held: Collection[str] = ()) -> Program:
-    """The program without the copies it does not need. With `slices`, buffers may lie in larger ones too, but
-    not in the `held` memories.
+    """The program without the copies it does not need. With `slices`, buffers may be parts of larger ones
+    too, but not in the `held` memories.
     """
     copies = _copies(program)
     if not copies:
@@ -70,7 +70,7 @@ def _copies(program: Program) -> list[tuple[int, Run]]:
 
 @frozen(kw_only=True)
 class _Move:
-    """A buffer that could lie in another from an offset on, instead of the copy `number`."""
+    """A buffer that could be part of another from an offset on, instead of the copy `number`."""
 
     number: int
     inner: str
@@ -133,7 +133,7 @@ class _Eliding:
         )
 
     def gone(self) -> dict[str, str]:
-        """The buffers that are no more, with those in which they lie."""
+        """The buffers that are gone, with those of which they are part."""
         return {name: self._place(name)[0] for name in self._places}
 
     def _move(self, number: int, run: Run) -> _Move | None:
@@ -206,7 +206,7 @@ class _Eliding:
         return self._program.buffers[name].bytes
 
     def _place(self, name: str) -> tuple[str, int]:
-        """The buffer in which one lies now, and where."""
+        """The buffer of which one is part now, and from which offset on."""
         offset = 0
         while name in self._places:
             name, further = self._places[name]
@@ -224,7 +224,7 @@ class _Eliding:
         return evolve(item, operands=tuple(self._operand(operand) for operand in item.operands))
 
     def _operand(self, operand: Operand) -> Operand:
-        """The operand where it lies now. A slice takes nobody's place, and nothing takes its place."""
+        """The operand where it is now. A slice takes the place of no operand, and nothing takes its place."""
         over = tuple(dict.fromkeys(self._place(name)[0] for name in operand.over if self._alike(name)))
         if self._alike(operand.of):
             return evolve(operand, of=self._place(operand.of)[0], over=over)
@@ -232,7 +232,7 @@ class _Eliding:
         return evolve(operand, of=part.of, offset=part.offset, bytes=part.row_bytes, over=())
 
     def _alike(self, name: str) -> bool:
-        """True for a buffer that is all of the one it lies in now."""
+        """True for a buffer that is all of the one it is part of now."""
         return self._size(name) == self._slots[self._place(name)[0]].bytes
 
 

@@ -44,9 +44,8 @@ class Fitted:
 
 @frozen(kw_only=True)
 class KnownPlan:
-    """A plan that is known to exist: the homes of tensors, and offsets that are right when every step waits
-    for what is in flight on dead bytes, and tensors lie inside others by the copies of these `aliased`
-    partitions alone.
+    """A feasible plan that backs the promised budgets: tensor homes, and offsets that are valid if every step
+    waits for dead bytes in flight, and if only the copies of the `aliased` partitions were elided.
     """
 
     homes: Mapping[str, str] = field(repr=False)
@@ -59,8 +58,7 @@ def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitte
     """Order the steps and plan the memory. Raises DoesNotFitError where nothing helps, StepError for a wrong
     kernel.
 
-    The planner may do better than the `witness`; where it does not find a plan that fits, the witness is the
-    plan.
+    The planner may do better than the `witness`; where it finds no plan that fits, the witness is the plan.
     """
     drained, times = scarce(work), Times(work)
     spilled: dict[str, int] = {}

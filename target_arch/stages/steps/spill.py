@@ -1,6 +1,6 @@
 """Which tensors leave a memory that overflows for the next one that their producers can write.
 
-One tensor goes at a time while that is cheap, as each time everything is planned anew. In a large model, or
+One tensor goes at a time while that is cheap, as everything is planned again each time. In a large model, or
 after many times, they go in numbers: all that are in the way at any step, and twice as many bytes each time.
 """
 
@@ -14,7 +14,7 @@ from target_arch.stages.memory.packing import bound
 from target_arch.stages.program.homes import TensorHomes
 
 WORK = 20_000
-"""Copies and operands ordered anew for the sake of one tensor each, over all times."""
+"""Copies and operands ordered again for the sake of one tensor each, over all times."""
 
 _Sized = tuple[int, str]
 """Bytes and name of a tensor."""
