@@ -133,8 +133,7 @@ def _advised(refusal: DoesNotFitError, way: str) -> DoesNotFitError:
     """The refusal with one more way out."""
     (found,) = refusal.diagnostics
     known = "" if found.hint is None or found.hint.startswith("no single change") else f"{found.hint}, or "
-    refusal.diagnostics = (evolve(found, hint=f"{known}{way}"),)
-    return refusal
+    return refusal.advised(f"{known}{way}")
 
 
 class _Chip:
@@ -187,7 +186,6 @@ class _Chip:
         """The refusal with its model, and what each of the others takes of that memory."""
         if isinstance(refusal, PlacementError):
             return _named(refusal, self._prepared[number])
-        (found,) = refusal.diagnostics
         memory = refusal.memory
         taken = {
             self._prepared[other].model.name: held(self._soc, (self._plan_of(other),), self._arenas)
@@ -199,8 +197,7 @@ class _Chip:
             for name, sizes in taken.items()
             if sizes.get(memory)
         )
-        refusal.diagnostics = (evolve(found, notes=notes),)
-        return _named(refusal, self._prepared[number])
+        return _named(refusal.noted(notes), self._prepared[number])
 
     def _tried(self, number: int) -> Planned:
         taken = self._taken(number)
@@ -274,10 +271,11 @@ class _Chip:
 
 def _named(error: DoesNotFitError | DiagnosticError, prepared: Prepared) -> DiagnosticError:
     """The error with the model in the place of every diagnostic that has no place in a file."""
-    error.diagnostics = tuple(
+    if isinstance(error, DoesNotFitError):
+        return error.at(f"model {prepared.model.name}, {error.place}")
+    return type(error)(
         evolve(each, place=f"model {prepared.model.name}, {each.place}")
         if isinstance(each.place, str)
         else each
         for each in error.diagnostics
     )
-    return error

@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen, mutable
 
 from target_arch.plan.kernels import Access, Call, LocalBuffer, Move, Operand, Slice
 from target_arch.soc.model import SoC
+from target_arch.soc.rounding import ceil_div, round_up
 
 UNSTATED_BANDWIDTH = 100e6
 """Bytes per second assumed for a copy path that states none; only compared, never promised."""
@@ -56,11 +57,6 @@ def link(soc: SoC, memory: str, *, inward: bool) -> Link | None:
     )
 
 
-def round_up(value: int, unit: int) -> int:
-    """The least multiple of `unit` that is not below `value`."""
-    return -(-value // unit) * unit
-
-
 def tile_sizes(extent: int, unit: int = 1) -> tuple[int, ...]:
     """Tile sizes worth trying, largest first: for a count of tiles the smallest size that needs no more of
     them.
@@ -73,7 +69,7 @@ def tile_sizes(extent: int, unit: int = 1) -> tuple[int, ...]:
     count = 1
     while count < extent:
         count = min(extent, count + max(1, count // 8 * 2))
-        size = round_up(-(-extent // count), unit)
+        size = round_up(ceil_div(extent, count), unit)
         if size < extent:
             sizes.add(size)
     return tuple(sorted(sizes, reverse=True))

@@ -43,8 +43,13 @@ class DiagnosticError(Exception):
     """Carries every mistake found; `str` is the text of all of them."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
-        self.diagnostics = tuple(diagnostics)
-        super().__init__(self.diagnostics)
+        super().__init__(tuple(diagnostics))
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Every mistake, in the order in which they are printed."""
+        found: tuple[Diagnostic, ...] = self.args[0]
+        return found
 
     def __str__(self) -> str:
         return render_all(self.diagnostics)

@@ -247,7 +247,7 @@ def _buffers(plan: MemoryPlan) -> list[dict[str, object]]:
             "first": buffer.first,
             "last": buffer.last,
             "over": over.get(buffer.name),
-            "holds": [asdict(held) for held in buffer.holds],
+            "holds": [asdict(alias) for alias in buffer.aliases],
         }
         for buffer in plan.buffers
     ]

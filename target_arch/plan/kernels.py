@@ -138,8 +138,8 @@ class Call:
     32-bit words the driver understands (its meaning is documented in the driver's header); the driver gets
     the device addresses of the operands, in order.
 
-    With `copies` it does nothing but copy what its one operand that is read touches to what its one operand
-    that is written touches, as many bytes: it is left out where both can be the same bytes.
+    With `copies` it is a plain copy from the one operand that is read to the one that is written; it is
+    elided where both can share bytes.
     """
 
     function: str

@@ -25,10 +25,8 @@ class BufferKind(StrEnum):
 
 
 @frozen(kw_only=True)
-class Inside:
-    """A tensor without a buffer of its own: it lies in that of another, whose bytes from `offset` on are its
-    own.
-    """
+class Alias:
+    """A tensor without a buffer of its own: it is the bytes from `offset` on of the buffer of another."""
 
     tensor: str
     offset: int
@@ -43,8 +41,8 @@ class Buffer:
     and it are live together in that one step, in which an element of them is read before the same element of
     this is written.
 
-    `holds` are further tensors that lie in it: a concatenation holds its operands, a tensor holds itself in
-    other shapes.
+    `aliases` are further tensors that are bytes of it: the operands of a concatenation, a tensor in other
+    shapes.
     """
 
     name: str
@@ -56,7 +54,7 @@ class Buffer:
     last: int
     tensor: str | None = None
     over: tuple[str, ...] = ()
-    holds: tuple[Inside, ...] = ()
+    aliases: tuple[Alias, ...] = ()
 
     @property
     def arena(self) -> str:

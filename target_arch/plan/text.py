@@ -223,7 +223,7 @@ def _buffer_rows(plan: MemoryPlan, arena: str) -> list[tuple[str, ...]]:
 
 def _buffer_text(buffer: Buffer, over: str | None) -> str:
     """Its name, in whose place it is, and which other tensors lie in it."""
-    held = ", ".join(f"{each.tensor} at {each.offset}" for each in buffer.holds)
+    held = ", ".join(f"{each.tensor} at {each.offset}" for each in buffer.aliases)
     return buffer.name + (f" over {over}" if over else "") + (f" holds {held}" if held else "")
 
 

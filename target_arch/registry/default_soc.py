@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import DefaultArch
 from target_arch.soc.model import CopyPath, DLDevice, Dma, LoadProcess, Memory, MemoryMode, SoC, TargetArch
+from target_arch.soc.rounding import round_up
 from target_arch.soc.words import CacheDuty, DLDeviceType
 
 HOST_DEVICE = DLDeviceType.CPU
@@ -75,7 +76,7 @@ def _placed_in_order(owner: WantedArch) -> tuple[Memory, ...]:
     base = _HOST_BASE
     for memory in owner.default.memories:
         placed.append(evolve(_sized(owner, memory), base=base, observers={}))
-        base += -(-placed[-1].size // _HOST_STEP) * _HOST_STEP
+        base += round_up(placed[-1].size, _HOST_STEP)
     return tuple(placed)
 
 
@@ -85,7 +86,7 @@ def _private(owner: WantedArch) -> tuple[Memory, ...]:
     address = 0
     for memory in owner.default.memories:
         placed.append(evolve(_sized(owner, memory), base=None, observers={owner.name: address}, cached=False))
-        address += -(-placed[-1].size // _OWN_STEP) * _OWN_STEP
+        address += round_up(placed[-1].size, _OWN_STEP)
     return tuple(placed)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
 from target_arch.soc.model import CopyPath, Instance, LoadProcess, Memory, SoC
+from target_arch.soc.rounding import round_up
 from target_arch.soc.units import BANDWIDTH, FREQUENCY, SIZE, TIME, written
 
 Row = tuple[str, ...]
@@ -167,6 +168,6 @@ def _bandwidth(value: float | None) -> str:
 def _address(value: int) -> str:
     """Hexadecimal in groups of four digits, as in a SoC file: `0x2000_0000`."""
     digits = f"{value:x}"
-    digits = digits.rjust(-(-len(digits) // _ADDRESS_GROUP) * _ADDRESS_GROUP, "0")
+    digits = digits.rjust(round_up(len(digits), _ADDRESS_GROUP), "0")
     groups = (digits[at : at + _ADDRESS_GROUP] for at in range(0, len(digits), _ADDRESS_GROUP))
     return f"0x{'_'.join(groups)}"

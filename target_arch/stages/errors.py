@@ -1,6 +1,10 @@
 """What the stages refuse with. All are `DiagnosticError`s, so that a caller prints them alike."""
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError
+from collections.abc import Iterable
+
+from attrs import evolve, field, frozen
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError, Note
 
 
 class PlacementError(DiagnosticError):
@@ -29,61 +33,68 @@ class CheckError(DiagnosticError):
     """The plan is wrong. Every fault is listed; each is a defect of this program, not of its input."""
 
 
+@frozen(kw_only=True, repr=False)
 class DoesNotFitError(DiagnosticError):
     """The buffers of one memory do not fit it.
 
     `step` is where most bytes are live, `bound` how many these are: with `bound > available` no planner can
-    help. `culprit` is an operator and the instance (not the host) that needs the memory for it there; None
-    where there is none.
+    help. It is a value: what is learned about it later makes a new one.
     """
 
-    culprit: tuple[str, str] | None = None
+    pool: str
+    step: int
+    needed: int
+    available: int
+    bound: int
+    alive: tuple[tuple[str, int], ...]
+    place: str = field()
+    """Where the bytes are missing, such as `step 12 (dispatch conv3 on npu)`."""
+    hint: str | None = None
+    notes: tuple[Note, ...] = ()
     operator: str | None = None
-    """The operator that would have to go, where one is to blame."""
+    """The operator on an accelerator that needs the memory, where there is one: it would have to go."""
 
-    def __init__(
-        self,
-        *,
-        pool: str,
-        step: int,
-        needed: int,
-        available: int,
-        bound: int,
-        alive: tuple[tuple[str, int], ...],
-    ) -> None:
-        self.pool, self.step = pool, step
-        self.needed, self.available, self.bound = needed, available, bound
-        self.alive = alive
-        self._place = f"step {step}"
-        super().__init__((self._diagnostic(),))
+    @place.default
+    def _step(self) -> str:
+        return f"step {self.step}"
 
     @property
     def memory(self) -> str:
         """The memory that the pool is a part of."""
         return self.pool.removesuffix(".constants")
 
-    def at(self, place: str, hint: str | None = None) -> "DoesNotFitError":
-        """The same refusal with a place a reader recognises, such as `step 12 (dispatch conv3 on npu)`."""
-        self._place = place
-        self.diagnostics = (self._diagnostic(hint),)
-        return self
+    @property
+    def missing(self) -> int:
+        """The bytes it is too small by."""
+        return self.needed - self.available
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        alive = ", ".join(f"`{name}` {size:,} B" for name, size in self.alive)
+        message = (
+            f"pool `{self.pool}` needs {self.needed:,} B, {self.available:,} B are available "
+            f"(lower bound {self.bound:,} B); alive there: {alive}"
+        )
+        found = Diagnostic(
+            rule="does-not-fit", place=self.place, message=message, hint=self.hint, notes=self.notes
+        )
+        return (found,)
+
+    def at(self, place: str) -> "DoesNotFitError":
+        """The same refusal at a place that a reader recognises."""
+        return evolve(self, place=place)
 
     def advised(self, hint: str) -> "DoesNotFitError":
         """The same refusal with the change that would make it fit."""
-        self.diagnostics = (self._diagnostic(hint),)
-        return self
+        return evolve(self, hint=hint)
 
-    def _diagnostic(self, hint: str | None = None) -> Diagnostic:
-        alive = ", ".join(f"`{name}` {size:,} B" for name, size in self.alive)
-        return Diagnostic(
-            rule="does-not-fit",
-            place=self._place,
-            message=(
-                f"pool `{self.pool}` needs {self.needed:,} B, {self.available:,} B are available "
-                f"(lower bound {self.bound:,} B); alive there: {alive}"
-            ),
-            hint=hint,
-        )
+    def noted(self, notes: Iterable[Note]) -> "DoesNotFitError":
+        """The same refusal with further places."""
+        return evolve(self, notes=(*self.notes, *notes))
+
+    def blaming(self, operator: str | None) -> "DoesNotFitError":
+        """The same refusal with the operator that would have to go."""
+        return evolve(self, operator=operator)
 
 
 def failure(

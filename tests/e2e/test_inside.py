@@ -174,7 +174,7 @@ def test_slices_that_are_runs_of_bytes_lie_in_the_concatenation(
     needs_tool("gcc")
     path = rows(tmp_path / "rows.onnx")
     found = planned(path)
-    held = {buffer.name: [each.offset for each in buffer.holds] for buffer in found.steps.buffers}
+    held = {buffer.name: [each.offset for each in buffer.aliases] for buffer in found.steps.buffers}
     (name,) = (name for name, offsets in held.items() if len(offsets) == 2)
     assert (held[name], copied(found)) == ([0, 1024], [])
     bit_equal(found, path, tmp_path / "bundle", SANITIZERS)
@@ -199,7 +199,7 @@ def test_dense_layers_and_a_reshaped_output(needs_tool: Callable[[str], str], tm
     found = planned(path)
     assert copied(found) == []
     (output,) = (buffer for buffer in found.steps.buffers if buffer.kind == "output")
-    assert [held.offset for held in output.holds] == [0, 0, 32]
+    assert [held.offset for held in output.aliases] == [0, 0, 32]
     assert found.plan.peaks["sram"] == 12 * 4 + 16 * 4
     write_bundle(found.bundle, tmp_path / "bundle")
     assert compare(reference_for(path), build(tmp_path / "bundle"), count=2).passed

@@ -18,9 +18,10 @@ from target_arch.backends.conv2d_engine.tiles import (
     smallest,
 )
 from target_arch.backends.quantized import blocks, parameters, words
-from target_arch.backends.tiling import Recorder, Ring, after, round_up, rows_of, spans
+from target_arch.backends.tiling import Recorder, Ring, after, rows_of, spans
 from target_arch.plan.kernels import Kernel, Slice
 from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.soc.rounding import round_up
 
 Span = tuple[int, int]
 

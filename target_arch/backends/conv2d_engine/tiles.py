@@ -18,8 +18,9 @@ from math import prod
 
 from attrs import evolve, frozen
 
-from target_arch.backends.tiling import Link, loads, needed, round_up, spans, tile_sizes, tiled_seconds
+from target_arch.backends.tiling import Link, loads, needed, spans, tile_sizes, tiled_seconds
 from target_arch.plan.model import Model, Operator
+from target_arch.soc.rounding import ceil_div, round_up
 
 PARAMETER_BYTES = 12
 """Bias, multiplier and shift of one output channel, int32 each."""
@@ -164,7 +165,7 @@ def tilings(conv: Convolution, engine: Engine) -> Iterator[Tiling]:
         size = max(input_bytes(conv, *span, engine.inward.alignment) for span in row_spans)
         for channels in _channel_sizes(conv, engine.outward):
             sizes = (size, block_bytes(conv, channels), rows * conv.out_width * channels)
-            blocks = -(-conv.out_channels // channels)
+            blocks = ceil_div(conv.out_channels, channels)
             yield from _variants(rows, channels, sizes, len(row_spans), blocks)
 
 
@@ -189,7 +190,7 @@ def _variants(
 def seconds(conv: Convolution, tiling: Tiling, engine: Engine) -> float:
     """The estimate of this module's docstring."""
     row_spans = spans(conv.out_height, tiling.rows)
-    blocks = -(-conv.out_channels // tiling.channels)
+    blocks = ceil_div(conv.out_channels, tiling.channels)
     inputs = sum(input_bytes(conv, *span, engine.inward.alignment) for span in row_spans)
     weights = block_bytes(conv, conv.out_channels)
     input_rounds, weight_rounds = (blocks, 1) if tiling.channels_outer else (1, len(row_spans))

@@ -16,6 +16,7 @@ from target_arch.plan.model import Model, Operator, Quantization, Tensor
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.partitions import border
+from target_arch.soc.rounding import ceil_div
 
 SAME, VALID = 0, 1
 ACTIVATIONS = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6")
@@ -219,7 +220,7 @@ def padding(operator: Operator, shape: tuple[int, ...], kernel: tuple[int, int])
     around = []
     for axis in range(2):
         size, reach = shape[1 + axis], (kernel[axis] - 1) * dilation[axis] + 1
-        missing = max((-(-size // strides[axis]) - 1) * strides[axis] + reach - size, 0)
+        missing = max((ceil_div(size, strides[axis]) - 1) * strides[axis] + reach - size, 0)
         around.append((missing // 2, missing - missing // 2))
     if tuple(given) == (around[0][0], around[1][0], around[0][1], around[1][1]):
         return SAME

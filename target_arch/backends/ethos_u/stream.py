@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 
 from attrs import define, field, frozen
 
+from target_arch.soc.rounding import ceil_div
+
 STOP, IRQ, CONV, DEPTHWISE, POOL, ELEMENTWISE = 0, 1, 2, 3, 5, 6
 DMA_START, DMA_WAIT, KERNEL_WAIT, PMU_MASK = 0x10, 0x11, 0x12, 0x13
 _WAITS = (IRQ, DMA_WAIT, KERNEL_WAIT, PMU_MASK)
@@ -198,7 +200,7 @@ class _Reader:
         for extent, (name, step) in zip(out, steps.items(), strict=False):
             around = sum(self._get(f"IFM_PAD_{side}") for side in pads[name])
             size = (extent - 1) * step + self._get(f"KERNEL_{name}_M1") + 1 - around
-            found.append(-(-size // 2) if self.registers.get("IFM_UPSCALE", 0) else size)
+            found.append(ceil_div(size, 2) if self.registers.get("IFM_UPSCALE", 0) else size)
         return found
 
     def _second(self, out: list[int], mode: int) -> None:
@@ -243,7 +245,7 @@ class _Reader:
         down = (rows - 1) * self._get(f"{name}_STRIDE_Y")
         if precision >> 6 & 3 == 1:
             across = (columns - 1) * _BRICK * size + _BRICK * size
-            return down + across + (-(-depth // _BRICK) - 1) * self._get(f"{name}_STRIDE_C")
+            return down + across + (ceil_div(depth, _BRICK) - 1) * self._get(f"{name}_STRIDE_C")
         return down + (columns - 1) * self._get(f"{name}_STRIDE_X") + depth * size
 
     def _dma(self) -> None:

@@ -17,8 +17,9 @@ from math import prod
 
 from attrs import frozen
 
-from target_arch.backends.tiling import Link, loads, round_up, spans, tile_sizes, tiled_seconds
+from target_arch.backends.tiling import Link, loads, spans, tile_sizes, tiled_seconds
 from target_arch.plan.model import Model, Operator
+from target_arch.soc.rounding import ceil_div, round_up
 
 PARAMETER_BYTES = 12
 """Bias, multiplier and shift of one column, int32 each."""
@@ -111,7 +112,11 @@ def tilings(whole: Product, depth: int, engine: Engine, *, double: bool = True) 
     row_unit = engine.outward.unit(whole.columns)
     for rows in tile_sizes(whole.rows, row_unit):
         for columns in _column_sizes(whole, engine.outward):
-            counts = (-(-whole.rows // rows), -(-whole.depth // depth), -(-whole.columns // columns))
+            counts = (
+                ceil_div(whole.rows, rows),
+                ceil_div(whole.depth, depth),
+                ceil_div(whole.columns, columns),
+            )
             lead = 0 if depth < whole.depth else _lead(whole, rows, engine.inputs.alignment)
             sizes = (
                 rows * depth + lead,
@@ -157,9 +162,9 @@ def _column_sizes(whole: Product, outward: Link) -> tuple[int, ...]:
 
 def seconds(whole: Product, tiling: Tiling, engine: Engine) -> float:
     """The estimate of this module's docstring."""
-    row_blocks = -(-whole.rows // tiling.rows)
-    slices = -(-whole.depth // tiling.depth)
-    column_blocks = -(-whole.columns // tiling.columns)
+    row_blocks = ceil_div(whole.rows, tiling.rows)
+    slices = ceil_div(whole.depth, tiling.depth)
+    column_blocks = ceil_div(whole.columns, tiling.columns)
     if tiling.columns_outer:
         input_loads = loads(row_blocks * slices, column_blocks, tiling.buffers[0])
         weight_loads = column_blocks * loads(slices, row_blocks, tiling.buffers[1])

@@ -14,6 +14,7 @@ from target_arch.backends.gemm_vta.description import LANES
 from target_arch.plan.arithmetic import Requantization, requantization
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.soc.rounding import ceil_div
 
 
 @frozen(kw_only=True)
@@ -30,12 +31,12 @@ class Layer:
     @property
     def inputs(self) -> int:
         """Blocks of input channels."""
-        return -(-self.image[2] // LANES)
+        return ceil_div(self.image[2], LANES)
 
     @property
     def outputs(self) -> int:
         """Blocks of output channels."""
-        return -(-self.result[2] // LANES)
+        return ceil_div(self.result[2], LANES)
 
     @property
     def products(self) -> int:

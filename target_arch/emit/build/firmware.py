@@ -23,6 +23,7 @@ from target_arch.resources import runtime_c
 from target_arch.soc import numbering
 from target_arch.soc.cores import CORES, Core
 from target_arch.soc.model import Instance, Memory
+from target_arch.soc.rounding import round_up
 
 FOLDER = "firmware"
 DESCRIPTION = f"{FOLDER}/firmware.json"
@@ -172,7 +173,7 @@ def _table(inputs: EmitInputs, one: Firmware) -> str:
 def linker_script(arch: str, memory: Memory, stack: int) -> str:
     """The GNU ld script of the firmware of a target_arch, which observes the memory, as the host does."""
     about = {"device": memory.observers[arch], "physical": memory.base or 0, "size": memory.size}
-    return _LD.format(arch=arch, memory=memory.name, stack=-(-stack // 64) * 64, **about) + "\n"
+    return _LD.format(arch=arch, memory=memory.name, stack=round_up(stack, 64), **about) + "\n"
 
 
 def _described(inputs: EmitInputs, one: Firmware) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.literals import literals
 from target_arch.emit.text.names import comment, identifier, identifiers
 from target_arch.emit.text.sections import define_section, section_macro
+from target_arch.soc.rounding import round_up
 
 
 @frozen(kw_only=True)
@@ -52,7 +53,7 @@ def constants_symbol(inputs: EmitInputs, arena: Arena) -> str:
 
 def padded_bytes(arena: Arena) -> int:
     """The size of the object: the arena's bytes, up to its alignment."""
-    return -(-arena.bytes // arena.alignment) * arena.alignment
+    return round_up(arena.bytes, arena.alignment)
 
 
 def _object(out: Emitter, inputs: EmitInputs, arena: Arena) -> None:

@@ -11,6 +11,7 @@ from attrs import frozen
 from target_arch.emit.text.emitter import Emitter
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import C_TYPES
+from target_arch.soc.rounding import ceil_div
 
 _HEAD = """\
 #define _POSIX_C_SOURCE 200809L
@@ -141,7 +142,7 @@ def harness(function: CFunction, arguments: Sequence[Argument], scratch: Sequenc
                 out.wrapped([str(value) for value in each.values])
             out.line("};")
     for number, size in enumerate(scratch):
-        out.line(f"static int64_t s{number}[{-(-size // 8)}];")
+        out.line(f"static int64_t s{number}[{ceil_div(size, 8)}];")
     every = [*names, *(f"(void *)s{number}" for number in range(len(scratch)))]
     out.lines(("", f"#define ROUNDS {rounds}", f"#define RESULT {names[-1]}", ""))
     out.line("/* Through a pointer that may change: nothing is known of its operands, as in a bundle. */")

@@ -10,6 +10,7 @@ from target_arch.emit.model.steps import abi_guard, arena_table
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment, identifier
 from target_arch.plan.model_pools import ModelPools
+from target_arch.soc.rounding import round_up
 
 
 def table(members: Sequence[EmitInputs], pools: ModelPools) -> tuple[Arena, ...]:
@@ -27,7 +28,7 @@ def table(members: Sequence[EmitInputs], pools: ModelPools) -> tuple[Arena, ...]
             found[arena.name, number] = evolve(
                 arena,
                 name=f"{arena.name} of {member.model.name}",
-                bytes=size if arena.constant else -(-size // pool.alignment) * pool.alignment,
+                bytes=size if arena.constant else round_up(size, pool.alignment),
                 alignment=pool.alignment,
                 symbol=_key(member, arena),
             )

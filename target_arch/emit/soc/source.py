@@ -8,6 +8,7 @@ from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import string
 from target_arch.soc import numbering
 from target_arch.soc.model import Instance, Memory, SoC
+from target_arch.soc.rounding import round_up
 
 
 def soc_source(inputs: EmitInputs) -> str:
@@ -73,7 +74,7 @@ def simulation_source(inputs: EmitInputs, arenas: Arenas) -> str:
     for memory in soc.memories:
         if memory.name in sizes:
             unit, alignment = (ALIGNMENT, ALIGNMENT) if memory.name in shared else (16, 64)
-            size = -(-sizes[memory.name] // unit) * unit
+            size = round_up(sizes[memory.name], unit)
             out.line()
             out.line(f"static uint8_t memory_{memory.name}[{size}] TA_ALIGNED({alignment});")
             number = f"{numbering.c_prefix(soc)}_MEMORY_{numbering.c_identifier(memory.name)}"

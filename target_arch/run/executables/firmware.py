@@ -27,6 +27,7 @@ from target_arch.run.executables.stack_depth import INDIRECT, Calls, Depth, dept
 from target_arch.run.executables.stack_frames import read_frames
 from target_arch.run.tools.toolchain import missing
 from target_arch.soc.cores import CORES, Core
+from target_arch.soc.rounding import round_up
 
 PACKAGES = {"clang": "clang", "ld.lld": "lld", "llvm-objdump": "llvm"}
 EMULATOR_PACKAGE = "qemu-user"
@@ -194,15 +195,15 @@ def _predict(objects: Sequence[Path], about: Mapping[str, Any]) -> tuple[tuple[P
         inputs = held.get(name, [])
         if not inputs:
             continue
-        start = _aligned(at, max(least, *(each.alignment for each in inputs)))
+        start = round_up(at, max(least, *(each.alignment for each in inputs)))
         end = start
         for each in inputs:
-            end = _aligned(end, each.alignment) + each.bytes
+            end = round_up(end, each.alignment) + each.bytes
         parts.append(Part(section=name, memory=memory, what=what, predicted=end - start))
         at = end
-    stack = _aligned(about["stack"], 64)
+    stack = round_up(about["stack"], 64)
     parts.append(Part(section=".stack", memory=memory, what="stack", predicted=stack))
-    return tuple(parts), _aligned(at, 64) + stack
+    return tuple(parts), round_up(at, 64) + stack
 
 
 def _stack(objects: Sequence[Path], directory: Path, reader: str, about: Mapping[str, Any]) -> Depth:
@@ -235,10 +236,6 @@ def _output(name: str) -> str | None:
     if name in _INPUTS:
         return _INPUTS[name]
     return next((known for known in _SECTIONS if name == known or name.startswith(f"{known}.")), name)
-
-
-def _aligned(value: int, alignment: int) -> int:
-    return -(-value // alignment) * alignment
 
 
 def _require_fit(directory: Path, arch: str, parts: Sequence[Part], fill: Fill, stack: Depth) -> None:

@@ -18,6 +18,7 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.machine import ALIGNMENT, ARENA_ALIGNMENT
 from target_arch.run.executables.elf_objects import Object, Section, members_taken, read_library, read_object
 from target_arch.run.executables.stack_depth import Depth, depth, read_calls
+from target_arch.soc.rounding import round_up
 
 CALL_GRAPH = "-fcallgraph-info=su"
 """The compiler's flag to write a call graph with stack usage beside an object file, as `.ci`."""
@@ -217,14 +218,10 @@ def _by_output(objects: Iterable[Object]) -> dict[str, list[Section]]:
     return held
 
 
-def _aligned(value: int, alignment: int) -> int:
-    return -(-value // alignment) * alignment
-
-
 def _size(sections: Iterable[Section]) -> int:
     end = 0
     for section in sections:
-        end = _aligned(end, section.alignment) + section.bytes
+        end = round_up(end, section.alignment) + section.bytes
     return end
 
 
@@ -239,10 +236,10 @@ class _Layout:
         for name in (".vectors", ".text", ".rodata"):
             self._add(name, code, _KINDS[name], _size(held.get(name, ())), self._alignment(name))
         self._reserve(data, ".stack", machine["stack"])
-        variables = _aligned(_size(held.get(".data", ())), _WORD)
+        variables = round_up(_size(held.get(".data", ())), _WORD)
         self._add(".data", data, _KINDS[".data"], variables, ALIGNMENT)
         self._add(".data", code, "initial values", variables, ALIGNMENT, shown=False)
-        zeroed = _aligned(_size(held.get(".bss", ())), _WORD)
+        zeroed = round_up(_size(held.get(".bss", ())), _WORD)
         self._add(".bss", data, _KINDS[".bss"], zeroed, ALIGNMENT)
         for memory in machine["memories"]:
             self._arenas(memory, shared=memory["name"] in (code, data))
@@ -267,7 +264,7 @@ class _Layout:
     def _add(
         self, section: str, memory: str, what: str, size: int, alignment: int, *, shown: bool = True
     ) -> None:
-        start = _aligned(self.used.get(memory, 0), alignment)
+        start = round_up(self.used.get(memory, 0), alignment)
         self.used[memory] = start + size
         if shown and size:
             self.parts.append(Part(section=section, memory=memory, what=what, predicted=size))

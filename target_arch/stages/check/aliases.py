@@ -45,7 +45,7 @@ class Holders:
     """The buffers in which further tensors lie. Each of their bytes belongs to one operator."""
 
     def __init__(self, buffers: Iterable[Buffer]) -> None:
-        self._holders = {buffer.name: buffer for buffer in buffers if buffer.holds}
+        self._holders = {buffer.name: buffer for buffer in buffers if buffer.aliases}
         self._owners = {name: np.zeros(b.bytes, dtype=np.int32) for name, b in self._holders.items()}
         self._writers: dict[tuple[str, str], int] = {}
 
@@ -82,7 +82,7 @@ def _faults(
     buffer: Buffer, place: int, facts: Mapping[str, list[Part]], sizes: Mapping[str, int]
 ) -> Iterator[tuple[str, str]]:
     known = _known(buffer, facts)
-    for held in buffer.holds:
+    for held in buffer.aliases:
         said = f"tensor `{held.tensor}` at {held.offset} of buffer `{buffer.name}`"
         if held.offset < 0 or held.offset + held.bytes > buffer.bytes:
             yield "out-of-bounds", f"{said} ends outside it"
@@ -99,7 +99,7 @@ def _known(buffer: Buffer, facts: Mapping[str, list[Part]]) -> set[tuple[str, in
 
     From a whole to its parts; back only where they are as long, as what else is in a whole is unknown.
     """
-    size = {held.tensor: held.bytes for held in buffer.holds} | {buffer.tensor or "": buffer.bytes}
+    size = {held.tensor: held.bytes for held in buffer.aliases} | {buffer.tensor or "": buffer.bytes}
     known = {(buffer.tensor or "", 0)}
     left = list(known)
     while left:

@@ -16,6 +16,7 @@ from target_arch.plan.kernels import Access, Slice
 from target_arch.plan.memory import Buffer, BufferKind, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
 from target_arch.soc.model import HOST_ENGINE, SoC
+from target_arch.soc.rounding import round_up
 from target_arch.soc.words import OperandRule
 from target_arch.stages.check.aliases import Holders, Part
 from target_arch.stages.check.places import Lying, Overwriting, described, meeting, violation
@@ -133,7 +134,7 @@ class _Checker:
             unit = max((buffer.alignment for buffer in self._of(memory.name)), default=1)
             fixed = self._top(b for b in self._of(memory.name) if b.kind == BufferKind.CONSTANT)
             other = self._top(b for b in self._of(memory.name) if b.kind != BufferKind.CONSTANT)
-            end = (-(-fixed // unit) * unit if other else fixed) + other
+            end = (round_up(fixed, unit) if other else fixed) + other
             if end > memory.size:
                 self._fault("over-capacity", f"`{memory.name}` needs {end:,} B, it has {memory.size:,} B")
 

@@ -1,14 +1,44 @@
-"""Budgets after they were given: with less than was promised, and with what was really taken.
+"""Budgets as they are handed on: on demand, with less than was promised, with what was really taken.
 
 The ledger (`ledger`) makes them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from attrs import evolve
 
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget, PoolBudget
+from target_arch.plan.partitions import Partition
+
+
+def on_demand(partition: Partition, ask: Callable[[], Budget]) -> Budget:
+    """The budget of a partition that is not made before one of its call sites is looked at, and made again
+    each time.
+    """
+    return Budget(partition=partition.id, sites=_OnDemand(partition, ask))
+
+
+class _OnDemand(Mapping[str, tuple[PoolBudget, ...]]):
+    """The call sites of a partition."""
+
+    def __init__(self, partition: Partition, ask: Callable[[], Budget]) -> None:
+        self._names = tuple(operator.id for operator in partition.operators)
+        self._ask = ask
+
+    def __getitem__(self, site: str) -> tuple[PoolBudget, ...]:
+        if site not in self._names:
+            raise KeyError(site)
+        return self._ask().sites[site]
+
+    def __contains__(self, site: object) -> bool:
+        return site in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def with_used(given: Budget, kernel: Kernel) -> Budget:

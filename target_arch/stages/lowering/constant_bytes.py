@@ -1,69 +1,81 @@
 """Bytes of constants in every memory, as kernels replace what partitions without one are to read."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+
+from attrs import evolve, field, frozen
 
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.partitions import Partition
+from target_arch.soc.model import SoC
+from target_arch.soc.rounding import round_up
+from target_arch.stages.overlay import Overlay
 from target_arch.stages.program.homes import Demand, MemoryDemands, TensorHomes
+from target_arch.stages.program.join import least_alignment
 from target_arch.stages.program.partial import PartialLowering
 
 
+def constant_bytes(soc: SoC, memory: str, bytes: int) -> int:
+    """The bytes that a constant takes of a memory."""
+    return round_up(bytes, least_alignment(soc, memory))
+
+
+@frozen(kw_only=True)
 class ConstantUse:
-    """Which constants somebody reads, and where they lie. `whole` tells the bytes that one takes there."""
+    """How many partitions read each constant, and the memory of each."""
 
-    def __init__(
-        self, work: PartialLowering, residence: TensorHomes, whole: Callable[[str, int], int]
-    ) -> None:
-        self._work, self._needs, self._whole = work, MemoryDemands(work), whole
-        self._where = dict(residence.constants)
-        self._users: Counter[str] = Counter()
-        self._asked: tuple[Kernel, tuple[dict[str, Demand], dict[str, Demand]]] | None = None
-        for partition in work.graph.partitions:
-            kernel = work.kernels.get(partition.id)
-            self._users.update(self._read(partition, kernel).keys())
+    _work: PartialLowering = field(repr=False)
+    _demands: MemoryDemands = field(repr=False)
+    _readers: Overlay[str, int] = field(repr=False)
+    _memories: Overlay[str, str] = field(repr=False)
 
-    def change(self, partition: Partition, kernel: Kernel) -> Mapping[str, int]:
-        """By how many bytes of each memory constants grow when the partition gets that kernel."""
-        before, after = self._reads(partition, kernel)
+    @classmethod
+    def of(cls, work: PartialLowering, demands: MemoryDemands, homes: TensorHomes) -> "ConstantUse":
+        """The use of constants with the kernels there are; other partitions read the model's own."""
+        nobody = cls(work=work, demands=demands, readers=Overlay(), memories=Overlay(dict(homes.constants)))
+        readers = Counter(
+            name
+            for partition in work.graph.partitions
+            for name in nobody._read(partition, work.kernels.get(partition.id))
+        )
+        return evolve(nobody, readers=Overlay(readers))
+
+    def with_kernel(self, partition: Partition, kernel: Kernel) -> tuple["ConstantUse", Mapping[str, int]]:
+        """The use of constants when the partition gets that kernel, and by how many bytes they grow then in
+        each memory.
+        """
+        before, after = self._read(partition, None), self._read(partition, kernel)
+        fewer, more = before.keys() - after.keys(), after.keys() - before.keys()
+        memories = {n: self._preferred(after[n]) for n in after if n not in self._memories}
+        readers = {name: self._readers.get(name, 0) - 1 for name in fewer}
+        readers |= {name: self._readers.get(name, 0) + 1 for name in more}
         packed = {tensor.name: tensor.bytes for tensor in kernel.constants}
-        found: dict[str, int] = {}
-        for name in before.keys() - after.keys():
-            if self._users[name] == 1:
-                memory = self._where[name]
-                size = self._whole(memory, self._work.tensors[name].bytes)
-                found[memory] = found.get(memory, 0) - size
-        for name in after.keys() - before.keys():
-            if not self._users[name]:
-                memory = self._lies(after[name])
+        growth: dict[str, int] = {}
+        for name in fewer:
+            if not readers[name]:
+                memory, size = self._memories[name], self._work.tensors[name].bytes
+                growth[memory] = growth.get(memory, 0) - constant_bytes(self._work.soc, memory, size)
+        for name in more:
+            if readers[name] == 1:
+                memory = self._preferred(after[name])
                 size = packed.get(name) or self._work.tensors[name].bytes
-                found[memory] = found.get(memory, 0) + self._whole(memory, size)
-        return {memory: found[memory] for memory in sorted(found) if found[memory]}
-
-    def replace(self, partition: Partition, kernel: Kernel) -> None:
-        """The partition has that kernel now."""
-        before, after = self._reads(partition, kernel)
-        self._users.subtract(before.keys())
-        self._users.update(after.keys())
-        for name in after:
-            self._where.setdefault(name, self._lies(after[name]))
-
-    def _reads(self, partition: Partition, kernel: Kernel) -> tuple[dict[str, Demand], dict[str, Demand]]:
-        """The constants a partition reads without that kernel and with it: first asked for, then taken."""
-        if self._asked is None or self._asked[0] is not kernel:
-            self._asked = kernel, (self._read(partition, None), self._read(partition, kernel))
-        return self._asked[1]
+                growth[memory] = growth.get(memory, 0) + constant_bytes(self._work.soc, memory, size)
+        changed = evolve(
+            self, readers=self._readers.changed(readers), memories=self._memories.changed(memories)
+        )
+        return changed, {memory: growth[memory] for memory in sorted(growth) if growth[memory]}
 
     def _read(self, partition: Partition, kernel: Kernel | None) -> dict[str, Demand]:
         """The constants a partition reads, with how it needs them."""
         packed = frozenset(tensor.name for tensor in kernel.constants) if kernel is not None else frozenset()
         tensors = self._work.tensors
         return {
-            touch.tensor: touch
-            for touch in self._needs.of(partition, kernel)
-            if touch.tensor in packed or (touch.tensor in tensors and tensors[touch.tensor].data is not None)
+            demand.tensor: demand
+            for demand in self._demands.of(partition, kernel)
+            if demand.tensor in packed
+            or (demand.tensor in tensors and tensors[demand.tensor].data is not None)
         }
 
-    def _lies(self, touch: Demand) -> str:
+    def _preferred(self, demand: Demand) -> str:
         fixed = self._work.mode.constants
-        return next((memory for memory in fixed if memory in touch.memories), fixed[0])
+        return next((memory for memory in fixed if memory in demand.memories), fixed[0])

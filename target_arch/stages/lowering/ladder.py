@@ -1,6 +1,6 @@
 """Lowering, and what is done when something does not fit.
 
-A pass (`lower_pass`) lowers every partition in its turn, each with the budget the ledger promises. What does
+A pass (`one_pass`) lowers every partition in its turn, each with the budget the ledger promises. What does
 not fit climbs a ladder: it is lowered again with a smaller budget, its partition is split, it is placed
 elsewhere (another instance, another kind, the host, in that order). Every attempt is recorded.
 Only where no rung is left the model is refused, with the cheapest changes that were found to make it fit.
@@ -23,7 +23,8 @@ from target_arch.soc.model import Instance, SoC
 from target_arch.stages.check.aliases import parts
 from target_arch.stages.check.plan import check
 from target_arch.stages.errors import DoesNotFitError, PlacementError
-from target_arch.stages.lowering.one_pass import Advance, Key, Known, Lower, Passed, Passes, Refused, key_of
+from target_arch.stages.lowering.one_pass import Advance, Key, Known, Lower, Passed, Passes, key_of
+from target_arch.stages.lowering.refusals import Refused
 from target_arch.stages.lowering.remedy import remedy
 from target_arch.stages.lowering.split import Cuts, cut, middle
 from target_arch.stages.placement.place import NO_RULES
@@ -157,7 +158,7 @@ class _Ladder:
                 if self._refusal is None:
                     raise
                 raise self._refusal from None
-            self.attempts = [_told(attempt, self._placed) for attempt in before]
+            self.attempts = [_with_outcome(attempt, self._placed) for attempt in before]
         return cut(self._placed, self._cuts)
 
     def climb(self, model: Model, refused: tuple[Refused, ...]) -> None:
@@ -230,7 +231,7 @@ class _Ladder:
         return now or self._rules.unfit(operator, instance) is not None
 
 
-def _told(attempt: Attempt, graph: PartitionGraph) -> Attempt:
+def _with_outcome(attempt: Attempt, graph: PartitionGraph) -> Attempt:
     """The attempt with the instance that the operator went to."""
     if attempt.kind != AttemptKind.REPLACE or attempt.outcome:
         return attempt

@@ -3,33 +3,33 @@ cost.
 
 It is made once from the program of what is known (kernels, and stand-ins for all other partitions) and then
 follows the lowering: a kernel that touches its tensors where its stand-in did changes nothing but the bytes
-of its own buffers and constants, and which results may lie over operands. Tensors that are the same bytes
-(`merge`) count once where the kernel that copies them was known then; `copying` tells how many such kernels
-came later. A kernel that touches tensors elsewhere is *strange*: what the ledger says after it holds only as
-long as the tensors it wants elsewhere are in nobody's way, which the memory plan tells at the end.
+of its own buffers and constants, and which results may take the place of operands. Tensors that are the same
+bytes (`alias`) count once where the kernel that copies them was known then; `aliasing` counts such kernels
+that came later. A kernel that touches tensors elsewhere is `unforeseen`: what the ledger says after it holds
+only as long as the tensors it wants elsewhere are in nobody's way, which the memory plan shows at the end.
+
+A ledger is a value: a kernel, a promise and a memory that is asked for make a new one. So do refusals, which
+cost effort (see `pool_ledger`).
+
+Tests: `tests/stages/lowering/test_ledger.py`, `test_exact_budgets.py`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.plan.kernels import Call, Kernel
-from target_arch.plan.memory import Budget, Buffer, BufferKind, PoolBudget
+from target_arch.plan.memory import Budget, Buffer, PoolBudget
 from target_arch.plan.partitions import Partition
-from target_arch.soc.model import SoC
 from target_arch.stages.lowering.constant_bytes import ConstantUse
+from target_arch.stages.lowering.foreseen import Foreseen
 from target_arch.stages.memory.live_sums import IntervalSums
-from target_arch.stages.memory.pool_ledger import Block, PoolLedger, Span
+from target_arch.stages.memory.offsets import Block
+from target_arch.stages.memory.pool_ledger import PoolLedger
+from target_arch.stages.overlay import Overlay
 from target_arch.stages.paths import reach as access
-from target_arch.stages.program.alias import alias_whole
-from target_arch.stages.program.homes import MemoryDemands, TensorHomes
-from target_arch.stages.program.in_place import in_place_calls, reusable_operands
-from target_arch.stages.program.items import Item, Program, Run, Slot
-from target_arch.stages.program.join import join, least_alignment, local_slot
+from target_arch.stages.program.homes import TensorHomes
 from target_arch.stages.program.partial import PartialLowering
-
-_HELD = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.ACTIVATION)
 
 
 @frozen(kw_only=True)
@@ -42,166 +42,208 @@ class Overdrawn:
     available: int
 
 
+@frozen(kw_only=True, eq=False)
 class Ledger:
-    """Budgets for the partitions that have no kernel yet, by the call sites of the program."""
+    """Budgets for the partitions that have no kernel yet, by the call sites of the program.
 
-    def __init__(self, work: PartialLowering, residence: TensorHomes) -> None:
-        self._work, self.residence = work, residence
-        self._needs = MemoryDemands(work)
-        self.known = frozenset(work.kernels)
-        joined = join(work, residence)
-        self._program, gone = alias_whole(joined, self.known)
-        self._numbers = {partition.id: number for number, partition in enumerate(work.graph.partitions)}
-        self._sites, self._turns = _call_sites(work, self._program.items)
-        self._lies = _stood_in(work, joined, gone)
-        self._lives = _lives(self._program.items)
-        self._kept = frozenset(name for _, name in self._program.outputs)
-        self._over = self._overs()
-        self._pools: dict[str, PoolLedger] = {}
-        self._taken: dict[str, dict[int, Sequence[Buffer]]] = {}
-        self._promised: dict[tuple[str, str], Block] = {}
-        self._fixed = ConstantUse(work, residence, partial(_whole, work.soc))
-        self._grown: dict[str, int] = {}
-        self.strange, self.copying, self.short = 0, 0, False
-        for partition in work.graph.partitions:
-            kernel = work.kernels.get(partition.id)
-            if kernel is not None:
-                self._note(partition, kernel)
+    Three facts tell how far it can be trusted: the kernels since it was made that are `unforeseen`, those
+    that copy bytes which an alias could save (`aliasing`), and whether constants were ever missing bytes.
+    """
+
+    _foreseen: Foreseen = field(repr=False)
+    _constants: ConstantUse = field(repr=False)
+    _pools: Mapping[str, PoolLedger] = field(factory=dict, repr=False)
+    """Of the memories that were asked about."""
+    _growth: Mapping[str, int] = field(factory=dict, repr=False)
+    """The bytes that constants of a memory take more than at first."""
+    _taken: Overlay[int, Mapping[str, Sequence[Buffer]]] = field(factory=Overlay, repr=False)
+    """What kernels took, by number of the partition and memory."""
+    _reuses: Overlay[str, tuple[str, ...]] = field(factory=Overlay, repr=False)
+    _promised: Overlay[tuple[str, str], Block] = field(factory=Overlay, repr=False)
+    """By partition and memory."""
+    unforeseen: int = 0
+    aliasing: int = 0
+    constants_missing: bool = False
+
+    @classmethod
+    def of(cls, work: PartialLowering, homes: TensorHomes) -> "Ledger":
+        """The ledger of what is known of a model, with tensors in these homes."""
+        foreseen = Foreseen.of(work, homes)
+        kernels = ((p, work.kernels[p.id]) for p in work.graph.partitions if p.id in work.kernels)
+        return cls(
+            foreseen=foreseen,
+            constants=ConstantUse.of(work, foreseen.demands, homes),
+            taken=Overlay({foreseen.number(p): foreseen.own(p, kernel) for p, kernel in kernels}),
+            reuses=Overlay(foreseen.reuses),
+        )
+
+    @property
+    def homes(self) -> TensorHomes:
+        """Where it takes tensors to live."""
+        return self._foreseen.homes
+
+    @property
+    def aliased(self) -> frozenset[str]:
+        """The partitions whose copies it left out where both ends can be the same bytes."""
+        return self._foreseen.known
 
     @property
     def offsets(self) -> Mapping[str, int]:
         """The witness: offsets at which everything fits that was promised and taken, per memory asked for."""
         return {name: offset for pool in self._pools.values() for name, offset in pool.offsets.items()}
 
+    @property
+    def memories(self) -> Iterable[str]:
+        """The memories that it was asked about."""
+        return self._pools.keys()
+
     def crowded(self, partition: Partition) -> bool:
-        """True where a memory of the partition's instance does not even hold what is known so far."""
-        return any(not self._pool(memory).fits for memory in self._memories(partition))
+        """True where a memory of the partition's instance, asked about before, does not even hold what is
+        known so far.
+        """
+        return not self.has_plan(self._memories(partition))
 
-    def replaces(self, other: "Ledger") -> bool:
-        """True where this one knows of a plan in every memory that the other was asked about."""
-        return all(self._pool(memory).fits for memory in other._pools)
+    def has_plan(self, memories: Iterable[str]) -> bool:
+        """True where it knows of a plan in each of these memories, asked about before."""
+        return all(self._pools[memory].fits for memory in memories)
 
-    def budget(self, partition: Partition) -> Budget:
-        """What the partition may take, per call site and memory of its instance.
+    def over_budget(self, memory: str) -> dict[str, int]:
+        """The partitions (by id) that took more of a memory than later constants leave, and by how much."""
+        found = self._pools[memory].over_budget() if memory in self._pools else {}
+        return {self._foreseen.partition(number).id: over for number, over in found.items()}
+
+    def alive(self, partition: Partition, site: str, memory: str) -> tuple[tuple[str, int], ...]:
+        """What others hold of a memory, asked about before, at a call site, the largest first."""
+        there = self._pools[memory].alive(self._foreseen.site(partition, site))
+        return tuple(sorted(there, key=lambda held: (-held[1], held[0])))
+
+    def asked_about(self, memories: Iterable[str]) -> "Ledger":
+        """The ledger with an account of each of these memories."""
+        missing = [memory for memory in dict.fromkeys(memories) if memory not in self._pools]
+        return (
+            evolve(self, pools={**self._pools, **{m: self._opened(m) for m in missing}}) if missing else self
+        )
+
+    def asked_by(self, partition: Partition) -> "Ledger":
+        """The ledger with an account of each memory of the partition's instance."""
+        return self.asked_about(self._memories(partition))
+
+    def budget(self, partition: Partition) -> tuple["Ledger", Budget]:
+        """What the partition may take, per call site and memory of its instance, and the ledger in which that
+        is promised.
 
         A block is promised for the whole turn of the partition: one ring of buffers may serve all its call
         sites.
         """
-        blocks = {memory: self._promise(partition, memory) for memory in self._memories(partition)}
-        return Budget(
-            partition=partition.id,
-            sites={
-                operator.id: tuple(
-                    self._budget(partition, operator.id, memory, blocks[memory]) for memory in blocks
-                )
-                for operator in partition.operators
-            },
+        opened, turn = self.asked_by(partition), self._foreseen.turn(partition)
+        found = {memory: opened._pools[memory].promise(turn) for memory in self._memories(partition)}
+        blocks = {memory: block for memory, (_, block) in found.items()}
+        ledger = evolve(
+            opened,
+            pools={**opened._pools, **{memory: pool for memory, (pool, _) in found.items()}},
+            promised=self._promised.changed({(partition.id, m): block for m, block in blocks.items()}),
         )
+        sites = {
+            operator.id: tuple(ledger._budget(partition, operator.id, m, blocks[m]) for m in blocks)
+            for operator in partition.operators
+        }
+        return ledger, Budget(partition=partition.id, sites=sites)
 
-    def take(self, partition: Partition, kernel: Kernel) -> Overdrawn | None:
-        """What the kernel really takes replaces its promise. Something is returned, and nothing changed,
-        where it takes what is not there.
+    def with_kernel(self, partition: Partition, kernel: Kernel) -> tuple["Ledger", Overdrawn | None]:
+        """The ledger in which the kernel has taken its bytes, instead of those promised.
+
+        Where it takes bytes that are not there, the answer says so, and nothing is taken.
         """
-        grown = self._fixed.change(partition, kernel)
-        refused = self._hold(partition, kernel, grown)
-        if refused is None:
-            refused = self._take(partition, kernel)
-            if refused is not None:
-                for memory, size in grown.items():
-                    self._grow(memory, -size)
-        if refused is None:
-            self._fixed.replace(partition, kernel)
-            self.copying += any(isinstance(action, Call) and action.copies for action in kernel.actions)
-            if self._conforms(partition, kernel):
-                self._share(partition, kernel)
-            else:
-                self.strange += 1
-        return refused
+        constants, growth = self._constants.with_kernel(partition, kernel)
+        ledger, refused = self._with_constants(partition, kernel, growth)
+        if refused is not None:
+            return ledger, refused
+        ledger, refused = ledger._with_buffers(partition, kernel)
+        if refused is not None:
+            return ledger._holding({memory: -size for memory, size in growth.items()}), refused
+        copies = any(isinstance(action, Call) and action.copies for action in kernel.actions)
+        ledger = evolve(ledger, constants=constants, aliasing=self.aliasing + copies)
+        if not self._foreseen.conforms(partition, kernel):
+            return evolve(ledger, unforeseen=self.unforeseen + 1), None
+        return ledger._sharing(list(self._foreseen.dying(partition, kernel))), None
 
-    def _share(self, partition: Partition, kernel: Kernel) -> None:
-        """Count results once with the operands over which the kernel may write them."""
-        for run in in_place_calls(partition, kernel, self._lies[partition.id]):
-            found = self._able(reusable_operands(self._program.buffers, self._kept, run))
-            for result, places in found.items():
-                self._over[result] = places
-                pool = self._pools.get(self._program.buffers[result].memory)
-                if pool is not None:
-                    pool.share(result, places)
-
-    def _hold(self, partition: Partition, kernel: Kernel, grown: Mapping[str, int]) -> Overdrawn | None:
-        """Constants take so many bytes more. What C needs, it needs; of accelerators those are refused that
-        took so much before that this does not fit (`pressed`), else this one. Where only the witness is at a
-        loss, the memory plan will tell.
+    def _with_constants(
+        self, partition: Partition, kernel: Kernel, growth: Mapping[str, int]
+    ) -> tuple["Ledger", Overdrawn | None]:
+        """Constants take so many bytes more. C is never refused. If constants no longer fit, the accelerators
+        that took too much before are over budget, else this one is refused. Where the witness alone has no
+        room, the memory plan decides.
         """
-        for number, memory in enumerate(grown):
-            missing = self._grow(memory, grown[memory])
-            self.short = self.short or missing > 0
-            accelerated = not self._work.setting.is_function(partition.instance)
-            if missing and accelerated and self._pools[memory].overfull and not self.pressed(memory):
-                for other in tuple(grown)[: number + 1]:
-                    self._grow(other, -grown[other])
+        ledger, grown = self, dict[str, int]()
+        accelerated = not self._foreseen.work.setting.is_function(partition.instance)
+        for memory, size in growth.items():
+            grown[memory] = size
+            ledger = ledger._holding({memory: size})
+            missing = ledger._pools[memory].missing if memory in ledger._pools else 0
+            ledger = evolve(ledger, constants_missing=ledger.constants_missing or missing > 0)
+            if not (missing and accelerated and ledger._pools[memory].overfull):
+                continue
+            if not ledger.over_budget(memory):
                 own = sum(buffer.bytes for buffer in kernel.buffers if buffer.memory == memory)
-                needed = grown[memory] + own
-                site = partition.operators[0].id
-                return Overdrawn(site=site, memory=memory, needed=needed, available=max(needed - missing, 0))
-        return None
-
-    def _grow(self, memory: str, size: int) -> int:
-        """Constants of a memory take so many bytes more; how many are missing then."""
-        self._grown[memory] = self._grown.get(memory, 0) + size
-        return self._pools[memory].hold(size) if memory in self._pools else 0
-
-    def _take(self, partition: Partition, kernel: Kernel) -> Overdrawn | None:
-        buffers = self._locals(partition, kernel)
-        for memory, own in buffers.items():
-            refused = self._overdrawn(partition, memory, own)
-            if refused is not None:
-                return refused
-        for memory, own in buffers.items():
-            block = self._promised.pop((partition.id, memory), None)
-            if memory in self._pools and not self._pools[memory].take(
-                self._numbers[partition.id], own, block
-            ):
-                needed = sum(buffer.bytes for buffer in own)
-                there = 0 if block is None else block.bytes
-                return Overdrawn(
-                    site=partition.operators[0].id, memory=memory, needed=needed, available=there
+                needed, site = size + own, partition.operators[0].id
+                refused = Overdrawn(
+                    site=site, memory=memory, needed=needed, available=max(needed - missing, 0)
                 )
-            self._taken.setdefault(memory, {})[self._numbers[partition.id]] = own
-        return None
+                return ledger._holding({name: -more for name, more in grown.items()}), refused
+        return ledger, None
 
-    def pressed(self, memory: str) -> dict[str, int]:
-        """The partitions (by id) that took more of a memory than later constants leave, and by how much."""
-        found = self._pools[memory].pressed() if memory in self._pools else {}
-        return {self._work.graph.partitions[number].id: over for number, over in found.items()}
+    def _holding(self, growth: Mapping[str, int]) -> "Ledger":
+        """The ledger with constants that take so many bytes more of each memory."""
+        grown = {memory: self._growth.get(memory, 0) + size for memory, size in growth.items()}
+        pools = {m: self._pools[m].holding(size) for m, size in growth.items() if m in self._pools}
+        return evolve(self, growth={**self._growth, **grown}, pools={**self._pools, **pools})
 
-    def alive(self, partition: Partition, site: str, memory: str) -> tuple[tuple[str, int], ...]:
-        """What others hold of a memory at a call site, the largest first."""
-        there = self._pool(memory).alive(self._sites[partition.id][site])
-        return tuple(sorted(there, key=lambda held: (-held[1], held[0])))
+    def _with_buffers(self, partition: Partition, kernel: Kernel) -> tuple["Ledger", Overdrawn | None]:
+        """The ledger in which the kernel has its own buffers; where there is no room, only effort is lost."""
+        own, number = self._foreseen.own(partition, kernel), self._foreseen.number(partition)
+        there = {memory: buffers for memory, buffers in own.items() if memory in self._pools}
+        for memory, buffers in there.items():
+            refused = self._overdrawn(partition, memory, buffers)
+            if refused is not None:
+                return self, refused
+        pools = dict(self._pools)
+        for memory, buffers in there.items():
+            block = self._promised.get((partition.id, memory))
+            pools[memory], found = pools[memory].take(number, buffers, block)
+            if not found:
+                refused = Overdrawn(
+                    site=partition.operators[0].id,
+                    memory=memory,
+                    needed=sum(buffer.bytes for buffer in buffers),
+                    available=0 if block is None else block.bytes,
+                )
+                return evolve(self, pools={**self._pools, memory: pools[memory]}), refused
+        return evolve(self, pools=pools, taken=self._taken.changed({number: own} if own else {})), None
+
+    def _sharing(self, places: Sequence[tuple[str, tuple[str, ...]]]) -> "Ledger":
+        """The ledger that counts results once with the operands whose place they may take."""
+        found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        for result, operands in places:
+            found.setdefault(self._foreseen.memory(result), []).append((result, operands))
+        pools = {m: self._pools[m].sharing(mine) for m, mine in found.items() if m in self._pools}
+        if not found:
+            return self
+        return evolve(self, pools={**self._pools, **pools}, reuses=self._reuses.changed(dict(places)))
 
     def _overdrawn(self, partition: Partition, memory: str, own: Sequence[Buffer]) -> Overdrawn | None:
-        if (pool := self._pools.get(memory)) is None:
-            return None
-        taken = IntervalSums(own)
-        for site, span in self._sites[partition.id].items():
-            needed = taken.within(span)
-            if needed > pool.available - pool.live(span):
-                there = max(pool.available - pool.live(span), 0)
-                return Overdrawn(site=site, memory=memory, needed=needed, available=there)
+        pool, taken = self._pools[memory], IntervalSums(own)
+        for site, span in self._foreseen.sites(partition).items():
+            needed, left = taken.within(span), pool.available - pool.live(span)
+            if needed > left:
+                return Overdrawn(site=site, memory=memory, needed=needed, available=max(left, 0))
         return None
 
     def _memories(self, partition: Partition) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(access.owned(self._work.instance(partition))))
-
-    def _promise(self, partition: Partition, memory: str) -> Block:
-        block = self._pool(memory).promise(self._turns[self._numbers[partition.id]])
-        self._promised[partition.id, memory] = block
-        return block
+        return tuple(dict.fromkeys(access.owned(self._foreseen.work.instance(partition))))
 
     def _budget(self, partition: Partition, site: str, memory: str, block: Block) -> PoolBudget:
-        pool, size = self._pool(memory), self._work.soc.memory(memory).size
-        live = pool.live(self._sites[partition.id][site])
+        pool, size = self._pools[memory], self._foreseen.work.soc.memory(memory).size
+        live = pool.live(self._foreseen.site(partition, site))
         return PoolBudget(
             memory=memory,
             live=size - pool.available + live,
@@ -209,188 +251,7 @@ class Ledger:
             guaranteed=block.bytes,
         )
 
-    def _pool(self, memory: str) -> PoolLedger:
-        if memory not in self._pools:
-            self._pools[memory] = self._open(memory)
-        return self._pools[memory]
-
-    def _open(self, memory: str) -> PoolLedger:
-        there = [draft for draft in self._program.buffers.values() if draft.memory == memory]
-        constants = sum(
-            _whole(self._work.soc, memory, draft.bytes)
-            for draft in there
-            if draft.kind == BufferKind.CONSTANT
-        )
-        return PoolLedger(
-            available=self._work.soc.memory(memory).size - constants - self._grown.get(memory, 0),
-            unit=least_alignment(self._work.soc, memory),
-            items=len(self._program.items) + 1,
-            turns=self._turns,
-            held=[self._held(draft) for draft in there if draft.kind in _HELD and self._used(draft)],
-            taken=self._taken.get(memory, {}),
-        )
-
-    def _used(self, draft: Slot) -> bool:
-        return draft.kind != BufferKind.ACTIVATION or draft.name in self._lives
-
-    def _held(self, draft: Slot) -> Buffer:
-        end = len(self._program.items)
-        first, last = self._lives.get(draft.name, (end, 0))
-        first = 0 if draft.kind == BufferKind.INPUT else min(first, end)
-        life = first, end if draft.name in self._kept else max(last, first)
-        return evolve(_buffer(draft, life), over=self._over.get(draft.name, ()))
-
-    def _overs(self) -> dict[str, tuple[str, ...]]:
-        """The buffers over which each one may lie."""
-        found: dict[str, tuple[str, ...]] = {}
-        for item in self._program.items:
-            found |= self._able(reusable_operands(self._program.buffers, self._kept, item))
-        return found
-
-    def _able(self, places: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
-        """The results with those of the places that end in the item in which they begin."""
-        lives, buffers = self._lives, self._program.buffers
-
-        def held(name: str) -> bool:
-            return buffers[name].kind in _HELD
-
-        able = {
-            name: tuple(place for place in over if held(place) and lives[place][1] == lives[name][0])
-            for name, over in places.items()
-        }
-        return {name: over for name, over in able.items() if over}
-
-    def _note(self, partition: Partition, kernel: Kernel) -> None:
-        for memory, own in self._locals(partition, kernel).items():
-            self._taken.setdefault(memory, {})[self._numbers[partition.id]] = own
-
-    def _locals(self, partition: Partition, kernel: Kernel) -> dict[str, list[Buffer]]:
-        """The kernel's buffers by memory, each living while its call sites have their turn."""
-        if not kernel.buffers:
-            return {}
-        sites = self._sites[partition.id]
-        names = {buffer.name: set[str]() for buffer in kernel.buffers}
-        for site, touched in _touched(partition, kernel):
-            for name in touched & names.keys():
-                names[name].add(site)
-        found: dict[str, list[Buffer]] = {}
-        for buffer in kernel.buffers:
-            spans = [sites[site] for site in sorted(names[buffer.name])]
-            if spans:
-                life = (min(first for first, _ in spans), max(last for _, last in spans))
-                draft = local_slot(partition.id, buffer, least_alignment(self._work.soc, buffer.memory))
-                found.setdefault(buffer.memory, []).append(_buffer(draft, life))
-        return found
-
-    def _conforms(self, partition: Partition, kernel: Kernel) -> bool:
-        """True where the kernel takes its tensors where the stand-in left them."""
-        lies = self._lies[partition.id]
-        fixed, buffers = self._work.mode.constants, self._program.buffers
-        for touch in dict.fromkeys(self._needs.of(partition, kernel)):
-            memory = buffers[lies[touch.tensor]].memory if touch.tensor in lies else None
-            if memory is None and not touch.write:
-                memory = next((name for name in fixed if name in touch.memories), None)
-            if memory is None or memory not in touch.memories:
-                return False
-        return True
-
-
-def _whole(soc: SoC, memory: str, bytes: int) -> int:
-    """The bytes that a constant takes of a memory."""
-    unit = least_alignment(soc, memory)
-    return -(-bytes // unit) * unit
-
-
-def _call_sites(
-    work: PartialLowering, items: Sequence[Item]
-) -> tuple[dict[str, dict[str, Span]], list[Span]]:
-    """The items of every operator's turn, by partition and operator, and of every partition's turn in order.
-
-    Copies belong to the run that follows them in their partition, the last ones to the run before them.
-    """
-    turns = _turns(work, items)
-    sites: dict[str, dict[str, Span]] = {}
-    for partition, turn in zip(work.graph.partitions, turns, strict=True):
-        found: dict[str, Span] = {}
-        start = turn[0]
-        for number in range(turn[0], turn[1] + 1):
-            item = items[number] if number < len(items) else None
-            if isinstance(item, Run) and item.partition == partition.id:
-                first, _ = found.get(item.operator, (start, start))
-                found[item.operator] = (min(first, start), number)
-                start = number + 1
-        last = max((span[1] for span in found.values()), default=turn[1])
-        sites[partition.id] = {
-            operator.id: (span[0], turn[1] if span[1] == last else span[1])
-            for operator in partition.operators
-            for span in (found.get(operator.id, turn),)
-        }
-    return sites, turns
-
-
-def _turns(work: PartialLowering, items: Sequence[Item]) -> list[Span]:
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
-    for number, item in enumerate(items):
-        first.setdefault(item.partition, number)
-        last[item.partition] = number
-    turns: list[Span] = []
-    after = 0
-    for partition in work.graph.partitions:
-        start = first.get(partition.id, after)
-        turns.append((start, last.get(partition.id, start)))
-        after = turns[-1][1]
-    return turns
-
-
-def _stood_in(work: PartialLowering, joined: Program, gone: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """By partition: the buffer in which each tensor lay for it, where some are `gone` into others."""
-    found: dict[str, dict[str, str]] = {partition.id: {} for partition in work.graph.partitions}
-    for item in joined.items:
-        if isinstance(item, Run):
-            for operand in item.operands:
-                tensor = joined.buffers[operand.of].tensor
-                if tensor is not None:
-                    found[item.partition][tensor] = gone.get(operand.of, operand.of)
-    return found
-
-
-def _lives(items: Sequence[Item]) -> dict[str, Span]:
-    """First and last item that names each buffer."""
-    lives: dict[str, Span] = {}
-    for number, item in enumerate(items):
-        for name in item.names():
-            lives[name] = (lives[name][0] if name in lives else number, number)
-    return lives
-
-
-def _touched(partition: Partition, kernel: Kernel) -> Iterator[tuple[str, set[str]]]:
-    """What every action touches, with the call site it belongs to: a move in to the call after it, a move out
-    to the one before.
-    """
-    site = partition.operators[0].id
-    waiting: set[str] = set()
-    own = {buffer.name for buffer in kernel.buffers}
-    for action in kernel.actions:
-        if isinstance(action, Call):
-            site = action.operator or partition.operators[0].id
-            yield site, waiting | {operand.of for operand in action.operands}
-            waiting = set()
-        elif action.target.of in own:
-            waiting |= {action.target.of, action.source.of}
-        else:
-            yield site, {action.source.of}
-    yield site, waiting
-
-
-def _buffer(draft: Slot, life: Span) -> Buffer:
-    return Buffer(
-        name=draft.name,
-        kind=draft.kind,
-        memory=draft.memory,
-        bytes=draft.bytes,
-        alignment=draft.alignment,
-        first=life[0],
-        last=life[1],
-        tensor=draft.tensor,
-    )
+    def _opened(self, memory: str) -> PoolLedger:
+        """The account of a memory, with what kernels took of it so far."""
+        taken = {number: own[memory] for number, own in self._taken.items() if memory in own}
+        return self._foreseen.pool(memory, self._growth.get(memory, 0), self._reuses, taken)

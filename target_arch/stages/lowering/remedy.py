@@ -8,6 +8,7 @@ from collections.abc import Callable
 from attrs import evolve
 
 from target_arch.soc.model import SoC
+from target_arch.soc.rounding import ceil_div
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.placement.rules import Rules
 
@@ -33,7 +34,7 @@ def _larger(refusal: DoesNotFitError, soc: SoC, fits: Callable[[SoC], bool]) -> 
     """By how many KiB the memory must grow: what is missing if that will do, else found by doubling and
     halving.
     """
-    least = -(-(refusal.needed - refusal.available) // _KIB)
+    least = ceil_div(refusal.missing, _KIB)
     most, tries = least, TRIES
     while not fits(_grown(soc, refusal.memory, most)):
         tries -= 1
@@ -62,5 +63,5 @@ def _elsewhere(
 
 
 def _nothing(refusal: DoesNotFitError) -> str:
-    most = -(-(refusal.needed - refusal.available) // _KIB) * 2 ** (TRIES - 1)
+    most = ceil_div(refusal.missing, _KIB) * 2 ** (TRIES - 1)
     return f"no single change was found that makes it fit: not even `{refusal.memory}` {most:,} KiB larger"

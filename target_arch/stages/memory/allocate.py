@@ -9,6 +9,7 @@ from attrs import evolve
 from target_arch.diagnostics import Diagnostic, name_hint
 from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.soc.model import SoC
+from target_arch.soc.rounding import round_up
 from target_arch.stages.errors import DoesNotFitError, PlanError, failure
 from target_arch.stages.memory.packing import (
     ALGORITHMS,
@@ -180,7 +181,7 @@ def arena_capacity(plan: MemoryPlan, memory: str, size: int) -> int:
     """Bytes that the constants of a memory leave to everything else in it."""
     constants = plan.peaks.get(f"{memory}.constants", 0)
     alignment = lcm(*(buffer.alignment for buffer in plan.buffers if buffer.memory == memory))
-    return size - -(-constants // alignment) * alignment
+    return size - round_up(constants, alignment)
 
 
 def _fitted(

@@ -1,28 +1,47 @@
-"""What the buffers of one kernel take over time, as sums that are looked up."""
+"""Live bytes as sums over time.
+
+Time is counted in whatever the spans count, steps or items of a program.
+"""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable
 from itertools import accumulate
 
+import numpy as np
+from numpy.typing import NDArray
+
 from target_arch.plan.memory import Buffer
-from target_arch.stages.memory.pool_ledger import Span
+
+Span = tuple[int, int]
+"""First and last moment, both included."""
+
+
+def live_sums(sizes: Iterable[tuple[Span, int]], end: int) -> NDArray[np.int64]:
+    """The bytes live at every moment up to `end`, which is included; each size counts throughout its span."""
+    changes = np.zeros(end + 2, dtype=np.int64)
+    for (first, last), size in sizes:
+        changes[first] += size
+        changes[last + 1] -= size
+    return np.cumsum(changes[:-1])
 
 
 class IntervalSums:
-    """The bytes of buffers over time, summed up: a partition may have thousands of both buffers and sites."""
+    """The bytes of buffers over time, summed up once so that spans are looked up: a partition may have
+    thousands of buffers and of call sites.
+    """
 
     def __init__(self, buffers: Collection[Buffer]) -> None:
         self._firsts, self._begun = _summed((buffer.first, buffer.bytes) for buffer in buffers)
         self._lasts, self._ended = _summed((buffer.last, buffer.bytes) for buffer in buffers)
 
     def within(self, span: Span) -> int:
-        """The bytes of those that are live at some item of the span."""
+        """The bytes of those that are live at some moment of the span."""
         return (
             self._begun[bisect_right(self._firsts, span[1])] - self._ended[bisect_left(self._lasts, span[0])]
         )
 
 
 def _summed(sizes: Iterable[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """The items in order, and the bytes of all before each."""
+    """The moments in order, and the bytes of all before each."""
     ordered = sorted(sizes)
-    return [item for item, _ in ordered], list(accumulate((size for _, size in ordered), initial=0))
+    return [moment for moment, _ in ordered], list(accumulate((size for _, size in ordered), initial=0))

@@ -7,6 +7,7 @@ from attrs import evolve
 from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.model_pools import ModelPool, ModelPools, Sharing
 from target_arch.soc.model import SoC
+from target_arch.soc.rounding import round_up
 
 ALIGNMENT = 16
 """Of every arena at least."""
@@ -27,7 +28,7 @@ def _pool(soc: SoC, name: str, memory: str, plans: Sequence[MemoryPlan], arenas:
     )
     peaks = tuple(plan.peaks.get(name, 0) for plan in plans)
     alignment = max((ALIGNMENT, *(b.alignment for plan in plans for b in plan.buffers if b.arena == name)))
-    sizes = [_padded(peak, alignment) for peak in peaks]
+    sizes = [round_up(peak, alignment) for peak in peaks]
     apart = sum(sizes)
     return ModelPool(
         pool=name,
@@ -65,7 +66,3 @@ def crowded(soc: SoC, plan: MemoryPlan, taken: Mapping[str, int]) -> bool:
     for pool in own:
         used[pool.memory] = used.get(pool.memory, 0) + pool.bytes
     return any(used[pool.memory] > pool.capacity for pool in own)
-
-
-def _padded(size: int, alignment: int) -> int:
-    return -(-size // alignment) * alignment

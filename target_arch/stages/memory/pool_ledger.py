@@ -1,34 +1,39 @@
 """Who holds which bytes of one memory, and when: what is left at a call site, and the block to promise there.
 
-Time is counted in items of the program (see `items`). The ledger holds a plan, the *witness*: an offset for
-every buffer known so far. A promise is a block that is free in the witness, so everything goes on fitting
-when it is taken. Where the witness leaves less in one piece than there is in total, buffers around the site
-are planned anew, with the block among them.
+Time is counted in items of the program (see `stages.program`). The ledger holds a plan, the *witness*: an
+offset for every buffer known so far. A promise is a block that is free in the witness, so everything goes on
+fitting when it is taken. Where the witness leaves less in one piece than there is in total, buffers around
+the site are planned again, with the block among them.
 
 Buffers of kernels live within the turn of their partition; no two partitions' buffers meet in time.
 
 A result that may take the place of an operand (`Buffer.over`) counts no bytes where both are live, which is
 what the memory plan can reach. Whether the witness puts it there shows in its offsets.
+
+A ledger is a value. What changes it makes a new one that shares all it can: `Overlay` for buffers, copies of
+arrays for sums, which cost some microseconds each. Effort that was spent in vain is gone in the new one, too.
 """
 
-from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from attrs import evolve, frozen
-from numpy.typing import NDArray
+from attrs import evolve, field, frozen
 
 from target_arch.plan.memory import Buffer, BufferKind
-from target_arch.stages.memory.packing import ALGORITHMS, peak
-from target_arch.stages.memory.packing.sharing import choices, rectangles, root
+from target_arch.soc.rounding import round_up
+from target_arch.stages.memory.live_sums import Span, live_sums
+from target_arch.stages.memory.offsets import Block, Occupied, first_fit, largest_gap, planned, stacked
+from target_arch.stages.memory.packing import peak
+from target_arch.stages.memory.residents import Numbers, Residents
+from target_arch.stages.overlay import Overlay
 
 COMPONENT = 300
-"""Buffers that are planned anew together, at most: a promise is worth milliseconds, not minutes."""
+"""Buffers that are planned again together, at most: a promise is worth milliseconds, not minutes."""
 
 WORK = 60_000
-"""Buffers planned anew over the life of a ledger, at most; after that promises come from the witness as
-it is.
+"""Buffers planned again over the life of a ledger, at most; after that promises come from the witness as it
+is.
 
 It keeps the time of many promises near-linear in the number of partitions.
 """
@@ -37,296 +42,257 @@ PATIENCE = 8
 """How often in the life of a ledger the thorough algorithm is asked where quick ones fail."""
 
 _QUICK = ("by-conflicts", "by-size", "by-area", "by-time")
+_THOROUGH = "best"
 
 _TRIES = 5
 """Sizes tried between what the witness has in one piece and all that remains."""
 
 _BLOCK = "promised block"
 
-Span = tuple[int, int]
-"""First and last item, both included."""
-
 
 @frozen(kw_only=True)
-class Block:
-    """Free bytes in one piece."""
+class _Taken:
+    """The buffers of one kernel, and where they are in the witness."""
 
-    offset: int
-    bytes: int
+    buffers: tuple[Buffer, ...]
+    offsets: Mapping[str, int]
 
 
+@frozen(kw_only=True, eq=False)
 class PoolLedger:
-    """The ledger of one memory. `available` are the bytes that its constants leave.
-
-    `turns` are the spans of all partitions' turns, in order: no two partitions' kernels run at once.
+    """The ledger of one memory. `available` are the bytes that its constants leave, `unit` is the alignment
+    of blocks.
     """
 
-    def __init__(
-        self,
-        *,
-        available: int,
-        unit: int,
-        items: int,
-        turns: Sequence[Span],
-        held: Sequence[Buffer],
-        taken: Mapping[int, Sequence[Buffer]],
-    ) -> None:
-        self.available, self._unit, self._turns = max(available, 0), unit, turns
-        self._held = list(held)
-        self._taken = {number: tuple(buffers) for number, buffers in taken.items() if buffers}
-        self._numbers = sorted(self._taken)
-        self.offsets = _planned(self._everything(), self.available)
-        self._first = np.array([buffer.first for buffer in held], dtype=np.int64)
-        self._last = np.array([buffer.last for buffer in held], dtype=np.int64)
-        self._live = _live(held, items)
-        self._work, self._patience, self._top = WORK, PATIENCE, 0
-        self._read_offsets()
+    available: int
+    unit: int
+    _residents: Residents = field(repr=False)
+    _shared: Overlay[int, Buffer] = field(factory=Overlay, repr=False)
+    """The residents that may take the place of more others than at first."""
+    _sums: Numbers = field(repr=False)
+    """Bytes of residents live at every moment."""
+    _begin: Numbers = field(repr=False)
+    """The offset of every resident."""
+    _taken: Overlay[int, _Taken] = field(repr=False)
+    _tops: Numbers = field(repr=False)
+    """The first byte above the buffers of every partition, -1 for one without."""
+    _top: int
+    """The first byte above everything."""
+    _work: int = WORK
+    _patience: int = PATIENCE
+
+    @classmethod
+    def of(
+        cls, residents: Residents, available: int, unit: int, taken: Mapping[int, Sequence[Buffer]]
+    ) -> "PoolLedger":
+        """The ledger of a memory in which kernels (by number of the partition) took these buffers already."""
+        known = {number: tuple(taken[number]) for number in sorted(taken) if taken[number]}
+        lives = (((b.first + bool(b.over), b.last), b.bytes) for b in residents.buffers)
+        pool = cls(
+            available=max(available, 0),
+            unit=unit,
+            residents=residents,
+            sums=live_sums(lives, residents.end),
+            begin=np.zeros(len(residents.buffers), dtype=np.int64),
+            taken=Overlay({number: _Taken(buffers=own, offsets={}) for number, own in known.items()}),
+            tops=np.array([-(n not in known) for n in range(len(residents.turns))], dtype=np.int64),
+            top=0,
+        )
+        offsets = planned(pool._everything(), pool.available)
+        return pool._moved(offsets, range(len(residents.buffers)), known)
 
     @property
     def fits(self) -> bool:
         """True where everything known so far lies within what is available."""
         return self._top <= self.available
 
-    def hold(self, bytes: int) -> int:
-        """Constants take so many bytes more. Returns how many are missing then; the ledger knows of no plan
-        for what it holds until fewer are held again.
-        """
-        self.available -= bytes
-        if self._top <= self.available:
-            return 0
-        everything = self._everything()
-        for algorithm in self._algorithms():
-            if self._top <= self.available or self._work < len(everything):
-                break
-            self._work -= len(everything)
-            offsets = _planned(everything, self.available, algorithm)
-            if peak(everything, offsets) <= self.available:
-                self.offsets |= offsets
-                self._read_offsets()
+    @property
+    def missing(self) -> int:
+        """The bytes by which the witness is too high."""
         return max(self._top - self.available, 0)
-
-    def share(self, name: str, over: Sequence[str]) -> None:
-        """A buffer that is held may lie over one of these from now on; they end in the item it begins in."""
-        index = self._indices[name]
-        before = self._held[index]
-        if not before.over:
-            self._live[before.first] -= before.bytes
-        self._held[index] = evolve(before, over=tuple(dict.fromkeys((*before.over, *over))))
 
     @property
     def overfull(self) -> bool:
         """True where what others than kernels hold is at some time more than is available."""
-        return int(self._live.max(initial=0)) > self.available
+        return int(self._sums.max(initial=0)) > self.available
 
-    def pressed(self) -> dict[int, int]:
+    @property
+    def offsets(self) -> dict[str, int]:
+        """The witness."""
+        offsets = {b.name: int(at) for b, at in zip(self._residents.buffers, self._begin, strict=True)}
+        for taken in self._taken.values():
+            offsets |= taken.offsets
+        return offsets
+
+    def live(self, span: Span) -> int:
+        """The most bytes that others hold at any item of the span."""
+        return int(self._sums[span[0] : span[1] + 1].max(initial=0))
+
+    def alive(self, span: Span) -> list[tuple[str, int]]:
+        """The buffers of others, with their bytes, that are live at some item of the span."""
+        there = np.flatnonzero(self._residents.live(span)).tolist()
+        return [
+            (self._residents.buffers[number].name, self._residents.buffers[number].bytes) for number in there
+        ]
+
+    def over_budget(self) -> dict[int, int]:
         """The partitions whose kernels took more than there is now beside what others hold, and by how many
         bytes: constants came later.
         """
-        if self._top <= self.available:
+        if self.fits:
             return {}
         found = {}
-        for number in self._numbers:
-            own = self._taken[number]
-            span = (min(b.first for b in own), max(b.last for b in own))
-            over = sum(buffer.bytes for buffer in own) + self.live(span) - self.available
+        for number in sorted(self._taken):
+            own = self._taken[number].buffers
+            over = sum(buffer.bytes for buffer in own) + self.live(_span(own)) - self.available
             if over > 0:
                 found[number] = over
         return found
 
-    def _everything(self) -> tuple[Buffer, ...]:
-        return (*self._held, *(b for number in self._numbers for b in self._taken[number]))
-
-    def live(self, span: Span) -> int:
-        """The most bytes that others hold at any item of the span."""
-        return int(self._live[span[0] : span[1] + 1].max(initial=0))
-
-    def alive(self, span: Span) -> list[tuple[str, int]]:
-        """The buffers of others, with their bytes, that are live at some item of the span."""
-        there = np.flatnonzero((self._first <= span[1]) & (self._last >= span[0]))
-        return [(self._held[index].name, self._held[index].bytes) for index in there.tolist()]
-
-    def promise(self, span: Span) -> Block:
-        """The largest block found free throughout the span. It stays free until `take`."""
-        block, remaining = self._gap(span), self.available - self.live(span)
-        size = remaining - remaining % self._unit
-        if block.bytes >= size or not len(self._first):
-            return block
-        for _ in range(_TRIES):
-            if size <= block.bytes or not self._affordable(span):
-                break
-            wanted = self._buffer(span, size)
-            missing = self._plan_anew(span, (wanted,))
-            if missing <= 0:
-                return Block(offset=self.offsets.pop(_BLOCK), bytes=size)
-            size -= -(-missing // self._unit) * self._unit
-        return self._gap(span)
-
-    def take(self, number: int, buffers: Sequence[Buffer], block: Block | None) -> bool:
-        """The kernel of partition `number` takes these buffers: in the block promised, else where there is
-        room.
-
-        False where no room was found; then nothing changes.
+    def holding(self, bytes: int) -> "PoolLedger":
+        """Constants take so many bytes more. Where some are missing then, the ledger knows of no plan for
+        what it holds until fewer are held again.
         """
-        placed = None if block is None else _stacked(buffers, block)
-        if placed is None:
-            placed = self._fitted(buffers)
-        if placed is None:
-            span = (min(b.first for b in buffers), max(b.last for b in buffers))
-            if self._plan_anew(span, buffers) > 0:
-                return False
-            placed = {buffer.name: self.offsets[buffer.name] for buffer in buffers}
-        self.offsets |= placed
-        self._top = max(self._top, peak(buffers, placed))
-        self._taken[number] = tuple(buffers)
-        insort(self._numbers, number)
-        return True
+        pool = evolve(self, available=self.available - bytes)
+        everything = () if pool.fits else pool._everything()
+        for algorithm in () if pool.fits else (*_QUICK, _THOROUGH):
+            if algorithm == _THOROUGH and not pool._patience:
+                break
+            pool = pool._asking(algorithm)
+            if pool.fits or pool._work < len(everything):
+                break
+            pool = evolve(pool, work=pool._work - len(everything))
+            offsets = planned(everything, pool.available, algorithm)
+            if peak(everything, offsets) <= pool.available:
+                pool = pool._moved(offsets, range(len(pool._begin)), pool._taken)
+        return pool
 
-    def _buffer(self, span: Span, size: int) -> Buffer:
+    def sharing(self, places: Iterable[tuple[str, Sequence[str]]]) -> "PoolLedger":
+        """Each of these residents may take the place of others from now on; they end where it begins."""
+        changed: dict[int, Buffer] = {}
+        sums = self._sums.copy()
+        for name, over in places:
+            number = self._residents.numbers[name]
+            before = changed[number] if number in changed else self._resident(number)
+            if not before.over:
+                sums[before.first] -= before.bytes
+            changed[number] = evolve(before, over=tuple(dict.fromkeys((*before.over, *over))))
+        return evolve(self, sums=sums, shared=self._shared.changed(changed))
+
+    def promise(self, span: Span) -> tuple["PoolLedger", Block]:
+        """The largest block found free throughout the span; in the ledger returned it stays free until it is
+        taken.
+        """
+        pool, block, remaining = self, self._gap(span), self.available - self.live(span)
+        size = remaining - remaining % self.unit
+        if block.bytes >= size or not len(self._begin):
+            return self, block
+        for _ in range(_TRIES):
+            if size <= block.bytes or not pool._affordable(span):
+                break
+            pool, missing, offsets = pool._replanned(span, (pool._block(span, size),))
+            if missing <= 0:
+                return pool, Block(offset=offsets[_BLOCK], bytes=size)
+            size -= round_up(missing, self.unit)
+        return pool, pool._gap(span)
+
+    def take(self, number: int, buffers: Sequence[Buffer], block: Block | None) -> tuple["PoolLedger", bool]:
+        """The kernel of partition `number` takes these buffers: in the block promised, else where there is
+        room. False where no room was found; then nothing but effort is taken.
+        """
+        pool = self
+        placed: Mapping[str, int] | None = None if block is None else stacked(buffers, block)
+        if placed is None:
+            placed = first_fit(
+                buffers, lambda buffer: self._occupied((buffer.first, buffer.last)), self.available
+            )
+        if placed is None:
+            pool, missing, placed = self._replanned(_span(buffers), buffers)
+            if missing > 0:
+                return pool, False
+        own = _Taken(buffers=tuple(buffers), offsets={b.name: placed[b.name] for b in buffers})
+        tops = pool._tops.copy()
+        tops[number] = peak(buffers, placed)
+        top, taken = max(pool._top, int(tops[number])), pool._taken.changed({number: own})
+        return evolve(pool, taken=taken, tops=tops, top=top), True
+
+    def _block(self, span: Span, size: int) -> Buffer:
+        first, last = span
         return Buffer(
             name=_BLOCK,
             kind=BufferKind.LOCAL,
             memory="",
             bytes=size,
-            alignment=self._unit,
-            first=span[0],
-            last=span[1],
+            alignment=self.unit,
+            first=first,
+            last=last,
         )
 
-    def _gap(self, span: Span) -> Block:
-        """The largest hole of the witness that starts at a multiple of the unit and is there all the time."""
-        there = (self._first <= span[1]) & (self._last >= span[0])
-        taken = sorted(zip(self._begin[there].tolist(), self._end[there].tolist(), strict=True))
-        best, end = Block(offset=0, bytes=0), 0
-        for start, stop in (*taken, (self.available, self.available)):
-            free = min(start, self.available) - end
-            if free > best.bytes:
-                best = Block(offset=end, bytes=free)
-            end = max(end, -(-stop // self._unit) * self._unit)
-        return best
+    def _resident(self, number: int) -> Buffer:
+        return self._shared[number] if number in self._shared else self._residents.buffers[number]
 
-    def _fitted(self, buffers: Sequence[Buffer]) -> dict[str, int] | None:
-        """First fit around everything that holds still."""
-        placed: dict[str, int] = {}
-        for buffer in sorted(buffers, key=lambda buffer: (-buffer.bytes, buffer.name)):
-            there = (self._first <= buffer.last) & (self._last >= buffer.first)
-            taken = list(zip(self._begin[there].tolist(), self._end[there].tolist(), strict=True))
-            others = (b for b in buffers if b.name in placed and b.overlaps(buffer))
-            taken += [(placed[other.name], placed[other.name] + other.bytes) for other in others]
-            offset = 0
-            for start, stop in sorted(taken):
-                if start - offset >= buffer.bytes:
-                    break
-                offset = max(offset, -(-stop // buffer.alignment) * buffer.alignment)
-            if offset + buffer.bytes > self.available:
-                return None
-            placed[buffer.name] = offset
-        return placed
+    def _everything(self) -> tuple[Buffer, ...]:
+        residents = map(self._resident, range(len(self._residents.buffers)))
+        return (*residents, *(b for number in sorted(self._taken) for b in self._taken[number].buffers))
+
+    def _occupied(self, span: Span) -> Occupied:
+        """What residents occupy during a span."""
+        there = self._residents.live(span)
+        begin = self._begin[there]
+        return list(zip(begin.tolist(), (begin + self._residents.sizes[there]).tolist(), strict=True))
+
+    def _gap(self, span: Span) -> Block:
+        """The largest hole of the witness that is there all the time."""
+        return largest_gap(self._occupied(span), self.available, self.unit)
 
     def _affordable(self, span: Span) -> bool:
-        window = self._component(span)
-        count = int(((self._first <= window[1]) & (self._last >= window[0])).sum())
+        count = int(self._residents.live(self._residents.component(span)).sum())
         return count <= COMPONENT and self._work >= count
 
-    def _plan_anew(self, span: Span, wanted: Sequence[Buffer]) -> int:
-        """Plan what is connected in time with the span, and the wanted buffers.
-
-        Returns how many bytes are missing, none where the new plan was adopted.
+    def _replanned(self, span: Span, wanted: Sequence[Buffer]) -> tuple["PoolLedger", int, Mapping[str, int]]:
+        """The ledger with another plan for all that is connected in time with the span and for the wanted
+        buffers, and how many bytes are missing; where any are, nothing but effort is taken.
         """
-        window = self._component(span)
-        there = np.flatnonzero((self._first <= window[1]) & (self._last >= window[0]))
-        around = [self._held[index] for index in there.tolist()]
-        around += self._taken_within(window)
-        self._work -= len(around)
-        least = 0
-        for algorithm in self._algorithms():
-            offsets = _planned((*around, *wanted), self.available, algorithm)
+        window = self._residents.component(span)
+        there, numbers = np.flatnonzero(self._residents.live(window)).tolist(), self._taken_within(window)
+        around = [self._resident(number) for number in there]
+        around += [buffer for number in numbers for buffer in self._taken[number].buffers]
+        pool, least = evolve(self, work=self._work - len(around)), 0
+        for algorithm in (*_QUICK, *((_THOROUGH,) if self._patience else ())):
+            pool = pool._asking(algorithm)
+            offsets = planned((*around, *wanted), self.available, algorithm)
             missing = peak((*around, *wanted), offsets) - self.available
             if missing <= 0:
-                self.offsets |= offsets
-                self._read_offsets()
-                return 0
+                return pool._moved(offsets, there, numbers), 0, offsets
             least = min(least or missing, missing)
-        return least
+        return pool, least, {}
 
-    def _algorithms(self) -> Iterator[str]:
-        """Quick ones first; the thorough one while there is patience left."""
-        yield from _QUICK
-        if self._patience:
-            self._patience -= 1
-            yield "best"
+    def _asking(self, algorithm: str) -> "PoolLedger":
+        """The ledger with less patience, where the thorough algorithm is asked."""
+        return evolve(self, patience=self._patience - 1) if algorithm == _THOROUGH else self
 
-    def _taken_within(self, window: Span) -> list[Buffer]:
-        low = bisect_left(self._turns, window[0], key=lambda turn: turn[1])
-        high = bisect_left(self._turns, window[1] + 1, key=lambda turn: turn[0])
-        found = self._numbers[bisect_left(self._numbers, low) : bisect_left(self._numbers, high)]
-        return [buffer for number in found for buffer in self._taken[number]]
+    def _taken_within(self, window: Span) -> list[int]:
+        turns = self._residents.turns
+        low = bisect_left(turns, window[0], key=lambda turn: turn[1])
+        high = bisect_left(turns, window[1] + 1, key=lambda turn: turn[0])
+        found: list[int] = (low + np.flatnonzero(self._tops[low:high] >= 0)).tolist()
+        return found
 
-    def _component(self, span: Span) -> Span:
-        """The items around a span beyond which nothing that is live at its edges reaches."""
-        starts, stops = self._connected
-        low = int(np.searchsorted(starts, span[0], side="right")) - 1
-        high = int(np.searchsorted(starts, span[1], side="right")) - 1
-        return int(starts[low]), int(stops[high])
-
-    @cached_property
-    def _indices(self) -> dict[str, int]:
-        return {buffer.name: index for index, buffer in enumerate(self._held)}
-
-    @cached_property
-    def _connected(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        spans = [(buffer.first, buffer.last) for buffer in self._held]
-        return _components((*spans, *self._turns))
-
-    def _read_offsets(self) -> None:
-        self._begin = np.array([self.offsets[buffer.name] for buffer in self._held], dtype=np.int64)
-        self._end = self._begin + np.array([buffer.bytes for buffer in self._held], dtype=np.int64)
-        self._top = peak(self._everything(), self.offsets)
+    def _moved(
+        self, offsets: Mapping[str, int], residents: Iterable[int], partitions: Iterable[int]
+    ) -> "PoolLedger":
+        """The ledger with these residents, and the buffers of these partitions, at other offsets."""
+        begin, tops, taken = self._begin.copy(), self._tops.copy(), dict[int, _Taken]()
+        for number in residents:
+            begin[number] = offsets[self._residents.buffers[number].name]
+        for number in partitions:
+            own = self._taken[number].buffers
+            taken[number] = _Taken(buffers=own, offsets={b.name: offsets[b.name] for b in own})
+            tops[number] = peak(own, offsets)
+        top = max(int((begin + self._residents.sizes).max(initial=0)), int(tops.max(initial=0)))
+        return evolve(self, begin=begin, tops=tops, top=top, taken=self._taken.changed(taken))
 
 
-def _planned(buffers: Sequence[Buffer], goal: int, algorithm: str = "best") -> dict[str, int]:
-    """Offsets for buffers that count as many bytes as their alignment makes of them: whole units.
-
-    Which results take the place of operands is tried as the memory plan does, until the peak is at the goal.
-    """
-    if not buffers:
-        return {}
-    whole = [evolve(b, bytes=-(-b.bytes // b.alignment) * b.alignment) for b in buffers]
-    best: dict[str, int] = {}
-    for places in choices(whole):
-        if best and peak(whole, best) <= goal:
-            break
-        found = ALGORITHMS[algorithm](rectangles(whole, places))
-        offsets = {buffer.name: found[root(buffer.name, places)] for buffer in whole}
-        if not best or peak(whole, offsets) < peak(whole, best):
-            best = offsets
-    return best
-
-
-def _live(held: Iterable[Buffer], items: int) -> NDArray[np.int64]:
-    changes = np.zeros(items + 1, dtype=np.int64)
-    for buffer in held:
-        changes[buffer.first + bool(buffer.over)] += buffer.bytes
-        changes[buffer.last + 1] -= buffer.bytes
-    return np.cumsum(changes)
-
-
-def _components(spans: Iterable[Span]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First and last item of every run of spans that overlap one another."""
-    starts: list[int] = []
-    stops: list[int] = []
-    for first, last in sorted(spans):
-        if stops and first <= stops[-1]:
-            stops[-1] = max(stops[-1], last)
-        else:
-            starts.append(first)
-            stops.append(last)
-    return np.array(starts, dtype=np.int64), np.array(stops, dtype=np.int64)
-
-
-def _stacked(buffers: Iterable[Buffer], block: Block) -> dict[str, int] | None:
-    """One above the other in the block, the coarsest alignment first; None where they do not fit it."""
-    placed, end = {}, block.offset
-    for buffer in sorted(buffers, key=lambda b: (-b.alignment, b.bytes % b.alignment != 0, b.name)):
-        start = -(-end // buffer.alignment) * buffer.alignment
-        placed[buffer.name], end = start, start + buffer.bytes
-    return placed if end <= block.offset + block.bytes else None
+def _span(buffers: Sequence[Buffer]) -> Span:
+    """From the first moment in which one of them is live to the last."""
+    return min(buffer.first for buffer in buffers), max(buffer.last for buffer in buffers)

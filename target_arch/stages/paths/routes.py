@@ -11,6 +11,7 @@ from attrs import evolve
 from target_arch.diagnostics import listed
 from target_arch.plan.kernels import Slice
 from target_arch.soc.model import CopyPath, SoC
+from target_arch.soc.rounding import ceil_div
 
 PICO = 10**12
 """Picoseconds in a second. Whole picoseconds add up exactly."""
@@ -47,7 +48,7 @@ class Routes:
         rates = (path.bandwidth, source.read_bandwidth, target.write_bandwidth)
         bandwidth = min((rate for rate in rates if rate), default=None)
         if pieces is None:
-            pieces = -(-bytes // _block(path)) if path.max_bytes else 1
+            pieces = ceil_div(bytes, _block(path)) if path.max_bytes else 1
         moving = bytes / bandwidth if bandwidth else 0.0
         return pieces * (path.setup + source.latency + target.latency) + moving
 

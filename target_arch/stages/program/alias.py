@@ -1,4 +1,4 @@
-"""Tensors that lie inside others: copies of bytes within a memory go, and both ends become the same bytes.
+"""Aliases: copies of bytes within a memory are elided, and both ends become the same bytes.
 
 A reshape is its input, an operand of a concatenation is a slice of it, whoever produces them: what wrote or
 read the one buffer writes or reads the other at an offset. Every tensor is written once, so both may be read
@@ -9,33 +9,38 @@ as long as anybody likes. It is done where it is safe:
 - The source is complete before the copy, and nothing but the copy writes the target.
 - The slice begins and ends at multiples of the alignment that the buffer had, or ends with the other.
 
-Two buffers of one size share it without loss. A slice makes the buffer it lies in live sooner, or longer:
+Two buffers of one size share it without loss. A slice makes the buffer it is part of live sooner, or longer:
 that is done where the largest sum of live bytes in the memory does not grow.
 
 Tests: `tests/stages/program/test_alias.py`.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import reduce
+from math import lcm
+from operator import attrgetter
 
 import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from target_arch.plan.kernels import Access, Operand, Slice
-from target_arch.plan.memory import BufferKind, Inside
+from target_arch.plan.memory import Alias, BufferKind
+from target_arch.stages.memory.live_sums import Span
 from target_arch.stages.program.dependences import accesses
-from target_arch.stages.program.items import Item, Program, Run, Slot, Transfer
+from target_arch.stages.program.items import Item, Run, Transfer
+from target_arch.stages.program.liveness import live_bytes
+from target_arch.stages.program.program import Program
 
 _MOVABLE = (BufferKind.ACTIVATION, BufferKind.INPUT, BufferKind.OUTPUT)
 _INNER = BufferKind.ACTIVATION
-Span = tuple[int, int]
 _Access = tuple[int, Slice, bool]
 """Item, bytes of a buffer that it touches, and whether it writes them."""
 
 
 def elide_copies(program: Program, *, slices: bool, held: Collection[str] = ()) -> Program:
-    """The program without the copies it does not need. With `slices`, buffers may lie in larger ones too, but
-    not in the `held` memories.
+    """The program without the copies it does not need. With `slices`, buffers may be parts of larger ones
+    too, but not in the `held` memories.
     """
     copies = _copies(program)
     if not copies:
@@ -65,7 +70,7 @@ def _copies(program: Program) -> list[tuple[int, Run]]:
 
 @frozen(kw_only=True)
 class _Move:
-    """A buffer that could lie in another from an offset on, instead of the copy `number`."""
+    """A buffer that could be part of another from an offset on, instead of the copy `number`."""
 
     number: int
     inner: str
@@ -76,10 +81,10 @@ class _Move:
 class _Eliding:
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._drafts = {name: evolve(draft) for name, draft in program.buffers.items()}
+        self._slots = dict(program.buffers)
+        self._lives = dict(program.liveness.lives)
         self._places: dict[str, tuple[str, int]] = {}
         self._gone: set[int] = set()
-        self._kept = {name for _, name in program.outputs}
         self._touched: dict[str, list[_Access]] = {}
         for number, item in enumerate(program.items):
             for part, write in accesses(program, item):
@@ -89,7 +94,7 @@ class _Eliding:
         """One buffer for both ends of a copy, where both are whole."""
         for number, run in copies:
             move = self._move(number, run)
-            if move is not None and self._drafts[move.inner].bytes == self._drafts[move.outer].bytes:
+            if move is not None and self._slots[move.inner].bytes == self._slots[move.outer].bytes:
                 self._merge(move)
 
     def try_slices(self, copies: Iterable[tuple[int, Run]], held: Collection[str]) -> None:
@@ -97,9 +102,10 @@ class _Eliding:
         groups: dict[str, list[tuple[int, Run]]] = {}
         for number, run in copies:
             move = None if number in self._gone else self._move(number, run)
-            if move is not None and self._drafts[move.outer].memory not in held:
+            if move is not None and self._slots[move.outer].memory not in held:
                 groups.setdefault(move.outer, []).append((number, run))
-        live = self._live() if groups else {}
+        size = attrgetter("bytes")
+        live = live_bytes(self._slots, self._lives, size, len(self._program.items)) if groups else {}
         for group in groups.values():
             self._merge_those_that_pay(group, live)
 
@@ -109,9 +115,7 @@ class _Eliding:
         """As many slices of one buffer as pay: all, else all but those that begin first."""
         found = [move for number, run in group if (move := self._move(number, run)) is not None]
         distinct = {move.inner: move for move in reversed(found)}
-        moves = sorted(
-            distinct.values(), key=lambda move: (self._life(self._drafts[move.inner]), move.number)
-        )
+        moves = sorted(distinct.values(), key=lambda move: (self._lives[move.inner], move.number))
         while moves and not self._counted_if_it_pays(moves, live):
             del moves[0]
         for move in moves:
@@ -123,13 +127,13 @@ class _Eliding:
             items=tuple(
                 self._rewritten(item) for n, item in enumerate(self._program.items) if n not in self._gone
             ),
-            buffers={name: self._drafts[name] for name in self._drafts if name not in self._places},
+            buffers={name: self._slots[name] for name in self._slots if name not in self._places},
             inputs=self._program.inputs,
             outputs=self._program.outputs,
         )
 
     def gone(self) -> dict[str, str]:
-        """The buffers that are no more, with those in which they lie."""
+        """The buffers that are gone, with those of which they are part."""
         return {name: self._place(name)[0] for name in self._places}
 
     def _move(self, number: int, run: Run) -> _Move | None:
@@ -141,7 +145,7 @@ class _Eliding:
         source, target = (self._slice(operand.touched(self._size(operand.of))) for operand in run.operands)
         if run.operands[0].access == Access.WRITE:
             source, target = target, source
-        one, other = self._drafts[source.of], self._drafts[target.of]
+        one, other = self._slots[source.of], self._slots[target.of]
         if source.of == target.of or one.memory != other.memory or source.bytes != target.bytes:
             return None
         if not {one.kind, other.kind} <= {*_MOVABLE} or not self._settled(number, source, target):
@@ -163,64 +167,46 @@ class _Eliding:
 
     def _fits(self, move: _Move, part: Slice) -> bool:
         """True where a whole buffer can be that slice of the other, as far as places go."""
-        inner, outer = self._drafts[move.inner], self._drafts[move.outer]
+        inner, outer = self._slots[move.inner], self._slots[move.outer]
         if inner.kind != _INNER or part.bytes != inner.bytes:
             return False
         end = move.offset + inner.bytes
         return move.offset % inner.alignment == 0 and (end % inner.alignment == 0 or end == outer.bytes)
 
     def _merge(self, move: _Move) -> None:
-        inner, outer = self._drafts[move.inner], self._drafts[move.outer]
+        inner, outer = self._slots[move.inner], self._slots[move.outer]
         self._gone.add(move.number)
         self._places[move.inner] = (move.outer, move.offset)
         there = self._touched[move.outer]
         for number, part, write in self._touched.pop(move.inner):
             there.append((number, evolve(part, of=move.outer, offset=part.offset + move.offset), write))
-        outer.alignment = int(np.lcm(outer.alignment, inner.alignment))
-        own = () if inner.tensor is None else (Inside(tensor=inner.tensor, offset=0, bytes=inner.bytes),)
-        moved = (evolve(held, offset=held.offset + move.offset) for held in (*own, *inner.holds))
-        outer.holds = tuple(
-            sorted((*outer.holds, *moved), key=lambda held: (held.offset, -held.bytes, held.tensor))
+        own = () if inner.tensor is None else (Alias(tensor=inner.tensor, offset=0, bytes=inner.bytes),)
+        moved = (evolve(alias, offset=alias.offset + move.offset) for alias in (*own, *inner.aliases))
+        aliases = sorted((*outer.aliases, *moved), key=lambda a: (a.offset, -a.bytes, a.tensor))
+        self._slots[move.outer] = evolve(
+            outer, alignment=lcm(outer.alignment, inner.alignment), aliases=tuple(aliases)
         )
+        self._lives[move.outer] = _union(self._lives[move.outer], self._lives.pop(move.inner))
 
     def _counted_if_it_pays(self, moves: list[_Move], live: Mapping[str, NDArray[np.int64]]) -> bool:
         """True where no more bytes are live anywhere than somewhere before; `live` then follows."""
-        outer = self._drafts[moves[0].outer]
-        before = [self._life(outer), *(self._life(self._drafts[move.inner]) for move in moves)]
-        first, last = min(span[0] for span in before), max(span[1] for span in before)
+        outer = self._slots[moves[0].outer]
+        before = [self._lives[name] for name in (outer.name, *(move.inner for move in moves))]
+        first, last = reduce(_union, before)
         window = live[outer.memory][first : last + 1]
         changed = window + outer.bytes
-        for draft, span in zip((outer, *(self._drafts[m.inner] for m in moves)), before, strict=True):
-            changed[span[0] - first : span[1] - first + 1] -= draft.bytes
+        for slot, span in zip((outer, *(self._slots[m.inner] for m in moves)), before, strict=True):
+            changed[span[0] - first : span[1] - first + 1] -= slot.bytes
         if changed.max() > live[outer.memory].max():
             return False
         window[:] = changed
         return True
 
-    def _live(self) -> dict[str, NDArray[np.int64]]:
-        """The bytes live at every item, per memory."""
-        size = len(self._program.items) + 2
-        found: dict[str, NDArray[np.int64]] = {}
-        for name, draft in self._drafts.items():
-            if name not in self._places and draft.kind != BufferKind.CONSTANT:
-                change = found.setdefault(draft.memory, np.zeros(size, dtype=np.int64))
-                first, last = self._life(draft)
-                change[first] += draft.bytes
-                change[last + 1] -= draft.bytes
-        return {memory: np.cumsum(change) for memory, change in found.items()}
-
-    def _life(self, draft: Slot) -> Span:
-        """First and last item of a buffer's life."""
-        known = self._touched.get(draft.name)
-        numbers = [0] if known is None else [number for number, _, _ in known]
-        first = 0 if draft.kind == BufferKind.INPUT else min(numbers)
-        return first, len(self._program.items) if draft.name in self._kept else max(numbers)
-
     def _size(self, name: str) -> int:
         return self._program.buffers[name].bytes
 
     def _place(self, name: str) -> tuple[str, int]:
-        """The buffer in which one lies now, and where."""
+        """The buffer of which one is part now, and from which offset on."""
         offset = 0
         while name in self._places:
             name, further = self._places[name]
@@ -238,7 +224,7 @@ class _Eliding:
         return evolve(item, operands=tuple(self._operand(operand) for operand in item.operands))
 
     def _operand(self, operand: Operand) -> Operand:
-        """The operand where it lies now. A slice takes nobody's place, and nothing takes its place."""
+        """The operand where it is now. A slice takes the place of no operand, and nothing takes its place."""
         over = tuple(dict.fromkeys(self._place(name)[0] for name in operand.over if self._alike(name)))
         if self._alike(operand.of):
             return evolve(operand, of=self._place(operand.of)[0], over=over)
@@ -246,8 +232,13 @@ class _Eliding:
         return evolve(operand, of=part.of, offset=part.offset, bytes=part.row_bytes, over=())
 
     def _alike(self, name: str) -> bool:
-        """True for a buffer that is all of the one it lies in now."""
-        return self._size(name) == self._drafts[self._place(name)[0]].bytes
+        """True for a buffer that is all of the one it is part of now."""
+        return self._size(name) == self._slots[self._place(name)[0]].bytes
+
+
+def _union(one: Span, other: Span) -> Span:
+    """The shortest span that encloses two."""
+    return min(one[0], other[0]), max(one[1], other[1])
 
 
 def _meet(one: Slice, other: Slice) -> bool:

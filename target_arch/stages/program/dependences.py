@@ -11,7 +11,8 @@ from attrs import field, mutable
 from target_arch.plan.kernels import Slice
 from target_arch.plan.memory import BufferKind
 from target_arch.stages.program.hazards import overlap
-from target_arch.stages.program.items import Item, Program, Run
+from target_arch.stages.program.items import Item, Run
+from target_arch.stages.program.program import Program
 
 _Seen = list[tuple[int, Slice]]
 

@@ -28,21 +28,21 @@ def reusable_operands(buffers: Mapping[str, Slot], kept: Collection[str], item: 
     return found
 
 
-def in_place_calls(partition: Partition, kernel: Kernel, lies: Mapping[str, str]) -> Iterator[Run]:
-    """The calls of a kernel that may write over operands: less those that it touches again, and with the
-    buffers of a program in which tensors lie; several may lie in one.
+def in_place_calls(partition: Partition, kernel: Kernel, places: Mapping[str, str]) -> Iterator[Run]:
+    """Calls whose results may overwrite operands, with operands resolved to the buffers of a program (several
+    tensors may be in one); operands that are read again later are excluded.
     """
     calls = [action for action in kernel.actions if isinstance(action, Call)]
-    last = {lies.get(o.of, o.of): number for number, call in enumerate(calls) for o in call.operands}
+    last = {places.get(o.of, o.of): number for number, call in enumerate(calls) for o in call.operands}
     for number, call in enumerate(calls):
         if not any(operand.over for operand in call.operands):
             continue
-        reads = {o.of for o in call.operands if o.access == Access.READ and not o.offset and o.of in lies}
-        able = {name for name in reads if last[lies[name]] == number}
+        reads = {o.of for o in call.operands if o.access == Access.READ and not o.offset and o.of in places}
+        able = {name for name in reads if last[places[name]] == number}
         operands = tuple(
-            evolve(o, of=lies[o.of], over=tuple(dict.fromkeys(lies[n] for n in o.over if n in able)))
+            evolve(o, of=places[o.of], over=tuple(dict.fromkeys(places[n] for n in o.over if n in able)))
             for o in call.operands
-            if o.of in lies and not o.offset
+            if o.of in places and not o.offset
         )
         yield Run(
             partition=partition.id,

@@ -1,11 +1,11 @@
 """What kernels joined into one program consist of: transfers and runs over buffers without lifetimes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from attrs import frozen, mutable
+from attrs import frozen
 
 from target_arch.plan.kernels import Operand, Slice
-from target_arch.plan.memory import BufferKind, Inside
+from target_arch.plan.memory import Alias, BufferKind
 from target_arch.soc.model import CopyPath
 
 
@@ -46,7 +46,7 @@ class Run:
 Item = Transfer | Run
 
 
-@mutable(kw_only=True)
+@frozen(kw_only=True)
 class Slot:
     """A buffer whose lifetime is not known yet."""
 
@@ -58,14 +58,4 @@ class Slot:
     tensor: str | None = None
     partition: str | None = None
     """Whose local buffer it is."""
-    holds: tuple[Inside, ...] = ()
-
-
-@frozen(kw_only=True)
-class Program:
-    """All items in order, the buffers they name, and the buffers of the model's inputs and outputs."""
-
-    items: tuple[Item, ...]
-    buffers: Mapping[str, Slot]
-    inputs: tuple[tuple[str, str], ...]
-    outputs: tuple[tuple[str, str], ...]
+    aliases: tuple[Alias, ...] = ()

@@ -19,8 +19,9 @@ from target_arch.stages.paths import reach as access
 from target_arch.stages.paths.routes import pieces
 from target_arch.stages.program.hazards import overlap
 from target_arch.stages.program.homes import MemoryDemands, TensorHomes
-from target_arch.stages.program.items import Item, Program, Run, Slot, Transfer
+from target_arch.stages.program.items import Item, Run, Slot, Transfer
 from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.program.program import Program
 from target_arch.stages.program.tile_contents import Tiles
 
 ALIGNMENT = 16
@@ -108,7 +109,7 @@ class _Joiner:
         self._place = f"output {tensor}"
         name = self._ensure(tensor, self._work.mode.io, "")
         if self.buffers[name].kind == BufferKind.ACTIVATION:
-            self.buffers[name].kind = BufferKind.OUTPUT
+            self.buffers[name] = evolve(self.buffers[name], kind=BufferKind.OUTPUT)
         return name
 
     def whole(self, buffer: str) -> Slice:
@@ -237,9 +238,8 @@ class _Joiner:
             holder = next(able, None)
             if holder is not None:
                 self._tiles.took_over(memory, own, holder)
-                self.buffers[holder].alignment = lcm(
-                    self.buffers[holder].alignment, self.buffers[own].alignment
-                )
+                alignment = lcm(self.buffers[holder].alignment, self.buffers[own].alignment)
+                self.buffers[holder] = evolve(self.buffers[holder], alignment=alignment)
                 local.names[move.target.of] = holder
                 local.used ^= {own, holder}
         return self._tiles.holds(move.source, move.target, local.names[move.target.of])

@@ -23,9 +23,9 @@ from target_arch.stages.memory.packing.sharing import root, shared_bound
 from target_arch.stages.paths import reach as access
 from target_arch.stages.program.alias import alias_whole, elide_copies
 from target_arch.stages.program.homes import NOWHERE, TensorHomes, choose_homes
-from target_arch.stages.program.items import Program
 from target_arch.stages.program.join import join
 from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.program.program import Program
 from target_arch.stages.steps.clock import Times
 from target_arch.stages.steps.order import steps_of
 from target_arch.stages.steps.spill import Spilling
@@ -44,9 +44,8 @@ class Fitted:
 
 @frozen(kw_only=True)
 class KnownPlan:
-    """A plan that is known to exist: the homes of tensors, and offsets that are right when every step waits
-    for what is in flight on dead bytes, and tensors lie inside others by the copies of these `aliased`
-    partitions alone.
+    """A feasible plan that backs the promised budgets: tensor homes, and offsets that are valid if every step
+    waits for dead bytes in flight, and if only the copies of the `aliased` partitions were elided.
     """
 
     homes: Mapping[str, str] = field(repr=False)
@@ -59,8 +58,7 @@ def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitte
     """Order the steps and plan the memory. Raises DoesNotFitError where nothing helps, StepError for a wrong
     kernel.
 
-    The planner may do better than the `witness`; where it does not find a plan that fits, the witness is the
-    plan.
+    The planner may do better than the `witness`; where it finds no plan that fits, the witness is the plan.
     """
     drained, times = scarce(work), Times(work)
     spilled: dict[str, int] = {}
@@ -81,8 +79,8 @@ def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitte
             witness = None
             spilled |= {tensor: spilled.get(tensor, 0) + 1 for tensor in tensors}
         else:
-            refusal.culprit = _culprit(work.soc, steps, refusal)
-            raise refusal.at(describe(steps, refusal.step))
+            place = describe(steps, refusal.step)
+            raise refusal.at(place).blaming(_nearest_operator(work.soc, steps, refusal))
 
 
 def _planned(
@@ -205,15 +203,14 @@ def describe(steps: StepOrder, number: int) -> str:
     return f"step {number}"
 
 
-def _culprit(soc: SoC, steps: StepOrder, refusal: DoesNotFitError) -> tuple[str, str] | None:
-    """The dispatch to an owner of the memory that is nearest to the peak, those after it first."""
+def _nearest_operator(soc: SoC, steps: StepOrder, refusal: DoesNotFitError) -> str | None:
+    """The operator that an accelerator with that memory of its own runs at the peak or next after it, else
+    last before it.
+    """
     owners = {i.name for i in soc.instances if not i.arch.host and refusal.pool in access.owned(i)}
     mine = [
         (number < refusal.step, abs(number - refusal.step), step)
         for number, step in enumerate(steps.steps)
         if isinstance(step, Dispatch) and step.instance in owners
     ]
-    if not mine:
-        return None
-    nearest = min(mine, key=lambda entry: entry[:2])[2]
-    return nearest.operator, nearest.instance
+    return min(mine, key=lambda entry: entry[:2])[2].operator if mine else None

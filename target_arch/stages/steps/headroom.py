@@ -15,12 +15,11 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
-from target_arch.plan.memory import Buffer, BufferKind
+from target_arch.plan.memory import BufferKind
 from target_arch.soc.model import SoC
-from target_arch.stages.program.in_place import reusable_operands
-from target_arch.stages.program.items import Program, Slot
+from target_arch.stages.program.liveness import live_bytes, whole_units
+from target_arch.stages.program.program import Program
 
 
 def capacities(soc: SoC, program: Program) -> dict[str, int]:
@@ -29,13 +28,8 @@ def capacities(soc: SoC, program: Program) -> dict[str, int]:
     left = {name: soc.memory(name).size for name in sorted({draft.memory for draft in drafts})}
     for draft in drafts:
         if draft.kind == BufferKind.CONSTANT:
-            left[draft.memory] -= whole(draft)
+            left[draft.memory] -= whole_units(draft)
     return left
-
-
-def whole(buffer: Slot | Buffer) -> int:
-    """The bytes of a buffer in units of its alignment."""
-    return -(-buffer.bytes // buffer.alignment) * buffer.alignment
 
 
 @frozen(kw_only=True)
@@ -54,15 +48,16 @@ class Headroom:
         self._capacity = capacities(soc, program)
         self._names = [tuple(dict.fromkeys(item.names())) for item in program.items]
         self._left = Counter(name for names in self._names for name in names)
-        self._kept = {name for _, name in program.outputs}
-        self._over = [reusable_operands(program.buffers, self._kept, item) for item in program.items]
+        self._kept, self._reusable = program.kept, program.liveness.reusable
         self._begun = {name for _, name in program.inputs}
         self._ends: dict[str, int] = {}
-        self._needed = self._profile()
+        lives = program.liveness.unshared
+        self._needed = live_bytes(program.buffers, lives, whole_units, len(program.items))
+        """The bytes that the program's own order needs at each of its items, and those of what went early."""
         self._used = dict.fromkeys(self._capacity, 0)
         self._dead: dict[str, list[tuple[int, int]]] = {name: [] for name in self._capacity}
         for name in sorted(self._begun):
-            self._used[program.buffers[name].memory] += whole(program.buffers[name])
+            self._used[program.buffers[name].memory] += whole_units(program.buffers[name])
 
     def refused(self, number: int, turn: int, now: int) -> Refused | None:
         """Why an item cannot be taken now, while `turn` is the first that was not taken; None where it
@@ -94,7 +89,7 @@ class Headroom:
             draft = self._program.buffers[name]
             dies = not self._left[name] and name not in self._kept and name not in gone
             if dies and draft.kind != BufferKind.CONSTANT:
-                heapq.heappush(self._dead[draft.memory], (self._ends[name], whole(draft)))
+                heapq.heappush(self._dead[draft.memory], (self._ends[name], whole_units(draft)))
 
     def _new(self, number: int, now: int) -> Mapping[str, int]:
         sizes: dict[str, int] = {}
@@ -102,13 +97,13 @@ class Headroom:
         for name in self._names[number]:
             draft = self._program.buffers[name]
             if name not in self._begun and name not in places and draft.kind != BufferKind.CONSTANT:
-                sizes[draft.memory] = sizes.get(draft.memory, 0) + whole(draft)
+                sizes[draft.memory] = sizes.get(draft.memory, 0) + whole_units(draft)
         return sizes
 
     def _places(self, number: int, now: int) -> dict[str, str]:
         """The results of an item that take the place of an operand, and of which, if it begins now."""
         places: dict[str, str] = {}
-        for result, operands in self._over[number].items():
+        for result, operands in self._reusable[number].items():
             free = (
                 name
                 for name in operands
@@ -131,21 +126,3 @@ class Headroom:
             if missing <= 0:
                 return time
         return now
-
-    def _profile(self) -> dict[str, NDArray[np.int64]]:
-        """The bytes that the program's own order needs at each of its items."""
-        count = len(self._names)
-        lives: dict[str, list[int]] = {name: [0, 0] for name in self._begun}
-        for number, names in enumerate(self._names):
-            for name in names:
-                lives.setdefault(name, [number, number])[1] = number
-        changes = {memory: np.zeros(count + 1, dtype=np.int64) for memory in self._capacity}
-        for name, (first, last) in lives.items():
-            draft = self._program.buffers[name]
-            if draft.kind != BufferKind.CONSTANT:
-                operands = self._over[first].get(name, ()) if name not in self._begun else ()
-                shared = any(lives[place][1] == first for place in operands)
-                changes[draft.memory][first + shared] += whole(draft)
-                if name not in self._kept:
-                    changes[draft.memory][last + 1] -= whole(draft)
-        return {memory: np.cumsum(change) for memory, change in changes.items()}

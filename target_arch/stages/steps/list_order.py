@@ -13,9 +13,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from attrs import evolve, frozen
 
+from target_arch.soc.rounding import ceil_div
 from target_arch.stages.program.dependences import dependences
-from target_arch.stages.program.items import Item, Program, Run
+from target_arch.stages.program.items import Item, Run
 from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.program.program import Program
 from target_arch.stages.steps.clock import Times
 from target_arch.stages.steps.headroom import Headroom
 
@@ -47,7 +49,7 @@ class Problem:
         busy: dict[str, int] = {}
         for where, takes in zip(self.where, self.takes, strict=True):
             busy[where] = busy.get(where, 0) + takes
-        shared = (-(-time // self.widths.get(where, 1)) for where, time in busy.items())
+        shared = (ceil_div(time, self.widths.get(where, 1)) for where, time in busy.items())
         return max((*self.ranks, *shared), default=0)
 
 

@@ -18,12 +18,13 @@ from target_arch.soc.model import SoC
 from target_arch.soc.numbering import timelines
 from target_arch.stages.program.hazards import ByteAccess, InFlight
 from target_arch.stages.program.homes import TensorHomes
-from target_arch.stages.program.in_place import reusable_operands
-from target_arch.stages.program.items import Item, Program, Run, Slot, Transfer
+from target_arch.stages.program.items import Item, Run, Slot, Transfer
 from target_arch.stages.program.join import join
 from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.program.program import Program
 from target_arch.stages.steps.clock import Clock, Times
-from target_arch.stages.steps.headroom import capacities, whole
+from target_arch.stages.steps.dead_bytes import DeadBytes
+from target_arch.stages.steps.free_bytes import FreeBytes
 
 
 def order_steps(work: PartialLowering, residence: TensorHomes) -> StepOrder:
@@ -52,7 +53,6 @@ class _Orderer:
         self, work: PartialLowering, program: Program, residence: TensorHomes, times: Times, *, crowded: bool
     ) -> None:
         self._soc, self._program = work.soc, program
-        self._drained, self._strict = frozenset(residence.drained), residence.strict
         self._ranks = {name: number for number, name in enumerate(timelines(work.soc))}
         self._hosts = frozenset(i.name for i in work.soc.instances if i.arch.host)
         self._flight = InFlight()
@@ -65,27 +65,20 @@ class _Orderer:
         self._final: dict[str, int] = {}
         self._over: dict[str, tuple[str, ...]] = {}
         self._open: dict[str, deque[tuple[int, tuple[str, ...]]]] = {}
-        self._kept = frozenset(name for _, name in program.outputs)
-        self._ends = _last_items(program)
         self._times, self._clock = times, Clock()
-        self._free = capacities(work.soc, program) if crowded else {}
-        self._dying: dict[str, list[str]] = {}
-        self._dead: dict[str, dict[str | None, list[str]]] = {name: {} for name in self._drained}
-        self._lain_over: set[str] = set()
-        for _, name in program.inputs:
-            self._occupy(name)
+        self._dead = DeadBytes(program, residence, self._flight)
+        self._free = FreeBytes(work.soc, program, self._flight, self._clock, self._wait) if crowded else None
 
     def order(self) -> StepOrder:
         self._steps += _loads(self._soc, self._program)
         for number, item in enumerate(self._program.items):
             names = tuple(dict.fromkeys(item.names()))
-            self._drain(number, item, names)
-            self._make_room(number, item, names)
+            self._begin(number, item, [name for name in names if name not in self._first])
             if isinstance(item, Transfer):
                 self._copy(item)
             else:
                 self._dispatch(item)
-            self._bury(number, names)
+            self._end(name for name in names if self._program.liveness.uses[name][1] == number)
         self._wait(self._flight.everything())
         return StepOrder(
             steps=tuple(self._steps),
@@ -95,6 +88,21 @@ class _Orderer:
             inputs=self._program.inputs,
             outputs=self._program.outputs,
         )
+
+    def _begin(self, number: int, item: Item, new: list[str]) -> None:
+        """Wait until the new buffers of an item may begin."""
+        for name in self._dead.reused(number, item, new):
+            self._wait(self._flight.touching(name))
+        self._wait(self._dead.before(item, new))
+        if self._free is not None:
+            self._free.begin(number, item, new)
+
+    def _end(self, names: Iterable[str]) -> None:
+        """No later item names these buffers."""
+        last = list(names)
+        self._dead.end(last)
+        if self._free is not None:
+            self._free.end(last)
 
     def _copy(self, transfer: Transfer) -> None:
         path = transfer.path
@@ -183,97 +191,6 @@ class _Orderer:
         self._steps.append(Wait(event=event))
         return len(self._steps) - 1
 
-    def _drain(self, number: int, item: Item, names: tuple[str, ...]) -> None:
-        """Before a buffer begins in a scarce memory: wait until nothing in flight holds dead bytes of that
-        memory.
-        """
-        memories = {self._memory(name) for name in names if name not in self._first} & self._drained
-        if isinstance(item, Run):
-            memories |= self._drained.intersection(item.reserved)
-            self._settle_operands(number, item)
-        needed: dict[str, int] = {}
-        for memory in memories:
-            dead = self._dead[memory]
-            for partition in [p for p in dead if p is None or p != item.partition or self._strict]:
-                for name in dead.pop(partition):
-                    for timeline, value in self._flight.touching(name).items():
-                        needed[timeline] = max(value, needed.get(timeline, 0))
-        self._wait(needed)
-
-    def _settle_operands(self, number: int, run: Run) -> None:
-        """Wait for what is in flight on an operand whose place a result could take, where the ledger counted
-        both once.
-        """
-        for operand in run.operands if self._strict else ():
-            for name in operand.over if operand.of not in self._first else ():
-                if self._ends[name] == number:
-                    self._wait(self._flight.touching(name))
-
-    def _make_room(self, number: int, item: Item, names: tuple[str, ...]) -> None:
-        """Wait until new buffers find room, first for the dead ones that are let go first. One that can lie
-        over an operand needs none.
-        """
-        operands = reusable_operands(self._program.buffers, self._kept, item) if self._free else {}
-        for name in names if self._free else ():
-            memory = self._memory(name)
-            if (
-                name in self._first
-                or memory not in self._free
-                or self._program.buffers[name].kind == BufferKind.INPUT
-            ):
-                continue
-            last = (place for place in operands.get(name, ()) if self._ends[place] == number)
-            if self._lies_over(item, last):
-                continue
-            self._occupy(name)
-            while self._free[memory] < 0 and self._dying.get(memory):
-                self._clear(memory)
-
-    def _lies_over(self, item: Item, operands: Iterable[str]) -> bool:
-        """True where a result can take the place of one of the operands, as nothing else in flight touches
-        that any more.
-        """
-        own = item.instance if isinstance(item, Run) else ""
-        for name in operands:
-            flying = {t: value for t, value in self._flight.touching(name).items() if t != own}
-            over = (self._clock.done(t, flying[t]) <= self._clock.now for t in flying)
-            if name not in self._lain_over and all(over):
-                self._wait(flying)
-                self._lain_over.add(name)
-                return True
-        return False
-
-    def _clear(self, memory: str) -> None:
-        """Take back the bytes of all buffers that nothing touches any more, else of the one let go first."""
-        dying = self._dying[memory]
-        gone = [name for name in dying if not self._flight.touching(name)]
-        gone = gone or [min(dying, key=self._let_go)]
-        for name in gone:
-            self._wait(self._flight.touching(name))
-            self._free[memory] += whole(self._program.buffers[name])
-        self._dying[memory] = [name for name in dying if name not in set(gone)]
-
-    def _occupy(self, name: str) -> None:
-        draft = self._program.buffers[name]
-        if draft.memory in self._free and draft.kind != BufferKind.CONSTANT:
-            self._free[draft.memory] -= whole(draft)
-
-    def _bury(self, number: int, names: tuple[str, ...]) -> None:
-        """Note which buffers nobody needs after an item."""
-        for name in names:
-            if self._ends[name] != number:
-                continue
-            draft = self._program.buffers[name]
-            if draft.memory in self._dead:
-                self._dead[draft.memory].setdefault(draft.partition, []).append(name)
-            fixed = draft.kind == BufferKind.CONSTANT or name in self._kept or name in self._lain_over
-            if draft.memory in self._free and not fixed:
-                self._dying.setdefault(draft.memory, []).append(name)
-
-    def _let_go(self, name: str) -> int:
-        """When nothing in flight touches a buffer any more."""
-        return max((self._clock.done(*event) for event in self._flight.touching(name).items()), default=0)
-
     def _channel(self, engine: str, needed: Mapping[str, int]) -> str:
         """The channel of the engine on which a copy that needs these events begins first, then with the
         fewest waits, then the least busy one.
@@ -288,9 +205,6 @@ class _Orderer:
             ),
         )
 
-    def _memory(self, name: str) -> str:
-        return self._program.buffers[name].memory
-
     def _used(self, draft: Slot) -> bool:
         """What nobody touches needs no bytes, unless the caller does."""
         return draft.kind in (BufferKind.INPUT, BufferKind.OUTPUT) or draft.name in self._first
@@ -298,7 +212,7 @@ class _Orderer:
     def _buffer(self, draft: Slot) -> Buffer:
         end = max(len(self._steps) - 1, 0)
         first = 0 if draft.kind in (BufferKind.INPUT, BufferKind.CONSTANT) else self._first.get(draft.name, 0)
-        kept = draft.kind == BufferKind.CONSTANT or draft.name in self._kept
+        kept = draft.kind == BufferKind.CONSTANT or draft.name in self._program.kept
         return Buffer(
             name=draft.name,
             kind=draft.kind,
@@ -309,7 +223,7 @@ class _Orderer:
             last=end if kept else self._last.get(draft.name, 0),
             tensor=draft.tensor,
             over=tuple(name for name in self._over.get(draft.name, ()) if self._may_take(draft, name)),
-            holds=draft.holds,
+            aliases=draft.aliases,
         )
 
     def _may_take(self, draft: Slot, name: str) -> bool:
@@ -319,7 +233,7 @@ class _Orderer:
             place.memory == draft.memory
             and place.bytes == draft.bytes
             and place.kind != BufferKind.CONSTANT
-            and name not in self._kept
+            and name not in self._program.kept
             and self._final[name] == self._first[draft.name]
         )
 
@@ -331,8 +245,3 @@ def _loads(soc: SoC, program: Program) -> Iterator[Load]:
         load = instance.arch.load
         if instance.name in used and not instance.arch.host:
             yield Load(instance=instance.name, process=load.process, image=load.image)
-
-
-def _last_items(program: Program) -> dict[str, int]:
-    """For every buffer the number of the last item that names it."""
-    return {name: number for number, item in enumerate(program.items) for name in item.names()}

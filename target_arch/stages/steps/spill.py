@@ -1,19 +1,20 @@
 """Which tensors leave a memory that overflows for the next one that their producers can write.
 
-One tensor goes at a time while that is cheap, as each time everything is planned anew. In a large model, or
+One tensor goes at a time while that is cheap, as everything is planned again each time. In a large model, or
 after many times, they go in numbers: all that are in the way at any step, and twice as many bytes each time.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from target_arch.plan.memory import Buffer
 from target_arch.plan.steps import Dispatch, StepOrder
 from target_arch.stages.errors import DoesNotFitError
+from target_arch.stages.memory.packing import bound
 from target_arch.stages.program.homes import TensorHomes
 
 WORK = 20_000
-"""Copies and operands ordered anew for the sake of one tensor each, over all times."""
+"""Copies and operands ordered again for the sake of one tensor each, over all times."""
 
 _Sized = tuple[int, str]
 """Bytes and name of a tensor."""
@@ -59,7 +60,7 @@ def _swept(buffers: Sequence[Buffer], able: dict[str, str], missing: int) -> Ite
     events = [(buffer.first, 1, buffer.name, buffer.bytes) for buffer in buffers]
     events += [(buffer.last + 1, 0, buffer.name, buffer.bytes) for buffer in buffers]
     events.sort()
-    limit = _most(events) - missing
+    limit = bound(buffers) - missing
     live, there = 0, list[_Sized]()
     gone: set[str] = set()
     for _, begins, name, size in events:
@@ -76,11 +77,3 @@ def _swept(buffers: Sequence[Buffer], able: dict[str, str], missing: int) -> Ite
             live -= fitting[0]
             gone.add(fitting[1])
             yield fitting[1]
-
-
-def _most(events: Iterable[tuple[int, int, str, int]]) -> int:
-    live = most = 0
-    for _, begins, _, size in events:
-        live += size if begins else -size
-        most = max(most, live)
-    return most

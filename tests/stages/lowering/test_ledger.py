@@ -9,19 +9,21 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from target_arch.backend.contract import DoesNotFit
-from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, Slice
+from target_arch.plan.kernels import Call, Codegen, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.memory import Budget
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.soc.model import CopyPath, DLDevice, LoadProcess, Memory, SoC, TargetArch
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.lowering import ladder as lower_all
+from target_arch.stages.lowering.foreseen import Foreseen
 from target_arch.stages.lowering.ladder import Lower, Lowered, lower_in_order
 from target_arch.stages.lowering.ledger import Ledger
 from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.memory.planner import BEST, Planner
 from target_arch.stages.placement.place import place
 from target_arch.stages.placement.rules import Rules
+from target_arch.stages.program.homes import TensorHomes
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.fit import foreseen
 from tests.stages import chips
@@ -219,39 +221,41 @@ def work_of(model: Model, soc: SoC) -> PartialLowering:
 
 def test_a_kernel_that_does_as_foreseen_leaves_the_ledger_fresh() -> None:
     work = work_of(chips.RESIDUAL, chips.EDGE)
-    ledger = Ledger(work, foreseen(work))
+    ledger = Ledger.of(work, foreseen(work))
     for partition in work.graph.partitions:
-        given = ledger.budget(partition)
+        ledger, given = ledger.budget(partition)
         kernel = chips.lowerer(chips.EDGE)(work.graph, partition, given)
-        assert ledger.take(partition, kernel) is None
-    assert not ledger.strange
+        ledger, overdrawn = ledger.with_kernel(partition, kernel)
+        assert overdrawn is None
+    assert not ledger.unforeseen
 
 
-def test_a_kernel_that_wants_its_tensors_elsewhere_is_strange() -> None:
+def test_a_kernel_that_wants_its_tensors_elsewhere_is_unforeseen() -> None:
     work = work_of(chips.RESIDUAL, chips.EDGE)
-    ledger = Ledger(work, foreseen(work))
+    ledger = Ledger.of(work, foreseen(work))
     partition = next(p for p in work.graph.partitions if p.instance == "conv")
-    kernel = chips.lowerer(chips.EDGE)(work.graph, partition, ledger.budget(partition))
+    before, given = ledger.budget(partition)
+    kernel = chips.lowerer(chips.EDGE)(work.graph, partition, given)
     operator = partition.operators[0]
     in_place = Call(
         function="f", operands=(Operand(of=operator.inputs[0], access="r"),), operator=operator.id
     )
-    assert ledger.take(partition, evolve(kernel, actions=(in_place,))) is None
-    assert ledger.strange == 1
+    after, overdrawn = before.with_kernel(partition, evolve(kernel, actions=(in_place,)))
+    assert (overdrawn, before.unforeseen, after.unforeseen) == (None, 0, 1)
 
 
 def test_taking_more_than_remains_is_told_and_changes_nothing() -> None:
     work = work_of(chips.RESIDUAL, chips.EDGE)
-    ledger = Ledger(work, foreseen(work))
+    ledger = Ledger.of(work, foreseen(work))
     partition = next(p for p in work.graph.partitions if p.instance == "conv")
-    before = ledger.budget(partition)
+    ledger, before = ledger.budget(partition)
     block = LocalBuffer(name="b", bytes=20_000, memory="bram")
     call = Call(function="f", operands=(Operand(of="b", access="w"),), operator=partition.operators[0].id)
     kernel = Kernel(partition=partition.id, instance="conv", buffers=(block,), actions=(call,))
-    over = ledger.take(partition, kernel)
+    ledger, over = ledger.with_kernel(partition, kernel)
     assert over is not None
     assert (over.memory, over.needed, over.available) == ("bram", 20_000, 16_384)
-    assert ledger.budget(partition) == before
+    assert ledger.budget(partition)[1] == before
 
 
 IN_SRAM = evolve(SHARED, modes=(evolve(chips.MODE, constants=("sram",)),))
@@ -327,19 +331,41 @@ def test_weights_that_grow_too_much_are_asked_for_again_in_less_room() -> None:
 
 
 @pytest.mark.parametrize(("count", "most"), [(10, 12), (80, 22)])
-def test_strange_kernels_do_not_renew_the_ledger_each_time(
+def test_unforeseen_kernels_do_not_renew_the_ledger_each_time(
     monkeypatch: pytest.MonkeyPatch, count: int, most: int
 ) -> None:
     """An engine that moves its input twice, once from a memory where no stand-in looked for it."""
     made: list[int] = []
-    whole = Ledger.__init__
+    whole = Ledger.of
 
-    def counted(self: Ledger, *values: object) -> None:
+    def counted(work: PartialLowering, homes: TensorHomes) -> Ledger:
         made.append(1)
-        whole(self, *values)  # type: ignore[arg-type]
+        return whole(work, homes)
 
-    monkeypatch.setattr(Ledger, "__init__", counted)
-    monkeypatch.setattr(Ledger, "_conforms", lambda *_: False)
+    monkeypatch.setattr(Ledger, "of", counted)
+    monkeypatch.setattr(Foreseen, "conforms", lambda *_: False)
     rows = [(f"n{n}", "conv", (f"n{n - 1}" if n else "x",), 512) for n in range(count)]
     lowered(chips.model(*rows, inputs={"x": 512}), lambda *_: 1024)
     assert len(made) <= most
+
+
+@pytest.mark.parametrize(
+    ("codegen", "refused"),
+    [(Codegen.C, False), (Codegen.LLVM, False), (Codegen.CUDA, False), (Codegen.COMMAND_STREAM, True)],
+)
+def test_constants_of_functions_are_never_refused(codegen: Codegen, refused: bool) -> None:
+    """The same kernel, with packed weights that no longer fit: what takes functions has no smaller tiles."""
+    model = chips.model(("a", "other", ("x",), 8000), inputs={"x": 8000})
+    setting = chips.setting(IN_SRAM)
+    setting = evolve(setting, codegens={**setting.codegens, "host": codegen})
+    graph = place(model, setting, chips.BACKENDS)
+    (partition,) = graph.partitions
+    work = PartialLowering(setting=setting, graph=graph, kernels={})
+    packed = chips.tensor("packed", 30_000, True)
+    reads = (Operand(of="x", access="r"), Operand(of="packed", access="r"))
+    call = Call(function="f", operands=(*reads, Operand(of="a", access="w")), operator="a")
+    kernel = Kernel(partition=partition.id, instance="host", constants=(packed,), actions=(call,))
+    ledger = Ledger.of(work, foreseen(work)).asked_about(("sram",))
+    after, overdrawn = ledger.with_kernel(partition, kernel)
+    assert after.constants_missing
+    assert (overdrawn is not None) == refused

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from target_arch.plan.kernels import Call, Kernel
-from target_arch.plan.memory import Budget, Buffer, Inside
+from target_arch.plan.memory import Alias, Budget, Buffer
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
@@ -32,12 +32,12 @@ JOINED = chips.model(
 )
 
 
-def holds(result: Lowered) -> dict[str, str]:
+def aliases(result: Lowered) -> dict[str, str]:
     """What lies in which buffer, as `a at 0, b at 512`."""
     return {
-        buffer.name: ", ".join(f"{held.tensor} at {held.offset}" for held in buffer.holds)
+        buffer.name: ", ".join(f"{held.tensor} at {held.offset}" for held in buffer.aliases)
         for buffer in result.steps.buffers
-        if buffer.holds
+        if buffer.aliases
     }
 
 
@@ -65,7 +65,7 @@ def alone(*rows: tuple[str, str, tuple[str, ...], int], **inputs: int) -> Lowere
 
 def test_the_operands_of_a_concatenation_lie_in_it() -> None:
     result = lowered(JOINED, chips.ALONE)
-    assert holds(result) == {"c@sram": "a at 0, b at 512"}
+    assert aliases(result) == {"c@sram": "a at 0, b at 512"}
     assert copied(result) == []
     runs(result, JOINED)
     assert "  activation  c@sram holds a at 0, b at 512\n" in memory_plan(result.plan)
@@ -73,33 +73,33 @@ def test_the_operands_of_a_concatenation_lie_in_it() -> None:
 
 def test_a_reshape_is_no_step() -> None:
     result = alone(("a", "soft", ("x",), 512), ("b", "reshape", ("a",), 512), ("c", "soft", ("b",), 64))
-    assert (holds(result), copied(result)) == ({"b@sram": "a at 0"}, [])
+    assert (aliases(result), copied(result)) == ({"b@sram": "a at 0"}, [])
     assert sum(result.plan.bounds.values()) == 1024
 
 
 def test_a_reshape_of_an_input_is_the_input() -> None:
     result = alone(("a", "reshape", ("x",), 512), ("b", "soft", ("a",), 64))
-    assert (holds(result), copied(result)) == ({"x@sram": "a at 0"}, [])
+    assert (aliases(result), copied(result)) == ({"x@sram": "a at 0"}, [])
 
 
 def test_an_output_is_written_where_it_was_made() -> None:
     result = alone(("a", "soft", ("x",), 512), ("b", "reshape", ("a",), 512))
-    assert (holds(result), copied(result)) == ({"b@sram": "a at 0"}, [])
+    assert (aliases(result), copied(result)) == ({"b@sram": "a at 0"}, [])
 
 
 def test_an_input_and_an_output_are_never_the_same_bytes() -> None:
     result = alone(("a", "reshape", ("x",), 512))
-    assert (holds(result), copied(result)) == ({}, ["a"])
+    assert (aliases(result), copied(result)) == ({}, ["a"])
 
 
 def test_an_input_is_copied_into_a_concatenation() -> None:
     result = alone(("a", "soft", ("x",), 256), ("c", "concat", ("x", "a"), 768))
-    assert (holds(result), copied(result)) == ({"c@sram": "a at 512"}, ["c"])
+    assert (aliases(result), copied(result)) == ({"c@sram": "a at 512"}, ["c"])
 
 
 def test_a_tensor_that_comes_twice_is_copied_once() -> None:
     result = alone(("a", "soft", ("x",), 512), ("c", "concat", ("a", "a"), 1024), ("d", "soft", ("c",), 64))
-    assert (holds(result), copied(result)) == ({"c@sram": "a at 0"}, ["c"])
+    assert (aliases(result), copied(result)) == ({"c@sram": "a at 0"}, ["c"])
 
 
 def test_a_tensor_of_two_concatenations_lies_in_one() -> None:
@@ -111,7 +111,7 @@ def test_a_tensor_of_two_concatenations_lies_in_one() -> None:
         ("e", "add", ("c", "d"), 1024),
     )
     assert len(copied(result)) == 2
-    assert sum(text.count("a at") for text in holds(result).values()) == 1
+    assert sum(text.count("a at") for text in aliases(result).values()) == 1
 
 
 def test_concatenations_lie_in_concatenations() -> None:
@@ -123,7 +123,7 @@ def test_concatenations_lie_in_concatenations() -> None:
         ("e", "concat", ("d", "c"), 1536),
         ("f", "soft", ("e",), 64),
     )
-    assert holds(result) == {"e@sram": "d at 0, c at 512, a at 512, b at 1024"}
+    assert aliases(result) == {"e@sram": "d at 0, c at 512, a at 512, b at 1024"}
     assert copied(result) == []
 
 
@@ -134,7 +134,7 @@ def test_what_is_not_aligned_is_copied() -> None:
         ("c", "concat", ("a", "b"), 128),
         ("d", "soft", ("c",), 64),
     )
-    assert (holds(result), copied(result)) == ({}, ["c", "c"])
+    assert (aliases(result), copied(result)) == ({}, ["c", "c"])
 
 
 def test_a_copy_from_another_memory_lands_in_the_slice() -> None:
@@ -145,7 +145,7 @@ def test_a_copy_from_another_memory_lands_in_the_slice() -> None:
         inputs={"x": 512},
     )  # fmt: skip
     result = lowered(model, chips.EDGE)
-    assert holds(result) == {"c@sram": "a at 0, b at 512"}
+    assert aliases(result) == {"c@sram": "a at 0, b at 512"}
     copies = [step for step in result.steps.steps if isinstance(step, Copy) and step.source.of == "a@tcm"]
     assert {step.target.of for step in copies} == {"c@sram"}
     runs(result, model)
@@ -162,7 +162,7 @@ def test_a_slice_that_would_cost_bytes_stays_a_copy() -> None:
         ("d", "soft", ("c",), 64),
         x=64,
     )
-    assert (holds(result), copied(result)) == ({"c@sram": "b at 512"}, ["c"])
+    assert (aliases(result), copied(result)) == ({"c@sram": "b at 512"}, ["c"])
 
 
 @st.composite
@@ -229,14 +229,14 @@ def rules(
     return set()
 
 
-def planted(result: Lowered, data: st.DataObject, **changes: object) -> tuple[StepOrder, Buffer, Inside]:
+def planted(result: Lowered, data: st.DataObject, **changes: object) -> tuple[StepOrder, Buffer, Alias]:
     """One tensor that lies inside another's buffer, said to lie elsewhere."""
-    holders = [buffer for buffer in result.steps.buffers if buffer.holds]
+    holders = [buffer for buffer in result.steps.buffers if buffer.aliases]
     assume(holders)
     buffer = data.draw(st.sampled_from(holders))
-    held = data.draw(st.sampled_from(buffer.holds))
+    held = data.draw(st.sampled_from(buffer.aliases))
     new = evolve(held, **changes)  # type: ignore[arg-type]
-    other = evolve(buffer, holds=tuple(new if each is held else each for each in buffer.holds))
+    other = evolve(buffer, aliases=tuple(new if each is held else each for each in buffer.aliases))
     buffers = tuple(other if each is buffer else each for each in result.steps.buffers)
     return evolve(result.steps, buffers=buffers), buffer, held
 
@@ -252,7 +252,7 @@ def test_a_tensor_that_lies_elsewhere_is_found(found: tuple[Lowered, SoC], data:
     assert named & {"wrong-content", "misaligned", "out-of-bounds"} or _also_there(result, buffer, held)
 
 
-def _also_there(result: Lowered, buffer: Buffer, held: Inside) -> bool:
+def _also_there(result: Lowered, buffer: Buffer, held: Alias) -> bool:
     """A tensor that a concatenation has twice may lie at both places."""
     model = result.graph.model
     return any(op.inputs.count(held.tensor) > 1 for op in model.operators if op.kind == "concat")

@@ -216,6 +216,7 @@ def _leave(task: Task, work: SearchMemory, frame: int, chosen: int) -> None:
 
 
 def _aligned(offset: int, unit: int) -> int:
+    """`round_up`, written here because the compiled core consists of this file's functions alone."""
     return (offset + unit - 1) // unit * unit
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_arch.plan.memory import Buffer
-from target_arch.stages.memory.packing.measure import Offsets, round_up
+from target_arch.soc.rounding import round_up
+from target_arch.stages.memory.packing.measure import Offsets
 from target_arch.stages.memory.packing.preference import ORDERS, Preference
 
 Key = Callable[[Buffer, int], int]
@@ -165,7 +166,7 @@ class Packing:
             units = self._alignment[part]
             at_once = self._first[part].max() <= self._last[part].min()
             if at_once and (units == units[0]).all():
-                whole = -(-self._bytes[part] // units) * units
+                whole = _rounded_up(self._bytes[part], units)
                 offsets[part] = np.cumsum(whole) - whole
             else:
                 offsets[part] = place(part)
@@ -191,7 +192,7 @@ class Packing:
                 if start - offset >= size:
                     break
                 if end > offset:
-                    offset = -(-end // unit) * unit
+                    offset = round_up(end, unit)
             offsets[number], ends[number] = offset, offset + size
         return max(ends, default=0), offsets
 
@@ -203,7 +204,7 @@ class Packing:
             size, unit = int(self._bytes[number]), int(self._alignment[number])
             first, last = self._first[number], self._last[number]
             taken = rows[:2, :count][:, (rows[2, :count] <= last) & (rows[3, :count] >= first)]
-            free = np.concatenate(([0], -(-np.maximum.accumulate(taken[1]) // unit) * unit))
+            free = np.concatenate(([0], _rounded_up(np.maximum.accumulate(taken[1]), unit)))
             wide = np.flatnonzero(taken[0] - free[:-1] >= size)
             offset = int(free[wide[0]] if len(wide) else free[-1])
             offsets.append(offset)
@@ -228,7 +229,7 @@ class Packing:
             top = offset + sizes[number]
             for other in self.conflicts[number]:
                 if not placed[other] and lowest[other] < top:
-                    lowest[other] = -(-top // units[other]) * units[other]
+                    lowest[other] = round_up(top, units[other])
                     heappush(heap, (lowest[other], turns[other]))
         return lowest
 
@@ -244,13 +245,18 @@ class Packing:
             offsets[turn], lowest[row], done = offset, placed, done + 1
             top = offset + int(sizes[turn])
             raised = (first <= last[row]) & (last >= first[row]) & (lowest < top)
-            heights = -(-top // units) * units
+            heights = _rounded_up(top, units)
             np.copyto(lowest, heights[kind] if len(units) > 1 else heights[0], where=raised)
             if 2 * done > len(lowest):
                 rest, done = lowest != placed, 0
                 lowest, turns, kind = lowest[rest], turns[rest], kind[rest]
                 first, last = first[rest], last[rest]
         return offsets
+
+
+def _rounded_up(values: NDArray[np.int64] | int, units: NDArray[np.int64] | int) -> NDArray[np.int64]:
+    """`round_up` for arrays, element by element."""
+    return np.asarray(-(-values // units) * units)
 
 
 def columns(buffers: Sequence[Buffer]) -> tuple[NDArray[np.int64], ...]:

@@ -7,6 +7,7 @@ from math import gcd
 from attrs import frozen
 
 from target_arch.plan.memory import Buffer
+from target_arch.soc.rounding import round_up
 
 
 class Offsets(dict[str, int]):
@@ -80,11 +81,6 @@ def least(buffers: Sequence[Buffer]) -> int:
 def peak(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> int:
     """The first byte above all buffers."""
     return max((offsets[buffer.name] + buffer.bytes for buffer in buffers), default=0)
-
-
-def round_up(value: int, alignment: int) -> int:
-    """The least multiple of the alignment that is not below the value."""
-    return -(-value // alignment) * alignment
 
 
 def groups(buffers: Sequence[Buffer]) -> list[list[Buffer]]:

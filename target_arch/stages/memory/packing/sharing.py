@@ -11,7 +11,8 @@ from math import gcd, lcm
 from attrs import evolve
 
 from target_arch.plan.memory import Buffer
-from target_arch.stages.memory.packing.measure import bound, round_up
+from target_arch.soc.rounding import round_up
+from target_arch.stages.memory.packing.measure import bound
 
 
 def choices(buffers: Sequence[Buffer]) -> Iterator[dict[str, str]]:

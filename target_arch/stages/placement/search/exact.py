@@ -10,6 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from target_arch.diagnostics import Diagnostic
+from target_arch.soc.rounding import ceil_div
 from target_arch.stages.errors import SolverMissingError
 from target_arch.stages.placement.search.jobs import UNLIMITED, Hop, Jobs
 from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
@@ -113,7 +114,7 @@ class _Model:
         return [next(seat for seat, here in options.items() if solver.value(here)) for options in self._seat]
 
     def _units(self, time: int) -> int:
-        return -(-time // self.unit)
+        return ceil_div(time, self.unit)
 
     def _time(self, name: str) -> Any:
         return self.model.new_int_var(0, self._horizon, name)

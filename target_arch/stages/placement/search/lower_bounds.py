@@ -3,6 +3,7 @@
 from collections import Counter
 from operator import add
 
+from target_arch.soc.rounding import ceil_div
 from target_arch.stages.placement.search.jobs import NEVER, Jobs
 
 
@@ -51,5 +52,5 @@ def busiest(jobs: Jobs) -> int:
     for seats in work:
         total = sum(time for inside, time in work.items() if inside <= seats)
         machines = {machine for seat in seats for machine in members[seat]}
-        best = max(best, -(-total // len(machines)))
+        best = max(best, ceil_div(total, len(machines)))
     return best

@@ -1,0 +1,90 @@
+"""The ledger of a pass as it stands: the latest of its values, made again where that is due (`rebuild`)."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from target_arch.plan.kernels import Kernel
+from target_arch.plan.memory import Budget
+from target_arch.plan.partitions import Partition
+from target_arch.stages.gc_paused import gc_paused
+from target_arch.stages.lowering.ledger import Ledger, Overdrawn
+from target_arch.stages.lowering.rebuild import Rebuilds
+from target_arch.stages.program.homes import NOWHERE
+from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.steps.fit import KnownPlan, fit_memory, foreseen
+
+
+class CurrentLedger:
+    """Answers from a ledger that is not made before it is asked for. `work` is what is known by now."""
+
+    def __init__(self, work: Callable[[], PartialLowering]) -> None:
+        self._work = work
+        self._ledger: Ledger | None = None
+        self._rebuilds = Rebuilds()
+        self._homes: Mapping[str, str] = NOWHERE
+        """Where tensors must live, once their preferred homes were found too small."""
+
+    def budget(self, partition: Partition, *, is_c: bool) -> Budget:
+        """What is promised to the partition from now on."""
+        self._ledger, budget = self._renewed(partition, is_c=is_c).budget(partition)
+        return budget
+
+    def take(self, partition: Partition, kernel: Kernel) -> Overdrawn | None:
+        """The kernel takes its bytes; if they are not there, what is missing. Before anything was asked there
+        is nothing to take them from: the ledger will know the kernel when it is made.
+        """
+        if self._ledger is None:
+            return None
+        self._ledger, overdrawn = self._ledger.with_kernel(partition, kernel)
+        return overdrawn
+
+    def alive(
+        self, partition: Partition, site: str, memory: str, *, is_c: bool
+    ) -> tuple[tuple[str, int], ...]:
+        """What others hold of a memory at a call site, the largest first."""
+        self._ledger = self._renewed(partition, is_c=is_c).asked_about((memory,))
+        return self._ledger.alive(partition, site, memory)
+
+    def over_budget(self, memories: Iterable[str]) -> dict[str, dict[str, int]]:
+        """By memory the partitions that took more than later constants leave, and by how many bytes."""
+        ledger = self._ledger
+        if ledger is None or not ledger.constants_missing:
+            return {}
+        return {memory: ledger.over_budget(memory) for memory in memories}
+
+    def close(self) -> KnownPlan | None:
+        """The plan behind its promises, where it can be trusted to the end. It is not asked again: it is as
+        large as what is made next.
+        """
+        ledger, self._ledger = self._ledger, None
+        if ledger is None or ledger.unforeseen or ledger.constants_missing:
+            return None
+        return KnownPlan(homes=ledger.homes.homes, offsets=ledger.offsets, aliased=ledger.aliased)
+
+    def _renewed(self, partition: Partition, *, is_c: bool) -> Ledger:
+        ledger = self._ledger
+        if ledger is None or self._rebuilds.must(ledger):
+            self._rebuilds = self._rebuilds.after_must(ledger)
+            ledger = self._made()
+            if not self._homes:
+                ledger = ledger.asked_by(partition)
+                if ledger.crowded(partition):
+                    self._homes = fit_memory(self._work()).residence.homes
+                    ledger = self._made()
+        elif not is_c and self._rebuilds.worthwhile(ledger):
+            ledger = self._tried(ledger)
+        self._ledger = ledger
+        return ledger
+
+    def _tried(self, ledger: Ledger) -> Ledger:
+        """A new ledger, so that tensors which later kernels made the same bytes count once; the old one where
+        the new one knows of no plan.
+        """
+        made = self._made().asked_about(ledger.memories)
+        replaced = made.has_plan(ledger.memories)
+        self._rebuilds = self._rebuilds.after_try(ledger, replaced=replaced)
+        return made if replaced else ledger
+
+    @gc_paused()
+    def _made(self) -> Ledger:
+        work = self._work()
+        return Ledger.of(work, foreseen(work, self._homes))

@@ -1,0 +1,168 @@
+"""What the ledger takes to come: the program with stand-ins for partitions without a kernel, and what follows
+from it for call sites, tensors and kernels.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from target_arch.plan.kernels import Kernel
+from target_arch.plan.memory import Buffer, BufferKind
+from target_arch.plan.partitions import Partition
+from target_arch.stages.lowering.call_sites import CallSites
+from target_arch.stages.lowering.constant_bytes import constant_bytes
+from target_arch.stages.memory.live_sums import Span
+from target_arch.stages.memory.pool_ledger import PoolLedger
+from target_arch.stages.memory.residents import Residents
+from target_arch.stages.program.alias import alias_whole
+from target_arch.stages.program.homes import MemoryDemands, TensorHomes
+from target_arch.stages.program.in_place import in_place_calls, reusable_operands
+from target_arch.stages.program.items import Run, Slot
+from target_arch.stages.program.join import join, least_alignment, local_slot
+from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.program.program import Program
+
+_HELD = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.ACTIVATION)
+"""Buffers of tensors, which hold bytes whatever kernels take."""
+
+
+@frozen(kw_only=True)
+class Foreseen:
+    """A program of kernels and stand-ins, with tensors in these `homes`."""
+
+    work: PartialLowering = field(repr=False)
+    homes: TensorHomes = field(repr=False)
+    demands: MemoryDemands = field(repr=False)
+    _program: Program = field(repr=False)
+    _call_sites: CallSites = field(repr=False)
+    _places: Mapping[str, Mapping[str, str]] = field(repr=False)
+    """By partition the buffer in which it finds or leaves each tensor."""
+
+    @classmethod
+    def of(cls, work: PartialLowering, homes: TensorHomes) -> "Foreseen":
+        """The program of what is known, with tensors aliased by the copies of kernels there are."""
+        joined = join(work, homes)
+        program, gone = alias_whole(joined, frozenset(work.kernels))
+        return cls(
+            work=work,
+            homes=homes,
+            demands=MemoryDemands(work),
+            program=program,
+            call_sites=CallSites.of(work.graph.partitions, program.items),
+            places=_places(work, joined, gone),
+        )
+
+    @property
+    def known(self) -> frozenset[str]:
+        """The partitions that had a kernel."""
+        return frozenset(self.work.kernels)
+
+    @property
+    def reuses(self) -> dict[str, tuple[str, ...]]:
+        """By result the operands whose place it can take."""
+        return self._of_tensors(self._program.liveness.reuses)
+
+    def number(self, partition: Partition) -> int:
+        """Its place in the order of turns."""
+        return self._call_sites.numbers[partition.id]
+
+    def partition(self, number: int) -> Partition:
+        """The partition with that number."""
+        return self.work.graph.partitions[number]
+
+    def turn(self, partition: Partition) -> Span:
+        """The items of a partition."""
+        return self._call_sites.turn(partition)
+
+    def sites(self, partition: Partition) -> Mapping[str, Span]:
+        """The items of each of its operators."""
+        return self._call_sites.spans[partition.id]
+
+    def site(self, partition: Partition, site: str) -> Span:
+        """The items of one of its operators."""
+        return self._call_sites.spans[partition.id][site]
+
+    def memory(self, name: str) -> str:
+        """The memory of a buffer."""
+        return self._program.buffers[name].memory
+
+    def own(self, partition: Partition, kernel: Kernel) -> dict[str, list[Buffer]]:
+        """The kernel's buffers by memory, each living while its call sites have their turn."""
+        lives = self._call_sites.lives(partition, kernel)
+        found: dict[str, list[Buffer]] = {}
+        for buffer in kernel.buffers:
+            if buffer.name in lives:
+                slot = local_slot(partition.id, buffer, least_alignment(self.work.soc, buffer.memory))
+                found.setdefault(buffer.memory, []).append(_buffer(slot, lives[buffer.name]))
+        return found
+
+    def conforms(self, partition: Partition, kernel: Kernel) -> bool:
+        """True where the kernel takes its tensors where the stand-in left them."""
+        places, buffers = self._places[partition.id], self._program.buffers
+        for demand in dict.fromkeys(self.demands.of(partition, kernel)):
+            memory = buffers[places[demand.tensor]].memory if demand.tensor in places else None
+            if memory is None and not demand.write:
+                memory = next((m for m in self.work.mode.constants if m in demand.memories), None)
+            if memory is None or memory not in demand.memories:
+                return False
+        return True
+
+    def dying(self, partition: Partition, kernel: Kernel) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The results of a kernel that conforms, with the operands whose place it lets them take."""
+        for run in in_place_calls(partition, kernel, self._places[partition.id]):
+            able = reusable_operands(self._program.buffers, self._program.kept, run)
+            yield from self._of_tensors(self._program.liveness.dying(able)).items()
+
+    def pool(
+        self,
+        memory: str,
+        growth: int,
+        reuses: Mapping[str, tuple[str, ...]],
+        taken: Mapping[int, Sequence[Buffer]],
+    ) -> PoolLedger:
+        """The ledger of one memory, whose constants have grown by so many bytes."""
+        soc, lives = self.work.soc, self._program.liveness.lives
+        there = [slot for slot in self._program.buffers.values() if slot.memory == memory]
+        constants = sum(constant_bytes(soc, memory, s.bytes) for s in there if s.kind == BufferKind.CONSTANT)
+        held = [
+            evolve(_buffer(slot, lives[slot.name]), over=reuses.get(slot.name, ()))
+            for slot in there
+            if slot.kind in _HELD and slot.name in lives
+        ]
+        return PoolLedger.of(
+            Residents(buffers=held, turns=self._call_sites.turns, end=len(self._program.items)),
+            soc.memory(memory).size - constants - growth,
+            least_alignment(soc, memory),
+            taken,
+        )
+
+    def _of_tensors(self, places: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        """The results with those places that are tensors': a kernel's own buffers are counted apart."""
+        buffers = self._program.buffers
+        held = {name: tuple(p for p in found if buffers[p].kind in _HELD) for name, found in places.items()}
+        return {name: found for name, found in held.items() if found}
+
+
+def _places(work: PartialLowering, joined: Program, gone: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """By partition: the buffer in which each tensor is for it, where some are `gone` into others."""
+    found: dict[str, dict[str, str]] = {partition.id: {} for partition in work.graph.partitions}
+    for item in joined.items:
+        if isinstance(item, Run):
+            for operand in item.operands:
+                tensor = joined.buffers[operand.of].tensor
+                if tensor is not None:
+                    found[item.partition][tensor] = gone.get(operand.of, operand.of)
+    return found
+
+
+def _buffer(slot: Slot, life: Span) -> Buffer:
+    return Buffer(
+        name=slot.name,
+        kind=slot.kind,
+        memory=slot.memory,
+        bytes=slot.bytes,
+        alignment=slot.alignment,
+        first=life[0],
+        last=life[1],
+        tensor=slot.tensor,
+    )

@@ -1,0 +1,74 @@
+"""The tensors' buffers of one memory, as the pool ledger counts them: who is there when."""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from target_arch.plan.memory import Buffer
+from target_arch.stages.memory.live_sums import Span
+
+Numbers = NDArray[np.int64]
+
+
+@frozen(kw_only=True)
+class Residents:
+    """The buffers that hold bytes of a memory whatever kernels take there, up to the moment `end`.
+
+    `turns` are the spans of all partitions' turns, in order: no two partitions' kernels run at once.
+    """
+
+    buffers: Sequence[Buffer] = field(repr=False)
+    turns: Sequence[Span] = field(repr=False)
+    end: int
+
+    @cached_property
+    def first(self) -> Numbers:
+        """First moments, by number of buffer."""
+        return np.array([buffer.first for buffer in self.buffers], dtype=np.int64)
+
+    @cached_property
+    def last(self) -> Numbers:
+        """Last moments."""
+        return np.array([buffer.last for buffer in self.buffers], dtype=np.int64)
+
+    @cached_property
+    def sizes(self) -> Numbers:
+        """Bytes."""
+        return np.array([buffer.bytes for buffer in self.buffers], dtype=np.int64)
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of every buffer, by name."""
+        return {buffer.name: number for number, buffer in enumerate(self.buffers)}
+
+    def live(self, span: Span) -> NDArray[np.bool_]:
+        """Which are live at some moment of the span."""
+        return (self.first <= span[1]) & (self.last >= span[0])
+
+    def component(self, span: Span) -> Span:
+        """The moments around a span beyond which nothing that is live at its edges reaches."""
+        starts, stops = self._components
+        low = int(np.searchsorted(starts, span[0], side="right")) - 1
+        high = int(np.searchsorted(starts, span[1], side="right")) - 1
+        return int(starts[low]), int(stops[high])
+
+    @cached_property
+    def _components(self) -> tuple[Numbers, Numbers]:
+        spans = [(buffer.first, buffer.last) for buffer in self.buffers]
+        return _joined((*spans, *self.turns))
+
+
+def _joined(spans: Iterable[Span]) -> tuple[Numbers, Numbers]:
+    """First and last moment of every run of spans that overlap one another."""
+    starts: list[int] = []
+    stops: list[int] = []
+    for first, last in sorted(spans):
+        if stops and first <= stops[-1]:
+            stops[-1] = max(stops[-1], last)
+        else:
+            starts.append(first)
+            stops.append(last)
+    return np.array(starts, dtype=np.int64), np.array(stops, dtype=np.int64)

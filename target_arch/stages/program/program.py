@@ -1,0 +1,29 @@
+"""The program: all kernels joined, before waits, events and lifetimes (`join` makes it)."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from attrs import field, frozen
+
+from target_arch.stages.program.items import Item, Slot
+from target_arch.stages.program.liveness import Liveness
+
+
+@frozen(kw_only=True)
+class Program:
+    """All items in order, the buffers they name, and the buffers of the model's inputs and outputs."""
+
+    items: tuple[Item, ...] = field(repr=False)
+    buffers: Mapping[str, Slot] = field(repr=False)
+    inputs: tuple[tuple[str, str], ...]
+    outputs: tuple[tuple[str, str], ...]
+
+    @cached_property
+    def kept(self) -> frozenset[str]:
+        """The buffers of the outputs, which the caller reads after the last item."""
+        return frozenset(name for _, name in self.outputs)
+
+    @cached_property
+    def liveness(self) -> Liveness:
+        """When its buffers are live."""
+        return Liveness(items=self.items, slots=self.buffers, kept=self.kept)

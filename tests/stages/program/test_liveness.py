@@ -1,0 +1,75 @@
+"""First and last use, lives and live bytes of a program's buffers."""
+
+from operator import attrgetter
+
+from target_arch.plan.kernels import Operand
+from target_arch.stages.program.items import Run, Slot
+from target_arch.stages.program.liveness import live_bytes, whole_units
+from target_arch.stages.program.program import Program
+
+
+def slot(name: str, kind: str, bytes: int = 100) -> Slot:
+    return Slot(name=name, kind=kind, memory="sram", bytes=bytes, alignment=64)
+
+
+def run(result: str, *reads: str, over: tuple[str, ...] = ()) -> Run:
+    operands = (*(Operand(of=name, access="r") for name in reads), Operand(of=result, access="w", over=over))
+    return Run(partition="p", operator=result, instance="host", function="f", operands=operands)
+
+
+PROGRAM = Program(
+    items=(
+        run("a", "x", "w"),
+        run("b", "a", over=("a",)),
+        run("c", "b", "x", over=("b", "x")),
+        run("y", "c", "b", over=("c",)),
+    ),
+    buffers={
+        each.name: each
+        for each in (
+            slot("x", "input"),
+            slot("unread", "input", 10),
+            slot("w", "constant"),
+            *(slot(name, "activation") for name in ("a", "b", "c", "unused")),
+            slot("y", "output"),
+        )
+    },
+    inputs=(("x", "x"), ("unread", "unread")),
+    outputs=(("y", "y"),),
+)
+LIVENESS = PROGRAM.liveness
+
+
+def test_uses_are_items_that_name_a_buffer() -> None:
+    assert LIVENESS.uses == {"x": (0, 2), "w": (0, 0), "a": (0, 1), "b": (1, 3), "c": (2, 3), "y": (3, 3)}
+
+
+def test_inputs_live_from_the_start_outputs_to_the_end_and_what_is_unused_never() -> None:
+    assert LIVENESS.lives == {
+        "x": (0, 2),
+        "unread": (0, 0),
+        "a": (0, 1),
+        "b": (1, 3),
+        "c": (2, 3),
+        "y": (3, 4),
+    }
+
+
+def test_a_result_can_take_the_place_of_an_operand_that_dies_there() -> None:
+    assert LIVENESS.reuses == {"b": ("a",), "c": ("x",), "y": ("c",)}
+    assert {name for name in LIVENESS.lives if LIVENESS.unshared[name] != LIVENESS.lives[name]} == {
+        "b",
+        "c",
+        "y",
+    }
+
+
+def test_live_bytes_count_shared_places_once_and_whole_units_where_asked() -> None:
+    plain = live_bytes(PROGRAM.buffers, LIVENESS.lives, attrgetter("bytes"), LIVENESS.end)
+    assert {memory: sums.tolist() for memory, sums in plain.items()} == {"sram": [210, 300, 300, 300, 100]}
+    shared = live_bytes(PROGRAM.buffers, LIVENESS.unshared, whole_units, LIVENESS.end)
+    assert shared["sram"].tolist() == [320, 256, 256, 256, 128]
+
+
+def test_it_is_made_once_for_a_program() -> None:
+    assert PROGRAM.liveness is LIVENESS
