@@ -34,7 +34,7 @@ def process_faults(soc: SoC, known: Table[LoadProcessKind]) -> Iterator[Fault]:
     for arch in soc.archs:
         name = arch.load.process
         if name not in known:
-            path: Path = ("target_arch", arch.name, "load", "process")
+            path: Path = ("target_arch", arch.name, "load")
             message = f"load process `{name}` is not installed"
             hint = name_hint(name, known.names, "there are")
             yield Fault(rule="unknown-load-process", path=path, message=message, hint=hint)
