@@ -9,7 +9,7 @@ from target_arch.registry.default_soc import WantedArch, default_soc
 from target_arch.registry.errors import PlugInError
 from target_arch.registry.guard import guarded
 from target_arch.registry.soc_rules import arch_faults, unknown_backend
-from target_arch.registry.sources import Source, checked_folders
+from target_arch.registry.sources import Source, checked_folders, installed
 from target_arch.registry.table import Kind, Table, discovered
 from target_arch.registry.validate import complaints
 from target_arch.soc.faults import Fault, dotted
@@ -39,7 +39,7 @@ class Backends(Table[Backend]):
 
         Raises PlugInError for names with two sources, and for folders that cannot be read or are empty.
         """
-        return cls(discovered(BACKENDS, checked_folders(folders)))
+        return cls(discovered(BACKENDS, checked_folders(folders), installed()))
 
     def default_soc(self, *names: str, host: str = "c") -> SoC:
         """The SoC of these backends, each as it is by default, in order; the host comes last where it is not

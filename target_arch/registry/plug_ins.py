@@ -20,7 +20,7 @@ from target_arch.backend.port import PortKind
 from target_arch.registry.backends import BACKENDS, Backends, in_words
 from target_arch.registry.errors import PlugInError, raise_all
 from target_arch.registry.guard import Guard
-from target_arch.registry.sources import checked_folders
+from target_arch.registry.sources import checked_folders, installed
 from target_arch.registry.system_rules import order_faults, port_faults, process_faults
 from target_arch.registry.table import Kind, Table, discovered
 from target_arch.registry.validate_systems import (
@@ -100,13 +100,13 @@ class PlugIns:
 
         Raises PlugInError for names with two sources, and for folders that cannot be read or are empty.
         """
-        every = checked_folders(folders)
+        every, known = checked_folders(folders), installed()
         return cls(
-            backends=Backends(discovered(BACKENDS, every)),
-            load_processes=Table(LOAD_PROCESSES, discovered(LOAD_PROCESSES, every)),
-            planners=Table(PLANNERS, discovered(PLANNERS, every)),
-            policies=Table(POLICIES, discovered(POLICIES, every)),
-            ports=Table(PORTS, discovered(PORTS, every)),
+            backends=Backends(discovered(BACKENDS, every, known)),
+            load_processes=Table(LOAD_PROCESSES, discovered(LOAD_PROCESSES, every, known)),
+            planners=Table(PLANNERS, discovered(PLANNERS, every, known)),
+            policies=Table(POLICIES, discovered(POLICIES, every, known)),
+            ports=Table(PORTS, discovered(PORTS, every, known)),
         )
 
     def load_folders(self) -> "PlugIns":

@@ -10,7 +10,7 @@ from attrs import frozen
 from target_arch.diagnostics import Diagnostic, Note, name_hint
 from target_arch.registry.errors import PlugInError, raise_all
 from target_arch.registry.guard import last_line
-from target_arch.registry.sources import Source, duplicates, entry_point_sources, folder_sources
+from target_arch.registry.sources import Installed, Source, duplicates, entry_point_sources, folder_sources
 
 T = TypeVar("T")
 Complaint = tuple[str, str, str | None]
@@ -137,9 +137,9 @@ class Table(Mapping[str, T]):
             raise PlugInError(source.name, (source.origin,), (found,)) from error
 
 
-def discovered(kind: Kind[T], folders: Iterable[Path]) -> Iterator[Source]:
+def discovered(kind: Kind[T], folders: Iterable[Path], known: Installed) -> Iterator[Source]:
     """The plug-ins of a kind that are installed, and those in folders. Imports nothing."""
-    yield from entry_point_sources(kind.group)
+    yield from entry_point_sources(known.get(kind.group, ()))
     for folder in folders:
         own = folder / kind.folder
         if own == folder or own.is_dir():
