@@ -110,7 +110,7 @@ class PlugIns:
         )
 
     def load_folders(self) -> "PlugIns":
-        """Import and check everything that is in a folder: whoever names a folder means all of it.
+        """Import and check everything that is in a folder: a folder that is named is meant as a whole.
 
         Raises PlugInError with all that is wrong.
         """

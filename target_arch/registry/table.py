@@ -48,7 +48,7 @@ class Table(Mapping[str, T]):
         self._checked: dict[str, T] = {}
 
     def load_folders(self) -> None:
-        """Import and check every plug-in that is in a folder: whoever names a folder means all of it.
+        """Import and check every plug-in that is in a folder: a folder that is named is meant as a whole.
 
         Raises PlugInError with everything that is wrong with any of them.
         """
