@@ -14,11 +14,10 @@ from pathlib import Path
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
-from target_arch.emit.build.machine import COMPILER
 from target_arch.plan.text import table
+from target_arch.ports.qemu_mps2 import port
 from target_arch.resources import runtime_c
 from target_arch.soc.cores import CORES
-from target_arch.soc.machines import MACHINES
 
 CORTEX = {
     "Cortex-M3": "mps2-an385",
@@ -36,7 +35,9 @@ _C99 = ("-Os", "-std=c99", "-I.", "-Iinclude", "-ffreestanding", "-fno-asynchron
 
 def commands() -> dict[str, tuple[str, ...]]:
     """The compiler of every target, with the flags that choose it."""
-    made = {name: (COMPILER, *MACHINES[board].flags) for name, board in CORTEX.items()}
+    bare = port.bare_metal
+    assert bare is not None
+    made = {name: (bare.compiler, *bare.machine(board).flags) for name, board in CORTEX.items()}
     for name in sorted(CORES):
         made[name] = ("clang", f"--target={CORES[name].triple}", *CORES[name].flags)
     made["x86-64"] = ("clang", "--target=x86_64-linux-gnu")

@@ -20,9 +20,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
+from target_arch.backend.planner import Effort
 from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.plan.text import table
-from target_arch.stages.memory.packing import ALGORITHMS, ANYTIME, Effort, Offsets, bound, cores, peak
+from target_arch.stages.memory.packing import ALGORITHMS, Offsets, bound, cores, peak
 
 SHARED = Path(__file__).parents[2] / "shared"
 CAPACITY = 1_048_576
@@ -124,13 +125,15 @@ def instances(names: str, seconds: float, peers: Sequence[str]) -> str:
     effort = Effort(seconds=seconds, goal=CAPACITY)
     others: dict[str, Planner] = {"greedy": ALGORITHMS["greedy"]}
     if "cp-sat" in peers:
-        others[f"cp-sat {seconds:g} s"] = lambda buffers: ANYTIME["cp-sat"](buffers, effort=effort)
+        others[f"cp-sat {seconds:g} s"] = lambda buffers: ALGORITHMS["cp-sat"].pack(buffers, effort=effort)
     if "omnimalloc" in peers:
         others[f"omnimalloc {seconds:g} s"] = omnimalloc(seconds)
     rows = []
     for name in names:
         buffers = instance(SHARED / "memory_plans" / f"{name}.{CAPACITY}.csv")
-        ratio, took, plan = timed(lambda rows: ANYTIME["search"](rows, effort=effort), buffers, CAPACITY)
+        ratio, took, plan = timed(
+            lambda rows: ALGORITHMS["search"].pack(rows, effort=effort), buffers, CAPACITY
+        )
         how = f"{plan.found_by} ({plan.core})" if isinstance(plan, Offsets) else ""
         row = [name, str(len(buffers)), f"{bound(buffers) / CAPACITY:.4f}", ratio, took]
         for planner in others.values():

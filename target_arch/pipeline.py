@@ -12,9 +12,10 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import Backend, Hooks, LoweringRequest
+from target_arch.backend.port import PortKind
 from target_arch.diagnostics import Diagnostic, DiagnosticError, listed, name_hint
 from target_arch.emit.build.libraries import libraries
-from target_arch.emit.build.machine import require_port
+from target_arch.emit.build.machine import require_machine
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.manifest import manifest, used_records
 from target_arch.emit.model.inputs import EmitInputs
@@ -27,8 +28,8 @@ from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.steps import StepOrder
 from target_arch.plan.timeline import Execution
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
-from target_arch.registry.backends import Backends
 from target_arch.registry.guard import Guard
+from target_arch.registry.plug_ins import PlugIns
 from target_arch.relax.importer import import_model
 from target_arch.relax.lower.hook_stages import lower_by_hooks, reach
 from target_arch.relax.operators.program import Program
@@ -37,7 +38,7 @@ from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.files.cost_file import read_costs
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.lowering.ladder import Attempt, Lowered, lower_in_order
-from target_arch.stages.lowering.order import POLICIES, Policy, Wish, lowering_order
+from target_arch.stages.lowering.order import Wish, lowering_order
 from target_arch.stages.memory.model_pools import left
 from target_arch.stages.memory.planner import BEST, Planner
 from target_arch.stages.placement.place import place
@@ -50,12 +51,12 @@ class CompileRequest:
     """What a person asks for. None and empty mean: as the SoC file says.
 
     `order` is the partitioning order (target_archs), `lowering_order` a policy or a list of partition
-    ids, or one for each phase; `policies` are further ones by name.
+    ids, or one for each phase. `port`, policies and the planner's algorithm are names of plug-ins.
     `require` and `prefer` map operators (id, kind or `*`) to a target_arch or instance, `forbid` to several;
     they go before those of the SoC file. `targets` selects target_archs and is their partitioning order; the
     host always stays. `costs` were measured and count instead of estimates and of the cost file that the SoC
-    file names; with `exact` a solver goes on where the search for a placement ends. `backends` holds plug-ins
-    that were registered in Python; without it they are those that are installed and those in `backend_dirs`.
+    file names; with `exact` a solver goes on where the search for a placement ends. `plug_ins` are backends,
+    ports and others; without them they are those that are installed and those in `backend_dirs`.
     `images` are programs that the model wants on target_archs, instead of those that the SoC file names.
     """
 
@@ -63,7 +64,6 @@ class CompileRequest:
     soc: SoC
     mode: str = "default"
     lowering_order: Wish | Mapping[str, Wish] | None = None
-    policies: Mapping[str, Policy] = field(factory=dict)
     order: tuple[str, ...] = ()
     require: Mapping[str, str] = field(factory=dict)
     prefer: Mapping[str, str] = field(factory=dict)
@@ -74,7 +74,7 @@ class CompileRequest:
     exact: bool = False
     planner: Planner = BEST
     backend_dirs: tuple[Path, ...] = ()
-    backends: Backends | None = field(default=None, repr=False)
+    plug_ins: PlugIns | None = field(default=None, repr=False)
     name: str | None = None
     port: str = "host"
     images: Mapping[str, str] = field(factory=dict)
@@ -111,6 +111,8 @@ class Prepared:
 
     request: CompileRequest
     mode: MemoryMode
+    plug_ins: PlugIns = field(repr=False)
+    port: PortKind
     backends: Mapping[str, Backend] = field(repr=False)
     model: Model = field(repr=False)
     program: Program = field(repr=False)
@@ -126,12 +128,22 @@ class Planned:
 
 def prepare(request: CompileRequest) -> Prepared:
     """The first part of `compile_model`: everything up to the imported model."""
-    mode = _mode(request)
-    require_port(request.soc, request.port)
+    mode, plug_ins = _mode(request), _plug_ins(request)
+    port = plug_ins.ports[request.port]
+    require_machine(request.soc, port)
+    request = evolve(request, planner=evolve(request.planner, algorithms=plug_ins.planners))
     request.planner.plan((), {})
-    backends = _backends(request)
+    backends = plug_ins.backends_for(request.soc)
     model, program = _import(request, backends)
-    return Prepared(request=request, mode=mode, backends=backends, model=model, program=program)
+    return Prepared(
+        request=request,
+        mode=mode,
+        plug_ins=plug_ins,
+        port=port,
+        backends=backends,
+        model=model,
+        program=program,
+    )
 
 
 def plan(prepared: Prepared, chip: SoC | None = None) -> Planned:
@@ -139,7 +151,7 @@ def plan(prepared: Prepared, chip: SoC | None = None) -> Planned:
     asked = prepared.request
     request = evolve(asked, soc=_with_images(asked, chip or asked.soc))
     setting = _setting(request, prepared.backends)
-    lowered = _lower(request, setting, prepared.backends, prepared.model, prepared.program)
+    lowered = _lower(evolve(prepared, request=request), setting)
     return Planned(prepared=prepared, lowered=lowered)
 
 
@@ -158,7 +170,7 @@ def manifest_of(planned: Planned) -> dict[str, object]:
         plan=lowered.plan,
         execution=lowered.execution,
         attempts=lowered.attempts,
-        port=request.port,
+        port=prepared.port,
         libraries=libraries(lowered.kernels),
         notes={partition: kernel.notes for partition, kernel in lowered.kernels.items()},
         tuning=used_records(request.tuning, lowered.kernels),
@@ -180,7 +192,8 @@ def emit_inputs(planned: Planned, facts: Mapping[str, object]) -> EmitInputs:
         backends=prepared.backends,
         manifest=facts,
         self_test=self_test(request.model_path),
-        port=request.port,
+        port=prepared.port,
+        processes={name: prepared.plug_ins.load_processes[name] for name in _processes(request.soc)},
     )
 
 
@@ -205,15 +218,18 @@ def compilation(planned: Planned, facts: Mapping[str, object], bundle: Bundle) -
 
 def partition_model(request: CompileRequest) -> PartitionGraph:
     """Only the first half: import and place, nothing is lowered. Raises as `compile_model` does."""
-    backends = _backends(request)
+    backends = _plug_ins(request).backends_for(request.soc)
     model, _ = _import(request, backends)
     return _place(request, _setting(request, backends), backends, model, _rules(request))
 
 
-def _backends(request: CompileRequest) -> Mapping[str, Backend]:
-    """target_arch name → backend."""
-    found = Backends.discover(request.backend_dirs) if request.backends is None else request.backends
-    return found.backends_for(request.soc)
+def _plug_ins(request: CompileRequest) -> PlugIns:
+    return PlugIns.discover(request.backend_dirs) if request.plug_ins is None else request.plug_ins
+
+
+def _processes(soc: SoC) -> tuple[str, ...]:
+    """The names of the load processes of a SoC, each once."""
+    return tuple(dict.fromkeys(arch.load.process for arch in soc.archs))
 
 
 def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[Model, Program]:
@@ -228,15 +244,10 @@ def _setting(request: CompileRequest, backends: Mapping[str, Backend]) -> Settin
     return Setting.of(available(request), backends, _mode(request), _costs(request), request.planner)
 
 
-def _lower(
-    request: CompileRequest,
-    setting: Setting,
-    backends: Mapping[str, Backend],
-    model: Model,
-    program: Program,
-) -> Lowered:
-    wish, policies = request.lowering_order or None, {**POLICIES, **request.policies}
-    lowerer = _Lowerer(request.soc, backends, program, request.tuning)
+def _lower(prepared: Prepared, setting: Setting) -> Lowered:
+    request, backends, model = prepared.request, prepared.backends, prepared.model
+    wish, policies = request.lowering_order or None, prepared.plug_ins.policies
+    lowerer = _Lowerer(request.soc, backends, prepared.program, request.tuning)
     return lower_in_order(
         setting=setting,
         place=lambda rules: _place(request, setting, backends, model, rules),

@@ -28,6 +28,15 @@ def examples() -> Path:
     return _folder("examples")
 
 
+def c_files(folder: Path, below: str) -> dict[str, str]:
+    """The C sources and headers in a folder and below it, each by its path with `below` before it."""
+    return {
+        f"{below}/{path.relative_to(folder).as_posix()}": path.read_text(encoding="utf-8")
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in {".c", ".h"}
+    }
+
+
 def _folder(name: str) -> Path:
     inside = _PACKAGE / name
     return inside if inside.is_dir() else _PACKAGE.parent / name

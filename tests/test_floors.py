@@ -21,6 +21,7 @@ FLOORS = {
     "emit": 4,
     "run": 5,
     "backends": 5,
+    "ports": 5,
     "registry": 5,
     "pipeline": 6,
     "tune": 7,
@@ -125,12 +126,13 @@ def test_only_relax_and_plug_ins_import_tvm(path: Path) -> None:
     assert {name for name in imports(path) if name.split(".")[0] in TVM_PACKAGES} == set()
 
 
-def test_built_in_backends_are_imported_by_nobody() -> None:
+@pytest.mark.parametrize("plug_ins", ["backends", "ports"])
+def test_built_in_plug_ins_are_imported_by_nobody(plug_ins: str) -> None:
     importers = {
         module_name(path)
         for path in FILES
-        if path in ENTRY_FILES or room(module_name(path)) != "backends"
-        if any(room(name) == "backends" for name in own_imports(path))
+        if path in ENTRY_FILES or room(module_name(path)) != plug_ins
+        if any(room(name) == plug_ins for name in own_imports(path))
     }
     assert importers == set()
 

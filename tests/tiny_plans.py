@@ -23,6 +23,7 @@ from target_arch.soc.model import (
     SoC,
     TargetArch,
 )
+from tests.systems import HOST, PROCESSES, QEMU_MPS2
 
 COUNT = 8
 BIAS = (1, -2, 3, -4, -(2**31), 2**31 - 1, 0, 7)
@@ -154,9 +155,9 @@ def on_machine(*, flash: int = 65536, stack: int = 1024, **changes: object) -> E
         budgets=(),
         steps=inputs.steps,
         plan=inputs.plan,
-        port="qemu_mps2",
+        port=QEMU_MPS2,
     )
-    return evolve(inputs, soc=chip, port="qemu_mps2", manifest=facts)
+    return evolve(inputs, soc=chip, port=QEMU_MPS2, manifest=facts)
 
 
 def on_dsp(**changes: object) -> EmitInputs:
@@ -276,7 +277,10 @@ def _inputs(
             budgets=(),
             steps=order,
             plan=plan,
+            port=HOST,
         ),
+        "port": HOST,
+        "processes": PROCESSES,
         "self_test": self_test(),
     }
     return EmitInputs(**{**values, **changes})  # type: ignore[arg-type]

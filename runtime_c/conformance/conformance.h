@@ -51,6 +51,7 @@ typedef struct port_under_test {
     void (*reset)(uint32_t instance); /* it goes back into reset in the middle of its next work */
     int (*guards)(int paint); /* paint the bytes around memories that are no pool's, or: are they still painted? */
     ta_function call; /* what add_call has the dsp execute; NULL: conformance_add */
+    const char *wrong_image; /* what the load process of the dsp does not take */
 } port_under_test;
 extern const port_under_test under_test;
 

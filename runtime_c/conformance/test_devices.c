@@ -176,6 +176,32 @@ static const char *load_start_stop(void)
     return NULL;
 }
 
+/* A core whose program is linked is started, and needs no operation to load it. */
+static const char *linked_cores_are_only_started(void)
+{
+    ta_port port = *under_test.port;
+    ta_instance_info instances[INSTANCE_COUNT];
+    ta_soc soc = conformance_soc;
+    SKIP_WITHOUT(port.start && port.stop, "no load process");
+    SKIP_WITHOUT(under_test.image == NULL, "no device runs without an image");
+    for (uint32_t i = 0; i < INSTANCE_COUNT; i++)
+        instances[i] = conformance_soc.instances[i];
+    instances[INSTANCE_DSP].load_process = TA_LOAD_LINKED;
+    soc.instances = instances;
+    port.load = NULL;
+    begin(&w);
+    (void)add_load(&w, INSTANCE_DSP);
+    (void)add_call(&w, INSTANCE_DSP, tcm(0), tcm(64), tcm(128));
+    (void)add_wait(&w, TIMELINE_OF(INSTANCE_DSP));
+    for (uint32_t round = 0; round < 2; round++) {
+        CHECK(ta_init(&rt, &w.bundle, &soc, &port) == TA_OK);
+        CHECK(ta_run(&rt) == TA_OK && ta_stop(&rt) == TA_OK);
+    }
+    instances[INSTANCE_DSP].load_process = TA_LOAD_FIRMWARE;
+    CHECK(ta_init(&rt, &w.bundle, &soc, &port) == TA_ERROR_UNSUPPORTED && rt.failed_step == 0);
+    return NULL;
+}
+
 /* The registers of a running device are its own. */
 static const char *one_command_at_a_time(void)
 {
@@ -223,6 +249,7 @@ const test_case device_tests[] = {
     {"commands in a row", commands_in_a_row},
     {"addresses", addresses},
     {"load, start, stop", load_start_stop},
+    {"linked cores are only started", linked_cores_are_only_started},
     {"one command at a time", one_command_at_a_time},
     {"init and stop with devices", init_and_stop_with_devices},
     {NULL, NULL},

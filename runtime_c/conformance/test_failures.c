@@ -39,6 +39,24 @@ static const char *images_are_checked(void)
     return NULL;
 }
 
+/* The load process says what an image is like. */
+static const char *images_are_of_their_load_process(void)
+{
+    const char *wrong = under_test.wrong_image;
+    uint32_t length = 0;
+    SKIP_WITHOUT(wrong, "no image is wrong for the port");
+    while (wrong[length] != '\0')
+        length++;
+    begin(&w);
+    const uint32_t load = add_load(&w, INSTANCE_DSP);
+    w.loads[0].image = (const uint8_t *)wrong;
+    w.loads[0].image_bytes = length;
+    w.loads[0].image_crc32 = ta_crc32(w.loads[0].image, length);
+    CHECK(ta_init(&rt, &w.bundle, &conformance_soc, under_test.port) == TA_ERROR_IMAGE);
+    CHECK(rt.failed_step == load && ta_run(&rt) == TA_ERROR_STATE);
+    return NULL;
+}
+
 static uint32_t stops;
 
 static ta_status counted_stop(const ta_port *port, uint32_t instance)
@@ -253,6 +271,7 @@ static const char *what_a_port_lacks(void)
 const test_case failure_tests[] = {
     {"dispatch before load", dispatch_before_load},
     {"images are checked", images_are_checked},
+    {"images are of their load process", images_are_of_their_load_process},
     {"a failed init is undone", a_failed_init_is_undone},
     {"operands out of reach", operands_out_of_reach},
     {"the host does not reach device memory", the_host_does_not_reach_device_memory},

@@ -22,11 +22,14 @@ static uint32_t load_steps(const ta_bundle *bundle)
 
 static ta_status bring_up(const ta_runtime *rt, const ta_load *load)
 {
+    const ta_instance_info *instance = &rt->soc->instances[load->instance];
+    ta_status status = TA_OK;
+    if (instance->is_host)
+        return TA_OK; /* it is what executes this */
     if (load->image != NULL && ta_crc32(load->image, load->image_bytes) != load->image_crc32)
         return TA_ERROR_IMAGE;
-    if (rt->soc->instances[load->instance].is_host)
-        return TA_OK; /* it is what executes this */
-    const ta_status status = rt->port->load(rt->port, load->instance, load->image, load->image_bytes);
+    if (ta_takes_program(instance->load_process))
+        status = rt->port->load(rt->port, load->instance, load->image, load->image_bytes);
     return status != TA_OK ? status : rt->port->start(rt->port, load->instance);
 }
 

@@ -55,6 +55,8 @@ static ta_status check_soc(const ta_soc *soc)
     for (uint32_t i = 0; i < soc->instance_count; i++) {
         const ta_instance_info *instance = &soc->instances[i];
         hosts += instance->is_host != 0;
+        if (instance->is_host && instance->load_process != TA_LOAD_LINKED)
+            return TA_ERROR_ARGUMENT;
         if (instance->timeline != soc->channel_count + i)
             return TA_ERROR_ARGUMENT;
         if (instance->observed_count != 0 && instance->observed == NULL)
@@ -117,9 +119,13 @@ static ta_status check_load(const checked *c, const ta_step *step)
     const ta_load *load = &c->bundle->loads[step->index];
     if (load->instance >= c->soc->instance_count || (load->image == NULL) != (load->image_bytes == 0))
         return TA_ERROR_ARGUMENT;
-    if (c->soc->instances[load->instance].is_host)
+    const ta_instance_info *instance = &c->soc->instances[load->instance];
+    const int takes = ta_takes_program(instance->load_process);
+    if (load->image != NULL && !takes)
+        return TA_ERROR_ARGUMENT;
+    if (instance->is_host)
         return TA_OK;
-    return need(c->port->load != NULL && c->port->start != NULL && c->port->stop != NULL);
+    return need((c->port->load != NULL || !takes) && c->port->start != NULL && c->port->stop != NULL);
 }
 
 static ta_status check_caches(const checked *c, const ta_copy *copy)

@@ -53,7 +53,7 @@ static int header_is_right(const ta_elf *elf, uint32_t machine)
             return 0;
     return elf->image[BYTE_ORDER] == LITTLE && elf->image[VERSION] == CURRENT &&
            ta_elf_number(elf->image + TYPE, 2) == EXECUTABLE &&
-           ta_elf_number(elf->image + MACHINE, 2) == machine;
+           (machine == TA_ELF_ANY || ta_elf_number(elf->image + MACHINE, 2) == machine);
 }
 
 /* Every segment lies in the file and in the address space, and the entry in one that executes. */
@@ -99,6 +99,12 @@ ta_status ta_elf_open(ta_elf *elf, const uint8_t *image, uint32_t bytes, uint32_
     elf->stride = stride;
     elf->segments = count;
     return segments_are_right(elf) ? TA_OK : TA_ERROR_IMAGE;
+}
+
+ta_status ta_elf_check(const uint8_t *image, uint32_t bytes)
+{
+    ta_elf elf;
+    return ta_elf_open(&elf, image, bytes, TA_ELF_ANY);
 }
 
 static uint8_t *room_of(const segment *s, const ta_elf_room *rooms, uint32_t room_count)

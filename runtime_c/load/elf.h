@@ -17,6 +17,7 @@
 extern "C" {
 #endif
 
+enum { TA_ELF_ANY = 0 }; /* for ta_elf_open: of whatever machine */
 enum { TA_ELF_HEXAGON = 164, TA_ELF_AARCH64 = 183, TA_ELF_RISCV = 243 }; /* e_machine */
 
 /* A run of bytes that segments may go to. Rooms do not overlap. */
@@ -41,6 +42,9 @@ typedef struct ta_elf {
  * TA_ERROR_IMAGE: not ELF, of another machine or byte order, not an executable, cut short, no segment to load,
  * a segment that reaches beyond the file or the address space, or an entry outside its executable segments. */
 ta_status ta_elf_open(ta_elf *elf, const uint8_t *image, uint32_t bytes, uint32_t machine);
+
+/* Is this a file that ta_elf_open takes, of whatever machine? TA_ERROR_IMAGE where it is not. */
+ta_status ta_elf_check(const uint8_t *image, uint32_t bytes);
 
 /* Copy every segment to its room, and fill with zeros what the file does not hold.
  * TA_ERROR_IMAGE: a segment is in no room, or its two addresses disagree; then nothing was written. */

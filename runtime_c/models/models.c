@@ -51,7 +51,7 @@ static ta_status bring_up(ta_models *models, const ta_load *load)
         return TA_ERROR_IMAGE;
     models->programs[load->instance] = NULL;
     ta_status status = loaded ? rt->port->stop(rt->port, load->instance) : TA_OK;
-    if (status == TA_OK)
+    if (status == TA_OK && ta_takes_program(rt->soc->instances[load->instance].load_process))
         status = rt->port->load(rt->port, load->instance, load->image, load->image_bytes);
     if (status == TA_OK)
         status = rt->port->start(rt->port, load->instance);

@@ -3,12 +3,11 @@
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.digests import MANIFEST, manifest_text
 from target_arch.emit.manifest import manifest
-from target_arch.emit.model.inputs import PORTS, EmitInputs, SelfTest
+from target_arch.emit.model.inputs import EmitInputs, SelfTest
 from target_arch.emit.model.steps import describe
 
 __all__ = [
     "MANIFEST",
-    "PORTS",
     "EmitInputs",
     "SelfTest",
     "describe",

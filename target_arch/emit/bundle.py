@@ -7,7 +7,7 @@ from target_arch.emit.build.build_files import cmake_lists, makefile
 from target_arch.emit.build.firmware import firmware_files
 from target_arch.emit.build.libraries import libraries, library_files
 from target_arch.emit.build.linker import linker_fragment
-from target_arch.emit.build.machine import machine_script, require_host_alone, require_port
+from target_arch.emit.build.machine import machine_of, machine_script, require_host_alone, require_machine
 from target_arch.emit.build.runtime_files import runtime_files
 from target_arch.emit.digests import MANIFEST, manifest_text, with_files
 from target_arch.emit.model.arenas import Arena, Arenas, arenas
@@ -32,7 +32,7 @@ def emit_bundle(inputs: EmitInputs) -> Bundle:
     DiagnosticError where the model's name clashes, ValueError where the plan contradicts itself: a constant
     without data, a copy whose ends differ in size, two C functions of one name.
     """
-    require_port(inputs.soc, inputs.port)
+    require_machine(inputs.soc, inputs.port)
     require_host_alone(inputs)
     placed = arenas(inputs)
     model = identifier(inputs.model.name)
@@ -50,7 +50,7 @@ def emit_bundle(inputs: EmitInputs) -> Bundle:
     ]
     if any(arena.constant for arena in placed.all):
         own.append((f"src/{model}_constants.c", constants_source(inputs, placed)))
-    if inputs.port == "host":
+    if inputs.port.hosted.simulates:
         own.append((f"src/{soc}_simulation.c", simulation_source(inputs, placed)))
         if any(backend.runtime.stand_ins for backend in inputs.backends.values()):
             own.append((f"src/{model}_stand_ins.c", stand_ins_source(inputs)))
@@ -64,10 +64,11 @@ def finished(inputs: EmitInputs, texts: dict[str, str]) -> Bundle:
     paths = sorted(texts)
     texts["Makefile"] = makefile(inputs, paths)
     texts["CMakeLists.txt"] = cmake_lists(inputs, paths)
-    port = inputs.soc.port(inputs.port)
-    texts[f"{inputs.soc.name}.ld"] = linker_fragment(inputs.soc, port)
-    if port is not None:
-        texts[f"{port.name}.ld"] = machine_script(inputs.soc, port)
+    texts[f"{inputs.soc.name}.ld"] = linker_fragment(inputs.soc, inputs.soc.port(inputs.port.name))
+    found = machine_of(inputs.soc, inputs.port)
+    if found is not None:
+        port, _, machine = found
+        texts[f"{port.name}.ld"] = machine_script(inputs.soc, port, machine, inputs.port.prefix)
     files = {path: text.encode("utf-8") for path, text in texts.items()} | firmware_files(inputs)
     files[MANIFEST] = manifest_text(with_files(inputs.manifest, files)).encode("utf-8")
     return Bundle(name=inputs.stem, files={path: files[path] for path in sorted(files)})

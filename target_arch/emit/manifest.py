@@ -5,8 +5,9 @@ from types import MappingProxyType
 
 from attrs import asdict
 
+from target_arch.backend.port import PortKind
 from target_arch.emit.build.libraries import described
-from target_arch.emit.build.machine import machine_of
+from target_arch.emit.build.machine import machine_of, toolchain
 from target_arch.emit.model.steps import describe
 from target_arch.plan.attempts import Attempt
 from target_arch.plan.kernels import Kernel, Library
@@ -34,9 +35,9 @@ def manifest(
     budgets: Iterable[Budget],
     steps: StepOrder,
     plan: MemoryPlan,
+    port: PortKind,
     execution: Execution | None = None,
     attempts: Iterable[Attempt] = (),
-    port: str = "host",
     libraries: tuple[Library, ...] = (),
     notes: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
     tuning: Mapping[str, list[str]] | None = None,
@@ -52,8 +53,9 @@ def manifest(
         "soc": soc.name,
         "mode": mode.name,
         "model": model.name,
-        "port": port,
+        "port": port.name,
         "machine": _machine(soc, port),
+        "toolchain": toolchain(soc, port),
         "libraries": described(libraries),
         "tuning": tuning,
         "abi_hash": f"0x{abi_hash(soc):016x}",
@@ -84,7 +86,7 @@ def models_manifest(
     `pools` say what all models take together; `image` is null until the program was built for its machine.
     """
     each = list(models)
-    common = ("schema", "soc", "mode", "port", "machine", "abi_hash")
+    common = ("schema", "soc", "mode", "port", "machine", "toolchain", "abi_hash")
     return {
         **{key: each[0][key] for key in common},
         "name": name,
@@ -114,12 +116,12 @@ def used_records(tuning: Tuning, kernels: Mapping[str, Kernel]) -> Mapping[str, 
     return {"used": used, "unused": sorted(tuning.records.keys() - set(used))}
 
 
-def _machine(soc: SoC, port: str) -> dict[str, object] | None:
+def _machine(soc: SoC, port: PortKind) -> dict[str, object] | None:
     """What a port that runs on a machine of its own needs to know; None for one that does not."""
     found = machine_of(soc, port)
     if found is None:
         return None
-    described, machine = found
+    described, _, machine = found
     return {
         "name": machine.name,
         "code": described.code,

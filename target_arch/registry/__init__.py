@@ -1,21 +1,26 @@
-"""Which backends there are, and the target_archs a SoC makes of them.
+"""Which plug-ins there are, and the target_archs a SoC makes of backends.
 
-`Backends` finds and checks plug-ins; `Registry` joins them with SoC descriptions. Backends are imported when
-they are first needed, TVM only by what asks for a `relax.VDevice` or a target. Tests: `tests/registry`.
+`PlugIns` finds and checks backends, load processes, planners, policies and ports; `Registry` joins backends
+with SoC descriptions. A plug-in is imported when it is first needed, TVM only by what asks for a
+`relax.VDevice` or a target. Tests: `tests/registry`.
 """
 
 from target_arch.registry.backends import Backends
-from target_arch.registry.errors import BackendError, UnknownNameError
+from target_arch.registry.errors import PlugInError, UnknownNameError
 from target_arch.registry.guard import HookError
+from target_arch.registry.plug_ins import PlugIns
 from target_arch.registry.registry import Registry, SocTargets
+from target_arch.registry.table import Table
 from target_arch.registry.target_arch import TargetArch
 
 __all__ = [
-    "BackendError",
     "Backends",
     "HookError",
+    "PlugInError",
+    "PlugIns",
     "Registry",
     "SocTargets",
+    "Table",
     "TargetArch",
     "UnknownNameError",
 ]

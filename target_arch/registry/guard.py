@@ -19,11 +19,12 @@ from target_arch.plan.kernels import Kernel
 
 
 class HookError(DiagnosticError):
-    """A hook of a backend that failed, or answered what the contract does not know."""
+    """A hook of a plug-in that failed, or answered what the contract does not know. `backend` is the name of
+    the plug-in, `word` what kind of plug-in it is."""
 
-    def __init__(self, backend: str, hook: str, said: str, asked: str = "") -> None:
+    def __init__(self, backend: str, hook: str, said: str, asked: str = "", word: str = "backend") -> None:
         self.backend, self.hook = backend, hook
-        place = f"backend `{backend}`, hook `{hook}`{asked}"
+        place = f"{word} `{backend}`, hook `{hook}`{asked}"
         hint = "`--traceback` shows where it was raised"
         super().__init__([Diagnostic(rule="hook-failed", place=place, message=said, hint=hint)])
 
@@ -35,6 +36,7 @@ class Guard:
     function: Callable[..., Any]
     hook: str = field(eq=False)
     backend: str = field(eq=False)
+    word: str = field(default="backend", eq=False)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         try:
@@ -42,10 +44,11 @@ class Guard:
         except (DoesNotFit, DiagnosticError):
             raise
         except (Exception, SystemExit) as error:
-            raise HookError(self.backend, self.hook, last_line(error), _asked(arguments)) from error
+            raised = last_line(error)
+            raise HookError(self.backend, self.hook, raised, _asked(arguments), self.word) from error
         said = _WRONG[self.hook](answer) if self.hook in _WRONG else None
         if said is not None:
-            raise HookError(self.backend, self.hook, said, _asked(arguments))
+            raise HookError(self.backend, self.hook, said, _asked(arguments), self.word)
         return answer
 
 

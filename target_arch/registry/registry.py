@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from target_arch.backend.contract import Backend
 from target_arch.diagnostics import Diagnostic
 from target_arch.registry.backends import Backends
-from target_arch.registry.errors import BackendError, UnknownNameError
+from target_arch.registry.errors import PlugInError, UnknownNameError
 from target_arch.registry.target_arch import TargetArch
 from target_arch.soc.model import DLDevice, SoC
 
@@ -62,25 +62,25 @@ class Registry(Mapping[str, SocTargets]):
 
     @classmethod
     def from_soc(cls, *socs: SoC, backends: Backends | None = None) -> "Registry":
-        """A registry of these SoCs. Raises BackendError."""
+        """A registry of these SoCs. Raises PlugInError."""
         registry = cls(backends)
         for soc in socs:
             registry.add_soc(soc)
         return registry
 
     def add(self, backend: Backend) -> None:
-        """Register a backend for the SoCs that are added after it. Raises BackendError."""
+        """Register a backend for the SoCs that are added after it. Raises PlugInError."""
         self.backends.add(backend)
 
     def add_soc(self, soc: SoC) -> SocTargets:
-        """Join a SoC with its backends. Raises BackendError, also where another SoC of that name is known."""
+        """Join a SoC with its backends. Raises PlugInError, also where another SoC of that name is known."""
         known = self._socs.get(soc.name)
         if known is not None and known.soc != soc:
             message = f"a different SoC `{soc.name}` is registered already"
             found = Diagnostic(
                 rule="duplicate-soc", place="registry", message=message, hint="rename one of them"
             )
-            raise BackendError(soc.name, (), (found,))
+            raise PlugInError(soc.name, (), (found,))
         self._socs[soc.name] = SocTargets(soc, self.backends.backends_for(soc))
         return self._socs[soc.name]
 

@@ -1,25 +1,26 @@
-"""Where backends come from: entry points and folders. Nothing is imported until `Source.load` is called."""
+"""Where plug-ins come from: entry points and folders. Nothing is imported until `Source.load` is called."""
 
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from attrs import field, frozen
 
-from target_arch.backend.contract import ENTRY_POINT_GROUP
 from target_arch.diagnostics import Diagnostic
-from target_arch.registry.errors import BackendError
+from target_arch.registry.errors import PlugInError, raise_all
 
-EXPORT = "backend"
-"""The name under which a module of a backend folder holds its `Backend`."""
+FOLDERS = ("load_processes", "planners", "policies", "ports")
+"""The folders of a `--backend-dir` that hold other plug-ins than backends, a module each."""
+
+Installed = Mapping[str, tuple[EntryPoint, ...]]
 
 
 @frozen(kw_only=True)
 class Source:
-    """A backend that was found and not yet imported. `origin` says to a person where it is from; `in_folder`:
+    """A plug-in that was found and not yet imported. `origin` says to a person where it is from; `in_folder`:
     in a folder that the user named.
     """
 
@@ -29,23 +30,49 @@ class Source:
     load: Callable[[], object] = field(repr=False, eq=False)
 
 
-def entry_point_sources() -> Iterator[Source]:
-    """The installed plug-ins, by name."""
-    for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: (point.name, point.value)):
+def installed() -> Installed:
+    """Every entry point by its group, read at once: that takes a file of each installed package."""
+    every = entry_points()
+    return {group: tuple(every.select(group=group)) for group in every.groups}
+
+
+def entry_point_sources(points: Iterable[EntryPoint]) -> Iterator[Source]:
+    """Installed plug-ins, by name."""
+    for point in sorted(points, key=lambda point: (point.name, point.value)):
         yield Source(name=point.name, origin=_entry_point_origin(point), load=point.load)
 
 
-def folder_sources(folder: Path) -> Iterator[Source]:
+def folder_sources(folder: Path, export: str) -> Iterator[Source]:
     """The modules and packages of a folder, by name; names that begin with `_` or `.` are passed over.
 
-    Raises BackendError where the folder cannot be listed or holds no module.
+    The value is what the module calls `export`. Raises PlugInError where the folder cannot be listed.
     """
-    modules = list(_modules(folder))
-    if not modules:
-        raise _folder_error(folder, "it holds no backend module", "put NAME.py or NAME/__init__.py there")
-    for path in modules:
+    for path in _modules(folder):
         name = path.parent.name if path.name == "__init__.py" else path.stem
-        yield Source(name=name, origin=str(path), in_folder=True, load=_importer(path, name))
+        yield Source(name=name, origin=str(path), in_folder=True, load=_importer(path, name, export))
+
+
+def checked_folders(folders: Iterable[Path]) -> tuple[Path, ...]:
+    """The folders that a user named, each once.
+
+    Raises PlugInError with those that cannot be listed, or hold no plug-in of any kind.
+    """
+    every, refused = tuple(dict.fromkeys(folders)), []
+    for folder in every:
+        try:
+            _require_plug_ins(folder)
+        except PlugInError as error:
+            refused.append(error)
+    raise_all(refused)
+    return every
+
+
+def _require_plug_ins(folder: Path) -> None:
+    own = [folder / name for name in FOLDERS if (folder / name).is_dir()]
+    if not any(next(_modules(each), None) for each in (folder, *own)):
+        others = ", ".join(f"{name}/NAME.py" for name in FOLDERS)
+        hint = f"put NAME.py or NAME/__init__.py there; other plug-ins are {others}"
+        raise _folder_error(folder, "it holds no backend module", hint)
 
 
 def _modules(folder: Path) -> Iterator[Path]:
@@ -62,12 +89,12 @@ def _modules(folder: Path) -> Iterator[Path]:
             yield entry / "__init__.py"
 
 
-def _importer(path: Path, name: str) -> Callable[[], object]:
+def _importer(path: Path, name: str, export: str) -> Callable[[], object]:
     """Imports the file under a module name of its own: equal file names in two folders do not meet."""
 
     def load() -> object:
         digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
-        spec = importlib.util.spec_from_file_location(f"target_arch_backend_{digest}_{name}", path)
+        spec = importlib.util.spec_from_file_location(f"target_arch_plug_in_{digest}_{name}", path)
         if spec is None or spec.loader is None:
             raise ImportError(f"{path} is not a Python module")
         module = importlib.util.module_from_spec(spec)
@@ -77,7 +104,7 @@ def _importer(path: Path, name: str) -> Callable[[], object]:
         except BaseException:
             del sys.modules[spec.name]
             raise
-        return getattr(module, EXPORT)
+        return getattr(module, export)
 
     return load
 
@@ -87,10 +114,10 @@ def _entry_point_origin(point: EntryPoint) -> str:
     return f"entry point `{point.name} = {point.value}`{distribution}"
 
 
-def _folder_error(folder: Path, problem: str, hint: str | None) -> BackendError:
+def _folder_error(folder: Path, problem: str, hint: str | None) -> PlugInError:
     message = f"the backend folder cannot be used: {problem}"
     found = Diagnostic(rule="backend-folder", place=str(folder), message=message, hint=hint)
-    return BackendError(folder.name, (str(folder),), (found,))
+    return PlugInError(folder.name, (str(folder),), (found,))
 
 
 def duplicates(sources: Iterable[Source]) -> Iterator[tuple[Source, Source]]:

@@ -14,22 +14,17 @@ from target_arch.backend.contract import (
 )
 from target_arch.diagnostics import listed
 from target_arch.plan.kernels import Codegen
+from target_arch.registry.table import Complaint
 from target_arch.registry.validate_hooks import wrong_lowering
 from target_arch.soc.words import DLDeviceType
-
-Complaint = tuple[str, str, str | None]
-"""Rule, message, hint."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HOOKS = ("supports", "cost")
 
 
-def complaints(value: object, name: str) -> tuple[Complaint, ...]:
+def complaints(value: Backend, name: str) -> tuple[Complaint, ...]:
     """Everything wrong with what was found under `name`; nothing for a backend that can be used."""
-    if not isinstance(value, Backend):
-        hint = "export a `target_arch.backend.contract.Backend`"
-        return (("backend-type", f"backend `{name}` is a {type(value).__name__}, not a Backend", hint),)
     if not value.contract:
         message = f"backend `{name}` does not say which contract it is written for"
         return (("backend-contract", message, f"contract={CONTRACT_VERSION}"),)

@@ -98,7 +98,7 @@ class CopyPath:
 
 @frozen(kw_only=True)
 class LoadProcess:
-    """How an instance gets its program: linked, firmware, bitstream, module or command_stream."""
+    """How an instance gets its program: `process` names a value of `target_arch.backend.load_process`."""
 
     process: str = "linked"
     image: str | None = None
@@ -165,7 +165,7 @@ class MemoryMode:
 class Port:
     """Where a port of the C runtime that brings its own linker script puts a program.
 
-    `name` is the port's. `machine` is what executes it (`target_arch.soc.machines`), `code` the memory of
+    `name` is the port's (`target_arch.backend.port`). `machine` is one of its machines, `code` the memory of
     vectors, code and read-only data, `data` that of variables and of the stack, which has `stack` bytes.
     """
 

@@ -19,6 +19,7 @@ from target_arch.run import Verification
 from target_arch.run.executables.image import Fill, Image, Part
 from target_arch.run.executables.stack_depth import Depth
 from tests import tiny_plans
+from tests.systems import QEMU_MPS2
 
 PAGE = Path(__file__).parents[2] / "docs" / "manifest.md"
 KEY_CELL = re.compile(r"^\| (`.*?`) \|", re.MULTILINE)
@@ -67,7 +68,7 @@ def complete() -> dict[str, Any]:
         steps=inputs.steps,
         plan=inputs.plan,
         execution=Execution(makespan=1e-6, bound=1e-6, alone=1e-6, overlap="o", spans=(span,)),
-        port="qemu_mps2",
+        port=QEMU_MPS2,
         libraries=(Library(name="l", include=("include",), sources=("l.c",)),),
         tuning={"used": ["conv2d_0"], "unused": []},
     )

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.emit.build.machine import COMPILER, EMULATOR
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.run import build, reference_for, run_on_machine, verify, write_bundle
 from target_arch.soc import read_soc
 from tests.generated_pages import check_page, table
+from tests.systems import COMPILER, EMULATOR
 
 PAGE = Path(__file__).parents[2] / "docs" / "cortex-m.md"
 SOCS = ("mcu_m55", "mcu_m7")

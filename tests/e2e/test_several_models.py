@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.emit.build.machine import COMPILER, EMULATOR
 from target_arch.pipeline import CompileRequest
 from target_arch.plan.model_pools import Sharing
 from target_arch.run import reference_for, verify_models, write_bundle
@@ -19,6 +18,7 @@ from target_arch.run.verification.several import compare_models
 from target_arch.several import ModelsCompilation, ModelsRequest, compile_models
 from target_arch.soc import read_soc
 from tests.e2e.conftest import DIGITS
+from tests.systems import COMPILER, EMULATOR
 
 Tool = Callable[[str], str]
 

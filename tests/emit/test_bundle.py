@@ -17,6 +17,7 @@ from target_arch.plan.kernels import CFunction, Kernel, Slice
 from target_arch.plan.steps import Copy
 from target_arch.soc.numbering import abi_hash
 from tests import tiny_plans
+from tests.systems import NULL
 
 Golden = Callable[[str, str], None]
 
@@ -59,7 +60,7 @@ def test_without_a_vector_there_is_no_self_test() -> None:
 
 
 def test_the_null_port_has_no_simulation() -> None:
-    files = emit_bundle(tiny_plans.on_host(port="null")).files
+    files = emit_bundle(tiny_plans.on_host(port=NULL)).files
     assert "src/tiny_simulation.c" not in files
     assert not any("ports/host" in path for path in files)
     assert b"pthread" not in files["Makefile"]

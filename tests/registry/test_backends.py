@@ -18,7 +18,7 @@ from target_arch.backend.contract import (
 )
 from target_arch.backend.hooks import TirPass, TirPattern
 from target_arch.plan.kernels import Kernel
-from target_arch.registry import BackendError, Backends
+from target_arch.registry import Backends, PlugInError
 from target_arch.registry.sources import Source
 from target_arch.soc import Memory, SoC, read_soc
 
@@ -71,9 +71,9 @@ backend = Backend(
 
 
 def refusal(backends: Backends, name: str) -> str:
-    with pytest.raises(BackendError) as caught:
+    with pytest.raises(PlugInError) as caught:
         backends[name]
-    assert caught.value.backend == name
+    assert caught.value.name == name
     return str(caught.value)
 
 
@@ -149,7 +149,7 @@ def test_a_broken_backend_does_not_disturb_the_others(tmp_path: Path) -> None:
 
 def test_two_parties_of_one_name(tmp_path: Path) -> None:
     (tmp_path / "null.py").write_text(MODULE.format(name="null"))
-    with pytest.raises(BackendError) as caught:
+    with pytest.raises(PlugInError) as caught:
         Backends.discover([tmp_path])
     first, second = caught.value.origins
     assert first.startswith("entry point `null")
@@ -164,13 +164,13 @@ def test_two_parties_of_one_name(tmp_path: Path) -> None:
 def test_every_clash_and_every_folder_at_once(tmp_path: Path) -> None:
     for name in ("null", "c"):
         (tmp_path / f"{name}.py").write_text(MODULE.format(name=name))
-    with pytest.raises(BackendError) as caught:
+    with pytest.raises(PlugInError) as caught:
         Backends.discover([tmp_path])
     assert [each.message for each in caught.value.diagnostics] == [
         "backend `c` is registered twice",
         "backend `null` is registered twice",
     ]
-    with pytest.raises(BackendError) as caught:
+    with pytest.raises(PlugInError) as caught:
         Backends.discover([tmp_path / "a", tmp_path / "b"])
     assert str(caught.value) == "\n\n".join(
         f"{tmp_path}/{folder}: error: the backend folder cannot be used: it cannot be read: No such file or "
@@ -190,7 +190,7 @@ def test_whoever_names_a_folder_means_all_of_it(tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text(MODULE.format(name="right"))
     (tmp_path / "half.py").write_text(MODULE.format(name="half").replace('"c"', "''"))
     (tmp_path / "rust.py").write_text(MODULE.format(name="rust").replace('"c"', "'rust'"))
-    with pytest.raises(BackendError) as caught:
+    with pytest.raises(PlugInError) as caught:
         Backends.discover([tmp_path]).load_folders()
     assert str(caught.value) == (
         f"{tmp_path}/broken.py: error: backend `broken` cannot be imported: RuntimeError: at import "
@@ -207,14 +207,14 @@ def test_a_backend_added_in_python() -> None:
     backends = Backends()
     backends.add(make())
     assert backends["fake"].codegen == "c"
-    with pytest.raises(BackendError, match="registered twice"):
+    with pytest.raises(PlugInError, match="registered twice"):
         backends.add(make())
 
 
 @pytest.mark.parametrize("folder", ["absent", "empty"])
 def test_a_folder_that_holds_nothing(tmp_path: Path, folder: str) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(BackendError, match=r"the backend folder cannot be used: .* \[backend-folder\]"):
+    with pytest.raises(PlugInError, match=r"the backend folder cannot be used: .* \[backend-folder\]"):
         Backends.discover([tmp_path / folder])
 
 
@@ -377,7 +377,7 @@ def test_a_soc_of_backends_alone() -> None:
     assert backends.default_soc("gemm_npu").partitioning == ("gemm_npu", "c")
     assert backends.default_soc("c", "conv2d_engine").host.name == "c"
     backends.add(make(), origin="a test")
-    with pytest.raises(BackendError) as caught:
+    with pytest.raises(PlugInError) as caught:
         backends.default_soc("fake")
     assert str(caught.value) == (
         "a test: error: backend `fake` does not say what its hardware is like by default [no-default-arch]"
@@ -432,7 +432,7 @@ def test_backends_for_a_soc(soc: SoC) -> None:
     ],
 )
 def test_what_a_soc_gets_wrong_about_a_backend(soc: SoC, changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(BackendError) as caught:
+    with pytest.raises(PlugInError) as caught:
         fakes().backends_for(with_accelerator(soc, **changes))
     assert str(caught.value) == said
 

@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 
-from target_arch.registry import BackendError, Registry, UnknownNameError
+from target_arch.registry import PlugInError, Registry, UnknownNameError
 from target_arch.soc import DLDevice, read_soc, shipped_socs
 from tests.registry.test_backends import fakes, make
 
@@ -79,7 +79,7 @@ def test_a_backend_can_be_added_in_python() -> None:
     registry = Registry(fakes())
     soc = read_soc("mcu_m55")
     other = evolve(soc, archs=tuple(evolve(arch, backend="mine") for arch in soc.archs))
-    with pytest.raises(BackendError, match="backend `mine` is not installed"):
+    with pytest.raises(PlugInError, match="backend `mine` is not installed"):
         registry.add_soc(other)
     registry.add(make("mine"))
     assert registry.add_soc(other)["host_cpu"].backend.name == "mine"
@@ -90,7 +90,7 @@ def test_two_socs_of_one_name_must_be_one() -> None:
     soc = read_soc("mcu_m55")
     registry.add_soc(soc)
     registry.add_soc(soc)
-    with pytest.raises(BackendError, match="a different SoC `mcu_m55` is registered already"):
+    with pytest.raises(PlugInError, match="a different SoC `mcu_m55` is registered already"):
         registry.add_soc(evolve(soc, lowering="program"))
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.emit.build.machine import COMPILER, EMULATOR, compile_flags, emulator_command, machine_script
+from target_arch.backend.port import Machine
+from target_arch.emit.build.machine import compile_flags, machine_script
 from target_arch.resources import runtime_c
-from target_arch.soc.machines import MACHINES, Machine
 from target_arch.soc.model import DLDevice, Memory, MemoryMode, Port, SoC, TargetArch
+from tests.systems import BARE_METAL, COMPILER, EMULATOR, MACHINES
 
 ROOT = runtime_c()
 C99 = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-I.", "-Iinclude")
@@ -98,16 +99,16 @@ def test_port_conforms_and_skips_what_it_lacks(needs_tool: Tool, tmp_path: Path,
     needs_tool(EMULATOR)
     machine = MACHINES[name]
     script = tmp_path / "board.ld"
-    script.write_text(machine_script(*board(machine)))
+    script.write_text(machine_script(*board(machine), machine, "ta_mps2"))
     folders = ("core", "ports/qemu_mps2", "conformance", "conformance/qemu_mps2")
     sources = [str(path) for folder in folders for path in sorted((ROOT / folder).glob("*.c"))]
     program = tmp_path / "conformance"
     link = ("-nostartfiles", "--specs=nosys.specs", f"-Wl,-T,{script}", "-Wl,--defsym=end=ta_bss_end", "-w")
-    command = (COMPILER, *compile_flags(machine), "-O2", *C99, *sources, "-o", str(program))
+    command = (COMPILER, *compile_flags(BARE_METAL, machine), "-O2", *C99, *sources, "-o", str(program))
     compiled = subprocess.run((*command, *link), cwd=ROOT, capture_output=True, text=True, check=False)
     assert compiled.returncode == 0, compiled.stderr
     done = subprocess.run(
-        emulator_command(name, str(program)), capture_output=True, text=True, check=False, timeout=120
+        (*BARE_METAL.command(name), str(program)), capture_output=True, text=True, check=False, timeout=120
     )
     lines = done.stderr.splitlines()
     assert done.returncode == 0, done.stderr

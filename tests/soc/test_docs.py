@@ -3,16 +3,18 @@
 import re
 from pathlib import Path
 
+from target_arch.registry import PlugIns, soc_rules, system_rules
 from target_arch.soc import RULES, units
-from target_arch.soc.machines import MACHINES
 from target_arch.soc.schema import fields
 from target_arch.soc.words import CacheDuty
+from tests.systems import MACHINES
 
 TEXT = (Path(__file__).parents[2] / "docs" / "soc-file.md").read_text()
 
 
 def test_every_rule_with_its_line() -> None:
-    assert [rule for rule, line in RULES.items() if f"| `{rule}` | {line} |" not in TEXT] == []
+    every = {**RULES, **soc_rules.RULES, **system_rules.RULES}
+    assert [rule for rule, line in every.items() if f"| `{rule}` | {line} |" not in TEXT] == []
 
 
 def test_every_key() -> None:
@@ -34,7 +36,7 @@ def test_every_key() -> None:
 
 def test_every_word_and_unit() -> None:
     words = (
-        *fields.PROCESSES,
+        *PlugIns.discover().load_processes,
         *CacheDuty,
         *MACHINES,
         *units.SIZE,

@@ -9,13 +9,13 @@ from onnx import TensorProto, helper
 
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
 from target_arch.plan.kernels import Call
-from target_arch.registry import Backends
+from target_arch.registry import PlugIns
 from target_arch.run import verify, write_bundle
 from target_arch.soc import read_soc
 
 PROJECT = Path(__file__).parents[1]
-INSTALLED = "my_npu" in Backends.discover()
-BACKENDS = Backends.discover(() if INSTALLED else (PROJECT / "src",))
+INSTALLED = "my_npu" in PlugIns.discover().backends
+PLUG_INS = PlugIns.discover(() if INSTALLED else (PROJECT / "src",))
 
 
 @pytest.fixture
@@ -38,12 +38,12 @@ def compiled(model: Path, memory: int = 16 << 10) -> Compilation:
     soc = read_soc(PROJECT / "my_npu_chip.toml")
     memories = tuple(evolve(each, size=memory) if each.name == "npu_sram" else each for each in soc.memories)
     soc = evolve(soc, memories=memories)
-    request = CompileRequest(model_path=model, soc=soc, backends=BACKENDS, require={"relu": "my_npu"})
+    request = CompileRequest(model_path=model, soc=soc, plug_ins=PLUG_INS, require={"relu": "my_npu"})
     return compile_model(request)
 
 
 def test_the_backend_keeps_the_contract() -> None:
-    assert BACKENDS["my_npu"].name == "my_npu"
+    assert PLUG_INS.backends["my_npu"].name == "my_npu"
 
 
 def test_what_it_refuses_has_a_reason(model: Path) -> None:

@@ -15,6 +15,9 @@ static ta_status add_on_the_device(void *const *pointers)
 }
 
 const port_under_test under_test = {
-    &ta_port_cuda, modes, NULL, NULL, NULL, NULL, (const uint8_t *)module, sizeof module, NULL, NULL, NULL,
-    add_on_the_device,
+    .port = &ta_port_cuda,
+    .modes = modes,
+    .image = (const uint8_t *)module,
+    .image_bytes = sizeof module,
+    .call = add_on_the_device,
 };

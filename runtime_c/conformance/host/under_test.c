@@ -67,7 +67,18 @@ static const ta_core *const cores[INSTANCE_COUNT] = {NULL, &dsp.core, NULL, NULL
 #define IMAGE NULL
 #endif
 
-const ta_simulation ta_host_simulation = {memories, 3, simulators, INSTANCE_COUNT, CORES};
+/* Stands for what a load process knows of its images. */
+#define WRONG_IMAGE "wrong: no firmware"
+
+static ta_status check_image(const uint8_t *image, uint32_t bytes)
+{
+    const uint32_t length = sizeof WRONG_IMAGE - 1u;
+    return bytes >= length && memcmp(image, WRONG_IMAGE, length) == 0 ? TA_ERROR_IMAGE : TA_OK;
+}
+
+static const ta_image_check checks[] = {{TA_LOAD_FIRMWARE, check_image}};
+
+const ta_simulation ta_host_simulation = {memories, 3, simulators, INSTANCE_COUNT, CORES, checks, 1};
 
 static const char *const modes[] = {"eager", "jitter", "lazy", "wrap", NULL};
 
@@ -126,6 +137,16 @@ static int guards(int paint)
 #endif
 
 const port_under_test under_test = {
-    &ta_port_host, modes, set_mode, ta_host_set_counters, ta_host_fail, ta_host_set_lazy,
-    IMAGE,         IMAGE_BYTES, lose, reset,              guards,       NULL,
+    .port = &ta_port_host,
+    .modes = modes,
+    .set_mode = set_mode,
+    .set_counters = ta_host_set_counters,
+    .fail = ta_host_fail,
+    .set_lazy = ta_host_set_lazy,
+    .image = IMAGE,
+    .image_bytes = IMAGE_BYTES,
+    .lose = lose,
+    .reset = reset,
+    .guards = guards,
+    .wrong_image = WRONG_IMAGE,
 };

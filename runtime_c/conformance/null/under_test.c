@@ -3,4 +3,6 @@
 
 static const char *const modes[] = {"", NULL};
 
-const port_under_test under_test = {&ta_port_null, modes, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL};
+extern const ta_port ta_port_null;
+
+const port_under_test under_test = {.port = &ta_port_null, .modes = modes};

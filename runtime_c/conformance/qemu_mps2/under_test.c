@@ -4,9 +4,7 @@
 
 static const char *const modes[] = {"", NULL};
 
-const port_under_test under_test = {
-    &ta_port_qemu_mps2, modes, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL,
-};
+const port_under_test under_test = {.port = &ta_port_qemu_mps2, .modes = modes};
 
 int _write(int file, const char *text, int bytes);
 int _write(int file, const char *text, int bytes)

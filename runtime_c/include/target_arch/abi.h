@@ -95,7 +95,7 @@ typedef struct ta_dispatch {
 
 typedef struct ta_load {
     uint32_t instance;
-    const uint8_t *image; /* NULL where the program is linked */
+    const uint8_t *image; /* NULL where there is nothing to transfer; always where ta_takes_program says no */
     uint32_t image_bytes;
     uint32_t image_crc32; /* of the image; checked by load */
 } ta_load;
@@ -169,13 +169,22 @@ typedef struct ta_observed {
     ta_address address;
 } ta_observed;
 
+/* How an instance gets its program. A port tells by it what an image is, and core and ports that there is
+ * none. The emitter checks that each number has one meaning. */
 typedef enum ta_load_process {
     TA_LOAD_LINKED = 0,
     TA_LOAD_FIRMWARE = 1,
     TA_LOAD_BITSTREAM = 2,
     TA_LOAD_MODULE = 3,
-    TA_LOAD_COMMAND_STREAM = 4
+    TA_LOAD_COMMAND_STREAM = 4,
+    TA_LOAD_FIRST_OF_PLUG_INS = 256 /* this and those above it are for load processes of plug-ins */
 } ta_load_process;
+
+/* 0 where there is nothing to load: the program is there from the start, or every dispatch brings its own. */
+static inline int ta_takes_program(uint32_t load_process)
+{
+    return load_process != TA_LOAD_LINKED && load_process != TA_LOAD_COMMAND_STREAM;
+}
 
 struct ta_driver; /* driver.h */
 
@@ -185,7 +194,7 @@ typedef struct ta_instance_info {
     const char *name; /* "fpga_conv2d[1]" */
     uint32_t is_host; /* 1 for exactly one instance: dispatches to it are synchronous */
     uint32_t timeline;
-    uint32_t load_process;          /* ta_load_process */
+    uint32_t load_process;          /* ta_load_process, or of a plug-in; TA_LOAD_LINKED for the host */
     const struct ta_driver *driver; /* NULL: the instance runs C functions */
     const ta_observed *observed;
     uint32_t observed_count;

@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define TA_PORT_VERSION 1u
+#define TA_PORT_VERSION 2u
 
 typedef struct ta_port ta_port;
 
@@ -47,14 +47,16 @@ struct ta_port {
      * TA_ERROR_STATE: not open. TA_ERROR_TIMEOUT: a device did not let go; it may still touch memory. */
     ta_status (*close)(const ta_port *port);
 
-    /* Give an instance its program. `image` is NULL where there is nothing to transfer (the program is
-     * linked, or comes with the system); the core has checked its CRC. The image stays the caller's and is
-     * not needed after return. Loading a loaded instance replaces the program; a started one answers
+    /* Give an instance its program, in the way that `soc->instances[instance].load_process` says. The core does
+     * not call it where ta_takes_program says no, and then it may be NULL. `image` is NULL where there is
+     * nothing to transfer (it comes with the system); the core has checked its CRC. The image stays the caller's
+     * and is not needed after return. Loading a loaded instance replaces the program; a started one answers
      * TA_ERROR_STATE.
-     * TA_ERROR_IMAGE: for another machine, or too large. */
+     * TA_ERROR_IMAGE: not what the load process takes, for another machine, or too large. */
     ta_status (*load)(const ta_port *port, uint32_t instance, const uint8_t *image, uint32_t bytes);
 
-    /* Let a loaded instance run. Starting a started one is TA_OK and does nothing.
+    /* Let a loaded instance run, or one whose load process has nothing to load. Starting a started one is TA_OK
+     * and does nothing.
      * TA_ERROR_STATE: not loaded. TA_ERROR_DEVICE, TA_ERROR_TIMEOUT: it did not come up; it is loaded, not
      * started. */
     ta_status (*start)(const ta_port *port, uint32_t instance);
@@ -115,11 +117,7 @@ struct ta_port {
     ta_status (*now_us)(const ta_port *port, uint64_t *now);
 };
 
-/* One per program. Link the one you want. */
-extern const ta_port ta_port_host;
-extern const ta_port ta_port_null;
-extern const ta_port ta_port_qemu_mps2;
-extern const ta_port ta_port_cuda;
+/* The table of a port is called ta_port_<name>. The header of a bundle declares that of the port it carries. */
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,8 @@
 extern "C" {
 #endif
 
+extern const ta_port ta_port_cuda;
+
 /* Queue a kernel of the instance's module, with `count` device pointers as parameters. To be called by the
  * function of a dispatch, and only there. Does not block.
  * TA_ERROR_STATE: no dispatch is under way. TA_ERROR_IMAGE: the module has no such kernel.

@@ -11,6 +11,8 @@
 extern "C" {
 #endif
 
+extern const ta_port ta_port_host;
+
 /* Delay each asynchronous operation by a pseudo-random time (up to about 0.2 ms) that follows from `seed`;
  * 0: do not. */
 void ta_host_set_jitter(uint32_t seed);

@@ -1,8 +1,9 @@
 /* The host port: a whole SoC inside one process, to run and test bundles without the chip.
  *
  * DMA channels and devices are threads (lanes.c), memories that the host cannot see are arrays that it
- * cannot reach (memory.c), accelerators are simulators behind a register file. An image is accepted and
- * forgotten, since what a device does is linked in; only a core with a program of its own takes it.
+ * cannot reach (memory.c), accelerators are simulators behind a register file. An image is checked by the load
+ * process of its instance (images.c) and forgotten, since what a device does is linked in; only a core with a
+ * program of its own takes it.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -120,7 +121,9 @@ static ta_status load_locked(uint32_t instance, const uint8_t *image, uint32_t b
     const ta_core *core = ta_host_core(instance);
     if (ta_host.instances[instance].started)
         return TA_ERROR_STATE;
-    const ta_status status = core == NULL ? TA_OK : core->load(core, ta_host.soc, image, bytes);
+    ta_status status = ta_host_image(instance, image, bytes);
+    if (status == TA_OK && core != NULL)
+        status = core->load(core, ta_host.soc, image, bytes);
     ta_host.instances[instance].loaded = status == TA_OK;
     return status;
 }
@@ -137,7 +140,7 @@ static ta_status start_locked(uint32_t instance)
     const ta_core *core = ta_host_core(instance);
     if (state->started)
         return TA_OK;
-    if (!state->loaded)
+    if (!state->loaded && ta_takes_program(ta_host.soc->instances[instance].load_process))
         return TA_ERROR_STATE;
     memset(state->registers, 0, sizeof state->registers);
     ta_status status = core == NULL ? TA_OK : core->start(core);

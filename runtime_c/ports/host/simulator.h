@@ -68,6 +68,15 @@ struct ta_core {
     void (*halt)(const ta_core *core);
 };
 
+/* What the images of one load process are like: TA_OK, or TA_ERROR_IMAGE. Checked before an instance takes one,
+ * but for an image that begins with TA_STAND_IN: it stands for one that was not at hand, and no chip takes it. */
+typedef struct ta_image_check {
+    uint32_t load_process;
+    ta_status (*check)(const uint8_t *image, uint32_t bytes);
+} ta_image_check;
+
+#define TA_STAND_IN "stand-in for "
+
 /* What makes the host port the simulation of a particular SoC. Emitted beside the bundle; no heap is
  * needed. */
 typedef struct ta_simulation {
@@ -76,6 +85,8 @@ typedef struct ta_simulation {
     const ta_simulator *const *simulators; /* by TA_INSTANCE_*; NULL where one runs C functions */
     uint32_t simulator_count;
     const ta_core *const *cores; /* by TA_INSTANCE_*; NULL, as a whole or one, where this program executes it */
+    const ta_image_check *checks; /* of load processes; any image will do for one that is not among them */
+    uint32_t check_count;
 } ta_simulation;
 
 /* Defined once per program, by the bundle; the host port links to it. */

@@ -86,6 +86,9 @@ const ta_simulator *ta_host_simulator(uint32_t instance);
 const ta_core *ta_host_core(uint32_t instance);
 const ta_core *ta_host_lane_core(const ta_host_lane *lane);
 
+/* images.c: TA_ERROR_IMAGE where an image is not what the load process of the instance takes. */
+ta_status ta_host_image(uint32_t instance, const uint8_t *image, uint32_t bytes);
+
 /* lanes.c. The caller holds the lock in all of these; those that wait release it meanwhile. */
 
 ta_status ta_host_lane_open(uint32_t number);

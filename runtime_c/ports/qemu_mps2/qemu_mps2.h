@@ -13,6 +13,8 @@
 extern "C" {
 #endif
 
+extern const ta_port ta_port_qemu_mps2;
+
 /* Open a file of the emulating computer, relative to the folder the emulator runs in. A handle, or -1. */
 int ta_mps2_open(const char *name, int for_writing);
 

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from target_arch.backend.contract import Backend, Option
+from target_arch.cli.arguments.found_names import tell_names
 from target_arch.cli.arguments.soc_argument import found
 from target_arch.cli.arguments.targets import Selection, selection
 from target_arch.cli.text.output import failure
 from target_arch.diagnostics import DiagnosticError, name_hint
-from target_arch.registry import BackendError, Backends
+from target_arch.registry import Backends, PlugInError, PlugIns
 from target_arch.soc import SoC
 
 _HELP = ("-h", "--help")
@@ -53,7 +54,9 @@ def second_phase(to: argparse.ArgumentParser, arguments: Sequence[str]) -> Selec
         return None
     if any(each in arguments for each in _HELP):
         with contextlib.suppress(DiagnosticError):
-            _learn(to, selection(early, Backends.discover(early.backend_dir)), early)
+            plug_ins = PlugIns.discover(early.backend_dir)
+            tell_names(to, plug_ins)
+            _learn(to, selection(early, plug_ins), early)
         return None
     chosen = selection(early, found(early))
     if chosen is not None:
@@ -78,7 +81,7 @@ def unknown(rest: Sequence[str], chosen: Selection | None) -> None:
         )
     option = flag.removeprefix(f"--{arch}-").replace("-", "_")
     backend = soc.arch(arch).backend
-    known = [each.name for each in chosen.backends[backend].options]
+    known = [each.name for each in chosen.plug_ins.backends[backend].options]
     said = f"target_arch `{arch}` (backend `{backend}`) has no option `{option}`"
     raise failure("unknown-option", "command line", said, name_hint(option, known, "its options"))
 
@@ -89,7 +92,7 @@ def _learn(to: argparse.ArgumentParser, chosen: Selection | None, early: argpars
         return
     group = to.add_argument_group(f"options of the target_archs of {chosen.soc.name}")
     for arch in chosen.soc.archs:
-        _add(group, arch.name, chosen.backends[arch.backend].options, dict(arch.options))
+        _add(group, arch.name, chosen.plug_ins.backends[arch.backend].options, dict(arch.options))
 
 
 def _learn_of_backends(to: argparse.ArgumentParser, backends: Backends) -> None:
@@ -98,7 +101,7 @@ def _learn_of_backends(to: argparse.ArgumentParser, backends: Backends) -> None:
         "options of target_archs, by backend; `--soc` or `--target` says which there are"
     )
     for name in backends:
-        with contextlib.suppress(BackendError):
+        with contextlib.suppress(PlugInError):
             backend: Backend = backends[name]
             _add(group, name, backend.options, {})
 

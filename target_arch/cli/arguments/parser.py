@@ -168,8 +168,8 @@ def _planning(to: ArgumentParser) -> None:
         "--planner",
         default="best",
         metavar="NAME[,nodes=N|,seconds=S|,seed=N]...",
-        help="the algorithm of the memory plan, and how long one of search, cp-sat may take; with "
-        "seconds the plan may differ from run to run",
+        help="the algorithm of the memory plan, and how long one that searches may take; with seconds "
+        "the plan may differ from run to run",
     )
     _backend_dirs(plan)
     _format(to)
@@ -322,7 +322,8 @@ def _format(to: ArgumentParser) -> None:
 def _backend_dirs(to: "argparse._ActionsContainer") -> None:
     to.add_argument(
         "--backend-dir", type=Path, action="append", default=[], metavar="DIR",
-        help="a folder with backends of your own; may repeat",
+        help="a folder with backends of your own, and in its folders ports, load_processes, policies and "
+        "planners other plug-ins; may repeat",
     )  # fmt: skip
 
 

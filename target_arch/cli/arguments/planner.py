@@ -4,8 +4,8 @@ from typing import Any
 
 from attrs import evolve
 
+from target_arch.backend.planner import Effort
 from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
-from target_arch.stages.memory.packing import Effort
 from target_arch.stages.memory.planner import Planner
 
 _KEYS = {"nodes": int, "seconds": float, "seed": int}

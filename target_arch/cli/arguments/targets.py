@@ -13,7 +13,7 @@ from target_arch.cli.arguments.target_text import Target, Word, parsed, refused
 from target_arch.cli.text.output import failure
 from target_arch.diagnostics import Diagnostic, DiagnosticError, Place, name_hint
 from target_arch.plan.kernels import Codegen
-from target_arch.registry import Backends
+from target_arch.registry import Backends, PlugIns
 from target_arch.registry.default_soc import HOST_DEVICE, WantedArch, default_soc
 from target_arch.soc import SoC, TargetArch, check_soc
 from target_arch.soc.faults import Fault
@@ -35,22 +35,22 @@ _CLOCK = next(key.kind for key in TARGET_ARCH if key.name == "clock")
 
 @frozen(kw_only=True)
 class Selection:
-    """The SoC with every option set, the target_archs that `--target` selects (none: all), and the backends
+    """The SoC with every option set, the target_archs that `--target` selects (none: all), and the plug-ins
     that were found.
     """
 
     soc: SoC
     targets: tuple[str, ...] = ()
-    backends: Backends = field(repr=False)
+    plug_ins: PlugIns = field(repr=False)
 
 
-def selection(options: argparse.Namespace, backends: Backends) -> Selection | None:
+def selection(options: argparse.Namespace, plug_ins: PlugIns) -> Selection | None:
     """What `--soc` and `--target` say; None where neither is given. Raises DiagnosticError."""
     targets = parsed(options.target)
     if options.soc is not None:
-        return _selected(targets, described(options.soc, backends), backends)
+        return _selected(targets, described(options.soc, plug_ins), plug_ins)
     if targets:
-        return Selection(soc=built(targets, backends), backends=backends)
+        return Selection(soc=built(targets, plug_ins.backends), plug_ins=plug_ins)
     return None
 
 
@@ -59,7 +59,7 @@ def with_options(chosen: Selection, given: Iterable[Given]) -> Selection:
     soc = chosen.soc
     for name, option, text in given:
         arch = soc.arch(name)
-        known = _options(chosen.backends[arch.backend])
+        known = _options(chosen.plug_ins.backends[arch.backend])
         soc = _with(soc, arch, {option: typed(text, known[option], name, _PLACE)})
     return evolve(chosen, soc=soc)
 
@@ -87,7 +87,7 @@ def typed(text: str, option: Option, arch: str, place: Place) -> Value:
         raise DiagnosticError([found]) from None
 
 
-def _selected(targets: Sequence[Target], soc: SoC, backends: Backends) -> Selection:
+def _selected(targets: Sequence[Target], soc: SoC, plug_ins: PlugIns) -> Selection:
     wrong: list[Diagnostic] = []
     known = [arch.name for arch in soc.archs]
     for target in targets:
@@ -99,7 +99,7 @@ def _selected(targets: Sequence[Target], soc: SoC, backends: Backends) -> Select
             )
             continue
         arch = soc.arch(name)
-        options = _options(backends[arch.backend])
+        options = _options(plug_ins.backends[arch.backend])
         for key, value in target.settings:
             if key.text not in options:
                 said = f"target_arch `{name}` (backend `{arch.backend}`) has no option `{key.text}`"
@@ -110,7 +110,7 @@ def _selected(targets: Sequence[Target], soc: SoC, backends: Backends) -> Select
             set_to = _typed(value, options[key.text], name, wrong)
             soc = _with(soc, soc.arch(name), {key.text: set_to})
     _raise(wrong)
-    return Selection(soc=soc, targets=tuple(target.name.text for target in targets), backends=backends)
+    return Selection(soc=soc, targets=tuple(target.name.text for target in targets), plug_ins=plug_ins)
 
 
 def _wanted(target: Target, backends: Backends, wrong: list[Diagnostic]) -> WantedArch | None:

@@ -20,10 +20,10 @@ def demo(options: argparse.Namespace) -> int:
     from target_arch.run import verify, write_bundle
 
     model = examples() / "digits" / "digits_int8.onnx"
-    backends = found(options)
-    soc = described(options.soc, backends)
+    plug_ins = found(options)
+    soc = described(options.soc, plug_ins)
     progress(f"planning the digits model for {soc.name}")
-    made = compile_model(CompileRequest(model_path=model, soc=soc, backends=backends))
+    made = compile_model(CompileRequest(model_path=model, soc=soc, plug_ins=plug_ins))
     for name in _SHOWN:
         data(DUMPERS[name](made) + "\n")
     with tempfile.TemporaryDirectory() as folder:

@@ -20,18 +20,18 @@ from target_arch.cli.text.output import (
 )
 from target_arch.cli.text.soc_template import soc_template
 from target_arch.diagnostics import DiagnosticError
-from target_arch.registry import BackendError, Backends
+from target_arch.registry import Backends, PlugInError
 from target_arch.soc import SoC
 
 
 def check(options: argparse.Namespace) -> int:
     """Print one line per SoC that is right; every mistake of the others is a message."""
-    backends = found(options)
+    plug_ins = found(options)
     results: list[dict[str, object]] = []
     wrong = 0
     for name in options.soc:
         try:
-            soc = described(name, backends)
+            soc = described(name, plug_ins)
         except DiagnosticError as error:
             wrong += 1
             results.append({"file": name, "ok": False, "diagnostics": as_json(error.diagnostics)})
@@ -49,17 +49,17 @@ def show(options: argparse.Namespace) -> int:
     """Print the summary of each SoC."""
     from target_arch.soc.text import show as summary
 
-    backends = found(options)
+    plug_ins = found(options)
     if options.target:
-        return _show_built(options, backends)
+        return _show_built(options, plug_ins.backends)
     if not options.soc:
         raise failure("no-soc", "command line", "neither a SoC nor `--target` is given", "`show zynq_edge`")
-    socs = [described(name, backends) for name in options.soc]
+    socs = [described(name, plug_ins) for name in options.soc]
     if options.format == "json":
         json_data([attrs.asdict(soc) for soc in socs])
         return 0
     for number, soc in enumerate(socs):
-        codegen = {arch.backend: backends[arch.backend].codegen for arch in soc.archs}
+        codegen = {arch.backend: plug_ins.backends[arch.backend].codegen for arch in soc.archs}
         data(("\n" if number else "") + summary(soc, codegen))
     return 0
 
@@ -99,7 +99,7 @@ def backends(options: argparse.Namespace) -> int:
     for name in known:
         try:
             backend = known[name]
-        except BackendError as error:
+        except PlugInError as error:
             wrong += 1
             message(rendered(error))
             continue

@@ -57,7 +57,7 @@ def request(options: argparse.Namespace) -> "CompileRequest":
         tuning=NOTHING_TUNED if options.tuning_db is None else read_tuning(options.tuning_db),
         exact=options.exact,
         planner=planner(options.planner),
-        backends=chosen.backends,
+        plug_ins=chosen.plug_ins,
         name=getattr(options, "name", None),
         port=getattr(options, "port", None) or "host",
         images=_images(getattr(options, "image", [])),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from target_arch.emit.build.libraries import cmake_rules, include_flags, libraries, make_rules
-from target_arch.emit.build.machine import COMPILER, compile_flags, emulator_command, link_flags, machine_of
+from target_arch.emit.build.machine import compile_flags, link_flags, machine_of
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import identifier
@@ -28,7 +28,7 @@ _MAKE_MACHINE_HEAD = """\
 # writes raw outputs to `results`.
 # CC, AR, CFLAGS, CPPFLAGS, LDFLAGS, EMULATOR and BUILD may be set on the command line.
 CC = {compiler}
-AR = arm-none-eabi-ar
+AR = {archiver}
 CFLAGS = {flags} -O2
 EMULATOR = {emulator}
 BUILD = build
@@ -79,11 +79,6 @@ def library_sources(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(path for path in paths if path.endswith(".c") and path not in mains))
 
 
-def system_libraries(port: str) -> tuple[str, ...]:
-    """What the programs of a bundle are linked with on a computer: `dl` opens libraries at run time."""
-    return ("m", "dl") if port == "cuda" else ("m",)
-
-
 def programs(paths: Sequence[str]) -> tuple[str, ...]:
     """The programs this bundle has, sorted."""
     return tuple(program for program in PROGRAMS if f"src/{program}.c" in paths)
@@ -114,29 +109,31 @@ def _make_head(inputs: EmitInputs) -> str:
     headers = include_flags(libraries(inputs.kernels))
     found = machine_of(inputs.soc, inputs.port)
     if found is None:
-        threads = " -pthread" if inputs.port == "host" else ""
+        threads = " -pthread" if inputs.port.hosted.threads else ""
         return _MAKE_HEAD.format(model=model, soc=soc, flags=FLAGS, threads=threads, libraries=headers)
+    _, bare, machine = found
     return _MAKE_MACHINE_HEAD.format(
         model=model,
         soc=soc,
-        machine=found[1].name,
-        compiler=COMPILER,
+        machine=machine.name,
+        compiler=bare.compiler,
+        archiver=bare.archiver,
         flags=FLAGS,
-        emulator=" ".join(emulator_command(found[1].name, "")).rstrip(),
-        machine_flags=" ".join(compile_flags(found[1])),
+        emulator=" ".join(bare.command(machine.name)),
+        machine_flags=" ".join(compile_flags(bare, machine)),
         libraries=headers,
     )
 
 
 def _make_program(inputs: EmitInputs, program: str) -> str:
     if machine_of(inputs.soc, inputs.port) is None:
-        system = "".join(f" -l{name}" for name in system_libraries(inputs.port))
+        system = "".join(f" -l{name}" for name in inputs.port.hosted.libraries)
         return _MAKE_PROGRAM.format(program=program, target=_TARGETS[program], system=system)
     return _MAKE_MACHINE_PROGRAM.format(
         program=program,
         target=_TARGETS[program],
-        scripts=f"{inputs.soc.name}.ld {inputs.port}.ld",
-        link=" ".join(link_flags(inputs.soc.name, inputs.port)),
+        scripts=f"{inputs.soc.name}.ld {inputs.port.name}.ld",
+        link=" ".join(link_flags(inputs.soc.name, inputs.port.name)),
     )
 
 
@@ -153,13 +150,14 @@ def cmake_lists(inputs: EmitInputs, paths: Sequence[str]) -> str:
     out.line(")")
     out.line(f"target_include_directories({model} PUBLIC include PRIVATE runtime)")
     out.line(f"set_target_properties({model} PROPERTIES {_CMAKE_PROPERTIES})")
-    out.line(f"target_link_libraries({model} PUBLIC {' '.join(system_libraries(inputs.port))})")
+    out.line(f"target_link_libraries({model} PUBLIC {' '.join(inputs.port.hosted.libraries)})")
     cmake_rules(out, libraries(inputs.kernels), model)
-    if inputs.port == "host":
+    if inputs.port.hosted.threads:
         out.block(_CMAKE_THREADS.format(model=model))
     found = machine_of(inputs.soc, inputs.port)
     if found is not None:
-        out.line(f"target_compile_options({model} PUBLIC {' '.join(compile_flags(found[1]))})")
+        _, bare, machine = found
+        out.line(f"target_compile_options({model} PUBLIC {' '.join(compile_flags(bare, machine))})")
         return out.text()
     out.line("enable_testing()")
     for program in programs(paths):

@@ -1,18 +1,18 @@
 """What a bundle needs to run on a machine without an operating system: is it described, and its linker
 script."""
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
-from target_arch.emit.model.inputs import PORTS, EmitInputs
+from target_arch.backend.port import BareMetal, Machine, PortKind
+from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.text.emitter import Emitter
-from target_arch.soc.machines import MACHINE_PORTS, MACHINES, Machine
 from target_arch.soc.model import Memory, Port, SoC
 
 _HEAD = """\
 /* Where a program for {machine} ({cpu}) has its code, its variables and its stack; {soc}.ld has the
  * arenas and the constants. Link with -Wl,-T,{soc}.ld -Wl,-T,{port}.ld, in this order. The stack lies at the
  * start of its memory: one that grows too large leaves it, and overwrites nothing of the program's. */
-ENTRY(ta_mps2_reset)
-EXTERN(ta_mps2_vectors)
+ENTRY({prefix}_reset)
+EXTERN({prefix}_vectors)
 SECTIONS
 {{
     .vectors {code} : {{ KEEP(*(.vectors)) }}
@@ -46,19 +46,11 @@ ARENA_ALIGNMENT = 64
 """Of the first arena behind a program's own sections in the same memory."""
 
 
-COMPILER = "arm-none-eabi-gcc"
-EMULATOR = "qemu-system-arm"
-
-ICOUNT_SHIFT = 8
-"""Each instruction takes 2^8 ns of the emulated machine, several ticks of its timer: so ticks count
-instructions."""
-
-
-def compile_flags(machine: Machine) -> tuple[str, ...]:
+def compile_flags(bare: BareMetal, machine: Machine) -> tuple[str, ...]:
     """Flags for code on a machine: the processor, arenas in their sections, and nothing merged, so that the
     sizes in object files are those of the image.
     """
-    return (*machine.flags, "-DTA_SECTIONS", "-fno-merge-constants")
+    return (*machine.flags, *bare.flags, "-DTA_SECTIONS", "-fno-merge-constants")
 
 
 def link_flags(soc: str, port: str) -> tuple[str, ...]:
@@ -67,44 +59,55 @@ def link_flags(soc: str, port: str) -> tuple[str, ...]:
     return ("-nostartfiles", *scripts, "-Wl,--no-warn-rwx-segments")
 
 
-def emulator_command(machine: str, program: str) -> tuple[str, ...]:
-    """The command that runs a program on an emulated machine, in the folder where its files are."""
-    return (
-        EMULATOR, "-machine", machine, "-icount", f"shift={ICOUNT_SHIFT}", "-display", "none",
-        "-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on,target=native",
-        "-kernel", program,
-    )  # fmt: skip
+def toolchain(soc: SoC, port: PortKind) -> dict[str, object]:
+    """How the programs of a bundle are compiled, linked and run, as JSON values: all that a computer needs to
+    know which has the bundle and not the plug-in of its port.
+    """
+    found = machine_of(soc, port)
+    if found is None:
+        return {"libraries": list(port.hosted.libraries), "needs": list(port.hosted.needs)}
+    _, bare, machine = found
+    return {
+        "libraries": ["m"],
+        "needs": [],
+        "compiler": bare.compiler,
+        "flags": list(compile_flags(bare, machine)),
+        "link": list(link_flags(soc.name, port.name)),
+        "emulator": list(bare.command(machine.name)),
+        "packages": dict(bare.packages),
+        "counter_hz": machine.counter_hz,
+        "shift": bare.shift,
+        "start": f"{port.prefix}_start",
+    }
 
 
-def require_port(soc: SoC, port: str) -> None:
-    """DiagnosticError where there is no such port, or it runs on a machine that the description does not
-    name."""
-    if port not in PORTS:
-        raise _refused("unknown-port", f"there is no port `{port}`", name_hint(port, PORTS, "there are"))
-    if port not in MACHINE_PORTS:
-        return
-    if soc.port(port) is None:
-        machines = ", ".join(sorted(name for name in MACHINES if MACHINES[name].port == port))
-        message = f"`{soc.name}` does not say on which machine port `{port}` runs it"
-        hint = f"add a table `[port.{port}]` with `machine` ({machines}), `code`, `data` and `stack`"
+def require_machine(soc: SoC, port: PortKind) -> None:
+    """DiagnosticError where a port runs on a machine that the description does not name."""
+    bare = port.bare_metal
+    if bare is not None and soc.port(port.name) is None:
+        machines = ", ".join(sorted(machine.name for machine in bare.machines))
+        message = f"`{soc.name}` does not say on which machine port `{port.name}` runs it"
+        hint = f"add a table `[port.{port.name}]` with `machine` ({machines}), `code`, `data` and `stack`"
         raise _refused("no-machine", message, hint)
 
 
 def require_host_alone(inputs: EmitInputs) -> None:
     """DiagnosticError where the port runs on a machine and a partition is not on its host."""
-    if inputs.port not in MACHINE_PORTS:
+    if inputs.port.bare_metal is None:
         return
-    host = inputs.soc.host.name
+    host, name = inputs.soc.host.name, inputs.port.name
     for partition in inputs.graph.partitions:
         if partition.instance != host:
-            message = f"port `{inputs.port}` has only the host, `{partition.id}` is on `{partition.instance}`"
+            message = f"port `{name}` has only the host, `{partition.id}` is on `{partition.instance}`"
             raise _refused("host-alone", message, f"plan for the host alone: `--target {host}`")
 
 
-def machine_of(soc: SoC, port: str) -> tuple[Port, Machine] | None:
+def machine_of(soc: SoC, port: PortKind) -> tuple[Port, BareMetal, Machine] | None:
     """The description's table for a port and the machine it names; None for a port that needs no machine."""
-    described = soc.port(port)
-    return None if described is None else (described, MACHINES[described.machine])
+    described, bare = soc.port(port.name), port.bare_metal
+    if described is None or bare is None:
+        return None
+    return described, bare, bare.machine(described.machine)
 
 
 def begin_symbol(memory: str) -> str:
@@ -112,9 +115,8 @@ def begin_symbol(memory: str) -> str:
     return f"ta_{memory}_begin"
 
 
-def machine_script(soc: SoC, port: Port) -> str:
-    """The GNU ld script of a whole program on the machine of a port."""
-    machine = MACHINES[port.machine]
+def machine_script(soc: SoC, port: Port, machine: Machine, prefix: str) -> str:
+    """The GNU ld script of a whole program on the machine of a port, whose symbols begin with `prefix`."""
     out = Emitter()
     out.block(
         _HEAD.format(
@@ -122,6 +124,7 @@ def machine_script(soc: SoC, port: Port) -> str:
             cpu=machine.cpu,
             soc=soc.name,
             port=port.name,
+            prefix=prefix,
             align=ALIGNMENT,
             code=_base(soc.memory(port.code)),
             data=_base(soc.memory(port.data)),

@@ -1,8 +1,8 @@
 """`src/<model>_<arch>_module.c`: the kernels of a target_arch whose device has a compiler of its own.
 
 The image that its load step hands to the port is CUDA C, also written to `<model>_<arch>_module.cu` for
-readers. What the step table calls is a launch. Only the port `cuda` takes these files; the others carry the
-C functions that stand for the kernels.
+readers. What the step table calls is a launch. Only a port that takes modules takes these files; the others
+carry the C functions that stand for the kernels.
 """
 
 import zlib
@@ -15,7 +15,8 @@ from target_arch.emit.model.kernels import Kernels, entry, kernels
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment
 
-PORT = "cuda"
+PROCESS = "module"
+"""The load process of a target_arch whose kernels are a module."""
 
 _PRELUDE = """\
 /* Kernels of `{model}` for {arch}. Compiled when the module is loaded, by a compiler without headers. */
@@ -52,20 +53,35 @@ def modules(inputs: EmitInputs) -> tuple[Module, ...]:
     """The modules of a bundle by target_arch. DiagnosticError where the port runs modules only, and another
     target_arch than the host has something else.
     """
-    if inputs.port != PORT:
+    if not inputs.port.hosted.modules:
         return ()
     found = tuple(of for of in kernels(inputs) if all(each.device for each in of.functions))
     names = {of.arch for of in found}
     for partition in inputs.graph.partitions:
         arch = inputs.soc.instance(partition.instance).arch
         if not arch.host and arch.name not in names:
-            message = f"port `{PORT}` has the host and CUDA devices, `{partition.id}` is on `{arch.name}`"
+            has = f"port `{inputs.port.name}` has the host and devices that take modules"
+            message = f"{has}, `{partition.id}` is on `{arch.name}`"
             hint = f"plan without it: `--forbid '*={arch.name}'`, or take another port"
-            place = "command line"
-            raise DiagnosticError([Diagnostic(rule="no-module", place=place, message=message, hint=hint)])
+            raise _refused(inputs, message, hint)
+    for of in found:
+        _require_process(inputs, of.arch)
     return tuple(
         Module(kernels=of, symbol=f"{inputs.stem}_{of.arch}_module", text=_text(inputs, of)) for of in found
     )
+
+
+def _require_process(inputs: EmitInputs, arch: str) -> None:
+    """DiagnosticError where a target_arch gets its kernels as a module and says that it gets none."""
+    process = inputs.soc.arch(arch).load.process
+    if process != PROCESS:
+        message = f"`{arch}` gets its kernels as a module, its load process is `{process}`"
+        raise _refused(inputs, message, f'write `load = "{PROCESS}"` in the SoC file')
+
+
+def _refused(inputs: EmitInputs, message: str, hint: str) -> DiagnosticError:
+    place = f"port {inputs.port.name}"
+    return DiagnosticError([Diagnostic(rule="no-module", place=place, message=message, hint=hint)])
 
 
 def _text(inputs: EmitInputs, of: Kernels) -> str:
@@ -83,7 +99,7 @@ def module_source(inputs: EmitInputs, module: Module) -> str:
     of = module.kernels
     out = Emitter()
     out.line(f"/* `{module.symbol}.cu` as an image, and how its kernels are launched. */")
-    out.lines((f'#include "{inputs.stem}_internal.h"', '#include "ports/cuda/cuda.h"', ""))
+    out.lines((f'#include "{inputs.stem}_internal.h"', inputs.port.include, ""))
     out.line(f"const uint8_t {module.declaration} = {{")
     with out.indent():
         out.wrapped(str(byte) for byte in module.image)
@@ -96,7 +112,8 @@ def module_source(inputs: EmitInputs, module: Module) -> str:
         out.line(f"ta_status {entry(inputs, of.arch, function.name)}(void *const *p)")
         out.line("{")
         with out.indent():
-            out.line(f'return ta_cuda_launch("{function.name}", {shape}, p, {len(function.parameters)}u);')
+            count = f"{len(function.parameters)}u"
+            out.line(f'return {inputs.port.prefix}_launch("{function.name}", {shape}, p, {count});')
         out.line("}")
     return out.text()
 

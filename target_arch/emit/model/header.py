@@ -104,6 +104,8 @@ def model_header(inputs: EmitInputs, prose: Prose | None = None) -> str:
         _macros(out, terminal)
     out.line()
     out.lines(("#ifdef __cplusplus", 'extern "C" {', "#endif"))
+    if inputs.whole is None:
+        declare_port(out, inputs)
     out.block(prose.functions.format(model=model, bundle=inputs.stem))
     for terminal in terminals(inputs):
         said = prose.input if terminal.kind == BufferKind.INPUT else prose.output
@@ -112,6 +114,12 @@ def model_header(inputs: EmitInputs, prose: Prose | None = None) -> str:
     out.line()
     out.lines(("#ifdef __cplusplus", "}", "#endif", "", "#endif"))
     return out.text()
+
+
+def declare_port(out: Emitter, inputs: EmitInputs) -> None:
+    """The declaration of the port that the bundle carries."""
+    out.lines(("", "/* The port that this bundle carries. */"))
+    out.line(f"extern const ta_port ta_port_{inputs.port.name};")
 
 
 def model_source(inputs: EmitInputs) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from target_arch.backend.contract import Backend
+from target_arch.backend.load_process import LoadProcessKind
+from target_arch.backend.port import PortKind
 from target_arch.emit.text.names import identifier
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import MemoryPlan
@@ -12,9 +14,6 @@ from target_arch.plan.model import Model, Tensor
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import StepOrder
 from target_arch.soc.model import MemoryMode, SoC
-
-PORTS = ("host", "null", "qemu_mps2", "cuda")
-"""The runtime's ports that a bundle can carry."""
 
 
 @frozen(kw_only=True)
@@ -36,8 +35,9 @@ class SelfTest:
 class EmitInputs:
     """The finished plan.
 
-    `kernels` are by partition id, `backends` by the name of the target_arch they serve. `whole` is what all
-    models of a bundle are together, where there are several.
+    `kernels` are by partition id, `backends` by the name of the target_arch they serve, `processes` are the
+    load processes of the SoC by name. `whole` is what all models of a bundle are together, where there are
+    several.
     """
 
     soc: SoC
@@ -48,9 +48,10 @@ class EmitInputs:
     steps: StepOrder
     plan: MemoryPlan
     backends: Mapping[str, Backend]
+    port: PortKind
+    processes: Mapping[str, LoadProcessKind]
     manifest: Mapping[str, object] = field(factory=dict, repr=False)
     self_test: SelfTest | None = None
-    port: str = "host"
     whole: "EmitInputs | None" = None
 
     @property

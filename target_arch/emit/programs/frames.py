@@ -4,7 +4,6 @@ from target_arch.emit.model.header import Terminal, terminals
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.text.emitter import Emitter
 from target_arch.plan.memory import BufferKind
-from target_arch.soc.machines import MACHINE_PORTS
 
 
 def split(inputs: EmitInputs) -> tuple[tuple[Terminal, ...], tuple[Terminal, ...]]:
@@ -18,7 +17,7 @@ def frame_functions(out: Emitter, inputs: EmitInputs, name: str) -> None:
     """`read_<name>` and `write_<name>`: on standard input and output, or on files of the computer that
     emulates the machine, which they are given open.
     """
-    machine = inputs.port in MACHINE_PORTS
+    machine = inputs.port.prefix if inputs.port.bare_metal else None
     ins, outs = split(inputs)
     kind, frames, results = "size_t", "void", "void"
     if machine:
@@ -36,16 +35,19 @@ def frame_functions(out: Emitter, inputs: EmitInputs, name: str) -> None:
     out.line("}")
 
 
-def _transfer(verb: str, one: Terminal, machine: bool) -> str:
-    """The call that reads or writes the bytes of one input or output."""
+def _transfer(verb: str, one: Terminal, machine: str | None) -> str:
+    """The call that reads or writes the bytes of one input or output.
+
+    `machine` is the prefix of the port's functions, where files are those of the emulating computer.
+    """
     if machine:
         file = "frames" if verb == "read" else "results"
-        return f"ta_mps2_{verb}({file}, {one.function}(), {one.macro}_BYTES)"
+        return f"{machine}_{verb}({file}, {one.function}(), {one.macro}_BYTES)"
     stream = "stdin" if verb == "read" else "stdout"
     return f"f{verb}({one.function}(), 1, {one.macro}_BYTES, {stream})"
 
 
-def _bytes(terminals: tuple[Terminal, ...], machine: bool) -> str:
+def _bytes(terminals: tuple[Terminal, ...], machine: str | None) -> str:
     """Their sum in C."""
     cast = "(int32_t)" if machine else ""
     return " + ".join(f"{cast}{terminal.macro}_BYTES" for terminal in terminals)

@@ -9,7 +9,6 @@ from target_arch.emit.programs.frames import frame_functions, split
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.literals import Literals, literals
 from target_arch.emit.text.names import comment, identifier, string
-from target_arch.soc.machines import MACHINE_PORTS
 
 _SELFTEST_HEAD = """\
 /* Self-test of `{name}`: one input, and what the reference makes of it.
@@ -65,20 +64,20 @@ static int compare(const char *name, const void *actual, const void *expected, u
 ARGUMENTS = """
 /* --lazy: devices do nothing before they are waited for. --jitter SEED: they take random time. */
 static int arguments(int argc, char **argv)
-{
+{{
     int index;
-    for (index = 1; index < argc; index++) {
+    for (index = 1; index < argc; index++) {{
         if (strcmp(argv[index], "--lazy") == 0)
-            ta_host_set_lazy(1);
+            {prefix}_set_lazy(1);
         else if (strcmp(argv[index], "--jitter") == 0 && index + 1 < argc)
-            ta_host_set_jitter((uint32_t)strtoul(argv[++index], NULL, 10));
-        else {
+            {prefix}_set_jitter((uint32_t)strtoul(argv[++index], NULL, 10));
+        else {{
             fprintf(stderr, "usage: runner [--lazy] [--jitter SEED] < frames > results\\n");
             return 0;
-        }
-    }
+        }}
+    }}
     return 1;
-}
+}}
 """
 
 _LOOP = """\
@@ -103,33 +102,30 @@ static int failed(const char *what, ta_status status)
 }}"""
 
 
-CUDA = '#include "ports/cuda/cuda.h"'
-
-
 def selftest_source(inputs: EmitInputs, test: SelfTest) -> str:
     """A program that runs the vector and prints a line per output."""
     model = identifier(inputs.model.name)
     ins, outs = split(inputs)
-    machine = inputs.port in MACHINE_PORTS
+    machine = inputs.port.bare_metal is not None
     out = Emitter()
     name, reference = comment(inputs.model.name), comment(test.reference)
     stdio = "" if machine else "#include <stdio.h>\n"
     out.block(_SELFTEST_HEAD.format(name=name, reference=reference, model=model, stdio=stdio))
-    if inputs.port == "cuda":
-        out.lines(("", CUDA))
+    if inputs.port.hosted.complains:
+        out.lines(("", inputs.port.include))
     if machine:
-        out.lines(("", machine_programs.INCLUDE))
-        out.block(machine_programs.profile(len(inputs.steps.steps)))
+        out.lines(("", inputs.port.include))
+        out.block(machine_programs.profile(inputs, len(inputs.steps.steps)))
     for terminal, data in zip(ins, test.inputs, strict=True):
         write_array(out, f"input_{terminal.number}", terminal, data)
     for terminal, data in zip(outs, test.outputs, strict=True):
         write_array(out, f"expected_{terminal.number}", terminal, data)
     for dtype, c_type in sorted({terminal.tensor.dtype: terminal.c_type for terminal in outs}.items()):
         out.block(ELEMENT_AT.format(dtype=dtype, c_type=c_type))
-    out.block(machine_programs.COMPARE if machine else COMPARE)
+    out.block(comparison(inputs))
     out.block(
         (machine_programs.FAILED if machine else _FAILED).format(
-            model=model, answer="2", complaint=complaint(inputs)
+            model=model, port=inputs.port.prefix, answer="2", complaint=complaint(inputs)
         )
     )
     out.lines(("", *(["int main(void);"] if machine else []), "int main(void)", "{"))
@@ -140,11 +136,11 @@ def selftest_source(inputs: EmitInputs, test: SelfTest) -> str:
 
 
 def _selftest_main(out: Emitter, inputs: EmitInputs, test: SelfTest) -> None:
-    model, machine = identifier(inputs.model.name), inputs.port in MACHINE_PORTS
+    model, machine = identifier(inputs.model.name), inputs.port.bare_metal is not None
     ins, outs = split(inputs)
     out.line("int passed = 1;")
     out.lines(["uint64_t since;"] if machine else [])
-    out.line(f"ta_status status = {model}_init(&ta_port_{inputs.port});")
+    out.line(f"ta_status status = {model}_init(&ta_port_{inputs.port.name});")
     out.lines(("if (status != TA_OK)", '    return failed("init", status);'))
     for terminal in ins:
         out.line(f"memcpy({terminal.function}(), input_{terminal.number}, {terminal.macro}_BYTES);")
@@ -162,20 +158,19 @@ def _selftest_main(out: Emitter, inputs: EmitInputs, test: SelfTest) -> None:
 
 def runner_source(inputs: EmitInputs) -> str:
     """A program that reads frames from its standard input until it ends, and writes the outputs of each."""
-    if inputs.port in MACHINE_PORTS:
+    if inputs.port.bare_metal is not None:
         return machine_programs.machine_runner(inputs)
     model = identifier(inputs.model.name)
-    host = inputs.port == "host"
+    host = inputs.port.hosted.simulates
     out = Emitter()
     out.block(_RUNNER_HEAD.format(name=comment(inputs.model.name)))
     if host:
         out.lines(("#include <stdlib.h>", "#include <string.h>"))
     out.lines(("", f"#include <{model}.h>"))
-    if inputs.port == "cuda":
-        out.lines(("", CUDA))
+    if host or inputs.port.hosted.complains:
+        out.lines(("", inputs.port.include))
     if host:
-        out.lines(("", '#include "ports/host/host.h"'))
-        out.block(ARGUMENTS)
+        out.block(ARGUMENTS.format(prefix=inputs.port.prefix))
     out.block(_FAILED.format(model=model, answer="(int)status", complaint=complaint(inputs)))
     frame_functions(out, inputs, "frame")
     out.lines(("", f"int main({'int argc, char **argv' if host else 'void'})", "{"))
@@ -183,7 +178,7 @@ def runner_source(inputs: EmitInputs) -> str:
         out.lines(("int frame;", "ta_status status;"))
         if host:
             out.lines(("if (!arguments(argc, argv))", "    return 65;"))
-        out.line(f"status = {model}_init(&ta_port_{inputs.port});")
+        out.line(f"status = {model}_init(&ta_port_{inputs.port.name});")
         out.lines(("if (status != TA_OK)", '    return failed("init", status);'))
         out.lines(_LOOP.format(model=model).split("\n"))
     out.line("}")
@@ -192,11 +187,17 @@ def runner_source(inputs: EmitInputs) -> str:
 
 def complaint(inputs: EmitInputs) -> str:
     """A line that says more about a failure, where the port can."""
-    if inputs.port != "cuda":
+    if not inputs.port.hosted.complains:
         return ""
-    return (
-        '    if (ta_cuda_complaint()[0] != 0)\n        fprintf(stderr, "port: %s\\n", ta_cuda_complaint());\n'
-    )
+    said = f"{inputs.port.prefix}_complaint()"
+    return f'    if ({said}[0] != 0)\n        fprintf(stderr, "port: %s\\n", {said});\n'
+
+
+def comparison(inputs: EmitInputs) -> str:
+    """The function `compare` of a self-test."""
+    if inputs.port.bare_metal is None:
+        return COMPARE
+    return machine_programs.COMPARE.format(port=inputs.port.prefix)
 
 
 def write_array(out: Emitter, name: str, terminal: Terminal, data: bytes) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from attrs import evolve
 
 from target_arch.emit.build.libraries import libraries, library_files
-from target_arch.emit.build.machine import require_host_alone, require_port
+from target_arch.emit.build.machine import require_host_alone, require_machine
 from target_arch.emit.build.runtime_files import runtime_files
 from target_arch.emit.bundle import distinct, finished, internal_header, kernel_files
 from target_arch.emit.model.arenas import Arena
@@ -35,7 +35,7 @@ def emit_models(
     """Every file of the bundle `name`. Raises as `emit_bundle`, for any of the models."""
     whole = joined(name, models, manifest)
     members = tuple(evolve(member, whole=whole) for member in models)
-    require_port(whole.soc, whole.port)
+    require_machine(whole.soc, whole.port)
     for member in members:
         require_host_alone(member)
         kernels(member)
@@ -54,7 +54,7 @@ def emit_models(
     ]
     for number, member in enumerate(members):
         files += _member_files(member, number, every, pools)
-    if whole.port == "host":
+    if whole.port.hosted.simulates:
         files.append((f"src/{soc}_simulation.c", simulation_source(whole, placed)))
         if any(backend.runtime.stand_ins for backend in whole.backends.values()):
             files.append((f"src/{whole.stem}_stand_ins.c", stand_ins_source(whole, members)))
@@ -109,4 +109,5 @@ def joined(name: str, members: Sequence[EmitInputs], manifest: Mapping[str, obje
         backends=first.backends,
         manifest=manifest,
         port=first.port,
+        processes=first.processes,
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from target_arch.emit.model.header import Prose, accessors, define, soc_symbol
+from target_arch.emit.model.header import Prose, accessors, declare_port, define, soc_symbol
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.model.steps import abi_guard, bundle_symbol
 from target_arch.emit.text.emitter import Emitter
@@ -79,6 +79,7 @@ def models_header(whole: EmitInputs, members: Sequence[EmitInputs], pools: Model
     out.lines((f"#ifndef {guard}", f"#define {guard}", "", '#include "target_arch/runtime.h"'))
     out.lines(f'#include "{identifier(member.model.name)}.h"' for member in members)
     out.lines(("", "#ifdef __cplusplus", 'extern "C" {', "#endif"))
+    declare_port(out, whole)
     out.block(_LIFECYCLE.format(bundle=whole.stem))
     out.lines(("", "#ifdef __cplusplus", "}", "#endif", "", "#endif"))
     return out.text()

@@ -18,7 +18,6 @@ from target_arch.emit.programs.frames import frame_functions, split
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment, identifier
 from target_arch.plan.model_pools import ModelPools, Sharing
-from target_arch.soc.machines import MACHINE_PORTS
 
 _RUNNER_HEAD = """\
 /* Runs {names} on frames, in turn: a frame is one of each of these models.
@@ -50,32 +49,31 @@ _MACHINE_FAILED = """
 static int failed(const char *what, ta_status status)
 {{
     const ta_runtime *runtime = {bundle}_runtime();
-    ta_mps2_say(what);
-    ta_mps2_say(" ");
-    ta_mps2_say(runtime->bundle == NULL ? "-" : runtime->bundle->name);
-    ta_mps2_say(": step ");
-    ta_mps2_say_number((int32_t)runtime->failed_step);
-    ta_mps2_say(": ");
-    ta_mps2_say(ta_status_name(status));
-    ta_mps2_say("\\n");
+    {port}_say(what);
+    {port}_say(" ");
+    {port}_say(runtime->bundle == NULL ? "-" : runtime->bundle->name);
+    {port}_say(": step ");
+    {port}_say_number((int32_t)runtime->failed_step);
+    {port}_say(": ");
+    {port}_say(ta_status_name(status));
+    {port}_say("\\n");
     (void){bundle}_stop();
     return {answer};
 }}"""
 
-_MACHINE_VARIABLES = (
-    'int frames = ta_mps2_open("frames", 0), results = ta_mps2_open("results", 1), frame;',
-    "uint32_t word;",
-    "uint64_t since;",
-)
+_MACHINE_VARIABLES = """\
+int frames = {port}_open("frames", 0), results = {port}_open("results", 1), frame;
+uint32_t word;
+uint64_t since;"""
 
 _RUN = "status = {model}_run();"
 
 _COUNTED_RUN = """\
-ta_mps2_count_steps_of(&{model}_bundle, &profile[{first}], {steps});
-since = ta_mps2_ticks();
+{port}_count_steps_of(&{model}_bundle, &profile[{first}], {steps});
+since = {port}_ticks();
 status = {model}_run();
-profile[0] += ta_mps2_ticks() - since;
-ta_mps2_count_steps((uint64_t *)0, 0);"""
+profile[0] += {port}_ticks() - since;
+{port}_count_steps((uint64_t *)0, 0);"""
 
 _CLEAR = """\
 for (word = 0; word < sizeof profile / sizeof profile[0]; word++)
@@ -93,7 +91,7 @@ class _Programs:
 
     @property
     def emulated(self) -> bool:
-        return self.whole.port in MACHINE_PORTS
+        return self.whole.port.bare_metal is not None
 
     @property
     def names(self) -> str:
@@ -115,7 +113,8 @@ class _Programs:
         model = identifier(member.model.name)
         text = _COUNTED_RUN if self.emulated else _RUN
         first = machine.PROFILE_HEAD + self.first[member.model.name]
-        lines = text.format(model=model, first=first, steps=len(member.steps.steps)).split("\n")
+        names = {"model": model, "port": self.whole.port.prefix}
+        lines = text.format(**names, first=first, steps=len(member.steps.steps)).split("\n")
         return [*lines, "if (status != TA_OK)", '    return failed("run", status);']
 
 
@@ -133,14 +132,14 @@ def models_runner(whole: EmitInputs, members: Sequence[EmitInputs], pools: Model
     files = ("the file `frames`", "`results`") if made.emulated else ("standard input", "standard output")
     out = Emitter()
     out.block(_RUNNER_HEAD.format(names=made.names, source=files[0], target=files[1]))
-    _includes(out, made, ("stdio.h", "stdlib.h", "string.h") if whole.port == "host" else ("stdio.h",))
-    if whole.port == "host":
-        out.block(host.ARGUMENTS)
+    _includes(out, made, ("stdio.h", "stdlib.h", "string.h") if whole.port.hosted.simulates else ("stdio.h",))
+    if whole.port.hosted.simulates:
+        out.block(host.ARGUMENTS.format(prefix=whole.port.prefix))
     _profile(out, made)
     _failed(out, made, "(int)status")
     for member in members:
         frame_functions(out, member, identifier(member.model.name))
-    arguments = "int argc, char **argv" if whole.port == "host" else "void"
+    arguments = "int argc, char **argv" if whole.port.hosted.simulates else "void"
     out.lines(("", *(["int main(void);"] if made.emulated else []), f"int main({arguments})", "{"))
     with out.indent():
         _runner_body(out, made)
@@ -150,11 +149,12 @@ def models_runner(whole: EmitInputs, members: Sequence[EmitInputs], pools: Model
 
 def _runner_body(out: Emitter, made: _Programs) -> None:
     bundle = made.whole.stem
-    out.lines(_MACHINE_VARIABLES if made.emulated else ("int frame;",))
+    variables = _MACHINE_VARIABLES if made.emulated else "int frame;"
+    out.lines(variables.format(port=made.whole.port.prefix).split("\n"))
     out.line("ta_status status;")
-    if made.whole.port == "host":
+    if made.whole.port.hosted.simulates:
         out.lines(("if (!arguments(argc, argv))", "    return 65;"))
-    out.line(f"status = {bundle}_init(&ta_port_{made.whole.port});")
+    out.line(f"status = {bundle}_init(&ta_port_{made.whole.port.name});")
     out.lines(("if (status != TA_OK)", '    return failed("init", status);'))
     if made.emulated:
         out.lines(("if (frames < 0 || results < 0)", "    return 64;"))
@@ -167,7 +167,8 @@ def _runner_body(out: Emitter, made: _Programs) -> None:
     out.line("}")
     out.line(f"status = {bundle}_stop();")
     if made.emulated:
-        out.lines(("if (frame < 0 || ta_mps2_close(results) != 0 || !write_profile())", "    return 64;"))
+        closed = f"{made.whole.port.prefix}_close(results)"
+        out.lines((f"if (frame < 0 || {closed} != 0 || !write_profile())", "    return 64;"))
         out.line("return (int)status;")
     else:
         out.line("return frame < 0 || fflush(stdout) != 0 ? 64 : (int)status;")
@@ -211,7 +212,7 @@ def models_selftest(whole: EmitInputs, members: Sequence[EmitInputs], pools: Mod
     outs = [one for member in tested for one in split(member)[1]]
     for dtype, c_type in sorted({one.tensor.dtype: one.c_type for one in outs}.items()):
         out.block(host.ELEMENT_AT.format(dtype=dtype, c_type=c_type))
-    out.block(machine.COMPARE if made.emulated else host.COMPARE)
+    out.block(host.comparison(whole))
     _failed(out, made, "2")
     out.lines(("", *(["int main(void);"] if made.emulated else []), "int main(void)", "{"))
     with out.indent():
@@ -224,7 +225,7 @@ def _selftest_body(out: Emitter, made: _Programs) -> None:
     bundle = made.whole.stem
     out.line("int passed = 1, round;")
     out.lines(["uint32_t word;", "uint64_t since;"] if made.emulated else [])
-    out.line(f"ta_status status = {bundle}_init(&ta_port_{made.whole.port});")
+    out.line(f"ta_status status = {bundle}_init(&ta_port_{made.whole.port.name});")
     out.lines(("if (status != TA_OK)", '    return failed("init", status);'))
     out.line("for (round = 0; round < 2; round++) {")
     with out.indent():
@@ -275,20 +276,19 @@ def _includes(out: Emitter, made: _Programs, system: Sequence[str]) -> None:
     out.lines(f"#include <{header}>" for header in (() if made.emulated else system))
     out.lines(("", f"#include <{made.whole.stem}.h>", ""))
     if made.emulated:
-        out.line(machine.INCLUDE)
+        out.line(made.whole.port.include)
         out.line()
         out.lines(f"extern const ta_bundle {bundle_symbol(member)};" for member in made.members)
-    elif made.whole.port == "cuda":
-        out.line(host.CUDA)
-    elif "stdlib.h" in system:
-        out.line('#include "ports/host/host.h"')
+    elif made.whole.port.hosted.complains or "stdlib.h" in system:
+        out.line(made.whole.port.include)
 
 
 def _profile(out: Emitter, made: _Programs) -> None:
     if made.emulated:
-        out.block(machine.profile(made.steps))
+        out.block(machine.profile(made.whole, made.steps))
 
 
 def _failed(out: Emitter, made: _Programs, answer: str) -> None:
     text = _MACHINE_FAILED if made.emulated else _FAILED
-    out.block(text.format(bundle=made.whole.stem, answer=answer, complaint=host.complaint(made.whole)))
+    names = {"bundle": made.whole.stem, "port": made.whole.port.prefix}
+    out.block(text.format(**names, answer=answer, complaint=host.complaint(made.whole)))

@@ -80,6 +80,7 @@ def simulation_source(inputs: EmitInputs, arenas: Arenas) -> str:
             number = f"{numbering.c_prefix(soc)}_MEMORY_{numbering.c_identifier(memory.name)}"
             rows.append(f"{{{number}, {size}, memory_{memory.name}}},")
     _rows(out, "static const ta_simulated_memory memories[]", rows)
+    checks = _checks(out, inputs)
     used = sorted({symbol for symbol in symbols.values() if symbol})
     if used:
         out.line()
@@ -93,8 +94,21 @@ def simulation_source(inputs: EmitInputs, arenas: Arenas) -> str:
     out.line()
     fields = ("memories" if rows else "NULL", str(len(rows)), "simulators", str(len(devices)))
     cores = "CORES" if shared else "NULL"
-    out.line(f"const ta_simulation ta_host_simulation = {{{', '.join(fields)}, {cores}}};")
+    tables = (*fields, cores, "checks" if checks else "NULL", str(checks))
+    out.line(f"const ta_simulation ta_host_simulation = {{{', '.join(tables)}}};")
     return out.text()
+
+
+def _checks(out: Emitter, inputs: EmitInputs) -> int:
+    """The table of what checks images, by load process; how many entries it has."""
+    used = sorted({arch.load.process for arch in inputs.soc.archs})
+    kinds = [inputs.processes[name] for name in used if inputs.processes[name].check]
+    if kinds:
+        out.line()
+    out.lines(f"ta_status {kind.check}(const uint8_t *image, uint32_t bytes);" for kind in kinds)
+    rows = [f"{{{kind.c_value}, {kind.check}}}," for kind in kinds]
+    _rows(out, "static const ta_image_check checks[]", rows)
+    return len(rows)
 
 
 def observed(soc: SoC, instance: Instance) -> tuple[Memory, ...]:
@@ -137,7 +151,7 @@ def _instance(inputs: EmitInputs, instance: Instance) -> str:
         string(instance.name),
         str(int(instance.arch.host)),
         f"{numbering.c_prefix(soc)}_TIMELINE_{numbering.c_identifier(instance.name)}",
-        f"TA_LOAD_{instance.arch.load.process.upper().replace(' ', '_')}",
+        inputs.processes[instance.arch.load.process].c_value,
         f"&{driver}" if driver else "NULL",
         f"observed_{instance.identifier}" if count else "NULL",
         str(count),

@@ -16,9 +16,8 @@ from typing import Any
 from attrs import field, frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.emit.build.build_files import FLAGS, library_sources, programs, system_libraries
+from target_arch.emit.build.build_files import FLAGS, library_sources, programs
 from target_arch.emit.build.libraries import QUIET
-from target_arch.emit.build.machine import compile_flags, link_flags
 from target_arch.emit.digests import FILES
 from target_arch.run.bundles.errors import unwritable
 from target_arch.run.bundles.manifest import tensors_in, unchanged
@@ -26,8 +25,8 @@ from target_arch.run.executables import rtl as verilated
 from target_arch.run.executables.firmware import FirmwareImage, build_firmware
 from target_arch.run.executables.image import CALL_GRAPH, Image, as_linked, predict, require_fit
 from target_arch.run.executables.libraries import Libraries, libraries_of
+from target_arch.run.executables.machine import Machine, machine_in
 from target_arch.run.tools.toolchain import Compiler, find_compiler, find_cross_compiler
-from target_arch.soc.machines import MACHINES, Machine
 
 _TIMEOUT = 600.0
 _SHOWN_LINES = 20
@@ -73,11 +72,11 @@ def build(
     """
     with unchanged(directory) as manifest:
         machine = machine_in(manifest)
-        cc = compiler or (find_compiler() if machine is None else find_cross_compiler())
+        cc = compiler or _compiler(machine)
         folder = directory / "build"
         images = build_firmware(directory, folder) if firmware else ()
         foreign = libraries_of(directory, manifest)
-        machines = _host_flags(sanitize) if machine is None else (*compile_flags(machine), CALL_GRAPH)
+        machines = _host_flags(sanitize) if machine is None else (*machine.flags, CALL_GRAPH)
         command = (*cc.command, *_flags(optimize, foreign, machines, images))
         files = _sources(directory, manifest)
         paths = sorted(path.relative_to(directory).as_posix() for path in files)
@@ -115,6 +114,10 @@ def build(
         )
 
 
+def _compiler(machine: Machine | None) -> Compiler:
+    return find_compiler() if machine is None else find_cross_compiler(machine.compiler, machine.packages)
+
+
 def _flags(
     optimize: str, foreign: Libraries, machines: Sequence[str], images: Sequence[FirmwareImage]
 ) -> tuple[str, ...]:
@@ -137,8 +140,8 @@ def _prepared(objects: Path, folder: Path) -> Path:
 
 def _libraries(manifest: Mapping[str, Any], machine: Machine | None, *, cxx: bool) -> tuple[str, ...]:
     """What stands behind the objects of a link."""
-    system = tuple(f"-l{name}" for name in system_libraries(manifest["port"]))
-    last = () if machine is None else link_flags(manifest["soc"], manifest["port"])
+    system = tuple(f"-l{name}" for name in manifest["toolchain"]["libraries"])
+    last = () if machine is None else machine.link
     return (*system, *(("-lstdc++",) if cxx else ()), *last)
 
 
@@ -158,7 +161,8 @@ class _Linking:
         target = self.directory / "build" / name
         if self.machine is None:
             return _link(self.directory, self.command, objects, target, self.libraries), None
-        predicted = predict(self.manifest, _by_source(self.made, objects), self.command)
+        by_source = _by_source(self.made, objects)
+        predicted = predict(self.manifest, by_source, self.command, self.machine.start)
         require_fit(predicted, str(self.directory))
         linked = _link(self.directory, self.command, objects, target, self.libraries)
         return linked, as_linked(predicted, self.manifest, linked)
@@ -186,12 +190,6 @@ def _by_source(made: Mapping[str, Path], inputs: Sequence[Path]) -> dict[str, Pa
     """The objects of a link in their order, by their sources."""
     sources = {path: source for source, path in made.items()}
     return {sources[path]: path for path in inputs}
-
-
-def machine_in(manifest: Mapping[str, Any]) -> Machine | None:
-    """The machine that a bundle's programs are for; None where that is this computer."""
-    described = manifest["machine"]
-    return None if described is None else MACHINES[described["name"]]
 
 
 def _sanitizers(names: Sequence[str]) -> tuple[str, ...]:

@@ -23,7 +23,6 @@ from target_arch.soc.rounding import round_up
 CALL_GRAPH = "-fcallgraph-info=su"
 """The compiler's flag to write a call graph with stack usage beside an object file, as `.ci`."""
 
-_ENTRY = "ta_mps2_start"  # reset itself, written in assembly, has no frame
 _WORD = 4
 _CONSTANT_ALIGNMENT = 16
 _KINDS = {
@@ -114,10 +113,13 @@ class Image:
         }
 
 
-def predict(manifest: Mapping[str, Any], objects: Mapping[str, Path], command: Sequence[str]) -> Image:
+def predict(
+    manifest: Mapping[str, Any], objects: Mapping[str, Path], command: Sequence[str], start: str
+) -> Image:
     """The image that linking the objects will give, which are in the order of the link and by their sources.
 
-    `command` is the compiler's, with the flags the objects were compiled with, CALL_GRAPH among them.
+    `command` is the compiler's, with the flags the objects were compiled with, CALL_GRAPH among them;
+    `start` is the first function with a stack frame (a reset that is written in assembly has none).
     """
     own = {source: read_object(source, path.read_bytes()) for source, path in objects.items()}
     taken = members_taken(own.values(), _libraries(command))
@@ -128,7 +130,7 @@ def predict(manifest: Mapping[str, Any], objects: Mapping[str, Path], command: S
         for source, path in objects.items()
     ]
     return Image(
-        stack=depth(calls, _ENTRY),
+        stack=depth(calls, start),
         reserved=machine["stack"],
         parts=tuple(layout.parts),
         fills=tuple(

@@ -11,11 +11,10 @@ from typing import Any
 from attrs import frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.emit.build.machine import EMULATOR, ICOUNT_SHIFT, emulator_command
 from target_arch.emit.programs.bare_metal import PROFILE_HEAD
 from target_arch.run.bundles.manifest import models_in
 from target_arch.run.executables.executable import Executable
-from target_arch.run.execute.cuda import require_device
+from target_arch.run.execute.needs import require
 from target_arch.run.tools.toolchain import tool
 
 _COMPLAINT = re.compile(r"^port: (?P<said>.+)", re.MULTILINE | re.DOTALL)
@@ -44,7 +43,7 @@ def run_frames(
         raise ValueError(f"a frame of {names} has {size} B")
     if executable.machine is not None:
         return run_on_machine(executable, inputs, timeout=timeout)[0]
-    _require(executable)
+    require(executable.manifest["toolchain"]["needs"])
     options = [*(["--lazy"] if lazy else []), *(["--jitter", str(jitter)] if jitter else [])]
     command = (str(executable.runner.absolute()), *options)
     answer = _run(executable, command, b"".join(inputs), timeout)
@@ -60,8 +59,8 @@ class Profile:
     `instructions` are those of the whole run, `steps` those of each step by its number (0 for one that the
     port does not see: a load or a wait). `stack` is how many bytes of the stack were used since reset.
 
-    Instructions are counted by the machine's timer under `-icount shift=8`: exact to one instruction, with
-    about thirty of the counting itself in every step.
+    Instructions are counted by the machine's timer, since all of them take the same time there: exact to one
+    instruction, with about thirty of the counting itself in every step.
     """
 
     instructions: int
@@ -97,21 +96,23 @@ def _emulate(
     executable: Executable, program: Path, frames: bytes, timeout: float
 ) -> tuple[subprocess.CompletedProcess[bytes], dict[str, bytes]]:
     """Run a program with a file of frames. How it ended, and the files it left."""
-    if executable.machine is None:
+    machine = executable.machine
+    if machine is None:
         raise ValueError(f"{executable.directory} is not for an emulated machine")
-    tool(EMULATOR)
+    tool(machine.emulator[0], machine.packages)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "frames").write_bytes(frames)
-        command = emulator_command(executable.machine.name, str(program.absolute()))
+        command = (*machine.emulator, str(program.absolute()))
         answer = _run(executable, command, b"", timeout, folder)
         return answer, {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def _profile(executable: Executable, content: bytes) -> Profile:
     words = struct.unpack(f"<{len(content) // 8}Q", content)
-    hertz = executable.machine.counter_hz if executable.machine else 0
-    per_instruction = hertz * 2**ICOUNT_SHIFT / 1e9
+    machine = executable.machine
+    assert machine is not None
+    per_instruction = machine.counter_hz * 2**machine.shift / 1e9
     counted = [round(word / per_instruction) for word in (words[0], *words[PROFILE_HEAD:])]
     return Profile(instructions=counted[0], steps=tuple(counted[1:]), stack=words[1])
 
@@ -135,17 +136,11 @@ def run_self_test(executable: Executable, *, timeout: float = 300.0) -> bool | N
     if executable.machine is not None:
         found = self_test_on_machine(executable, timeout=timeout)
         return None if found is None else found[0]
-    _require(executable)
+    require(executable.manifest["toolchain"]["needs"])
     answer = _run(executable, (str(executable.self_test.absolute()),), b"", timeout)
     if answer.returncode not in (0, 1) or _FAILED_STEP.search(answer.stderr.decode(errors="replace")):
         raise _failed(executable, answer)
     return answer.returncode == 0
-
-
-def _require(executable: Executable) -> None:
-    """ToolMissing where the port needs what this computer lacks."""
-    if executable.manifest["port"] == "cuda":
-        require_device()
 
 
 def _run(

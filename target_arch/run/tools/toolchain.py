@@ -4,16 +4,13 @@ import os
 import shlex
 import shutil
 import subprocess
+from collections.abc import Mapping
 
 from attrs import frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.emit.build.machine import COMPILER, EMULATOR
 
 _CANDIDATES = ("cc", "gcc", "clang")
-
-PACKAGES = {COMPILER: "gcc-arm-none-eabi libnewlib-arm-none-eabi", EMULATOR: "qemu-system-arm"}
-"""The Debian packages of programs that emulated machines need."""
 
 
 class ToolMissing(DiagnosticError):
@@ -49,15 +46,18 @@ def find_compiler(name: str | None = None) -> Compiler:
     )
 
 
-def find_cross_compiler() -> Compiler:
-    """The compiler for bare Arm Cortex-M cores. ToolMissing where it is not there or does not answer."""
-    return Compiler(command=(tool(COMPILER),), version=_version((COMPILER,)))
+def find_cross_compiler(name: str, packages: Mapping[str, str]) -> Compiler:
+    """The compiler of that name, for a machine. ToolMissing where it is not there or does not answer."""
+    return Compiler(command=(tool(name, packages),), version=_version((name,)))
 
 
-def tool(name: str) -> str:
-    """The name of a program for emulated machines, once it is there. ToolMissing where it is not."""
+def tool(name: str, packages: Mapping[str, str]) -> str:
+    """The name of a program for emulated machines, once it is there. ToolMissing where it is not; `packages`
+    are the Debian packages of programs.
+    """
     if shutil.which(name) is None:
-        hint = f"install it (`apt-get install {PACKAGES[name]}`), or run `make simulators` in a checkout"
+        install = f"install it (`apt-get install {packages[name]}`)" if name in packages else "install it"
+        hint = f"{install}, or run `make simulators` in a checkout"
         raise missing(name, f"`{name}` not found; the port's machine needs it", hint)
     return name
 

@@ -1,4 +1,4 @@
-"""Rules about who is who: one host, one DLDevice each, one C name each, complete orders, load processes."""
+"""Rules about identity: one host, which is linked, one DLDevice each, one C name each, complete orders."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -45,7 +45,7 @@ def _host(soc: SoC) -> Iterator[Fault]:
             message = f"the host `{arch.name}` has {arch.instances} instances"
             hint = "there is one host; describe further cores as a target_arch of their own"
             yield Fault(rule="host-instances", path=_at(arch, "instances"), message=message, hint=hint)
-        if arch.load.process != "linked":
+        if arch.load.process != fields.LINKED:
             message = f"the host `{arch.name}` has load process `{arch.load.process}`"
             hint = 'the bundle is part of the host\'s program: `load = "linked"`'
             yield Fault(rule="host-load", path=_at(arch, "load"), message=message, hint=hint)
@@ -121,24 +121,6 @@ def _default_mode(soc: SoC) -> Iterator[Fault]:
         )
 
 
-def _images(soc: SoC) -> Iterator[Fault]:
-    for arch in soc.archs:
-        load = arch.load
-        where = f"load process `{load.process}` of target_arch `{arch.name}`"
-        uses = (_at(arch, "load"),)
-        if load.process in fields.IMAGE_PROCESSES:
-            if load.image is None:
-                message = f"{where} has no image"
-                hint = f'write `load = {{ process = "{load.process}", image = "{arch.name}.bin" }}`'
-                yield Fault(
-                    rule="missing-image", path=_at(arch, "load"), message=message, hint=hint, uses=uses
-                )
-        elif load.image is not None or load.bytes:
-            key = "bytes" if load.image is None else "image"
-            message = f"{where} takes no `{key}`"
-            yield Fault(rule="unused-image", path=_at(arch, "load", key), message=message, uses=uses)
-
-
 def _devices(arch: TargetArch) -> set[DLDevice]:
     return {DLDevice(type=arch.device.type, id=arch.device.id + index) for index in range(arch.instances)}
 
@@ -160,5 +142,4 @@ IDENTITY = (
     _named_alike,
     _orders,
     _default_mode,
-    _images,
 )

@@ -5,7 +5,6 @@ The reader, `check_soc`, the JSON Schema and the documentation's test all go by 
 
 from attrs import frozen
 
-from target_arch.soc.machines import MACHINES
 from target_arch.soc.schema.kinds import (
     SIZE_IN_BYTES,
     Choice,
@@ -24,8 +23,8 @@ from target_arch.soc.words import CacheDuty, DLDeviceType, OperandRule
 
 SCHEMA = 1
 
-PROCESSES = ("linked", "firmware", "bitstream", "module", "command_stream")
-IMAGE_PROCESSES = ("bitstream", "firmware")
+LINKED = "linked"
+"""The load process of the host, and of what does not say another."""
 
 _ADDRESS = Integer(least=0, most=2**64 - 1)
 _BANDWIDTH = Quantity(what="bandwidth", units=BANDWIDTH, most=1e15)
@@ -82,8 +81,13 @@ DEVICE = (
     Key(name="id", kind=Integer(least=0, most=2**16 - 1), required=True, help="of the first instance"),
 )
 LOAD = (
-    Key(name="process", kind=Choice(words=PROCESSES), required=True, help="how it gets its program"),
-    Key(name="image", kind=Text(), help="file name of the firmware or bitstream"),
+    Key(
+        name="process",
+        kind=Text(identifier=True),
+        required=True,
+        help="how it gets its program: linked, firmware, bitstream, module, command_stream or a plug-in's",
+    ),
+    Key(name="image", kind=Text(), help="file name of its image, where it takes one"),
     Key(name="bytes", kind=SIZE_IN_BYTES, help="size of the image"),
     Key(name="time", kind=_TIME, help="to load and start it"),
 )
@@ -103,7 +107,7 @@ MEMORY_MODE = (
     Key(name="io", kind=Names(), required=True, help="memories for inputs and outputs, best first"),
 )
 PORT = (
-    Key(name="machine", kind=Choice(words=tuple(sorted(MACHINES))), required=True, help="what executes it"),
+    Key(name="machine", kind=Text(), required=True, help="one of the port's, which executes it"),
     Key(name="code", kind=Text(), required=True, help="memory of vectors, code and read-only data"),
     Key(name="data", kind=Text(), required=True, help="memory of variables and of the stack"),
     Key(name="stack", kind=SIZE_IN_BYTES, required=True, help="bytes of the stack"),

@@ -5,13 +5,14 @@ decides between partitions that are free. Nodes that are no partition may stand 
 is lowered".
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
 import networkx as nx
-from attrs import evolve, frozen
+from attrs import evolve
 
+from target_arch.backend.policy import Policy, Wishes
 from target_arch.diagnostics import Diagnostic, name_hint
 from target_arch.plan.kernels import Codegen
 from target_arch.plan.orders import PHASES, LoweringOrder, LoweringSlot
@@ -23,23 +24,6 @@ _PLACE = "lowering order"
 _C_IS_LOWERED = "every C partition is lowered"
 
 
-@frozen(kw_only=True)
-class Wishes:
-    """What a policy answers: the reason for each partition's turn, and pairs (earlier, later).
-
-    `ranks` decide between partitions that are free at the same time: the lowest first, by default in
-    execution order.
-    """
-
-    reasons: Mapping[str, str]
-    edges: tuple[tuple[str, str], ...] = ()
-    ranks: Mapping[str, int] | None = None
-
-
-Policy = Callable[[PartitionGraph, SoC, Mapping[str, Codegen]], Wishes]
-"""A policy sees the partitions, the SoC and each instance's codegen."""
-
-
 def _sides(graph: PartitionGraph, codegens: Mapping[str, Codegen]) -> tuple[list[str], list[str]]:
     """The partitions whose kernels are functions of a CPU, and the others."""
     c: list[str] = []
@@ -49,7 +33,7 @@ def _sides(graph: PartitionGraph, codegens: Mapping[str, Codegen]) -> tuple[list
     return c, rest
 
 
-def c_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -> Wishes:
+def _c_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -> Wishes:
     """Every partition whose kernels are C before any other: only then are the bytes that C takes facts."""
     c, rest = _sides(graph, codegens)
     reasons = dict.fromkeys(c, "its kernels are C, so what they take is known before any budget")
@@ -60,13 +44,13 @@ def c_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) ->
     )
 
 
-def program(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -> Wishes:
+def _program(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -> Wishes:
     """In the order of execution."""
     ids = [partition.id for partition in graph.partitions]
     return Wishes(reasons=dict.fromkeys(ids, "its turn in the program"), edges=tuple(pairwise(ids)))
 
 
-def accelerators_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -> Wishes:
+def _accelerators_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -> Wishes:
     """Every accelerator before any C, as compilers did before: what C will take is not known to any budget.
 
     For comparison.
@@ -78,9 +62,22 @@ def accelerators_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, C
     return Wishes(reasons=reasons, edges=(*((id, between) for id in rest), *((between, id) for id in c)))
 
 
-POLICIES: Mapping[str, Policy] = MappingProxyType(
-    {"c-first": c_first, "program": program, "accelerators-first": accelerators_first}
+c_first = Policy(
+    name="c-first",
+    description="all C before any accelerator, so that budgets know what C takes; the default",
+    wishes=_c_first,
 )
+program = Policy(name="program", description="in the order of execution", wishes=_program)
+accelerators_first = Policy(
+    name="accelerators-first",
+    description="every accelerator before any C, for comparison",
+    wishes=_accelerators_first,
+)
+
+POLICIES: Mapping[str, Policy] = MappingProxyType(
+    {policy.name: policy for policy in (c_first, program, accelerators_first)}
+)
+"""The policies that are built in; they come through the door of a stranger's, by entry point."""
 
 Wish = str | Sequence[str]
 """The name of a policy, or a list of partition ids, instances and target_archs that means every partition
@@ -151,7 +148,7 @@ def _one(
         if wanted not in policies:
             hint = name_hint(wanted, policies, "registered")
             raise failure(OrderError, "unknown-policy", _PLACE, f"there is no policy `{wanted}`", hint)
-        return _sorted(wanted, graph, policies[wanted](graph, soc, codegens))
+        return _sorted(wanted, graph, policies[wanted].wishes(graph, soc, codegens))
     return _sorted("explicit list", graph, _explicit(graph, soc, wanted))
 
 

@@ -6,16 +6,14 @@ from math import isfinite, lcm
 
 from attrs import evolve
 
-from target_arch.diagnostics import Diagnostic, name_hint
+from target_arch.backend.planner import Algorithm, Effort, Pack
+from target_arch.diagnostics import Diagnostic, listed, name_hint
 from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.soc.model import SoC
 from target_arch.soc.rounding import round_up
 from target_arch.stages.errors import DoesNotFitError, PlanError, failure
 from target_arch.stages.memory.packing import (
     ALGORITHMS,
-    ANYTIME,
-    Algorithm,
-    Effort,
     Offsets,
     bound,
     improve,
@@ -45,7 +43,7 @@ def allocate(
     """Give every buffer an offset in its arena.
 
     `capacities` are bytes per memory; the arenas `m` and `m.constants` share those of `m`, the constants
-    first. `effort` limits an algorithm of `ANYTIME`, per arena. A buffer without bytes gets offset 0. One
+    first. `effort` limits an algorithm that takes one, per arena. A buffer without bytes gets offset 0. One
     takes the place of another (`Buffer.over`) where that makes the plan lower.
 
     Raises DoesNotFitError for the first memory (by name) that overflows; PlanError for an algorithm nobody
@@ -63,25 +61,25 @@ def allocate(
     return plan
 
 
-def _algorithm(name: str, algorithms: Mapping[str, Algorithm], effort: Effort | None) -> Algorithm:
+def _algorithm(name: str, algorithms: Mapping[str, Algorithm], effort: Effort | None) -> Pack:
     if name not in algorithms:
         hint = name_hint(name, algorithms, "registered")
         raise failure(PlanError, "unknown-algorithm", "memory plan", f"there is no algorithm `{name}`", hint)
     if effort is None:
         return algorithms[name]
-    if name not in ANYTIME or algorithms[name] is not ANYTIME[name]:
+    if not algorithms[name].takes_effort:
         raise failure(
             PlanError,
             "no-effort",
             "memory plan",
             f"the algorithm `{name}` takes no limit of nodes or seconds",
-            "those that do: " + ", ".join(f"`{other}`" for other in sorted(ANYTIME)),
+            "those that do: " + listed(other for other in algorithms if algorithms[other].takes_effort),
         )
     seconds = effort.seconds
     if effort.nodes < 1 or (seconds is not None and not (isfinite(seconds) and seconds > 0)):
         limit = f"{effort.nodes} nodes" if seconds is None else f"{seconds} s"
         raise failure(PlanError, "no-effort", "memory plan", f"no search takes {limit}")
-    return partial(ANYTIME[name], effort=effort)
+    return partial(algorithms[name].pack, effort=effort)
 
 
 def _check(buffers: Sequence[Buffer], capacities: Mapping[str, int]) -> None:
@@ -114,7 +112,7 @@ def _check(buffers: Sequence[Buffer], capacities: Mapping[str, int]) -> None:
 
 
 def _plan(
-    arena: str, buffers: Sequence[Buffer], name: str, run: Algorithm, places: Mapping[str, str] | None = None
+    arena: str, buffers: Sequence[Buffer], name: str, run: Pack, places: Mapping[str, str] | None = None
 ) -> MemoryPlan:
     """The plan of one arena; the lowest of those with buffers in the places of others, unless these are
     given.
@@ -145,7 +143,7 @@ def _plan(
     )
 
 
-def _placed(buffers: Sequence[Buffer], places: Mapping[str, str], run: Algorithm) -> Offsets:
+def _placed(buffers: Sequence[Buffer], places: Mapping[str, str], run: Pack) -> Offsets:
     """What the algorithm finds for the rectangles, as offsets of all buffers."""
     if not buffers:
         return Offsets()

@@ -4,17 +4,16 @@ from collections.abc import Mapping, Sequence
 
 from attrs import field, frozen
 
+from target_arch.backend.planner import Algorithm, Effort
 from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.stages.memory.allocate import allocate
-from target_arch.stages.memory.packing import ALGORITHMS, Algorithm, Effort
+from target_arch.stages.memory.packing import ALGORITHMS
 
 
 @frozen(kw_only=True)
 class Planner:
-    """An algorithm by name, its effort (of those in `packing.ANYTIME`), and the algorithms there are.
-
-    A further algorithm is a function from the buffers of an arena to offsets, under a name of its own:
-    `Planner(algorithm="mine", algorithms={**ALGORITHMS, "mine": mine})`.
+    """An algorithm by name, its effort where it takes one, and the algorithms there are: those built in, or,
+    once the pipeline has it, all that were found (`target_arch.registry.PlugIns.planners`).
     """
 
     algorithm: str = "best"

@@ -10,11 +10,11 @@ import pytest
 
 from target_arch.cli import main
 from target_arch.diagnostics import DiagnosticError
-from target_arch.emit.build.machine import COMPILER, EMULATOR
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
 from target_arch.resources import examples
 from target_arch.run import build, reference_for, run_frames, verify, write_bundle
 from tests.backends.cmsis_nn.conftest import Changed, library_soc
+from tests.systems import COMPILER, EMULATOR
 
 EXAMPLE = str(examples() / "c_library" / "soc.toml")
 SLOW = pytest.mark.slow

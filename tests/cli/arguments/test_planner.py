@@ -2,10 +2,11 @@
 
 import pytest
 
+from target_arch.backend.planner import Algorithm, Effort
 from target_arch.cli.arguments.planner import planner
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.memory import MemoryPlan
-from target_arch.stages.memory.packing import ALGORITHMS, Effort
+from target_arch.stages.memory.packing import ALGORITHMS
 from target_arch.stages.memory.planner import BEST, Planner
 from tests.stages.memory.packing.instances import buffer
 
@@ -52,7 +53,10 @@ def test_an_algorithm_of_the_user() -> None:
             offsets[each.name], top = top, top + each.bytes
         return offsets
 
-    asked = Planner(algorithm="mine", algorithms={**ALGORITHMS, "mine": mine})
+    asked = Planner(
+        algorithm="mine",
+        algorithms={**ALGORITHMS, "mine": Algorithm(name="mine", description="a test", pack=mine)},
+    )
     plan = asked.plan((buffer(0, 8, 0, 1), buffer(1, 8, 2, 3)), {"m": 100})
     assert isinstance(plan, MemoryPlan)
     assert (plan.offsets, plan.peaks, plan.found_by) == ({"b0": 0, "b1": 8}, {"m": 16}, {"m": "mine"})

@@ -11,7 +11,7 @@ from target_arch.cli.arguments.soc_argument import found
 from target_arch.cli.arguments.targets import Selection, selection
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, partition_model
-from target_arch.registry import Backends
+from target_arch.registry import PlugIns
 from target_arch.soc import check_soc, parse_soc, read_soc
 from target_arch.soc.files.toml_writer import toml
 from tests.cli.commands.test_describe import call
@@ -350,10 +350,11 @@ def test_a_bundle_of_backends_alone_is_verified(
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in Backends.discover() if Backends.discover()[name].default_arch is not None]
+    "name",
+    [name for name, backend in PlugIns.discover().backends.items() if backend.default_arch is not None],
 )
 def test_every_backend_with_a_default_makes_a_soc(name: str) -> None:
     soc = select(name, soc=None).soc
     assert check_soc(soc) == ()
-    assert Backends.discover().faults(soc) == ()
+    assert PlugIns.discover().faults(soc) == ()
     assert parse_soc(toml(soc), "built.toml") == soc

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from target_arch.cli import main
-from target_arch.emit.build.machine import COMPILER, EMULATOR
 from target_arch.resources import examples
+from tests.systems import COMPILER, EMULATOR
 
 DIGITS = str(examples() / "digits" / "digits_int8.onnx")
 

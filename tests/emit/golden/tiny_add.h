@@ -27,6 +27,9 @@
 extern "C" {
 #endif
 
+/* The port that this bundle carries. */
+extern const ta_port ta_port_host;
+
 /* Bring the system up: open `port`, load and start every instance the model uses. Blocks until all run.
  * The port stays the caller's until stop. On failure nothing is left running; see ta_init. */
 ta_status tiny_add_init(const ta_port *port);

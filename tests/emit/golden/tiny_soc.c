@@ -52,9 +52,15 @@ static const ta_simulated_memory memories[] = {
     {TINY_MEMORY_TCM, 64, memory_tcm},
 };
 
+ta_status ta_elf_check(const uint8_t *image, uint32_t bytes);
+
+static const ta_image_check checks[] = {
+    {TA_LOAD_FIRMWARE, ta_elf_check},
+};
+
 static const ta_simulator *const simulators[] = {
     NULL, /* host */
     NULL, /* dsp */
 };
 
-const ta_simulation ta_host_simulation = {memories, 1, simulators, 2, NULL};
+const ta_simulation ta_host_simulation = {memories, 1, simulators, 2, NULL, checks, 1};

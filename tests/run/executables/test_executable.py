@@ -16,6 +16,7 @@ from target_arch.run import Executable, build, find_compiler, run_frames, run_se
 from target_arch.soc.model import DLDevice, Memory, TargetArch
 from tests import tiny_plans
 from tests.step_deletion import delete_step, restore, step_numbers
+from tests.systems import NULL
 
 FRAMES = tuple(bytes((frame * 29 + index * 7) & 0xFF for index in range(8)) for frame in range(6))
 ANSWERS = tuple(tiny_plans.expected(frame) for frame in FRAMES)
@@ -177,12 +178,12 @@ def test_cmake(dsp: Path, tmp_path: Path, needs_tool: Tool) -> None:
 
 
 def test_the_null_port_runs_what_is_all_on_the_host(tmp_path: Path) -> None:
-    executable = build(written(tiny_plans.on_host(port="null"), tmp_path / "null"))
+    executable = build(written(tiny_plans.on_host(port=NULL), tmp_path / "null"))
     assert run_frames(executable, FRAMES) == ANSWERS
 
 
 def test_the_null_port_says_what_it_lacks(tmp_path: Path) -> None:
-    executable = build(written(tiny_plans.on_dsp(port="null"), tmp_path / "null"))
+    executable = build(written(tiny_plans.on_dsp(port=NULL), tmp_path / "null"))
     with pytest.raises(DiagnosticError, match=r"init failed with TA_ERROR_UNSUPPORTED \[run-failed\]"):
         run_frames(executable, FRAMES)
 

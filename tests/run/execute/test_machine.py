@@ -11,7 +11,7 @@ from attrs import evolve
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.emit import EmitInputs, emit_bundle
-from target_arch.emit.build.machine import COMPILER, EMULATOR, require_port
+from target_arch.emit.build.machine import require_machine
 from target_arch.run import (
     Executable,
     ToolMissing,
@@ -25,6 +25,7 @@ from target_arch.run.executables.elf_objects import read_library
 from target_arch.run.executables.stack_depth import INDIRECT, Calls, depth
 from target_arch.soc.model import Port
 from tests import tiny_plans
+from tests.systems import COMPILER, EMULATOR, NULL, QEMU_MPS2
 
 FRAMES = tuple(bytes((frame * 29 + index * 7) & 0xFF for index in range(8)) for frame in range(6))
 ANSWERS = tuple(tiny_plans.expected(frame) for frame in FRAMES)
@@ -135,11 +136,9 @@ def test_a_fault_is_told(tmp_path: Path) -> None:
 
 
 def test_ports_that_cannot_be_are_refused() -> None:
-    with pytest.raises(DiagnosticError, match="there is no port `hots`"):
-        require_port(tiny_plans.soc(), "hots")
     with pytest.raises(DiagnosticError, match="does not say on which machine port `qemu_mps2` runs it"):
-        require_port(tiny_plans.soc(), "qemu_mps2")
-    require_port(tiny_plans.soc(), "null")
+        require_machine(tiny_plans.soc(), QEMU_MPS2)
+    require_machine(tiny_plans.soc(), NULL)
 
 
 def test_depth_goes_through_the_tables_of_port_and_steps() -> None:
@@ -163,7 +162,7 @@ def test_work_for_others_than_the_host_is_refused() -> None:
     inputs = tiny_plans.on_dsp()
     chip = evolve(inputs.soc, ports=(tiny_plans.port(),))
     with pytest.raises(DiagnosticError, match="port `qemu_mps2` has only the host, `p0` is on `dsp`"):
-        emit_bundle(evolve(inputs, soc=chip, port="qemu_mps2"))
+        emit_bundle(evolve(inputs, soc=chip, port=QEMU_MPS2))
 
 
 def test_recursion_is_refused() -> None:

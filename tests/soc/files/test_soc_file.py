@@ -214,7 +214,6 @@ SEVERAL = (
     ("alignment = 16", "alignment = 24", 20, "out-of-range"),
     ('"clean source"', '"cleen source"', 23, "bad-choice"),
     ('"kDLExtDev", id = 3', '"kDLCPU", id = 0', 37, "same-device"),
-    (', image = "npu.bit", bytes', ", bytes", 40, "missing-image"),
     ('io = ["sram"]', "io = []", 45, "empty-list"),
     ('["npu", "cpu"]\n[low', '["npu"]\n[low', 47, "missing-from-order"),
 )

@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from target_arch.backend.contract import DoesNotFit
+from target_arch.backend.planner import Algorithm
 from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.memory import Budget, Buffer
 from target_arch.plan.model import Model, Operator
@@ -145,7 +146,10 @@ def stacked(buffers: Sequence[Buffer]) -> dict[str, int]:
     return offsets
 
 
-WORST = Planner(algorithm="stacked", algorithms={**ALGORITHMS, "stacked": stacked})
+WORST = Planner(
+    algorithm="stacked",
+    algorithms={**ALGORITHMS, "stacked": Algorithm(name="stacked", description="a test", pack=stacked)},
+)
 POLICIES = ("c-first", "program")
 
 

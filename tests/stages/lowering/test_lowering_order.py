@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -11,13 +11,14 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from target_arch.backend.policy import Policy, Wishes
 from target_arch.plan import text
 from target_arch.plan.kernels import Codegen
 from target_arch.plan.orders import PHASES
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import OrderError
-from target_arch.stages.lowering.order import POLICIES, Wishes, lowering_order
+from target_arch.stages.lowering.order import POLICIES, lowering_order
 from target_arch.stages.placement.place import place
 from tests.stages import chips
 
@@ -141,6 +142,10 @@ def test_a_list_with_every_mistake_at_once() -> None:
     )
 
 
+def named(name: str, wishes: Callable[..., Wishes]) -> dict[str, Policy]:
+    return {name: Policy(name=name, description="a test", wishes=wishes)}
+
+
 def cyclic(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -> Wishes:
     return Wishes(
         reasons={p.id: "" for p in graph.partitions}, edges=(("p0", "p1"), ("p1", "p2"), ("p2", "p0"))
@@ -157,13 +162,15 @@ def lazy(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -> Wi
 
 
 def test_policies_of_others_are_registered_by_name() -> None:
-    order = lowering_order(GRAPH, chips.EDGE, CODEGENS, "backwards", {**POLICIES, "backwards": backwards})
+    order = lowering_order(
+        GRAPH, chips.EDGE, CODEGENS, "backwards", {**POLICIES, **named("backwards", backwards)}
+    )
     assert [slot.partition for slot in order.slots] == ["p4", "p3", "p2", "p1", "p0"]
 
 
 def test_a_cyclic_wish_is_shown() -> None:
     with pytest.raises(OrderError) as caught:
-        lowering_order(GRAPH, chips.EDGE, CODEGENS, "cyclic", {"cyclic": cyclic})
+        lowering_order(GRAPH, chips.EDGE, CODEGENS, "cyclic", named("cyclic", cyclic))
     assert str(caught.value) == (
         "lowering order: error: policy `cyclic` wishes a cycle: "
         "`p0` before `p1` before `p2` before `p0` [cyclic-order]"
@@ -176,13 +183,13 @@ def strange(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) ->
 
 def test_a_policy_that_names_what_is_no_partition() -> None:
     with pytest.raises(OrderError) as caught:
-        lowering_order(GRAPH, chips.EDGE, CODEGENS, "strange", {"strange": strange})
+        lowering_order(GRAPH, chips.EDGE, CODEGENS, "strange", named("strange", strange))
     assert str(caught.value).startswith("lowering order: error: `p10` is no partition")
 
 
 def test_a_policy_that_leaves_a_partition_out() -> None:
     with pytest.raises(OrderError) as caught:
-        lowering_order(GRAPH, chips.EDGE, CODEGENS, "lazy", {"lazy": lazy})
+        lowering_order(GRAPH, chips.EDGE, CODEGENS, "lazy", named("lazy", lazy))
     assert str(caught.value) == (
         "lowering order: error: partition `p0` on `conv` has no turn [incomplete-order]\n"
         "hint: add `p0` or `conv`"

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from target_arch.backend.planner import Algorithm
 from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.stages.errors import DoesNotFitError, PlanError
 from target_arch.stages.memory.allocate import allocate
@@ -128,7 +129,6 @@ def test_an_unknown_algorithm() -> None:
 
 
 def test_algorithms_of_others_are_registered_by_name() -> None:
-    plan = allocate(
-        (buffer("a", 1, 0, 0),), {"m": 100}, "mine", {"mine": lambda rows: {b.name: 32 for b in rows}}
-    )
+    mine = Algorithm(name="mine", description="a test", pack=lambda rows: {b.name: 32 for b in rows})
+    plan = allocate((buffer("a", 1, 0, 0),), {"m": 100}, "mine", {"mine": mine})
     assert plan.offsets == {"a": 32}

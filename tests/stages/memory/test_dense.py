@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 
+from target_arch.backend.planner import Algorithm
 from target_arch.plan.memory import Buffer
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.soc.model import SoC
@@ -83,7 +84,14 @@ def test_many_tensors_leave_a_full_memory_at_a_time() -> None:
         return by_time(buffers)
 
     graph = dense(200, 200, 1024, ("host",))
-    passed = planned(chips.ALONE, graph, Planner(algorithm="counted", algorithms={"counted": counted}))
+    passed = planned(
+        chips.ALONE,
+        graph,
+        Planner(
+            algorithm="counted",
+            algorithms={"counted": Algorithm(name="counted", description="a test", pack=counted)},
+        ),
+    )
     assert passed.settled is not None
     check(chips.ALONE, passed.settled.steps, passed.settled.plan)
     homes = list(passed.settled.residence.homes.values())

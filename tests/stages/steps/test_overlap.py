@@ -7,6 +7,7 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from target_arch.backend.planner import Algorithm
 from target_arch.plan import text
 from target_arch.plan.model import Model
 from target_arch.plan.steps import Copy, Dispatch, Load, StepOrder, Wait
@@ -166,7 +167,8 @@ def test_the_order_of_the_program_stays_where_an_overlap_does_not_fit() -> None:
     result = lowered(BRANCHES, chips.quad())
     work = work_of(result, chips.quad())
     settled = fit_memory(work)
-    never = Planner(algorithm="full", algorithms={"full": full})
+    placed = Algorithm(name="full", description="a test", pack=full)
+    never = Planner(algorithm="full", algorithms={"full": placed})
     found = overlapped(evolve(work, setting=evolve(work.setting, planner=never)), settled)
     assert (found.steps, found.plan) == (settled.steps, settled.plan)
     assert found.execution is not None

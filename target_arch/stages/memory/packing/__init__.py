@@ -1,7 +1,6 @@
 """Algorithms that give offsets to the buffers of one arena, and the bound that tells how good an answer is.
 
-All have one signature, `Algorithm`: buffers in, offsets out, nothing else. Those of `ANYTIME` also take an
-`effort`. From fast to exact:
+From fast to exact:
 
 | name | what it does |
 |---|---|
@@ -14,51 +13,11 @@ All have one signature, `Algorithm`: buffers in, offsets out, nothing else. Thos
 
 Each stops where its peak is the bound, or what alignment makes of it (`least`). Everything is deterministic
 for a seed, unless seconds are asked for.
-Tests: `tests/stages/packing`.
+Tests: `tests/stages/memory/packing`.
 """
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from target_arch.stages.memory.packing.algorithms import ALGORITHMS
+from target_arch.stages.memory.packing.measure import Offsets, bound, least, live_bytes, peak
+from target_arch.stages.memory.packing.search import improve
 
-from target_arch.stages.memory.packing.best import best
-from target_arch.stages.memory.packing.cp_sat import cp_sat
-from target_arch.stages.memory.packing.fast import by_area, by_conflicts, by_size, by_time, skyline
-from target_arch.stages.memory.packing.measure import (
-    Algorithm,
-    Effort,
-    Offsets,
-    bound,
-    least,
-    live_bytes,
-    peak,
-)
-from target_arch.stages.memory.packing.search import greedy, improve, search
-
-__all__ = [
-    "ALGORITHMS",
-    "ANYTIME",
-    "Algorithm",
-    "Effort",
-    "Offsets",
-    "bound",
-    "improve",
-    "least",
-    "live_bytes",
-    "peak",
-]
-
-ANYTIME: Mapping[str, Callable[..., Offsets]] = MappingProxyType({"search": search, "cp-sat": cp_sat})
-"""Algorithms that take the keyword `effort`."""
-
-ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
-    {
-        "best": best,
-        "by-size": by_size,
-        "by-area": by_area,
-        "by-conflicts": by_conflicts,
-        "by-time": by_time,
-        "skyline": skyline,
-        "greedy": greedy,
-        **ANYTIME,
-    }
-)
+__all__ = ["ALGORITHMS", "Offsets", "bound", "improve", "least", "live_bytes", "peak"]

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from target_arch.backend.planner import Effort
 from target_arch.plan.memory import Buffer
 from target_arch.stages.memory.packing.local import local_search
-from target_arch.stages.memory.packing.measure import Effort, Offsets, least, peak
+from target_arch.stages.memory.packing.measure import Offsets, least, peak
 from target_arch.stages.memory.packing.search import greedy, improve
 
 _WORK = 500_000

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from math import gcd
 from typing import Any
 
+from target_arch.backend.planner import Effort
 from target_arch.plan.memory import Buffer
 from target_arch.soc.rounding import round_up
 from target_arch.stages.errors import PlanError, failure
-from target_arch.stages.memory.packing.measure import Effort, Offsets, least, peak
+from target_arch.stages.memory.packing.measure import Offsets, least, peak
 from target_arch.stages.memory.packing.preference import sections
 from target_arch.stages.memory.packing.search import greedy
 

@@ -1,10 +1,8 @@
 """What a plan of one arena is, how good it is, and what no plan can undercut."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from math import gcd
-
-from attrs import frozen
 
 from target_arch.plan.memory import Buffer
 from target_arch.soc.rounding import round_up
@@ -28,24 +26,6 @@ class Offsets(dict[str, int]):
         self.found_by = found_by
         self.lower = lower
         self.core = core
-
-
-@frozen(kw_only=True)
-class Effort:
-    """How long a search may take, and what is good enough.
-
-    With `nodes` (placements tried) alone the plan is the same on every machine; with `seconds` it is not, and
-    they are all that counts. The search ends early at a peak of `goal` bytes, or at `least`.
-    """
-
-    nodes: int = 20_000
-    seconds: float | None = None
-    goal: int = 0
-    seed: int = 0
-
-
-Algorithm = Callable[[Sequence[Buffer]], Mapping[str, int]]
-"""Buffers of one arena, each of at least one byte, in; an offset for each out. A pure function."""
 
 
 def live_bytes(buffers: Sequence[Buffer], unit: int = 1) -> dict[int, int]:

@@ -12,11 +12,12 @@ from itertools import count
 from random import Random
 from time import monotonic
 
+from target_arch.backend.planner import Effort
 from target_arch.plan.memory import Buffer
 from target_arch.stages.memory.packing import cores
 from target_arch.stages.memory.packing.descend import FOUND, INFEASIBLE
 from target_arch.stages.memory.packing.fast import attempts
-from target_arch.stages.memory.packing.measure import Effort, Offsets, groups, least, peak
+from target_arch.stages.memory.packing.measure import Offsets, groups, least, peak
 from target_arch.stages.memory.packing.preference import ORDERS, Preference, sections
 
 _FIRST_NODES = 8

@@ -5,9 +5,10 @@ import sys
 import pytest
 from hypothesis import given, settings
 
+from target_arch.backend.planner import Effort
 from target_arch.plan.memory import Buffer
 from target_arch.stages.errors import PlanError
-from target_arch.stages.memory.packing import Effort, least, peak
+from target_arch.stages.memory.packing import least, peak
 from target_arch.stages.memory.packing.cp_sat import cp_sat
 from tests.stages.memory.packing.instances import buffer, buffers, is_valid, optimum
 

@@ -3,10 +3,10 @@
 import pytest
 from attrs import evolve
 
+from target_arch.backend.planner import Effort
 from target_arch.plan.memory import Buffer
 from target_arch.stages.errors import DoesNotFitError, PlanError
 from target_arch.stages.memory.allocate import allocate
-from target_arch.stages.memory.packing import Effort
 from tests.stages.memory.packing.instances import CAPACITY, buffer, is_valid, shared
 
 ROWS = (buffer(0, 7, 0, 3, 4), buffer(1, 5, 2, 6, 4), buffer(2, 4, 5, 9, 4))

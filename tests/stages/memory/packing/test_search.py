@@ -6,8 +6,9 @@ import sys
 import pytest
 from hypothesis import given, settings
 
+from target_arch.backend.planner import Effort
 from target_arch.plan.memory import Buffer
-from target_arch.stages.memory.packing import ALGORITHMS, Effort, cores, least, peak
+from target_arch.stages.memory.packing import ALGORITHMS, cores, least, peak
 from target_arch.stages.memory.packing.search import greedy, search
 from tests.stages.memory.packing.instances import CAPACITY, buffer, buffers, is_valid, optimum, shared
 

@@ -1,8 +1,9 @@
-"""Is there a CUDA device and a run-time compiler, as the CUDA port will look for them?"""
+"""What a port needs of the computer that runs its programs, looked for before one is started."""
 
 import ctypes
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from target_arch.run.tools.toolchain import missing
 
@@ -10,7 +11,14 @@ DRIVER = ("libcuda.so.1", "libcuda.so")
 COMPILER = ("libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2")
 
 
-def require_device() -> None:
+def require(needs: Sequence[str]) -> None:
+    """ToolMissing where something is not there; names that are none of `NEEDS` are passed over."""
+    for name in needs:
+        if name in NEEDS:
+            NEEDS[name]()
+
+
+def require_cuda() -> None:
     """ToolMissing without the driver, a device, or the compiler of CUDA C.
 
     The environment's TA_CUDA_DRIVER and TA_CUDA_COMPILER name other libraries than the usual ones.
@@ -36,3 +44,7 @@ def _open(variable: str, names: Sequence[str]) -> ctypes.CDLL | None:
         except OSError:
             continue
     return None
+
+
+NEEDS: Mapping[str, Callable[[], None]] = MappingProxyType({"cuda": require_cuda})
+"""What can be looked for, by the names in `target_arch.backend.port.Hosted.needs`."""

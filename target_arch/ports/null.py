@@ -1,0 +1,11 @@
+"""The port `null`: a system that is nothing but its host; the folder to clone."""
+
+from target_arch.backend.port import Hosted, PortKind
+from target_arch.ports.sources import sources
+
+port = PortKind(
+    name="null",
+    description="any C99 environment, for models that are on the host alone; the one to clone",
+    files=sources("ports/null"),
+    system=Hosted(),
+)

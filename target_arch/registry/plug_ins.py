@@ -1,0 +1,147 @@
+"""Everything that comes from plug-ins, in one value: backends, load processes, planners, policies and ports.
+
+All five are found in the same way: by an entry-point group, in a `--backend-dir`, or added in Python
+(`plug_ins.ports.add(port)`).
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from attrs import evolve, field, frozen
+
+from target_arch.backend import load_process, planner, policy, port
+from target_arch.backend.contract import Backend
+from target_arch.backend.load_process import LoadProcessKind
+from target_arch.backend.planner import Algorithm
+from target_arch.backend.policy import Policy
+from target_arch.backend.port import PortKind
+from target_arch.registry.backends import BACKENDS, Backends, in_words
+from target_arch.registry.errors import PlugInError, raise_all
+from target_arch.registry.guard import Guard
+from target_arch.registry.sources import checked_folders, installed
+from target_arch.registry.system_rules import order_faults, port_faults, process_faults
+from target_arch.registry.table import Kind, Table, discovered
+from target_arch.registry.validate_systems import (
+    load_process_complaints,
+    planner_complaints,
+    policy_complaints,
+    port_complaints,
+)
+from target_arch.soc.faults import Fault
+from target_arch.soc.model import SoC
+
+_T = TypeVar("_T")
+
+
+def _with_guard(word: str, hook: str, value: _T) -> _T:
+    """The value with one of its functions guarded."""
+    foreign: Any = value
+    guarded: _T = evolve(foreign, **{hook: Guard(getattr(value, hook), hook, foreign.name, word)})
+    return guarded
+
+
+PORTS = Kind[PortKind](
+    word="port",
+    rule="port",
+    group=port.ENTRY_POINT_GROUP,
+    folder="ports",
+    export="port",
+    type=PortKind,
+    complaints=port_complaints,
+    guarded=partial(_with_guard, "port", "files"),
+)
+LOAD_PROCESSES = Kind[LoadProcessKind](
+    word="load process",
+    rule="load-process",
+    group=load_process.ENTRY_POINT_GROUP,
+    folder="load_processes",
+    export="load_process",
+    type=LoadProcessKind,
+    complaints=load_process_complaints,
+    guarded=partial(_with_guard, "load process", "files"),
+)
+POLICIES = Kind[Policy](
+    word="policy",
+    rule="policy",
+    group=policy.ENTRY_POINT_GROUP,
+    folder="policies",
+    export="policy",
+    type=Policy,
+    complaints=policy_complaints,
+    guarded=partial(_with_guard, "policy", "wishes"),
+)
+PLANNERS = Kind[Algorithm](
+    word="planner",
+    rule="planner",
+    group=planner.ENTRY_POINT_GROUP,
+    folder="planners",
+    export="planner",
+    type=Algorithm,
+    complaints=planner_complaints,
+    guarded=partial(_with_guard, "planner", "pack"),
+)
+
+
+@frozen(kw_only=True)
+class PlugIns:
+    """The tables of plug-ins."""
+
+    backends: Backends = field(repr=False)
+    load_processes: Table[LoadProcessKind] = field(repr=False)
+    planners: Table[Algorithm] = field(repr=False)
+    policies: Table[Policy] = field(repr=False)
+    ports: Table[PortKind] = field(repr=False)
+
+    @classmethod
+    def discover(cls, folders: Iterable[Path] = ()) -> "PlugIns":
+        """What is installed, and what is in the given folders. Imports nothing.
+
+        Raises PlugInError for names with two sources, and for folders that cannot be read or are empty.
+        """
+        every, known = checked_folders(folders), installed()
+        return cls(
+            backends=Backends(discovered(BACKENDS, every, known)),
+            load_processes=Table(LOAD_PROCESSES, discovered(LOAD_PROCESSES, every, known)),
+            planners=Table(PLANNERS, discovered(PLANNERS, every, known)),
+            policies=Table(POLICIES, discovered(POLICIES, every, known)),
+            ports=Table(PORTS, discovered(PORTS, every, known)),
+        )
+
+    def load_folders(self) -> "PlugIns":
+        """Import and check everything that is in a folder: a folder that is named is meant as a whole.
+
+        Raises PlugInError with all that is wrong.
+        """
+        refused = []
+        for table in (self.backends, self.load_processes, self.planners, self.policies, self.ports):
+            try:
+                table.load_folders()
+            except PlugInError as error:
+                refused.append(error)
+        raise_all(refused)
+        return self
+
+    def faults(self, soc: SoC) -> tuple[Fault, ...]:
+        """Everything the SoC gets wrong about plug-ins, for a caller that knows where in a file that is.
+
+        Raises PlugInError for a plug-in that is there and cannot be used.
+        """
+        return (*self.backends.faults(soc), *self.system_faults(soc))
+
+    def system_faults(self, soc: SoC) -> tuple[Fault, ...]:
+        """As `faults`, for all plug-ins but backends."""
+        return (
+            *process_faults(soc, self.load_processes),
+            *port_faults(soc, self.ports),
+            *order_faults(soc, self.policies.names),
+        )
+
+    def backends_for(self, soc: SoC) -> Mapping[str, Backend]:
+        """target_arch name → backend. Raises PlugInError with all faults of the SoC at once."""
+        faults = self.system_faults(soc)
+        if faults:
+            wrong = (*self.backends.faults(soc), *faults)
+            raise PlugInError(soc.name, (f"SoC `{soc.name}`",), in_words(wrong, soc))
+        return self.backends.backends_for(soc)
