@@ -26,9 +26,9 @@ from target_arch.stages.program.homes import NOWHERE, TensorHomes, choose_homes
 from target_arch.stages.program.items import Program
 from target_arch.stages.program.join import join
 from target_arch.stages.program.partial import PartialLowering
-from target_arch.stages.steps.clock import Times
 from target_arch.stages.steps.order import steps_of
 from target_arch.stages.steps.spill import Spilling
+from target_arch.stages.steps.times import Times
 
 
 @frozen(kw_only=True)

@@ -22,8 +22,9 @@ from target_arch.stages.program.in_place import reusable_operands
 from target_arch.stages.program.items import Item, Program, Run, Slot, Transfer
 from target_arch.stages.program.join import join
 from target_arch.stages.program.partial import PartialLowering
-from target_arch.stages.steps.clock import Clock, Times
+from target_arch.stages.steps.clock import Clock
 from target_arch.stages.steps.headroom import capacities, whole
+from target_arch.stages.steps.times import Times
 
 
 def order_steps(work: PartialLowering, residence: TensorHomes) -> StepOrder:

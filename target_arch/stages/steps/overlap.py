@@ -17,11 +17,11 @@ from target_arch.stages.gc_paused import gc_paused
 from target_arch.stages.memory.allocate import capacities
 from target_arch.stages.paths.routes import PICO
 from target_arch.stages.program.partial import PartialLowering
-from target_arch.stages.steps.clock import Times
 from target_arch.stages.steps.fit import Fitted
 from target_arch.stages.steps.list_order import Problem, list_order, problem
 from target_arch.stages.steps.order import steps_of
 from target_arch.stages.steps.replay import replay
+from target_arch.stages.steps.times import Times
 
 TRIES = 3
 """How many memory plans are made for orders that overlap, at most."""

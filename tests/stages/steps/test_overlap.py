@@ -21,10 +21,10 @@ from target_arch.stages.paths.routes import Routes
 from target_arch.stages.program.dependences import dependences
 from target_arch.stages.program.join import join
 from target_arch.stages.program.partial import PartialLowering
-from target_arch.stages.steps.clock import Times
 from target_arch.stages.steps.fit import fit_memory
 from target_arch.stages.steps.order import order_steps, steps_of
 from target_arch.stages.steps.overlap import FULL, overlapped
+from target_arch.stages.steps.times import Times
 from tests.stages import chips
 from tests.stages.lowering.test_ladder import lowered, models
 from tests.stages.simulator import Simulator, random_inputs, reference

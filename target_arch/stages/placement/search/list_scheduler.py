@@ -184,7 +184,11 @@ class Progress:
 
 
 class Resources:
-    """Which machine and which channel is free from when on."""
+    """Which machine and which channel is free from when on.
+
+    The search's own fast copy of what `stages.steps.clock.Clock` keeps for steps: resources by number, idle
+    times that are filled afterwards, and no host that must begin everything.
+    """
 
     def __init__(self, jobs: Jobs) -> None:
         self._machines = len(jobs.machines)
