@@ -16,6 +16,7 @@ from target_arch.plan.partitions import Choice, Partition, PartitionGraph
 from target_arch.plan.timeline import Timeline
 from target_arch.soc.model import Instance
 from target_arch.stages.errors import PlacementError
+from target_arch.stages.paths.reach import MemoryAccess
 from target_arch.stages.placement.candidates import CandidateTable, PlacementTask, place_of
 from target_arch.stages.placement.cheapest_chain import BEAM, InstanceGroup, Problem, cheapest_chain
 from target_arch.stages.placement.explain import Moved, choices
@@ -26,7 +27,6 @@ from target_arch.stages.placement.rules import Rules, check_rules
 from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
 from target_arch.stages.placement.search.portfolio import Found, search
 from target_arch.stages.placement.timeline import timeline
-from target_arch.stages.placement.transfer_costs import MemoryAccess
 from target_arch.stages.setting import Setting
 
 NO_RULES = Rules()

@@ -7,39 +7,9 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
-from target_arch.soc.model import CopyPath, Instance, MemoryMode, SoC
-from target_arch.stages.paths import reach as access
+from target_arch.soc.model import CopyPath, SoC
+from target_arch.stages.paths.reach import MemoryAccess
 from target_arch.stages.paths.routes import PICO, Routes
-
-
-@frozen(kw_only=True, cache_hash=True)
-class MemoryAccess:
-    """Where an instance takes operands and leaves results.
-
-    `local` is empty where it touches whole tensors in place; else they are moved between one of `reads` or
-    `writes` and one of the local memories, by a declared direct path.
-    """
-
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]
-    local: tuple[str, ...] = ()
-
-
-def reach(soc: SoC, mode: MemoryMode, routes: Routes, instance: Instance, *, whole: bool) -> MemoryAccess:
-    """The reach of an instance whose kernels touch whole tensors where they lie, or else move tiles."""
-    if whole:
-        return MemoryAccess(reads=access.readable(soc, instance), writes=access.results(soc, mode, instance))
-    tiles = access.local(instance)
-    near = access.resting(mode)
-    return MemoryAccess(
-        reads=tuple(m for m in dict.fromkeys((*near, *mode.constants)) if _linked(routes, (m,), tiles)),
-        writes=tuple(m for m in near if soc.memory(m).writable and _linked(routes, tiles, (m,))),
-        local=tiles,
-    )
-
-
-def _linked(routes: Routes, sources: Iterable[str], targets: tuple[str, ...]) -> bool:
-    return any(routes.direct(source, target) for source in sources for target in targets)
 
 
 @frozen(kw_only=True)
