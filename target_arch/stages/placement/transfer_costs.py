@@ -79,12 +79,12 @@ class Traffic:
             time=time,
             rests=rests,
             route=tuple((path, round(self._routes.seconds(path, bytes) * PICO)) for path in route),
-            move=self._move((rests,), to.local, bytes),
+            move=self._routes.nearest((rests,), to.local, bytes),
         )
 
     def taken(self, bytes: int, to: MemoryAccess) -> tuple[CopyPath, int] | None:
         """The move by which a result leaves the tiles and its picoseconds; None where there are no tiles."""
-        moves = [self._move(to.local, (memory,), bytes) for memory in to.writes]
+        moves = [self._routes.nearest(to.local, (memory,), bytes) for memory in to.writes]
         return min((move for move in moves if move is not None), key=lambda move: move[1], default=None)
 
     def leave(self, bytes: int, to: MemoryAccess) -> tuple[int, int] | None:
@@ -106,14 +106,5 @@ class Traffic:
         """The move between a tensor's memory and the tiles; nothing where tensors are touched in place."""
         if not sources or not targets:
             return 0
-        move = self._move(sources, targets, bytes)
+        move = self._routes.nearest(sources, targets, bytes)
         return None if move is None else move[1]
-
-    def _move(
-        self, sources: tuple[str, ...], targets: tuple[str, ...], bytes: int
-    ) -> tuple[CopyPath, int] | None:
-        found = [self._routes.hop(source, target, bytes) for source in sources for target in targets]
-        known = [
-            (path, round(self._routes.seconds(path, bytes) * PICO)) for path in found if path is not None
-        ]
-        return min(known, key=lambda pair: pair[1], default=None)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from attrs import field, frozen
 
-from target_arch.plan.kernels import Call, Kernel, Move
+from target_arch.plan.kernels import Access, Call, Kernel, Move
 from target_arch.plan.model import Tensor
 from target_arch.plan.partitions import Partition, border
 from target_arch.soc.model import Instance, MemoryMode, SoC
@@ -50,6 +50,11 @@ class Demand:
     tensor: str
     write: bool
     memories: tuple[str, ...]
+
+    @property
+    def access(self) -> Access:
+        """What the partition does with the tensor."""
+        return Access.WRITE if self.write else Access.READ
 
 
 def choose_homes(

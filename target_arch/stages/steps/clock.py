@@ -30,22 +30,33 @@ class Clock:
 
     def free(self, resource: str) -> int:
         """When a resource takes something new."""
-        return self.now if resource == HOST else min(self._free.get(resource, (0,)))
+        if resource == HOST:
+            return self.now
+        return min(self._free[resource]) if resource in self._free else 0
 
     def begin(self, resource: str, ready: int, takes: int) -> tuple[int, int]:
         """Keep a resource busy as soon as it is free and the work ready; from when to when it is."""
-        start = max(ready, self.free(resource))
         if resource == HOST:
+            start = max(ready, self.now)
             self.now = start + takes
-        else:
-            channels = self._free.setdefault(resource, [0] * self._widths.get(resource, 1))
-            channels[channels.index(min(channels))] = start + takes
+            return start, self.now
+        if resource not in self._free:
+            self._free[resource] = [0] * self._widths.get(resource, 1)
+        channels = self._free[resource]
+        first = min(channels)
+        start = max(ready, first)
+        channels[channels.index(first)] = start + takes
         return start, start + takes
 
     def begins(self, timeline: str, needed: Mapping[str, int] = NOTHING) -> int:
-        """When a step issued on the timeline would begin, after waiting for these values of others."""
-        others = (self.done(other, value) for other, value in needed.items() if other != timeline)
-        return max(self.now, self.free(timeline), *others)
+        """When a step issued on the timeline (one instance or channel) would begin, after waiting for these
+        values of others.
+        """
+        begin = max(self.now, self._free[timeline][0] if timeline in self._free else 0)
+        for other, value in needed.items():
+            if other != timeline:
+                begin = max(begin, self._ends[other][value])
+        return begin
 
     def issue(self, event: Event | None, takes: int) -> tuple[int, int]:
         """Start a step; from when to when it runs. The host is taken where there is no event."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
+from target_arch.plan.execution import Execution
 from target_arch.plan.memory import Buffer, BufferKind, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
-from target_arch.plan.timeline import Execution
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.gc_paused import gc_paused

@@ -26,13 +26,14 @@ AHEAD = 32
 
 @frozen(kw_only=True)
 class Problem:
-    """A program as a problem of scheduling: for every item who must come before, what it takes, and where.
+    """A program as a problem of scheduling: for every item which must come before, what it takes, and where.
 
     `widths` tells how many channels an engine has; every other resource does one thing at a time.
     """
 
     program: Program
     before: Sequence[tuple[int, ...]]
+    flow: Sequence[tuple[int, ...]]
     takes: Sequence[int]
     where: Sequence[str]
     widths: Mapping[str, int]
@@ -41,31 +42,39 @@ class Problem:
 
     @property
     def bound(self) -> int:
-        """Picoseconds that no order of these items undercuts: the longest way, the busiest resource."""
+        """Picoseconds that no order of these items undercuts in which each reads what it reads here: the
+        longest path along which data flows, the busiest resource.
+        """
         busy: dict[str, int] = {}
         for where, takes in zip(self.where, self.takes, strict=True):
             busy[where] = busy.get(where, 0) + takes
         shared = (-(-time // self.widths.get(where, 1)) for where, time in busy.items())
-        return max((*self.ranks, *shared), default=0)
+        return max((*_ranks(self.flow, self.takes), *shared), default=0)
 
 
 def problem(work: PartialLowering, program: Program, times: Times) -> Problem:
     """The problem of a program."""
     hosts = frozenset(i.name for i in work.soc.instances if i.arch.host)
-    before = dependences(program)
+    found = dependences(program)
     takes = [_takes(item, times) for item in program.items]
+    return Problem(
+        program=program,
+        before=found.before,
+        flow=found.flow,
+        takes=takes,
+        where=[_where(item, hosts) for item in program.items],
+        widths={dma.name: dma.channels for dma in work.soc.dmas},
+        ranks=_ranks(found.before, takes),
+    )
+
+
+def _ranks(before: Sequence[tuple[int, ...]], takes: Sequence[int]) -> list[int]:
+    """Picoseconds from the start of each item to the end of everything that comes after it."""
     ranks = list(takes)
     for number in range(len(takes) - 1, -1, -1):
         for other in before[number]:
             ranks[other] = max(ranks[other], takes[other] + ranks[number])
-    return Problem(
-        program=program,
-        before=before,
-        takes=takes,
-        where=[_where(item, hosts) for item in program.items],
-        widths={dma.name: dma.channels for dma in work.soc.dmas},
-        ranks=ranks,
-    )
+    return ranks
 
 
 def list_order(work: PartialLowering, given: Problem, held: Collection[str] = ()) -> Program:

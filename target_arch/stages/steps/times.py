@@ -47,7 +47,7 @@ def _shares(work: PartialLowering) -> dict[tuple[str, str], int]:
     choices = {choice.operator: choice for choice in work.graph.choices}
     for partition in work.graph.partitions:
         kernel = work.kernels.get(partition.id)
-        calls = _calls(partition, kernel)
+        calls = _calls(partition, kernel, chained=work.setting.takes_chains(partition.instance))
         if kernel is not None and kernel.seconds is not None:
             each = round(kernel.seconds / max(calls.total(), 1) * PICO)
             found |= {(partition.id, id): each for id in calls}
@@ -59,11 +59,13 @@ def _shares(work: PartialLowering) -> dict[tuple[str, str], int]:
     return found
 
 
-def _calls(partition: Partition, kernel: Kernel | None) -> Counter[str]:
-    """How often a partition calls for each operator; once where it has no kernel yet."""
-    if kernel is None:
-        return Counter(operator.id for operator in partition.operators)
+def _calls(partition: Partition, kernel: Kernel | None, *, chained: bool) -> Counter[str]:
+    """How often a partition calls for each operator. Where it has no kernel yet: once; for a `chained` one
+    there is one call.
+    """
     first = partition.operators[0].id
+    if kernel is None:
+        return Counter([first] if chained else [operator.id for operator in partition.operators])
     return Counter(action.operator or first for action in kernel.actions if isinstance(action, Call))
 
 
