@@ -5,7 +5,7 @@
 Tests: `tests/test_pipeline.py` and `tests/e2e`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,13 @@ from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.manifest import manifest, used_records
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.plan.bundle import Bundle
+from target_arch.plan.execution import Execution
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget, MemoryPlan
 from target_arch.plan.model import Model
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.steps import StepOrder
-from target_arch.plan.timeline import Execution
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.registry.guard import Guard
 from target_arch.registry.plug_ins import PlugIns
@@ -41,9 +41,11 @@ from target_arch.stages.lowering.ladder import Attempt, Lowered, lower_in_order
 from target_arch.stages.lowering.order import Wish, lowering_order
 from target_arch.stages.memory.model_pools import left
 from target_arch.stages.memory.planner import BEST, Planner
+from target_arch.stages.placement.grouping import Grouping
 from target_arch.stages.placement.place import place
 from target_arch.stages.placement.rules import Rules
 from target_arch.stages.setting import Setting
+from target_arch.stages.steps.expected import with_runs
 
 
 @frozen(kw_only=True)
@@ -217,10 +219,25 @@ def compilation(planned: Planned, facts: Mapping[str, object], bundle: Bundle) -
 
 
 def partition_model(request: CompileRequest) -> PartitionGraph:
-    """Only the first half: import and place, nothing is lowered. Raises as `compile_model` does."""
+    """Only the first half: import and place, nothing is lowered. Raises as `compile_model` does.
+
+    `run` is simulated, with stand-ins for kernels.
+    """
+    return _placed(request, ())
+
+
+def explain_model(request: CompileRequest, operators: Collection[str]) -> PartitionGraph:
+    """As `partition_model`; candidates of these operators have the run if the operator went there."""
+    return _placed(request, operators)
+
+
+def _placed(request: CompileRequest, operators: Collection[str]) -> PartitionGraph:
     backends = _plug_ins(request).backends_for(request.soc)
     model, _ = _import(request, backends)
-    return _place(request, _setting(request, backends), backends, model, _rules(request))
+    setting = _setting(request, backends)
+    graph = _place(request, setting, backends, model, _rules(request))
+    grouping = Grouping(model=model, setting=setting, backends=backends)
+    return with_runs(graph, grouping, operators)
 
 
 def _plug_ins(request: CompileRequest) -> PlugIns:

@@ -10,6 +10,7 @@ from target_arch.emit.build.libraries import described
 from target_arch.emit.build.machine import machine_of, toolchain
 from target_arch.emit.model.steps import describe
 from target_arch.plan.attempts import Attempt
+from target_arch.plan.execution import Execution
 from target_arch.plan.kernels import Kernel, Library
 from target_arch.plan.memory import Budget, MemoryPlan
 from target_arch.plan.model import Model
@@ -17,7 +18,6 @@ from target_arch.plan.model_pools import ModelPools
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import Load, Step, StepOrder
-from target_arch.plan.timeline import Execution
 from target_arch.plan.tuning import Tuning
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.soc.numbering import abi_hash
@@ -66,8 +66,8 @@ def manifest(
             {"partition": slot.partition, "phase": slot.phase, "reason": slot.reason} for slot in order.slots
         ],
         "lowering_policy": order.policy,
-        "timeline": timeline_facts(graph),
-        "execution": None if execution is None else _execution(execution),
+        "placement": placement_facts(graph),
+        "execution": execution_facts(execution),
         "budgets": _budgets(soc, graph, budgets),
         "attempts": [_attempt(attempt) for attempt in attempts],
         "pools": _pools(soc, plan),
@@ -164,26 +164,16 @@ def _partitions(
     ]
 
 
-def timeline_facts(graph: PartitionGraph) -> dict[str, object] | None:
-    """The simulated run as the manifest has it, in seconds; None for a graph that placement did not make."""
-    found = graph.timeline
+def placement_facts(graph: PartitionGraph) -> dict[str, object] | None:
+    """How the placement was found, in seconds and joules; None for a graph that placement did not make."""
+    found = graph.facts
+    return None if found is None else {**asdict(found), "energy": found.energy if found.metered else None}
+
+
+def execution_facts(found: Execution | None) -> dict[str, object] | None:
+    """The simulated run as the manifest has it, in seconds; None where there is none."""
     if found is None:
         return None
-    return {
-        "makespan": found.makespan,
-        "bound": found.bound,
-        "gap": found.gap,
-        "method": found.method,
-        "load": found.load,
-        "load_bytes": found.load_bytes,
-        "energy": found.energy if found.metered else None,
-        "metered": found.metered,
-        "entries": [asdict(span) for span in found.spans],
-    }
-
-
-def _execution(found: Execution) -> dict[str, object]:
-    """Seconds."""
     return {
         "makespan": found.makespan,
         "bound": found.bound,

@@ -5,8 +5,8 @@ from functools import cached_property
 
 from attrs import field, frozen
 
+from target_arch.plan.execution import Execution
 from target_arch.plan.model import Model, Operator
-from target_arch.plan.timeline import Timeline
 
 
 @frozen(kw_only=True)
@@ -42,7 +42,8 @@ class Cost:
 class Candidate:
     """One instance that was considered for an operator: its cost, or the reason why it was refused.
 
-    `run` is the makespan in seconds if this operator alone went there; None where that was not simulated.
+    `run` is the makespan in seconds of a simulated run if this operator alone went there; None where that
+    was not asked for, or no copy path leads there.
     """
 
     instance: str
@@ -83,14 +84,35 @@ def border(model: Model, operators: Sequence[Operator]) -> tuple[tuple[str, ...]
 
 
 @frozen(kw_only=True)
+class PlacementFacts:
+    """How a placement was found, and what comes with it beside a run.
+
+    `search_makespan` and `search_bound` are seconds in the search's own model, which approximates a run: they
+    judge the search, not the run. `load` is what bringing up all used instances takes, once, and `load_bytes`
+    the size of their images. `energy` is the joules of computing of the `metered` operators whose energy was
+    measured.
+    """
+
+    method: str
+    search_makespan: float
+    search_bound: float
+    load: float = 0.0
+    load_bytes: int = 0
+    energy: float = 0.0
+    metered: int = 0
+
+
+@frozen(kw_only=True)
 class PartitionGraph:
     """The model cut into partitions, in execution order, with the choice behind every operator."""
 
     model: Model = field(repr=False)
     partitions: tuple[Partition, ...]
     choices: tuple[Choice, ...] = field(repr=False)
-    timeline: Timeline | None = field(default=None, repr=False)
-    """A simulated run; None for a graph that was not made by placement."""
+    facts: PlacementFacts | None = field(default=None, repr=False)
+    """None for a graph that was not made by placement."""
+    run: Execution | None = field(default=None, repr=False)
+    """A simulated run of its steps, with stand-ins for kernels; None where that was not asked for."""
 
     def partition(self, id: str) -> Partition:
         """The partition with that id. KeyError where there is none."""

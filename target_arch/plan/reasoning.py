@@ -73,6 +73,11 @@ def _by_itself(mine: Candidate, other: Candidate, less: float) -> str:
     cheaper = f"{duration(less)} cheaper by itself" if less else "as cheap by itself"
     if mine.run is None or other.run is None:
         return f"{cheaper}, but not together with its neighbours"
-    if other.run <= mine.run:
+    if other.run == mine.run:
         return f"{cheaper}; the run would be as long, {duration(other.run)}"
+    if other.run < mine.run:
+        return (
+            f"{cheaper}; the run would take {duration(other.run)} instead of {duration(mine.run)}, which the "
+            "search model does not see"
+        )
     return f"{cheaper}, but the run would take {duration(other.run)} instead of {duration(mine.run)}"

@@ -7,14 +7,14 @@ Every function returns whole lines with a final newline, a heading first.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from target_arch.plan.attempts import Attempt
+from target_arch.plan.execution import Execution
 from target_arch.plan.kernels import Operand
 from target_arch.plan.memory import Budget, Buffer, MemoryPlan
 from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.plan.orders import LoweringOrder
-from target_arch.plan.partitions import Candidate, PartitionGraph
+from target_arch.plan.partitions import Candidate, PartitionGraph, PlacementFacts
 from target_arch.plan.reasoning import duration, reasoning
 from target_arch.plan.steps import Copy, Dispatch, Load, Step, StepOrder, Wait
-from target_arch.plan.timeline import Execution, Timeline
 from target_arch.soc.words import CacheDuty
 
 
@@ -47,14 +47,17 @@ def partition_table(graph: PartitionGraph) -> str:
 
 
 def explanation(graph: PartitionGraph, operator: str) -> str:
-    """Why one operator is where it is and why it is nowhere else. KeyError for an operator the model
-    lacks.
+    """Why one operator is where it is and why it is nowhere else, with the run of each candidate where these
+    are known. KeyError for an operator the model lacks.
     """
     choice = graph.choice(operator)
-    rows = [_candidate_row(candidate, choice.instance) for candidate in choice.candidates]
-    heading = f"operator {operator}: on {choice.instance}; {choice.reason}\n"
+    runs = [candidate.run for candidate in choice.candidates]
     head = ("", "instance", "compute", "copies", "total", "run", "refused because")
-    return heading + table(head, rows, right=(2, 3, 4, 5)) + reasoning(choice)
+    rows = [head, *(_candidate_row(candidate, choice.instance) for candidate in choice.candidates)]
+    if all(run is None for run in runs):
+        rows = [(*row[:5], row[6]) for row in rows]
+    heading = f"operator {operator}: on {choice.instance}; {choice.reason}\n"
+    return heading + table(rows[0], rows[1:], right=range(2, len(rows[0]) - 1)) + reasoning(choice)
 
 
 def lowering_order(order: LoweringOrder) -> str:
@@ -63,29 +66,49 @@ def lowering_order(order: LoweringOrder) -> str:
     return f"lowering order: {order.policy}\n" + table(("slot", "id", "phase", "reason"), rows, right=(0,))
 
 
-def timeline(value: Timeline) -> str:
-    """The makespan with its bound, then one line per entry in the order of their starts."""
+def search(value: PlacementFacts) -> str:
+    """How the placement was found, and how far from the bound its makespan is in the search's own model."""
+    return (
+        f"search: {duration(value.search_makespan)}, "
+        f"{_above(value.search_makespan, value.search_bound)} the lower bound of "
+        f"{duration(value.search_bound)}, both of the search model; found by {value.method}\n"
+    )
+
+
+def _above(makespan: float, bound: float) -> str:
+    return f"{makespan / bound - 1:.1%} above" if makespan > bound > 0 else "at"
+
+
+def execution(value: Execution) -> str:
+    """How long a run takes, then one line per entry in the order of their starts."""
     rows = [
         (duration(span.start), duration(span.end), span.where, span.kind, span.what) for span in value.spans
     ]
-    return makespan(value) + table(("from", "to", "where", "kind", "what"), rows, right=(0, 1))
+    return simulated_run(value) + table(("from", "to", "where", "kind", "what"), rows, right=(0, 1))
 
 
-def makespan(value: Timeline) -> str:
-    """How long a run takes, how far from the bound that is, and how the placement was found."""
-    gap = f"{value.gap:.1%} above" if value.makespan > value.bound else "at"
+def simulated_run(value: Execution, facts: PlacementFacts | None = None, *, lowered: bool = True) -> str:
+    """How long a run takes, how far from the bound that is, what overlaps, how the placement was found and
+    what comes beside a run. A run that is not `lowered` is one of stand-ins for kernels.
+    """
+    alone = f"; {duration(value.alone)} one after the other" if value.alone > value.makespan else ""
+    return (
+        f"simulated run{'' if lowered else ' before lowering'}: {duration(value.makespan)}, "
+        f"{_above(value.makespan, value.bound)} the lower bound of {duration(value.bound)} for any order of "
+        f"its steps{alone}; {value.overlap}{'' if facts is None else _placed(facts)}\n"
+    )
+
+
+def _placed(facts: PlacementFacts) -> str:
     energy = (
-        f"; energy of operators measured ({value.metered}): {value.energy * 1e6:.3g} uJ"
-        if value.metered
+        f"; energy of operators measured ({facts.metered}): {facts.energy * 1e6:.3g} uJ"
+        if facts.metered
         else ""
     )
-    return (
-        f"simulated run: {duration(value.makespan)}, {gap} the lower bound of {duration(value.bound)}; "
-        f"found by {value.method}{_before(value)}{energy}\n"
-    )
+    return f"; placement found by {facts.method}{_before(facts)}{energy}"
 
 
-def _before(value: Timeline) -> str:
+def _before(value: PlacementFacts) -> str:
     """What happens once, before the first run."""
     if value.load and value.load_bytes:
         return f"; before the first run {duration(value.load)} to load {value.load_bytes:,} B"
@@ -93,24 +116,6 @@ def _before(value: Timeline) -> str:
         once = duration(value.load) if value.load else f"{value.load_bytes:,} B"
         return f"; before the first run {once} to load"
     return ""
-
-
-def execution(value: Execution) -> str:
-    """How long the emitted steps take, then one line per entry in the order of their starts."""
-    rows = [
-        (duration(span.start), duration(span.end), span.where, span.kind, span.what) for span in value.spans
-    ]
-    return emitted(value) + table(("from", "to", "where", "kind", "what"), rows, right=(0, 1))
-
-
-def emitted(value: Execution) -> str:
-    """How long the emitted steps take, how far from the bound that is, and what overlaps."""
-    gap = f"{value.gap:.1%} above" if value.makespan > value.bound else "at"
-    alone = f"; {duration(value.alone)} one after the other" if value.alone > value.makespan else ""
-    return (
-        f"emitted steps: {duration(value.makespan)}, {gap} the lower bound of {duration(value.bound)} for "
-        f"them{alone}; {value.overlap}\n"
-    )
 
 
 def budgets(values: Iterable[Budget]) -> str:

@@ -11,10 +11,11 @@ from attrs import evolve
 from target_arch.emit import manifest
 from target_arch.emit.digests import with_files
 from target_arch.plan.attempts import Attempt
+from target_arch.plan.execution import Execution, Span
 from target_arch.plan.kernels import Library
 from target_arch.plan.memory import Budget, PoolBudget
 from target_arch.plan.orders import LoweringOrder, LoweringSlot
-from target_arch.plan.timeline import Execution, Span, Timeline
+from target_arch.plan.partitions import PlacementFacts
 from target_arch.run import Verification
 from target_arch.run.executables.image import Fill, Image, Part
 from target_arch.run.executables.stack_depth import Depth
@@ -54,12 +55,12 @@ def complete() -> dict[str, Any]:
         self_test="passed",
     )
     span = Span(kind="run", what="add0", where="dsp", start=0.0, end=1e-6)
-    simulated = Timeline(makespan=1e-6, bound=1e-6, method="m", spans=(span,))
+    facts = PlacementFacts(method="m", search_makespan=1e-6, search_bound=1e-6)
     made = manifest(
         soc=evolve(inputs.soc, ports=(tiny_plans.port(),)),
         mode=inputs.mode,
         model=inputs.model,
-        graph=evolve(inputs.graph, timeline=simulated),
+        graph=evolve(inputs.graph, facts=facts),
         attempts=(Attempt(kind="re-place", operator="a", instance="npu", reason="r", outcome="on `dsp`"),),
         order=LoweringOrder(
             policy="c-first", slots=(LoweringSlot(partition="p0", phase="codegen", reason="r"),)

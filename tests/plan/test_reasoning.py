@@ -36,6 +36,10 @@ def test_cheaper_by_itself() -> None:
         "`dsp`: 1 us cheaper by itself, but the run would take 60 us instead of 50 us"
     )
     assert said(cost, runs=(50e-6, 50e-6)) == "`dsp`: 1 us cheaper by itself; the run would be as long, 50 us"
+    assert said(cost, runs=(50e-6, 40e-6)) == (
+        "`dsp`: 1 us cheaper by itself; the run would take 40 us instead of 50 us, which the search model "
+        "does not see"
+    )
     assert said(cost) == "`dsp`: 1 us cheaper by itself, but not together with its neighbours"
 
 

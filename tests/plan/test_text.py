@@ -71,9 +71,9 @@ def test_partition_table() -> None:
 def test_explanation() -> None:
     assert text.explanation(GRAPH, "conv_0") == (
         "operator conv_0: on npu; cheapest: 12.5 us vs 1.2 ms on `host`\n"
-        "   instance  compute  copies    total  run  refused because\n"
+        "   instance  compute  copies    total  refused because\n"
         "   host       1.2 ms    0 ns   1.2 ms\n"
-        "   dsp                                      its operands need 300,000 B, `tcm` has 32,768 B\n"
+        "   dsp                                 its operands need 300,000 B, `tcm` has 32,768 B\n"
         "*  npu         10 us  2.5 us  12.5 us\n"
         "parts\n"
         "  host: compute 1.2 ms\n"

@@ -177,8 +177,8 @@ def test_the_load_process_is_bytes_and_time(compiled: Compile) -> None:
     (load,) = loads
     assert (load.process, load.bytes, load.time) == ("bitstream", 512 * 1024, 4e-3)
     assert len(step_numbers(folder, "LOAD")) == len(engines)
-    assert made.graph.timeline is not None
-    assert made.graph.timeline.load == pytest.approx(len(engines) * load.time)
+    assert made.graph.facts is not None
+    assert made.graph.facts.load == pytest.approx(len(engines) * load.time)
 
 
 def test_a_bundle_without_such_a_device_is_refused(compiled: Compile) -> None:

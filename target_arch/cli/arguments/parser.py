@@ -18,7 +18,7 @@ _EXIT_CODES = (
 )
 
 _TARGET = "NAME[,NAME|,OPTION=VALUE]..."
-DUMPS = ("model", "partitions", "timeline", "execution", "lowering", "budgets", "memory", "steps")
+DUMPS = ("model", "partitions", "search", "execution", "lowering", "budgets", "memory", "steps")
 
 
 @frozen
@@ -181,7 +181,8 @@ def _partition(to: ArgumentParser) -> None:
 
 def _explain(to: ArgumentParser) -> None:
     _model(to)
-    to.add_argument("operator", nargs="*", metavar="OPERATOR", help="operator ids; none for all")
+    said = "operator ids: these with the run that each place would give; none for all, without"
+    to.add_argument("operator", nargs="*", metavar="OPERATOR", help=said)
 
 
 def _compile(to: ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from target_arch.cli.commands.models import DUMPERS, summary
 from target_arch.cli.text.output import data, progress
 from target_arch.resources import examples
 
-_SHOWN = ("partitions", "timeline", "lowering", "budgets", "memory", "steps")
+_SHOWN = ("partitions", "execution", "lowering", "budgets", "memory", "steps")
 _FULL_SCALE = 16
 """The largest pixel value of a digit; the network sees pixels divided by it."""
 

@@ -20,13 +20,12 @@ from target_arch.soc.files.cost_file import read_costs
 
 if TYPE_CHECKING:
     from target_arch.pipeline import Compilation, CompileRequest
-    from target_arch.plan.partitions import PartitionGraph
     from target_arch.stages.lowering.order import Wish
 
 DUMPERS: Mapping[str, Callable[["Compilation"], str]] = {
     "model": lambda made: str(made.model),
     "partitions": lambda made: text.partition_table(made.graph),
-    "timeline": lambda made: _timeline(made.graph),
+    "search": lambda made: "" if made.graph.facts is None else text.search(made.graph.facts),
     "execution": lambda made: "" if made.execution is None else text.execution(made.execution),
     "lowering": lambda made: text.lowering_order(made.lowering),
     "budgets": lambda made: text.budgets(made.budgets),
@@ -76,30 +75,30 @@ def planned(options: argparse.Namespace) -> "Compilation":
     return made
 
 
-def placed(options: argparse.Namespace) -> "PartitionGraph":
-    """The first half of a compilation: every operator has its place, nothing is lowered."""
+def partition(options: argparse.Namespace) -> int:
+    """Print the partition table."""
     progress(f"placing {options.model}")
     from target_arch.pipeline import partition_model
 
-    return partition_model(request(options))
-
-
-def partition(options: argparse.Namespace) -> int:
-    """Print the partition table."""
-    graph = placed(options)
+    graph = partition_model(request(options))
     if options.format == "json":
-        from target_arch.emit.manifest import timeline_facts
+        from target_arch.emit.manifest import execution_facts, placement_facts
 
         parts = [_partition(each, required(options).soc) for each in graph.partitions]
-        json_data({"partitions": parts, "timeline": timeline_facts(graph)})
+        facts = {"placement": placement_facts(graph), "execution": execution_facts(graph.run)}
+        json_data({"partitions": parts, **facts})
     else:
-        data(text.partition_table(graph) + _makespan(graph))
+        run = "" if graph.run is None else text.simulated_run(graph.run, graph.facts, lowered=False)
+        data(text.partition_table(graph) + run)
     return 0
 
 
 def explain(options: argparse.Namespace) -> int:
     """Print for each operator every instance, with its cost or the reason against it."""
-    graph = placed(options)
+    progress(f"placing {options.model}")
+    from target_arch.pipeline import explain_model
+
+    graph = explain_model(request(options), options.operator)
     known = [operator.id for operator in graph.model.operators]
     wanted = options.operator or known
     unknown = [
@@ -175,16 +174,8 @@ def summary(made: "Compilation") -> str:
             "code, read-only data and variables are not counted here, but before it is linked: "
             "`report --image`"
         )
-    emitted = "" if made.execution is None else text.emitted(made.execution)
-    return "\n".join(lines) + f"\n{_makespan(made.graph)}{emitted}"
-
-
-def _timeline(graph: "PartitionGraph") -> str:
-    return "" if graph.timeline is None else text.timeline(graph.timeline)
-
-
-def _makespan(graph: "PartitionGraph") -> str:
-    return "" if graph.timeline is None else text.makespan(graph.timeline)
+    run = "" if made.execution is None else text.simulated_run(made.execution, made.graph.facts)
+    return "\n".join(lines) + f"\n{run}"
 
 
 def _partition(part: Partition, soc: SoC) -> dict[str, object]:

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from target_arch.plan.execution import Execution
 from target_arch.plan.model_pools import ModelPool, ModelPools
-from target_arch.plan.text import emitted, makespan, model_pools, table
-from target_arch.plan.timeline import Execution, Timeline
+from target_arch.plan.partitions import PlacementFacts
+from target_arch.plan.text import model_pools, simulated_run, table
 
 
 def report_text(manifest: Mapping[str, Any]) -> str:
@@ -19,7 +20,7 @@ def report_text(manifest: Mapping[str, Any]) -> str:
     sections = [
         f"{manifest['model']} on {manifest['soc']}{mode}, ABI hash {manifest['abi_hash']}\n",
         _partitions(manifest),
-        _timeline(manifest) + _execution(manifest),
+        _run(manifest),
         _lowering(manifest),
         _budgets(manifest),
         _attempts(manifest),
@@ -63,30 +64,13 @@ def _partitions(manifest: Mapping[str, Any]) -> str:
     return text + ("\nsaid by backends\n" + table(("id", "of its kernel"), said) if said else "")
 
 
-def _timeline(manifest: Mapping[str, Any]) -> str:
-    found = manifest.get("timeline")
+def _run(manifest: Mapping[str, Any]) -> str:
+    found, placed = manifest["execution"], manifest["placement"]
     if found is None:
         return ""
-    return makespan(
-        Timeline(
-            makespan=found["makespan"],
-            bound=found["bound"],
-            method=found["method"],
-            load=found["load"],
-            load_bytes=found.get("load_bytes", 0),
-            energy=found.get("energy") or 0.0,
-            metered=found.get("metered", 0),
-            spans=(),
-        )
-    )
-
-
-def _execution(manifest: Mapping[str, Any]) -> str:
-    found = manifest.get("execution")
-    if found is None:
-        return ""
-    keys = ("makespan", "bound", "alone", "overlap")
-    return emitted(Execution(**{key: found[key] for key in keys}, spans=()))
+    run = Execution(**{key: found[key] for key in ("makespan", "bound", "alone", "overlap")}, spans=())
+    facts = None if placed is None else PlacementFacts(**{**placed, "energy": placed["energy"] or 0.0})
+    return simulated_run(run, facts)
 
 
 def _lowering(manifest: Mapping[str, Any]) -> str:

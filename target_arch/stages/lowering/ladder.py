@@ -12,13 +12,13 @@ from attrs import evolve, field, frozen
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.attempts import Attempt, AttemptKind
+from target_arch.plan.execution import Execution
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget, MemoryPlan
 from target_arch.plan.model import Model
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph
 from target_arch.plan.steps import StepOrder
-from target_arch.plan.timeline import Execution
 from target_arch.soc.model import Instance, SoC
 from target_arch.stages.check.aliases import parts
 from target_arch.stages.check.plan import check

@@ -7,8 +7,31 @@ memories, the step stage to insert copies. (The checker asks the description its
 
 from collections.abc import Iterable
 
+from attrs import frozen
+
 from target_arch.soc.model import Instance, MemoryMode, SoC
 from target_arch.soc.words import OperandRule
+
+
+@frozen(kw_only=True, cache_hash=True)
+class MemoryAccess:
+    """Where an instance takes operands and leaves results, preferred first.
+
+    `local` is empty where it touches whole tensors in place; else they are moved between one of `reads` or
+    `writes` and one of the local memories, by a declared direct path.
+    """
+
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    local: tuple[str, ...] = ()
+
+
+def memory_access(soc: SoC, mode: MemoryMode, instance: Instance, *, whole: bool) -> MemoryAccess:
+    """The access of an instance whose kernels touch whole tensors where they are, or else move tiles."""
+    if whole:
+        return MemoryAccess(reads=readable(soc, instance), writes=results(soc, mode, instance))
+    tiles = local(instance)
+    return MemoryAccess(reads=feeding(soc, mode, tiles), writes=draining(soc, mode, tiles), local=tiles)
 
 
 def readable(soc: SoC, instance: Instance) -> tuple[str, ...]:
@@ -38,6 +61,22 @@ def host_writes(soc: SoC, memory: str) -> bool:
 def local(instance: Instance) -> tuple[str, ...]:
     """Memories in which an accelerator keeps its tiles."""
     return _once(instance.buffers.values()) or instance.memory
+
+
+def feeding(soc: SoC, mode: MemoryMode, tiles: tuple[str, ...]) -> tuple[str, ...]:
+    """Memories from which a declared path leads straight into one of the local memories, preferred first.
+
+    Only those in which the mode lets bytes be, and those of other instances, which leave results there.
+    """
+    linked = {path.source for path in soc.copies if path.target in tiles}
+    others = (name for each in soc.instances if not each.arch.host for name in each.memory)
+    return _once((*resting(mode), *mode.constants, *others), linked)
+
+
+def draining(soc: SoC, mode: MemoryMode, tiles: tuple[str, ...]) -> tuple[str, ...]:
+    """Memories into which a declared path leads straight out of one of the local ones, preferred first."""
+    linked = {path.target for path in soc.copies if path.source in tiles}
+    return _once((name for name in resting(mode) if soc.memory(name).writable), linked)
 
 
 def owned(instance: Instance) -> tuple[str, ...]:

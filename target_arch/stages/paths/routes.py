@@ -2,7 +2,7 @@
 at once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import pairwise
 
 import networkx as nx
@@ -56,6 +56,17 @@ class Routes:
         """The cheapest direct path; an asynchronous one where costs are equal."""
         paths = self.direct(source, target)
         return min(paths, key=lambda path: (self.seconds(path, bytes), not path.is_async), default=None)
+
+    def nearest(
+        self, sources: Iterable[str], targets: Collection[str], bytes: int
+    ) -> tuple[CopyPath, int] | None:
+        """The cheapest direct path from one of the memories to one of the others, and its picoseconds.
+
+        By it a whole tensor is moved into the tiles of an accelerator, or out of them.
+        """
+        hops = [self.hop(source, target, bytes) for source in sources for target in targets]
+        known = [(path, round(self.seconds(path, bytes) * PICO)) for path in hops if path is not None]
+        return min(known, key=lambda pair: pair[1], default=None)
 
     def route(self, source: str, target: str, bytes: int) -> tuple[CopyPath, ...] | None:
         """The cheapest chain of paths; empty where source is target, None where no chain leads there."""

@@ -18,7 +18,7 @@ from target_arch.stages.paths import reach as access
 from target_arch.stages.paths.routes import Routes
 from target_arch.stages.placement.measured_costs import measured_joules, measured_seconds
 from target_arch.stages.placement.rules import Rules, targets
-from target_arch.stages.placement.transfer_costs import MemoryAccess, Traffic, reach
+from target_arch.stages.placement.transfer_costs import Traffic
 from target_arch.stages.setting import Setting
 
 
@@ -71,7 +71,7 @@ class CandidateTable:
         self._instances = wanted.soc.instances
         near, fixed = access.resting(wanted.mode), wanted.mode.constants
         self._near, self._fixed = (near, self.traffic.mask(near)), (fixed, self.traffic.mask(fixed))
-        self._home = MemoryAccess(reads=near, writes=())
+        self._home = access.MemoryAccess(reads=near, writes=())
         self._refusals: dict[str, Estimate] = {}
         self.reaches = {instance.name: self._reach(instance) for instance in self._instances}
         self.answers = {operator.id: self._ask(operator) for operator in wanted.model.operators}
@@ -79,11 +79,10 @@ class CandidateTable:
         if problems:
             raise PlacementError(problems)
 
-    def _reach(self, instance: Instance) -> MemoryAccess:
+    def _reach(self, instance: Instance) -> access.MemoryAccess:
         wanted = self._wanted
-        return reach(
-            wanted.soc, wanted.mode, self.routes, instance, whole=wanted.setting.touches_whole(instance.name)
-        )
+        whole = wanted.setting.touches_whole(instance.name)
+        return access.memory_access(wanted.soc, wanted.mode, instance, whole=whole)
 
     def _ask(self, operator: Operator) -> dict[str, Estimate]:
         required = self._wanted.rules.required(operator)

@@ -15,9 +15,10 @@ from attrs import field, frozen
 
 from target_arch.plan.model import Model, Operator
 from target_arch.soc.model import Instance
+from target_arch.stages.paths.reach import MemoryAccess
 from target_arch.stages.paths.routes import PICO
 from target_arch.stages.placement.operator_copies import CopyCosts
-from target_arch.stages.placement.transfer_costs import MemoryAccess, Traffic
+from target_arch.stages.placement.transfer_costs import Traffic
 
 BEAM = 512
 WIDE = 64

@@ -4,7 +4,7 @@ The cost of a candidate is what changes when only this operator moves: its compu
 they lie, its constants, its result on the way to its consumers.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from target_arch.plan.model import Operator
 from target_arch.plan.partitions import Candidate, Choice, Cost, Part
@@ -15,9 +15,6 @@ from target_arch.stages.placement.candidates import CandidateTable, PlacementTas
 from target_arch.stages.placement.cheapest_chain import Problem, walk
 from target_arch.stages.placement.rules import targets
 
-Moved = Callable[[Operator, int], int | None]
-"""An operator and a seat to the picoseconds of a run in which it alone goes there; None: not simulated."""
-
 
 def choices(
     wanted: PlacementTask,
@@ -25,10 +22,9 @@ def choices(
     problem: Problem,
     seats: Mapping[str, int],
     chosen: Mapping[str, Instance],
-    moved: Moved,
 ) -> tuple[Choice, ...]:
-    """One choice per operator, in execution order. `moved` tells what a run takes if one operator moves."""
-    reasoner = _Reasoner(wanted, survey, problem, seats, moved)
+    """One choice per operator, in execution order."""
+    reasoner = _Reasoner(wanted, survey, problem, seats)
     return tuple(reasoner.choice(operator, chosen[operator.id]) for operator in problem.order)
 
 
@@ -39,10 +35,8 @@ class _Reasoner:
         survey: CandidateTable,
         problem: Problem,
         seats: Mapping[str, int],
-        moved: Moved,
     ) -> None:
         self._wanted, self._survey, self._problem = wanted, survey, problem
-        self._moved = moved
         seat_of = {i.name: number for number, seat in enumerate(problem.seats) for i in seat.instances}
         self._seated = [(instance.name, seat_of[instance.name]) for instance in wanted.soc.instances]
         self._arch_of = {instance.name: instance.arch.name for instance in wanted.soc.instances}
@@ -75,7 +69,7 @@ class _Reasoner:
             if refusal is not None:
                 found.append(self._refusal(name, refusal))
             else:
-                found.append(Candidate(instance=name, cost=cost, run=self._run(operator, number)))
+                found.append(Candidate(instance=name, cost=cost))
         return tuple(found)
 
     def _refusal(self, instance: str, refusal: str) -> Candidate:
@@ -84,10 +78,6 @@ class _Reasoner:
         if key not in self._refused:
             self._refused[key] = Candidate(instance=instance, refusal=refusal)
         return self._refused[key]
-
-    def _run(self, operator: Operator, number: int) -> float | None:
-        picos = self._moved(operator, number)
-        return None if picos is None else picos / PICO
 
     def _cost(self, operator: Operator, number: int) -> Cost | None:
         """Cost of one operator at a seat while all others stay where they are; None where that is

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from target_arch.plan.model import Operator
 from target_arch.soc.model import HOST_ENGINE, CopyPath
+from target_arch.stages.paths.reach import MemoryAccess
 from target_arch.stages.paths.routes import PICO
 from target_arch.stages.placement.candidates import CandidateTable, PlacementTask
 from target_arch.stages.placement.cheapest_chain import Problem
 from target_arch.stages.placement.operator_copies import Footprint
 from target_arch.stages.placement.search.jobs import HERE, Datum, Hop, Jobs, Stay, Way
-from target_arch.stages.placement.transfer_costs import MemoryAccess
 
 INPUTS, CONSTANTS, FIRST = 0, 1, 2
 """The jobs that are no operators; operators begin at FIRST."""

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from target_arch.plan.model import Model, Operator
-from target_arch.stages.placement.transfer_costs import MemoryAccess, Traffic
+from target_arch.stages.paths.reach import MemoryAccess
+from target_arch.stages.placement.transfer_costs import Traffic
 
 _Sizes = tuple[tuple[int, ...], tuple[int, ...], int]
 

@@ -1,8 +1,9 @@
 """Placement: which instance runs which operator, what it costs there, and why nowhere else.
 
-What counts is when the last result is there: the makespan of a simulated run, in which instances compute
-and channels copy at the same time. Costs are what backends estimate or a cost file measured, and every copy:
-inputs from where their producers leave them, constants, results on their way to consumers and the caller.
+What counts is when the last result is there: the makespan in the search's model of a run, in which instances
+compute and channels copy at the same time. Costs are what backends estimate or a cost file measured, and
+every copy: inputs from where their producers leave them, constants, results on their way to consumers and
+the caller. The run that is printed is no result of the search: it is a replay of steps (`stages.steps`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,28 +13,26 @@ from attrs import frozen
 from target_arch.backend.contract import Backend
 from target_arch.diagnostics import Diagnostic
 from target_arch.plan.model import Model, Operator
-from target_arch.plan.partitions import Choice, Partition, PartitionGraph
-from target_arch.plan.timeline import Timeline
+from target_arch.plan.partitions import PartitionGraph, PlacementFacts
 from target_arch.soc.model import Instance
 from target_arch.stages.errors import PlacementError
+from target_arch.stages.paths.reach import MemoryAccess
+from target_arch.stages.paths.routes import PICO
 from target_arch.stages.placement.candidates import CandidateTable, PlacementTask, place_of
 from target_arch.stages.placement.cheapest_chain import BEAM, InstanceGroup, Problem, cheapest_chain
-from target_arch.stages.placement.explain import Moved, choices
+from target_arch.stages.placement.explain import choices
+from target_arch.stages.placement.grouping import Grouping
 from target_arch.stages.placement.job_shop import JobShop
 from target_arch.stages.placement.measured_costs import check_costs
 from target_arch.stages.placement.operator_order import execution_order, peaks
 from target_arch.stages.placement.rules import Rules, check_rules
 from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
 from target_arch.stages.placement.search.portfolio import Found, search
-from target_arch.stages.placement.timeline import timeline
-from target_arch.stages.placement.transfer_costs import MemoryAccess
 from target_arch.stages.setting import Setting
 
 NO_RULES = Rules()
 COVERED = 60_000
 """Visits of an operator to a seat that the search for the cheapest chain may make."""
-FEW = 300
-"""Operators, at most, for which a run is simulated for each candidate of each."""
 WORTH = 0.01
 """The part of the makespan an order must save to be taken instead of the one that needs least memory."""
 
@@ -68,26 +67,25 @@ def place(
     )
     survey = CandidateTable(wanted)
     placed = _Placed.search(wanted, survey, exact=exact)
-    made = choices(wanted, survey, placed.problem, placed.seats, placed.instances, placed.moved)
+    made = choices(wanted, survey, placed.problem, placed.seats, placed.instances)
     by_id = {choice.operator: choice for choice in made}
     return PartitionGraph(
         model=model,
-        partitions=_partitions(wanted, placed.order, by_id),
+        partitions=Grouping(model=model, setting=setting, backends=backends).partitions(placed.order, by_id),
         choices=tuple(by_id[operator.id] for operator in placed.order),
-        timeline=placed.timeline,
+        facts=placed.facts,
     )
 
 
 @frozen(kw_only=True)
 class _Placed:
-    """A problem and its solution: the seat and the instance of every operator, the order, the timeline."""
+    """A problem and its solution: the seat and the instance of every operator, the order, facts."""
 
     problem: Problem
     seats: Mapping[str, int]
     instances: Mapping[str, Instance]
     order: tuple[Operator, ...]
-    timeline: Timeline
-    moved: Moved
+    facts: PlacementFacts
 
     @classmethod
     def search(cls, wanted: PlacementTask, survey: CandidateTable, *, exact: bool) -> "_Placed":
@@ -110,36 +108,31 @@ class _Placed:
             seats={op.id: chosen.seats[job] for op, job in pairs},
             instances=used,
             order=network.operators(chosen.order),
-            moved=_moved(network, scheduler, chosen),
-            timeline=timeline(
-                scheduler,
-                chosen,
-                found,
-                used={instance.name: instance for instance in used.values()}.values(),
-                joules=_joules(survey, used),
-            ),
+            facts=_facts(chosen, found, used, survey),
         )
+
+
+def _facts(
+    chosen: JobSchedule, found: Found, used: Mapping[str, Instance], survey: CandidateTable
+) -> PlacementFacts:
+    """How the placement was found, and what comes beside a run. `used` are instances by operator."""
+    loads = [instance.arch.load for instance in {i.name: i for i in used.values()}.values()]
+    joules = _joules(survey, used)
+    return PlacementFacts(
+        method=found.method,
+        search_makespan=chosen.makespan / PICO,
+        search_bound=min(found.bound, chosen.makespan) / PICO,
+        load=sum(load.time for load in loads),
+        load_bytes=sum(load.bytes for load in loads),
+        energy=sum(joules),
+        metered=len(joules),
+    )
 
 
 def _joules(survey: CandidateTable, used: Mapping[str, Instance]) -> list[float]:
     """What was measured of the operators where they are."""
     energies = (survey.answers[operator][instance.name].energy for operator, instance in used.items())
     return [energy for energy in energies if energy is not None]
-
-
-def _moved(network: JobShop, scheduler: ListScheduler, chosen: JobSchedule) -> Moved:
-    """Simulates moves of one operator, where operators are few enough to do so for every candidate."""
-    few = len(network.jobs.names) <= FEW
-
-    def run(operator: Operator, seat: int) -> int | None:
-        if not few:
-            return None
-        seats = list(chosen.seats)
-        seats[network.number(operator)] = seat
-        found = scheduler.run(chosen.order, seats)
-        return None if found is None else found.makespan
-
-    return run
 
 
 def _beam(problem: Problem) -> int:
@@ -234,43 +227,3 @@ def _hopeless(problem: Problem, survey: CandidateTable) -> list[Diagnostic]:
 def _nowhere(operator: Operator, why: str) -> Diagnostic:
     message = f"nothing in this SoC can run `{operator.kind}`: {why}"
     return Diagnostic(rule="unsupported-operator", place=place_of(operator), message=message)
-
-
-def _partitions(
-    wanted: PlacementTask, order: Sequence[Operator], choices: Mapping[str, Choice]
-) -> tuple[Partition, ...]:
-    """Runs of operators on one instance; an accelerator that takes no chains gets one operator at a time."""
-    runs: list[list[int]] = []
-    made = [choices[operator.id] for operator in order]
-    instances = {instance.name: instance for instance in wanted.soc.instances}
-    for number, choice in enumerate(made):
-        same = bool(runs) and made[runs[-1][0]].instance == choice.instance
-        if same and _joined(wanted, instances[choice.instance], order, runs[-1], number):
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return tuple(
-        Partition(
-            id=f"p{number}",
-            instance=made[run[0]].instance,
-            operators=tuple(order[index] for index in run),
-            reason=_together([made[index].reason for index in run]),
-        )
-        for number, run in enumerate(runs)
-    )
-
-
-def _joined(
-    wanted: PlacementTask, instance: Instance, order: Sequence[Operator], run: Sequence[int], number: int
-) -> bool:
-    """Whether an operator belongs to the partition of those that run before it on the same instance."""
-    backend = wanted.backends.get(instance.arch.name)
-    if backend is None or backend.joins is None:
-        return wanted.setting.is_function(instance.name)
-    return backend.joins(tuple(wanted.question(order[index], instance) for index in (*run, number))) is None
-
-
-def _together(reasons: list[str]) -> str:
-    """The reason of a partition: that of its first operator, and how many others there are."""
-    more = len(reasons) - 1
-    return reasons[0] + (f"; and {more} more operator{'s' if more > 1 else ''} there" if more else "")

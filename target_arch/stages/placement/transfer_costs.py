@@ -7,39 +7,9 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
-from target_arch.soc.model import CopyPath, Instance, MemoryMode, SoC
-from target_arch.stages.paths import reach as access
+from target_arch.soc.model import CopyPath, SoC
+from target_arch.stages.paths.reach import MemoryAccess
 from target_arch.stages.paths.routes import PICO, Routes
-
-
-@frozen(kw_only=True, cache_hash=True)
-class MemoryAccess:
-    """Where an instance takes operands and leaves results.
-
-    `local` is empty where it touches whole tensors in place; else they are moved between one of `reads` or
-    `writes` and one of the local memories, by a declared direct path.
-    """
-
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]
-    local: tuple[str, ...] = ()
-
-
-def reach(soc: SoC, mode: MemoryMode, routes: Routes, instance: Instance, *, whole: bool) -> MemoryAccess:
-    """The reach of an instance whose kernels touch whole tensors where they lie, or else move tiles."""
-    if whole:
-        return MemoryAccess(reads=access.readable(soc, instance), writes=access.results(soc, mode, instance))
-    tiles = access.local(instance)
-    near = access.resting(mode)
-    return MemoryAccess(
-        reads=tuple(m for m in dict.fromkeys((*near, *mode.constants)) if _linked(routes, (m,), tiles)),
-        writes=tuple(m for m in near if soc.memory(m).writable and _linked(routes, tiles, (m,))),
-        local=tiles,
-    )
-
-
-def _linked(routes: Routes, sources: Iterable[str], targets: tuple[str, ...]) -> bool:
-    return any(routes.direct(source, target) for source in sources for target in targets)
 
 
 @frozen(kw_only=True)
@@ -109,12 +79,12 @@ class Traffic:
             time=time,
             rests=rests,
             route=tuple((path, round(self._routes.seconds(path, bytes) * PICO)) for path in route),
-            move=self._move((rests,), to.local, bytes),
+            move=self._routes.nearest((rests,), to.local, bytes),
         )
 
     def taken(self, bytes: int, to: MemoryAccess) -> tuple[CopyPath, int] | None:
         """The move by which a result leaves the tiles and its picoseconds; None where there are no tiles."""
-        moves = [self._move(to.local, (memory,), bytes) for memory in to.writes]
+        moves = [self._routes.nearest(to.local, (memory,), bytes) for memory in to.writes]
         return min((move for move in moves if move is not None), key=lambda move: move[1], default=None)
 
     def leave(self, bytes: int, to: MemoryAccess) -> tuple[int, int] | None:
@@ -136,14 +106,5 @@ class Traffic:
         """The move between a tensor's memory and the tiles; nothing where tensors are touched in place."""
         if not sources or not targets:
             return 0
-        move = self._move(sources, targets, bytes)
+        move = self._routes.nearest(sources, targets, bytes)
         return None if move is None else move[1]
-
-    def _move(
-        self, sources: tuple[str, ...], targets: tuple[str, ...], bytes: int
-    ) -> tuple[CopyPath, int] | None:
-        found = [self._routes.hop(source, target, bytes) for source in sources for target in targets]
-        known = [
-            (path, round(self._routes.seconds(path, bytes) * PICO)) for path in found if path is not None
-        ]
-        return min(known, key=lambda pair: pair[1], default=None)

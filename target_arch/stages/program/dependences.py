@@ -1,14 +1,15 @@
 """Which items of a program must come after which, whatever runs beside what.
 
 Two items that share bytes keep their order where one of them writes these; so do all runs of one instance,
-so that a partition has its turn before the next one there begins.
+so that a partition has its turn before the next one there begins. Of these only the flow of data is given: a
+buffer or an instance that is used twice could be used in another order.
 """
 
 from collections.abc import Sequence
 
-from attrs import field, mutable
+from attrs import field, frozen, mutable
 
-from target_arch.plan.kernels import Slice
+from target_arch.plan.kernels import Access, Slice
 from target_arch.plan.memory import BufferKind
 from target_arch.stages.program.hazards import overlap
 from target_arch.stages.program.items import Item, Run
@@ -25,37 +26,58 @@ class _Bytes:
     writes: _Seen = field(factory=list)
 
 
-def dependences(program: Program) -> list[tuple[int, ...]]:
-    """For every item the numbers of earlier items that must have begun before it, in ascending order."""
+@frozen(kw_only=True)
+class Dependences:
+    """For every item the numbers of earlier items, in ascending order: those that must have begun `before`
+    it, and among them those whose bytes it reads (`flow`).
+    """
+
+    before: Sequence[tuple[int, ...]]
+    flow: Sequence[tuple[int, ...]]
+
+
+def dependences(program: Program) -> Dependences:
+    """Which items depend on which."""
     touched: dict[str, _Bytes] = {}
     latest: dict[str, int] = {}
     found: list[tuple[int, ...]] = []
+    flow: list[tuple[int, ...]] = []
     for number, item in enumerate(program.items):
-        before: set[int] = set()
-        for part, write in accesses(program, item):
+        before, read = set[int](), set[int]()
+        for part, access in _touches(program, item):
             if program.buffers[part.of].kind != BufferKind.CONSTANT:
-                _touch(touched.setdefault(part.of, _Bytes()), number, part, write, before)
+                _touch(touched.setdefault(part.of, _Bytes()), number, part, access, (before, read))
         if isinstance(item, Run):
             before.update([latest[item.instance]] if item.instance in latest else [])
             latest[item.instance] = number
-        before.discard(number)
-        found.append(tuple(sorted(before)))
-    return found
+        found.append(tuple(sorted(before - {number})))
+        flow.append(tuple(sorted(read - {number})))
+    return Dependences(before=found, flow=flow)
 
 
 def accesses(program: Program, item: Item) -> list[tuple[Slice, bool]]:
     """The bytes an item touches, and whether it writes them."""
+    return [(part, access.writes) for part, access in _touches(program, item)]
+
+
+def _touches(program: Program, item: Item) -> list[tuple[Slice, Access]]:
+    """The bytes an item touches, and what it does with them."""
     if isinstance(item, Run):
         return [
-            (operand.touched(program.buffers[operand.of].bytes), operand.access.writes)
-            for operand in item.operands
+            (operand.touched(program.buffers[operand.of].bytes), operand.access) for operand in item.operands
         ]
-    return [pair for source, target in item.pieces for pair in ((source, False), (target, True))]
+    return [
+        pair for source, target in item.pieces for pair in ((source, Access.READ), (target, Access.WRITE))
+    ]
 
 
-def _touch(known: _Bytes, number: int, part: Slice, write: bool, before: set[int]) -> None:
-    before.update([other for other, there in known.writes if overlap(there, part)])
-    if not write:
+def _touch(known: _Bytes, number: int, part: Slice, access: Access, found: tuple[set[int], set[int]]) -> None:
+    before, read = found
+    made = [other for other, there in known.writes if overlap(there, part)]
+    before.update(made)
+    if access.reads:
+        read.update(made)
+    if not access.writes:
         known.reads.append((number, part))
         return
     before.update([other for other, there in known.reads if overlap(there, part)])

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from attrs import field, frozen
 
-from target_arch.plan.kernels import Call, Kernel, Move
+from target_arch.plan.kernels import Access, Call, Kernel, Move
 from target_arch.plan.model import Tensor
 from target_arch.plan.partitions import Partition, border
 from target_arch.soc.model import Instance, MemoryMode, SoC
@@ -50,6 +50,11 @@ class Demand:
     tensor: str
     write: bool
     memories: tuple[str, ...]
+
+    @property
+    def access(self) -> Access:
+        """What the partition does with the tensor."""
+        return Access.WRITE if self.write else Access.READ
 
 
 def choose_homes(
@@ -101,7 +106,7 @@ class MemoryDemands:
         self._results: dict[str, tuple[str, ...]] = {}
         self._feeding: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._draining: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._touching: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._expected: dict[str, access.MemoryAccess] = {}
 
     def of(self, partition: Partition, kernel: Kernel | None) -> Iterator[Demand]:
         """Every need of a partition that has this kernel, or none yet."""
@@ -136,20 +141,19 @@ class MemoryDemands:
     def _touches(
         self, instance: Instance, reads: tuple[str, ...], writes: tuple[str, ...]
     ) -> tuple[Demand, ...]:
-        if instance.name not in self._touching:
-            self._touching[instance.name] = self._where(instance)
-        sources, targets = self._touching[instance.name]
+        there = self._access(instance)
         return (
-            *(Demand(tensor=name, write=False, memories=sources) for name in dict.fromkeys(reads)),
-            *(Demand(tensor=name, write=True, memories=targets) for name in writes),
+            *(Demand(tensor=name, write=False, memories=there.reads) for name in dict.fromkeys(reads)),
+            *(Demand(tensor=name, write=True, memories=there.writes) for name in writes),
         )
 
-    def _where(self, instance: Instance) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _access(self, instance: Instance) -> access.MemoryAccess:
         """Where a partition without a kernel reads on the instance, and where it leaves results."""
-        if self._work.setting.touches_whole(instance.name):
-            return self.readable(instance), self.results(instance)
-        tiles = access.local(instance)
-        return self.feeding(tiles), self.draining(tiles)
+        if instance.name not in self._expected:
+            work, whole = self._work, self._work.setting.touches_whole(instance.name)
+            there = access.memory_access(work.soc, work.mode, instance, whole=whole)
+            self._expected[instance.name] = there
+        return self._expected[instance.name]
 
     def readable(self, instance: Instance) -> tuple[str, ...]:
         """Memories in which the instance reads whole operands, see `access.readable`."""
@@ -164,20 +168,15 @@ class MemoryDemands:
         return self._results[instance.name]
 
     def feeding(self, tiles: tuple[str, ...]) -> tuple[str, ...]:
-        """Memories from which a direct path leads into one of the local memories, preferred first."""
+        """Memories from which tiles are moved into one of these, see `access.feeding`."""
         if tiles not in self._feeding:
-            work = self._work
-            names = (memory.name for memory in work.soc.memories)
-            near = dict.fromkeys((*access.resting(work.mode), *work.mode.constants, *names))
-            self._feeding[tiles] = tuple(n for n in near if any(work.routes.direct(n, t) for t in tiles))
+            self._feeding[tiles] = access.feeding(self._work.soc, self._work.mode, tiles)
         return self._feeding[tiles]
 
     def draining(self, tiles: tuple[str, ...]) -> tuple[str, ...]:
-        """Memories into which a direct path leads out of one of the local memories, preferred first."""
+        """Memories into which tiles are moved out of one of these, see `access.draining`."""
         if tiles not in self._draining:
-            work = self._work
-            near = (name for name in access.resting(work.mode) if work.soc.memory(name).writable)
-            self._draining[tiles] = tuple(n for n in near if any(work.routes.direct(t, n) for t in tiles))
+            self._draining[tiles] = access.draining(self._work.soc, self._work.mode, tiles)
         return self._draining[tiles]
 
     def _call(self, instance: Instance, call: Call, local: Mapping[str, str]) -> Iterator[Demand]:

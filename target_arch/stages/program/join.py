@@ -18,7 +18,7 @@ from target_arch.stages.errors import StepError, failure
 from target_arch.stages.paths import reach as access
 from target_arch.stages.paths.routes import pieces
 from target_arch.stages.program.hazards import overlap
-from target_arch.stages.program.homes import MemoryDemands, TensorHomes
+from target_arch.stages.program.homes import Demand, MemoryDemands, TensorHomes
 from target_arch.stages.program.items import Item, Run, Slot, Transfer
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
@@ -31,16 +31,20 @@ CACHE_LINE = 64
 """Alignment of buffers that share a cached memory with cache duties: no two buffers lie in one line."""
 
 
-def join(work: PartialLowering, residence: TensorHomes) -> Program:
-    """The program of a whole graph. Raises StepError for a kernel that names what does not exist or cannot be
-    copied.
+def join(work: PartialLowering, residence: TensorHomes, *, timed: bool = False) -> Program:
+    """The program of a whole graph, with stand-ins for partitions without a kernel.
+
+    Stand-ins of a `timed` program run and move tiles as kernels will, so that the program takes the time that
+    they will take. The others keep the memories of their instance for themselves and move nothing, as the
+    bytes of tiles are what budgets are about to offer. Raises StepError for a kernel that names what does
+    not exist or cannot be copied.
     """
     joiner = _Joiner(work, residence)
     inputs = tuple((name, joiner.arrive(name)) for name in work.graph.model.inputs)
     for partition in work.graph.partitions:
         kernel = work.kernels.get(partition.id)
         if kernel is None:
-            joiner.reserve(partition)
+            joiner.reserve(partition, timed=timed)
         else:
             joiner.add(partition, kernel)
     outputs = tuple((name, joiner.leave(name)) for name in work.graph.model.outputs)
@@ -137,34 +141,61 @@ class _Joiner:
             else:
                 self._move(local, action)
 
-    def reserve(self, partition: Partition) -> None:
+    def reserve(self, partition: Partition, *, timed: bool) -> None:
         """Append a stand-in for each operator (for a chain: one) of a partition not lowered yet: its tensors
         lie where they must.
         """
         self._place = f"partition {partition.id} on {partition.instance}"
         instance = self._work.instance(partition)
+        whole = self._work.setting.touches_whole(instance.name)
+        tiles = access.local(instance) if timed and not whole else ()
         for operator, touches in self._needs.expected(partition):
-            operands = []
-            for touch in touches:
-                if touch.write:
-                    operands.append(Operand(of=self._written(touch.tensor), access=Access.WRITE))
-                else:
-                    operands.append(
-                        Operand(
-                            of=self._ensure(touch.tensor, touch.memories, partition.id), access=Access.READ
-                        )
-                    )
+            found = [(touch, self._reserved(touch, partition)) for touch in touches]
             run = Run(
                 partition=partition.id,
                 operator=operator,
                 instance=partition.instance,
                 function="",
-                operands=tuple(operands),
-                reserved=access.owned(instance),
+                operands=tuple(Operand(of=name, access=touch.access) for touch, name in found),
+                reserved=() if timed else access.owned(instance),
             )
-            self.items.append(run)
+            self.items += self._through(run, tiles) if tiles else [run]
         for memory in access.owned(instance):
             self._tiles.begin(memory, ())
+
+    def _reserved(self, touch: Demand, partition: Partition) -> str:
+        """The buffer of a tensor that a stand-in touches."""
+        if touch.write:
+            return self._written(touch.tensor)
+        return self._ensure(touch.tensor, touch.memories, partition.id)
+
+    def _through(self, run: Run, tiles: tuple[str, ...]) -> list[Item]:
+        """A stand-in on tiles: whole operands are moved in before it, its result is moved out after it."""
+        operands, inward, outward = [], list[Item](), list[Item]()
+        for operand in run.operands:
+            place = self.whole(operand.of)
+            tile = self._tile(run.partition, place, tiles, outward=operand.access.writes)
+            operands.append(evolve(operand, of=tile.of))
+            if operand.access.writes:
+                outward.append(self._transferred(tile, place, run.partition))
+            else:
+                inward.append(self._transferred(place, tile, run.partition))
+        return [*inward, evolve(run, operands=tuple(operands)), *outward]
+
+    def _tile(self, partition: str, place: Slice, tiles: tuple[str, ...], *, outward: bool) -> Slice:
+        """A local buffer as large as a tensor, in the local memory that is nearest to it."""
+        near, draft = self._routes.nearest, self.buffers[place.of]
+        there = (draft.memory,)
+        move = near(tiles, there, draft.bytes) if outward else near(there, tiles, draft.bytes)
+        if move is None:
+            sources, targets = (tiles, there) if outward else (there, tiles)
+            raise self._wrong(self._routes.missing(sources, targets))
+        buffer = LocalBuffer(
+            name=place.of, memory=move[0].source if outward else move[0].target, bytes=draft.bytes
+        )
+        tile = local_slot(partition, buffer, self._alignments[buffer.memory])
+        self.buffers[tile.name] = tile
+        return self.whole(tile.name)
 
     def _call(self, local: "_Local", call: Call) -> None:
         instance = self._work.instance(local.partition)
@@ -312,6 +343,9 @@ class _Joiner:
         return name
 
     def _transfer(self, source: Slice, target: Slice, partition: str) -> None:
+        self.items.append(self._transferred(source, target, partition))
+
+    def _transferred(self, source: Slice, target: Slice, partition: str) -> Transfer:
         for part in (source, target):
             if part.end > self.buffers[part.of].bytes:
                 raise self._wrong(
@@ -331,7 +365,7 @@ class _Joiner:
             able,
             key=lambda way: (self._routes.seconds(way[0], source.bytes, len(way[1])), not way[0].is_async),
         )
-        self.items.append(Transfer(path=path, pieces=cut, partition=partition))
+        return Transfer(path=path, pieces=cut, partition=partition)
 
     def _no_path(self, source: Slice, target: Slice, start: str, end: str) -> Exception:
         known = self._routes.direct(start, end)

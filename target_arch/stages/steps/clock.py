@@ -1,110 +1,78 @@
-"""What steps take, by the cost model that placement used: whole picoseconds.
+"""The one clock of steps: when resources are free and events happen, in whole picoseconds.
 
-A dispatch takes an equal share of its operators' estimates (or measured times), or of what its kernel says, a
-copy the set-up and the bytes of its path. To start asynchronous work takes the host no time.
+Items are ordered, steps are issued and step orders are replayed by it. (The search for a placement has a fast
+approximation of its own.)
 """
 
-from collections import Counter
 from collections.abc import Mapping
 
-from target_arch.plan.kernels import Call, Kernel
-from target_arch.plan.partitions import Choice, Partition
 from target_arch.plan.steps import Event
-from target_arch.soc.model import CopyPath
-from target_arch.stages.paths.routes import PICO, Routes
-from target_arch.stages.program.partial import PartialLowering
 
 NOTHING: Mapping[str, int] = {}
 
-
-class Times:
-    """The times of the runs and transfers of one placed and lowered model."""
-
-    def __init__(self, work: PartialLowering) -> None:
-        self._routes = Routes(work.soc, ())
-        self._paths = dict(zip(work.soc.copies, work.setting.timed.copies, strict=True))
-        self._known: dict[tuple[CopyPath, int], int] = {}
-        self._runs = _shares(work)
-
-    def run(self, partition: str, operator: str) -> int:
-        """One dispatch for an operator; 0 for what no placement chose a place for."""
-        return self._runs.get((partition, operator), 0)
-
-    def transfer(self, path: CopyPath, bytes: int) -> int:
-        """One copy of so many bytes over a declared path."""
-        if (path, bytes) not in self._known:
-            seconds = self._routes.seconds(self._paths[path], bytes, 1)
-            self._known[path, bytes] = round(seconds * PICO)
-        return self._known[path, bytes]
-
-    def copy(self, source: str, target: str, engine: str, bytes: int) -> int:
-        """One copy between two memories by an engine."""
-        path = next(path for path in self._routes.direct(source, target) if path.engine == engine)
-        return self.transfer(path, bytes)
+HOST = ""
+"""The resource of everything that takes the host's own time."""
 
 
 class Clock:
-    """The host's time and that of every timeline, as steps are issued one after the other."""
+    """When every resource of a chip is free: the host's thread, instances, the channels of DMA engines.
 
-    def __init__(self) -> None:
+    A resource does one thing at a time, one after the other; an engine of `widths` does so many, each on the
+    channel that is free first. What runs behind the host's back is begun by the host, so it begins at `now`,
+    the host's time, at the earliest.
+    """
+
+    def __init__(self, widths: Mapping[str, int] = NOTHING) -> None:
         self.now = 0
-        self._done: dict[str, list[int]] = {}
+        self._widths = widths
+        self._free: dict[str, list[int]] = {}
+        self._ends: dict[str, list[int]] = {}
+
+    def free(self, resource: str) -> int:
+        """When a resource takes something new."""
+        if resource == HOST:
+            return self.now
+        return min(self._free[resource]) if resource in self._free else 0
+
+    def begin(self, resource: str, ready: int, takes: int) -> tuple[int, int]:
+        """Keep a resource busy as soon as it is free and the work ready; from when to when it is."""
+        if resource == HOST:
+            start = max(ready, self.now)
+            self.now = start + takes
+            return start, self.now
+        if resource not in self._free:
+            self._free[resource] = [0] * self._widths.get(resource, 1)
+        channels = self._free[resource]
+        first = min(channels)
+        start = max(ready, first)
+        channels[channels.index(first)] = start + takes
+        return start, start + takes
 
     def begins(self, timeline: str, needed: Mapping[str, int] = NOTHING) -> int:
-        """When a step issued on the timeline would begin, after waiting for these values of others."""
-        begin = max(self.now, self._done[timeline][-1] if timeline in self._done else 0)
+        """When a step issued on the timeline (one instance or channel) would begin, after waiting for these
+        values of others.
+        """
+        begin = max(self.now, self._free[timeline][0] if timeline in self._free else 0)
         for other, value in needed.items():
             if other != timeline:
-                begin = max(begin, self.done(other, value))
+                begin = max(begin, self._ends[other][value])
         return begin
 
     def issue(self, event: Event | None, takes: int) -> tuple[int, int]:
         """Start a step; from when to when it runs. The host is taken where there is no event."""
-        if event is None:
-            start, self.now = self.now, self.now + takes
-            return start, self.now
-        start = self.begins(event.timeline)
-        self._done.setdefault(event.timeline, [0]).append(start + takes)
-        return start, start + takes
+        start, end = self.begin(HOST if event is None else event.timeline, self.now, takes)
+        if event is not None:
+            self._ends.setdefault(event.timeline, [0]).append(end)
+        return start, end
 
     def done(self, timeline: str, value: int) -> int:
         """When an event happens."""
-        return self._done[timeline][value]
+        return self._ends[timeline][value]
 
     def wait(self, event: Event) -> None:
         """The host goes on when the event has happened."""
-        self.now = max(self.now, self.done(event.timeline, event.value))
+        self.wait_until(self.done(event.timeline, event.value))
 
-
-def _shares(work: PartialLowering) -> dict[tuple[str, str], int]:
-    """The time of one call, by partition and operator. Operators without a call of their own, such as those
-    within a chain, take time in all calls of their partition. What a kernel says of itself counts instead.
-    """
-    found: dict[tuple[str, str], int] = {}
-    choices = {choice.operator: choice for choice in work.graph.choices}
-    for partition in work.graph.partitions:
-        kernel = work.kernels.get(partition.id)
-        calls = _calls(partition, kernel)
-        if kernel is not None and kernel.seconds is not None:
-            each = round(kernel.seconds / max(calls.total(), 1) * PICO)
-            found |= {(partition.id, id): each for id in calls}
-            continue
-        times = {op.id: _seconds(choices.get(op.id), partition.instance) for op in partition.operators}
-        within = sum(times[id] for id in times if not calls[id]) / max(calls.total(), 1)
-        for id in calls:
-            found[partition.id, id] = round((times.get(id, 0.0) / calls[id] + within) * PICO)
-    return found
-
-
-def _calls(partition: Partition, kernel: Kernel | None) -> Counter[str]:
-    """How often a partition calls for each operator; once where it has no kernel yet."""
-    if kernel is None:
-        return Counter(operator.id for operator in partition.operators)
-    first = partition.operators[0].id
-    return Counter(action.operator or first for action in kernel.actions if isinstance(action, Call))
-
-
-def _seconds(choice: Choice | None, instance: str) -> float:
-    candidates = () if choice is None else choice.candidates
-    costs = (c.cost for c in candidates if c.instance == instance and c.cost is not None)
-    return next((cost.compute for cost in costs), 0.0)
+    def wait_until(self, time: int) -> None:
+        """The host goes on at that time."""
+        self.now = max(self.now, time)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
+from target_arch.plan.execution import Execution
 from target_arch.plan.memory import Buffer, BufferKind, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
-from target_arch.plan.timeline import Execution
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.gc_paused import gc_paused
@@ -26,9 +26,9 @@ from target_arch.stages.program.homes import NOWHERE, TensorHomes, choose_homes
 from target_arch.stages.program.join import join
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
-from target_arch.stages.steps.clock import Times
 from target_arch.stages.steps.order import steps_of
 from target_arch.stages.steps.spill import Spilling
+from target_arch.stages.steps.times import Times
 
 
 @frozen(kw_only=True)

@@ -18,25 +18,24 @@ from target_arch.stages.program.dependences import dependences
 from target_arch.stages.program.items import Item, Run
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
-from target_arch.stages.steps.clock import Times
+from target_arch.stages.steps.clock import HOST, Clock
 from target_arch.stages.steps.headroom import Headroom
+from target_arch.stages.steps.times import Times
 
 AHEAD = 32
 """How many partitions ahead of the first unfinished one items are considered."""
 
-HOST = ""
-"""The resource of items that take the host's own time."""
-
 
 @frozen(kw_only=True)
 class Problem:
-    """A program as a problem of scheduling: for every item who must come before, what it takes, and where.
+    """A program as a problem of scheduling: for every item which must come before, what it takes, and where.
 
     `widths` tells how many channels an engine has; every other resource does one thing at a time.
     """
 
     program: Program
     before: Sequence[tuple[int, ...]]
+    flow: Sequence[tuple[int, ...]]
     takes: Sequence[int]
     where: Sequence[str]
     widths: Mapping[str, int]
@@ -45,31 +44,39 @@ class Problem:
 
     @property
     def bound(self) -> int:
-        """Picoseconds that no order of these items undercuts: the longest way, the busiest resource."""
+        """Picoseconds that no order of these items undercuts in which each reads what it reads here: the
+        longest path along which data flows, the busiest resource.
+        """
         busy: dict[str, int] = {}
         for where, takes in zip(self.where, self.takes, strict=True):
             busy[where] = busy.get(where, 0) + takes
         shared = (ceil_div(time, self.widths.get(where, 1)) for where, time in busy.items())
-        return max((*self.ranks, *shared), default=0)
+        return max((*_ranks(self.flow, self.takes), *shared), default=0)
 
 
 def problem(work: PartialLowering, program: Program, times: Times) -> Problem:
     """The problem of a program."""
     hosts = frozenset(i.name for i in work.soc.instances if i.arch.host)
-    before = dependences(program)
+    found = dependences(program)
     takes = [_takes(item, times) for item in program.items]
+    return Problem(
+        program=program,
+        before=found.before,
+        flow=found.flow,
+        takes=takes,
+        where=[_where(item, hosts) for item in program.items],
+        widths={dma.name: dma.channels for dma in work.soc.dmas},
+        ranks=_ranks(found.before, takes),
+    )
+
+
+def _ranks(before: Sequence[tuple[int, ...]], takes: Sequence[int]) -> list[int]:
+    """Picoseconds from the start of each item to the end of everything that comes after it."""
     ranks = list(takes)
     for number in range(len(takes) - 1, -1, -1):
         for other in before[number]:
             ranks[other] = max(ranks[other], takes[other] + ranks[number])
-    return Problem(
-        program=program,
-        before=before,
-        takes=takes,
-        where=[_where(item, hosts) for item in program.items],
-        widths={dma.name: dma.channels for dma in work.soc.dmas},
-        ranks=ranks,
-    )
+    return ranks
 
 
 def list_order(work: PartialLowering, given: Problem, held: Collection[str] = ()) -> Program:
@@ -100,8 +107,8 @@ class _Interleaver:
                 self._after[other].append(number)
         self._missing = [len(before) for before in given.before]
         self._done = [-1] * count
-        self._lanes: dict[str, list[int]] = {}
-        self._now = self._turn = self._entered = 0
+        self._clock = Clock(given.widths)
+        self._turn = self._entered = 0
         self._turns = _turns(given.program.items)
         self._order: list[int] = []
         self._later: list[tuple[int, int, int]] = []
@@ -113,7 +120,7 @@ class _Interleaver:
         self._enter()
         while len(self._order) < len(self._done):
             self._awake()
-            if not (self._begin_copies(self._now) or self._begin_on_host()):
+            if not (self._begin_copies(self._clock.now) or self._begin_on_host()):
                 self._advance()
         return self._order
 
@@ -137,7 +144,7 @@ class _Interleaver:
         while self._barred and self._barred[0][0] <= self._turn:
             _, time, number = heapq.heappop(self._barred)
             heapq.heappush(self._later, (time, -self._given.ranks[number], number))
-        while self._later and self._later[0][0] <= self._now:
+        while self._later and self._later[0][0] <= self._clock.now:
             _, rank, number = heapq.heappop(self._later)
             heapq.heappush(self._ready.setdefault(self._given.where[number], []), (rank, number))
 
@@ -146,7 +153,7 @@ class _Interleaver:
         begun = False
         for where in sorted(self._ready.keys() - {HOST}):
             ready = self._ready[where]
-            while ready and (where not in self._given.widths or self._free(where) <= until):
+            while ready and (where not in self._given.widths or self._clock.free(where) <= until):
                 begun = self._take(heapq.heappop(ready)[1]) or begun
         return begun
 
@@ -156,15 +163,15 @@ class _Interleaver:
             number = heapq.heappop(ready)[1]
             if self._refused(number):
                 continue
-            self._begin_copies(self._now + self._given.takes[number])
+            self._begin_copies(self._clock.now + self._given.takes[number])
             self._begin(number)
             return True
         return False
 
     def _advance(self) -> None:
         """Let time pass until something else can begin."""
-        busy = [self._free(where) for where, ready in self._ready.items() if ready]
-        self._now = min((*busy, *(entry[0] for entry in self._later[:1])))
+        busy = [self._clock.free(where) for where, ready in self._ready.items() if ready]
+        self._clock.wait_until(min((*busy, *(entry[0] for entry in self._later[:1]))))
 
     def _take(self, number: int) -> bool:
         if self._refused(number):
@@ -174,24 +181,18 @@ class _Interleaver:
 
     def _refused(self, number: int) -> bool:
         """True where the item must wait for memory; it comes again when that may have changed."""
-        refused = self._room.refused(number, self._turn, self._now)
+        refused = self._room.refused(number, self._turn, self._clock.now)
         if refused is None:
             return False
         if refused.until > self._turn:
-            heapq.heappush(self._barred, (refused.until, self._now, number))
+            heapq.heappush(self._barred, (refused.until, self._clock.now, number))
         else:
             heapq.heappush(self._later, (refused.time, -self._given.ranks[number], number))
         return True
 
     def _begin(self, number: int) -> None:
         where, takes = self._given.where[number], self._given.takes[number]
-        start = max(self._now, self._free(where))
-        if where == HOST:
-            self._now = start + takes
-        else:
-            lanes = self._lanes.setdefault(where, [0] * self._given.widths.get(where, 1))
-            lanes[lanes.index(min(lanes))] = start + takes
-        self._done[number] = start + takes
+        start, self._done[number] = self._clock.begin(where, self._clock.now, takes)
         self._room.take(number, self._turn, start, start + takes)
         self._order.append(number)
         while self._turn < len(self._done) and self._done[self._turn] >= 0:
@@ -202,10 +203,6 @@ class _Interleaver:
                 self._await(other)
         if self._turn < len(self._done):
             self._enter()
-
-    def _free(self, where: str) -> int:
-        """When a resource takes something new."""
-        return min(self._lanes.get(where, (0,)))
 
 
 def _turns(items: Sequence[Item]) -> list[int]:

@@ -22,9 +22,10 @@ from target_arch.stages.program.items import Item, Run, Slot, Transfer
 from target_arch.stages.program.join import join
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
-from target_arch.stages.steps.clock import Clock, Times
+from target_arch.stages.steps.clock import Clock
 from target_arch.stages.steps.dead_bytes import DeadBytes
 from target_arch.stages.steps.free_bytes import FreeBytes
+from target_arch.stages.steps.times import Times
 
 
 def order_steps(work: PartialLowering, residence: TensorHomes) -> StepOrder:

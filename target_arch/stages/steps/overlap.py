@@ -10,18 +10,20 @@ from collections.abc import Sequence
 from attrs import evolve, frozen
 
 from target_arch.diagnostics import listed
+from target_arch.plan.execution import Execution, Span
 from target_arch.plan.steps import StepOrder
-from target_arch.plan.timeline import Execution, Span
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.gc_paused import gc_paused
 from target_arch.stages.memory.allocate import capacities
 from target_arch.stages.paths.routes import PICO
+from target_arch.stages.program.homes import TensorHomes
 from target_arch.stages.program.partial import PartialLowering
-from target_arch.stages.steps.clock import Times
+from target_arch.stages.program.program import Program
 from target_arch.stages.steps.fit import Fitted
 from target_arch.stages.steps.list_order import Problem, list_order, problem
 from target_arch.stages.steps.order import steps_of
 from target_arch.stages.steps.replay import replay
+from target_arch.stages.steps.times import Times
 
 TRIES = 3
 """How many memory plans are made for orders that overlap, at most."""
@@ -46,7 +48,7 @@ def overlapped(work: PartialLowering, settled: Fitted) -> Fitted:
     alone = _run(work, settled.steps, times)
     held: tuple[str, ...] = ()
     for _ in range(TRIES):
-        found = _run(work, _steps(work, settled, given, times, held), times)
+        found = _run(work, _steps(work, settled.residence, given, times, held), times)
         if found.makespan >= alone.makespan:
             break
         try:
@@ -65,11 +67,24 @@ def overlapped(work: PartialLowering, settled: Fitted) -> Fitted:
     return evolve(settled, execution=_execution(given, alone, alone, _instead(held)))
 
 
+def fastest(work: PartialLowering, program: Program, residence: TensorHomes, times: Times) -> Execution:
+    """A simulated run of a program whose memory is not planned: its steps in an order that overlaps, or one
+    partition after the other where that is not slower.
+    """
+    given = problem(work, program, times)
+    alone = _run(work, steps_of(work, program, residence, times), times)
+    beside = _run(work, _steps(work, residence, given, times, ()), times)
+    if beside.makespan < alone.makespan:
+        return _execution(given, beside, alone, FULL)
+    return _execution(given, alone, alone, _instead(()))
+
+
 def _steps(
-    work: PartialLowering, settled: Fitted, given: Problem, times: Times, held: Sequence[str]
+    work: PartialLowering, residence: TensorHomes, given: Problem, times: Times, held: Sequence[str]
 ) -> StepOrder:
-    residence = evolve(settled.residence, drained=tuple(held))
-    return steps_of(work, list_order(work, given, held), residence, times, crowded=True)
+    """The steps in an order that overlaps."""
+    drained = evolve(residence, drained=tuple(held))
+    return steps_of(work, list_order(work, given, held), drained, times, crowded=True)
 
 
 def _run(work: PartialLowering, steps: StepOrder, times: Times) -> _Run:

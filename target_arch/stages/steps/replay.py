@@ -6,11 +6,12 @@ with an event the time of its timeline, and a Wait stops the host until the even
 
 from collections.abc import Mapping
 
+from target_arch.plan.execution import Span, SpanKind
 from target_arch.plan.steps import Copy, Dispatch, StepOrder, Wait
-from target_arch.plan.timeline import Span, SpanKind
 from target_arch.soc.model import HOST_ENGINE
 from target_arch.stages.paths.routes import PICO
-from target_arch.stages.steps.clock import Clock, Times
+from target_arch.stages.steps.clock import Clock
+from target_arch.stages.steps.times import Times
 
 
 def replay(order: StepOrder, times: Times, host: str) -> tuple[tuple[Span, ...], float]:

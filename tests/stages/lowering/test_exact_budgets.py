@@ -31,9 +31,9 @@ from target_arch.stages.program.alias import elide_copies
 from target_arch.stages.program.homes import choose_homes
 from target_arch.stages.program.join import join
 from target_arch.stages.program.partial import PartialLowering
-from target_arch.stages.steps.clock import Times
 from target_arch.stages.steps.fit import foreseen, scarce
 from target_arch.stages.steps.order import steps_of
+from target_arch.stages.steps.times import Times
 from tests.stages import chips
 from tests.stages.lowering.test_ledger import SHARED, UNIT, engine, lower_on
 

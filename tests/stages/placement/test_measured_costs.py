@@ -2,8 +2,9 @@
 
 import pytest
 
+from target_arch.plan.execution import Execution
 from target_arch.plan.partitions import PartitionGraph
-from target_arch.plan.text import explanation, makespan
+from target_arch.plan.text import explanation, simulated_run
 from target_arch.soc.costs import Costs
 from target_arch.soc.files.cost_file import parse_costs
 from target_arch.stages.errors import PlacementError
@@ -64,12 +65,13 @@ def test_energy_and_load_processes_are_summed_up() -> None:
     )
     told = parse_costs(text, "c.json", chips.EDGE)
     graph = place(chips.RESIDUAL, chips.setting(chips.EDGE, told), chips.BACKENDS)
-    found = graph.timeline
+    found = graph.facts
     assert found is not None
     used = {partition.instance for partition in graph.partitions}
     assert (found.metered, found.energy) == (1, 3e-6)
     assert (found.load, found.load_bytes) == (5e-3, 2 * 2**20 + (1024 if "npu" in used else 0))
-    assert makespan(found).endswith(
+    run = Execution(makespan=1e-3, bound=1e-3, alone=1e-3, overlap="o", spans=())
+    assert simulated_run(run, found).endswith(
         f"; before the first run 5 ms to load {found.load_bytes:,} B"
         "; energy of operators measured (1): 3 uJ\n"
     )

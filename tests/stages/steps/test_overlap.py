@@ -9,23 +9,29 @@ from hypothesis import strategies as st
 
 from target_arch.backend.planner import Algorithm
 from target_arch.plan import text
+from target_arch.plan.execution import Execution, Span
 from target_arch.plan.model import Model
+from target_arch.plan.partitions import PlacementFacts
 from target_arch.plan.steps import Copy, Dispatch, Load, StepOrder, Wait
-from target_arch.plan.timeline import Execution, Span
 from target_arch.soc.model import SoC
 from target_arch.stages.check.plan import check
 from target_arch.stages.errors import CheckError, DoesNotFitError
 from target_arch.stages.lowering.ladder import Lowered
 from target_arch.stages.memory.allocate import allocate, capacities
 from target_arch.stages.memory.planner import Planner
-from target_arch.stages.paths.routes import Routes
+from target_arch.stages.paths.routes import PICO, Routes
+from target_arch.stages.placement.place import place
+from target_arch.stages.placement.rules import Rules
 from target_arch.stages.program.dependences import dependences
+from target_arch.stages.program.homes import choose_homes
 from target_arch.stages.program.join import join
 from target_arch.stages.program.partial import PartialLowering
-from target_arch.stages.steps.clock import Times
 from target_arch.stages.steps.fit import fit_memory
+from target_arch.stages.steps.list_order import problem
 from target_arch.stages.steps.order import order_steps, steps_of
 from target_arch.stages.steps.overlap import FULL, overlapped
+from target_arch.stages.steps.replay import replay
+from target_arch.stages.steps.times import Times
 from tests.stages import chips
 from tests.stages.lowering.test_ladder import lowered, models
 from tests.stages.simulator import Simulator, random_inputs, reference
@@ -94,7 +100,7 @@ def test_whatever_keeps_the_dependences_is_right(model: Model, soc: SoC, tiles: 
     work = work_of(lowered(model, soc, chips.lowerer(soc, tiles)), soc)
     residence = fit_memory(work).residence
     program, random = join(work, residence), Random(seed)
-    before = dependences(program)
+    before = dependences(program).before
     order: list[int] = []
     left = set(range(len(before)))
     while left:
@@ -107,6 +113,42 @@ def test_whatever_keeps_the_dependences_is_right(model: Model, soc: SoC, tiles: 
     inputs = random_inputs(model, seed)
     for late in (lambda: True, lambda: False, lambda: random.random() < 0.5):
         assert Simulator(steps, plan, model, late, seed).run(inputs) == reference(model, inputs)
+
+
+@settings(max_examples=30, deadline=None)
+@given(models(), SOCS, st.integers(0, 99))
+def test_no_order_is_below_the_bound(model: Model, soc: SoC, seed: int) -> None:
+    """Stand-ins use no buffer twice, so every order in which data flows as it does is a valid one."""
+    graph = place(model, chips.setting(soc), chips.BACKENDS)
+    work = PartialLowering(setting=chips.setting(soc), graph=graph, kernels={})
+    homes = choose_homes(work)
+    program, times, random = join(work, homes, timed=True), Times(work), Random(seed)
+    flow, bound = dependences(program).flow, problem(work, program, times).bound
+    for _ in range(8):
+        order: list[int] = []
+        left = set(range(len(flow)))
+        while left:
+            able = [number for number in sorted(left) if not left.intersection(flow[number])]
+            order.append(random.choice(able))
+            left.remove(order[-1])
+        shuffled = evolve(program, items=tuple(program.items[number] for number in order))
+        steps = steps_of(work, shuffled, homes, times, crowded=random.random() < 0.5)
+        assert replay(steps, times, soc.host.name)[1] * PICO >= bound - 1
+
+
+def test_the_order_of_runs_on_one_instance_is_no_part_of_the_bound() -> None:
+    """What the host waits for could run first there: a bound that keeps the order forbids that."""
+    model = chips.model(
+        ("a", "conv", ("x",), 1024),
+        ("b", "conv", ("x",), 1024),
+        ("c", "other", ("b",), 64),
+        inputs={"x": 1024},
+    )
+    graph = place(model, chips.setting(), chips.BACKENDS, Rules(require={"conv": "conv", "c": "host"}))
+    graph = evolve(graph, partitions=tuple(sorted(graph.partitions, key=lambda part: part.operators[0].id)))
+    work = PartialLowering(setting=chips.setting(), graph=graph, kernels={})
+    given = problem(work, join(work, choose_homes(work), timed=True), Times(work))
+    assert given.bound < max(given.ranks)
 
 
 def most_in_flight(steps: StepOrder, arch: str) -> int:
@@ -203,13 +245,31 @@ def test_the_order_of_the_program_needs_no_overlap() -> None:
     assert most_in_flight(order_steps(work, fit_memory(work).residence), "conv") == 1
 
 
-def test_the_emitted_steps_are_told_in_one_line() -> None:
+def test_a_run_is_one_line() -> None:
     found = Execution(makespan=2e-3, bound=1.6e-3, alone=3e-3, overlap="o", spans=())
-    assert text.emitted(found) == (
-        "emitted steps: 2 ms, 25.0% above the lower bound of 1.6 ms for them; 3 ms one after the other; o\n"
+    assert text.simulated_run(found) == (
+        "simulated run: 2 ms, 25.0% above the lower bound of 1.6 ms for any order of its steps; "
+        "3 ms one after the other; o\n"
     )
-    assert text.emitted(evolve(found, makespan=1.6e-3, alone=1.6e-3)) == (
-        "emitted steps: 1.6 ms, at the lower bound of 1.6 ms for them; o\n"
+    assert text.simulated_run(evolve(found, makespan=1.6e-3, alone=1.6e-3), lowered=False) == (
+        "simulated run before lowering: 1.6 ms, at the lower bound of 1.6 ms for any order of its steps; o\n"
+    )
+    facts = PlacementFacts(method="HEFT", search_makespan=2e-3, search_bound=1e-3, load=0.5)
+    said = text.simulated_run(found, facts)
+    assert said.endswith("; o; placement found by HEFT; before the first run 500 ms to load\n")
+    loaded = text.simulated_run(found, evolve(facts, load_bytes=2048))
+    assert loaded.endswith("; before the first run 500 ms to load 2,048 B\n")
+    fast = text.simulated_run(found, evolve(facts, load=0.0, load_bytes=2048))
+    assert fast.endswith("; before the first run 2,048 B to load\n")
+
+
+def test_the_search_is_judged_in_its_own_model() -> None:
+    facts = PlacementFacts(method="HEFT", search_makespan=2e-3, search_bound=1e-3)
+    assert text.search(facts) == (
+        "search: 2 ms, 100.0% above the lower bound of 1 ms, both of the search model; found by HEFT\n"
+    )
+    assert text.search(evolve(facts, search_bound=2e-3)).startswith(
+        "search: 2 ms, at the lower bound of 2 ms,"
     )
 
 

@@ -6,8 +6,8 @@ from target_arch.plan.kernels import Slice
 from target_arch.plan.memory import Buffer
 from target_arch.plan.steps import Copy, Dispatch, Event, Step, StepOrder, Wait
 from target_arch.stages.paths.routes import PICO
-from target_arch.stages.steps.clock import Times
 from target_arch.stages.steps.replay import replay
+from target_arch.stages.steps.times import Times
 
 MICRO = PICO // 10**6
 

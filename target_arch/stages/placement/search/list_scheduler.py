@@ -19,9 +19,6 @@ GAPS = 32
 Need = tuple[int, int, Ways]
 """A datum that a job needs, the job that makes it, its ways."""
 
-Copied = tuple[int, int, int, int, int]
-"""Datum, the job it was brought for, resource, start, end."""
-
 
 @frozen(kw_only=True, eq=False)
 class JobSchedule:
@@ -37,7 +34,6 @@ class JobSchedule:
     """The machine of every job, -1 for jobs that are no work."""
     causes: tuple[int, ...] = field(repr=False)
     """For every job the one it waited for last, -1 for none."""
-    copies: tuple[Copied, ...] = field(repr=False, default=())
 
     @property
     def cost(self) -> tuple[int, int]:
@@ -64,9 +60,9 @@ class ListScheduler:
         }
         self.stays = [known[id(row)] for row in jobs.stays]
 
-    def run(self, order: Sequence[int], seats: Sequence[int], *, record: bool = False) -> JobSchedule | None:
+    def run(self, order: Sequence[int], seats: Sequence[int]) -> JobSchedule | None:
         """The schedule; None where a job cannot be at its seat, or no way leads to it."""
-        progress = Progress(self, record=record)
+        progress = Progress(self)
         put = progress.put
         for job in order:
             if not put(job, seats[job]):
@@ -93,7 +89,7 @@ class ListScheduler:
 class Progress:
     """A schedule that grows job by job."""
 
-    def __init__(self, scheduler: ListScheduler, *, record: bool = False) -> None:
+    def __init__(self, scheduler: ListScheduler) -> None:
         jobs = scheduler.jobs
         self._needs, self._stays = scheduler.needs, scheduler.stays
         self._host, self._early = jobs.host, jobs.early
@@ -103,7 +99,6 @@ class Progress:
         self.machines, self.causes = [-1] * count, [-1] * count
         self.arrived: dict[tuple[int, int], int] = {}
         """Landed copies: datum and landing to the time."""
-        self._copies: list[Copied] | None = [] if record else None
 
     def put(self, job: int, seat: int) -> bool:
         """Schedule the next job at a seat; False where that is impossible."""
@@ -147,7 +142,6 @@ class Progress:
             ends=tuple(self.ends),
             machines=tuple(self.machines),
             causes=tuple(self.causes),
-            copies=tuple(self._copies or ()),
         )
 
     def _bring(self, job: int, seat: int) -> int:
@@ -162,29 +156,30 @@ class Progress:
             if way.hops:
                 if producer == early:
                     time = self.ordered(needs[:number])
-                time = self._copied(datum, job, way, time)
+                time = self._copied(datum, way, time)
             if time > ready:
                 ready, cause = time, producer
         self.causes[job] = cause
         return ready
 
-    def _copied(self, datum: int, job: int, way: Way, time: int) -> int:
+    def _copied(self, datum: int, way: Way, time: int) -> int:
         """When a datum that is made at `time` has come; one copy serves all seats where it lands."""
         key = (datum, way.landing)
         if key in self.arrived:
             return self.arrived[key]
         take = self.board.take
         for resource, takes in way.hops:
-            begin = take(resource, time, takes)
-            time = begin + takes
-            if self._copies is not None:
-                self._copies.append((datum, job, resource, begin, time))
+            time = take(resource, time, takes) + takes
         self.arrived[key] = time
         return time
 
 
 class Resources:
-    """Which machine and which channel is free from when on."""
+    """Which machine and which channel is free from when on.
+
+    The search's own fast copy of what `stages.steps.clock.Clock` keeps for steps: resources by number, idle
+    times that are filled afterwards, and no host that must begin everything.
+    """
 
     def __init__(self, jobs: Jobs) -> None:
         self._machines = len(jobs.machines)

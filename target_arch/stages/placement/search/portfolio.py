@@ -56,14 +56,16 @@ def search(
             best, method = better, f"{method}, then local search"
     if exact and best.makespan > bound:
         solved = solve(scheduler, best, bound)
-        said = "proven optimal" if solved.proven else "not proven optimal within the limit"
+        said = "proven optimal in the search model"
+        if not solved.proven:
+            said = "not proven optimal in the search model within the limit"
         if not solved.proven and not solved.limited:
-            said = "not proven optimal, its bound lets copies overtake each other"
+            said = "not proven optimal in the search model, as its bound lets copies overtake each other"
         best, bound, method = (
             solved.schedule,
             max(bound, solved.bound),
             f"{method}, then the exact method: {said}",
         )
     elif exact:
-        method += "; it meets the bound, so the exact method has nothing to find"
+        method += "; it meets the bound of the search model, so the exact method has nothing to find"
     return Found(schedule=best, bound=bound, method=method)

@@ -12,6 +12,6 @@ from tests.stages import chips
 def test_many_operators_and_up_to_a_million_edges(operators: int, reads: int) -> None:
     graph = place(chips.dense(operators, reads), chips.setting(chips.EDGE), chips.BACKENDS)
     assert len(graph.choices) == operators
-    assert graph.timeline is not None
-    assert "local search" not in graph.timeline.method
-    assert graph.timeline.bound <= graph.timeline.makespan
+    assert graph.facts is not None
+    assert "local search" not in graph.facts.method
+    assert graph.facts.search_bound <= graph.facts.search_makespan

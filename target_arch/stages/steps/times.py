@@ -1,0 +1,75 @@
+"""What steps take, by the cost model that placement used: whole picoseconds.
+
+A dispatch takes an equal share of its operators' estimates (or measured times), or of what its kernel says, a
+copy the set-up and the bytes of its path. To start asynchronous work takes the host no time.
+"""
+
+from collections import Counter
+
+from target_arch.plan.kernels import Call, Kernel
+from target_arch.plan.partitions import Choice, Partition
+from target_arch.soc.model import CopyPath
+from target_arch.stages.paths.routes import PICO, Routes
+from target_arch.stages.program.partial import PartialLowering
+
+
+class Times:
+    """The times of the runs and transfers of one placed and lowered model."""
+
+    def __init__(self, work: PartialLowering) -> None:
+        self._routes = Routes(work.soc, ())
+        self._paths = dict(zip(work.soc.copies, work.setting.timed.copies, strict=True))
+        self._known: dict[tuple[CopyPath, int], int] = {}
+        self._runs = _shares(work)
+
+    def run(self, partition: str, operator: str) -> int:
+        """One dispatch for an operator; 0 for what no placement chose a place for."""
+        return self._runs.get((partition, operator), 0)
+
+    def transfer(self, path: CopyPath, bytes: int) -> int:
+        """One copy of so many bytes over a declared path."""
+        if (path, bytes) not in self._known:
+            seconds = self._routes.seconds(self._paths[path], bytes, 1)
+            self._known[path, bytes] = round(seconds * PICO)
+        return self._known[path, bytes]
+
+    def copy(self, source: str, target: str, engine: str, bytes: int) -> int:
+        """One copy between two memories by an engine."""
+        path = next(path for path in self._routes.direct(source, target) if path.engine == engine)
+        return self.transfer(path, bytes)
+
+
+def _shares(work: PartialLowering) -> dict[tuple[str, str], int]:
+    """The time of one call, by partition and operator. Operators without a call of their own, such as those
+    within a chain, take time in all calls of their partition. What a kernel says of itself counts instead.
+    """
+    found: dict[tuple[str, str], int] = {}
+    choices = {choice.operator: choice for choice in work.graph.choices}
+    for partition in work.graph.partitions:
+        kernel = work.kernels.get(partition.id)
+        calls = _calls(partition, kernel, chained=work.setting.takes_chains(partition.instance))
+        if kernel is not None and kernel.seconds is not None:
+            each = round(kernel.seconds / max(calls.total(), 1) * PICO)
+            found |= {(partition.id, id): each for id in calls}
+            continue
+        times = {op.id: _seconds(choices.get(op.id), partition.instance) for op in partition.operators}
+        within = sum(times[id] for id in times if not calls[id]) / max(calls.total(), 1)
+        for id in calls:
+            found[partition.id, id] = round((times.get(id, 0.0) / calls[id] + within) * PICO)
+    return found
+
+
+def _calls(partition: Partition, kernel: Kernel | None, *, chained: bool) -> Counter[str]:
+    """How often a partition calls for each operator. Where it has no kernel yet: once; for a `chained` one
+    there is one call.
+    """
+    first = partition.operators[0].id
+    if kernel is None:
+        return Counter([first] if chained else [operator.id for operator in partition.operators])
+    return Counter(action.operator or first for action in kernel.actions if isinstance(action, Call))
+
+
+def _seconds(choice: Choice | None, instance: str) -> float:
+    candidates = () if choice is None else choice.candidates
+    costs = (c.cost for c in candidates if c.instance == instance and c.cost is not None)
+    return next((cost.compute for cost in costs), 0.0)
