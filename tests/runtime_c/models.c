@@ -5,6 +5,7 @@
 
 #include "conformance/conformance.h"
 #include "models/models.h"
+#include "ports/host/host.h"
 
 ta_runtime rt; /* the suite's, unused */
 
