@@ -191,7 +191,9 @@ def test_no_compiler(executable: Executable, on_cpu: None, monkeypatch: pytest.M
 
 def test_other_devices_have_no_place_on_this_port() -> None:
     request = CompileRequest(model_path=DIGITS, soc=read_soc("zynq_edge"), port="cuda")
-    with pytest.raises(DiagnosticError, match=r"port `cuda` has the host and devices that take modules") as caught:
+    with pytest.raises(
+        DiagnosticError, match=r"port `cuda` has the host and devices that take modules"
+    ) as caught:
         compile_model(request)
     assert caught.value.diagnostics[0].rule == "no-module"
 
