@@ -17,10 +17,9 @@ from functools import partial
 from pathlib import Path
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.pipeline import CompileRequest, ModelsRequest, compile_model, compile_models
 from target_arch.plan.bundle import Bundle
 from target_arch.resources import examples
-from target_arch.several import ModelsRequest, compile_models
 from target_arch.soc import read_soc, shipped_socs
 
 REPOSITORY = Path(__file__).parents[1]
@@ -48,8 +47,8 @@ def corpus() -> Iterator[tuple[str, Callable[[], Bundle]]]:
     for soc in ("mcu_m55", "zynq_edge"):
         for arenas in ("shared", "separate"):
             requests = tuple(CompileRequest(model_path=m, soc=read_soc(soc)) for m in (models[0], models[-2]))
-            request = ModelsRequest(models=requests, arenas=arenas)
-            yield f"{len(requests)} models on {soc}, {arenas}", partial(_several, request)
+            several = ModelsRequest(models=requests, arenas=arenas)
+            yield f"{len(requests)} models on {soc}, {arenas}", partial(_several, several)
 
 
 def _one(request: CompileRequest) -> Bundle:

@@ -1,11 +1,15 @@
-"""The way of a model through the program, on one screen. Every value on the way is kept.
+"""The way of models through the program, on one screen. Every value on the way is kept.
 
     import → place → lowering order → lower, each with its budget → steps → memory plan → check → emit
+
+Several models go up to the memory plan each in what the others leave of the chip, and become one bundle; one
+model is a list of one.
 
 Tests: `tests/test_pipeline.py` and `tests/e2e`.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +18,18 @@ from attrs import evolve, field, frozen
 from target_arch.backend.contract import Backend, Hooks, LoweringRequest
 from target_arch.backend.port import PortKind
 from target_arch.diagnostics import Diagnostic, DiagnosticError, listed, name_hint
-from target_arch.emit.build.libraries import libraries
 from target_arch.emit.build.machine import require_machine
 from target_arch.emit.bundle import emit_bundle
-from target_arch.emit.manifest import manifest, used_records
-from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.bundle_name import bundle_name
+from target_arch.emit.manifest import manifest
+from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.plan.bundle import Bundle
 from target_arch.plan.execution import Execution
 from target_arch.plan.kernels import Kernel
+from target_arch.plan.lowered import Attempt, Lowered
 from target_arch.plan.memory import Budget, MemoryPlan
 from target_arch.plan.model import Model
+from target_arch.plan.model_pools import ModelPools, Sharing, sharing
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.steps import StepOrder
@@ -33,13 +39,16 @@ from target_arch.registry.plug_ins import PlugIns
 from target_arch.relax.importer import import_model
 from target_arch.relax.lower.hook_stages import lower_by_hooks, reach
 from target_arch.relax.operators.program import Program
+from target_arch.run.bundles.manifest import models_in
 from target_arch.run.references.find import self_test
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.files.cost_file import read_costs
 from target_arch.soc.model import MemoryMode, SoC
-from target_arch.stages.lowering.ladder import Attempt, Lowered, lower_in_order
+from target_arch.stages.check.models import check_models
+from target_arch.stages.lowering.ladder import lower_in_order
 from target_arch.stages.lowering.order import Wish, lowering_order
-from target_arch.stages.memory.model_pools import left
+from target_arch.stages.memory.model_pools import model_pools, reduced
+from target_arch.stages.memory.multi_model import pack_models
 from target_arch.stages.memory.planner import BEST, Planner
 from target_arch.stages.placement.grouping import Grouping
 from target_arch.stages.placement.place import place
@@ -83,8 +92,22 @@ class CompileRequest:
 
 
 @frozen(kw_only=True)
+class ModelsRequest:
+    """Models for one SoC, in the order in which they are planned; one model is a list of one.
+
+    `arenas` is `shared` or `separate`, see `plan.model_pools`. `name` is the bundle's: by default that of a
+    single model, `<soc>_models` of several. The models differ in file and name, and may in `require`,
+    `prefer` and `forbid`, `costs`, `images` and the like; SoC, memory mode and port are the same for all.
+    """
+
+    models: tuple[CompileRequest, ...]
+    arenas: Sharing = field(default=Sharing.SHARED, converter=sharing)
+    name: str | None = None
+
+
+@frozen(kw_only=True)
 class Compilation:
-    """Everything that came to be on the way from a request to a bundle."""
+    """Everything that came to be of one model on the way from a request to a bundle."""
 
     request: CompileRequest
     model: Model = field(repr=False)
@@ -100,11 +123,40 @@ class Compilation:
     bundle: Bundle = field(repr=False)
 
 
+@frozen(kw_only=True)
+class ModelsCompilation:
+    """The compilation of every model (the bundle of each is that of all), and their memory together."""
+
+    request: ModelsRequest
+    models: tuple[Compilation, ...]
+    pools: ModelPools
+    manifest: Mapping[str, object] = field(repr=False)
+    bundle: Bundle = field(repr=False)
+
+
 def compile_model(request: CompileRequest) -> Compilation:
     """From a model file and a SoC to a bundle. Every refusal is a DiagnosticError."""
-    planned = plan(prepare(request))
-    facts = manifest_of(planned)
-    return compilation(planned, facts, emit_bundle(emit_inputs(planned, facts)))
+    (made,) = compile_models(ModelsRequest(models=(request,))).models
+    return made
+
+
+def compile_models(request: ModelsRequest) -> ModelsCompilation:
+    """From model files and a SoC to one bundle. Every refusal is a DiagnosticError; one that concerns one of
+    several models names it.
+    """
+    name = _bundle_name(request)
+    prepared = tuple(prepare(each) for each in _named(request))
+    lowered = _pack(prepared, request.arenas)
+    inputs = emit_inputs(name, prepared, lowered, request.arenas)
+    facts = manifest(inputs)
+    bundle = emit_bundle(inputs, facts)
+    return ModelsCompilation(
+        request=request,
+        models=tuple(map(_compilation, prepared, lowered, models_in(facts), repeat(bundle))),
+        pools=inputs.pools,
+        manifest=facts,
+        bundle=bundle,
+    )
 
 
 @frozen(kw_only=True)
@@ -118,14 +170,6 @@ class Prepared:
     backends: Mapping[str, Backend] = field(repr=False)
     model: Model = field(repr=False)
     program: Program = field(repr=False)
-
-
-@frozen(kw_only=True)
-class Planned:
-    """A model with its place on the chip, lowered, with steps and memory plan."""
-
-    prepared: Prepared
-    lowered: Lowered
 
 
 def prepare(request: CompileRequest) -> Prepared:
@@ -148,63 +192,59 @@ def prepare(request: CompileRequest) -> Prepared:
     )
 
 
-def plan(prepared: Prepared, chip: SoC | None = None) -> Planned:
-    """The second part: place, lower and plan; on a `chip` of which others take a part, where there is one."""
+def plan(prepared: Prepared, chip: SoC) -> Lowered:
+    """The second part: place, lower and plan, on the part of the chip that other models leave."""
     asked = prepared.request
-    request = evolve(asked, soc=_with_images(asked, chip or asked.soc))
+    request = evolve(asked, soc=_with_images(asked, chip))
     setting = _setting(request, prepared.backends)
-    lowered = _lower(evolve(prepared, request=request), setting)
-    return Planned(prepared=prepared, lowered=lowered)
+    return _lower(evolve(prepared, request=request), setting)
 
 
-def manifest_of(planned: Planned) -> dict[str, object]:
-    """The manifest of a planned model."""
-    prepared, lowered = planned.prepared, planned.lowered
-    request = prepared.request
-    return manifest(
-        soc=request.soc,
-        mode=prepared.mode,
-        model=prepared.model,
-        graph=lowered.graph,
-        order=lowered.order,
-        budgets=lowered.budgets,
-        steps=lowered.steps,
-        plan=lowered.plan,
-        execution=lowered.execution,
-        attempts=lowered.attempts,
-        port=prepared.port,
-        libraries=libraries(lowered.kernels),
-        notes={partition: kernel.notes for partition, kernel in lowered.kernels.items()},
-        tuning=used_records(request.tuning, lowered.kernels),
+def _pack(prepared: Sequence[Prepared], arenas: Sharing) -> tuple[Lowered, ...]:
+    """Every model planned, such that all fit the chip together."""
+    request = prepared[0].request
+    return pack_models(
+        available(request),
+        tuple(each.model.name for each in prepared),
+        arenas,
+        lambda number, taken: plan(prepared[number], reduced(request.soc, taken)),
     )
 
 
-def emit_inputs(planned: Planned, facts: Mapping[str, object]) -> EmitInputs:
-    """What the bundle of a planned model is emitted from."""
-    prepared, lowered = planned.prepared, planned.lowered
-    request = prepared.request
+def emit_inputs(
+    name: str, prepared: Sequence[Prepared], lowered: Sequence[Lowered], arenas: Sharing
+) -> EmitInputs:
+    """What a bundle is emitted from: its models, and their memory together, which is checked."""
+    first = prepared[0]
+    soc = first.request.soc
+    plans = {one.model.name: each.plan for one, each in zip(prepared, lowered, strict=True)}
+    pools = model_pools(soc, plans, arenas)
+    check_models(available(first.request), pools, plans)
     return EmitInputs(
-        soc=request.soc,
-        mode=prepared.mode,
-        model=prepared.model,
-        graph=lowered.graph,
-        kernels=lowered.kernels,
-        steps=lowered.steps,
-        plan=lowered.plan,
-        backends=prepared.backends,
-        manifest=facts,
-        self_test=self_test(request.model_path),
-        port=prepared.port,
-        processes={name: prepared.plug_ins.load_processes[name] for name in _processes(request.soc)},
+        name=name,
+        soc=soc,
+        mode=first.mode,
+        backends=first.backends,
+        members=tuple(map(_member, prepared, lowered)),
+        pools=pools,
+        port=first.port,
+        processes={name: first.plug_ins.load_processes[name] for name in _processes(soc)},
     )
 
 
-def compilation(planned: Planned, facts: Mapping[str, object], bundle: Bundle) -> Compilation:
+def _member(prepared: Prepared, lowered: Lowered) -> Member:
+    request = prepared.request
+    vector = self_test(request.model_path)
+    return Member(model=prepared.model, lowered=lowered, tuning=request.tuning, self_test=vector)
+
+
+def _compilation(
+    prepared: Prepared, lowered: Lowered, facts: Mapping[str, object], bundle: Bundle
+) -> Compilation:
     """All values of the way, with the bundle at its end."""
-    lowered = planned.lowered
     return Compilation(
-        request=planned.prepared.request,
-        model=planned.prepared.model,
+        request=prepared.request,
+        model=prepared.model,
         graph=lowered.graph,
         lowering=lowered.order,
         kernels=lowered.kernels,
@@ -216,6 +256,25 @@ def compilation(planned: Planned, facts: Mapping[str, object], bundle: Bundle) -
         manifest=facts,
         bundle=bundle,
     )
+
+
+def _named(request: ModelsRequest) -> tuple[CompileRequest, ...]:
+    """The models; a single one without a name has the bundle's."""
+    if len(request.models) > 1:
+        return request.models
+    return tuple(evolve(each, name=each.name or request.name) for each in request.models)
+
+
+def _bundle_name(request: ModelsRequest) -> str:
+    """The bundle's name. Raises DiagnosticError with everything that is wrong with the list of models."""
+    if not isinstance(request.arenas, Sharing):
+        message, hint = (
+            f"arenas cannot be `{request.arenas}`",
+            name_hint(request.arenas, Sharing, "there are"),
+        )
+        raise DiagnosticError([Diagnostic(rule="unknown-arenas", place="arenas", message=message, hint=hint)])
+    files = [(each.name or each.model_path.stem, each.model_path.name) for each in _named(request)]
+    return bundle_name(request.models[0].soc.name, files, request.name)
 
 
 def partition_model(request: CompileRequest) -> PartitionGraph:
@@ -284,7 +343,7 @@ def available(request: CompileRequest) -> SoC:
     port = request.soc.port(request.port)
     if port is None:
         return request.soc
-    return left(request.soc, {port.data: port.stack})
+    return reduced(request.soc, {port.data: port.stack})
 
 
 @frozen

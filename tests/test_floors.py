@@ -25,7 +25,6 @@ FLOORS = {
     "registry": 5,
     "pipeline": 6,
     "tune": 7,
-    "several": 7,
     "cli": 8,
 }
 TVM_ROOMS = {"relax", "backends"}

@@ -2,13 +2,16 @@
 
 import struct
 
-from attrs import evolve
+from attrs import evolve, fields_dict
 
 from target_arch.backend.contract import Backend
-from target_arch.emit import EmitInputs, SelfTest, manifest
+from target_arch.emit import EmitInputs, Member, SelfTest, emit_bundle, manifest
+from target_arch.plan.bundle import Bundle
 from target_arch.plan.kernels import CFunction, Kernel, Operand, Slice
+from target_arch.plan.lowered import Lowered
 from target_arch.plan.memory import Buffer, MemoryPlan
 from target_arch.plan.model import Model, Operator, Quantization, Tensor
+from target_arch.plan.model_pools import Sharing
 from target_arch.plan.orders import LoweringOrder, LoweringSlot
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
@@ -23,6 +26,7 @@ from target_arch.soc.model import (
     SoC,
     TargetArch,
 )
+from target_arch.stages.memory.model_pools import model_pools
 from tests.systems import HOST, PROCESSES, QEMU_MPS2
 
 COUNT = 8
@@ -146,18 +150,7 @@ def on_machine(*, flash: int = 65536, stack: int = 1024, **changes: object) -> E
         for each in inputs.soc.memories
     )
     chip = evolve(inputs.soc, memories=memories, ports=(evolve(port(), stack=stack),))
-    facts = manifest(
-        soc=chip,
-        mode=chip.mode(),
-        model=inputs.model,
-        graph=inputs.graph,
-        order=LoweringOrder(policy="c-first", slots=()),
-        budgets=(),
-        steps=inputs.steps,
-        plan=inputs.plan,
-        port=QEMU_MPS2,
-    )
-    return evolve(inputs, soc=chip, port=QEMU_MPS2, manifest=facts)
+    return changed(inputs, soc=chip, port=QEMU_MPS2)
 
 
 def on_dsp(**changes: object) -> EmitInputs:
@@ -259,31 +252,43 @@ def _inputs(
     lowering = LoweringOrder(
         policy="c-first", slots=(LoweringSlot(partition="p0", phase="codegen", reason="codegen is C"),)
     )
-    values: dict[str, object] = {
-        "soc": chip,
-        "mode": chip.mode(),
-        "model": net,
-        "graph": graph,
-        "kernels": {"p0": Kernel(partition="p0", instance=instance, functions=(ADD,))},
-        "steps": order,
-        "plan": plan,
-        "backends": {"host": C_BACKEND, "dsp": C_BACKEND},
-        "manifest": manifest(
-            soc=chip,
-            mode=chip.mode(),
-            model=net,
-            graph=graph,
-            order=lowering,
-            budgets=(),
-            steps=order,
-            plan=plan,
-            port=HOST,
-        ),
-        "port": HOST,
-        "processes": PROCESSES,
-        "self_test": self_test(),
-    }
-    return EmitInputs(**{**values, **changes})  # type: ignore[arg-type]
+    lowered = Lowered(
+        graph=graph,
+        order=lowering,
+        kernels={"p0": Kernel(partition="p0", instance=instance, functions=(ADD,))},
+        budgets=(),
+        steps=order,
+        plan=plan,
+        execution=None,
+    )
+    inputs = EmitInputs(
+        name=net.name,
+        soc=chip,
+        mode=chip.mode(),
+        backends={"host": C_BACKEND, "dsp": C_BACKEND},
+        members=(Member(model=net, lowered=lowered, self_test=self_test()),),
+        port=HOST,
+        processes=PROCESSES,
+        pools=model_pools(chip, {net.name: plan}, Sharing.SHARED),
+    )
+    return changed(inputs, **changes)
+
+
+def changed(inputs: EmitInputs, **changes: object) -> EmitInputs:
+    """The inputs with other facts of the bundle, of its only model, or of how that was lowered."""
+    (member,) = inputs.members
+    of = {kind: fields_dict(kind).keys() & changes.keys() for kind in (EmitInputs, Member, Lowered)}
+    assert changes.keys() == {name for names in of.values() for name in names}
+    given = {kind: {name: changes[name] for name in of[kind]} for kind in of}
+    lowered = evolve(member.lowered, **given[Lowered])
+    member = evolve(member, lowered=lowered, **given[Member])
+    pools = model_pools(inputs.soc, {member.name: lowered.plan}, Sharing.SHARED)
+    return evolve(inputs, name=member.name, members=(member,), pools=pools, **given[EmitInputs])
+
+
+def bundle(inputs: EmitInputs) -> Bundle:
+    """Every file, with the manifest."""
+    return emit_bundle(inputs, manifest(inputs))
 
 
 C_BACKEND = Backend(

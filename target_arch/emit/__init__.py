@@ -3,12 +3,13 @@
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.digests import MANIFEST, manifest_text
 from target_arch.emit.manifest import manifest
-from target_arch.emit.model.inputs import EmitInputs, SelfTest
+from target_arch.emit.model.inputs import EmitInputs, Member, SelfTest
 from target_arch.emit.model.steps import describe
 
 __all__ = [
     "MANIFEST",
     "EmitInputs",
+    "Member",
     "SelfTest",
     "describe",
     "emit_bundle",

@@ -1,119 +1,101 @@
 """`manifest.json`: what a bundle is, for programs. The command line prints the same with `--format=json`."""
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
 
 from attrs import asdict
 
 from target_arch.backend.port import PortKind
-from target_arch.emit.build.libraries import described
+from target_arch.emit.build.libraries import described, libraries
 from target_arch.emit.build.machine import machine_of, toolchain
+from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.steps import describe
-from target_arch.plan.attempts import Attempt
 from target_arch.plan.execution import Execution
-from target_arch.plan.kernels import Kernel, Library
+from target_arch.plan.lowered import Attempt, Lowered
 from target_arch.plan.memory import Budget, MemoryPlan
 from target_arch.plan.model import Model
-from target_arch.plan.model_pools import ModelPools
-from target_arch.plan.orders import LoweringOrder
+from target_arch.plan.model_pools import ModelPool, ModelPools
 from target_arch.plan.partitions import PartitionGraph
-from target_arch.plan.steps import Load, Step, StepOrder
-from target_arch.plan.tuning import Tuning
-from target_arch.soc.model import MemoryMode, SoC
+from target_arch.plan.steps import Load, Step
+from target_arch.soc.model import SoC
 from target_arch.soc.numbering import abi_hash
 
 SCHEMA = 1
 
 
-def manifest(
-    *,
-    soc: SoC,
-    mode: MemoryMode,
-    model: Model,
-    graph: PartitionGraph,
-    order: LoweringOrder,
-    budgets: Iterable[Budget],
-    steps: StepOrder,
-    plan: MemoryPlan,
-    port: PortKind,
-    execution: Execution | None = None,
-    attempts: Iterable[Attempt] = (),
-    libraries: tuple[Library, ...] = (),
-    notes: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
-    tuning: Mapping[str, list[str]] | None = None,
-) -> dict[str, object]:
+def manifest(inputs: EmitInputs) -> dict[str, object]:
     """The manifest as JSON values, names and numbers as in the plan; hashes are hexadecimal text.
 
-    `budgets` are those of the accelerator partitions, after lowering, with `used` filled in; `attempts` what
-    did not fit before that, `notes` what backends said of their kernels, by partition. The key
-    `verification` is null until `verify` writes it, `image` until the program was built for its machine.
+    That of a single model is the bundle's. Several have one each, below `models`; beside them the bundle's
+    has what they share, and in `pools` the bytes that all of them take together.
+    The key `verification` of a model is null until `verify` writes it, `image` of the bundle until its
+    program was built for a machine.
     """
+    models = [_model(inputs, member) for member in inputs.members]
+    if not inputs.several:
+        return models[0]
+    common = ("schema", "soc", "mode", "port", "machine", "toolchain", "abi_hash")
+    return {
+        **{key: models[0][key] for key in common},
+        "name": inputs.name,
+        "arenas": inputs.pools.arenas,
+        "libraries": described(libraries(inputs.kernels)),
+        "models": models,
+        "pools": {pool.pool: _shared_pool(inputs.pools, pool) for pool in inputs.pools.pools},
+        "image": None,
+    }
+
+
+def _shared_pool(pools: ModelPools, pool: ModelPool) -> dict[str, object]:
+    return {
+        "memory": pool.memory,
+        "capacity": pool.capacity,
+        "bytes": pool.bytes,
+        "apart": pool.apart,
+        "overlaid": pool.overlaid,
+        "peaks": dict(zip(pools.models, pool.peaks, strict=True)),
+    }
+
+
+def _model(inputs: EmitInputs, member: Member) -> dict[str, object]:
+    """The manifest of one model."""
+    soc, model, lowered = inputs.soc, member.model, member.lowered
+    graph, order, steps = lowered.graph, lowered.order, lowered.steps
     return {
         "schema": SCHEMA,
         "soc": soc.name,
-        "mode": mode.name,
+        "mode": inputs.mode.name,
         "model": model.name,
-        "port": port.name,
-        "machine": _machine(soc, port),
-        "toolchain": toolchain(soc, port),
-        "libraries": described(libraries),
-        "tuning": tuning,
+        "port": inputs.port.name,
+        "machine": _machine(soc, inputs.port),
+        "toolchain": toolchain(soc, inputs.port),
+        "libraries": described(libraries(lowered.kernels)),
+        "tuning": _used_records(member),
         "abi_hash": f"0x{abi_hash(soc):016x}",
         "inputs": _tensors(model, steps.inputs),
         "outputs": _tensors(model, steps.outputs),
-        "partitions": _partitions(soc, graph, notes),
+        "partitions": _partitions(soc, lowered),
         "lowering_order": [
             {"partition": slot.partition, "phase": slot.phase, "reason": slot.reason} for slot in order.slots
         ],
         "lowering_policy": order.policy,
         "placement": placement_facts(graph),
-        "execution": execution_facts(execution),
-        "budgets": _budgets(soc, graph, budgets),
-        "attempts": [_attempt(attempt) for attempt in attempts],
-        "pools": _pools(soc, plan),
-        "buffers": _buffers(plan),
+        "execution": execution_facts(lowered.execution),
+        "budgets": _budgets(soc, graph, lowered.budgets),
+        "attempts": [_attempt(attempt) for attempt in lowered.attempts],
+        "pools": _pools(soc, lowered.plan),
+        "buffers": _buffers(lowered.plan),
         "steps": [_step(number, step) for number, step in enumerate(steps.steps)],
         "verification": None,
         "image": None,
     }
 
 
-def models_manifest(
-    name: str, models: Iterable[Mapping[str, object]], pools: ModelPools, libraries: tuple[Library, ...]
-) -> dict[str, object]:
-    """The manifest of a bundle of several models: what they have in common, and below `models` that of each.
-
-    `pools` say what all models take together; `image` is null until the program was built for its machine.
-    """
-    each = list(models)
-    common = ("schema", "soc", "mode", "port", "machine", "toolchain", "abi_hash")
-    return {
-        **{key: each[0][key] for key in common},
-        "name": name,
-        "arenas": pools.arenas,
-        "libraries": described(libraries),
-        "models": each,
-        "pools": {
-            pool.pool: {
-                "memory": pool.memory,
-                "capacity": pool.capacity,
-                "bytes": pool.bytes,
-                "apart": pool.apart,
-                "overlaid": pool.overlaid,
-                "peaks": dict(zip(pools.models, pool.peaks, strict=True)),
-            }
-            for pool in pools.pools
-        },
-        "image": None,
-    }
-
-
-def used_records(tuning: Tuning, kernels: Mapping[str, Kernel]) -> Mapping[str, list[str]] | None:
+def _used_records(member: Member) -> dict[str, list[str]] | None:
     """Tasks of the tuning records that gave kernels their schedules, and the others; None without records."""
-    if not tuning:
+    if not member.tuning:
         return None
-    used = sorted({task for kernel in kernels.values() for task in kernel.tuned})
-    return {"used": used, "unused": sorted(tuning.records.keys() - set(used))}
+    used = sorted({task for kernel in member.lowered.kernels.values() for task in kernel.tuned})
+    return {"used": used, "unused": sorted(member.tuning.records.keys() - set(used))}
 
 
 def _machine(soc: SoC, port: PortKind) -> dict[str, object] | None:
@@ -148,9 +130,9 @@ def _tensors(model: Model, pairs: tuple[tuple[str, str], ...]) -> list[dict[str,
     ]
 
 
-def _partitions(
-    soc: SoC, graph: PartitionGraph, notes: Mapping[str, tuple[str, ...]]
-) -> list[dict[str, object]]:
+def _partitions(soc: SoC, lowered: Lowered) -> list[dict[str, object]]:
+    """With what backends said of their kernels."""
+    notes = {partition: kernel.notes for partition, kernel in lowered.kernels.items()}
     return [
         {
             "id": partition.id,
@@ -160,7 +142,7 @@ def _partitions(
             "reason": partition.reason,
             "notes": list(notes.get(partition.id, ())),
         }
-        for partition in graph.partitions
+        for partition in lowered.graph.partitions
     ]
 
 

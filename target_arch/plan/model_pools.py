@@ -42,10 +42,15 @@ class ModelPool:
     bytes: int
     apart: int
 
+    def part(self, number: int) -> int:
+        """Bytes that the model of that number has, padding included: all of them where models take turns."""
+        ends = (*self.offsets[1:], self.bytes)
+        return self.bytes if self.overlaid else ends[number] - self.offsets[number]
+
 
 @frozen(kw_only=True)
 class ModelPools:
-    """Every pool by name. `models` are the names in the order of the peaks,"""
+    """Every pool by name. `models` are the names in the order of the peaks."""
 
     models: tuple[str, ...]
     arenas: Sharing = field(converter=Sharing)

@@ -6,9 +6,9 @@ Every function returns whole lines with a final newline, a heading first.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from target_arch.plan.attempts import Attempt
 from target_arch.plan.execution import Execution
 from target_arch.plan.kernels import Operand
+from target_arch.plan.lowered import Attempt
 from target_arch.plan.memory import Budget, Buffer, MemoryPlan
 from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.plan.orders import LoweringOrder

@@ -12,9 +12,8 @@ from target_arch.run.execute.programs import (
 )
 from target_arch.run.references.find import reference_for, self_test
 from target_arch.run.tools.toolchain import Compiler, ToolMissing, find_compiler
-from target_arch.run.verification.one import verify
 from target_arch.run.verification.result import Verification
-from target_arch.run.verification.several import verify_models
+from target_arch.run.verification.verify import verify, verify_models
 
 __all__ = [
     "Compiler",

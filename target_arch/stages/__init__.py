@@ -15,6 +15,7 @@ The way through the room, each step one function over frozen values:
 | `budget` | `budget(partition, steps, plan, soc)` | `Budget` for a partition not yet lowered |
 | `check` | `check(soc, steps, plan)` | nothing, or raises `CheckError` with every fault |
 | `lower_all` | `lower_in_order(...)` | `Lowered`: all of the above, with the backends in the loop |
+| `multi_model` | `pack_models(soc, models, arenas, plan)` | `Lowered` of each model, so that all fit |
 
 Whatever goes wrong is a `DiagnosticError` of `errors`.
 """

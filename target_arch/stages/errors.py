@@ -102,3 +102,23 @@ def failure(
 ) -> DiagnosticError:
     """One diagnostic as an error of that kind, to raise."""
     return kind((Diagnostic(rule=rule, place=place, message=message, hint=hint),))
+
+
+def in_model(error: DiagnosticError, model: str) -> DiagnosticError:
+    """The error with the model in the place of every diagnostic that has no place in a file."""
+    if isinstance(error, DoesNotFitError):
+        return error.at(f"model {model}, {error.place}")
+    return DiagnosticError(
+        evolve(each, place=f"model {model}, {each.place}") if isinstance(each.place, str) else each
+        for each in error.diagnostics
+    )
+
+
+NO_CHANGE = "no single change"
+"""How a hint begins that knows no way out."""
+
+
+def with_way_out(refusal: DoesNotFitError, way: str) -> DoesNotFitError:
+    """The refusal with one more way out in its hint."""
+    hopeless = refusal.hint is None or refusal.hint.startswith(NO_CHANGE)
+    return refusal.advised(way if hopeless else f"{refusal.hint}, or {way}")

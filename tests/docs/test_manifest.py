@@ -10,12 +10,12 @@ from attrs import evolve
 
 from target_arch.emit import manifest
 from target_arch.emit.digests import with_files
-from target_arch.plan.attempts import Attempt
 from target_arch.plan.execution import Execution, Span
 from target_arch.plan.kernels import Library
+from target_arch.plan.lowered import Attempt
 from target_arch.plan.memory import Budget, PoolBudget
-from target_arch.plan.orders import LoweringOrder, LoweringSlot
 from target_arch.plan.partitions import PlacementFacts
+from target_arch.plan.tuning import TuningRecord, tuning_of
 from target_arch.run import Verification
 from target_arch.run.executables.image import Fill, Image, Part
 from target_arch.run.executables.stack_depth import Depth
@@ -56,22 +56,25 @@ def complete() -> dict[str, Any]:
     )
     span = Span(kind="run", what="add0", where="dsp", start=0.0, end=1e-6)
     facts = PlacementFacts(method="m", search_makespan=1e-6, search_bound=1e-6)
+    (member,) = inputs.members
+    lowered, library = member.lowered, Library(name="l", include=("include",), sources=("l.c",))
+    record = TuningRecord(
+        task="conv2d_0", what="w", measured="m", baseline=2.0, tuned=1.0, scratch=0, trace="[]"
+    )
     made = manifest(
-        soc=evolve(inputs.soc, ports=(tiny_plans.port(),)),
-        mode=inputs.mode,
-        model=inputs.model,
-        graph=evolve(inputs.graph, facts=facts),
-        attempts=(Attempt(kind="re-place", operator="a", instance="npu", reason="r", outcome="on `dsp`"),),
-        order=LoweringOrder(
-            policy="c-first", slots=(LoweringSlot(partition="p0", phase="codegen", reason="r"),)
-        ),
-        budgets=(Budget(partition="p0", sites={"add0": (offered,)}),),
-        steps=inputs.steps,
-        plan=inputs.plan,
-        execution=Execution(makespan=1e-6, bound=1e-6, alone=1e-6, overlap="o", spans=(span,)),
-        port=QEMU_MPS2,
-        libraries=(Library(name="l", include=("include",), sources=("l.c",)),),
-        tuning={"used": ["conv2d_0"], "unused": []},
+        tiny_plans.changed(
+            inputs,
+            soc=evolve(inputs.soc, ports=(tiny_plans.port(),)),
+            port=QEMU_MPS2,
+            graph=evolve(lowered.graph, facts=facts),
+            kernels={"p0": evolve(lowered.kernels["p0"], libraries=(library,), tuned=("conv2d_0",))},
+            budgets=(Budget(partition="p0", sites={"add0": (offered,)}),),
+            execution=Execution(makespan=1e-6, bound=1e-6, alone=1e-6, overlap="o", spans=(span,)),
+            attempts=(
+                Attempt(kind="re-place", operator="a", instance="npu", reason="r", outcome="on `dsp`"),
+            ),
+            tuning=tuning_of((record,)),
+        )
     )
     image = Image(
         stack=Depth(bytes=1, path=("main",), unknown=()),

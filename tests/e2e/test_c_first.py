@@ -9,7 +9,7 @@ from attrs import evolve
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
 from target_arch.plan import text
 from target_arch.run.bundles.write import write_bundle
-from target_arch.run.verification.one import verify
+from target_arch.run.verification.verify import verify
 from target_arch.soc import read_soc
 from target_arch.stages.lowering import ladder as lower_all
 from tests.e2e.conftest import DIGITS

@@ -16,7 +16,7 @@ from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
 from target_arch.plan.steps import Dispatch
 from target_arch.run.bundles.write import write_bundle
-from target_arch.run.verification.one import verify
+from target_arch.run.verification.verify import verify
 from target_arch.soc import read_soc
 from target_arch.soc.model import SoC
 from tests.backends.ethos_u.chains import residual

@@ -18,7 +18,7 @@ from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
 from target_arch.run.references.find import reference_for
 from target_arch.run.tools.toolchain import find_compiler
-from target_arch.run.verification.one import compare
+from target_arch.run.verification.verify import compare
 from target_arch.soc import read_soc
 from target_arch.stages.check.plan import check
 from target_arch.stages.errors import CheckError

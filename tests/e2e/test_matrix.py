@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.run.verification.one import verify
+from target_arch.run.verification.verify import verify
 from target_arch.soc import shipped_socs
 from tests.e2e.conftest import DIGITS, Compile
 

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.pipeline import CompileRequest
+from target_arch.pipeline import CompileRequest, ModelsCompilation, ModelsRequest, compile_models
 from target_arch.plan.model_pools import Sharing
 from target_arch.run import reference_for, verify_models, write_bundle
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import self_test_on_machine
 from target_arch.run.tools.toolchain import find_compiler
-from target_arch.run.verification.several import compare_models
-from target_arch.several import ModelsCompilation, ModelsRequest, compile_models
+from target_arch.run.verification.verify import compare_models
 from target_arch.soc import read_soc
 from tests.e2e.conftest import DIGITS
 from tests.systems import COMPILER, EMULATOR

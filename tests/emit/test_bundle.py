@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zlib
@@ -12,10 +13,12 @@ import pytest
 from attrs import evolve
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.emit import EmitInputs, emit_bundle
+from target_arch.emit import EmitInputs
 from target_arch.plan.kernels import CFunction, Kernel, Slice
+from target_arch.plan.model_pools import Sharing
 from target_arch.plan.steps import Copy
 from target_arch.soc.numbering import abi_hash
+from target_arch.stages.memory.model_pools import model_pools
 from tests import tiny_plans
 from tests.systems import NULL
 
@@ -23,11 +26,11 @@ Golden = Callable[[str, str], None]
 
 
 def text(inputs: EmitInputs, path: str) -> str:
-    return emit_bundle(inputs).files[path].decode()
+    return tiny_plans.bundle(inputs).files[path].decode()
 
 
 def test_files() -> None:
-    files = emit_bundle(tiny_plans.on_dsp()).files
+    files = tiny_plans.bundle(tiny_plans.on_dsp()).files
     own = [path for path in files if not path.startswith(("runtime/", "include/target_arch/"))]
     assert own == [
         "CMakeLists.txt",
@@ -54,13 +57,13 @@ def test_files() -> None:
 
 
 def test_without_a_vector_there_is_no_self_test() -> None:
-    files = emit_bundle(tiny_plans.on_host(self_test=None)).files
+    files = tiny_plans.bundle(tiny_plans.on_host(self_test=None)).files
     assert "src/selftest.c" not in files
     assert b"build/selftest" not in files["Makefile"]
 
 
 def test_the_null_port_has_no_simulation() -> None:
-    files = emit_bundle(tiny_plans.on_host(port=NULL)).files
+    files = tiny_plans.bundle(tiny_plans.on_host(port=NULL)).files
     assert "src/tiny_simulation.c" not in files
     assert not any("ports/host" in path for path in files)
     assert b"pthread" not in files["Makefile"]
@@ -135,8 +138,8 @@ def test_the_stand_in_image_has_its_crc() -> None:
 
 def test_same_inputs_same_bytes_whatever_the_hash_seed() -> None:
     program = (
-        "import hashlib; from tests import tiny_plans; from target_arch.emit import emit_bundle;"
-        "files = emit_bundle(tiny_plans.on_dsp()).files;"
+        "import hashlib; from tests import tiny_plans;"
+        "files = tiny_plans.bundle(tiny_plans.on_dsp()).files;"
         "print(hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest())"
     )
     answers = {
@@ -154,15 +157,18 @@ def test_same_inputs_same_bytes_whatever_the_hash_seed() -> None:
 
 def test_one_function_for_two_partitions_is_defined_once() -> None:
     inputs = tiny_plans.on_host()
-    kernel = inputs.kernels["p0"]
-    twice = evolve(inputs, kernels={"p0": kernel, "p1": evolve(kernel, partition="p1")})
+    kernel = inputs.members[0].lowered.kernels["p0"]
+    twice = tiny_plans.changed(inputs, kernels={"p0": kernel, "p1": evolve(kernel, partition="p1")})
     assert text(twice, "src/tiny_add_host_kernels.c").count("static void add_bias(") == 1
 
 
 def test_one_function_on_two_archs_has_two_entries() -> None:
     inputs = tiny_plans.on_dsp()
-    kernels = {**inputs.kernels, "p1": Kernel(partition="p1", instance="host", functions=(tiny_plans.ADD,))}
-    both = emit_bundle(evolve(inputs, kernels=kernels)).files
+    kernels = {
+        **inputs.members[0].lowered.kernels,
+        "p1": Kernel(partition="p1", instance="host", functions=(tiny_plans.ADD,)),
+    }
+    both = tiny_plans.bundle(tiny_plans.changed(inputs, kernels=kernels)).files
     assert b"static void add_bias(" in both["src/tiny_add_host_kernels.c"]
     assert b"static void add_bias(" in both["src/tiny_add_dsp_kernels.c"]
 
@@ -170,16 +176,19 @@ def test_one_function_on_two_archs_has_two_entries() -> None:
 def test_two_functions_of_one_name_are_refused() -> None:
     inputs = tiny_plans.on_host()
     other = CFunction(name="add_bias", parameters=(), text="void add_bias(void)\n{\n}\n")
-    kernels = {**inputs.kernels, "p1": Kernel(partition="p1", instance="host", functions=(other,))}
+    kernels = {
+        **inputs.members[0].lowered.kernels,
+        "p1": Kernel(partition="p1", instance="host", functions=(other,)),
+    }
     with pytest.raises(ValueError, match="two C functions are named `add_bias` and differ"):
-        emit_bundle(evolve(inputs, kernels=kernels))
+        tiny_plans.bundle(tiny_plans.changed(inputs, kernels=kernels))
 
 
 def test_a_text_that_does_not_define_its_function_is_refused() -> None:
     bad = CFunction(name="other", parameters=(), text="void add_bias(void)\n{\n}\n")
     kernels = {"p0": Kernel(partition="p0", instance="host", functions=(bad,))}
     with pytest.raises(ValueError, match="the text of C function `other` does not define it"):
-        emit_bundle(tiny_plans.on_host(kernels=kernels))
+        tiny_plans.bundle(tiny_plans.on_host(kernels=kernels))
 
 
 @pytest.mark.parametrize(
@@ -203,13 +212,15 @@ def test_a_copy_whose_ends_differ_is_refused(
     )
     inputs = tiny_plans.on_host()
     with pytest.raises(ValueError, match=message):
-        emit_bundle(evolve(inputs, steps=evolve(inputs.steps, steps=(copy,))))
+        tiny_plans.bundle(
+            tiny_plans.changed(inputs, steps=evolve(inputs.members[0].lowered.steps, steps=(copy,)))
+        )
 
 
 def test_a_model_whose_name_clashes_is_refused() -> None:
     inputs = tiny_plans.on_host()
     with pytest.raises(DiagnosticError) as failure:
-        emit_bundle(evolve(inputs, model=evolve(inputs.model, name="runner")))
+        tiny_plans.bundle(tiny_plans.changed(inputs, model=evolve(inputs.members[0].model, name="runner")))
     assert str(failure.value) == (
         "model runner: error: the model's name gives two files the name `src/runner.c` [file-clash]\n"
         "hint: give the model another name"
@@ -219,4 +230,57 @@ def test_a_model_whose_name_clashes_is_refused() -> None:
 def test_an_output_that_the_host_cannot_see_is_refused() -> None:
     inputs = tiny_plans.on_dsp()
     with pytest.raises(ValueError, match="`y` of the outputs lies where the host cannot see it: y@tcm"):
-        emit_bundle(evolve(inputs, steps=evolve(inputs.steps, outputs=(("y", "y@tcm"),))))
+        tiny_plans.bundle(
+            tiny_plans.changed(
+                inputs, steps=evolve(inputs.members[0].lowered.steps, outputs=(("y", "y@tcm"),))
+            )
+        )
+
+
+def two(arenas: Sharing) -> EmitInputs:
+    """The model twice, under two names."""
+    one = tiny_plans.on_host()
+    (member,) = one.members
+    members = tuple(evolve(member, model=evolve(member.model, name=name)) for name in ("ear", "eye"))
+    plans = {each.name: each.lowered.plan for each in members}
+    return evolve(one, name="duo", members=members, pools=model_pools(one.soc, plans, arenas))
+
+
+def own(inputs: EmitInputs) -> set[str]:
+    """The sources that depend on models, less the programs."""
+    files = (path for path in tiny_plans.bundle(inputs).files if path.startswith(("src/", "include/")))
+    left = (path for path in files if "target_arch/" not in path and "tiny_s" not in path)
+    return {path for path in left if path not in {"src/runner.c", "src/selftest.c"}}
+
+
+def test_of_several_models_the_bundle_has_the_files_they_share() -> None:
+    """A single model is the bundle, and has these in its own name."""
+    shared = {"src/duo_internal.h", "src/duo_host_kernels.c", "include/duo.h", "src/duo.c"}
+    each = {
+        path for name in ("ear", "eye") for path in (
+            f"include/{name}.h", f"src/{name}.c", f"src/{name}_constants.c", f"src/{name}_steps.c",
+        )
+    }  # fmt: skip
+    assert own(two(Sharing.SHARED)) == {*shared, *each, "src/duo_arenas.c"}
+    assert {path.replace("duo", "tiny_add") for path in shared} < own(tiny_plans.on_host())
+    assert {path.replace("ear", "tiny_add") for path in each if "ear" in path} < own(tiny_plans.on_host())
+
+
+@pytest.mark.parametrize(("arenas", "bytes"), [(Sharing.SHARED, [32]), (Sharing.SEPARATE, [32, 32])])
+def test_models_share_an_arena_or_have_one_each(arenas: Sharing, bytes: list[int]) -> None:
+    source = text(two(arenas), "src/duo_arenas.c")
+    assert [int(size) for size in re.findall(r"uint8_t arena_\w*sram\[(\d+)\]", source)] == bytes
+
+
+@pytest.mark.parametrize(
+    ("arenas", "ear", "eye"),
+    [
+        (Sharing.SHARED, "{2, 0}, {0, 16}, {2, 16},", "{2, 0}, {1, 16}, {2, 16},"),
+        (Sharing.SEPARATE, "{2, 0}, {0, 16}, {2, 16},", "{3, 0}, {1, 16}, {3, 16},"),
+    ],
+)
+def test_a_model_finds_its_arenas_in_the_table_of_all(arenas: Sharing, ear: str, eye: str) -> None:
+    """First the constants of each, then the arenas of inputs and outputs."""
+    inputs = two(arenas)
+    assert f"    {ear} /* step 0" in text(inputs, "src/ear_steps.c")
+    assert f"    {eye} /* step 0" in text(inputs, "src/eye_steps.c")

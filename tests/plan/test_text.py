@@ -4,8 +4,8 @@ import pytest
 from attrs import evolve
 
 from target_arch.plan import text
-from target_arch.plan.attempts import Attempt
 from target_arch.plan.kernels import Operand, Slice
+from target_arch.plan.lowered import Attempt
 from target_arch.plan.memory import Budget, Buffer, MemoryPlan, PoolBudget
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.orders import LoweringOrder, LoweringSlot

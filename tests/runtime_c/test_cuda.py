@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.pipeline import CompileRequest, ModelsRequest, compile_model, compile_models
 from target_arch.run import (
     Executable,
     ToolMissing,
@@ -27,7 +27,6 @@ from target_arch.run import (
     verify_models,
     write_bundle,
 )
-from target_arch.several import ModelsRequest, compile_models
 from target_arch.soc import read_soc
 from tests.runtime_c.test_conformance import C99, ROOT, compile_c
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from target_arch.cli.commands.models import named_file, only_model, planned
-from target_arch.cli.commands.several import named_files, several
+from target_arch.cli.commands.compile import compiled, named_files
 from target_arch.cli.text.machine import firmware_json, firmware_text, image_text, profile_json, profile_text
 from target_arch.cli.text.output import data, failure, json_data, progress, unwritable
 from target_arch.cli.text.report import report_text
@@ -68,10 +67,10 @@ def _run_on_machine(executable: "Executable", options: argparse.Namespace) -> in
 
 
 def verify(options: argparse.Namespace) -> int:
-    """Compare with the reference; 1 where they differ by more than the rule allows."""
-    from target_arch.run import read_manifest, verify_models, write_bundle
-    from target_arch.run import verify as compare
+    """Compare with the reference of every model; 1 where one differs by more than its rule allows."""
+    from target_arch.run import verify_models, write_bundle
 
+    files = named_files(options.models)
     with tempfile.TemporaryDirectory() as folder:
         directory = options.bundle
         if directory is not None:
@@ -80,28 +79,23 @@ def verify(options: argparse.Namespace) -> int:
                 text = "`--target` says what to compile for, `--bundle` is compiled already"
                 raise failure("two-socs", "command line", text, "leave one of them out")
         else:
-            made = several(options) if len(options.models) > 1 else planned(only_model(options))
+            made = compiled(options)
             directory = Path(folder) / made.bundle.name
             write_bundle(made.bundle, directory)
         progress(f"building, and comparing on {options.count} random inputs")
-        how = {"count": options.count, "seed": options.seed, "rtl": options.rtl, "firmware": options.firmware}
-        if len(options.models) > 1 or "models" in read_manifest(directory):
-            return _verdicts(verify_models(named_files(options.models), directory, **how), options)
-        found = compare(named_file(options.models[0])[1], directory, **how)
-    if options.format == "json":
-        json_data(found.to_json())
-    else:
-        data(str(found))
-    return 0 if found.passed else 1
-
-
-def _verdicts(found: "dict[str, Verification]", options: argparse.Namespace) -> int:
-    """Print what comparing several models found; 1 where one differs."""
-    if options.format == "json":
-        json_data({name: each.to_json() for name, each in found.items()})
-    else:
-        data("".join(f"{name}: {each}" for name, each in found.items()))
+        how = {"rtl": options.rtl, "firmware": options.firmware}
+        found = verify_models(files, directory, count=options.count, seed=options.seed, **how)
+    _say(found, options)
     return 0 if all(each.passed for each in found.values()) else 1
+
+
+def _say(found: "dict[str, Verification]", options: argparse.Namespace) -> None:
+    """What comparing found, of several models by name."""
+    if options.format == "json":
+        by_name = {name: each.to_json() for name, each in found.items()}
+        json_data(by_name if len(found) > 1 else next(iter(by_name.values())))
+    else:
+        data("".join(f"{name}: {each}" if len(found) > 1 else str(each) for name, each in found.items()))
 
 
 def report(options: argparse.Namespace) -> int:

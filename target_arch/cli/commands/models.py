@@ -1,14 +1,13 @@
-"""Commands that plan a model: partition, explain; what `compile` and others share with them."""
+"""Commands that place a model: partition, explain; what `compile` and others share with them."""
 
 import argparse
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from target_arch.cli.arguments.parser import DUMPS
 from target_arch.cli.arguments.soc_argument import target_of
 from target_arch.cli.arguments.targets import required, with_options
-from target_arch.cli.text.output import data, failure, json_data, message, progress
+from target_arch.cli.text.output import data, failure, json_data, progress
 from target_arch.diagnostics import DiagnosticError, name_hint
 from target_arch.plan import text
 from target_arch.plan.orders import PHASES
@@ -63,18 +62,6 @@ def request(options: argparse.Namespace) -> "CompileRequest":
     )
 
 
-def planned(options: argparse.Namespace) -> "Compilation":
-    """The compilation that the arguments ask for."""
-    progress(f"planning {options.model}")
-    from target_arch.pipeline import compile_model
-
-    made = compile_model(request(options))
-    used = {task for kernel in made.kernels.values() for task in kernel.tuned}
-    for task in sorted(made.request.tuning.records.keys() - used):
-        message(f"{options.tuning_db}: note: record `{task}` belongs to no kernel of this compilation")
-    return made
-
-
 def partition(options: argparse.Namespace) -> int:
     """Print the partition table."""
     progress(f"placing {options.model}")
@@ -126,26 +113,6 @@ def dump(made: "Compilation", wanted: list[str]) -> None:
         data(DUMPERS[name](made) + "\n")
     for attempt in made.attempts:
         data(str(attempt))
-
-
-def only_model(options: argparse.Namespace) -> argparse.Namespace:
-    """The options with the one model that is given. DiagnosticError for what only several models have."""
-    name, path = named_file(options.models[0])
-    if options.arenas is not None:
-        said = "`--arenas` says how several models share memory, one is given"
-        raise failure("one-model", "command line", said, "leave it out")
-    if name is not None and options.name is not None:
-        said = f"the model has two names: `{name}` and `{options.name}`"
-        raise failure("two-names", "command line", said, "say `NAME=FILE` or `--name NAME`")
-    return argparse.Namespace(**{**vars(options), "model": path, "name": name or options.name})
-
-
-def named_file(given: str) -> tuple[str | None, Path]:
-    """`NAME=FILE` as name and file; None where there is no name, as in the path of a file with a `=`."""
-    name, equals, path = given.partition("=")
-    if not equals or Path(given).exists():
-        return None, Path(given)
-    return name, Path(path)
 
 
 def capacities(made: "Compilation") -> dict[str, int]:

@@ -6,7 +6,6 @@ from target_arch.emit.build.libraries import cmake_rules, include_flags, librari
 from target_arch.emit.build.machine import compile_flags, link_flags, machine_of
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.text.emitter import Emitter
-from target_arch.emit.text.names import identifier
 
 PROGRAMS = ("runner", "selftest")
 """The C files below `src/` that have a `main`, without their ending."""
@@ -86,7 +85,6 @@ def programs(paths: Sequence[str]) -> tuple[str, ...]:
 
 def makefile(inputs: EmitInputs, paths: Sequence[str]) -> str:
     """The Makefile of a bundle with these files."""
-    model = identifier(inputs.model.name)
     mains = programs(paths)
     out = Emitter()
     out.block(_make_head(inputs))
@@ -94,7 +92,7 @@ def makefile(inputs: EmitInputs, paths: Sequence[str]) -> str:
     _listed(out, "HEADERS", sorted(path for path in paths if path.endswith(".h")))
     out.line()
     out.line("OBJECTS = $(SOURCES:%.c=$(BUILD)/%.o)")
-    out.line(f"LIBRARY = $(BUILD)/lib{model}.a")
+    out.line(f"LIBRARY = $(BUILD)/lib{inputs.stem}.a")
     make_rules(out, libraries(inputs.kernels))
     out.line()
     out.line(" ".join(("all: $(LIBRARY)", *(f"$(BUILD)/{program}" for program in mains))))
@@ -105,7 +103,7 @@ def makefile(inputs: EmitInputs, paths: Sequence[str]) -> str:
 
 
 def _make_head(inputs: EmitInputs) -> str:
-    model, soc = identifier(inputs.model.name), inputs.soc.name
+    model, soc = inputs.stem, inputs.soc.name
     headers = include_flags(libraries(inputs.kernels))
     found = machine_of(inputs.soc, inputs.port)
     if found is None:
@@ -139,7 +137,7 @@ def _make_program(inputs: EmitInputs, program: str) -> str:
 
 def cmake_lists(inputs: EmitInputs, paths: Sequence[str]) -> str:
     """The CMakeLists.txt: a library target named like the model, and its programs."""
-    model = identifier(inputs.model.name)
+    model = inputs.stem
     out = Emitter()
     out.line("cmake_minimum_required(VERSION 3.13)")
     out.line(f"project({model} C)")

@@ -150,7 +150,7 @@ def firmware_files(inputs: EmitInputs) -> dict[str, bytes]:
 def _table(inputs: EmitInputs, one: Firmware) -> str:
     parameters = {function.name: function.parameters for function in one.kernels.functions}
     out = Emitter()
-    out.line(f"/* What the firmware of {one.arch} can execute for `{comment(inputs.model.name)}`. */")
+    out.line(f"/* What the firmware of {one.arch} can execute for `{comment(inputs.name)}`. */")
     out.line('#include "firmware/firmware.h"')
     for name in one.functions:
         casts = ", ".join(f"({kind})p[{number}]" for number, kind in enumerate(parameters[name]))

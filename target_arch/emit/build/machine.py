@@ -96,9 +96,9 @@ def require_host_alone(inputs: EmitInputs) -> None:
     if inputs.port.bare_metal is None:
         return
     host, name = inputs.soc.host.name, inputs.port.name
-    for partition in inputs.graph.partitions:
+    for id, partition in inputs.partitions.items():
         if partition.instance != host:
-            message = f"port `{name}` has only the host, `{partition.id}` is on `{partition.instance}`"
+            message = f"port `{name}` has only the host, `{id}` is on `{partition.instance}`"
             raise _refused("host-alone", message, f"plan for the host alone: `--target {host}`")
 
 

@@ -7,12 +7,12 @@ from target_arch.emit.model.inputs import EmitInputs
 from target_arch.resources import c_files, runtime_c
 
 
-def runtime_files(inputs: EmitInputs, several: bool = False) -> Mapping[str, str]:
-    """Path in the bundle → text; with what runs `several` models."""
+def runtime_files(inputs: EmitInputs) -> Mapping[str, str]:
+    """Path in the bundle → text; several models bring the part that runs them in turn."""
     root = runtime_c()
     files = c_files(root / "include", "include")
     files |= c_files(root / "core", "runtime/core")
-    if several:
+    if inputs.several:
         files |= c_files(root / "models", "runtime/models")
     files |= {f"runtime/{path}": text for path, text in inputs.port.files().items()}
     for backend in _backends(inputs):

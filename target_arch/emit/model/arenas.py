@@ -1,38 +1,42 @@
-"""Which arenas the bundle has, and where in them every buffer lies."""
+"""Which arenas the bundle has, and where in them every buffer of a model is.
 
-from collections.abc import Mapping
+Each model has the arenas of its own that others cannot use; one that models take in turn is there once.
+"""
+
+from collections.abc import Mapping, Sequence
 
 from attrs import field, frozen
 
-from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.text.names import identifier
 from target_arch.plan.memory import Buffer, BufferKind
-
-_ALIGNMENT = 16  # of every arena at least: what the widest load of a small core wants
+from target_arch.plan.model_pools import ModelPool
 
 
 @frozen(kw_only=True)
 class Arena:
-    """A run of bytes carved from one memory. `buffers` are sorted by offset, then by name."""
+    """A run of bytes carved from one memory, of the pool of that name.
 
+    `owner` is the model that has it alone, empty where models take it in turn. `symbol` is the arena as part
+    of a C identifier: `sram`, `digits_ddr_constants`. `buffers` are those of the first model that has any,
+    sorted by offset, then by name.
+    """
+
+    pool: str
+    owner: str
     name: str
+    symbol: str
     memory: str
     constant: bool
     visible: bool
     bytes: int
     alignment: int
     buffers: tuple[tuple[int, Buffer], ...] = field(repr=False)
-    symbol: str = ""
-
-    @property
-    def identifier(self) -> str:
-        """The arena as part of a C identifier: `sram`, `ddr_constants`."""
-        return self.symbol or identifier(self.name)
 
 
 @frozen(kw_only=True)
 class Place:
-    """Where a buffer lies: number of the arena and byte offset in it."""
+    """Where a buffer is: number of the arena and byte offset in it."""
 
     arena: int
     offset: int
@@ -40,7 +44,7 @@ class Place:
 
 @frozen(kw_only=True)
 class Arenas:
-    """Every arena in the order of its number (by name), and the place of every buffer by name."""
+    """Every arena of the bundle in the order of its number, and the place of every buffer of one model."""
 
     all: tuple[Arena, ...]
     places: Mapping[str, Place] = field(repr=False)
@@ -51,28 +55,62 @@ class Arenas:
         return f"{{{place.arena}, {place.offset + offset}}}"
 
 
-def arenas(inputs: EmitInputs) -> Arenas:
-    """The arenas of a plan. Only those that hold a buffer exist."""
-    held: dict[str, list[tuple[int, Buffer]]] = {}
-    for buffer in inputs.plan.buffers:
-        held.setdefault(buffer.arena, []).append((inputs.plan.offsets[buffer.name], buffer))
-    every = tuple(_arena(inputs, name, held[name]) for name in sorted(held))
+def arenas(inputs: EmitInputs) -> tuple[Arena, ...]:
+    """The arenas of the bundle, by pool, then by model. Only those that hold a buffer exist."""
+    found: list[Arena] = []
+    for pool in inputs.pools.pools:
+        owners = [number for number, member in enumerate(inputs.members) if _held(member, pool)]
+        found += [_arena(inputs, pool, number) for number in (owners[:1] if pool.overlaid else owners)]
+    return tuple(found)
+
+
+def placed(inputs: EmitInputs, member: Member, every: Sequence[Arena]) -> Arenas:
+    """The arenas of the bundle, and where in them the buffers of one model are."""
+    numbers = {(arena.pool, arena.owner): number for number, arena in enumerate(every)}
+    owners = {pool.pool: "" if pool.overlaid else member.name for pool in inputs.pools.pools}
+    plan = member.lowered.plan
     places = {
-        buffer.name: Place(arena=number, offset=offset)
-        for number, arena in enumerate(every)
-        for offset, buffer in arena.buffers
+        buffer.name: Place(
+            arena=numbers[buffer.arena, owners[buffer.arena]], offset=plan.offsets[buffer.name]
+        )
+        for buffer in plan.buffers
     }
-    return Arenas(all=every, places=places)
+    return Arenas(all=tuple(every), places=places)
 
 
-def _arena(inputs: EmitInputs, name: str, held: list[tuple[int, Buffer]]) -> Arena:
-    first = held[0][1]
+def constants_of(member: Member, every: Sequence[Arena]) -> tuple[Arena, ...]:
+    """The arenas of a model's constants."""
+    return tuple(arena for arena in every if arena.constant and arena.owner == member.name)
+
+
+def _held(member: Member, pool: ModelPool) -> list[tuple[int, Buffer]]:
+    plan = member.lowered.plan
+    held = ((plan.offsets[buffer.name], buffer) for buffer in plan.buffers if buffer.arena == pool.pool)
+    return sorted(held, key=lambda item: (item[0], item[1].name))
+
+
+def _arena(inputs: EmitInputs, pool: ModelPool, number: int) -> Arena:
+    """The arena of a pool that models take in turn, or the part of the model of that number."""
+    member = inputs.members[number]
+    held = _held(member, pool)
+    constant = held[0][1].kind == BufferKind.CONSTANT
+    own = not pool.overlaid
     return Arena(
-        name=name,
-        memory=first.memory,
-        constant=first.kind == BufferKind.CONSTANT,
-        visible=inputs.soc.memory(first.memory).base is not None,
-        bytes=max(offset + buffer.bytes for offset, buffer in held),
-        alignment=max(_ALIGNMENT, *(buffer.alignment for _, buffer in held)),
-        buffers=tuple(sorted(held, key=lambda item: (item[0], item[1].name))),
+        pool=pool.pool,
+        owner=member.name if own else "",
+        name=f"{pool.pool} of {member.name}" if own and inputs.several else pool.pool,
+        symbol=f"{_prefix(inputs, member, pool, constant)}{identifier(pool.pool)}",
+        memory=pool.memory,
+        constant=constant,
+        visible=inputs.soc.memory(pool.memory).base is not None,
+        bytes=pool.peaks[number] if constant else pool.part(number),
+        alignment=pool.alignment,
+        buffers=tuple(held),
     )
+
+
+def _prefix(inputs: EmitInputs, member: Member, pool: ModelPool, constant: bool) -> str:
+    """Constants have external linkage, and so their model's name; arenas have it where each model has one."""
+    if constant:
+        return f"{member.stem}_"
+    return "" if pool.overlaid else inputs.prefix(member)

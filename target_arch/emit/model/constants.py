@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
-from target_arch.emit.model.arenas import Arena, Arenas
-from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.model.arenas import Arena
+from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.literals import literals
-from target_arch.emit.text.names import comment, identifier, identifiers
+from target_arch.emit.text.names import comment, identifiers
 from target_arch.emit.text.sections import define_section, section_macro
 from target_arch.soc.rounding import round_up
 
 
 @frozen(kw_only=True)
-class _Member:
+class _StructMember:
     name: str
     c_type: str
     items: Sequence[str]
@@ -27,13 +27,12 @@ class _Member:
     what: str
 
 
-def constants_source(inputs: EmitInputs, arenas: Arenas) -> str:
-    """The C text. It defines one object per constants arena, named by `constants_symbol`."""
-    constant = [arena for arena in arenas.all if arena.constant]
+def constants_source(inputs: EmitInputs, member: Member, constant: Sequence[Arena]) -> str:
+    """The C text. It defines one object per constants arena, named by its symbol; the object's type is
+    `struct <symbol>_layout`.
+    """
     out = Emitter()
-    out.line(
-        f"/* Constants of `{comment(inputs.model.name)}`. Every member lies where the memory plan has it. */"
-    )
+    out.line(f"/* Constants of `{comment(member.name)}`. Every member lies where the memory plan has it. */")
     out.line("#include <target_arch/abi.h>")
     out.line()
     out.line(f'#include "{inputs.stem}_internal.h"')
@@ -42,13 +41,8 @@ def constants_source(inputs: EmitInputs, arenas: Arenas) -> str:
         define_section(out, memory, constant=True)
     for arena in constant:
         out.line()
-        _object(out, inputs, arena)
+        _object(out, member, arena)
     return out.text()
-
-
-def constants_symbol(inputs: EmitInputs, arena: Arena) -> str:
-    """The C name of the object that is a constants arena; its type is `struct <symbol>_layout`."""
-    return arena.symbol or f"{identifier(inputs.model.name)}_{arena.identifier}"
 
 
 def padded_bytes(arena: Arena) -> int:
@@ -56,9 +50,9 @@ def padded_bytes(arena: Arena) -> int:
     return round_up(arena.bytes, arena.alignment)
 
 
-def _object(out: Emitter, inputs: EmitInputs, arena: Arena) -> None:
-    symbol = constants_symbol(inputs, arena)
-    members = _members(inputs, arena)
+def _object(out: Emitter, of: Member, arena: Arena) -> None:
+    symbol = arena.symbol
+    members = _members(of, arena)
     tag = f"struct {symbol}_layout"
     out.line(f"{tag} {{")
     with out.indent():
@@ -80,7 +74,7 @@ def _object(out: Emitter, inputs: EmitInputs, arena: Arena) -> None:
     out.line("};")
 
 
-def _declare(out: Emitter, members: Sequence[_Member], size: int) -> None:
+def _declare(out: Emitter, members: Sequence[_StructMember], size: int) -> None:
     end = paddings = 0
     for member in members:
         if member.offset > end:
@@ -92,19 +86,19 @@ def _declare(out: Emitter, members: Sequence[_Member], size: int) -> None:
         out.line(f"uint8_t _padding_{paddings}[{size - end}];")
 
 
-def _members(inputs: EmitInputs, arena: Arena) -> tuple[_Member, ...]:
+def _members(of: Member, arena: Arena) -> tuple[_StructMember, ...]:
     names: Mapping[str, str] = identifiers(buffer.tensor or buffer.name for _, buffer in arena.buffers)
     return tuple(
-        _member(inputs, buffer.tensor or buffer.name, names, offset)
+        _member(of, buffer.tensor or buffer.name, names, offset)
         for offset, buffer in arena.buffers
         if buffer.bytes
     )
 
 
-def _member(inputs: EmitInputs, name: str, names: Mapping[str, str], offset: int) -> _Member:
-    tensor = inputs.constant(name)
+def _member(of: Member, name: str, names: Mapping[str, str], offset: int) -> _StructMember:
+    tensor = of.constant(name)
     written = literals(tensor)
-    return _Member(
+    return _StructMember(
         name=names[name],
         c_type=written.c_type,
         items=written.items,

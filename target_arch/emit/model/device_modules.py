@@ -57,11 +57,11 @@ def modules(inputs: EmitInputs) -> tuple[Module, ...]:
         return ()
     found = tuple(of for of in kernels(inputs) if all(each.device for each in of.functions))
     names = {of.arch for of in found}
-    for partition in inputs.graph.partitions:
+    for id, partition in inputs.partitions.items():
         arch = inputs.soc.instance(partition.instance).arch
         if not arch.host and arch.name not in names:
             has = f"port `{inputs.port.name}` has the host and devices that take modules"
-            message = f"{has}, `{partition.id}` is on `{arch.name}`"
+            message = f"{has}, `{id}` is on `{arch.name}`"
             hint = f"plan without it: `--forbid '*={arch.name}'`, or take another port"
             raise _refused(inputs, message, hint)
     for of in found:
@@ -86,7 +86,7 @@ def _refused(inputs: EmitInputs, message: str, hint: str) -> DiagnosticError:
 
 def _text(inputs: EmitInputs, of: Kernels) -> str:
     out = Emitter()
-    out.block(_PRELUDE.format(model=comment(inputs.model.name), arch=of.arch))
+    out.block(_PRELUDE.format(model=comment(inputs.name), arch=of.arch))
     for function in of.functions:
         if function.name in of.called and function.device is not None:
             out.line()

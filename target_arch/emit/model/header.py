@@ -1,25 +1,45 @@
-"""`include/<model>.h` and `src/<model>.c`: the model as its user sees it, typed."""
+"""The headers of a bundle: its models as their users see them, typed.
 
-from collections.abc import Mapping
+Each model has `include/<model>.h`, with its inputs, outputs and `run`. Several models share the header of the
+bundle, `include/<bundle>.h`, with `init` and `stop`; a single one has these in its own.
+"""
 
-from attrs import frozen
+from attrs import field, frozen
 
-from target_arch.emit.model.inputs import EmitInputs
-from target_arch.emit.model.steps import abi_guard, bundle_symbol
+from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.literals import c_type
-from target_arch.emit.text.names import comment, identifier, identifiers
+from target_arch.emit.text.names import comment, identifiers
 from target_arch.plan.memory import BufferKind
 from target_arch.plan.model import DTYPE_BYTES, Tensor
+from target_arch.plan.model_pools import Sharing
 
-_HEAD = """\
+
+@frozen(kw_only=True)
+class _Words:
+    """What headers say and declare.
+
+    Of the bundle, where it has a header beside its models': head, how arenas are shared, functions. Of each
+    model: head, functions, inputs, outputs.
+    """
+
+    bundle: str = ""
+    arenas: str = ""
+    lifecycle: str = ""
+    model: str
+    functions: str
+    input: str
+    output: str
+
+
+_ALONE = _Words(
+    model="""\
 /* The model `{name}` on {soc}.
  *
  * There is one of it per program: inputs, outputs and everything between lie in static memory. Calls come
  * from one thread at a time and not from interrupts. Statuses are those of target_arch/abi.h.
- */"""
-
-_LIFECYCLE = """
+ */""",
+    functions="""
 /* Bring the system up: open `port`, load and start every instance the model uses. Blocks until all run.
  * The port stays the caller's until stop. On failure nothing is left running; see ta_init. */
 ta_status {model}_init(const ta_port *port);
@@ -32,25 +52,79 @@ ta_status {model}_run(void);
 ta_status {model}_stop(void);
 
 /* The model's runtime, for its `failed_step`, `run_us` and `timeout_us`. Never NULL. */
-ta_runtime *{model}_runtime(void);"""
-
-_INPUT = """
+ta_runtime *{model}_runtime(void);""",
+    input="""
 /* Where input {number} goes, {macro}_ELEMENTS elements. Write it before every
- * run: a run may use the bytes for something else, and writing may overwrite the last run's outputs. */"""
-
-_OUTPUT = """
+ * run: a run may use the bytes for something else, and writing may overwrite the last run's outputs. */""",
+    output="""
 /* Output {number}, {macro}_ELEMENTS elements.
- * Valid from a run that returned TA_OK until an input is written. */"""
+ * Valid from a run that returned TA_OK until an input is written. */""",
+)
 
+_TOGETHER_HEAD = """\
+/* The models {names} on {soc}.
+ *
+ * There is one of each per program, and one runtime for all: one model runs at a time.
+{arenas}
+ * An instance that two models want different programs for gets them anew when the other one runs. Calls come
+ * from one thread at a time and not from interrupts. Statuses are those of target_arch/abi.h.
+ */"""
 
-@frozen(kw_only=True)
-class Prose:
-    """What a header says and declares: its head, the model's functions, each input, each output."""
+_LIFECYCLE = """
+/* Bring the system up: open `port`, load and start every instance some model uses. Blocks until all run.
+ * The port stays the caller's until stop. On failure nothing is left running; see ta_models_init. */
+ta_status {bundle}_init(const ta_port *port);
 
-    head: str
-    functions: str
-    input: str
-    output: str
+/* Stop every instance and close the port; see ta_models_stop. init works again. */
+ta_status {bundle}_stop(void);
+
+/* The runtime of all models, for its `bundle` (the model that ran last), `failed_step`, `run_us` and
+ * `timeout_us`. Never NULL. */
+ta_runtime *{bundle}_runtime(void);"""
+
+_MEMBER_HEAD = """\
+/* The model `{name}` on {soc}, one of those of {bundle}.h, which has init and stop.
+ *
+ * Calls come from one thread at a time and not from interrupts. Statuses are those of target_arch/abi.h.
+ */"""
+
+_RUN = """
+/* Execute the model once on what the inputs hold. Blocks until the outputs are there. May overwrite the
+ * inputs. On failure the outputs are undefined and `failed_step` of the runtime tells where; see
+ * ta_models_run. The bundle must have been initialised: {bundle}_init. */
+ta_status {model}_run(void);"""
+
+_SHARED = _Words(
+    bundle=_TOGETHER_HEAD,
+    arenas="""\
+ * They share their arenas: what a model's inputs and outputs hold is lost when another model runs, or when
+ * an input of another one is written.""",
+    lifecycle=_LIFECYCLE,
+    model=_MEMBER_HEAD,
+    functions=_RUN,
+    input="""
+/* Where input {number} goes, {macro}_ELEMENTS elements. Write it before every
+ * run, when the last other model has run and its outputs are no longer needed: the bytes are those of all
+ * models. */""",
+    output="""
+/* Output {number}, {macro}_ELEMENTS elements.
+ * Valid from a run that returned TA_OK until an input of any model is written or another model runs. */""",
+)
+
+_SEPARATE = _Words(
+    bundle=_TOGETHER_HEAD,
+    arenas="""\
+ * Their arenas are separate: what a model's inputs and outputs hold stays while others run.""",
+    lifecycle=_LIFECYCLE,
+    model=_MEMBER_HEAD,
+    functions=_RUN,
+    input=_ALONE.input,
+    output="""
+/* Output {number}, {macro}_ELEMENTS elements.
+ * Valid from a run that returned TA_OK until an input of this model is written; other models leave it. */""",
+)
+
+_TOGETHER = {Sharing.SHARED: _SHARED, Sharing.SEPARATE: _SEPARATE}
 
 
 @frozen(kw_only=True)
@@ -72,107 +146,102 @@ class Terminal:
         return c_type(self.tensor.dtype)
 
 
-def terminals(inputs: EmitInputs) -> tuple[Terminal, ...]:
+def terminals(member: Member) -> tuple[Terminal, ...]:
     """All inputs, then all outputs, each in the model's order."""
-    model = identifier(inputs.model.name)
-    pairs = {BufferKind.INPUT: inputs.steps.inputs, BufferKind.OUTPUT: inputs.steps.outputs}
+    steps = member.lowered.steps
     return tuple(
         Terminal(
-            function=f"{model}_{kind}_{name}",
-            macro=f"{model}_{kind}_{name}".upper(),
+            function=f"{member.stem}_{kind}_{name}",
+            macro=f"{member.stem}_{kind}_{name}".upper(),
             kind=kind,
             number=number,
-            tensor=inputs.model.tensors[tensor],
+            tensor=member.model.tensors[tensor],
         )
-        for kind, held in pairs.items()
+        for kind, held in {BufferKind.INPUT: steps.inputs, BufferKind.OUTPUT: steps.outputs}.items()
         for number, (tensor, name) in enumerate(identifiers(tensor for tensor, _ in held).items())
     )
 
 
-def model_header(inputs: EmitInputs, prose: Prose | None = None) -> str:
-    """The C text of the header."""
-    prose = prose or Prose(head=_HEAD, functions=_LIFECYCLE, input=_INPUT, output=_OUTPUT)
-    model = identifier(inputs.model.name)
-    guard = f"{model.upper()}_H"
+@frozen(kw_only=True)
+class _Header:
+    """One header: how its file and its guard are called, what it includes, says and declares; the `port`
+    where it has `init`, which takes one.
+    """
+
+    stem: str
+    port: str = ""
+    includes: tuple[str, ...] = ()
+    head: str
+    functions: str
+    terminals: tuple[Terminal, ...] = ()
+    words: _Words = field(repr=False)
+
+
+def headers(inputs: EmitInputs) -> list[tuple[str, str]]:
+    """Path and C text of every header but that of the SoC."""
+    words = _TOGETHER[inputs.pools.arenas] if inputs.several else _ALONE
+    every = [_of_model(inputs, words, member) for member in inputs.members]
+    if words.bundle:
+        every.append(_of_bundle(inputs, words))
+    return [(f"include/{each.stem}.h", _text(each)) for each in every]
+
+
+def _of_bundle(inputs: EmitInputs, words: _Words) -> _Header:
+    names = ", ".join(f"`{comment(member.name)}`" for member in inputs.members)
+    return _Header(
+        stem=inputs.stem,
+        port=inputs.port.name,
+        includes=tuple(f"{member.stem}.h" for member in inputs.members),
+        head=words.bundle.format(names=names, soc=inputs.soc.name, arenas=words.arenas),
+        functions=words.lifecycle.format(bundle=inputs.stem),
+        words=words,
+    )
+
+
+def _of_model(inputs: EmitInputs, words: _Words, member: Member) -> _Header:
+    name = comment(member.name)
+    return _Header(
+        stem=member.stem,
+        port="" if words.bundle else inputs.port.name,
+        head=words.model.format(name=name, soc=inputs.soc.name, bundle=inputs.stem),
+        functions=words.functions.format(model=member.stem, bundle=inputs.stem),
+        terminals=terminals(member),
+        words=words,
+    )
+
+
+def _text(header: _Header) -> str:
+    guard = f"{header.stem.upper()}_H"
     out = Emitter()
-    about = {"name": comment(inputs.model.name), "soc": inputs.soc.name, "bundle": inputs.stem}
-    out.block(prose.head.format(**about))
+    out.block(header.head)
     out.lines((f"#ifndef {guard}", f"#define {guard}", ""))
-    out.line('#include "target_arch/runtime.h"')
-    for terminal in terminals(inputs):
+    out.lines(f'#include "{path}"' for path in ("target_arch/runtime.h", *header.includes))
+    for terminal in header.terminals:
         out.line()
         _macros(out, terminal)
     out.line()
     out.lines(("#ifdef __cplusplus", 'extern "C" {', "#endif"))
-    if inputs.whole is None:
-        declare_port(out, inputs)
-    out.block(prose.functions.format(model=model, bundle=inputs.stem))
-    for terminal in terminals(inputs):
-        said = prose.input if terminal.kind == BufferKind.INPUT else prose.output
+    if header.port:
+        out.lines(("", "/* The port that this bundle carries. */"))
+        out.line(f"extern const ta_port ta_port_{header.port};")
+    out.block(header.functions)
+    for terminal in header.terminals:
+        said = header.words.input if terminal.kind == BufferKind.INPUT else header.words.output
         out.block(said.format(number=terminal.number, macro=terminal.macro))
-        out.line(f"{_accessor(terminal)};")
+        out.line(f"{accessor(terminal)};")
     out.line()
     out.lines(("#ifdef __cplusplus", "}", "#endif", "", "#endif"))
     return out.text()
 
 
-def declare_port(out: Emitter, inputs: EmitInputs) -> None:
-    """The declaration of the port that the bundle carries."""
-    out.lines(("", "/* The port that this bundle carries. */"))
-    out.line(f"extern const ta_port ta_port_{inputs.port.name};")
+def pointee(terminal: Terminal) -> str:
+    """The type of its elements as the model's user may touch them."""
+    return terminal.c_type if terminal.kind == BufferKind.INPUT else f"const {terminal.c_type}"
 
 
-def model_source(inputs: EmitInputs) -> str:
-    """The C text of the source."""
-    model = identifier(inputs.model.name)
-    out = Emitter()
-    out.line(f"/* The functions of {model}.h: the one runtime of this model, and its inputs and outputs. */")
-    out.line(f"#include <{inputs.soc.name}_soc.h>")
-    out.line(f"#include <{model}.h>")
-    out.line()
-    out.line(f'#include "{model}_internal.h"')
-    out.line()
-    abi_guard(out, inputs)
-    out.line()
-    out.line("static ta_runtime runtime;")
-    calls = {
-        f"ta_status {model}_init(const ta_port *port)": (
-            f"return ta_init(&runtime, &{bundle_symbol(inputs)}, &{soc_symbol(inputs)}, port);"
-        ),
-        f"ta_status {model}_run(void)": "return ta_run(&runtime);",
-        f"ta_status {model}_stop(void)": "return ta_stop(&runtime);",
-        f"ta_runtime *{model}_runtime(void)": "return &runtime;",
-    }
-    define(out, {**calls, **accessors(inputs)})
-    return out.text()
-
-
-def accessors(inputs: EmitInputs) -> dict[str, str]:
-    """The body of the function of each input and output, by its signature."""
-    symbol = bundle_symbol(inputs)
-    return {
-        _accessor(terminal): (
-            f"return ({_pointee(terminal)} *)ta_pointer(&{symbol}, "
-            f"{symbol}.{terminal.kind}s[{terminal.number}].where);"
-        )
-        for terminal in terminals(inputs)
-    }
-
-
-def define(out: Emitter, functions: Mapping[str, str]) -> None:
-    """Functions of one statement, by their signatures."""
-    for signature, body in functions.items():
-        out.line()
-        out.line(signature)
-        out.line("{")
-        with out.indent():
-            out.line(body)
-        out.line("}")
-
-
-def soc_symbol(inputs: EmitInputs) -> str:
-    """The C name of the `ta_soc`."""
-    return f"{inputs.soc.name}_soc"
+def accessor(terminal: Terminal) -> str:
+    """The signature of its function."""
+    return f"{pointee(terminal)} *{terminal.function}(void)"
 
 
 def _macros(out: Emitter, terminal: Terminal) -> None:
@@ -189,14 +258,6 @@ def _macros(out: Emitter, terminal: Terminal) -> None:
         out.line("/* real = scale * (stored - zero point) */")
         out.line(f"#define {terminal.macro}_SCALE {_decimal(scale)}f")
         out.line(f"#define {terminal.macro}_ZERO_POINT ({quantization.zero_point[0]})")
-
-
-def _pointee(terminal: Terminal) -> str:
-    return terminal.c_type if terminal.kind == BufferKind.INPUT else f"const {terminal.c_type}"
-
-
-def _accessor(terminal: Terminal) -> str:
-    return f"{_pointee(terminal)} *{terminal.function}(void)"
 
 
 def _decimal(scale: float) -> str:

@@ -1,4 +1,4 @@
-"""Everything a bundle is made from."""
+"""Everything a bundle is made from: its models, planned, and their chip. One model is a list of one."""
 
 from collections.abc import Mapping
 
@@ -9,10 +9,11 @@ from target_arch.backend.load_process import LoadProcessKind
 from target_arch.backend.port import PortKind
 from target_arch.emit.text.names import identifier
 from target_arch.plan.kernels import Kernel
-from target_arch.plan.memory import MemoryPlan
+from target_arch.plan.lowered import Lowered
 from target_arch.plan.model import Model, Tensor
-from target_arch.plan.partitions import PartitionGraph
-from target_arch.plan.steps import StepOrder
+from target_arch.plan.model_pools import ModelPools
+from target_arch.plan.partitions import Partition
+from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.soc.model import MemoryMode, SoC
 
 
@@ -32,42 +33,83 @@ class SelfTest:
 
 
 @frozen(kw_only=True)
-class EmitInputs:
-    """The finished plan.
+class Member:
+    """One model of a bundle, planned. `tuning` are the records that its kernels could take schedules from."""
 
-    `kernels` are by partition id, `backends` by the name of the target_arch they serve, `processes` are the
-    load processes of the SoC by name. `whole` is what all models of a bundle are together, where there are
-    several.
-    """
-
-    soc: SoC
-    mode: MemoryMode
     model: Model
-    graph: PartitionGraph
-    kernels: Mapping[str, Kernel]
-    steps: StepOrder
-    plan: MemoryPlan
-    backends: Mapping[str, Backend]
-    port: PortKind
-    processes: Mapping[str, LoadProcessKind]
-    manifest: Mapping[str, object] = field(factory=dict, repr=False)
+    lowered: Lowered
+    tuning: Tuning = NOTHING_TUNED
     self_test: SelfTest | None = None
-    whole: "EmitInputs | None" = None
 
     @property
-    def common(self) -> "EmitInputs":
-        """What kernels and programs of instances are emitted from: all models together, or this one."""
-        return self.whole or self
+    def name(self) -> str:
+        return self.model.name
 
     @property
     def stem(self) -> str:
-        """How the C names of the bundle begin."""
-        return identifier(self.common.model.name)
+        """How the model's C names begin."""
+        return identifier(self.model.name)
 
     def constant(self, name: str) -> Tensor:
         """The constant tensor of that name, the model's own or one a backend packed.
 
         KeyError where there is none.
         """
-        packed = {tensor.name: tensor for kernel in self.kernels.values() for tensor in kernel.constants}
+        kernels = self.lowered.kernels.values()
+        packed = {tensor.name: tensor for kernel in kernels for tensor in kernel.constants}
         return packed[name] if name in packed else self.model.tensors[name]
+
+
+@frozen(kw_only=True)
+class EmitInputs:
+    """A bundle before it is text.
+
+    `name` is that of the bundle; a single model has the same. `members` are the models in their order, which
+    is that of `pools`: the bytes they take together. `backends` are by the target_arch that they serve,
+    `processes` the load processes of the SoC by name.
+    """
+
+    name: str
+    soc: SoC
+    mode: MemoryMode
+    backends: Mapping[str, Backend]
+    members: tuple[Member, ...]
+    pools: ModelPools
+    port: PortKind
+    processes: Mapping[str, LoadProcessKind]
+
+    @property
+    def stem(self) -> str:
+        """How the C names of the bundle begin."""
+        return identifier(self.name)
+
+    @property
+    def several(self) -> bool:
+        """Whether the bundle has a name and a runtime beside those of its models."""
+        return len(self.members) > 1
+
+    def qualified(self, member: Member, name: str) -> str:
+        """A name of a model as the bundle has it: `model.name` where there are several models."""
+        return f"{member.name}.{name}" if self.several else name
+
+    def prefix(self, member: Member) -> str:
+        """How static C names begin that every model has: nothing where there is one model."""
+        return f"{member.stem}_" if self.several else ""
+
+    @property
+    def partitions(self) -> Mapping[str, Partition]:
+        """The partitions of all models by qualified id."""
+        return {
+            self.qualified(member, partition.id): partition
+            for member in self.members
+            for partition in member.lowered.graph.partitions
+        }
+
+    @property
+    def kernels(self) -> Mapping[str, Kernel]:
+        """The kernels of all models by qualified partition id."""
+        return {
+            self.qualified(member, partition): kernel
+            for member in self.members
+            for partition, kernel in member.lowered.kernels.items()
+        }

@@ -60,16 +60,20 @@ def _copying(kernel: Kernel) -> frozenset[str]:
 
 def _check_in_place(inputs: EmitInputs, found: Mapping[str, Mapping[str, CFunction]]) -> None:
     """ValueError where a call gets the same bytes twice and its function does not allow that."""
-    planned = set(inputs.plan.in_place)
-    for step in inputs.steps.steps:
-        arch = inputs.soc.instance(step.instance).arch.name if isinstance(step, Dispatch) else ""
-        if not isinstance(step, Dispatch) or step.function not in found.get(arch, {}):
-            continue
-        allowed = found[arch][step.function].in_place
-        for written, one in enumerate(step.operands):
-            for read, other in enumerate(step.operands):
-                if one.access.writes and (one.of, other.of) in planned and (written, read) not in allowed:
-                    raise ValueError(f"`{step.function}` cannot write `{one.of}` over `{other.of}`")
+    for member in inputs.members:
+        planned = set(member.lowered.plan.in_place)
+        for step in member.lowered.steps.steps:
+            arch = inputs.soc.instance(step.instance).arch.name if isinstance(step, Dispatch) else ""
+            if isinstance(step, Dispatch) and step.function in found.get(arch, {}):
+                _check_call(step, found[arch][step.function], planned)
+
+
+def _check_call(step: Dispatch, function: CFunction, planned: set[tuple[str, str]]) -> None:
+    for written, one in enumerate(step.operands):
+        for read, other in enumerate(step.operands):
+            same = one.access.writes and (one.of, other.of) in planned
+            if same and (written, read) not in function.in_place:
+                raise ValueError(f"`{step.function}` cannot write `{one.of}` over `{other.of}`")
 
 
 def entry(inputs: EmitInputs, arch: str, function: str) -> str:
@@ -80,7 +84,7 @@ def entry(inputs: EmitInputs, arch: str, function: str) -> str:
 def kernels_source(inputs: EmitInputs, of: Kernels) -> str:
     """The C text of one target_arch."""
     out = Emitter()
-    out.line(f"/* Kernels of `{comment(inputs.model.name)}` for {of.arch}. */")
+    out.line(f"/* Kernels of `{comment(inputs.name)}` for {of.arch}. */")
     own = {header for function in of.functions for header in function.headers}
     out.lines(f"#include <{header}>" for header in (*HEADERS, *sorted(own)))
     out.line()
@@ -99,7 +103,7 @@ def kernels_source(inputs: EmitInputs, of: Kernels) -> str:
 
 def _called(inputs: EmitInputs) -> Mapping[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for step in inputs.steps.steps:
+    for step in (step for member in inputs.members for step in member.lowered.steps.steps):
         if isinstance(step, Dispatch):
             found.setdefault(inputs.soc.instance(step.instance).arch.name, set()).add(step.function)
     return {arch: frozenset(names) for arch, names in found.items()}

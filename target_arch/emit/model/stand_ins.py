@@ -6,7 +6,7 @@ do the constants, in the form that C wants: nothing of it counts in the memory p
 
 from collections.abc import Mapping, Sequence
 
-from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.kernels import HEADERS, definition
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.literals import c_type, literals
@@ -15,20 +15,16 @@ from target_arch.plan.kernels import CFunction, Kernel, StandIn
 from target_arch.plan.model import Tensor
 
 
-def stand_ins_source(inputs: EmitInputs, members: Sequence[EmitInputs] = ()) -> str:
-    """The C text; a table without entries where no kernel has a stand-in. `members` are the models of a
-    bundle of several.
-    """
+def stand_ins_source(inputs: EmitInputs) -> str:
+    """The C text; a table without entries where no kernel has a stand-in."""
     found = [
-        (member, _name(member, partition), kernel, kernel.stand_in)
-        for member in members or (inputs,)
-        for partition, kernel in sorted(member.kernels.items())
+        (member, identifier(inputs.qualified(member, partition)), kernel, kernel.stand_in)
+        for member in inputs.members
+        for partition, kernel in sorted(member.lowered.kernels.items())
         if kernel.stand_in is not None
     ]
     out = Emitter()
-    out.line(
-        f"/* What the commands of `{comment(inputs.model.name)}` compute, for simulators that look it up. */"
-    )
+    out.line(f"/* What the commands of `{comment(inputs.name)}` compute, for simulators that look it up. */")
     out.lines(f"#include <{header}>" for header in HEADERS)
     out.line()
     out.line('#include "ports/host/simulator.h"')
@@ -50,24 +46,19 @@ def stand_ins_source(inputs: EmitInputs, members: Sequence[EmitInputs] = ()) -> 
     return out.text()
 
 
-def _name(inputs: EmitInputs, partition: str) -> str:
-    """The partition in C; with its model, where there are several."""
-    return identifier(partition if inputs.whole is None else f"{inputs.model.name}_{partition}")
-
-
 class _Writer:
     """One stand-in: its constants, its own buffers, and the function that makes its calls."""
 
     def __init__(
         self,
-        inputs: EmitInputs,
+        member: Member,
         name: str,
         kernel: Kernel,
         stand_in: StandIn,
         functions: Mapping[str, CFunction],
     ) -> None:
         self._name, self._stand_in, self._functions = name, stand_in, functions
-        self._tensors = inputs.model.tensors
+        self._tensors = member.model.tensors
         self._packed = {tensor.name: tensor for tensor in stand_in.constants}
         self._sizes = {buffer.name: buffer.bytes for buffer in (*kernel.buffers, *stand_in.buffers)}
         self._sizes |= {tensor.name: tensor.bytes for tensor in kernel.constants}

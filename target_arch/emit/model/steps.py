@@ -6,12 +6,11 @@ can be read, and a step taken out of it, by hand.
 """
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from target_arch.emit.model.arenas import Arena, Arenas
-from target_arch.emit.model.constants import constants_symbol
 from target_arch.emit.model.device_modules import image_fields
-from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.kernels import entry
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment, identifier, string
@@ -29,29 +28,48 @@ _CACHE = {
 }
 
 
-def bundle_symbol(inputs: EmitInputs) -> str:
-    """The C name of the `ta_bundle`."""
-    return f"{identifier(inputs.model.name)}_bundle"
+def bundle_symbol(member: Member) -> str:
+    """The C name of the `ta_bundle` of a model."""
+    return f"{member.stem}_bundle"
 
 
-def steps_source(inputs: EmitInputs, arenas: Arenas) -> str:
-    """The C text."""
+def arenas_symbol(inputs: EmitInputs) -> str:
+    """The C name of the table of arenas: of the bundle where several models use it, else of the steps."""
+    return f"{inputs.stem}_arenas" if inputs.several else "arenas"
+
+
+def steps_source(inputs: EmitInputs, member: Member, arenas: Arenas) -> str:
+    """The C text; with the table of arenas, where no other model needs it."""
+    steps = member.lowered.steps
     out = Emitter()
-    out.line(f"/* What `{comment(inputs.model.name)}` does on {inputs.soc.name}, step by step. */")
+    out.line(f"/* What `{comment(member.name)}` does on {inputs.soc.name}, step by step. */")
     out.line(f"#include <{inputs.soc.name}_soc.h>")
     out.line()
     out.line(f'#include "{inputs.stem}_internal.h"')
     out.line()
     abi_guard(out, inputs)
-    if inputs.whole is None:
-        arena_table(out, inputs, arenas, "static const ta_arena arenas")
-    _loads(out, inputs)
-    _copies(out, inputs, arenas)
-    _dispatches(out, inputs, arenas)
-    _steps(out, inputs)
-    _tensors(out, "inputs", inputs, inputs.steps.inputs, arenas)
-    _tensors(out, "outputs", inputs, inputs.steps.outputs, arenas)
-    _bundle(out, inputs, arenas)
+    if not inputs.several:
+        _arena_table(out, inputs, arenas.all, f"static const ta_arena {arenas_symbol(inputs)}")
+    _loads(out, inputs, member)
+    _copies(out, steps, arenas)
+    _dispatches(out, inputs, steps, arenas)
+    _steps(out, inputs, steps)
+    _tensors(out, "inputs", member, steps.inputs, arenas)
+    _tensors(out, "outputs", member, steps.outputs, arenas)
+    _bundle(out, inputs, member, arenas)
+    return out.text()
+
+
+def arenas_source(inputs: EmitInputs, every: Sequence[Arena]) -> str:
+    """`src/<bundle>_arenas.c`: the bytes and the table that several models use."""
+    out = Emitter()
+    out.line(f"/* The arenas of `{comment(inputs.name)}`, all models'. */")
+    out.line(f"#include <{inputs.soc.name}_soc.h>")
+    out.line()
+    out.line(f'#include "{inputs.stem}_internal.h"')
+    out.line()
+    abi_guard(out, inputs)
+    _arena_table(out, inputs, every, f"const ta_arena {arenas_symbol(inputs)}")
     return out.text()
 
 
@@ -120,44 +138,46 @@ def _table(out: Emitter, declaration: str, rows: Sequence[str]) -> None:
     out.line("};")
 
 
-def arena_table(out: Emitter, inputs: EmitInputs, arenas: Arenas, declaration: str) -> None:
+def _arena_table(out: Emitter, inputs: EmitInputs, every: Sequence[Arena], declaration: str) -> None:
     """The bytes of every arena that the host sees, and the table of all; `declaration` is its beginning."""
-    backed = [arena for arena in arenas.all if arena.visible and not arena.constant]
+    backed = [arena for arena in every if arena.visible and not arena.constant]
     for arena in backed:
         out.line()
         define_section(out, arena.memory)
         place = f"{section_macro(arena.memory)} TA_ALIGNED({arena.alignment})"
-        out.line(f"static uint8_t arena_{arena.identifier}[{arena.bytes}] {place};")
+        out.line(f"static uint8_t arena_{arena.symbol}[{arena.bytes}] {place};")
     rows = [
-        f"{{{_macro(inputs, 'MEMORY', arena.memory)}, 0, {arena.bytes}, {_bases(inputs, arena)}}},"
+        f"{{{_macro(inputs, 'MEMORY', arena.memory)}, 0, {arena.bytes}, {_bases(arena)}}},"
         f" /* {number}: {comment(arena.name)} */"
-        for number, arena in enumerate(arenas.all)
+        for number, arena in enumerate(every)
     ]
     _table(out, declaration, rows)
 
 
-def _bases(inputs: EmitInputs, arena: Arena) -> str:
+def _bases(arena: Arena) -> str:
     if arena.constant:
-        return f"NULL, (const uint8_t *)&{constants_symbol(inputs, arena)}"
-    return f"arena_{arena.identifier}, NULL" if arena.visible else "NULL, NULL"
+        return f"NULL, (const uint8_t *)&{arena.symbol}"
+    return f"arena_{arena.symbol}, NULL" if arena.visible else "NULL, NULL"
 
 
-def _loads(out: Emitter, inputs: EmitInputs) -> None:
-    loads = [(number, step) for number, step in enumerate(inputs.steps.steps) if isinstance(step, Load)]
-    for _, step in loads:
+def _loads(out: Emitter, inputs: EmitInputs, member: Member) -> None:
+    steps = member.lowered.steps.steps
+    loads = [(number, step) for number, step in enumerate(steps) if isinstance(step, Load)]
+    macros = {number: _image_macro(inputs, member, step) for number, step in loads}
+    for number, step in loads:
         if step.image is not None:
-            _image(out, inputs, step)
+            _image(out, step, macros[number])
     rows = [
-        f"{{{_macro(inputs, 'INSTANCE', step.instance)}, {_image_fields(inputs, step)}}},"
+        f"{{{_macro(inputs, 'INSTANCE', step.instance)}, {_image_fields(inputs, step, macros[number])}}},"
         f" /* step {number}: {comment(describe(step))} */"
         for number, step in loads
     ]
     _table(out, "static const ta_load loads", rows)
 
 
-def _image(out: Emitter, inputs: EmitInputs, step: Load) -> None:
+def _image(out: Emitter, step: Load, macro: str) -> None:
     """A stand-in that the host port's devices accept; a build for the chip names the real image."""
-    macro, instance, image = _image_macro(inputs, step), step.instance, str(step.image)
+    instance, image = step.instance, str(step.image)
     stand_in = f"stand-in for {image}".encode()
     out.line()
     out.line(f"/* `{comment(image)}` of {instance}. A build for the chip defines {macro} (an address),")
@@ -175,28 +195,24 @@ def _image(out: Emitter, inputs: EmitInputs, step: Load) -> None:
     out.line("#endif")
 
 
-def _image_fields(inputs: EmitInputs, step: Load) -> str:
-    own = image_fields(inputs.common, inputs.soc.instance(step.instance).arch.name)
+def _image_fields(inputs: EmitInputs, step: Load, macro: str) -> str:
+    own = image_fields(inputs, inputs.soc.instance(step.instance).arch.name)
     if own is not None:
         return own
-    if step.image is None:
-        return "NULL, 0, 0"
-    macro = _image_macro(inputs, step)
-    return f"{macro}, {macro}_BYTES, {macro}_CRC32"
+    return "NULL, 0, 0" if step.image is None else f"{macro}, {macro}_BYTES, {macro}_CRC32"
 
 
-def _image_macro(inputs: EmitInputs, step: Load) -> str:
-    """The macro that names the image of an instance; one of the model where it has an image of its own."""
+def _image_macro(inputs: EmitInputs, member: Member, step: Load) -> str:
+    """The macro that names the image of an instance; one of the model where only it wants that image."""
     described = inputs.soc.instance(step.instance).arch.load.image
-    if inputs.whole is None or step.image == described:
+    if not inputs.several or step.image == described:
         return _macro(inputs, "IMAGE", step.instance)
-    model = identifier(inputs.model.name).upper()
-    return _macro(inputs, f"IMAGE_{model}", step.instance)
+    return _macro(inputs, f"IMAGE_{member.stem.upper()}", step.instance)
 
 
-def _copies(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
+def _copies(out: Emitter, steps: StepOrder, arenas: Arenas) -> None:
     rows = []
-    for number, step in enumerate(inputs.steps.steps):
+    for number, step in enumerate(steps.steps):
         if isinstance(step, Copy):
             source = arenas.ref(step.source.of, step.source.offset)
             target = arenas.ref(step.target.of, step.target.offset)
@@ -206,12 +222,12 @@ def _copies(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
     _table(out, "static const ta_copy copies", rows)
 
 
-def _dispatches(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
+def _dispatches(out: Emitter, inputs: EmitInputs, steps: StepOrder, arenas: Arenas) -> None:
     words: list[str] = []
     refs: list[str] = []
     rows: list[str] = []
     word_count = ref_count = 0
-    for number, step in enumerate(inputs.steps.steps):
+    for number, step in enumerate(steps.steps):
         if not isinstance(step, Dispatch):
             continue
         note = comment(f"step {number}: {describe(step)}")
@@ -234,13 +250,13 @@ def _dispatches(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
 def _function(inputs: EmitInputs, step: Dispatch) -> str:
     arch = inputs.soc.instance(step.instance).arch.name
     driver = inputs.backends[arch].runtime.driver
-    return "NULL" if driver else entry(inputs.common, arch, step.function)
+    return "NULL" if driver else entry(inputs, arch, step.function)
 
 
-def _steps(out: Emitter, inputs: EmitInputs) -> None:
+def _steps(out: Emitter, inputs: EmitInputs, steps: StepOrder) -> None:
     counts = {"LOAD": 0, "COPY": 0, "DISPATCH": 0, "WAIT": 0}
     rows = []
-    for number, step in enumerate(inputs.steps.steps):
+    for number, step in enumerate(steps.steps):
         kind = type(step).__name__.upper()
         event = None if isinstance(step, Load) else step.event
         index = 0 if kind == "WAIT" else counts[kind]
@@ -257,20 +273,20 @@ def _event(inputs: EmitInputs, event: Event | None) -> str:
 
 
 def _tensors(
-    out: Emitter, name: str, inputs: EmitInputs, pairs: Sequence[tuple[str, str]], arenas: Arenas
+    out: Emitter, name: str, member: Member, pairs: Sequence[tuple[str, str]], arenas: Arenas
 ) -> None:
     for tensor, buffer in pairs:
         if not arenas.all[arenas.places[buffer].arena].visible:
             raise ValueError(f"`{tensor}` of the {name} lies where the host cannot see it: {buffer}")
     rows = [
-        f"{{{string(tensor)}, {arenas.ref(buffer)}, {inputs.model.tensors[tensor].bytes}}},"
+        f"{{{string(tensor)}, {arenas.ref(buffer)}, {member.model.tensors[tensor].bytes}}},"
         for tensor, buffer in pairs
     ]
     _table(out, f"static const ta_tensor {name}", rows)
 
 
-def _bundle(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
-    steps = inputs.steps
+def _bundle(out: Emitter, inputs: EmitInputs, member: Member, arenas: Arenas) -> None:
+    steps = member.lowered.steps
     counts = {
         "arenas": len(arenas.all),
         "loads": len(_numbered(steps, Load)),
@@ -280,18 +296,14 @@ def _bundle(out: Emitter, inputs: EmitInputs, arenas: Arenas) -> None:
         "inputs": len(steps.inputs),
         "outputs": len(steps.outputs),
     }
+    symbols = {"arenas": arenas_symbol(inputs)}
     out.line()
-    out.line(f"const ta_bundle {bundle_symbol(inputs)} = {{")
+    out.line(f"const ta_bundle {bundle_symbol(member)} = {{")
     with out.indent():
         out.line("TA_ABI_VERSION,")
         out.line("0,")
         out.line(f"{numbering.c_prefix(inputs.soc)}_ABI_HASH,")
-        out.line(f"{string(inputs.model.name)},")
-        tables = counts if inputs.whole is None else {f"{inputs.stem}_arenas": 1, **_without_arenas(counts)}
-        out.lines(f"{name if count else 'NULL'}," for name, count in tables.items())
-        out.lines(f"{count}, /* {name} */" for name, count in counts.items())
+        out.line(f"{string(member.name)},")
+        out.lines(f"{symbols.get(table, table) if count else 'NULL'}," for table, count in counts.items())
+        out.lines(f"{count}, /* {table} */" for table, count in counts.items())
     out.line("};")
-
-
-def _without_arenas(counts: Mapping[str, int]) -> dict[str, int]:
-    return {name: count for name, count in counts.items() if name != "arenas"}

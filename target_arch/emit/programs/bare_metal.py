@@ -1,25 +1,19 @@
-"""`src/runner.c` for a machine without an operating system, and the texts in which its self-test differs.
+"""The texts of the two programs for a machine without an operating system.
 
 Frames, results and the profile are files of the emulating computer.
 """
 
-from target_arch.emit.model.inputs import EmitInputs
-from target_arch.emit.programs.frames import frame_functions
-from target_arch.emit.text.emitter import Emitter
-from target_arch.emit.text.names import comment, identifier
+from target_arch.emit.model.inputs import EmitInputs, Member
+from target_arch.emit.model.steps import bundle_symbol
 
 PROFILE_HEAD = 3
 """Words of 64 bits in a profile before those of the steps: ticks of the last run, bytes of the stack used,
 bytes it has."""
 
-_HEAD = """\
-/* Runs `{name}` on frames: reads the bytes of every input from the file `frames` of the emulating computer
+RUNNER_HEAD = """\
+/* Runs {names} on frames: reads the bytes of every input from the file `frames` of the emulating computer
  * and writes the bytes of every output to `results`, until the frames end; then to `profile` what the last
- * run took. Returns the ta_status; 64 where a file cannot be read or written, or a frame is cut short. */
-#include <{model}.h>
-
-{include}
-"""
+ * run took. Returns the ta_status; 64 where a file cannot be read or written, or a frame is cut short."""
 
 _PROFILE = """
 /* As little-endian words of 64 bits: ticks of the run, bytes of the stack used, bytes it has, ticks of each
@@ -37,13 +31,17 @@ static int write_profile(void)
 }}"""
 
 _COUNTED_RUN = """\
-{port}_count_steps(&profile[{head}], {steps});
+{count}&profile[{first}], {steps});
 since = {port}_ticks();
 status = {model}_run();
-profile[0] = {port}_ticks() - since;
+profile[0] {add} {port}_ticks() - since;
 {port}_count_steps((uint64_t *)0, 0);"""
 
-COMPARE = """
+CLEAR = """\
+for (word = 0; word < sizeof profile / sizeof profile[0]; word++)
+    profile[word] = 0;"""
+
+_COMPARE = """
 typedef double (*element_at)(const void *values, uint32_t index);
 
 /* 1 where no element differs by more than `tolerance`; a NaN passes only where the bits agree. */
@@ -70,73 +68,73 @@ static int compare(const char *name, const void *actual, const void *expected, u
 }}
 """
 
-FAILED = """
+_FAILED = """
 /* Says which step failed, -1 where none is to blame, and stops the model. */
 static int failed(const char *what, ta_status status)
 {{
-    int32_t step = (int32_t){model}_runtime()->failed_step;
+    int32_t step = (int32_t){bundle}_runtime()->failed_step;
     {port}_say(what);
     {port}_say(": step ");
     {port}_say_number(step);
     {port}_say(": ");
     {port}_say(ta_status_name(status));
     {port}_say("\\n");
-    (void){model}_stop();
+    (void){bundle}_stop();
     return {answer};
 }}"""
 
-_MAIN = """
-int main(void);
-int main(void)
+_FAILED_OF_SEVERAL = """
+/* Says which step of which model failed, -1 where none is to blame, and stops everything. */
+static int failed(const char *what, ta_status status)
 {{
-    int frames = {port}_open("frames", 0), results = {port}_open("results", 1), frame;
-    ta_status status = {model}_init(&ta_port_{table});
-    if (status != TA_OK)
-        return failed("init", status);
-    if (frames < 0 || results < 0)
-        return 64;
-    while ((frame = read_frame(frames)) == 1) {{
-        uint32_t word;
-        uint64_t since;
-        for (word = 0; word < sizeof profile / sizeof profile[0]; word++)
-            profile[word] = 0;
-        {port}_count_steps(&profile[{head}], {steps});
-        since = {port}_ticks();
-        status = {model}_run();
-        profile[0] = {port}_ticks() - since;
-        {port}_count_steps((uint64_t *)0, 0);
-        if (status != TA_OK)
-            return failed("run", status);
-        if (!write_frame(results))
-            return 64;
-    }}
-    status = {model}_stop();
-    if (frame < 0 || {port}_close(results) != 0 || !write_profile())
-        return 64;
-    return (int)status;
+    const ta_runtime *runtime = {bundle}_runtime();
+    {port}_say(what);
+    {port}_say(" ");
+    {port}_say(runtime->bundle == NULL ? "-" : runtime->bundle->name);
+    {port}_say(": step ");
+    {port}_say_number((int32_t)runtime->failed_step);
+    {port}_say(": ");
+    {port}_say(ta_status_name(status));
+    {port}_say("\\n");
+    (void){bundle}_stop();
+    return {answer};
 }}"""
 
 
-def machine_runner(inputs: EmitInputs) -> str:
-    """The C text of the runner."""
-    model, steps = identifier(inputs.model.name), len(inputs.steps.steps)
-    name = comment(inputs.model.name)
-    out = Emitter()
-    out.block(_HEAD.format(name=name, model=model, include=inputs.port.include))
-    out.block(profile(inputs, steps))
-    out.block(FAILED.format(model=model, port=inputs.port.prefix, answer="(int)status"))
-    frame_functions(out, inputs, "frame")
-    names = {"model": model, "port": inputs.port.prefix, "table": inputs.port.name}
-    out.block(_MAIN.format(**names, head=PROFILE_HEAD, steps=steps))
-    return out.text()
+def bundles(inputs: EmitInputs) -> list[str]:
+    """Declarations of the bundles whose steps are counted apart: those of several models."""
+    if not inputs.several:
+        return []
+    return ["", *(f"extern const ta_bundle {bundle_symbol(member)};" for member in inputs.members)]
 
 
-def profile(inputs: EmitInputs, steps: int) -> str:
-    """The profile of so many steps, and the function that writes it to its file."""
+def profile(inputs: EmitInputs) -> str:
+    """The profile of the steps of all models, and the function that writes it to its file."""
+    steps = sum(len(member.lowered.steps.steps) for member in inputs.members)
     return _PROFILE.format(port=inputs.port.prefix, head=PROFILE_HEAD, steps=steps)
 
 
-def counted_run(inputs: EmitInputs) -> str:
-    """The statements of one run that fill the profile."""
-    model, steps = identifier(inputs.model.name), len(inputs.steps.steps)
-    return _COUNTED_RUN.format(port=inputs.port.prefix, head=PROFILE_HEAD, steps=steps, model=model)
+def counted_run(inputs: EmitInputs, member: Member) -> str:
+    """The statements of one run that fill the model's part of the profile."""
+    before = inputs.members[: inputs.members.index(member)]
+    port = inputs.port.prefix
+    one_of = f"{port}_count_steps_of(&{bundle_symbol(member)}, "
+    return _COUNTED_RUN.format(
+        port=port,
+        count=one_of if inputs.several else f"{port}_count_steps(",
+        first=PROFILE_HEAD + sum(len(each.lowered.steps.steps) for each in before),
+        steps=len(member.lowered.steps.steps),
+        model=member.stem,
+        add="+=" if inputs.several else "=",
+    )
+
+
+def compare(inputs: EmitInputs) -> str:
+    """The function `compare` of a self-test."""
+    return _COMPARE.format(port=inputs.port.prefix)
+
+
+def failed(inputs: EmitInputs, answer: str) -> str:
+    """The function that says what failed; `answer` is what its callers return."""
+    text = _FAILED_OF_SEVERAL if inputs.several else _FAILED
+    return text.format(bundle=inputs.stem, port=inputs.port.prefix, answer=answer)

@@ -1,24 +1,35 @@
 """The functions with which a runner reads the inputs of a frame and writes the outputs of one model."""
 
 from target_arch.emit.model.header import Terminal, terminals
-from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.text.emitter import Emitter
 from target_arch.plan.memory import BufferKind
 
 
-def split(inputs: EmitInputs) -> tuple[tuple[Terminal, ...], tuple[Terminal, ...]]:
+def split(member: Member) -> tuple[tuple[Terminal, ...], tuple[Terminal, ...]]:
     """The inputs and the outputs of a model."""
-    every = terminals(inputs)
+    every = terminals(member)
     ins = tuple(terminal for terminal in every if terminal.kind == BufferKind.INPUT)
     return ins, every[len(ins) :]
 
 
-def frame_functions(out: Emitter, inputs: EmitInputs, name: str) -> None:
-    """`read_<name>` and `write_<name>`: on standard input and output, or on files of the computer that
-    emulates the machine, which they are given open.
+def reader(inputs: EmitInputs, member: Member) -> str:
+    """The call that reads the inputs of a model."""
+    return f"read_{inputs.prefix(member)}frame({'frames' if inputs.port.bare_metal else ''})"
+
+
+def writer(inputs: EmitInputs, member: Member) -> str:
+    """The call that writes the outputs of a model."""
+    return f"write_{inputs.prefix(member)}frame({'results' if inputs.port.bare_metal else ''})"
+
+
+def frame_functions(out: Emitter, inputs: EmitInputs, member: Member) -> None:
+    """The functions that `reader` and `writer` call: on standard input and output, or on files of the
+    computer that emulates the machine, which they are given open.
     """
+    name = f"{inputs.prefix(member)}frame"
     machine = inputs.port.prefix if inputs.port.bare_metal else None
-    ins, outs = split(inputs)
+    ins, outs = split(member)
     kind, frames, results = "size_t", "void", "void"
     if machine:
         kind, frames, results = "int32_t", "int frames", "int results"

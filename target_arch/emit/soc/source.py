@@ -1,7 +1,9 @@
 """`src/<soc>_soc.c`: what the runtime must know of the SoC; for the host port also what simulates it."""
 
+from collections.abc import Sequence
+
 from target_arch.emit.build.firmware import ALIGNMENT, processes, shared_memories
-from target_arch.emit.model.arenas import Arenas
+from target_arch.emit.model.arenas import Arena
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.model.steps import abi_guard
 from target_arch.emit.text.emitter import Emitter
@@ -51,7 +53,7 @@ def soc_source(inputs: EmitInputs) -> str:
     return out.text()
 
 
-def simulation_source(inputs: EmitInputs, arenas: Arenas) -> str:
+def simulation_source(inputs: EmitInputs, arenas: Sequence[Arena]) -> str:
     """The C text that makes the host port simulate this SoC: memories of their own, and a device per
     instance.
     """
@@ -66,7 +68,7 @@ def simulation_source(inputs: EmitInputs, arenas: Arenas) -> str:
     out.line()
     abi_guard(out, inputs)
     sizes: dict[str, int] = {}
-    for arena in arenas.all:
+    for arena in arenas:
         if not arena.visible:
             sizes[arena.memory] = max(sizes.get(arena.memory, 0), arena.bytes)
     rows = []

@@ -48,6 +48,15 @@ def models_in(manifest: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
     return tuple(manifest["models"]) if "models" in manifest else (manifest,)
 
 
+def facts_of_models(
+    manifest: Mapping[str, Any], facts: Mapping[str, Mapping[str, object]]
+) -> dict[str, object]:
+    """Facts about each model of a bundle, by its name, as facts for its manifest."""
+    if "models" not in manifest:
+        return dict(facts[manifest["model"]])
+    return {"models": [{**each, **facts[each["model"]]} for each in manifest["models"]]}
+
+
 def tensors_in(manifest: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
     """The `inputs` or `outputs` of all models; where there are several, named `model.tensor`."""
     if "models" not in manifest:

@@ -8,17 +8,14 @@ Only where no rung is left the model is refused, with the cheapest changes that 
 
 from collections.abc import Callable, Mapping
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.plan.attempts import Attempt, AttemptKind
-from target_arch.plan.execution import Execution
 from target_arch.plan.kernels import Kernel
-from target_arch.plan.memory import Budget, MemoryPlan
+from target_arch.plan.lowered import Attempt, AttemptKind, Lowered
 from target_arch.plan.model import Model
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph
-from target_arch.plan.steps import StepOrder
 from target_arch.soc.model import Instance, SoC
 from target_arch.stages.check.aliases import parts
 from target_arch.stages.check.plan import check
@@ -36,20 +33,6 @@ __all__ = ["Attempt", "Lower", "Lowered", "lower_in_order"]
 
 RETILES = 3
 """How often a partition is lowered again with a smaller budget."""
-
-
-@frozen(kw_only=True)
-class Lowered:
-    """Everything about a model on a SoC, up to the memory plan. `budgets` are in the order of lowering."""
-
-    graph: PartitionGraph
-    order: LoweringOrder
-    kernels: Mapping[str, Kernel] = field(repr=False)
-    budgets: tuple[Budget, ...]
-    steps: StepOrder = field(repr=False)
-    plan: MemoryPlan = field(repr=False)
-    execution: Execution | None
-    attempts: tuple[Attempt, ...] = ()
 
 
 def lower_in_order(

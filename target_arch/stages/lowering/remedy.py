@@ -9,7 +9,7 @@ from attrs import evolve
 
 from target_arch.soc.model import SoC
 from target_arch.soc.rounding import ceil_div
-from target_arch.stages.errors import DoesNotFitError
+from target_arch.stages.errors import NO_CHANGE, DoesNotFitError
 from target_arch.stages.placement.rules import Rules
 
 TRIES = 6
@@ -64,4 +64,4 @@ def _elsewhere(
 
 def _nothing(refusal: DoesNotFitError) -> str:
     most = ceil_div(refusal.missing, _KIB) * 2 ** (TRIES - 1)
-    return f"no single change was found that makes it fit: not even `{refusal.memory}` {most:,} KiB larger"
+    return f"{NO_CHANGE} was found that makes it fit: not even `{refusal.memory}` {most:,} KiB larger"

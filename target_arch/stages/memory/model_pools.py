@@ -14,7 +14,11 @@ ALIGNMENT = 16
 
 
 def model_pools(soc: SoC, plans: Mapping[str, MemoryPlan], arenas: Sharing) -> ModelPools:
-    """What the models take, by name in their order, with shared or separate arenas."""
+    """What the models take, by name in their order, with shared or separate arenas.
+
+    The part of each of several models is padded, so that any other may begin where it ends; the part of a
+    single model is as its plan has it.
+    """
     memories = {buffer.arena: buffer.memory for plan in plans.values() for buffer in plan.buffers}
     pools = tuple(
         _pool(soc, name, memories[name], tuple(plans.values()), arenas) for name in sorted(memories)
@@ -28,7 +32,7 @@ def _pool(soc: SoC, name: str, memory: str, plans: Sequence[MemoryPlan], arenas:
     )
     peaks = tuple(plan.peaks.get(name, 0) for plan in plans)
     alignment = max((ALIGNMENT, *(b.alignment for plan in plans for b in plan.buffers if b.arena == name)))
-    sizes = [round_up(peak, alignment) for peak in peaks]
+    sizes = [round_up(peak, alignment) for peak in peaks] if len(peaks) > 1 else list(peaks)
     apart = sum(sizes)
     return ModelPool(
         pool=name,
@@ -43,26 +47,29 @@ def _pool(soc: SoC, name: str, memory: str, plans: Sequence[MemoryPlan], arenas:
     )
 
 
-def held(soc: SoC, others: Sequence[MemoryPlan], arenas: Sharing) -> dict[str, int]:
+def taken_by_others(soc: SoC, others: Sequence[MemoryPlan], arenas: Sharing) -> dict[str, int]:
     """Bytes of every memory that other models take from one that is still to be planned."""
-    pools = model_pools(soc, {str(number): plan for number, plan in enumerate(others)}, arenas).pools
     taken: dict[str, int] = {}
-    for pool in pools:
+    for pool in model_pools(soc, _numbered(others), arenas).pools:
         if not pool.overlaid:
-            taken[pool.memory] = taken.get(pool.memory, 0) + pool.apart
+            taken[pool.memory] = taken.get(pool.memory, 0) + round_up(pool.apart, pool.alignment)
     return taken
 
 
-def left(soc: SoC, taken: Mapping[str, int]) -> SoC:
+def reduced(soc: SoC, taken: Mapping[str, int]) -> SoC:
     """The chip with so many bytes less of its memories."""
     memories = (evolve(m, size=max(m.size - taken.get(m.name, 0), 0)) for m in soc.memories)
     return evolve(soc, memories=tuple(memories))
 
 
-def crowded(soc: SoC, plan: MemoryPlan, taken: Mapping[str, int]) -> bool:
+def exceeds(soc: SoC, plan: MemoryPlan, taken: Mapping[str, int]) -> bool:
     """True where a plan does not fit what others leave of some memory."""
-    own = model_pools(soc, {"": plan}, Sharing.SHARED).pools
+    own = model_pools(soc, _numbered((plan,)), Sharing.SHARED).pools
     used = dict(taken)
     for pool in own:
-        used[pool.memory] = used.get(pool.memory, 0) + pool.bytes
+        used[pool.memory] = used.get(pool.memory, 0) + round_up(pool.bytes, pool.alignment)
     return any(used[pool.memory] > pool.capacity for pool in own)
+
+
+def _numbered(plans: Sequence[MemoryPlan]) -> dict[str, MemoryPlan]:
+    return {str(number): plan for number, plan in enumerate(plans)}

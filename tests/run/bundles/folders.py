@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from target_arch.emit import MANIFEST, emit_bundle, manifest_text
+from target_arch.emit import MANIFEST, manifest_text
 from target_arch.emit.digests import with_files
 from target_arch.plan.bundle import Bundle
 from tests import tiny_plans
@@ -12,7 +12,7 @@ from tests import tiny_plans
 
 def two_bundles() -> tuple[Bundle, Bundle]:
     """Of one SoC with two plans, without the C runtime; some files are only in one of them."""
-    return _small(emit_bundle(tiny_plans.on_host())), _small(emit_bundle(tiny_plans.on_dsp()))
+    return _small(tiny_plans.bundle(tiny_plans.on_host())), _small(tiny_plans.bundle(tiny_plans.on_dsp()))
 
 
 def _small(bundle: Bundle) -> Bundle:

@@ -11,7 +11,7 @@ from attrs import evolve
 
 from target_arch.backends import conv2d_engine, gemm_npu
 from target_arch.diagnostics import DiagnosticError
-from target_arch.emit import EmitInputs, emit_bundle
+from target_arch.emit import EmitInputs
 from target_arch.run import Executable, build, find_compiler, run_frames, run_self_test, write_bundle
 from target_arch.soc.model import DLDevice, Memory, TargetArch
 from tests import tiny_plans
@@ -26,7 +26,7 @@ Tool = Callable[[str], str]
 
 
 def written(inputs: EmitInputs, directory: Path) -> Path:
-    write_bundle(emit_bundle(inputs), directory)
+    write_bundle(tiny_plans.bundle(inputs), directory)
     return directory
 
 
@@ -81,7 +81,7 @@ def test_without_a_needed_wait_a_lazy_device_shows_it(dsp: Path) -> None:
 
 def test_the_header_of_another_description_does_not_compile(dsp: Path, tmp_path: Path) -> None:
     chip = tiny_plans.soc()
-    other = emit_bundle(tiny_plans.on_dsp(soc=evolve(chip, lowering="program")))
+    other = tiny_plans.bundle(tiny_plans.on_dsp(soc=evolve(chip, lowering="program")))
     (dsp / "include" / "tiny_soc.h").write_bytes(other.files["include/tiny_soc.h"])
     with pytest.raises(
         DiagnosticError, match=r"tiny_soc.h is the header of another description of the SoC"

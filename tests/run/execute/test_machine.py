@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.emit import EmitInputs, emit_bundle
+from target_arch.emit import EmitInputs
 from target_arch.emit.build.machine import require_machine
 from target_arch.run import (
     Executable,
@@ -40,7 +40,7 @@ def tools(needs_tool: Tool) -> None:
 
 
 def bundle(folder: Path, inputs: EmitInputs) -> Path:
-    write_bundle(emit_bundle(inputs), folder)
+    write_bundle(tiny_plans.bundle(inputs), folder)
     return folder
 
 
@@ -162,7 +162,7 @@ def test_work_for_others_than_the_host_is_refused() -> None:
     inputs = tiny_plans.on_dsp()
     chip = evolve(inputs.soc, ports=(tiny_plans.port(),))
     with pytest.raises(DiagnosticError, match="port `qemu_mps2` has only the host, `p0` is on `dsp`"):
-        emit_bundle(evolve(inputs, soc=chip, port=QEMU_MPS2))
+        tiny_plans.bundle(tiny_plans.changed(inputs, soc=chip, port=QEMU_MPS2))
 
 
 def test_recursion_is_refused() -> None:

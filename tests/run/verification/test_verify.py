@@ -1,7 +1,6 @@
 """Comparing with a reference: random inputs, distances, rules, and what is written down."""
 
 import math
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from attrs import evolve
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.emit import emit_bundle
 from target_arch.run import (
     Executable,
     Verification,
@@ -21,7 +19,7 @@ from target_arch.run import (
     write_bundle,
 )
 from target_arch.run.references.reference import Frame, Input, Reference, distance, spread
-from target_arch.run.verification.one import compare
+from target_arch.run.verification.verify import compare
 from tests import tiny_plans
 
 X = Input(name="x", shape=(1, 8), dtype=np.dtype(np.int8), low=-128, high=127)
@@ -49,7 +47,7 @@ REFERENCE = Reference(
 @pytest.fixture(scope="module")
 def executable(tmp_path_factory: pytest.TempPathFactory) -> Executable:
     directory = tmp_path_factory.mktemp("bundle") / "dsp"
-    write_bundle(emit_bundle(tiny_plans.on_dsp()), directory)
+    write_bundle(tiny_plans.bundle(tiny_plans.on_dsp()), directory)
     return build(directory)
 
 
@@ -96,8 +94,7 @@ def test_another_model(executable: Executable) -> None:
 def test_verify_writes_the_manifest(
     executable: Executable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    module = sys.modules["target_arch.run.verification.one"]  # the package has a function of this name
-    monkeypatch.setattr(module, "reference_for", lambda model: REFERENCE)
+    monkeypatch.setattr("target_arch.run.verification.verify.reference_for", lambda model: REFERENCE)
     found = verify(tmp_path / "model.tflite", executable.directory, count=5)
     assert isinstance(found, Verification)
     assert read_manifest(executable.directory)["verification"] == {

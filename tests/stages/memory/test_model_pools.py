@@ -9,7 +9,7 @@ from target_arch.plan.text import model_pools as printed
 from target_arch.soc.model import SoC
 from target_arch.stages.check.models import check_models
 from target_arch.stages.errors import CheckError
-from target_arch.stages.memory.model_pools import crowded, held, left, model_pools
+from target_arch.stages.memory.model_pools import exceeds, model_pools, reduced, taken_by_others
 from tests.tiny_plans import soc
 
 
@@ -60,16 +60,16 @@ def test_separate_arenas_lie_side_by_side_where_the_host_sees_them() -> None:
         pools.pool("ddr")
 
 
-def test_a_model_is_left_what_the_others_do_not_hold() -> None:
+def test_a_model_gets_the_bytes_that_the_others_do_not_take() -> None:
     others = tuple(PLANS.values())
-    assert held(soc(), others, Sharing.SHARED) == {"flash": 448}
-    assert held(soc(), others, Sharing.SEPARATE) == {"flash": 448, "sram": 2560}
-    assert held(soc(), (), Sharing.SEPARATE) == {}
-    chip = left(soc(), {"flash": 448, "sram": 5000})
+    assert taken_by_others(soc(), others, Sharing.SHARED) == {"flash": 448}
+    assert taken_by_others(soc(), others, Sharing.SEPARATE) == {"flash": 448, "sram": 2560}
+    assert taken_by_others(soc(), (), Sharing.SEPARATE) == {}
+    chip = reduced(soc(), {"flash": 448, "sram": 5000})
     sizes = {memory.name: memory.size for memory in chip.memories}
     assert sizes == {"flash": 4096 - 448, "sram": 0, "tcm": 1024}
-    assert crowded(soc(), PLANS["vww"], {"sram": 2600})
-    assert not crowded(soc(), PLANS["vww"], {"sram": 2560})
+    assert exceeds(soc(), PLANS["vww"], {"sram": 2600})
+    assert not exceeds(soc(), PLANS["vww"], {"sram": 2560})
 
 
 @pytest.mark.parametrize("arenas", [Sharing.SHARED, Sharing.SEPARATE])

@@ -6,10 +6,7 @@ from pathlib import Path
 import pytest
 
 from target_arch.cli import main
-from target_arch.pipeline import CompileRequest
 from target_arch.resources import examples
-from target_arch.several import ModelsRequest, compile_models
-from target_arch.soc import read_soc
 from tests.cli.commands.test_describe import call
 
 DIGITS = str(examples() / "digits" / "digits_int8.onnx")
@@ -20,12 +17,12 @@ Capture = pytest.CaptureFixture[str]
 
 REFUSALS = {
     (DIGITS, "elsewhere/digits_int8.onnx"): (
-        "command line: error: `digits_int8.onnx` and `digits_int8.onnx` are both called `digits_int8` in C "
+        "models: error: `digits_int8.onnx` and `digits_int8.onnx` are both called `digits_int8` in C "
         "[same-name]\n"
-        "hint: name one of them anew: `NAME=FILE`\n"
+        "hint: give one of them another name: `NAME=FILE`\n"
     ),
     (f"zynq_edge_models={DIGITS}", DIGITS): (
-        "command line: error: the bundle and `digits_int8.onnx` are both called `zynq_edge_models` in C "
+        "name: error: the bundle and `digits_int8.onnx` are both called `zynq_edge_models` in C "
         "[same-name]\n"
         "hint: give the bundle another name: `--name NAME`\n"
     ),
@@ -34,7 +31,7 @@ REFUSALS = {
         "hint: leave it out\n"
     ),
     (f"a={DIGITS}", "--name", "b"): (
-        "command line: error: the model has two names: `a` and `b` [two-names]\n"
+        "name: error: the model has two names: `a` and `b` [two-names]\n"
         "hint: say `NAME=FILE` or `--name NAME`\n"
     ),
     (f"a={DIGITS}", f"b={DIGITS}", "--image", "fpga_conv2d"): (
@@ -64,17 +61,6 @@ def test_refusals(arguments: tuple[str, ...], capsys: Capture, tmp_path: Path) -
     on = (*ON[:-1], str(tmp_path / "out"))
     assert call(capsys, "compile", *arguments, *on) == (2, "", REFUSALS[arguments])
     assert not (tmp_path / "out").exists()
-
-
-def test_arenas_of_an_unknown_kind_are_refused() -> None:
-    models = tuple(
-        CompileRequest(model_path=Path(DIGITS), soc=read_soc("zynq_edge"), name=name) for name in "ab"
-    )
-    with pytest.raises(Exception) as found:  # noqa: PT011 its whole text follows
-        compile_models(ModelsRequest(models=models, arenas="shred"))
-    assert str(found.value) == (
-        "command line: error: arenas cannot be `shred` [unknown-arenas]\nhint: did you mean `shared`?"
-    )
 
 
 def chip(folder: Path, name: str, before: str, after: str) -> str:
@@ -191,5 +177,5 @@ def test_verify_and_report_look_at_every_model(two: Path, capsys: Capture) -> No
     assert (code, said) == (
         2,
         "command line: error: `digits_int8.onnx` and `digits_int8.onnx` are both called `a` [same-name]\n"
-        "hint: name one of them anew: `NAME=FILE`\n",
+        "hint: give one of them another name: `NAME=FILE`\n",
     )

@@ -1,62 +1,13 @@
-"""Compare a bundle with the reference its model came from."""
+"""The results of a model beside the answers of its reference."""
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.run.bundles.manifest import record_facts
-from target_arch.run.executables.executable import Executable, build
-from target_arch.run.execute.programs import run_frames, run_self_test
-from target_arch.run.references.find import reference_for
 from target_arch.run.references.reference import Frame, Reference, distance, spread
-from target_arch.run.tools.toolchain import Compiler
 from target_arch.run.verification.result import Verification
-
-
-def verify(
-    model: Path,
-    directory: Path,
-    *,
-    count: int = 50,
-    seed: int = 0,
-    record: bool = True,
-    compiler: Compiler | None = None,
-    rtl: bool = False,
-    firmware: bool = False,
-) -> Verification:
-    """Build the bundle in `directory`, run it on `count` random inputs and its own vector, and compare.
-
-    `rtl` and `firmware` as in `build`.
-
-    With `record` the result is written into the bundle's manifest. A difference is not an error, see
-    `passed`. DiagnosticError where the bundle cannot be built or run, or is of another model; ToolMissing
-    without a compiler or without the reference's package.
-    """
-    reference = reference_for(model)
-    executable = build(directory, compiler=compiler, rtl=rtl, firmware=firmware)
-    verification = compare(reference, executable, count=count, seed=seed)
-    if record:
-        found: dict[str, object] = {"verification": verification.to_json()}
-        if executable.image is not None:
-            found["image"] = executable.image.to_json()
-        record_facts(directory, executable.manifest, found)
-    return verification
-
-
-def compare(
-    reference: Reference, executable: Executable, *, count: int = 50, seed: int = 0, lazy: bool = False
-) -> Verification:
-    """Compare a built bundle with a reference; see `verify`. `lazy` as in `run_frames`."""
-    frames = reference.frames(count, seed)
-    answers = tuple(reference.answer(frame) for frame in frames)
-    sizes = executable.input_bytes, executable.output_bytes
-    same_model(reference, sizes, answers[0][0] if answers else (), str(executable.directory))
-    packed = tuple(b"".join(value.tobytes() for value in frame) for frame in frames)
-    results = run_frames(executable, packed, lazy=lazy)
-    return judged(reference, results, answers, seed=seed, own=run_self_test(executable))
 
 
 def judged(

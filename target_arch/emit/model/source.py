@@ -1,0 +1,134 @@
+"""`src/<model>.c` and `src/<bundle>.c`: the functions of the headers, and the one runtime they share.
+
+The functions of a model that has the bundle's name are in the bundle's file.
+"""
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from target_arch.emit.model.header import accessor, pointee, terminals
+from target_arch.emit.model.inputs import EmitInputs, Member
+from target_arch.emit.model.steps import abi_guard, bundle_symbol
+from target_arch.emit.text.emitter import Emitter
+
+
+@frozen(kw_only=True)
+class _Runtime:
+    """How the runtime is declared and called: `ta_runtime` of a single model, `ta_models` of several.
+
+    `runs` are by the name of the model.
+    """
+
+    declarations: tuple[str, ...]
+    init: str
+    runs: Mapping[str, str]
+    stop: str
+    pointer: str
+
+
+@frozen(kw_only=True)
+class _Source:
+    """One C file: how it and its header are called, what else its first line says, what it defines."""
+
+    stem: str
+    about: str = ""
+    declarations: tuple[str, ...] = ()
+    functions: Mapping[str, str]
+
+
+def sources(inputs: EmitInputs) -> list[tuple[str, str]]:
+    """Path and C text of every file."""
+    runtime = _together(inputs) if inputs.several else _alone(inputs)
+    inside = tuple(member for member in inputs.members if member.stem == inputs.stem)
+    every = [_of_bundle(inputs, runtime, inside)]
+    every += [_of_model(runtime, member) for member in inputs.members if member not in inside]
+    return [(f"src/{each.stem}.c", _text(inputs, each)) for each in every]
+
+
+def soc_symbol(inputs: EmitInputs) -> str:
+    """The C name of the `ta_soc`."""
+    return f"{inputs.soc.name}_soc"
+
+
+def _alone(inputs: EmitInputs) -> _Runtime:
+    (member,) = inputs.members
+    return _Runtime(
+        declarations=("static ta_runtime runtime;",),
+        init=f"ta_init(&runtime, &{bundle_symbol(member)}, &{soc_symbol(inputs)}, port)",
+        runs={member.name: "ta_run(&runtime)"},
+        stop="ta_stop(&runtime)",
+        pointer="&runtime",
+    )
+
+
+def _together(inputs: EmitInputs) -> _Runtime:
+    models = f"{inputs.stem}_models"
+    bundles = (f"    &{bundle_symbol(member)}," for member in inputs.members)
+    return _Runtime(
+        declarations=(
+            f"ta_models {models};",
+            "",
+            "static const ta_bundle *const bundles[] = {",
+            *bundles,
+            "};",
+        ),
+        init=f"ta_models_init(&{models}, bundles, {len(inputs.members)}, &{soc_symbol(inputs)}, port)",
+        runs={m.name: f"ta_models_run(&{models}, {number})" for number, m in enumerate(inputs.members)},
+        stop=f"ta_models_stop(&{models})",
+        pointer=f"&{models}.runtime",
+    )
+
+
+def _of_bundle(inputs: EmitInputs, runtime: _Runtime, inside: tuple[Member, ...]) -> _Source:
+    functions = {f"ta_status {inputs.stem}_init(const ta_port *port)": runtime.init}
+    for member in inside:
+        functions |= _run(runtime, member)
+    functions[f"ta_status {inputs.stem}_stop(void)"] = runtime.stop
+    functions[f"ta_runtime *{inputs.stem}_runtime(void)"] = runtime.pointer
+    for member in inside:
+        functions |= _accessors(member)
+    about = "this model, and its inputs and outputs" if inside else "all models"
+    return _Source(
+        stem=inputs.stem,
+        about=f": the one runtime of {about}",
+        declarations=runtime.declarations,
+        functions=functions,
+    )
+
+
+def _of_model(runtime: _Runtime, member: Member) -> _Source:
+    return _Source(stem=member.stem, functions={**_run(runtime, member), **_accessors(member)})
+
+
+def _run(runtime: _Runtime, member: Member) -> dict[str, str]:
+    return {f"ta_status {member.stem}_run(void)": runtime.runs[member.name]}
+
+
+def _accessors(member: Member) -> dict[str, str]:
+    """What the function of each input and output returns, by its signature."""
+    symbol = bundle_symbol(member)
+    places = {each: f"{symbol}.{each.kind}s[{each.number}].where" for each in terminals(member)}
+    return {
+        accessor(each): f"({pointee(each)} *)ta_pointer(&{symbol}, {where})" for each, where in places.items()
+    }
+
+
+def _text(inputs: EmitInputs, source: _Source) -> str:
+    out = Emitter()
+    out.line(f"/* The functions of {source.stem}.h{source.about}. */")
+    out.line(f"#include <{inputs.soc.name}_soc.h>")
+    out.line(f"#include <{source.stem}.h>")
+    out.line()
+    out.line(f'#include "{inputs.stem}_internal.h"')
+    out.line()
+    abi_guard(out, inputs)
+    if source.declarations:
+        out.line()
+    out.lines(source.declarations)
+    for signature, value in source.functions.items():
+        out.lines(("", signature, "{"))
+        with out.indent():
+            out.line(f"return {value};")
+        out.line("}")
+    return out.text()

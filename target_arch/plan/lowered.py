@@ -1,0 +1,60 @@
+"""A model with its place on the chip, lowered, with steps and memory plan: the end of the stages.
+
+With it goes what was tried to make the model fit before it did.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from attrs import field, frozen
+
+from target_arch.plan.execution import Execution
+from target_arch.plan.kernels import Kernel
+from target_arch.plan.memory import Budget, MemoryPlan
+from target_arch.plan.orders import LoweringOrder
+from target_arch.plan.partitions import PartitionGraph
+from target_arch.plan.steps import StepOrder
+
+
+class AttemptKind(StrEnum):
+    """In the order in which they are tried: a smaller budget, smaller partitions, another instance."""
+
+    RETILE = "re-tile"
+    SPLIT = "split"
+    REPLACE = "re-place"
+
+
+@frozen(kw_only=True)
+class Attempt:
+    """Something that did not fit, and what was done about it.
+
+    `operator` and `instance` say where, `reason` why it did not fit, `kind` and `outcome` what was tried.
+    """
+
+    kind: AttemptKind = field(converter=AttemptKind)
+    operator: str
+    instance: str
+    reason: str
+    outcome: str = ""
+
+    def __str__(self) -> str:
+        done = f"; {self.kind}: {self.outcome}" if self.outcome else ""
+        return f"{self.operator} does not fit on `{self.instance}`: {self.reason}{done}"
+
+
+@frozen(kw_only=True)
+class Lowered:
+    """Everything about a model on a SoC, up to the memory plan.
+
+    `kernels` are by partition id, `budgets` those of accelerator partitions, with `used` filled in, in the
+    order of lowering; `attempts` are what did not fit before.
+    """
+
+    graph: PartitionGraph
+    order: LoweringOrder
+    kernels: Mapping[str, Kernel] = field(repr=False)
+    budgets: tuple[Budget, ...]
+    steps: StepOrder = field(repr=False)
+    plan: MemoryPlan = field(repr=False)
+    execution: Execution | None
+    attempts: tuple[Attempt, ...] = ()

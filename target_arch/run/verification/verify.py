@@ -1,0 +1,141 @@
+"""Compare a bundle with the references that its models came from: of several while they alternate."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.run.bundles.manifest import facts_of_models, models_in, read_manifest, record_facts
+from target_arch.run.executables.executable import Executable, build
+from target_arch.run.execute.programs import run_frames, run_self_test
+from target_arch.run.references.find import reference_for
+from target_arch.run.references.reference import Frame, Reference
+from target_arch.run.tools.toolchain import Compiler
+from target_arch.run.verification.judge import judged, same_model
+from target_arch.run.verification.result import Verification
+
+
+class BuildOptions(TypedDict, total=False):
+    """As in `build`."""
+
+    compiler: Compiler | None
+    rtl: bool
+    firmware: bool
+
+
+def verify(
+    model: Path,
+    directory: Path,
+    *,
+    count: int = 50,
+    seed: int = 0,
+    record: bool = True,
+    **how: Unpack[BuildOptions],
+) -> Verification:
+    """`verify_models` of a bundle of one model, by whatever name it has there."""
+    files = {model.stem: model}
+    (found,) = verify_models(files, directory, count=count, seed=seed, record=record, **how).values()
+    return found
+
+
+def verify_models(
+    models: Mapping[str, Path],
+    directory: Path,
+    *,
+    count: int = 50,
+    seed: int = 0,
+    record: bool = True,
+    **how: Unpack[BuildOptions],
+) -> dict[str, Verification]:
+    """Build the bundle in `directory`, run it on `count` random inputs and its own vectors, and compare.
+
+    `models` are the model files by the names that they have in the bundle; a single one may be called
+    otherwise. Each model runs once in every frame, one after the other. `how` is for `build`.
+
+    With `record` the results are written into the bundle's manifest. A difference is not an error, see
+    `passed`. DiagnosticError where the bundle cannot be built or run, or is of other models; ToolMissing
+    without a compiler or without a reference's package.
+    """
+    files = _by_name(models, read_manifest(directory), directory)
+    references = {name: reference_for(path) for name, path in files.items()}
+    executable = build(directory, **how)
+    found = compare_models(references, executable, count=count, seed=seed)
+    if record:
+        _record(found, executable)
+    return found
+
+
+def compare(
+    reference: Reference, executable: Executable, *, count: int = 50, seed: int = 0, lazy: bool = False
+) -> Verification:
+    """`compare_models` of a built bundle of one model."""
+    (model,) = models_in(executable.manifest)
+    found = compare_models({model["model"]: reference}, executable, count=count, seed=seed, lazy=lazy)
+    return found[model["model"]]
+
+
+def compare_models(
+    references: Mapping[str, Reference],
+    executable: Executable,
+    *,
+    count: int = 50,
+    seed: int = 0,
+    lazy: bool = False,
+) -> dict[str, Verification]:
+    """Compare a built bundle with the references of its models, by name; see `verify_models`. `lazy` as in
+    `run_frames`.
+    """
+    described = {each["model"]: each for each in models_in(executable.manifest)}
+    frames = {name: references[name].frames(count, seed) for name in described}
+    answers = {name: tuple(references[name].answer(frame) for frame in frames[name]) for name in described}
+    for name, each in described.items():
+        first: Frame = answers[name][0][0] if answers[name] else ()
+        sizes = _sizes(each, "inputs"), _sizes(each, "outputs")
+        of = f", model {name}" if len(described) > 1 else ""
+        same_model(references[name], sizes, first, f"{executable.directory}{of}")
+    packed = [
+        b"".join(value.tobytes() for name in described for value in frames[name][number])
+        for number in range(count)
+    ]
+    results = _by_model(described, run_frames(executable, packed, lazy=lazy))
+    own = run_self_test(executable)
+    return {
+        name: judged(references[name], results[name], answers[name], seed=seed, own=own) for name in described
+    }
+
+
+def _by_model(described: Mapping[str, Mapping[str, Any]], results: Sequence[bytes]) -> dict[str, list[bytes]]:
+    """The part of each model of every result."""
+    found: dict[str, list[bytes]] = {}
+    start = 0
+    for name, each in described.items():
+        size = sum(_sizes(each, "outputs"))
+        found[name] = [result[start : start + size] for result in results]
+        start += size
+    return found
+
+
+def _sizes(model: Mapping[str, Any], kind: str) -> tuple[int, ...]:
+    return tuple(tensor["bytes"] for tensor in model[kind])
+
+
+def _record(found: Mapping[str, Verification], executable: Executable) -> None:
+    """Write the results into the manifest, and the image where the program has one."""
+    seen = executable.manifest
+    verdicts = {name: {"verification": each.to_json()} for name, each in found.items()}
+    image = {} if executable.image is None else {"image": executable.image.to_json()}
+    record_facts(executable.directory, seen, {**facts_of_models(seen, verdicts), **image})
+
+
+def _by_name(models: Mapping[str, Path], manifest: Mapping[str, Any], directory: Path) -> dict[str, Path]:
+    """The model files by their names in the bundle. DiagnosticError where they are of other models."""
+    there = [each["model"] for each in models_in(manifest)]
+    if len(there) == len(models) == 1:
+        return dict(zip(there, models.values(), strict=True))
+    if sorted(there) == sorted(models):
+        return {name: models[name] for name in there}
+    has, given = (", ".join(f"`{name}`" for name in names) for names in (there, models))
+    message = f"the bundle has {has}; given are {given}"
+    hint = "name the files of all its models, `NAME=FILE` where a file is called otherwise"
+    place = str(directory)
+    raise DiagnosticError([Diagnostic(rule="another-model", place=place, message=message, hint=hint)])

@@ -1,0 +1,173 @@
+"""A plan for each of several models, such that all of them fit one chip.
+
+Models are planned in order, each in what the others leave. If one does not fit, earlier ones are planned
+again with less.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from target_arch.diagnostics import DiagnosticError, Note
+from target_arch.plan.memory import MemoryPlan
+from target_arch.plan.model_pools import ModelPools, Sharing
+from target_arch.soc.model import SoC
+from target_arch.stages.errors import DoesNotFitError, PlacementError, in_model, with_way_out
+from target_arch.stages.memory.model_pools import exceeds, model_pools, taken_by_others
+
+ROUNDS = 4
+"""How often models are planned again because another one needs the bytes that they took."""
+
+
+class Planned(Protocol):
+    """A planned model: its memory plan, and more that only the caller reads."""
+
+    @property
+    def plan(self) -> MemoryPlan: ...
+
+
+P = TypeVar("P", bound=Planned)
+PlanModel = Callable[[int, Mapping[str, int]], P]
+"""Plans the model of that number on the chip less so many bytes of each memory. Raises DiagnosticError."""
+
+
+def pack_models(soc: SoC, models: Sequence[str], arenas: Sharing, plan: PlanModel[P]) -> tuple[P, ...]:
+    """A plan for every model, by names in their order, such that all fit together; `arenas` as in ModelPools.
+
+    A single model is planned once, on the whole chip. Raises DiagnosticError where no way is found: the
+    refusal of a model, with its name and the bytes of the others where there are several.
+    """
+    return ModelPacker(soc, models, arenas, plan).packed()
+
+
+class ModelPacker(Generic[P]):
+    """The search: the plans so far, and how much more than the parts of others each model has to leave."""
+
+    def __init__(self, soc: SoC, models: Sequence[str], arenas: Sharing, plan: PlanModel[P]) -> None:
+        self._soc, self._models, self._arenas, self._plan = soc, models, arenas, plan
+        self._numbers = range(len(models))
+        self._made: dict[int, P] = {}
+        self._asked: dict[int, dict[str, int]] = {number: {} for number in self._numbers}
+
+    def packed(self) -> tuple[P, ...]:
+        """See `pack_models`."""
+        for number in self._numbers:
+            self._place(number)
+        for _ in range(ROUNDS):
+            if not self._excess():
+                return tuple(self._made[number] for number in self._numbers)
+            for number in self._numbers:
+                if exceeds(self._soc, self._made[number].plan, self._taken(number)):
+                    self._place(number)
+            for memory, missing in self._excess().items():
+                self._reduce(self._numbers, memory, missing)
+        raise self._advised(self._too_much())
+
+    def _place(self, number: int) -> None:
+        """Plan a model in what the others leave; where that is too little, plan these again with less."""
+        for _ in range(ROUNDS):
+            try:
+                self._made[number] = self._tried(number)
+                return
+            except (DoesNotFitError, PlacementError) as refusal:
+                others = [other for other in self._made if other != number]
+                wishes = self._wishes(number, refusal)
+                if not any(self._reduce(others, memory, missing) for memory, missing in wishes):
+                    raise self._refused(number, refusal) from None
+            except DiagnosticError as error:
+                raise self._named(number, error) from None
+        raise self._advised(self._too_much())
+
+    def _wishes(self, number: int, refusal: DoesNotFitError | PlacementError) -> list[tuple[str, int]]:
+        """By how many bytes of which memory others are in the way: all that is missing, or half of their
+        bytes where a backend refuses and does not say.
+        """
+        if isinstance(refusal, DoesNotFitError):
+            return [(refusal.memory, refusal.missing)]
+        return [(memory, size // 2) for memory, size in sorted(self._taken(number).items()) if size > 1]
+
+    def _tried(self, number: int) -> P:
+        taken = self._taken(number)
+        for memory, size in self._asked[number].items():
+            taken[memory] = taken.get(memory, 0) + size
+        return self._plan(number, taken)
+
+    def _reduce(self, models: Iterable[int], memory: str, missing: int) -> bool:
+        """Plan models again with so much less of a memory, until one takes less of it. False where none
+        does.
+        """
+        for number in models:
+            before, asked = self._made[number], self._asked[number].get(memory, 0)
+            self._asked[number][memory] = asked + missing
+            try:
+                made = self._tried(number)
+            except DiagnosticError:
+                made = before
+            if self._weight(made, memory) < self._weight(before, memory):
+                self._made[number] = made
+                return True
+            self._asked[number][memory] = asked
+        return False
+
+    def _weight(self, made: P, memory: str) -> int:
+        return taken_by_others(self._soc, (made.plan,), Sharing.SEPARATE).get(memory, 0)
+
+    def _taken(self, number: int) -> dict[str, int]:
+        others = [self._made[other].plan for other in sorted(self._made) if other != number]
+        return taken_by_others(self._soc, others, self._arenas)
+
+    def _pools(self) -> ModelPools:
+        plans = {self._models[number]: self._made[number].plan for number in sorted(self._made)}
+        return model_pools(self._soc, plans, self._arenas)
+
+    def _excess(self) -> dict[str, int]:
+        """By memory how many bytes all models together take too much."""
+        used: dict[str, int] = {}
+        for pool in self._pools().pools:
+            used[pool.memory] = used.get(pool.memory, 0) + pool.bytes
+        sizes = {memory.name: memory.size for memory in self._soc.memories}
+        return {
+            memory: used[memory] - sizes[memory] for memory in sorted(used) if used[memory] > sizes[memory]
+        }
+
+    def _refused(self, number: int, refusal: DoesNotFitError | PlacementError) -> DiagnosticError:
+        """The refusal of a model with its name, the bytes of the others, and the way out that is left."""
+        if not isinstance(refusal, DoesNotFitError):
+            return self._named(number, refusal)
+        memory, notes = refusal.memory, []
+        for other in sorted(self._made.keys() - {number}):
+            size = taken_by_others(self._soc, (self._made[other].plan,), self._arenas).get(memory)
+            if size:
+                place = f"model {self._models[other]}"
+                notes.append(Note(place=place, message=f"takes {size:,} B of `{memory}`"))
+        return self._named(number, self._advised(refusal.noted(notes)))
+
+    def _named(self, number: int, error: DiagnosticError) -> DiagnosticError:
+        """The error in its model; a single one needs no name."""
+        return in_model(error, self._models[number]) if len(self._models) > 1 else error
+
+    def _advised(self, refusal: DoesNotFitError) -> DoesNotFitError:
+        """The refusal with one more way out, where the models would fit in shared arenas."""
+        if self._arenas == Sharing.SHARED or len(self._models) == 1:
+            return refusal
+        try:
+            pack_models(self._soc, self._models, Sharing.SHARED, self._plan)
+        except DiagnosticError:
+            return refusal
+        return with_way_out(refusal, "`--arenas shared`, where the models run in turn")
+
+    def _too_much(self) -> DoesNotFitError:
+        """The refusal where planning again did not help."""
+        over, pools = self._excess(), self._pools()
+        memory = min(over) if over else self._soc.memories[0].name
+        size = self._soc.memory(memory).size
+        takers = tuple(
+            (f"{name} in {pool.pool}", pool.peaks[number])
+            for pool in pools.pools
+            for number, name in enumerate(pools.models)
+            if pool.memory == memory and pool.peaks[number]
+        )
+        needed = size + over.get(memory, 0)
+        error = DoesNotFitError(
+            pool=memory, step=0, needed=needed, available=size, bound=needed, alive=takers
+        )
+        return error.at("memory of all models")

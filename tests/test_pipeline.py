@@ -1,0 +1,45 @@
+"""The way from requests to a bundle: a single model is a list of one."""
+
+import pytest
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.pipeline import CompileRequest, ModelsRequest, compile_model, compile_models
+from target_arch.plan.model_pools import Sharing
+from target_arch.resources import examples
+from target_arch.soc import read_soc
+
+DIGITS = examples() / "digits" / "digits_int8.onnx"
+
+
+def digits(name: str | None = None) -> CompileRequest:
+    return CompileRequest(model_path=DIGITS, soc=read_soc("mcu_m7"), name=name)
+
+
+def test_one_model_is_a_list_of_one() -> None:
+    """Its bundle has no part that only several need, and its pools are those of its plan, to the byte."""
+    alone, made = compile_model(digits()), compile_models(ModelsRequest(models=(digits(),)))
+    assert made.bundle == made.models[0].bundle == alone.bundle
+    assert made.manifest == made.models[0].manifest == alone.manifest
+    assert {pool.pool: pool.bytes for pool in made.pools.pools} == alone.plan.peaks
+    assert not any("models" in path for path in made.bundle.files)
+
+
+def test_a_single_model_and_its_bundle_have_one_name() -> None:
+    named = compile_models(ModelsRequest(models=(digits(),), name="ten", arenas=Sharing.SEPARATE))
+    assert named.bundle.name == named.models[0].model.name == "ten"
+    with pytest.raises(DiagnosticError, match=r"the model has two names: `ten` and `digits` \[two-names\]"):
+        compile_models(ModelsRequest(models=(digits("ten"),), name="digits"))
+
+
+def test_several_models_have_manifests_below_that_of_the_bundle() -> None:
+    made = compile_models(ModelsRequest(models=(digits("a"), digits("b"))))
+    assert made.manifest["models"] == [one.manifest for one in made.models]
+    assert {one.bundle.name for one in made.models} == {made.bundle.name} == {"mcu_m7_models"}
+
+
+def test_arenas_of_an_unknown_kind_are_refused() -> None:
+    with pytest.raises(DiagnosticError) as found:
+        compile_models(ModelsRequest(models=(digits("a"), digits("b")), arenas="shred"))
+    assert str(found.value) == (
+        "arenas: error: arenas cannot be `shred` [unknown-arenas]\nhint: did you mean `shared`?"
+    )
