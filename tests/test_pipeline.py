@@ -43,3 +43,9 @@ def test_arenas_of_an_unknown_kind_are_refused() -> None:
     assert str(found.value) == (
         "arenas: error: arenas cannot be `shred` [unknown-arenas]\nhint: did you mean `shared`?"
     )
+
+
+def test_a_list_without_a_model_is_refused() -> None:
+    with pytest.raises(DiagnosticError) as found:
+        compile_models(ModelsRequest(models=()))
+    assert str(found.value) == "models: error: there is no model to compile [no-models]"

@@ -41,11 +41,11 @@ REFUSALS = {
         "command line: error: `dsp_cpu` is to get `a.elf` and `b.elf` [bad-image]\nhint: name one of them\n"
     ),
     (f"a={DIGITS}", f"b={DIGITS}", "--image", "b:fpga_conv=x.bit"): (
-        "model b, command line: error: `zynq_edge` has no target_arch `fpga_conv` [unknown-target]\n"
+        "model b, images: error: `zynq_edge` has no target_arch `fpga_conv` [unknown-target]\n"
         "hint: did you mean `fpga_conv2d`?\n"
     ),
     (f"a={DIGITS}", f"b={DIGITS}", "--image", "b:host_cpu=x.elf"): (
-        "model b, command line: error: `host_cpu` takes no image: its load process is `linked` [no-image]\n"
+        "model b, images: error: `host_cpu` takes no image: its load process is `linked` [no-image]\n"
         "hint: those that take one: `dsp_cpu`, `fpga_conv2d`\n"
     ),
     (f"a={DIGITS}", f"b={DIGITS}", "--require", "b:conv2d_9=host_cpu"): (

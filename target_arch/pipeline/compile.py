@@ -1,0 +1,244 @@
+"""The way of models through the program, on one screen. Every value on the way is kept.
+
+    import → place → lowering order → lower, each with its budget → steps → memory plan → check → emit
+
+Several models go up to the memory plan each in what the others leave of the chip, and become one bundle; one
+model is a list of one.
+
+Tests: `tests/test_pipeline.py` and `tests/e2e`.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import repeat
+
+from attrs import evolve, field, frozen
+
+from target_arch.backend.contract import Backend
+from target_arch.backend.port import PortKind
+from target_arch.emit.build.machine import require_machine
+from target_arch.emit.bundle import emit_bundle
+from target_arch.emit.manifest import manifest
+from target_arch.emit.model.inputs import EmitInputs, Member
+from target_arch.pipeline.compilation import Compilation, ModelsCompilation
+from target_arch.pipeline.lowerer import Lowerer
+from target_arch.pipeline.request import CompileRequest, ModelsRequest
+from target_arch.pipeline.resolve import (
+    available,
+    measured_costs,
+    memory_mode,
+    name_of_bundle,
+    named_models,
+    partitioning_order,
+    programmed,
+    rules,
+)
+from target_arch.plan.bundle import Bundle
+from target_arch.plan.lowered import Lowered
+from target_arch.plan.model import Model
+from target_arch.plan.model_pools import Sharing
+from target_arch.plan.partitions import PartitionGraph
+from target_arch.registry.plug_ins import PlugIns
+from target_arch.relax.importer import import_model
+from target_arch.relax.operators.program import Program
+from target_arch.run.bundles.manifest import models_in
+from target_arch.run.references.find import self_test
+from target_arch.soc.model import MemoryMode, SoC
+from target_arch.stages.check.models import check_models
+from target_arch.stages.lowering.ladder import lower_in_order
+from target_arch.stages.lowering.order import lowering_order
+from target_arch.stages.memory.model_pools import model_pools, reduced
+from target_arch.stages.memory.multi_model import pack_models
+from target_arch.stages.placement.grouping import Grouping
+from target_arch.stages.placement.place import place
+from target_arch.stages.placement.rules import Rules
+from target_arch.stages.setting import Setting
+from target_arch.stages.steps.expected import with_runs
+
+
+def compile_model(request: CompileRequest) -> Compilation:
+    """From a model file and a SoC to a bundle. Every refusal is a DiagnosticError."""
+    (made,) = compile_models(ModelsRequest(models=(request,))).models
+    return made
+
+
+def compile_models(request: ModelsRequest) -> ModelsCompilation:
+    """From model files and a SoC to one bundle. Every refusal is a DiagnosticError; one that concerns one of
+    several models names it.
+    """
+    name = name_of_bundle(request)
+    prepared = tuple(prepare(each) for each in named_models(request))
+    lowered = _pack(prepared, request.arenas)
+    inputs = emit_inputs(name, prepared, lowered, request.arenas)
+    facts = manifest(inputs)
+    bundle = emit_bundle(inputs, facts)
+    return ModelsCompilation(
+        request=request,
+        models=tuple(map(_compilation, prepared, lowered, models_in(facts), repeat(bundle))),
+        pools=inputs.pools,
+        manifest=facts,
+        bundle=bundle,
+    )
+
+
+@frozen(kw_only=True)
+class Prepared:
+    """A model that was read, and who may take part of it."""
+
+    request: CompileRequest
+    mode: MemoryMode
+    plug_ins: PlugIns = field(repr=False)
+    port: PortKind
+    backends: Mapping[str, Backend] = field(repr=False)
+    model: Model = field(repr=False)
+    program: Program = field(repr=False)
+
+
+def prepare(request: CompileRequest) -> Prepared:
+    """The first part of `compile_model`: everything up to the imported model."""
+    mode, plug_ins = memory_mode(request), _plug_ins(request)
+    port = plug_ins.ports[request.port]
+    require_machine(request.soc, port)
+    request = evolve(request, planner=evolve(request.planner, algorithms=plug_ins.planners))
+    request.planner.plan((), {})
+    backends = plug_ins.backends_for(request.soc)
+    model, program = _import(request, backends)
+    return Prepared(
+        request=request,
+        mode=mode,
+        plug_ins=plug_ins,
+        port=port,
+        backends=backends,
+        model=model,
+        program=program,
+    )
+
+
+def plan(prepared: Prepared, chip: SoC) -> Lowered:
+    """The second part: place, lower and plan, on the part of the chip that other models leave."""
+    asked = prepared.request
+    request = evolve(asked, soc=programmed(asked, chip))
+    setting = _setting(request, prepared.backends)
+    return _lower(evolve(prepared, request=request), setting)
+
+
+def _pack(prepared: Sequence[Prepared], arenas: Sharing) -> tuple[Lowered, ...]:
+    """Every model planned, such that all fit the chip together."""
+    request = prepared[0].request
+    return pack_models(
+        available(request),
+        tuple(each.model.name for each in prepared),
+        arenas,
+        lambda number, taken: plan(prepared[number], reduced(request.soc, taken)),
+    )
+
+
+def emit_inputs(
+    name: str, prepared: Sequence[Prepared], lowered: Sequence[Lowered], arenas: Sharing
+) -> EmitInputs:
+    """What a bundle is emitted from: its models, and their memory together, which is checked."""
+    first = prepared[0]
+    soc = first.request.soc
+    plans = {one.model.name: each.plan for one, each in zip(prepared, lowered, strict=True)}
+    pools = model_pools(soc, plans, arenas)
+    check_models(available(first.request), pools, plans)
+    return EmitInputs(
+        name=name,
+        soc=soc,
+        mode=first.mode,
+        backends=first.backends,
+        members=tuple(map(_member, prepared, lowered)),
+        pools=pools,
+        port=first.port,
+        processes={name: first.plug_ins.load_processes[name] for name in _processes(soc)},
+    )
+
+
+def _member(prepared: Prepared, lowered: Lowered) -> Member:
+    request = prepared.request
+    vector = self_test(request.model_path)
+    return Member(model=prepared.model, lowered=lowered, tuning=request.tuning, self_test=vector)
+
+
+def _compilation(
+    prepared: Prepared, lowered: Lowered, facts: Mapping[str, object], bundle: Bundle
+) -> Compilation:
+    """All values of the way, with the bundle at its end."""
+    return Compilation(
+        request=prepared.request,
+        model=prepared.model,
+        graph=lowered.graph,
+        lowering=lowered.order,
+        kernels=lowered.kernels,
+        budgets=lowered.budgets,
+        steps=lowered.steps,
+        plan=lowered.plan,
+        execution=lowered.execution,
+        attempts=lowered.attempts,
+        manifest=facts,
+        bundle=bundle,
+    )
+
+
+def partition_model(request: CompileRequest) -> PartitionGraph:
+    """Only the first half: import and place, nothing is lowered. Raises as `compile_model` does.
+
+    `run` is simulated, with stand-ins for kernels.
+    """
+    return _placed(request, ())
+
+
+def explain_model(request: CompileRequest, operators: Collection[str]) -> PartitionGraph:
+    """As `partition_model`; candidates of these operators have the run if the operator went there."""
+    return _placed(request, operators)
+
+
+def _placed(request: CompileRequest, operators: Collection[str]) -> PartitionGraph:
+    backends = _plug_ins(request).backends_for(request.soc)
+    model, _ = _import(request, backends)
+    setting = _setting(request, backends)
+    graph = _place(request, setting, backends, model, rules(request))
+    grouping = Grouping(model=model, setting=setting, backends=backends)
+    return with_runs(graph, grouping, operators)
+
+
+def _plug_ins(request: CompileRequest) -> PlugIns:
+    return PlugIns.discover(request.backend_dirs) if request.plug_ins is None else request.plug_ins
+
+
+def _processes(soc: SoC) -> tuple[str, ...]:
+    """The names of the load processes of a SoC, each once."""
+    return tuple(dict.fromkeys(arch.load.process for arch in soc.archs))
+
+
+def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[Model, Program]:
+    """Only the backends that take part say what is a composite: the host's and those of the targets."""
+    soc = request.soc
+    taking = (a for a in soc.archs if a.host or not request.targets or a.name in request.targets)
+    patterns = dict.fromkeys(pattern for arch in taking for pattern in backends[arch.name].patterns)
+    return import_model(request.model_path, request.name, tuple(patterns))
+
+
+def _setting(request: CompileRequest, backends: Mapping[str, Backend]) -> Setting:
+    return Setting.of(
+        available(request), backends, memory_mode(request), measured_costs(request), request.planner
+    )
+
+
+def _lower(prepared: Prepared, setting: Setting) -> Lowered:
+    request, backends, model = prepared.request, prepared.backends, prepared.model
+    wish, policies = request.lowering_order or None, prepared.plug_ins.policies
+    lowerer = Lowerer(request.soc, backends, prepared.program, request.tuning)
+    return lower_in_order(
+        setting=setting,
+        place=lambda rules: _place(request, setting, backends, model, rules),
+        order=lambda graph: lowering_order(graph, setting.soc, setting.codegens, wish, policies),
+        lower=lowerer.lower,
+        rules=rules(request),
+        advance=lowerer.advance,
+    )
+
+
+def _place(
+    request: CompileRequest, setting: Setting, backends: Mapping[str, Backend], model: Model, rules: Rules
+) -> PartitionGraph:
+    return place(model, setting, backends, rules, order=partitioning_order(request), exact=request.exact)

@@ -1,0 +1,62 @@
+"""What a person asks for: one model, or several for one bundle."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from attrs import field, frozen
+
+from target_arch.plan.model_pools import Sharing, sharing
+from target_arch.plan.tuning import NOTHING_TUNED, Tuning
+from target_arch.registry.plug_ins import PlugIns
+from target_arch.soc.costs import Costs
+from target_arch.soc.model import SoC
+from target_arch.stages.lowering.order import Wish
+from target_arch.stages.memory.planner import BEST, Planner
+
+
+@frozen(kw_only=True)
+class CompileRequest:
+    """What a person asks for. None and empty mean: as the SoC file says.
+
+    `order` is the partitioning order (target_archs), `lowering_order` a policy or a list of partition
+    ids, or one for each phase. `port`, policies and the planner's algorithm are names of plug-ins.
+    `require` and `prefer` map operators (id, kind or `*`) to a target_arch or instance, `forbid` to several;
+    they go before those of the SoC file. `targets` selects target_archs and is their partitioning order; the
+    host always stays. `costs` were measured and count instead of estimates and of the cost file that the SoC
+    file names; with `exact` a solver goes on where the search for a placement ends. `plug_ins` are backends,
+    ports and others; without them they are those that are installed and those in `backend_dirs`.
+    `images` are programs that the model wants on target_archs, instead of those that the SoC file names.
+    """
+
+    model_path: Path
+    soc: SoC
+    mode: str = "default"
+    lowering_order: Wish | Mapping[str, Wish] | None = None
+    order: tuple[str, ...] = ()
+    require: Mapping[str, str] = field(factory=dict)
+    prefer: Mapping[str, str] = field(factory=dict)
+    forbid: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    targets: tuple[str, ...] = ()
+    costs: Costs | None = None
+    tuning: Tuning = NOTHING_TUNED
+    exact: bool = False
+    planner: Planner = BEST
+    backend_dirs: tuple[Path, ...] = ()
+    plug_ins: PlugIns | None = field(default=None, repr=False)
+    name: str | None = None
+    port: str = "host"
+    images: Mapping[str, str] = field(factory=dict)
+
+
+@frozen(kw_only=True)
+class ModelsRequest:
+    """Models for one SoC, in the order in which they are planned; one model is a list of one.
+
+    `arenas` is `shared` or `separate`, see `plan.model_pools`. `name` is the bundle's: by default that of a
+    single model, `<soc>_models` of several. The models differ in file and name, and may in `require`,
+    `prefer` and `forbid`, `costs`, `images` and the like; SoC, memory mode and port are the same for all.
+    """
+
+    models: tuple[CompileRequest, ...]
+    arenas: Sharing = field(default=Sharing.SHARED, converter=sharing)
+    name: str | None = None

@@ -1,0 +1,132 @@
+"""A request against its SoC: names become parts of the chip, rules of both are joined.
+
+Messages have the field of the request as their place.
+"""
+
+from pathlib import Path
+
+from attrs import evolve
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError, listed, name_hint
+from target_arch.emit.bundle_name import bundle_name
+from target_arch.pipeline.request import CompileRequest, ModelsRequest
+from target_arch.plan.model_pools import Sharing
+from target_arch.soc.costs import NOTHING_MEASURED, Costs
+from target_arch.soc.files.cost_file import read_costs
+from target_arch.soc.model import MemoryMode, SoC
+from target_arch.stages.memory.model_pools import reduced
+from target_arch.stages.placement.rules import Rules
+
+
+def named_models(request: ModelsRequest) -> tuple[CompileRequest, ...]:
+    """The models; a single one without a name has the bundle's."""
+    if len(request.models) > 1:
+        return request.models
+    return tuple(evolve(each, name=each.name or request.name) for each in request.models)
+
+
+def name_of_bundle(request: ModelsRequest) -> str:
+    """The bundle's name. Raises DiagnosticError with everything that is wrong with the list of models."""
+    if not request.models:
+        raise _refused("no-models", "models", "there is no model to compile")
+    if not isinstance(request.arenas, Sharing):
+        hint = name_hint(request.arenas, Sharing, "there are")
+        raise _refused("unknown-arenas", "arenas", f"arenas cannot be `{request.arenas}`", hint)
+    files = [(each.name or each.model_path.stem, each.model_path.name) for each in named_models(request)]
+    return bundle_name(request.models[0].soc.name, files, request.name)
+
+
+def available(request: CompileRequest) -> SoC:
+    """The chip with the memory that models may take: less the stack that the port's program has.
+
+    Code and variables are known once the bundle is compiled for the machine
+    (`target_arch.run.executables.image`).
+    """
+    port = request.soc.port(request.port)
+    if port is None:
+        return request.soc
+    return reduced(request.soc, {port.data: port.stack})
+
+
+def programmed(request: CompileRequest, soc: SoC) -> SoC:
+    """The SoC with the programs that the model wants on target_archs.
+
+    Raises DiagnosticError for a target_arch that does not exist or takes no program.
+    """
+    known = {arch.name: arch for arch in soc.archs}
+    for name in request.images:
+        if name not in known:
+            raise _unknown("images", "target_arch", name, soc, tuple(known))
+        if known[name].load.image is None:
+            said = f"`{name}` takes no image: its load process is `{known[name].load.process}`"
+            able = listed([each for each in known if known[each].load.image is not None])
+            raise _refused("no-image", "images", said, f"those that take one: {able}" if able else None)
+    return evolve(
+        soc,
+        archs=tuple(
+            evolve(arch, load=evolve(arch.load, image=request.images.get(arch.name, arch.load.image)))
+            for arch in soc.archs
+        ),
+    )
+
+
+def measured_costs(request: CompileRequest) -> Costs:
+    """What was measured: as asked for, else as the file says that the SoC names."""
+    if request.costs is not None:
+        return request.costs
+    file = request.soc.cost_file
+    return read_costs(Path(file), request.soc) if file else NOTHING_MEASURED
+
+
+def memory_mode(request: CompileRequest) -> MemoryMode:
+    """The memory mode. Raises DiagnosticError for one that the SoC does not have."""
+    known = tuple(mode.name for mode in request.soc.modes)
+    if request.mode not in known:
+        raise _unknown("mode", "memory mode", request.mode, request.soc, known)
+    return request.soc.mode(request.mode)
+
+
+def partitioning_order(request: CompileRequest) -> tuple[str, ...]:
+    """The partitioning order: named targets come first, then the others as in the SoC file.
+
+    Raises DiagnosticError for a name that the SoC does not have, and for one that is given twice.
+    """
+    known = tuple(arch.name for arch in request.soc.archs)
+    named = dict.fromkeys(request.order, "order") | dict.fromkeys(request.targets, "targets")
+    for name, place in named.items():
+        if name not in known:
+            raise _unknown(place, "target_arch", name, request.soc, known)
+    for name in request.order:
+        if request.order.count(name) > 1:
+            raise _refused("repeated-name", "order", f"the partitioning order names `{name}` twice")
+    return (*named, *(name for name in request.soc.partitioning if name not in named))
+
+
+def rules(request: CompileRequest) -> Rules:
+    """The rules of the request and of the SoC file, those of the request first."""
+    forbidden = tuple(
+        (operator, target) for operator in request.forbid for target in request.forbid[operator]
+    )
+    soc = request.soc
+    left_out = (arch.name for arch in soc.archs if not arch.host and arch.name not in request.targets)
+    forbidden += tuple((operator, target) for operator in soc.forbid for target in soc.forbid[operator])
+    return Rules(
+        require={**soc.require, **request.require},
+        prefer={**soc.prefer, **request.prefer},
+        forbid=tuple(dict.fromkeys(forbidden)),
+        left_out=frozenset(left_out if request.targets else ()),
+        general=frozenset(
+            {*soc.require, *soc.prefer, *soc.forbid} - {*request.require, *request.prefer, *request.forbid}
+        ),
+    )
+
+
+def _unknown(place: str, kind: str, name: str, soc: SoC, known: tuple[str, ...]) -> DiagnosticError:
+    """A name in a field of the request that the SoC does not have."""
+    hint = name_hint(name, known, "declared here")
+    rule = "unknown-mode" if place == "mode" else "unknown-target"
+    return _refused(rule, place, f"`{soc.name}` has no {kind} `{name}`", hint)
+
+
+def _refused(rule: str, place: str, message: str, hint: str | None = None) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(rule=rule, place=place, message=message, hint=hint)])
