@@ -75,7 +75,9 @@ def test_port_conforms(
     core: str,
     sanitizer: str,
 ) -> None:
-    """Every test of the suite, its faults among them, in every mode of the host port."""
+    """Every test of the suite, its faults among them, in every mode of the host port. A core runs what its image
+    brings, so starting one without an image is skipped.
+    """
     core_tools(core)
     image = firmware_of(core, tmp_path / "firmware_bundle")
     source = tmp_path / "image.c"
@@ -89,6 +91,9 @@ def test_port_conforms(
     )
     sources = (source, ROOT / "cores" / "process.c", ROOT / "load" / "elf.c")
     lines = build_and_run(needs_tool("gcc"), "host", (*SANITIZERS[sanitizer], *macros), tmp_path, *sources)
-    assert [line for line in lines if not line.startswith("ok ")] == [f"1..{len(lines) - 1}"]
-    assert {line.rpartition("(")[2].rstrip(")") for line in lines[:-1]} == {"eager", "jitter", "lazy", "wrap"}
+    skipped = [line for line in lines if line.startswith("skip ")]
+    assert all("linked cores are only started" in line for line in skipped)
+    ran = [line for line in lines if line not in skipped]
+    assert [line for line in ran if not line.startswith("ok ")] == [f"1..{len(lines) - 1}"]
+    assert {line.rpartition("(")[2].rstrip(")") for line in ran[:-1]} == {"eager", "jitter", "lazy", "wrap"}
     assert any("every fault is named, and survived" in line for line in lines)
