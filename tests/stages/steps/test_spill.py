@@ -2,7 +2,7 @@
 
 import pytest
 
-from target_arch.plan.memory import Buffer
+from target_arch.plan.memory import Arena, Buffer
 from target_arch.plan.steps import StepOrder
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.program.homes import TensorHomes
@@ -32,7 +32,9 @@ def order() -> StepOrder:
 
 def refusal(available: int) -> DoesNotFitError:
     alive = tuple((f"{name}@sram", LIVES[name][2]) for name in "edf")
-    return DoesNotFitError(pool="sram", step=5, needed=120, available=available, bound=120, alive=alive)
+    return DoesNotFitError(
+        pool=Arena("sram"), step=5, needed=120, available=available, bound=120, alive=alive
+    )
 
 
 RESIDENCE = TensorHomes(
