@@ -202,10 +202,11 @@ def test_what_fits_one_after_the_other_only_runs_so_and_says_why() -> None:
     assert result.plan.peaks[Arena("bram")] <= soc.memory("bram").size
 
 
-def test_the_order_of_the_program_stays_where_an_overlap_does_not_fit() -> None:
+@pytest.mark.parametrize("arena", [Arena("sram"), Arena("sram", constant=True)], ids=str)
+def test_the_order_of_the_program_stays_where_an_overlap_does_not_fit(arena: Arena) -> None:
 
     def full(buffers: object) -> dict[str, int]:
-        raise DoesNotFitError(pool=Arena("sram"), step=0, needed=2, available=1, bound=2, alive=())
+        raise DoesNotFitError(pool=arena, step=0, needed=2, available=1, bound=2, alive=())
 
     result = lowered(BRANCHES, chips.quad())
     work = work_of(result, chips.quad())
@@ -216,7 +217,7 @@ def test_the_order_of_the_program_stays_where_an_overlap_does_not_fit() -> None:
     assert (found.steps, found.plan) == (settled.steps, settled.plan)
     assert found.execution is not None
     assert found.execution.overlap == (
-        "one partition after the other, as more at the same time does not fit `sram`"
+        f"one partition after the other, as more at the same time does not fit `{arena}`"
     )
     assert found.execution.makespan == found.execution.alone
 

@@ -1,6 +1,7 @@
 """Which tensors leave a memory that overflows: one at a time, or all that are in the way."""
 
 import pytest
+from attrs import evolve
 
 from target_arch.plan.memory import Arena, Buffer
 from target_arch.plan.steps import StepOrder
@@ -55,6 +56,11 @@ def test_later_all_that_are_in_the_way_leave_and_twice_as_many_bytes_each_time(
     spilling = Spilling()
     assert spilling.next(refusal(70), order(), RESIDENCE) == ("b", "d")
     assert spilling.next(refusal(70), order(), RESIDENCE) == ("a", "b", "c", "d", "e")
+
+
+def test_nothing_leaves_for_constants_that_are_too_many() -> None:
+    constants = evolve(refusal(75), pool=Arena("sram", constant=True))
+    assert Spilling().next(constants, order(), RESIDENCE) == ()
 
 
 def test_nothing_leaves_where_nothing_can_live_elsewhere() -> None:

@@ -59,9 +59,8 @@ def test_plans_share_only_what_they_say_and_are_never_higher_for_it(rows: list[B
     assert len(set(places.values())) == len(places)
     arena = Arena("m")
     highest = plan.peaks[arena]
-    assert (
-        shared_bound(rows) == plan.shared[arena] <= shared_least(rows) <= highest == peak(rows, plan.offsets)
-    )
+    assert shared_bound(rows) == plan.shared[arena] <= shared_least(rows) <= highest
+    assert highest == peak(rows, plan.offsets)
     assert highest <= allocate([evolve(row, over=()) for row in rows], {"m": 10_000}).peaks[arena]
     assert all(shared_least(rows) <= least(rectangles(rows, way)) for way in choices(rows))
 
