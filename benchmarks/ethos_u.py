@@ -23,6 +23,7 @@ from target_arch.backends.ethos_u.tflite_file import tflite_bytes
 from target_arch.backends.ethos_u.vela import PERFORMANCE, SIZE, Compiled, compile_file, installed
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.plan.memory import Arena
 from target_arch.plan.partitions import Partition
 from target_arch.soc import read_soc
 from target_arch.soc.model import SoC
@@ -78,7 +79,7 @@ def _rows(model: Path, require: Mapping[str, str]) -> Iterator[Row]:
     live = _live(first)
     what = model.stem + "".join(f", `{name}` on {where}" for name, where in require.items())
     for share in SHARES:
-        size = int(first.plan.peaks["sram"] * share) // 16 * 16
+        size = int(first.plan.peaks[Arena("sram")] * share) // 16 * 16
         soc = _with_sram(plenty, size)
         try:
             known = compile_model(CompileRequest(model_path=model, soc=soc, require=require))
@@ -135,7 +136,7 @@ def _known(row: Row) -> str:
     )
     operators = sum(len(part.operators) for part in row.known.graph.partitions if part.instance != UNIT)
     more = f"+{operators}" if operators else ""
-    return f"{arena:>14,}{row.known.plan.peaks['sram']:>9,}{cycles:>9,}{len(own):>5}{more:<3}"
+    return f"{arena:>14,}{row.known.plan.peaks[Arena('sram')]:>9,}{cycles:>9,}{len(own):>5}{more:<3}"
 
 
 def _blind(row: Row, made: tuple[Compiled, ...], *, verdict: bool = True) -> str:

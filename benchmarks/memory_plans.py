@@ -21,7 +21,7 @@ from pathlib import Path
 from random import Random
 
 from target_arch.backend.planner import Effort
-from target_arch.plan.memory import Buffer, MemoryPlan
+from target_arch.plan.memory import Arena, Buffer, MemoryPlan
 from target_arch.plan.text import table
 from target_arch.stages.memory.packing import ALGORITHMS, Offsets, bound, cores, peak
 
@@ -180,7 +180,7 @@ def models() -> str:
                 rows.append((model.stem, chip, *[""] * 6, "does not fit"))
                 continue
             for arena in sorted(plan.peaks):
-                if not arena.endswith(".constants"):
+                if not arena.constant:
                     rows.append((model.stem, chip, *_arena(plan, arena)))
     header = (
         "model",
@@ -196,10 +196,10 @@ def models() -> str:
     return table(header, rows, right=(3, 4, 5, 6))
 
 
-def _arena(plan: MemoryPlan, arena: str) -> tuple[str, ...]:
+def _arena(plan: MemoryPlan, arena: Arena) -> tuple[str, ...]:
     highest, bound, shared = plan.peaks[arena], plan.bounds[arena], plan.shared[arena]
     sizes = (f"{highest:,}", f"{bound:,}", f"{shared:,}", f"{highest / shared:.4f}")
-    return (arena, *sizes, "yes" if arena in plan.proven else "no", plan.found_by.get(arena, "witness"))
+    return (str(arena), *sizes, "yes" if arena in plan.proven else "no", plan.found_by.get(arena, "witness"))
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from target_arch.emit.build.linker import linker_fragment
 from target_arch.emit.build.machine import machine_of, machine_script, require_host_alone, require_machine
 from target_arch.emit.build.runtime_files import runtime_files
 from target_arch.emit.digests import MANIFEST, manifest_text, with_files
-from target_arch.emit.model.arenas import Arena, arenas, constants_of, placed
+from target_arch.emit.model.arenas import EmittedArena, arenas, constants_of, placed
 from target_arch.emit.model.constants import constants_source
 from target_arch.emit.model.device_modules import module_source, modules
 from target_arch.emit.model.header import headers
@@ -74,7 +74,7 @@ Files = list[tuple[str, str]]
 """Path in the bundle and text."""
 
 
-def _arena_files(inputs: EmitInputs, every: Sequence[Arena]) -> Files:
+def _arena_files(inputs: EmitInputs, every: Sequence[EmittedArena]) -> Files:
     """Constants by model; the table of arenas where several models use it."""
     files = [
         (f"src/{member.stem}_constants.c", constants_source(inputs, member, own))
@@ -86,7 +86,7 @@ def _arena_files(inputs: EmitInputs, every: Sequence[Arena]) -> Files:
     return files
 
 
-def _step_files(inputs: EmitInputs, every: Sequence[Arena]) -> Files:
+def _step_files(inputs: EmitInputs, every: Sequence[EmittedArena]) -> Files:
     return [
         (f"src/{member.stem}_steps.c", steps_source(inputs, member, placed(inputs, member, every)))
         for member in inputs.members
@@ -107,7 +107,7 @@ def _kernel_files(inputs: EmitInputs) -> Files:
     return files
 
 
-def _soc_files(inputs: EmitInputs, every: Sequence[Arena]) -> Files:
+def _soc_files(inputs: EmitInputs, every: Sequence[EmittedArena]) -> Files:
     """The chip, and on the host port its simulation."""
     soc = inputs.soc.name
     files = [(f"src/{soc}_soc.c", soc_source(inputs))]
@@ -138,7 +138,7 @@ def _distinct(inputs: EmitInputs, files: Files) -> dict[str, str]:
     return texts
 
 
-def _internal_header(inputs: EmitInputs, every: Sequence[Arena]) -> str:
+def _internal_header(inputs: EmitInputs, every: Sequence[EmittedArena]) -> str:
     """What the sources of a bundle share."""
     guard = f"{inputs.stem.upper()}_INTERNAL_H"
     out = Emitter()
@@ -151,7 +151,7 @@ def _internal_header(inputs: EmitInputs, every: Sequence[Arena]) -> str:
         out.line(f"extern const ta_arena {arenas_symbol(inputs)}[{len(every)}];")
     out.lines(f"extern const ta_bundle {bundle_symbol(member)};" for member in inputs.members)
     out.line(f"extern const ta_soc {soc_symbol(inputs)};")
-    constant = (arena.symbol for arena in every if arena.constant)
+    constant = (arena.symbol for arena in every if arena.pool.constant)
     out.lines(f"extern const struct {symbol}_layout {symbol};" for symbol in constant)
     out.lines(f"extern const uint8_t {module.declaration};" for module in modules(inputs))
     for of in kernels(inputs):

@@ -40,7 +40,7 @@ def manifest(inputs: EmitInputs) -> dict[str, object]:
         "arenas": inputs.pools.arenas,
         "libraries": described(libraries(inputs.kernels)),
         "models": models,
-        "pools": {pool.pool: _shared_pool(inputs.pools, pool) for pool in inputs.pools.pools},
+        "pools": {str(pool.pool): _shared_pool(inputs.pools, pool) for pool in inputs.pools.pools},
         "image": None,
     }
 
@@ -196,16 +196,15 @@ def _attempt(attempt: Attempt) -> dict[str, object]:
 
 
 def _pools(soc: SoC, plan: MemoryPlan) -> dict[str, dict[str, object]]:
-    memories = {buffer.arena: buffer.memory for buffer in plan.buffers}
     return {
-        arena: {
-            "memory": memory,
-            "capacity": soc.memory(memory).size,
+        str(arena): {
+            "memory": arena.memory,
+            "capacity": soc.memory(arena.memory).size,
             "peak": plan.peaks[arena],
             "bound": plan.bounds[arena],
             "in_place_bound": plan.shared.get(arena, plan.bounds[arena]),
         }
-        for arena, memory in memories.items()
+        for arena in dict.fromkeys(buffer.arena for buffer in plan.buffers)
     }
 
 
@@ -215,7 +214,7 @@ def _buffers(plan: MemoryPlan) -> list[dict[str, object]]:
         {
             "name": buffer.name,
             "kind": buffer.kind,
-            "pool": buffer.arena,
+            "pool": str(buffer.arena),
             "offset": plan.offsets[buffer.name],
             "bytes": buffer.bytes,
             "first": buffer.first,

@@ -1,7 +1,6 @@
 """Bytes over time: buffers, pools, budgets and the memory plan.
 
-An *arena* is the static run of bytes a bundle carves from a memory: `sram`, or `ddr.constants` for the
-read-only part that the linker fills. Offsets count from the start of the arena.
+Offsets count from the start of an arena (`Arena`).
 
 Time is counted in steps. A buffer is live from the step `first` to the step `last`, both included.
 """
@@ -22,6 +21,19 @@ class BufferKind(StrEnum):
     ACTIVATION = "activation"
     CONSTANT = "constant"
     LOCAL = "local"
+
+
+@frozen(order=True)
+class Arena:
+    """The static run of bytes that a bundle carves from a memory: `sram`, or, `constant`, `ddr.constants` for
+    the read-only part that the linker fills. In the order of its text, as names of memories are identifiers.
+    """
+
+    memory: str
+    constant: bool = field(default=False, kw_only=True)
+
+    def __str__(self) -> str:
+        return f"{self.memory}.constants" if self.constant else self.memory
 
 
 @frozen(kw_only=True)
@@ -57,9 +69,9 @@ class Buffer:
     aliases: tuple[Alias, ...] = ()
 
     @property
-    def arena(self) -> str:
-        """Name of the arena the buffer lies in."""
-        return f"{self.memory}.constants" if self.kind == BufferKind.CONSTANT else self.memory
+    def arena(self) -> Arena:
+        """The arena that holds the buffer."""
+        return Arena(self.memory, constant=self.kind == BufferKind.CONSTANT)
 
     def overlaps(self, other: "Buffer") -> bool:
         """True where both are live in some step."""
@@ -107,9 +119,9 @@ class MemoryPlan:
 
     buffers: tuple[Buffer, ...]
     offsets: Mapping[str, int] = field(repr=False)
-    peaks: Mapping[str, int] = field(factory=dict)
-    bounds: Mapping[str, int] = field(factory=dict)
-    shared: Mapping[str, int] = field(factory=dict)
+    peaks: Mapping[Arena, int] = field(factory=dict)
+    bounds: Mapping[Arena, int] = field(factory=dict)
+    shared: Mapping[Arena, int] = field(factory=dict)
     in_place: tuple[tuple[str, str], ...] = ()
-    found_by: Mapping[str, str] = field(factory=dict)
-    proven: tuple[str, ...] = ()
+    found_by: Mapping[Arena, str] = field(factory=dict)
+    proven: tuple[Arena, ...] = ()

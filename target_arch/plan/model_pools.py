@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
+from target_arch.plan.memory import Arena
 from target_arch.soc.words import member_or_text
 
 
@@ -27,13 +28,12 @@ def sharing(text: str) -> Sharing:
 
 @frozen(kw_only=True)
 class ModelPool:
-    """One pool, such as `sram` or `ddr.constants`. `peaks` and `offsets` are in bytes, one per model; a model
-    that has nothing there has the peak 0. `alignment` is that of every model's part, and `bytes` what all
-    take together; `apart` is what they would take with bytes of their own.
+    """One pool: the arenas of all models by that name. `peaks` and `offsets` are in bytes, one per model; a
+    model that has nothing there has the peak 0. `alignment` is that of every model's part, and `bytes` what
+    all take together; `apart` is what they would take with bytes of their own.
     """
 
-    pool: str
-    memory: str
+    pool: Arena
     capacity: int
     alignment: int
     overlaid: bool
@@ -41,6 +41,11 @@ class ModelPool:
     offsets: tuple[int, ...]
     bytes: int
     apart: int
+
+    @property
+    def memory(self) -> str:
+        """The memory that the pool is a part of."""
+        return self.pool.memory
 
     def part(self, number: int) -> int:
         """Bytes that the model of that number has, padding included: all of them where models take turns."""
@@ -50,15 +55,15 @@ class ModelPool:
 
 @frozen(kw_only=True)
 class ModelPools:
-    """Every pool by name. `models` are the names in the order of the peaks."""
+    """Every pool in the order of its name. `models` are the names in the order of the peaks."""
 
     models: tuple[str, ...]
     arenas: Sharing = field(converter=Sharing)
     pools: tuple[ModelPool, ...]
 
-    def pool(self, name: str) -> ModelPool:
-        """The pool of that name. KeyError where no model has anything there."""
-        found = next((pool for pool in self.pools if pool.pool == name), None)
+    def pool(self, arena: Arena) -> ModelPool:
+        """The pool of the arenas by that name. KeyError where no model has anything there."""
+        found = next((pool for pool in self.pools if pool.pool == arena), None)
         if found is None:
-            raise KeyError(name)
+            raise KeyError(str(arena))
         return found

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from target_arch.plan.execution import Execution
 from target_arch.plan.kernels import Operand
 from target_arch.plan.lowered import Attempt
-from target_arch.plan.memory import Budget, Buffer, MemoryPlan
+from target_arch.plan.memory import Arena, Budget, Buffer, MemoryPlan
 from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph, PlacementFacts
@@ -147,7 +147,7 @@ def attempts(values: Iterable[Attempt]) -> str:
     return f"attempts: {len(rows)}\n" + table(header, rows) if rows else ""
 
 
-def memory_plan(plan: MemoryPlan, capacities: Mapping[str, int] | None = None) -> str:
+def memory_plan(plan: MemoryPlan, capacities: Mapping[Arena, int] | None = None) -> str:
     """Each arena's capacity, peak, its bound with every buffer apart and with those in place that may be, the
     gap to the lower one, then its buffers by offset.
     """
@@ -168,7 +168,7 @@ def model_pools(value: ModelPools) -> str:
     """One line per pool: what each model takes, and what all of them do, lying over each other or apart."""
     rows = [
         (
-            pool.pool,
+            str(pool.pool),
             f"{pool.capacity:,}",
             *(f"{peak:,}" for peak in pool.peaks),
             f"{pool.bytes:,}",
@@ -201,14 +201,14 @@ def _candidate_row(candidate: Candidate, chosen: str) -> tuple[str, ...]:
     return (mark, candidate.instance, *seconds, run, "")
 
 
-def _arena_row(plan: MemoryPlan, arena: str, capacities: Mapping[str, int]) -> tuple[str, ...]:
+def _arena_row(plan: MemoryPlan, arena: Arena, capacities: Mapping[Arena, int]) -> tuple[str, ...]:
     peak, bound = plan.peaks[arena], plan.bounds[arena]
     capacity = f"{capacities[arena]:,}" if arena in capacities else ""
     shared = plan.shared.get(arena, bound)
-    return (arena, capacity, f"{peak:,}", f"{bound:,}", f"{shared:,}", f"{peak - shared:,}")
+    return (str(arena), capacity, f"{peak:,}", f"{bound:,}", f"{shared:,}", f"{peak - shared:,}")
 
 
-def _buffer_rows(plan: MemoryPlan, arena: str) -> list[tuple[str, ...]]:
+def _buffer_rows(plan: MemoryPlan, arena: Arena) -> list[tuple[str, ...]]:
     over = dict(plan.in_place)
 
     def place(buffer: Buffer) -> tuple[int, int, str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from attrs import evolve, field, frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, Note
+from target_arch.plan.memory import Arena
 
 
 class PlacementError(DiagnosticError):
@@ -41,7 +42,7 @@ class DoesNotFitError(DiagnosticError):
     help. It is a value: what is learned about it later makes a new one.
     """
 
-    pool: str
+    pool: Arena
     step: int
     needed: int
     available: int
@@ -61,7 +62,7 @@ class DoesNotFitError(DiagnosticError):
     @property
     def memory(self) -> str:
         """The memory that the pool is a part of."""
-        return self.pool.removesuffix(".constants")
+        return self.pool.memory
 
     @property
     def missing(self) -> int:

@@ -14,6 +14,7 @@ from target_arch.backends.ethos_u.tflite_file import tflite_bytes
 from target_arch.cli.text.report import report_text
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.plan.memory import Arena
 from target_arch.plan.steps import Dispatch
 from target_arch.run.bundles.write import write_bundle
 from target_arch.run.verification.verify import verify
@@ -65,7 +66,7 @@ def test_a_small_memory_splits_the_chain(model: Path, tmp_path: Path) -> None:
     made = verified(model, chip(5 * KIB), tmp_path / "out")
     assert len(chains(made)) > 1
     assert {attempt.kind for attempt in made.attempts} >= {"split"}
-    assert all(peak <= 5 * KIB for arena, peak in made.plan.peaks.items() if arena == "sram")
+    assert all(peak <= 5 * KIB for arena, peak in made.plan.peaks.items() if arena == Arena("sram"))
 
 
 def test_an_operator_in_the_middle_may_be_somebody_else_s(model: Path, tmp_path: Path) -> None:
@@ -104,6 +105,6 @@ def test_models_of_mlperf_tiny_in_three_quarters_of_the_memory_they_would_take(
 ) -> None:
     path = shared / "models" / f"{name}.tflite"
     large = compile_model(CompileRequest(model_path=path, soc=chip(512 * KIB)))
-    took = large.plan.peaks["sram"]
+    took = large.plan.peaks[Arena("sram")]
     made = verified(path, chip(took * 3 // 4), tmp_path / "out", frames=5)
-    assert made.plan.peaks["sram"] <= took * 3 // 4
+    assert made.plan.peaks[Arena("sram")] <= took * 3 // 4

@@ -12,6 +12,7 @@ from attrs import evolve
 
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
 from target_arch.plan.kernels import Operand
+from target_arch.plan.memory import Arena
 from target_arch.plan.steps import Dispatch
 from target_arch.run.bundles.write import write_bundle
 from target_arch.run.executables.executable import build
@@ -153,7 +154,7 @@ def test_convolutions_write_their_channels_of_a_concatenation(
         (0, 16, 256, 40),
         (16, 24, 256, 40),
     ]
-    assert found.plan.peaks["sram"] == 40 * 256 + 8 * 256
+    assert found.plan.peaks[Arena("sram")] == 40 * 256 + 8 * 256
     bit_equal(found, path, tmp_path / "bundle", SANITIZERS)
 
 
@@ -200,7 +201,7 @@ def test_dense_layers_and_a_reshaped_output(needs_tool: Callable[[str], str], tm
     assert copied(found) == []
     (output,) = (buffer for buffer in found.steps.buffers if buffer.kind == "output")
     assert [held.offset for held in output.aliases] == [0, 0, 32]
-    assert found.plan.peaks["sram"] == 12 * 4 + 16 * 4
+    assert found.plan.peaks[Arena("sram")] == 12 * 4 + 16 * 4
     write_bundle(found.bundle, tmp_path / "bundle")
     assert compare(reference_for(path), build(tmp_path / "bundle"), count=2).passed
 

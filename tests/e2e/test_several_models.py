@@ -134,7 +134,7 @@ def test_predicted_is_linked_for_two_models_on_a_board(
     assert executable.image is not None
     assert executable.image.differences == ()
     arenas = {part.section: part.linked for part in executable.image.parts}
-    pools = {pool.pool: pool.bytes for pool in made.pools.pools}
+    pools = {str(pool.pool): pool.bytes for pool in made.pools.pools}
     assert arenas[".ta_sram"] == pools["sram"] == 16_000
     assert arenas[".ta_flash_constants"] == pools["flash.constants"]
     found = self_test_on_machine(executable)

@@ -6,7 +6,7 @@ from attrs import evolve
 from target_arch.plan import text
 from target_arch.plan.kernels import Operand, Slice
 from target_arch.plan.lowered import Attempt
-from target_arch.plan.memory import Budget, Buffer, MemoryPlan, PoolBudget
+from target_arch.plan.memory import Arena, Budget, Buffer, MemoryPlan, PoolBudget
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.orders import LoweringOrder, LoweringSlot
 from target_arch.plan.partitions import Candidate, Choice, Cost, Partition, PartitionGraph
@@ -115,9 +115,12 @@ def test_memory_plan() -> None:
         Buffer(name="x@sram", kind="input", memory="sram", bytes=1000, alignment=16, first=0, last=1),
     )
     plan = MemoryPlan(
-        buffers=buffers, offsets={"a@sram": 0, "x@sram": 4000}, peaks={"sram": 5000}, bounds={"sram": 4900}
+        buffers=buffers,
+        offsets={"a@sram": 0, "x@sram": 4000},
+        peaks={Arena("sram"): 5000},
+        bounds={Arena("sram"): 4900},
     )
-    assert text.memory_plan(plan, {"sram": 65536}) == (
+    assert text.memory_plan(plan, {Arena("sram"): 65536}) == (
         "memory plan in bytes\n"
         "arena  capacity   peak  bound  in place  gap\n"
         "sram     65,536  5,000  4,900     4,900  100\n"
@@ -135,9 +138,9 @@ def test_a_buffer_in_the_place_of_another() -> None:
     plan = MemoryPlan(
         buffers=(one, other),
         offsets={"x@m": 0, "y@m": 0},
-        peaks={"m": 64},
-        bounds={"m": 128},
-        shared={"m": 64},
+        peaks={Arena("m"): 64},
+        bounds={Arena("m"): 128},
+        shared={Arena("m"): 64},
         in_place=(("y@m", "x@m"),),
     )
     assert text.memory_plan(plan) == (

@@ -10,6 +10,7 @@ from target_arch.cli.arguments.targets import required, with_options
 from target_arch.cli.text.output import data, failure, json_data, progress
 from target_arch.diagnostics import DiagnosticError, name_hint
 from target_arch.plan import text
+from target_arch.plan.memory import Arena
 from target_arch.plan.orders import PHASES
 from target_arch.plan.partitions import Candidate, Choice, Partition
 from target_arch.plan.reasoning import changes_to
@@ -115,10 +116,10 @@ def dump(made: "Compilation", wanted: list[str]) -> None:
         data(str(attempt))
 
 
-def capacities(made: "Compilation") -> dict[str, int]:
+def capacities(made: "Compilation") -> dict[Arena, int]:
     """Capacity of every arena of the plan, in bytes."""
     soc: SoC = made.request.soc
-    return {buffer.arena: soc.memory(buffer.memory).size for buffer in made.plan.buffers}
+    return {arena: soc.memory(arena.memory).size for arena in made.plan.peaks}
 
 
 def summary(made: "Compilation") -> str:

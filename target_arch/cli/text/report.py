@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from target_arch.plan.execution import Execution
+from target_arch.plan.memory import Arena
 from target_arch.plan.model_pools import ModelPool, ModelPools
 from target_arch.plan.partitions import PlacementFacts
 from target_arch.plan.text import model_pools, simulated_run, table
@@ -39,8 +40,7 @@ def _model_pools(manifest: Mapping[str, Any]) -> ModelPools:
         arenas=manifest["arenas"],
         pools=tuple(
             ModelPool(
-                pool=name,
-                memory=pools[name]["memory"],
+                pool=Arena(pools[name]["memory"], constant=name != pools[name]["memory"]),
                 capacity=pools[name]["capacity"],
                 alignment=1,
                 overlaid=pools[name]["overlaid"],

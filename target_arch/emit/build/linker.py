@@ -3,6 +3,7 @@
 from target_arch.emit.build.machine import ARENA_ALIGNMENT, begin_symbol
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.sections import section_name
+from target_arch.plan.memory import Arena
 from target_arch.soc.model import Memory, Port, SoC
 
 _HEAD = """\
@@ -48,11 +49,11 @@ def _sections(memory: Memory, shared: bool) -> list[str]:
     behind = f"ALIGN({begin_symbol(memory.name)}, {ARENA_ALIGNMENT})"
     start = f". = {behind if shared else f'0x{memory.base:08x}'};"
     name = f".ta_{memory.name}_constants"
-    constants = f"AT(ADDR({name})){{align}} {{{{ *({section_name(memory.name, constant=True)}) }}}}"
+    constants = f"AT(ADDR({name})){{align}} {{{{ *({section_name(Arena(memory.name, constant=True))}) }}}}"
     end = f"ta_{memory.name}_end = .;"
     if not memory.writable:
         return [start, f"{name} . : {constants.format(align='')}", end]
-    arenas = f"AT(ADDR(.ta_{memory.name})) {{ *({section_name(memory.name)}) }}"
+    arenas = f"AT(ADDR(.ta_{memory.name})) {{ *({section_name(Arena(memory.name))}) }}"
     return [
         start,
         f".ta_{memory.name} . (NOLOAD) : {arenas}",

@@ -9,25 +9,23 @@ from attrs import field, frozen
 
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.text.names import identifier
-from target_arch.plan.memory import Buffer, BufferKind
+from target_arch.plan.memory import Arena, Buffer
 from target_arch.plan.model_pools import ModelPool
 
 
 @frozen(kw_only=True)
-class Arena:
-    """A run of bytes carved from one memory, of the pool of that name.
+class EmittedArena:
+    """An arena of the bundle's C: the part of a pool that is one model's, or the models' in turn.
 
     `owner` is the model that has it alone, empty where models take it in turn. `symbol` is the arena as part
     of a C identifier: `sram`, `digits_ddr_constants`. `buffers` are those of the first model that has any,
     sorted by offset, then by name.
     """
 
-    pool: str
+    pool: Arena
     owner: str
     name: str
     symbol: str
-    memory: str
-    constant: bool
     visible: bool
     bytes: int
     alignment: int
@@ -46,7 +44,7 @@ class Place:
 class Arenas:
     """Every arena of the bundle in the order of its number, and the place of every buffer of one model."""
 
-    all: tuple[Arena, ...]
+    all: tuple[EmittedArena, ...]
     places: Mapping[str, Place] = field(repr=False)
 
     def ref(self, buffer: str, offset: int = 0) -> str:
@@ -55,16 +53,16 @@ class Arenas:
         return f"{{{place.arena}, {place.offset + offset}}}"
 
 
-def arenas(inputs: EmitInputs) -> tuple[Arena, ...]:
+def arenas(inputs: EmitInputs) -> tuple[EmittedArena, ...]:
     """The arenas of the bundle, by pool, then by model. Only those that hold a buffer exist."""
-    found: list[Arena] = []
+    found: list[EmittedArena] = []
     for pool in inputs.pools.pools:
         owners = [number for number, member in enumerate(inputs.members) if _held(member, pool)]
         found += [_arena(inputs, pool, number) for number in (owners[:1] if pool.overlaid else owners)]
     return tuple(found)
 
 
-def placed(inputs: EmitInputs, member: Member, every: Sequence[Arena]) -> Arenas:
+def placed(inputs: EmitInputs, member: Member, every: Sequence[EmittedArena]) -> Arenas:
     """The arenas of the bundle, and where in them the buffers of one model are."""
     numbers = {(arena.pool, arena.owner): number for number, arena in enumerate(every)}
     owners = {pool.pool: "" if pool.overlaid else member.name for pool in inputs.pools.pools}
@@ -78,9 +76,9 @@ def placed(inputs: EmitInputs, member: Member, every: Sequence[Arena]) -> Arenas
     return Arenas(all=tuple(every), places=places)
 
 
-def constants_of(member: Member, every: Sequence[Arena]) -> tuple[Arena, ...]:
+def constants_of(member: Member, every: Sequence[EmittedArena]) -> tuple[EmittedArena, ...]:
     """The arenas of a model's constants."""
-    return tuple(arena for arena in every if arena.constant and arena.owner == member.name)
+    return tuple(arena for arena in every if arena.pool.constant and arena.owner == member.name)
 
 
 def _held(member: Member, pool: ModelPool) -> list[tuple[int, Buffer]]:
@@ -89,28 +87,25 @@ def _held(member: Member, pool: ModelPool) -> list[tuple[int, Buffer]]:
     return sorted(held, key=lambda item: (item[0], item[1].name))
 
 
-def _arena(inputs: EmitInputs, pool: ModelPool, number: int) -> Arena:
+def _arena(inputs: EmitInputs, pool: ModelPool, number: int) -> EmittedArena:
     """The arena of a pool that models take in turn, or the part of the model of that number."""
     member = inputs.members[number]
     held = _held(member, pool)
-    constant = held[0][1].kind == BufferKind.CONSTANT
     own = not pool.overlaid
-    return Arena(
+    return EmittedArena(
         pool=pool.pool,
         owner=member.name if own else "",
-        name=f"{pool.pool} of {member.name}" if own and inputs.several else pool.pool,
-        symbol=f"{_prefix(inputs, member, pool, constant)}{identifier(pool.pool)}",
-        memory=pool.memory,
-        constant=constant,
+        name=f"{pool.pool} of {member.name}" if own and inputs.several else str(pool.pool),
+        symbol=f"{_prefix(inputs, member, pool)}{identifier(str(pool.pool))}",
         visible=inputs.soc.memory(pool.memory).base is not None,
-        bytes=pool.peaks[number] if constant else pool.part(number),
+        bytes=pool.peaks[number] if pool.pool.constant else pool.part(number),
         alignment=pool.alignment,
         buffers=tuple(held),
     )
 
 
-def _prefix(inputs: EmitInputs, member: Member, pool: ModelPool, constant: bool) -> str:
+def _prefix(inputs: EmitInputs, member: Member, pool: ModelPool) -> str:
     """Constants have external linkage, and so their model's name; arenas have it where each model has one."""
-    if constant:
+    if pool.pool.constant:
         return f"{member.stem}_"
     return "" if pool.overlaid else inputs.prefix(member)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
-from target_arch.emit.model.arenas import Arena
+from target_arch.emit.model.arenas import EmittedArena
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.literals import literals
@@ -27,7 +27,7 @@ class _StructMember:
     what: str
 
 
-def constants_source(inputs: EmitInputs, member: Member, constant: Sequence[Arena]) -> str:
+def constants_source(inputs: EmitInputs, member: Member, constant: Sequence[EmittedArena]) -> str:
     """The C text. It defines one object per constants arena, named by its symbol; the object's type is
     `struct <symbol>_layout`.
     """
@@ -36,21 +36,21 @@ def constants_source(inputs: EmitInputs, member: Member, constant: Sequence[Aren
     out.line("#include <target_arch/abi.h>")
     out.line()
     out.line(f'#include "{inputs.stem}_internal.h"')
-    for memory in dict.fromkeys(arena.memory for arena in constant):
+    for pool in dict.fromkeys(arena.pool for arena in constant):
         out.line()
-        define_section(out, memory, constant=True)
+        define_section(out, pool)
     for arena in constant:
         out.line()
         _object(out, member, arena)
     return out.text()
 
 
-def padded_bytes(arena: Arena) -> int:
+def padded_bytes(arena: EmittedArena) -> int:
     """The size of the object: the arena's bytes, up to its alignment."""
     return round_up(arena.bytes, arena.alignment)
 
 
-def _object(out: Emitter, of: Member, arena: Arena) -> None:
+def _object(out: Emitter, of: Member, arena: EmittedArena) -> None:
     symbol = arena.symbol
     members = _members(of, arena)
     tag = f"struct {symbol}_layout"
@@ -64,7 +64,7 @@ def _object(out: Emitter, of: Member, arena: Arena) -> None:
     out.line(f"TA_STATIC_ASSERT(sizeof({tag}) == {padded_bytes(arena)}u, {symbol}_size);")
     out.line()
     alignment = f"TA_ALIGNED({arena.alignment})"
-    out.line(f"const {tag} {symbol} {section_macro(arena.memory, constant=True)} {alignment} = {{")
+    out.line(f"const {tag} {symbol} {section_macro(arena.pool)} {alignment} = {{")
     with out.indent():
         for member in members:
             out.line(f".{member.name} = {{ /* {member.what} */")
@@ -86,7 +86,7 @@ def _declare(out: Emitter, members: Sequence[_StructMember], size: int) -> None:
         out.line(f"uint8_t _padding_{paddings}[{size - end}];")
 
 
-def _members(of: Member, arena: Arena) -> tuple[_StructMember, ...]:
+def _members(of: Member, arena: EmittedArena) -> tuple[_StructMember, ...]:
     names: Mapping[str, str] = identifiers(buffer.tensor or buffer.name for _, buffer in arena.buffers)
     return tuple(
         _member(of, buffer.tensor or buffer.name, names, offset)

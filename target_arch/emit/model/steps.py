@@ -8,7 +8,7 @@ can be read, and a step taken out of it, by hand.
 import zlib
 from collections.abc import Sequence
 
-from target_arch.emit.model.arenas import Arena, Arenas
+from target_arch.emit.model.arenas import Arenas, EmittedArena
 from target_arch.emit.model.device_modules import image_fields
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.kernels import entry
@@ -60,7 +60,7 @@ def steps_source(inputs: EmitInputs, member: Member, arenas: Arenas) -> str:
     return out.text()
 
 
-def arenas_source(inputs: EmitInputs, every: Sequence[Arena]) -> str:
+def arenas_source(inputs: EmitInputs, every: Sequence[EmittedArena]) -> str:
     """`src/<bundle>_arenas.c`: the bytes and the table that several models use."""
     out = Emitter()
     out.line(f"/* The arenas of `{comment(inputs.name)}`, all models'. */")
@@ -138,24 +138,24 @@ def _table(out: Emitter, declaration: str, rows: Sequence[str]) -> None:
     out.line("};")
 
 
-def _arena_table(out: Emitter, inputs: EmitInputs, every: Sequence[Arena], declaration: str) -> None:
+def _arena_table(out: Emitter, inputs: EmitInputs, every: Sequence[EmittedArena], declaration: str) -> None:
     """The bytes of every arena that the host sees, and the table of all; `declaration` is its beginning."""
-    backed = [arena for arena in every if arena.visible and not arena.constant]
+    backed = [arena for arena in every if arena.visible and not arena.pool.constant]
     for arena in backed:
         out.line()
-        define_section(out, arena.memory)
-        place = f"{section_macro(arena.memory)} TA_ALIGNED({arena.alignment})"
+        define_section(out, arena.pool)
+        place = f"{section_macro(arena.pool)} TA_ALIGNED({arena.alignment})"
         out.line(f"static uint8_t arena_{arena.symbol}[{arena.bytes}] {place};")
     rows = [
-        f"{{{_macro(inputs, 'MEMORY', arena.memory)}, 0, {arena.bytes}, {_bases(arena)}}},"
+        f"{{{_macro(inputs, 'MEMORY', arena.pool.memory)}, 0, {arena.bytes}, {_bases(arena)}}},"
         f" /* {number}: {comment(arena.name)} */"
         for number, arena in enumerate(every)
     ]
     _table(out, declaration, rows)
 
 
-def _bases(arena: Arena) -> str:
-    if arena.constant:
+def _bases(arena: EmittedArena) -> str:
+    if arena.pool.constant:
         return f"NULL, (const uint8_t *)&{arena.symbol}"
     return f"arena_{arena.symbol}, NULL" if arena.visible else "NULL, NULL"
 

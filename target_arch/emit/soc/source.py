@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from target_arch.emit.build.firmware import ALIGNMENT, processes, shared_memories
-from target_arch.emit.model.arenas import Arena
+from target_arch.emit.model.arenas import EmittedArena
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.model.steps import abi_guard
 from target_arch.emit.text.emitter import Emitter
@@ -53,7 +53,7 @@ def soc_source(inputs: EmitInputs) -> str:
     return out.text()
 
 
-def simulation_source(inputs: EmitInputs, arenas: Sequence[Arena]) -> str:
+def simulation_source(inputs: EmitInputs, arenas: Sequence[EmittedArena]) -> str:
     """The C text that makes the host port simulate this SoC: memories of their own, and a device per
     instance.
     """
@@ -70,7 +70,7 @@ def simulation_source(inputs: EmitInputs, arenas: Sequence[Arena]) -> str:
     sizes: dict[str, int] = {}
     for arena in arenas:
         if not arena.visible:
-            sizes[arena.memory] = max(sizes.get(arena.memory, 0), arena.bytes)
+            sizes[arena.pool.memory] = max(sizes.get(arena.pool.memory, 0), arena.bytes)
     rows = []
     shared = shared_memories(inputs)
     for memory in soc.memories:

@@ -48,7 +48,7 @@ def _apart(soc: SoC, pools: ModelPools) -> list[Diagnostic]:
     faults = []
     for pool in pools.pools:
         seen = soc.memory(pool.memory).base is not None
-        if not (pool.pool.endswith(".constants") or (pools.arenas != Sharing.SHARED and seen)):
+        if not (pool.pool.constant or (pools.arenas != Sharing.SHARED and seen)):
             continue
         spans = [(pool.offsets[i], pool.offsets[i] + pool.peaks[i], n) for i, n in enumerate(pools.models)]
         there = sorted(span for span in spans if span[0] < span[1])

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from target_arch.diagnostics import Diagnostic
 from target_arch.plan.kernels import Access, Slice
-from target_arch.plan.memory import Buffer, BufferKind, MemoryPlan
+from target_arch.plan.memory import Arena, Buffer, BufferKind, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
 from target_arch.soc.model import HOST_ENGINE, SoC
 from target_arch.soc.rounding import round_up
@@ -175,7 +175,7 @@ class _Checker:
         }
         for over, under in self._plan.in_place:
             self._overwritten(places, over, under)
-        arenas: dict[str, list[Lying]] = {}
+        arenas: dict[Arena, list[Lying]] = {}
         for buffer in self._order.buffers:
             if buffer.name in places:
                 arenas.setdefault(buffer.arena, []).append(places[buffer.name])

@@ -6,6 +6,7 @@ from attrs import field, frozen
 
 from target_arch.backend.contract import DoesNotFit
 from target_arch.plan.kernels import Kernel
+from target_arch.plan.memory import Arena
 from target_arch.plan.partitions import Partition
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.lowering.ledger import Overdrawn
@@ -34,7 +35,7 @@ def refused(
 ) -> Refused:
     """The partition as a backend or the ledger refused it at a call site, where others hold these bytes."""
     error = DoesNotFitError(
-        pool=refusal.memory,
+        pool=Arena(refusal.memory),
         step=0,
         needed=refusal.needed,
         available=refusal.available,

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from target_arch.backend.planner import Algorithm, Effort, Pack
 from target_arch.diagnostics import Diagnostic, listed, name_hint
-from target_arch.plan.memory import Buffer, MemoryPlan
+from target_arch.plan.memory import Arena, Buffer, MemoryPlan
 from target_arch.soc.model import SoC
 from target_arch.soc.rounding import round_up
 from target_arch.stages.errors import DoesNotFitError, PlanError, failure
@@ -42,16 +42,16 @@ def allocate(
 ) -> MemoryPlan:
     """Give every buffer an offset in its arena.
 
-    `capacities` are bytes per memory; the arenas `m` and `m.constants` share those of `m`, the constants
-    first. `effort` limits an algorithm that takes one, per arena. A buffer without bytes gets offset 0. One
-    takes the place of another (`Buffer.over`) where that makes the plan lower.
+    `capacities` are bytes per memory; the two arenas of a memory share those, the constants first. `effort`
+    limits an algorithm that takes one, per arena. A buffer without bytes gets offset 0. One takes the place
+    of another (`Buffer.over`) where that makes the plan lower.
 
     Raises DoesNotFitError for the first memory (by name) that overflows; PlanError for an algorithm nobody
     registered, an effort it does not take, and buffers or capacities that make no sense.
     """
     run = _algorithm(algorithm, algorithms, effort)
     _check(buffers, capacities)
-    arenas: dict[str, list[Buffer]] = {}
+    arenas: dict[Arena, list[Buffer]] = {}
     for buffer in buffers:
         arenas.setdefault(buffer.arena, []).append(buffer)
     parts = [_plan(arena, arenas[arena], algorithm, run) for arena in sorted(arenas)]
@@ -112,7 +112,7 @@ def _check(buffers: Sequence[Buffer], capacities: Mapping[str, int]) -> None:
 
 
 def _plan(
-    arena: str, buffers: Sequence[Buffer], name: str, run: Pack, places: Mapping[str, str] | None = None
+    arena: Arena, buffers: Sequence[Buffer], name: str, run: Pack, places: Mapping[str, str] | None = None
 ) -> MemoryPlan:
     """The plan of one arena; the lowest of those with buffers in the places of others, unless these are
     given.
@@ -177,23 +177,23 @@ def _pairs(joined: MemoryPlan, part: MemoryPlan) -> tuple[tuple[str, str], ...]:
 
 def arena_capacity(plan: MemoryPlan, memory: str, size: int) -> int:
     """Bytes that the constants of a memory leave to everything else in it."""
-    constants = plan.peaks.get(f"{memory}.constants", 0)
+    constants = plan.peaks.get(Arena(memory, constant=True), 0)
     alignment = lcm(*(buffer.alignment for buffer in plan.buffers if buffer.memory == memory))
     return size - round_up(constants, alignment)
 
 
 def _fitted(
-    plan: MemoryPlan, memory: str, size: int, arenas: Mapping[str, Sequence[Buffer]], algorithm: str
+    plan: MemoryPlan, memory: str, size: int, arenas: Mapping[Arena, Sequence[Buffer]], algorithm: str
 ) -> MemoryPlan:
     """The plan where it fits that memory; `best` searches longer before it gives up."""
-    constants = f"{memory}.constants"
+    arena, constants = Arena(memory), Arena(memory, constant=True)
     if plan.peaks.get(constants, 0) > size:
         raise _refusal(plan, constants, size, arenas)
     available = arena_capacity(plan, memory, size)
-    if plan.peaks.get(memory, 0) <= available:
+    if plan.peaks.get(arena, 0) <= available:
         return plan
-    if algorithm == "best" and plan.shared[memory] <= available and memory not in plan.proven:
-        there = arenas[memory]
+    if algorithm == "best" and plan.shared[arena] <= available and arena not in plan.proven:
+        there = arenas[arena]
         names = {buffer.name for buffer in there}
         start = Offsets({buffer.name: plan.offsets[buffer.name] for buffer in there if buffer.bytes})
         places = {name: place for name, place in plan.in_place if name in names}
@@ -201,14 +201,14 @@ def _fitted(
         def search(placed: Sequence[Buffer]) -> Offsets:
             return improve(placed, start, evolve(_LAST_RESORT, goal=available))
 
-        plan = _joined(plan.buffers, (plan, _plan(memory, there, algorithm, search, places)))
-    if plan.peaks[memory] > available:
-        raise _refusal(plan, memory, max(available, 0), arenas)
+        plan = _joined(plan.buffers, (plan, _plan(arena, there, algorithm, search, places)))
+    if plan.peaks[arena] > available:
+        raise _refusal(plan, arena, max(available, 0), arenas)
     return plan
 
 
 def _refusal(
-    plan: MemoryPlan, arena: str, available: int, arenas: Mapping[str, Sequence[Buffer]]
+    plan: MemoryPlan, arena: Arena, available: int, arenas: Mapping[Arena, Sequence[Buffer]]
 ) -> DoesNotFitError:
     live = live_bytes(rectangles(arenas[arena], dict(plan.in_place)))
     step = max(live, key=lambda step: (live[step], -step))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import evolve
 
-from target_arch.plan.memory import MemoryPlan
+from target_arch.plan.memory import Arena, MemoryPlan
 from target_arch.plan.model_pools import ModelPool, ModelPools, Sharing
 from target_arch.soc.model import SoC
 from target_arch.soc.rounding import round_up
@@ -19,25 +19,21 @@ def model_pools(soc: SoC, plans: Mapping[str, MemoryPlan], arenas: Sharing) -> M
     The part of each of several models is padded, so that any other may begin where it ends; the part of a
     single model is as its plan has it.
     """
-    memories = {buffer.arena: buffer.memory for plan in plans.values() for buffer in plan.buffers}
-    pools = tuple(
-        _pool(soc, name, memories[name], tuple(plans.values()), arenas) for name in sorted(memories)
-    )
+    known = sorted({buffer.arena for plan in plans.values() for buffer in plan.buffers})
+    pools = tuple(_pool(soc, arena, tuple(plans.values()), arenas) for arena in known)
     return ModelPools(models=tuple(plans), arenas=arenas, pools=pools)
 
 
-def _pool(soc: SoC, name: str, memory: str, plans: Sequence[MemoryPlan], arenas: Sharing) -> ModelPool:
-    overlaid = not name.endswith(".constants") and (
-        arenas == Sharing.SHARED or soc.memory(memory).base is None
-    )
-    peaks = tuple(plan.peaks.get(name, 0) for plan in plans)
-    alignment = max((ALIGNMENT, *(b.alignment for plan in plans for b in plan.buffers if b.arena == name)))
+def _pool(soc: SoC, arena: Arena, plans: Sequence[MemoryPlan], arenas: Sharing) -> ModelPool:
+    memory = soc.memory(arena.memory)
+    overlaid = not arena.constant and (arenas == Sharing.SHARED or memory.base is None)
+    peaks = tuple(plan.peaks.get(arena, 0) for plan in plans)
+    alignment = max((ALIGNMENT, *(b.alignment for plan in plans for b in plan.buffers if b.arena == arena)))
     sizes = [round_up(peak, alignment) for peak in peaks] if len(peaks) > 1 else list(peaks)
     apart = sum(sizes)
     return ModelPool(
-        pool=name,
-        memory=memory,
-        capacity=soc.memory(memory).size,
+        pool=arena,
+        capacity=memory.size,
         alignment=alignment,
         overlaid=overlaid,
         peaks=peaks,

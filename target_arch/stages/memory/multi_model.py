@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from target_arch.diagnostics import DiagnosticError, Note
-from target_arch.plan.memory import MemoryPlan
+from target_arch.plan.memory import Arena, MemoryPlan
 from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import DoesNotFitError, PlacementError, in_model, with_way_out
@@ -168,6 +168,6 @@ class ModelPacker(Generic[P]):
         )
         needed = size + over.get(memory, 0)
         error = DoesNotFitError(
-            pool=memory, step=0, needed=needed, available=size, bound=needed, alive=takers
+            pool=Arena(memory), step=0, needed=needed, available=size, bound=needed, alive=takers
         )
         return error.at("memory of all models")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from target_arch.plan.execution import Execution
-from target_arch.plan.memory import Buffer, BufferKind, MemoryPlan
+from target_arch.plan.memory import Arena, Buffer, BufferKind, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import DoesNotFitError
@@ -69,8 +69,8 @@ def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitte
         if isinstance(planned, Fitted):
             return planned
         refusal, steps = planned
-        if refusal.pool not in drained:
-            drained = (*drained, refusal.pool)
+        if not refusal.pool.constant and refusal.memory not in drained:
+            drained = (*drained, refusal.memory)
         elif reuse:
             reuse = False
         elif witness is not None and (proven := _proven(work, witness)) is not None:
@@ -133,7 +133,7 @@ def _proven(work: PartialLowering, witness: KnownPlan) -> Fitted | None:
         in_place=tuple(sorted((*rest.in_place, *places.items()))),
     )
     for memory in sorted({buffer.memory for buffer in fixed}):
-        if plan.peaks[memory] > arena_capacity(plan, memory, work.soc.memory(memory).size):
+        if plan.peaks[Arena(memory)] > arena_capacity(plan, memory, work.soc.memory(memory).size):
             return None
     return Fitted(steps=steps, plan=plan, residence=residence, program=program)
 
@@ -155,7 +155,7 @@ def apart(buffers: Sequence[Buffer], offsets: Mapping[str, int], places: Mapping
     """True where no two buffers of one arena share bytes while both are live, but those in the `places` of
     others.
     """
-    live: dict[str, list[Buffer]] = {}
+    live: dict[Arena, list[Buffer]] = {}
     for buffer in sorted(buffers, key=lambda buffer: buffer.first):
         start, own = offsets[buffer.name], root(buffer.name, places)
         others = [other for other in live.get(buffer.arena, ()) if other.last >= buffer.first]
@@ -168,8 +168,8 @@ def apart(buffers: Sequence[Buffer], offsets: Mapping[str, int], places: Mapping
     return True
 
 
-def _by_arena(buffers: Sequence[Buffer], measure: Callable[[Sequence[Buffer]], int]) -> dict[str, int]:
-    arenas: dict[str, list[Buffer]] = {}
+def _by_arena(buffers: Sequence[Buffer], measure: Callable[[Sequence[Buffer]], int]) -> dict[Arena, int]:
+    arenas: dict[Arena, list[Buffer]] = {}
     for buffer in buffers:
         arenas.setdefault(buffer.arena, []).append(buffer)
     return {arena: measure(there) for arena, there in arenas.items()}
@@ -207,7 +207,8 @@ def _nearest_operator(soc: SoC, steps: StepOrder, refusal: DoesNotFitError) -> s
     """The operator that an accelerator with that memory of its own runs at the peak or next after it, else
     last before it.
     """
-    owners = {i.name for i in soc.instances if not i.arch.host and refusal.pool in access.owned(i)}
+    units = () if refusal.pool.constant else soc.instances
+    owners = {i.name for i in units if not i.arch.host and refusal.memory in access.owned(i)}
     mine = [
         (number < refusal.step, abs(number - refusal.step), step)
         for number, step in enumerate(steps.steps)

@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 
 from target_arch.diagnostics import listed
 from target_arch.plan.execution import Execution, Span
+from target_arch.plan.memory import Arena
 from target_arch.plan.steps import StepOrder
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.gc_paused import gc_paused
@@ -46,7 +47,7 @@ def overlapped(work: PartialLowering, settled: Fitted) -> Fitted:
     times = Times(work)
     given = problem(work, settled.program, times)
     alone = _run(work, settled.steps, times)
-    held: tuple[str, ...] = ()
+    held: tuple[Arena, ...] = ()
     for _ in range(TRIES):
         found = _run(work, _steps(work, settled.residence, given, times, held), times)
         if found.makespan >= alone.makespan:
@@ -80,11 +81,12 @@ def fastest(work: PartialLowering, program: Program, residence: TensorHomes, tim
 
 
 def _steps(
-    work: PartialLowering, residence: TensorHomes, given: Problem, times: Times, held: Sequence[str]
+    work: PartialLowering, residence: TensorHomes, given: Problem, times: Times, held: Sequence[Arena]
 ) -> StepOrder:
     """The steps in an order that overlaps."""
-    drained = evolve(residence, drained=tuple(held))
-    return steps_of(work, list_order(work, given, held), drained, times, crowded=True)
+    memories = tuple(arena.memory for arena in held if not arena.constant)
+    drained = evolve(residence, drained=memories)
+    return steps_of(work, list_order(work, given, memories), drained, times, crowded=True)
 
 
 def _run(work: PartialLowering, steps: StepOrder, times: Times) -> _Run:
@@ -102,11 +104,11 @@ def _execution(given: Problem, found: _Run, alone: _Run, overlap: str) -> Execut
     )
 
 
-def _told(held: Sequence[str]) -> str:
-    return f"{FULL}, but nothing begins early in {listed(held)}, which is full" if held else FULL
+def _told(held: Sequence[Arena]) -> str:
+    return f"{FULL}, but nothing begins early in {listed(map(str, held))}, which is full" if held else FULL
 
 
-def _instead(held: Sequence[str]) -> str:
+def _instead(held: Sequence[Arena]) -> str:
     if not held:
         return "one partition after the other; more at the same time would not be faster"
-    return f"one partition after the other, as more at the same time does not fit {listed(held)}"
+    return f"one partition after the other, as more at the same time does not fit {listed(map(str, held))}"

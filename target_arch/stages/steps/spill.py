@@ -27,12 +27,14 @@ class Spilling:
         self._work, self._times = WORK, 0
 
     def next(self, refusal: DoesNotFitError, steps: StepOrder, residence: TensorHomes) -> tuple[str, ...]:
-        """The tensors that leave the memory of the refusal next; none where nothing can."""
+        """The tensors that leave the memory of the refusal next; none where nothing can, as no constant."""
+        if refusal.pool.constant:
+            return ()
         able = {
             buffer.name: buffer.tensor
             for buffer in steps.buffers
             if buffer.tensor is not None
-            and residence.homes.get(buffer.tensor) == refusal.pool
+            and residence.homes.get(buffer.tensor) == refusal.memory
             and residence.others.get(buffer.tensor)
         }
         there = sorted((size, able[name]) for name, size in refusal.alive if name in able)

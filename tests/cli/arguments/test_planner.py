@@ -5,7 +5,7 @@ import pytest
 from target_arch.backend.planner import Algorithm, Effort
 from target_arch.cli.arguments.planner import planner
 from target_arch.diagnostics import DiagnosticError
-from target_arch.plan.memory import MemoryPlan
+from target_arch.plan.memory import Arena, MemoryPlan
 from target_arch.stages.memory.packing import ALGORITHMS
 from target_arch.stages.memory.planner import BEST, Planner
 from tests.stages.memory.packing.instances import buffer
@@ -59,4 +59,8 @@ def test_an_algorithm_of_the_user() -> None:
     )
     plan = asked.plan((buffer(0, 8, 0, 1), buffer(1, 8, 2, 3)), {"m": 100})
     assert isinstance(plan, MemoryPlan)
-    assert (plan.offsets, plan.peaks, plan.found_by) == ({"b0": 0, "b1": 8}, {"m": 16}, {"m": "mine"})
+    assert (plan.offsets, plan.peaks, plan.found_by) == (
+        {"b0": 0, "b1": 8},
+        {Arena("m"): 16},
+        {Arena("m"): "mine"},
+    )

@@ -7,6 +7,7 @@ from attrs import evolve
 
 from target_arch.cli.commands.models import summary
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.plan.memory import Arena
 from target_arch.resources import examples
 from target_arch.soc import read_soc
 from target_arch.stages.errors import DoesNotFitError
@@ -24,13 +25,13 @@ def compiled(size: int, port: str) -> Compilation:
 
 
 def test_what_the_stack_takes_is_not_there_for_arenas() -> None:
-    needed = compiled(512 * 1024, "host").plan.peaks["sram"]
-    assert compiled(needed, "host").plan.peaks["sram"] == needed
+    needed = compiled(512 * 1024, "host").plan.peaks[Arena("sram")]
+    assert compiled(needed, "host").plan.peaks[Arena("sram")] == needed
     with pytest.raises(DoesNotFitError) as refused:
         compiled(needed + STACK - 1, "qemu_mps2")
     assert refused.value.available < needed
     made = compiled(needed + STACK, "qemu_mps2")
-    assert made.plan.peaks["sram"] == needed
+    assert made.plan.peaks[Arena("sram")] == needed
     assert (
         "  the stack of port `qemu_mps2` takes 4,096 B of `sram` from the plan; its code, read-only data and "
         "variables are not counted here, but before it is linked: `report --image`\n"

@@ -13,7 +13,7 @@ import pytest
 from target_arch.backend.contract import Backend, DoesNotFit, Question
 from target_arch.plan import text
 from target_arch.plan.kernels import Call, Codegen, Kernel, LocalBuffer, Move, Operand, Slice
-from target_arch.plan.memory import Budget
+from target_arch.plan.memory import Arena, Budget
 from target_arch.plan.model import Tensor
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.steps import Dispatch
@@ -169,7 +169,7 @@ def line(result: Lowered) -> str:
     dispatches = sum(isinstance(step, Dispatch) for step in result.steps.steps)
     return (
         f"{result.order.policy}: {where}; {len(result.attempts)} attempts, {dispatches} calls, "
-        f"{result.plan.peaks['sram'] + result.plan.peaks['sram.constants']:,} B, "
+        f"{result.plan.peaks[Arena('sram')] + result.plan.peaks[Arena('sram', constant=True)]:,} B, "
         f"{text.duration(seconds(result))}\n"
     )
 

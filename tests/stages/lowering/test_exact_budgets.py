@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from target_arch.backend.contract import DoesNotFit
 from target_arch.backend.planner import Algorithm
 from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, Slice
-from target_arch.plan.memory import Budget, Buffer
+from target_arch.plan.memory import Arena, Budget, Buffer
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.soc.model import Memory
@@ -199,7 +199,7 @@ def assert_no_plan(kernels: Mapping[str, Kernel], graph: PartitionGraph, memory:
         fixed = [buffer for buffer in steps.buffers if buffer.kind == "constant"]
         plan = work.setting.planner.plan(fixed, capacities(POOLS))
         there = arena_capacity(plan, memory, POOLS.memory(memory).size)
-        moving = [buffer for buffer in steps.buffers if buffer.arena == memory]
+        moving = [buffer for buffer in steps.buffers if buffer.arena == Arena(memory)]
         assert shared_bound(moving) > there
         with pytest.raises(DoesNotFitError) as refusal:
             work.setting.planner.plan(moving, dict.fromkeys((memory,), there))

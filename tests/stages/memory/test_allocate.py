@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_arch.backend.planner import Algorithm
-from target_arch.plan.memory import Buffer, MemoryPlan
+from target_arch.plan.memory import Arena, Buffer, MemoryPlan
 from target_arch.stages.errors import DoesNotFitError, PlanError
 from target_arch.stages.memory.allocate import allocate
 from target_arch.stages.memory.packing import ALGORITHMS
@@ -90,18 +90,18 @@ def test_every_algorithm_yields_valid_plans(rows: tuple[Buffer, ...], algorithm:
 
 def test_best_is_never_worse_than_any_order() -> None:
     rows = CHAINS["vww"]
-    best = allocate(rows, {"m": 10**6}).peaks["m"]
-    assert all(best <= allocate(rows, {"m": 10**6}, name).peaks["m"] for name in ALGORITHMS)
+    best = allocate(rows, {"m": 10**6}).peaks[Arena("m")]
+    assert all(best <= allocate(rows, {"m": 10**6}, name).peaks[Arena("m")] for name in ALGORITHMS)
 
 
 def test_constants_and_the_rest_share_a_memory() -> None:
     rows = (buffer("c", 100, 0, 9, kind="constant", alignment=16), buffer("a", 60, 0, 3, alignment=16))
     plan = allocate(rows, {"m": 172})
-    assert plan.peaks == {"m": 60, "m.constants": 100}
+    assert plan.peaks == {Arena("m"): 60, Arena("m", constant=True): 100}
     assert plan.offsets == {"a": 0, "c": 0}
     with pytest.raises(DoesNotFitError) as caught:
         allocate(rows, {"m": 171})
-    assert (caught.value.pool, caught.value.needed, caught.value.available) == ("m", 60, 59)
+    assert (caught.value.pool, caught.value.needed, caught.value.available) == (Arena("m"), 60, 59)
 
 
 def test_a_refusal_names_the_step_the_bound_and_what_is_alive() -> None:
@@ -117,7 +117,7 @@ def test_a_refusal_names_the_step_the_bound_and_what_is_alive() -> None:
 def test_constants_alone_may_be_too_many() -> None:
     with pytest.raises(DoesNotFitError) as caught:
         allocate((buffer("c", 200, 0, 0, kind="constant"),), {"m": 100})
-    assert caught.value.pool == "m.constants"
+    assert caught.value.pool == Arena("m", constant=True)
 
 
 def test_an_unknown_algorithm() -> None:

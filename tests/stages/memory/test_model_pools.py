@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 
-from target_arch.plan.memory import Buffer, MemoryPlan
+from target_arch.plan.memory import Arena, Buffer, MemoryPlan
 from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.plan.text import model_pools as printed
 from target_arch.soc.model import SoC
@@ -55,9 +55,9 @@ def test_separate_arenas_lie_side_by_side_where_the_host_sees_them() -> None:
         "sram                4,096  1,000  1,500     2,560  2,560\n"
         "tcm                 1,024    500      0       512    512\n"
     )
-    assert pools.pool("sram").offsets == (0, 1024)
+    assert pools.pool(Arena("sram")).offsets == (0, 1024)
     with pytest.raises(KeyError):
-        pools.pool("ddr")
+        pools.pool(Arena("ddr"))
 
 
 def test_a_model_gets_the_bytes_that_the_others_do_not_take() -> None:
@@ -85,7 +85,7 @@ def small(size: int) -> SoC:
 
 def changed(pools: ModelPools, name: str, **facts: object) -> ModelPools:
     """The pools with other facts about one of them."""
-    return evolve(pools, pools=tuple(evolve(p, **facts) if p.pool == name else p for p in pools.pools))
+    return evolve(pools, pools=tuple(evolve(p, **facts) if str(p.pool) == name else p for p in pools.pools))
 
 
 FAULTS = {

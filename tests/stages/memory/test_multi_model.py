@@ -6,7 +6,7 @@ import pytest
 from attrs import frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.plan.memory import Buffer, MemoryPlan
+from target_arch.plan.memory import Arena, Buffer, MemoryPlan
 from target_arch.plan.model_pools import Sharing
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import (
@@ -36,7 +36,7 @@ PlanOne = Callable[[int, Taken], Planned]
 def planned(size: int) -> Planned:
     """So many bytes of SRAM."""
     buffer = Buffer(name="x", kind="activation", memory="sram", bytes=size, alignment=16, first=0, last=1)
-    return Planned(MemoryPlan(buffers=(buffer,), offsets={"x": 0}, peaks={"sram": size}))
+    return Planned(MemoryPlan(buffers=(buffer,), offsets={"x": 0}, peaks={Arena("sram"): size}))
 
 
 def needs(*sizes: tuple[int, ...], sram: int = SRAM, asked: list[tuple[int, int]] | None = None) -> PlanOne:
@@ -51,7 +51,7 @@ def needs(*sizes: tuple[int, ...], sram: int = SRAM, asked: list[tuple[int, int]
                 return planned(size)
         least = sizes[number][-1]
         raise DoesNotFitError(
-            pool="sram", step=3, needed=least, available=left, bound=least, alive=(("x", least),)
+            pool=Arena("sram"), step=3, needed=least, available=left, bound=least, alive=(("x", least),)
         )
 
     return plan
@@ -59,7 +59,7 @@ def needs(*sizes: tuple[int, ...], sram: int = SRAM, asked: list[tuple[int, int]
 
 def sram_of(arenas: Sharing, plan: PlanOne, models: str = "ab", soc: SoC | None = None) -> list[int]:
     found = pack_models(soc or small(SRAM), tuple(models), arenas, plan)
-    return [each.plan.peaks["sram"] for each in found]
+    return [each.plan.peaks[Arena("sram")] for each in found]
 
 
 def test_a_single_model_is_planned_once_on_the_whole_chip() -> None:
@@ -153,6 +153,6 @@ def test_errors_in_a_model_have_it_in_their_place() -> None:
     ("hint", "found"), [(None, "w"), ("h", "h, or w"), (f"{NO_CHANGE} was found that makes it fit", "w")]
 )
 def test_a_way_out_comes_after_the_ones_that_are_known(hint: str | None, found: str) -> None:
-    refusal = DoesNotFitError(pool="sram", step=0, needed=2, available=1, bound=2, alive=(), hint=hint)
+    refusal = DoesNotFitError(pool=Arena("sram"), step=0, needed=2, available=1, bound=2, alive=(), hint=hint)
     assert with_way_out(refusal, "w").hint == found
     assert refusal.hint == hint

@@ -5,7 +5,7 @@ from attrs import evolve
 
 from target_arch.emit.model.kernels import kernels
 from target_arch.plan.kernels import Operand, Slice
-from target_arch.plan.memory import Buffer, MemoryPlan
+from target_arch.plan.memory import Arena, Buffer, MemoryPlan
 from target_arch.plan.model import Model
 from target_arch.plan.steps import Copy, Dispatch, Event, Step, StepOrder, Wait
 from target_arch.soc.model import SoC
@@ -35,7 +35,8 @@ def test_a_result_takes_the_place_of_an_operand_that_dies() -> None:
     able = {buffer.name: buffer.over for buffer in result.steps.buffers if buffer.over}
     assert able == {"b@sram": ("a@sram", "x@sram"), "d@sram": ("b@sram",), "e@sram": ("d@sram",)}
     assert dict(result.plan.in_place) == {"b@sram": "a@sram", "d@sram": "b@sram", "e@sram": "d@sram"}
-    assert (result.plan.peaks["sram"], result.plan.shared["sram"], result.plan.bounds["sram"]) == (
+    plan, sram = result.plan, Arena("sram")
+    assert (plan.peaks[sram], plan.shared[sram], plan.bounds[sram]) == (
         1024,
         1024,
         1536,

@@ -5,6 +5,7 @@ from attrs import evolve
 
 from target_arch.plan import text
 from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, Slice
+from target_arch.plan.memory import Arena
 from target_arch.plan.model import Model
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
 from target_arch.soc.model import MemoryMode, SoC
@@ -137,7 +138,7 @@ def test_a_tensor_spills_to_the_next_memory() -> None:
     )
     settled = fit_memory(work(model, chips.ALONE))
     assert settled.residence.homes == {"x": "sram", "a": "ddr", "b": "sram", "c": "sram"}
-    assert settled.plan.peaks == {"ddr": 40_000, "sram": 40_064}
+    assert settled.plan.peaks == {Arena("ddr"): 40_000, Arena("sram"): 40_064}
 
 
 def test_buffers_in_a_cached_memory_with_duties_do_not_share_a_line() -> None:

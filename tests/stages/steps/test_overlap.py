@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from target_arch.backend.planner import Algorithm
 from target_arch.plan import text
 from target_arch.plan.execution import Execution, Span
+from target_arch.plan.memory import Arena
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import PlacementFacts
 from target_arch.plan.steps import Copy, Dispatch, Load, StepOrder, Wait
@@ -198,13 +199,14 @@ def test_what_fits_one_after_the_other_only_runs_so_and_says_why() -> None:
     soc = chips.EDGE
     result = lowered(model, soc)
     assert not beside(executed(result).spans, "a", "p1.l_b.w")
-    assert result.plan.peaks["bram"] <= soc.memory("bram").size
+    assert result.plan.peaks[Arena("bram")] <= soc.memory("bram").size
 
 
-def test_the_order_of_the_program_stays_where_an_overlap_does_not_fit() -> None:
+@pytest.mark.parametrize("arena", [Arena("sram"), Arena("sram", constant=True)], ids=str)
+def test_the_order_of_the_program_stays_where_an_overlap_does_not_fit(arena: Arena) -> None:
 
     def full(buffers: object) -> dict[str, int]:
-        raise DoesNotFitError(pool="sram", step=0, needed=2, available=1, bound=2, alive=())
+        raise DoesNotFitError(pool=arena, step=0, needed=2, available=1, bound=2, alive=())
 
     result = lowered(BRANCHES, chips.quad())
     work = work_of(result, chips.quad())
@@ -215,7 +217,7 @@ def test_the_order_of_the_program_stays_where_an_overlap_does_not_fit() -> None:
     assert (found.steps, found.plan) == (settled.steps, settled.plan)
     assert found.execution is not None
     assert found.execution.overlap == (
-        "one partition after the other, as more at the same time does not fit `sram`"
+        f"one partition after the other, as more at the same time does not fit `{arena}`"
     )
     assert found.execution.makespan == found.execution.alone
 
@@ -232,11 +234,11 @@ def test_more_at_the_same_time_never_takes_more_than_there_is(model: Model, soc:
     peaks = {arena: max(plan.peaks[arena], plan.bounds[arena]) for arena in plan.peaks}
 
     def tight(name: str, size: int) -> int:
-        return min(size, -(-(peaks.get(name, 0) + kib * 64) // 64) * 64) if name != "ddr" else size
+        return min(size, -(-(peaks.get(Arena(name), 0) + kib * 64) // 64) * 64) if name != "ddr" else size
 
     small = evolve(soc, memories=tuple(evolve(m, size=tight(m.name, m.size)) for m in soc.memories))
     again = lowered(model, small)
-    assert all(again.plan.peaks.get(m.name, 0) <= m.size for m in small.memories)
+    assert all(again.plan.peaks.get(Arena(m.name), 0) <= m.size for m in small.memories)
     assert executed(again).makespan <= executed(again).alone
 
 

@@ -1,8 +1,9 @@
 """Which tensors leave a memory that overflows: one at a time, or all that are in the way."""
 
 import pytest
+from attrs import evolve
 
-from target_arch.plan.memory import Buffer
+from target_arch.plan.memory import Arena, Buffer
 from target_arch.plan.steps import StepOrder
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.program.homes import TensorHomes
@@ -32,7 +33,9 @@ def order() -> StepOrder:
 
 def refusal(available: int) -> DoesNotFitError:
     alive = tuple((f"{name}@sram", LIVES[name][2]) for name in "edf")
-    return DoesNotFitError(pool="sram", step=5, needed=120, available=available, bound=120, alive=alive)
+    return DoesNotFitError(
+        pool=Arena("sram"), step=5, needed=120, available=available, bound=120, alive=alive
+    )
 
 
 RESIDENCE = TensorHomes(
@@ -53,6 +56,11 @@ def test_later_all_that_are_in_the_way_leave_and_twice_as_many_bytes_each_time(
     spilling = Spilling()
     assert spilling.next(refusal(70), order(), RESIDENCE) == ("b", "d")
     assert spilling.next(refusal(70), order(), RESIDENCE) == ("a", "b", "c", "d", "e")
+
+
+def test_nothing_leaves_for_constants_that_are_too_many() -> None:
+    constants = evolve(refusal(75), pool=Arena("sram", constant=True))
+    assert Spilling().next(constants, order(), RESIDENCE) == ()
 
 
 def test_nothing_leaves_where_nothing_can_live_elsewhere() -> None:

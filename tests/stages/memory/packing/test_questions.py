@@ -4,36 +4,37 @@ import pytest
 from attrs import evolve
 
 from target_arch.backend.planner import Effort
-from target_arch.plan.memory import Buffer
+from target_arch.plan.memory import Arena, Buffer
 from target_arch.stages.errors import DoesNotFitError, PlanError
 from target_arch.stages.memory.allocate import allocate
 from tests.stages.memory.packing.instances import CAPACITY, buffer, is_valid, shared
 
 ROWS = (buffer(0, 7, 0, 3, 4), buffer(1, 5, 2, 6, 4), buffer(2, 4, 5, 9, 4))
+M = Arena("m")
 
 
 def test_a_plan_says_how_it_was_found_and_whether_it_is_proven() -> None:
     plan = allocate(ROWS, {"m": 100})
-    assert (plan.peaks, plan.bounds) == ({"m": 13}, {"m": 12})
-    assert plan.found_by == {"m": "by-size"}
-    assert plan.proven == ("m",)
+    assert (plan.peaks, plan.bounds) == ({M: 13}, {M: 12})
+    assert plan.found_by == {M: "by-size"}
+    assert plan.proven == (M,)
     gap = (buffer(0, 8, 0, 1), buffer(1, 4, 0, 3), buffer(2, 10, 2, 3))
     plan = allocate(gap, {"m": 100}, "by-time")
-    assert (plan.peaks, plan.proven) == ({"m": 22}, ())
+    assert (plan.peaks, plan.proven) == ({M: 22}, ())
 
 
 def test_an_effort_reaches_the_search() -> None:
     plan = allocate(shared("F"), {"m": CAPACITY}, "search", effort=Effort(nodes=2_000))
     assert is_valid(plan.buffers, plan.offsets)
-    assert plan.found_by == {"m": "search TWA after 1,087 nodes"}
-    assert plan.proven == ("m",)
+    assert plan.found_by == {M: "search TWA after 1,087 nodes"}
+    assert plan.proven == (M,)
 
 
 def test_what_does_not_fit_is_searched_for_before_it_is_refused() -> None:
     rows = shared("C")
     plan = allocate(rows, {"m": CAPACITY})
     assert is_valid(rows, plan.offsets)
-    assert plan.peaks["m"] <= CAPACITY
+    assert plan.peaks[M] <= CAPACITY
     with pytest.raises(DoesNotFitError):
         allocate(rows, {"m": CAPACITY}, "greedy")
 
@@ -41,9 +42,9 @@ def test_what_does_not_fit_is_searched_for_before_it_is_refused() -> None:
 def test_a_buffer_without_bytes_lies_at_the_start() -> None:
     plan = allocate((*ROWS, buffer(3, 0, 0, 9, 4)), {"m": 100})
     assert plan.offsets["b3"] == 0
-    assert plan.peaks == {"m": 13}
+    assert plan.peaks == {M: 13}
     empty = allocate((buffer(0, 0, 0, 0),), {"m": 0})
-    assert (empty.peaks, empty.bounds, empty.proven) == ({"m": 0}, {"m": 0}, ("m",))
+    assert (empty.peaks, empty.bounds, empty.proven) == ({M: 0}, {M: 0}, (M,))
 
 
 def test_nothing_at_all() -> None:

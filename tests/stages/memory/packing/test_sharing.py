@@ -4,7 +4,7 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_arch.plan.memory import Buffer
+from target_arch.plan.memory import Arena, Buffer
 from target_arch.stages.memory.allocate import allocate
 from target_arch.stages.memory.packing import bound, least, peak
 from target_arch.stages.memory.packing.sharing import choices, rectangles, root, shared_bound, shared_least
@@ -57,9 +57,11 @@ def test_plans_share_only_what_they_say_and_are_never_higher_for_it(rows: list[B
     assert all(plan.offsets[name] == plan.offsets[place] for name, place in places.items())
     assert all(place in next(row for row in rows if row.name == name).over for name, place in places.items())
     assert len(set(places.values())) == len(places)
-    highest = plan.peaks["m"]
-    assert shared_bound(rows) == plan.shared["m"] <= shared_least(rows) <= highest == peak(rows, plan.offsets)
-    assert highest <= allocate([evolve(row, over=()) for row in rows], {"m": 10_000}).peaks["m"]
+    arena = Arena("m")
+    highest = plan.peaks[arena]
+    assert shared_bound(rows) == plan.shared[arena] <= shared_least(rows) <= highest
+    assert highest == peak(rows, plan.offsets)
+    assert highest <= allocate([evolve(row, over=()) for row in rows], {"m": 10_000}).peaks[arena]
     assert all(shared_least(rows) <= least(rectangles(rows, way)) for way in choices(rows))
 
 
