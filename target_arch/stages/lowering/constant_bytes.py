@@ -10,8 +10,8 @@ from target_arch.plan.partitions import Partition
 from target_arch.soc.model import SoC
 from target_arch.soc.rounding import round_up
 from target_arch.stages.overlay import Overlay
+from target_arch.stages.paths.alignment import least_alignment
 from target_arch.stages.program.homes import Demand, MemoryDemands, TensorHomes
-from target_arch.stages.program.join import least_alignment
 from target_arch.stages.program.partial import PartialLowering
 
 

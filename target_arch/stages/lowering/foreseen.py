@@ -14,11 +14,12 @@ from target_arch.stages.lowering.constant_bytes import constant_bytes
 from target_arch.stages.memory.live_sums import Span
 from target_arch.stages.memory.pool_ledger import PoolLedger
 from target_arch.stages.memory.residents import Residents
+from target_arch.stages.paths.alignment import least_alignment
 from target_arch.stages.program.alias import alias_whole
 from target_arch.stages.program.homes import MemoryDemands, TensorHomes
 from target_arch.stages.program.in_place import in_place_calls, reusable_operands
-from target_arch.stages.program.items import Run, Slot
-from target_arch.stages.program.join import join, least_alignment, local_slot
+from target_arch.stages.program.items import Run, Slot, local_slot
+from target_arch.stages.program.join import join
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
 

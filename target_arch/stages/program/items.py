@@ -1,10 +1,11 @@
-"""What kernels joined into one program consist of: transfers and runs over buffers without lifetimes."""
+"""The parts of a program: transfers and runs, and the buffers they touch, which have no lifetimes yet."""
 
 from collections.abc import Iterator
+from math import lcm
 
 from attrs import frozen
 
-from target_arch.plan.kernels import Operand, Slice
+from target_arch.plan.kernels import LocalBuffer, Operand, Slice
 from target_arch.plan.memory import Alias, BufferKind
 from target_arch.soc.model import CopyPath
 
@@ -59,3 +60,15 @@ class Slot:
     partition: str | None = None
     """Whose local buffer it is."""
     aliases: tuple[Alias, ...] = ()
+
+
+def local_slot(partition: str, buffer: LocalBuffer, alignment: int) -> Slot:
+    """A local buffer of a kernel in a memory whose paths ask for that alignment."""
+    return Slot(
+        name=f"{partition}.{buffer.name}",
+        kind=BufferKind.LOCAL,
+        memory=buffer.memory,
+        bytes=buffer.bytes,
+        alignment=lcm(buffer.alignment, alignment),
+        partition=partition,
+    )
