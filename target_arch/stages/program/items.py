@@ -12,7 +12,7 @@ from target_arch.soc.model import CopyPath
 
 @frozen(kw_only=True)
 class Transfer:
-    """A copy over one path, in as many pieces as the path demands."""
+    """A copy over one path, cut into pieces that the path can carry."""
 
     path: CopyPath
     pieces: tuple[tuple[Slice, Slice], ...]
@@ -26,8 +26,8 @@ class Transfer:
 
 @frozen(kw_only=True)
 class Run:
-    """A call on an instance. With `reserved`, a stand-in for a partition not lowered yet: it may touch all of
-    these memories. With `copies`, one that only copies bytes, see `plan.kernels.Call`.
+    """A call on an instance. A stand-in for a partition that is not lowered yet has the memories that it may
+    touch in `reserved`. A run with `copies` only copies bytes, see `plan.kernels.Call`.
     """
 
     partition: str
@@ -58,7 +58,7 @@ class Slot:
     alignment: int
     tensor: str | None = None
     partition: str | None = None
-    """Whose local buffer it is."""
+    """The partition of a local buffer."""
     aliases: tuple[Alias, ...] = ()
 
 
