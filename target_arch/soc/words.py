@@ -1,7 +1,7 @@
 """The words of a SoC description with a fixed choice, as types whose text is the word in the file.
 
 A field of the model takes the plain word too. A word that is none of the choice stays as it is: the rules
-report it together with everything else that is wrong (`check_soc`).
+report it together with everything else that is wrong (`soc.rules.check`).
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,21 +1,20 @@
 """Pure graph algorithms, plan to plan: no TVM, no files, no processes. Tests: `tests/stages`.
 
-The way through the room, each step one function over frozen values:
+The sub-rooms in the order in which a model takes its way through them, each with its main function:
 
-| module | function | yields |
+| sub-room | function | yields |
 |---|---|---|
-| `place` | `place(model, soc, backends, rules, order=, mode=)` | `PartitionGraph`: what goes where, and why |
-| `network` | `JobShop(wanted, survey, problem)` | `Jobs`: the same problem as a scheduler sees it |
-| `search` | `search(scheduler, chain, exact=)` | `Found`: a `JobSchedule`, a bound, how it was found |
-| `lowering_order` | `lowering_order(graph, soc, codegens, policy)` | `LoweringOrder` |
-| `residence` | `choose_homes(work, drained, spilled)` | `TensorHomes`: the memories tensors live in |
-| `steps` | `order_steps(work, residence)` | `StepOrder` with lifetimes |
-| `allocate` | `allocate(buffers, capacities)` | `MemoryPlan` |
-| `fit` | `fit_memory(work)` | `StepOrder` and `MemoryPlan` that fit |
-| `budget` | `budget(partition, steps, plan, soc)` | `Budget` for a partition not yet lowered |
-| `check` | `check(soc, steps, plan)` | nothing, or raises `CheckError` with every fault |
-| `lower_all` | `lower_in_order(...)` | `Lowered`: all of the above, with the backends in the loop |
-| `multi_model` | `pack_models(soc, models, arenas, plan)` | `Lowered` of each model, so that all fit |
+| `setting` | `Setting.of(soc, backends, mode)` | `Setting`: everything that one compilation holds fixed |
+| `paths` | `reach.memory_access(soc, mode, instance)` | `MemoryAccess`: where it reads and writes tensors |
+| `placement` | `place.place(model, setting, backends)` | `PartitionGraph`: the instance of every operator |
+| `lowering` | `order.lowering_order(graph, soc, codegens, policy)` | `LoweringOrder` of the partitions |
+| `program` | `join.join(work, homes)` | `Program`: kernels, stand-ins and copies over buffers |
+| `steps` | `fit.fit_memory(work)` | `Fitted`: a `StepOrder` with a `MemoryPlan` that fits |
+| `memory` | `allocate.allocate(buffers, capacities)` | `MemoryPlan`: an offset for every buffer |
+| `check` | `plan.check(soc, steps, plan)` | nothing; raises `CheckError` with every fault |
+| `lowering` | `ladder.lower_in_order(...)` | `Lowered`: all of the above, with the backends in the loop |
 
-Whatever goes wrong is a `DiagnosticError` of `errors`.
+`lowering` comes twice: it orders the partitions, and it drives all other sub-rooms. For several models,
+`memory.multi_model.pack_models` calls the whole way once per model. All errors are `DiagnosticError`s
+(`errors`).
 """

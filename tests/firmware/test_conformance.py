@@ -75,8 +75,9 @@ def test_port_conforms(
     core: str,
     sanitizer: str,
 ) -> None:
-    """Every test of the suite, its faults among them, in every mode of the host port. A core runs what its image
-    brings, so starting one without an image is skipped.
+    """Every test of the suite, its faults among them, in every mode of the host port.
+
+    A core runs the program of its image, so the suite skips the start of one without an image.
     """
     core_tools(core)
     image = firmware_of(core, tmp_path / "firmware_bundle")

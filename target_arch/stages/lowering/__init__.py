@@ -1,1 +1,1 @@
-"""The order of lowering, the budget of each partition, and what is done about what does not fit."""
+"""The order of lowering, the budget of each partition, and the attempts to fit partitions that do not."""

@@ -1,6 +1,6 @@
-"""Budgets as they are handed on: on demand, with less than was promised, with what was really taken.
+"""Variants of a budget: computed on demand, limited to fewer bytes, and with the bytes that a kernel used.
 
-The ledger (`ledger`) makes them.
+The ledger (`ledger`) computes the budgets themselves.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,9 +13,7 @@ from target_arch.plan.partitions import Partition
 
 
 def on_demand(partition: Partition, ask: Callable[[], Budget]) -> Budget:
-    """The budget of a partition that is not made before one of its call sites is looked at, and made again
-    each time.
-    """
+    """A budget that is computed only when one of its call sites is read, and again at each read."""
     return Budget(partition=partition.id, sites=_OnDemand(partition, ask))
 
 
@@ -42,7 +40,7 @@ class _OnDemand(Mapping[str, tuple[PoolBudget, ...]]):
 
 
 def with_used(given: Budget, kernel: Kernel) -> Budget:
-    """The budget with the bytes that the kernel's local buffers really took."""
+    """The budget with the bytes that the local buffers of the kernel use."""
 
     def filled(pool: PoolBudget) -> PoolBudget:
         return evolve(
@@ -53,7 +51,7 @@ def with_used(given: Budget, kernel: Kernel) -> Budget:
 
 
 def limited(given: Budget, limits: Mapping[str, int]) -> Budget:
-    """The budget with no more promised of each memory than its limit."""
+    """The budget with at most the limit of each memory."""
 
     def smaller(pool: PoolBudget) -> PoolBudget:
         limit = limits.get(pool.memory)

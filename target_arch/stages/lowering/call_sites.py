@@ -1,4 +1,4 @@
-"""When partitions and their operators have their turn in a program, and so when a kernel's own buffers are
+"""Which items of a program belong to each partition and operator: while these run, a kernel's own buffers are
 live.
 """
 
@@ -14,7 +14,7 @@ from target_arch.stages.program.items import Item, Run
 
 @frozen(kw_only=True)
 class CallSites:
-    """The items of every operator's turn, by partition and operator, and of every partition's turn in order.
+    """The first and last item of every operator, by partition and operator, and of every partition, in order.
 
     Copies belong to the run that follows them in their partition, the last ones to the run before them.
     """
@@ -22,7 +22,7 @@ class CallSites:
     spans: Mapping[str, Mapping[str, Span]] = field(repr=False)
     turns: Sequence[Span] = field(repr=False)
     numbers: Mapping[str, int] = field(repr=False)
-    """The numbers of partitions in the order of their turns, by id."""
+    """The number of each partition in the order in which they run, by id."""
 
     @classmethod
     def of(cls, partitions: Sequence[Partition], items: Sequence[Item]) -> "CallSites":
@@ -35,13 +35,11 @@ class CallSites:
         )
 
     def turn(self, partition: Partition) -> Span:
-        """The items of a partition."""
+        """The first and last item of a partition."""
         return self.turns[self.numbers[partition.id]]
 
     def lives(self, partition: Partition, kernel: Kernel) -> dict[str, Span]:
-        """The lives of the kernel's own buffers that it touches: while the call sites that do have their
-        turn.
-        """
+        """The lives of the kernel's own buffers, from the first call site that touches one to the last."""
         names = {buffer.name: set[str]() for buffer in kernel.buffers}
         for site, touched in _touched(partition, kernel) if names else ():
             for name in touched & names.keys():
@@ -86,8 +84,8 @@ def _sites(partition: Partition, items: Sequence[Item], turn: Span) -> dict[str,
 
 
 def _touched(partition: Partition, kernel: Kernel) -> Iterator[tuple[str, set[str]]]:
-    """What every action touches, with the call site it belongs to: a move in to the call after it, a move out
-    to the one before.
+    """The buffers that every action touches, with its call site: that of the next call for a move in, of the
+    previous call for a move out.
     """
     site = partition.operators[0].id
     waiting: set[str] = set()

@@ -1,4 +1,6 @@
-"""Bytes of constants in every memory, as kernels replace what partitions without one are to read."""
+"""Bytes of constants in every memory: those that kernels packed, and the model's own for partitions without a
+kernel.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -10,8 +12,8 @@ from target_arch.plan.partitions import Partition
 from target_arch.soc.model import SoC
 from target_arch.soc.rounding import round_up
 from target_arch.stages.overlay import Overlay
+from target_arch.stages.paths.alignment import least_alignment
 from target_arch.stages.program.homes import Demand, MemoryDemands, TensorHomes
-from target_arch.stages.program.join import least_alignment
 from target_arch.stages.program.partial import PartialLowering
 
 
@@ -31,7 +33,7 @@ class ConstantUse:
 
     @classmethod
     def of(cls, work: PartialLowering, demands: MemoryDemands, homes: TensorHomes) -> "ConstantUse":
-        """The use of constants with the kernels there are; other partitions read the model's own."""
+        """The use of constants by the kernels so far; other partitions read the model's own."""
         nobody = cls(work=work, demands=demands, readers=Overlay(), memories=Overlay(dict(homes.constants)))
         readers = Counter(
             name
@@ -41,8 +43,8 @@ class ConstantUse:
         return evolve(nobody, readers=Overlay(readers))
 
     def with_kernel(self, partition: Partition, kernel: Kernel) -> tuple["ConstantUse", Mapping[str, int]]:
-        """The use of constants when the partition gets that kernel, and by how many bytes they grow then in
-        each memory.
+        """The use of constants with this kernel for the partition, and the bytes by which they grow in each
+        memory.
         """
         before, after = self._read(partition, None), self._read(partition, kernel)
         fewer, more = before.keys() - after.keys(), after.keys() - before.keys()

@@ -1,4 +1,4 @@
-"""The ledger of a pass as it stands: the latest of its values, made again where that is due (`rebuild`)."""
+"""The present ledger of a pass, rebuilt from the program where that is due (`rebuild`)."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -14,23 +14,23 @@ from target_arch.stages.steps.fit import KnownPlan, fit_memory, foreseen
 
 
 class CurrentLedger:
-    """Answers from a ledger that is not made before it is asked for. `work` is what is known by now."""
+    """Answers from a ledger that is built at the first question. `work` returns the lowering so far."""
 
     def __init__(self, work: Callable[[], PartialLowering]) -> None:
         self._work = work
         self._ledger: Ledger | None = None
         self._rebuilds = Rebuilds()
         self._homes: Mapping[str, str] = NOWHERE
-        """Where tensors must live, once their preferred homes were found too small."""
+        """The homes to which tensors are pinned, once their preferred homes were found too small."""
 
     def budget(self, partition: Partition, *, is_c: bool) -> Budget:
-        """What is promised to the partition from now on."""
+        """The budget of the partition; its bytes stay promised from now on."""
         self._ledger, budget = self._renewed(partition, is_c=is_c).budget(partition)
         return budget
 
     def take(self, partition: Partition, kernel: Kernel) -> Overdrawn | None:
-        """The kernel takes its bytes; if they are not there, what is missing. Before anything was asked there
-        is nothing to take them from: the ledger will know the kernel when it is made.
+        """Take the bytes of the kernel; returns what is missing if they are not free, else None. Before the
+        first question there is no ledger: the one built then includes the kernel.
         """
         if self._ledger is None:
             return None
@@ -40,20 +40,20 @@ class CurrentLedger:
     def alive(
         self, partition: Partition, site: str, memory: str, *, is_c: bool
     ) -> tuple[tuple[str, int], ...]:
-        """What others hold of a memory at a call site, the largest first."""
+        """The buffers of other partitions in a memory at a call site, the largest first."""
         self._ledger = self._renewed(partition, is_c=is_c).asked_about((memory,))
         return self._ledger.alive(partition, site, memory)
 
     def over_budget(self, memories: Iterable[str]) -> dict[str, dict[str, int]]:
-        """By memory the partitions that took more than later constants leave, and by how many bytes."""
+        """By memory, the partitions that took more than later constants leave, and the excess in bytes."""
         ledger = self._ledger
         if ledger is None or not ledger.constants_missing:
             return {}
         return {memory: ledger.over_budget(memory) for memory in memories}
 
     def close(self) -> KnownPlan | None:
-        """The plan behind its promises, where it can be trusted to the end. It is not asked again: it is as
-        large as what is made next.
+        """The plan behind the promises, None where kernels made it invalid. The ledger is released to save
+        memory, so this is the last question.
         """
         ledger, self._ledger = self._ledger, None
         if ledger is None or ledger.unforeseen or ledger.constants_missing:
@@ -76,8 +76,8 @@ class CurrentLedger:
         return ledger
 
     def _tried(self, ledger: Ledger) -> Ledger:
-        """A new ledger, so that tensors which later kernels made the same bytes count once; the old one where
-        the new one knows of no plan.
+        """A new ledger, in which tensors aliased by kernels since the old one count once; the old ledger
+        where the new one has no plan that fits.
         """
         made = self._made().asked_about(ledger.memories)
         replaced = made.has_plan(ledger.memories)

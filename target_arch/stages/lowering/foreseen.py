@@ -1,5 +1,5 @@
-"""What the ledger takes to come: the program with stand-ins for partitions without a kernel, and what follows
-from it for call sites, tensors and kernels.
+"""The program that the ledger expects: the kernels so far, stand-ins for all other partitions, and the facts
+about call sites, tensors and kernels that follow.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,16 +14,17 @@ from target_arch.stages.lowering.constant_bytes import constant_bytes
 from target_arch.stages.memory.live_sums import Span
 from target_arch.stages.memory.pool_ledger import PoolLedger
 from target_arch.stages.memory.residents import Residents
+from target_arch.stages.paths.alignment import least_alignment
 from target_arch.stages.program.alias import alias_whole
 from target_arch.stages.program.homes import MemoryDemands, TensorHomes
 from target_arch.stages.program.in_place import in_place_calls, reusable_operands
-from target_arch.stages.program.items import Run, Slot
-from target_arch.stages.program.join import join, least_alignment, local_slot
+from target_arch.stages.program.items import Run, Slot, local_slot
+from target_arch.stages.program.join import join
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
 
 _HELD = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.ACTIVATION)
-"""Buffers of tensors, which hold bytes whatever kernels take."""
+"""Buffers of tensors, which need bytes whatever kernels use for themselves."""
 
 
 @frozen(kw_only=True)
@@ -40,7 +41,7 @@ class Foreseen:
 
     @classmethod
     def of(cls, work: PartialLowering, homes: TensorHomes) -> "Foreseen":
-        """The program of what is known, with tensors aliased by the copies of kernels there are."""
+        """The program of the lowering so far, with tensors aliased where a kernel only copies."""
         joined = join(work, homes)
         program, gone = alias_whole(joined, frozenset(work.kernels))
         return cls(
@@ -54,7 +55,7 @@ class Foreseen:
 
     @property
     def known(self) -> frozenset[str]:
-        """The partitions that had a kernel."""
+        """The partitions that had a kernel when this was made."""
         return frozenset(self.work.kernels)
 
     @property
@@ -63,11 +64,11 @@ class Foreseen:
         return self._of_tensors(self._program.liveness.reuses)
 
     def number(self, partition: Partition) -> int:
-        """Its place in the order of turns."""
+        """The number of a partition in the order in which they run."""
         return self._call_sites.numbers[partition.id]
 
     def partition(self, number: int) -> Partition:
-        """The partition with that number."""
+        """The id of the partition with that number."""
         return self.work.graph.partitions[number]
 
     def turn(self, partition: Partition) -> Span:
@@ -75,11 +76,11 @@ class Foreseen:
         return self._call_sites.turn(partition)
 
     def sites(self, partition: Partition) -> Mapping[str, Span]:
-        """The items of each of its operators."""
+        """The first and last item of each operator of a partition."""
         return self._call_sites.spans[partition.id]
 
     def site(self, partition: Partition, site: str) -> Span:
-        """The items of one of its operators."""
+        """The first and last item of one operator of a partition."""
         return self._call_sites.spans[partition.id][site]
 
     def memory(self, name: str) -> str:
@@ -87,7 +88,7 @@ class Foreseen:
         return self._program.buffers[name].memory
 
     def own(self, partition: Partition, kernel: Kernel) -> dict[str, list[Buffer]]:
-        """The kernel's buffers by memory, each living while its call sites have their turn."""
+        """The kernel's buffers by memory, each live while its call sites run."""
         lives = self._call_sites.lives(partition, kernel)
         found: dict[str, list[Buffer]] = {}
         for buffer in kernel.buffers:
@@ -97,7 +98,7 @@ class Foreseen:
         return found
 
     def conforms(self, partition: Partition, kernel: Kernel) -> bool:
-        """True where the kernel takes its tensors where the stand-in left them."""
+        """True if the kernel finds all its tensors in the memories that the stand-in assumed."""
         places, buffers = self._places[partition.id], self._program.buffers
         for demand in dict.fromkeys(self.demands.of(partition, kernel)):
             memory = buffers[places[demand.tensor]].memory if demand.tensor in places else None
@@ -120,7 +121,7 @@ class Foreseen:
         reuses: Mapping[str, tuple[str, ...]],
         taken: Mapping[int, Sequence[Buffer]],
     ) -> PoolLedger:
-        """The ledger of one memory, whose constants have grown by so many bytes."""
+        """The ledger of one memory, whose constants have grown by `growth` bytes."""
         soc, lives = self.work.soc, self._program.liveness.lives
         there = [slot for slot in self._program.buffers.values() if slot.memory == memory]
         constants = sum(constant_bytes(soc, memory, s.bytes) for s in there if s.kind == BufferKind.CONSTANT)
@@ -137,14 +138,14 @@ class Foreseen:
         )
 
     def _of_tensors(self, places: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-        """The results with those places that are tensors': a kernel's own buffers are counted apart."""
+        """The results with the operands that are tensors: a kernel's own buffers are counted separately."""
         buffers = self._program.buffers
         held = {name: tuple(p for p in found if buffers[p].kind in _HELD) for name, found in places.items()}
         return {name: found for name, found in held.items() if found}
 
 
 def _places(work: PartialLowering, joined: Program, gone: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """By partition: the buffer in which each tensor is for it, where some are `gone` into others."""
+    """By partition, the buffer of each tensor it touches; buffers that are `gone` are part of others."""
     found: dict[str, dict[str, str]] = {partition.id: {} for partition in work.graph.partitions}
     for item in joined.items:
         if isinstance(item, Run):

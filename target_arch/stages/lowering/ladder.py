@@ -1,9 +1,9 @@
-"""Lowering, and what is done when something does not fit.
+"""Lowering, and the attempts to make partitions fit that do not.
 
-A pass (`one_pass`) lowers every partition in its turn, each with the budget the ledger promises. What does
-not fit climbs a ladder: it is lowered again with a smaller budget, its partition is split, it is placed
-elsewhere (another instance, another kind, the host, in that order). Every attempt is recorded.
-Only where no rung is left the model is refused, with the cheapest changes that were found to make it fit.
+A pass (`one_pass`) lowers every partition in order, each with the budget that the ledger promises. A
+partition that does not fit climbs a ladder: it is lowered again with a smaller budget, then split, then
+placed elsewhere (on another instance, another kind, the host, in this order). Every attempt is recorded. If
+no rung is left, the model is refused, and the error names the cheapest changes found that make it fit.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,10 +46,9 @@ def lower_in_order(
 ) -> Lowered:
     """Place, order, lower, plan and check.
 
-    `place` is called again with operators given up on targets, and `order` with every new graph. `advance`
-    takes partitions to earlier phases, where the order has turns for these.
-    Raises PlacementError, OrderError, StepError; DoesNotFitError where nothing helps;
-    and CheckError where the plan is wrong.
+    `place` is called again with operators excluded from targets, and `order` with every new graph. `advance`
+    takes partitions to phases before the last, if the order has slots for them. Raises PlacementError,
+    OrderError, StepError; DoesNotFitError where no rung is left; and CheckError where the plan is wrong.
     """
     known: Known = {}
 
@@ -73,7 +72,7 @@ def lower_in_order(
 def _climbed(
     soc: SoC, ladder: "_Ladder", passes: Passes, order: Callable[[PartitionGraph], LoweringOrder]
 ) -> Lowered:
-    """Passes until nothing is refused. Raises DoesNotFitError where no rung is left."""
+    """Run passes until no partition is refused. Raises DoesNotFitError where no rung is left."""
     graph = ladder.graph()
     while True:
         slots = order(graph)
@@ -115,7 +114,7 @@ def _lowered(
 
 
 class _Ladder:
-    """What was tried so far, and the graph that follows from it."""
+    """The attempts so far, and the graph that follows from them."""
 
     def __init__(
         self, soc: SoC, place: Callable[[Rules], PartitionGraph], rules: Rules, passes: Passes
@@ -129,7 +128,9 @@ class _Ladder:
         self._placed: PartitionGraph | None = None
         self._left: dict[str, list[tuple[str, str]]] = {}
         self._sent: dict[str, str | None] = {}
-        """What this climb gives up, by operator: targets and reasons, and where it is to go next."""
+        """Where each operator goes next, None if placement decides. `_left` are the targets it is excluded
+        from, with reasons.
+        """
 
     def graph(self) -> PartitionGraph:
         """The partitions to try next. Raises the refusal where no placement is left."""
@@ -145,7 +146,7 @@ class _Ladder:
         return cut(self._placed, self._cuts)
 
     def climb(self, model: Model, refused: tuple[Refused, ...]) -> None:
-        """The next rung for everything that did not fit, before anything is placed again."""
+        """Take the next rung for every refused partition; placement follows once, after all of them."""
         for refusal in refused:
             self._refusal = refusal.error
             kind, outcome = self._retile(refusal) or self._split(model, refusal) or self._give_up(refusal)
@@ -184,7 +185,9 @@ class _Ladder:
         return AttemptKind.SPLIT, f"before `{place[0]}`"
 
     def _give_up(self, refused: Refused) -> tuple[AttemptKind, str]:
-        """All identical instances where nothing but the memory's size is in the way."""
+        """Exclude the operator from the instance, and where no other buffer is in the way, from all instances
+        of its kind.
+        """
         operator, instance = refused.operator, self._soc.instance(refused.partition.instance)
         target = instance.name if refused.crowded else instance.arch.name
         self._left.setdefault(operator, []).append((target, refused.reason))
@@ -192,8 +195,8 @@ class _Ladder:
         return AttemptKind.REPLACE, ""
 
     def _next(self, operator: str, instance: Instance) -> str | None:
-        """Where the operator is to go: another instance of its kind, another kind, the host, in that order,
-        of each the cheapest; None where there is no choice.
+        """The instance to try next: another of the same kind, another kind, the host, in this order, and the
+        cheapest of each; None where there is no choice.
         """
         if self._placed is None:
             return None
@@ -209,13 +212,13 @@ class _Ladder:
         return min(left, key=rank).instance if len(left) > 1 else None
 
     def _tried(self, operator: str, instance: Instance) -> bool:
-        """True where the operator was found not to fit there, now or before."""
+        """True if the operator did not fit there, in this climb or an earlier one."""
         now = any(targets(target, instance) for target, _ in self._left.get(operator, ()))
         return now or self._rules.unfit(operator, instance) is not None
 
 
 def _with_outcome(attempt: Attempt, graph: PartitionGraph) -> Attempt:
-    """The attempt with the instance that the operator went to."""
+    """The attempt with the instance on which the operator was placed."""
     if attempt.kind != AttemptKind.REPLACE or attempt.outcome:
         return attempt
     return evolve(attempt, outcome=f"on `{graph.choice(attempt.operator).instance}`")

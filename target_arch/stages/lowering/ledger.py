@@ -1,15 +1,16 @@
-"""The ledger: what every memory still has for partitions that are not lowered yet, kept up to date at little
+"""The ledger: the bytes of every memory that are left for partitions without a kernel, updated at little
 cost.
 
-It is made once from the program of what is known (kernels, and stand-ins for all other partitions) and then
-follows the lowering: a kernel that touches its tensors where its stand-in did changes nothing but the bytes
-of its own buffers and constants, and which results may take the place of operands. Tensors that are the same
-bytes (`alias`) count once where the kernel that copies them was known then; `aliasing` counts such kernels
-that came later. A kernel that touches tensors elsewhere is `unforeseen`: what the ledger says after it holds
-only as long as the tensors it wants elsewhere are in nobody's way, which the memory plan shows at the end.
+It is built once from the program so far (kernels, and stand-ins for all other partitions) and then updated
+kernel by kernel. A kernel that touches its tensors in the memories that its stand-in assumed changes only
+three things: the bytes of its own buffers, the bytes of constants, and the results that may reuse the place
+of an operand. Aliased tensors (`alias`) count once if the kernel that copies them was known at the start;
+`aliasing` counts such kernels that came later. A kernel that touches tensors in other memories is
+`unforeseen`: after it, promises hold only if these tensors fit beside everything else, which the memory plan
+shows at the end.
 
-A ledger is a value: a kernel, a promise and a memory that is asked for make a new one. So do refusals, which
-cost effort (see `pool_ledger`).
+A ledger is a value: a new kernel, a promise, or a question about another memory returns a new ledger. So does
+a refusal, as it uses up search effort (`pool_ledger`).
 
 Tests: `tests/stages/lowering/test_ledger.py`, `test_exact_budgets.py`.
 """
@@ -34,7 +35,7 @@ from target_arch.stages.program.partial import PartialLowering
 
 @frozen(kw_only=True)
 class Overdrawn:
-    """A kernel takes more of a memory than there is for it at a call site."""
+    """A kernel needs more of a memory than is left for it at a call site."""
 
     site: str
     memory: str
@@ -46,18 +47,18 @@ class Overdrawn:
 class Ledger:
     """Budgets for the partitions that have no kernel yet, by the call sites of the program.
 
-    Three facts tell how far it can be trusted: the kernels since it was made that are `unforeseen`, those
-    that copy bytes which an alias could save (`aliasing`), and whether constants were ever missing bytes.
+    Three facts say how reliable it still is: how many later kernels are `unforeseen`, how many copy bytes
+    that an alias could save (`aliasing`), and whether constants ever lacked bytes.
     """
 
     _foreseen: Foreseen = field(repr=False)
     _constants: ConstantUse = field(repr=False)
     _pools: Mapping[str, PoolLedger] = field(factory=dict, repr=False)
-    """Of the memories that were asked about."""
+    """By memory, for those asked about."""
     _growth: Mapping[str, int] = field(factory=dict, repr=False)
-    """The bytes that constants of a memory take more than at first."""
+    """By memory, the bytes by which constants have grown."""
     _taken: Overlay[int, Mapping[str, Sequence[Buffer]]] = field(factory=Overlay, repr=False)
-    """What kernels took, by number of the partition and memory."""
+    """The buffers of kernels, by number of the partition and memory."""
     _reuses: Overlay[str, tuple[str, ...]] = field(factory=Overlay, repr=False)
     _promised: Overlay[tuple[str, str], Block] = field(factory=Overlay, repr=False)
     """By partition and memory."""
@@ -67,7 +68,7 @@ class Ledger:
 
     @classmethod
     def of(cls, work: PartialLowering, homes: TensorHomes) -> "Ledger":
-        """The ledger of what is known of a model, with tensors in these homes."""
+        """The ledger of the lowering so far, with tensors in these homes."""
         foreseen = Foreseen.of(work, homes)
         kernels = ((p, work.kernels[p.id]) for p in work.graph.partitions if p.id in work.kernels)
         return cls(
@@ -79,41 +80,43 @@ class Ledger:
 
     @property
     def homes(self) -> TensorHomes:
-        """Where it takes tensors to live."""
+        """The home of each tensor."""
         return self._foreseen.homes
 
     @property
     def aliased(self) -> frozenset[str]:
-        """The partitions whose copies it left out where both ends can be the same bytes."""
+        """The partitions whose copies were elided, as both ends can be the same bytes."""
         return self._foreseen.known
 
     @property
     def offsets(self) -> Mapping[str, int]:
-        """The witness: offsets at which everything fits that was promised and taken, per memory asked for."""
+        """The witness: by memory asked about, offsets at which all promised and used bytes fit."""
         return {name: offset for pool in self._pools.values() for name, offset in pool.offsets.items()}
 
     @property
     def memories(self) -> Iterable[str]:
-        """The memories that it was asked about."""
+        """The memories asked about."""
         return self._pools.keys()
 
     def crowded(self, partition: Partition) -> bool:
-        """True where a memory of the partition's instance, asked about before, does not even hold what is
+        """True if a memory of the partition's instance (asked about before) is too small for the buffers
         known so far.
         """
         return not self.has_plan(self._memories(partition))
 
     def has_plan(self, memories: Iterable[str]) -> bool:
-        """True where it knows of a plan in each of these memories, asked about before."""
+        """True if the witness fits each of these memories (asked about before)."""
         return all(self._pools[memory].fits for memory in memories)
 
     def over_budget(self, memory: str) -> dict[str, int]:
-        """The partitions (by id) that took more of a memory than later constants leave, and by how much."""
+        """The partitions (by id) that took more of a memory than later constants leave, and the excess in
+        bytes.
+        """
         found = self._pools[memory].over_budget() if memory in self._pools else {}
         return {self._foreseen.partition(number).id: over for number, over in found.items()}
 
     def alive(self, partition: Partition, site: str, memory: str) -> tuple[tuple[str, int], ...]:
-        """What others hold of a memory, asked about before, at a call site, the largest first."""
+        """The buffers of others in a memory (asked about before) at a call site, the largest first."""
         there = self._pools[memory].alive(self._foreseen.site(partition, site))
         return tuple(sorted(there, key=lambda held: (-held[1], held[0])))
 
@@ -129,10 +132,10 @@ class Ledger:
         return self.asked_about(self._memories(partition))
 
     def budget(self, partition: Partition) -> tuple["Ledger", Budget]:
-        """What the partition may take, per call site and memory of its instance, and the ledger in which that
-        is promised.
+        """The bytes the partition may use, per call site and memory of its instance, and the ledger with this
+        promise.
 
-        A block is promised for the whole turn of the partition: one ring of buffers may serve all its call
+        A block is promised for as long as the partition runs: one ring of buffers may serve all its call
         sites.
         """
         opened, turn = self.asked_by(partition), self._foreseen.turn(partition)
@@ -150,9 +153,9 @@ class Ledger:
         return ledger, Budget(partition=partition.id, sites=sites)
 
     def with_kernel(self, partition: Partition, kernel: Kernel) -> tuple["Ledger", Overdrawn | None]:
-        """The ledger in which the kernel has taken its bytes, instead of those promised.
+        """The ledger with the kernel's bytes in place of the promised ones.
 
-        Where it takes bytes that are not there, the answer says so, and nothing is taken.
+        If these bytes are not free, the second result says so, and the ledger takes nothing.
         """
         constants, growth = self._constants.with_kernel(partition, kernel)
         ledger, refused = self._with_constants(partition, kernel, growth)
@@ -170,9 +173,9 @@ class Ledger:
     def _with_constants(
         self, partition: Partition, kernel: Kernel, growth: Mapping[str, int]
     ) -> tuple["Ledger", Overdrawn | None]:
-        """Constants take so many bytes more. C is never refused. If constants no longer fit, the accelerators
-        that took too much before are over budget, else this one is refused. Where the witness alone has no
-        room, the memory plan decides.
+        """Let constants grow. C is never refused. If constants no longer fit, the accelerators that took too
+        much before are over budget, else this one is refused. Where only the witness has no room, the memory
+        plan decides.
         """
         ledger, grown = self, dict[str, int]()
         accelerated = not self._foreseen.work.setting.is_function(partition.instance)
@@ -193,13 +196,13 @@ class Ledger:
         return ledger, None
 
     def _holding(self, growth: Mapping[str, int]) -> "Ledger":
-        """The ledger with constants that take so many bytes more of each memory."""
+        """The ledger with constants that grew by these bytes, by memory."""
         grown = {memory: self._growth.get(memory, 0) + size for memory, size in growth.items()}
         pools = {m: self._pools[m].holding(size) for m, size in growth.items() if m in self._pools}
         return evolve(self, growth={**self._growth, **grown}, pools={**self._pools, **pools})
 
     def _with_buffers(self, partition: Partition, kernel: Kernel) -> tuple["Ledger", Overdrawn | None]:
-        """The ledger in which the kernel has its own buffers; where there is no room, only effort is lost."""
+        """The ledger with the kernel's own buffers; where there is no room, only search effort is used up."""
         own, number = self._foreseen.own(partition, kernel), self._foreseen.number(partition)
         there = {memory: buffers for memory, buffers in own.items() if memory in self._pools}
         for memory, buffers in there.items():
@@ -221,7 +224,7 @@ class Ledger:
         return evolve(self, pools=pools, taken=self._taken.changed({number: own} if own else {})), None
 
     def _sharing(self, places: Sequence[tuple[str, tuple[str, ...]]]) -> "Ledger":
-        """The ledger that counts results once with the operands whose place they may take."""
+        """The ledger in which a result and the operand whose place it may reuse count once."""
         found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
         for result, operands in places:
             found.setdefault(self._foreseen.memory(result), []).append((result, operands))
@@ -252,6 +255,6 @@ class Ledger:
         )
 
     def _opened(self, memory: str) -> PoolLedger:
-        """The account of a memory, with what kernels took of it so far."""
+        """The account of a memory, with the buffers of kernels so far."""
         taken = {number: own[memory] for number, own in self._taken.items() if memory in own}
         return self._foreseen.pool(memory, self._growth.get(memory, 0), self._reuses, taken)

@@ -1,7 +1,7 @@
 """One pass over all slots of a lowering order, with the ledger in the loop.
 
-For each slot: a budget, a kernel, and its bytes taken from the ledger. A partition that does not fit is
-recorded and skipped, so one pass reports every misfit.
+For each slot: compute the budget, lower the partition, and take the bytes of its kernel from the ledger. A
+partition that does not fit is recorded and skipped, so one pass reports every misfit.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,14 +26,14 @@ Lower = Callable[[PartitionGraph, Partition, Budget], Kernel]
 """The lowerer: raises `target_arch.backend.contract.DoesNotFit` where no tiling fits the budget."""
 
 Advance = Callable[[PartitionGraph, Partition, str], None]
-"""Takes a partition to a phase before the last; what comes of it is the lowerer's business."""
+"""Takes a partition to a phase before the last. The lowerer keeps the result."""
 
 Key = tuple[str, tuple[str, ...]]
-"""What makes two partitions the same to a backend: the instance and the operators."""
+"""The instance and the operators of a partition: a backend lowers partitions of one key alike."""
 
 
 Known = dict[Key, tuple[Budget | None, Kernel]]
-"""Kernels that were made, with the budget an accelerator was given. Passes may share them."""
+"""Kernels so far, with the budget that an accelerator was given. Passes may share them."""
 
 
 def key_of(partition: Partition) -> Key:
@@ -43,7 +43,7 @@ def key_of(partition: Partition) -> Key:
 
 @frozen(kw_only=True)
 class Passed:
-    """What a pass yields. `settled` is None where something was refused."""
+    """The result of a pass. `settled` is None if a partition was refused."""
 
     kernels: Mapping[str, Kernel] = field(repr=False)
     budgets: tuple[Budget, ...]
@@ -52,7 +52,7 @@ class Passed:
 
 
 class Passes:
-    """Passes over one model: what was lowered once with the same budget is not lowered again."""
+    """Passes over one model. A partition is not lowered twice with the same budget."""
 
     def __init__(
         self,
@@ -65,12 +65,12 @@ class Passes:
         self._reached: set[tuple[Key, str]] = set()
         self._known: Known = {} if known is None else known
         self.limits: dict[Key, dict[str, int]] = {}
-        """Smaller budgets that partitions must do with, by memory."""
+        """Limits of the budgets of partitions, by memory."""
 
     def run(self, graph: PartitionGraph, order: LoweringOrder) -> Passed:
-        """Lower every partition in its turn, then fit the memory.
+        """Lower every partition in order, then fit the memory.
 
-        Raises DoesNotFitError where no instance but the host is to blame.
+        Raises DoesNotFitError if the memory overflows and no accelerator is the cause.
         """
         return _Pass(self, graph).run(order)
 
@@ -99,15 +99,15 @@ class Passes:
 
     @property
     def fixed(self) -> tuple[str, ...]:
-        """The memories in which constants may lie."""
+        """The memories of constants."""
         return self._setting.mode.constants
 
     def limited(self, partition: Partition, given: Budget) -> Budget:
-        """The budget, or the smaller one that the partition must do with."""
+        """The budget, reduced to the partition's limits."""
         return limited(given, self.limits.get(key_of(partition), {}))
 
     def work(self, graph: PartitionGraph, kernels: Mapping[str, Kernel]) -> PartialLowering:
-        """What is known after some partitions were lowered."""
+        """The lowering so far."""
         return PartialLowering(setting=self._setting, graph=graph, kernels=dict(kernels))
 
 
@@ -118,7 +118,7 @@ class _Pass:
         self._refused: list[Refused] = []
         self._ledger = CurrentLedger(self._work)
         self._offered: dict[tuple[str, str], int] = {}
-        """What was promised, by partition and memory."""
+        """The promised bytes, by partition and memory."""
 
     def run(self, order: LoweringOrder) -> Passed:
         budgets: list[Budget] = []
@@ -145,7 +145,9 @@ class _Pass:
         )
 
     def _budget(self, partition: Partition) -> Budget:
-        """An accelerator's budget; that of C only when it asks, as most C needs no scratch."""
+        """The budget of a partition. For C it is computed only when the backend reads it, as most C needs no
+        scratch.
+        """
         is_c = self._passes.is_c(partition)
 
         def ask() -> Budget:
@@ -154,8 +156,8 @@ class _Pass:
         return on_demand(partition, ask) if is_c else ask()
 
     def _lowered(self, partition: Partition, given: Budget) -> Kernel | None:
-        """The kernel of a partition; None where it does not fit, and nothing is recorded where others took
-        too much to judge it.
+        """The kernel of a partition; None if it does not fit. The misfit is not recorded if other partitions
+        are over budget, as they may be its cause.
         """
         try:
             kernel = self._passes.kernel(self._graph, partition, given)
@@ -169,7 +171,7 @@ class _Pass:
         return kernel
 
     def _taken(self, partition: Partition, kernel: Kernel) -> bool:
-        """The kernel takes its bytes; False where it took more than there was."""
+        """Take the bytes of the kernel from the ledger; False (and a refusal) if too few are free."""
         over = self._ledger.take(partition, kernel)
         if over is None:
             self._kernels[partition.id] = kernel
@@ -186,13 +188,15 @@ class _Pass:
         self._refused.append(refused(partition, site, refusal, alive, limit))
 
     def _refuse_over_budget(self) -> None:
-        """Refuse accelerators that took so much that constants of later kernels do not fit beside it."""
+        """Refuse accelerators whose buffers leave too little for constants of later kernels."""
         found = self._over_budget()
         for partition, refusal, limit in self._blame().over_budget(found) if found else ():
             self._refuse(partition, refusal.site, refusal, limit)
 
     def _over_budget(self) -> dict[str, dict[str, int]]:
-        """By memory the accelerators' partitions that took more than later constants leave, and how much."""
+        """By memory, the partitions of accelerators that took more than later constants leave, and the excess
+        in bytes.
+        """
         found: dict[str, dict[str, int]] = {}
         for memory, over in self._ledger.over_budget(self._passes.fixed).items():
             mine = {id: n for id, n in over.items() if not self._passes.is_c(self._graph.partition(id))}

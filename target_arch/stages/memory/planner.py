@@ -1,4 +1,4 @@
-"""Which algorithm makes memory plans, and how long it may search: chosen once, asked for every plan."""
+"""The algorithm that makes memory plans, and its search effort: chosen once and used for every plan."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,8 +12,8 @@ from target_arch.stages.memory.packing import ALGORITHMS
 
 @frozen(kw_only=True)
 class Planner:
-    """An algorithm by name, its effort where it takes one, and the algorithms there are: those built in, or,
-    once the pipeline has it, all that were found (`target_arch.registry.PlugIns.planners`).
+    """An algorithm by name, its effort if it takes one, and the known algorithms: the built-in ones, or in
+    the pipeline all that were found (`PlugIns.planners`).
     """
 
     algorithm: str = "best"
@@ -21,7 +21,9 @@ class Planner:
     algorithms: Mapping[str, Algorithm] = field(default=ALGORITHMS, repr=False)
 
     def plan(self, buffers: Sequence[Buffer], capacities: Mapping[str, int]) -> MemoryPlan:
-        """As `allocate`. With no buffers: refuses a wish that cannot be honoured."""
+        """As `allocate`. Without buffers it only checks the name and the effort; raises PlanError for wrong
+        ones.
+        """
         return allocate(buffers, capacities, self.algorithm, self.algorithms, effort=self.effort)
 
 

@@ -1,9 +1,10 @@
 """Placement: which instance runs which operator, what it costs there, and why nowhere else.
 
-What counts is when the last result is there: the makespan in the search's model of a run, in which instances
-compute and channels copy at the same time. Costs are what backends estimate or a cost file measured, and
-every copy: inputs from where their producers leave them, constants, results on their way to consumers and
-the caller. The run that is printed is no result of the search: it is a replay of steps (`stages.steps`).
+The search minimizes the makespan: the end of the last result in a model of a run in which instances compute
+and channels copy at the same time. Costs are the estimates of backends, or times measured in a cost file, and
+the times of all copies: of inputs from the memory in which their producer leaves them, of constants, and of
+results to their consumers and the caller. The printed run is not this model: it is a replay of the emitted
+steps (`stages.steps`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,9 +33,9 @@ from target_arch.stages.setting import Setting
 
 NO_RULES = Rules()
 COVERED = 60_000
-"""Visits of an operator to a seat that the search for the cheapest chain may make."""
+"""The most pairs of operator and seat that the search for the cheapest chain may look at."""
 WORTH = 0.01
-"""The part of the makespan an order must save to be taken instead of the one that needs least memory."""
+"""The share of the makespan that an order must save to replace the order that needs least memory."""
 
 
 def place(
@@ -48,10 +49,10 @@ def place(
 ) -> PartitionGraph:
     """Give every operator an instance and cut the model into partitions.
 
-    `backends` maps target_arch names; a target_arch without one is refused everything. `order` (target_arch
-    names, by default the SoC's partitioning order) breaks ties of cost. `costs` override what backends and
-    description say. With `exact` a solver goes on where the search ends. Raises PlacementError where a rule
-    or a measured cost names nothing or a rule cannot be honoured, or where nothing supports an operator;
+    `backends` maps target_arch names; a target_arch without one runs no operator. `order` (target_arch names,
+    by default the SoC's partitioning order) breaks ties of cost. Measured costs of the setting override
+    estimates. With `exact` a solver continues from the result of the search. Raises PlacementError where a
+    rule or a measured cost names nothing or a rule cannot be honoured, or where nothing supports an operator;
     SolverMissingError where `exact` lacks its solver.
     """
     kinds = {pattern.name for backend in backends.values() for pattern in backend.patterns}
@@ -115,7 +116,9 @@ class _Placed:
 def _facts(
     chosen: JobSchedule, found: Found, used: Mapping[str, Instance], survey: CandidateTable
 ) -> PlacementFacts:
-    """How the placement was found, and what comes beside a run. `used` are instances by operator."""
+    """How the placement was found, with the times and bytes of loading and the measured energy. `used` are
+    instances by operator.
+    """
     loads = [instance.arch.load for instance in {i.name: i for i in used.values()}.values()]
     joules = _joules(survey, used)
     return PlacementFacts(
@@ -130,7 +133,7 @@ def _facts(
 
 
 def _joules(survey: CandidateTable, used: Mapping[str, Instance]) -> list[float]:
-    """What was measured of the operators where they are."""
+    """The measured energy of the operators on their instances, in joules."""
     energies = (survey.answers[operator][instance.name].energy for operator, instance in used.items())
     return [energy for energy in energies if energy is not None]
 
@@ -143,10 +146,10 @@ def _beam(problem: Problem) -> int:
 def _ordered(
     wanted: PlacementTask, network: JobShop, scheduler: ListScheduler, found: Found, lean: Sequence[Operator]
 ) -> JobSchedule:
-    """The schedule in the order in which it will run.
+    """The operators in the order in which they will run.
 
-    That is the `lean` order, which needs least memory, unless starting operators as the search found is
-    faster and leaves half of the preferred memory free; and never after something did not fit.
+    This is the `lean` order, which needs least memory. The order of the search replaces it where that is
+    faster and leaves half of the preferred memory free, but never after a partition did not fit.
     """
     small = scheduler.run(network.order(lean), found.schedule.seats)
     fast = scheduler.run(found.schedule.by_start(), found.schedule.seats)
@@ -181,7 +184,9 @@ def _quickest(survey: CandidateTable, operator: Operator, seat: InstanceGroup) -
 
 
 def _seats(wanted: PlacementTask, survey: CandidateTable) -> tuple[InstanceGroup, ...]:
-    """Instances of one accelerator whose paths cost the same are one seat; all others sit alone."""
+    """Groups of interchangeable instances (seats): those of one accelerator whose paths cost the same. Any
+    other instance is a seat of its own.
+    """
     names = (*wanted.order, *(arch.name for arch in wanted.soc.archs))
     ranks = {name: number for number, name in enumerate(dict.fromkeys(names))}
     groups: dict[tuple[object, ...], list[Instance]] = {}
@@ -201,7 +206,7 @@ def _seats(wanted: PlacementTask, survey: CandidateTable) -> tuple[InstanceGroup
 
 
 def _link_costs(survey: CandidateTable, instance: Instance) -> tuple[object, ...]:
-    """What tells two instances apart: the paths between the memories around them and their own."""
+    """The costs by which two instances differ: those of paths between their own memories and the others."""
     there, direct = survey.reaches[instance.name], survey.routes.direct
     return tuple(
         (memory, number, path.bandwidth, path.setup, path.engine, path.source == memory)

@@ -1,16 +1,16 @@
-"""Aliases: copies of bytes within a memory are elided, and both ends become the same bytes.
+"""Aliases: a copy within a memory is elided, and both of its buffers become the same bytes.
 
-A reshape is its input, an operand of a concatenation is a slice of it, whoever produces them: what wrote or
-read the one buffer writes or reads the other at an offset. Every tensor is written once, so both may be read
-as long as anybody likes. It is done where it is safe:
+The result of a reshape is its input, and an operand of a concatenation is a slice of the result. Items that
+wrote or read one buffer then write or read the other at an offset. Every tensor is written once, so both stay
+valid as long as they are read. A copy is elided where this is safe:
 
-- Both ends lie in the same memory, and one of them is a whole buffer. That one goes. It is neither input nor
-  output of the model, nor a constant, nor local to a kernel.
+- Both ends are in the same memory, and one of them is a whole buffer. This buffer disappears. It is neither
+  input nor output of the model, nor a constant, nor local to a kernel.
 - The source is complete before the copy, and nothing but the copy writes the target.
 - The slice begins and ends at multiples of the alignment that the buffer had, or ends with the other.
 
-Two buffers of one size share it without loss. A slice makes the buffer it is part of live sooner, or longer:
-that is done where the largest sum of live bytes in the memory does not grow.
+Two buffers of one size become one without cost. A slice makes the larger buffer live earlier or longer, so it
+is used only where the largest sum of live bytes in the memory does not grow.
 
 Tests: `tests/stages/program/test_alias.py`.
 """
@@ -35,12 +35,12 @@ from target_arch.stages.program.program import Program
 _MOVABLE = (BufferKind.ACTIVATION, BufferKind.INPUT, BufferKind.OUTPUT)
 _INNER = BufferKind.ACTIVATION
 _Access = tuple[int, Slice, bool]
-"""Item, bytes of a buffer that it touches, and whether it writes them."""
+"""An item, the bytes of a buffer that it touches, and whether it writes them."""
 
 
 def elide_copies(program: Program, *, slices: bool, held: Collection[str] = ()) -> Program:
-    """The program without the copies it does not need. With `slices`, buffers may be parts of larger ones
-    too, but not in the `held` memories.
+    """The program without unnecessary copies. With `slices`, buffers may be parts of larger ones too, but not
+    in the `held` memories.
     """
     copies = _copies(program)
     if not copies:
@@ -53,8 +53,8 @@ def elide_copies(program: Program, *, slices: bool, held: Collection[str] = ()) 
 
 
 def alias_whole(program: Program, partitions: Collection[str]) -> tuple[Program, Mapping[str, str]]:
-    """As `elide_copies` without slices, for the copies of these partitions; and for every buffer that is gone
-    the one whose bytes it has now, all of them.
+    """As `elide_copies` without slices, for the copies of these partitions. Also returns the buffer that
+    replaces each elided one.
     """
     copies = [(number, run) for number, run in _copies(program) if run.partition in partitions]
     if not copies:
@@ -70,7 +70,7 @@ def _copies(program: Program) -> list[tuple[int, Run]]:
 
 @frozen(kw_only=True)
 class _Move:
-    """A buffer that could be part of another from an offset on, instead of the copy `number`."""
+    """A buffer that could become part of another, from an offset on, and so replace the copy `number`."""
 
     number: int
     inner: str
@@ -91,14 +91,16 @@ class _Eliding:
                 self._touched.setdefault(part.of, []).append((number, part, write))
 
     def try_alike(self, copies: Iterable[tuple[int, Run]]) -> None:
-        """One buffer for both ends of a copy, where both are whole."""
+        """Merge both ends of each copy of a whole buffer to a whole buffer."""
         for number, run in copies:
             move = self._move(number, run)
             if move is not None and self._slots[move.inner].bytes == self._slots[move.outer].bytes:
                 self._merge(move)
 
     def try_slices(self, copies: Iterable[tuple[int, Run]], held: Collection[str]) -> None:
-        """Buffers in slices of larger ones: all of one at once, where that needs no more bytes."""
+        """Make buffers slices of larger ones; all slices of one buffer together, where this needs no more
+        bytes.
+        """
         groups: dict[str, list[tuple[int, Run]]] = {}
         for number, run in copies:
             move = None if number in self._gone else self._move(number, run)
@@ -112,7 +114,7 @@ class _Eliding:
     def _merge_those_that_pay(
         self, group: Iterable[tuple[int, Run]], live: Mapping[str, NDArray[np.int64]]
     ) -> None:
-        """As many slices of one buffer as pay: all, else all but those that begin first."""
+        """Merge as many slices of one buffer as cost no bytes: all, else all but the ones that begin first."""
         found = [move for number, run in group if (move := self._move(number, run)) is not None]
         distinct = {move.inner: move for move in reversed(found)}
         moves = sorted(distinct.values(), key=lambda move: (self._lives[move.inner], move.number))
@@ -133,11 +135,11 @@ class _Eliding:
         )
 
     def gone(self) -> dict[str, str]:
-        """The buffers that are gone, with those of which they are part."""
+        """The elided buffers, each with the buffer that it is part of."""
         return {name: self._place(name)[0] for name in self._places}
 
     def _move(self, number: int, run: Run) -> _Move | None:
-        """What would make the copy unnecessary; None where that is not safe."""
+        """The merge that makes the copy unnecessary; None where it is not safe."""
         reads = [operand for operand in run.operands if operand.access == Access.READ]
         writes = [operand for operand in run.operands if operand.access == Access.WRITE]
         if len(run.operands) != 2 or len(reads) != 1 or len(writes) != 1:
@@ -166,7 +168,7 @@ class _Eliding:
         return [n for n, there, write in known if write and _meet(there, part) and n not in self._gone]
 
     def _fits(self, move: _Move, part: Slice) -> bool:
-        """True where a whole buffer can be that slice of the other, as far as places go."""
+        """True if alignment and memories let the whole buffer be that slice of the other."""
         inner, outer = self._slots[move.inner], self._slots[move.outer]
         if inner.kind != _INNER or part.bytes != inner.bytes:
             return False
@@ -189,7 +191,7 @@ class _Eliding:
         self._lives[move.outer] = _union(self._lives[move.outer], self._lives.pop(move.inner))
 
     def _counted_if_it_pays(self, moves: list[_Move], live: Mapping[str, NDArray[np.int64]]) -> bool:
-        """True where no more bytes are live anywhere than somewhere before; `live` then follows."""
+        """True if the merge does not raise the largest sum of live bytes; `live` is then updated."""
         outer = self._slots[moves[0].outer]
         before = [self._lives[name] for name in (outer.name, *(move.inner for move in moves))]
         first, last = reduce(_union, before)
@@ -206,7 +208,7 @@ class _Eliding:
         return self._program.buffers[name].bytes
 
     def _place(self, name: str) -> tuple[str, int]:
-        """The buffer of which one is part now, and from which offset on."""
+        """The buffer that a buffer is now part of, and its offset there."""
         offset = 0
         while name in self._places:
             name, further = self._places[name]
@@ -224,7 +226,9 @@ class _Eliding:
         return evolve(item, operands=tuple(self._operand(operand) for operand in item.operands))
 
     def _operand(self, operand: Operand) -> Operand:
-        """The operand where it is now. A slice takes the place of no operand, and nothing takes its place."""
+        """The operand in its present buffer. A slice never reuses the place of an operand, nor is its place
+        reused.
+        """
         over = tuple(dict.fromkeys(self._place(name)[0] for name in operand.over if self._alike(name)))
         if self._alike(operand.of):
             return evolve(operand, of=self._place(operand.of)[0], over=over)
@@ -232,7 +236,7 @@ class _Eliding:
         return evolve(operand, of=part.of, offset=part.offset, bytes=part.row_bytes, over=())
 
     def _alike(self, name: str) -> bool:
-        """True for a buffer that is all of the one it is part of now."""
+        """True for a buffer that is not part of a larger one."""
         return self._size(name) == self._slots[self._place(name)[0]].bytes
 
 

@@ -1,8 +1,8 @@
-"""Which items of a program must come after which, whatever runs beside what.
+"""Dependences between items of a program: pairs whose order no reordering may change.
 
-Two items that share bytes keep their order where one of them writes these; so do all runs of one instance,
-so that a partition has its turn before the next one there begins. Of these only the flow of data is given: a
-buffer or an instance that is used twice could be used in another order.
+Two items that share bytes keep their order if one of them writes the bytes. All runs of one instance keep
+their order too, so that a partition ends before the next one there begins. Only the flow of data is forced by
+the model: buffers and instances that are used twice could be used in another order.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _Seen = list[tuple[int, Slice]]
 
 @mutable
 class _Bytes:
-    """Who read and wrote the bytes of a buffer, but for those that somebody wrote over since."""
+    """The items that read and wrote the bytes of a buffer, without items whose bytes were overwritten since."""
 
     reads: _Seen = field(factory=list)
     writes: _Seen = field(factory=list)
@@ -61,7 +61,7 @@ def accesses(program: Program, item: Item) -> list[tuple[Slice, bool]]:
 
 
 def _touches(program: Program, item: Item) -> list[tuple[Slice, Access]]:
-    """The bytes an item touches, and what it does with them."""
+    """The bytes an item touches, and whether it reads or writes them."""
     if isinstance(item, Run):
         return [
             (operand.touched(program.buffers[operand.of].bytes), operand.access) for operand in item.operands
@@ -87,7 +87,9 @@ def _touch(known: _Bytes, number: int, part: Slice, access: Access, found: tuple
 
 
 def _kept(seen: Sequence[tuple[int, Slice]], written: Slice) -> _Seen:
-    """Those of which a byte is not written over: who comes after the writer comes after the others, too."""
+    """The accesses with a byte that is not overwritten: an item that follows the writer follows all others,
+    too.
+    """
     return [(number, there) for number, there in seen if not _covers(written, there)]
 
 

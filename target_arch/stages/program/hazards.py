@@ -1,8 +1,8 @@
-"""Waits, as late as correctness allows.
+"""Hazards between steps, and the Waits they need, as late as possible.
 
-A step may start while others are in flight unless it touches bytes that one of these writes, or writes bytes
-that one of these touches; then a Wait stands right before it. Two steps of one timeline need none: it keeps
-their order. A Wait for a value completes every earlier value of that timeline.
+A step may start while others are in flight, unless it touches bytes that one of them writes, or writes bytes
+that one of them touches: then a Wait comes right before it. Two steps of one timeline need no Wait, as a
+timeline keeps their order. A Wait for a value completes every earlier value of that timeline.
 """
 
 from collections.abc import Iterable
@@ -66,7 +66,7 @@ class InFlight:
         return self._issued.get(timeline, 0) - self._complete.get(timeline, 0)
 
     def issued(self, timeline: str) -> int:
-        """How many steps a timeline was given so far."""
+        """How many steps were issued on a timeline so far."""
         return self._issued.get(timeline, 0)
 
     def hazards(self, accesses: Iterable[ByteAccess]) -> dict[str, int]:

@@ -1,8 +1,8 @@
-"""The memories tensors live in: where each is left by its producer, where each constant lies.
+"""The memories of tensors: the one that each producer writes, and one for each constant.
 
-A tensor's *home* is the memory its producer writes. Among the memories the producer can write, the one is
-taken from which most consumers are served without another copy; the preference of the description decides
-between equals. When a memory overflows, `spilled` moves tensors on to their next candidate.
+A tensor's *home* is the memory its producer writes. Among the memories that the producer can write, the home
+is the one from which most consumers read without another copy; ties go to the memory that the SoC file names
+first. When a memory overflows, `spilled` moves tensors to their next candidate.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -19,7 +19,7 @@ from target_arch.stages.paths.routes import Routes
 from target_arch.stages.program.partial import PartialLowering
 
 Wants = dict[str, dict[tuple[str, ...], None]]
-"""By tensor the sets of memories in which it is wanted, each once, in the order of the program."""
+"""By tensor, the sets of memories in which consumers accept it, each once, in the order of the program."""
 
 NOTHING: Mapping[str, int] = {}
 NOWHERE: Mapping[str, str] = {}
@@ -27,10 +27,11 @@ NOWHERE: Mapping[str, str] = {}
 
 @frozen(kw_only=True)
 class TensorHomes:
-    """Where tensors live. `others` are the homes a tensor could still be spilled to, preferred first.
+    """The memory of every tensor and constant. `others` are the homes a tensor could still be spilled to,
+    preferred first.
 
     `drained` are the memories in which bytes are scarce: before a new buffer begins there, the step stage
-    waits for everything that is in flight on buffers nobody needs any more.
+    waits for all steps in flight on dead buffers.
     """
 
     homes: Mapping[str, str]
@@ -40,12 +41,12 @@ class TensorHomes:
     strict: bool = False
     """Whether to wait for dead buffers of the same partition, too."""
     reuse: bool = True
-    """Whether an accelerator may go on with tiles that the partition before it left in its memory."""
+    """Whether an accelerator may reuse tiles that the partition before left in its memory."""
 
 
 @frozen(kw_only=True)
 class Demand:
-    """A partition needs a tensor: to read it in one of `memories`, or to leave it in one of them."""
+    """A partition reads or writes a tensor, which must then be in one of `memories`."""
 
     tensor: str
     write: bool
@@ -53,7 +54,7 @@ class Demand:
 
     @property
     def access(self) -> Access:
-        """What the partition does with the tensor."""
+        """The access as a call states it."""
         return Access.WRITE if self.write else Access.READ
 
 
@@ -63,11 +64,10 @@ def choose_homes(
     spilled: Mapping[str, int] = NOTHING,
     pinned: Mapping[str, str] = NOWHERE,
 ) -> TensorHomes:
-    """Choose a home for every tensor, and a memory for every constant that some partition names.
+    """Choose a home for every tensor, and a memory for every constant that a partition reads.
 
-    `spilled` tells how many of its candidates a tensor is to pass over, `pinned` where it must live if its
-    producer and consumers allow that. Raises StepError where no declared
-    path connects producer and consumer.
+    `spilled` is how many of its candidates a tensor skips; `pinned` is its home if producer and consumers
+    allow it. Raises StepError where no declared path connects producer and consumer.
     """
     routes, model, mode = work.routes, work.graph.model, work.mode
     needs = MemoryDemands(work)
@@ -96,8 +96,8 @@ def choose_homes(
 
 
 class MemoryDemands:
-    """The needs of partitions, as their kernels state them, or as their operators suggest while they have
-    none.
+    """The demands of partitions: those of their kernels, or while they have none, those expected of their
+    operators.
     """
 
     def __init__(self, work: PartialLowering) -> None:
@@ -109,7 +109,7 @@ class MemoryDemands:
         self._expected: dict[str, access.MemoryAccess] = {}
 
     def of(self, partition: Partition, kernel: Kernel | None) -> Iterator[Demand]:
-        """Every need of a partition that has this kernel, or none yet."""
+        """Every demand of a partition with this kernel, or without one yet."""
         if kernel is None:
             for _, touches in self.expected(partition):
                 yield from touches
@@ -123,8 +123,9 @@ class MemoryDemands:
                 yield from self._move(action, where)
 
     def expected(self, partition: Partition) -> Iterator[tuple[str, tuple[Demand, ...]]]:
-        """The needs of a partition that is not lowered yet, by operator: whole tensors for C, tiles of them
-        for an accelerator. A chain has them all at its first operator, and only those of its border.
+        """The demands expected of a partition that is not lowered yet, by operator: whole tensors for C,
+        tiles of them for an accelerator. A chain has all demands at its first operator, and only for tensors
+        that cross its border.
         """
         instance, operators = self._work.instance(partition), partition.operators
         if self._work.setting.takes_chains(instance.name):
@@ -201,12 +202,12 @@ def _home(candidates: tuple[str, ...], passed_over: int, pinned: str | None) -> 
 
 
 def _common(options: Collection[tuple[str, ...]]) -> tuple[str, ...]:
-    """The memories that all needs agree on, in the order of the first."""
+    """The memories that satisfy all demands, in the order of the first."""
     return tuple(name for name in next(iter(options)) if all(name in other for other in options))
 
 
 def _preferred(mode: MemoryMode, homes: tuple[str, ...]) -> tuple[str, ...]:
-    """Model outputs are best left where the caller reads them."""
+    """The homes of a model output, with those first that the caller can read."""
     return tuple(dict.fromkeys((*(memory for memory in mode.io if memory in homes), *homes)))
 
 
@@ -216,7 +217,7 @@ class _Chooser:
         self._reads = reads
 
     def ordered(self, tensor: Tensor, homes: tuple[str, ...]) -> tuple[str, ...]:
-        """The homes from which all consumers can be served, those that save copies first. StepError for
+        """The homes from which all consumers can be served, fewest copies first. Raises StepError if there is
         none.
         """
         able = [
@@ -248,7 +249,7 @@ class _Chooser:
 
 
 def _constants(soc: SoC, mode: MemoryMode, chooser: _Chooser, tensors: list[Tensor]) -> dict[str, str]:
-    """A memory for every constant: the one that saves copies, then the preferred one, while there is room."""
+    """A memory for every constant: fewest copies first, then the preferred memory, while there is room."""
     room = {name: soc.memory(name).size for name in mode.constants}
     chosen = {}
     for tensor in tensors:

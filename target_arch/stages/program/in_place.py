@@ -1,4 +1,4 @@
-"""Which results may take the place of operands, by what kernels allow; lives are the business of callers."""
+"""Results that may reuse the place of operands, as far as kernels allow it; callers check the lives."""
 
 from collections.abc import Collection, Iterator, Mapping
 
@@ -11,7 +11,7 @@ from target_arch.stages.program.items import Item, Run, Slot
 
 
 def reusable_operands(buffers: Mapping[str, Slot], kept: Collection[str], item: Item) -> dict[str, list[str]]:
-    """By result of an item the operands whose place it could take, if nothing needs them any more."""
+    """By result of an item, the operands whose place it could reuse if nothing reads them afterwards."""
     found: dict[str, list[str]] = {}
     for operand in item.operands if isinstance(item, Run) else ():
         result = buffers[operand.of]

@@ -1,17 +1,18 @@
-"""What kernels joined into one program consist of: transfers and runs over buffers without lifetimes."""
+"""The parts of a program: transfers and runs, and the buffers they touch, which have no lifetimes yet."""
 
 from collections.abc import Iterator
+from math import lcm
 
 from attrs import frozen
 
-from target_arch.plan.kernels import Operand, Slice
+from target_arch.plan.kernels import LocalBuffer, Operand, Slice
 from target_arch.plan.memory import Alias, BufferKind
 from target_arch.soc.model import CopyPath
 
 
 @frozen(kw_only=True)
 class Transfer:
-    """A copy over one path, in as many pieces as the path demands."""
+    """A copy over one path, cut into pieces that the path can carry."""
 
     path: CopyPath
     pieces: tuple[tuple[Slice, Slice], ...]
@@ -25,8 +26,8 @@ class Transfer:
 
 @frozen(kw_only=True)
 class Run:
-    """A call on an instance. With `reserved`, a stand-in for a partition not lowered yet: it may touch all of
-    these memories. With `copies`, one that only copies bytes, see `plan.kernels.Call`.
+    """A call on an instance. A stand-in for a partition that is not lowered yet has the memories that it may
+    touch in `reserved`. A run with `copies` only copies bytes, see `plan.kernels.Call`.
     """
 
     partition: str
@@ -57,5 +58,17 @@ class Slot:
     alignment: int
     tensor: str | None = None
     partition: str | None = None
-    """Whose local buffer it is."""
+    """The partition of a local buffer."""
     aliases: tuple[Alias, ...] = ()
+
+
+def local_slot(partition: str, buffer: LocalBuffer, alignment: int) -> Slot:
+    """A local buffer of a kernel in a memory whose paths ask for that alignment."""
+    return Slot(
+        name=f"{partition}.{buffer.name}",
+        kind=BufferKind.LOCAL,
+        memory=buffer.memory,
+        bytes=buffer.bytes,
+        alignment=lcm(buffer.alignment, alignment),
+        partition=partition,
+    )

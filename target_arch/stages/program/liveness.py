@@ -2,8 +2,8 @@
 
 Time is counted in items. One more moment follows the last item, in which the caller reads the outputs.
 
-Everything after joining asks here: the ledger of budgets, aliasing, the step order, the headroom of items
-that go early. They differ in what they count, and each says so:
+All stages after joining use this liveness: the ledger of budgets, aliasing, the step order, and the headroom
+of items that go early. They count differently:
 
 | asked by | bytes | an operand's place that a result may take | local buffers |
 |---|---|---|---|
@@ -11,8 +11,8 @@ that go early. They differ in what they count, and each says so:
 | headroom | whole units, as a capacity is packed in units | counts once (`unshared`) | count |
 | ledger | as they are; budgets are cut to units later | counts once (`reuses`) | come with each kernel |
 
-The step order asks for uses alone. The checker (`stages.check`) does not ask: it computes lives from the
-steps, so that it cannot repeat a mistake of this file.
+The step order needs uses alone. The checker (`stages.check`) does not use this file: it computes lives from
+the steps, so that it cannot repeat a mistake made here.
 
 Tests: `tests/stages/program/test_liveness.py`.
 """
@@ -33,8 +33,8 @@ from target_arch.stages.program.items import Item, Slot
 
 @frozen(kw_only=True)
 class Liveness:
-    """When the buffers (`slots`) of a program's items are live; `kept` are those that the caller reads at the
-    end.
+    """The lives of the buffers (`slots`) of a program's items; `kept` are the buffers that the caller reads
+    at the end.
     """
 
     items: tuple[Item, ...] = field(repr=False)
@@ -59,7 +59,7 @@ class Liveness:
     def lives(self) -> Mapping[str, Span]:
         """First and last moment in which each buffer is live: inputs from the start, outputs to the end.
 
-        Constants, which always are, and buffers that nothing uses are not in it.
+        Constants, which are always live, and unused buffers are left out.
         """
         lives: dict[str, Span] = {}
         for name, slot in self.slots.items():
@@ -72,18 +72,18 @@ class Liveness:
 
     @cached_property
     def reusable(self) -> tuple[Mapping[str, list[str]], ...]:
-        """Per item, by result, the operands whose place it could take if nothing needs them any more."""
+        """Per item, by result, the operands whose place it could reuse if nothing reads them afterwards."""
         return tuple(reusable_operands(self.slots, self.kept, item) for item in self.items)
 
     @cached_property
     def reuses(self) -> Mapping[str, tuple[str, ...]]:
-        """By result the operands whose place it can take."""
+        """By result, the operands whose place it can reuse."""
         return {
             result: operands for places in self.reusable for result, operands in self.dying(places).items()
         }
 
     def dying(self, places: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
-        """By result those of the places whose life ends with the item in which its own begins."""
+        """By result, the places whose life ends with the item in which its own begins."""
         dying = {
             result: tuple(name for name in names if self.lives[name][1] == self.lives[result][0])
             for result, names in places.items()
@@ -92,8 +92,8 @@ class Liveness:
 
     @cached_property
     def unshared(self) -> Mapping[str, Span]:
-        """The lives, where a result that can take the place of an operand begins one item later: while both
-        are live their bytes are the same.
+        """The lives, but a result that can reuse the place of an operand begins one item later: in between,
+        both are the same bytes.
         """
         return {name: (life[0] + (name in self.reuses), life[1]) for name, life in self.lives.items()}
 

@@ -1,4 +1,4 @@
-"""A placed model, lowered in part: what the stages after placement look at."""
+"""A placed model with the kernels so far: the input of all stages after placement."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -18,8 +18,8 @@ from target_arch.stages.setting import Setting
 class PartialLowering:
     """The partitions with the kernels there are so far (by partition id).
 
-    The setting tells how partitions without a kernel will touch their tensors: C whole; chains whole, and
-    only what crosses their border; others in tiles.
+    The setting says how partitions without a kernel will touch their tensors: C touches whole tensors; a
+    chain touches whole tensors too, but only those that cross its border; others touch tiles.
     """
 
     setting: Setting

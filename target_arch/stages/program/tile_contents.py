@@ -1,7 +1,7 @@
-"""What the local buffers of accelerators hold, so that bytes which are there are not moved there again.
+"""The slices of tensors in the local buffers of accelerators, so that no tile is moved in twice.
 
-Two layers on one instance, one right after the other: where the second reads what the first read or made, it
-finds tiles in place. It takes over the buffer of the first, whose life then lasts on.
+If a partition reads tiles that the partition right before it on the instance read or made, it may find them
+in place: it takes over the buffer, whose life is extended.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,13 @@ from target_arch.plan.kernels import Slice
 from target_arch.stages.program.hazards import overlap
 
 _Tile = tuple[Slice, int, int, int, int]
-"""The slice of a tensor, and where it lies in whatever buffer: offset, bytes of a row, rows, stride."""
+"""The slice of a tensor, and its place in a buffer: offset, bytes of a row, rows, stride."""
 
 
 class Tiles:
-    """The slices of tensors that local buffers hold, and which buffers the last user of each memory left."""
+    """The slices of tensors that local buffers hold, and the buffers that the last partition left in each
+    memory.
+    """
 
     def __init__(self) -> None:
         self._held: dict[str, dict[_Tile, Slice]] = {}
@@ -23,8 +25,8 @@ class Tiles:
         self._before: dict[str, dict[str, int]] = {}
 
     def begin(self, memory: str, buffers: Sequence[str]) -> Mapping[str, int]:
-        """A partition with these buffers takes the memory; what its predecessor there left, with the turn of
-        each.
+        """A partition with these buffers begins in the memory. Returns the buffers of the partition before,
+        each with its position.
         """
         left = self._left.get(memory, {})
         for name in self._before.get(memory, ()):
@@ -35,11 +37,11 @@ class Tiles:
         return left
 
     def took_over(self, memory: str, buffer: str, instead: str) -> None:
-        """The partition goes on with a buffer that was left, in place of its own."""
+        """The partition uses a buffer of the partition before in place of its own."""
         self._left[memory][instead] = self._left[memory].pop(buffer)
 
     def moved(self, content: Slice, target: Slice) -> None:
-        """The slice of a tensor now lies in the slice of a buffer."""
+        """The slice of a tensor was moved into the slice of a buffer."""
         self.written(target)
         self.known(content, target)
 
@@ -50,7 +52,7 @@ class Tiles:
         self._holders.setdefault(tile, {})[target.of] = None
 
     def written(self, target: Slice) -> None:
-        """Something else now lies in the slice of a buffer."""
+        """The slice of a buffer was overwritten."""
         held = self._held.get(target.of, {})
         for tile in [tile for tile, there in held.items() if overlap(there, target)]:
             del held[tile]
@@ -61,12 +63,12 @@ class Tiles:
         return _tile(content, target) in self._held.get(buffer, ())
 
     def holders(self, content: Slice, target: Slice, left: Mapping[str, int]) -> list[str]:
-        """The buffers that were left and hold the slice where `target` wants it, in their turn."""
+        """The buffers in `left` that hold the slice where `target` wants it, in order of position."""
         there = self._holders.get(_tile(content, target), ())
         return sorted((name for name in there if name in left), key=left.__getitem__)
 
     def _forget(self, buffer: str) -> None:
-        """Nobody goes on with the buffer any more."""
+        """The buffer can no longer be taken over."""
         for tile in self._held.pop(buffer, ()):
             self._lost(tile, buffer)
 

@@ -1,6 +1,6 @@
-"""The one clock of steps: when resources are free and events happen, in whole picoseconds.
+"""The clock of steps: the times at which resources are free and events happen, in whole picoseconds.
 
-Items are ordered, steps are issued and step orders are replayed by it. (The search for a placement has a fast
+Ordering items, issuing steps and replaying a step order all use it. (The search for a placement has a fast
 approximation of its own.)
 """
 
@@ -15,11 +15,12 @@ HOST = ""
 
 
 class Clock:
-    """When every resource of a chip is free: the host's thread, instances, the channels of DMA engines.
+    """The time at which each resource of a chip is free: the host's thread, instances, the channels of DMA
+    engines.
 
-    A resource does one thing at a time, one after the other; an engine of `widths` does so many, each on the
-    channel that is free first. What runs behind the host's back is begun by the host, so it begins at `now`,
-    the host's time, at the earliest.
+    A resource does one thing at a time; an engine with channels (`widths`) does one per channel, and uses the
+    channel that is free first. The host starts asynchronous work, so this begins at `now`, the host's time,
+    or later.
     """
 
     def __init__(self, widths: Mapping[str, int] = NOTHING) -> None:
@@ -29,13 +30,13 @@ class Clock:
         self._ends: dict[str, list[int]] = {}
 
     def free(self, resource: str) -> int:
-        """When a resource takes something new."""
+        """The time at which a resource is free."""
         if resource == HOST:
             return self.now
         return min(self._free[resource]) if resource in self._free else 0
 
     def begin(self, resource: str, ready: int, takes: int) -> tuple[int, int]:
-        """Keep a resource busy as soon as it is free and the work ready; from when to when it is."""
+        """Keep a resource busy, from when it is free and the work is ready. Returns start and end."""
         if resource == HOST:
             start = max(ready, self.now)
             self.now = start + takes
@@ -49,8 +50,8 @@ class Clock:
         return start, start + takes
 
     def begins(self, timeline: str, needed: Mapping[str, int] = NOTHING) -> int:
-        """When a step issued on the timeline (one instance or channel) would begin, after waiting for these
-        values of others.
+        """The time at which a step on the timeline (one instance or channel) would begin, after waits for
+        these values of other timelines.
         """
         begin = max(self.now, self._free[timeline][0] if timeline in self._free else 0)
         for other, value in needed.items():
@@ -59,20 +60,20 @@ class Clock:
         return begin
 
     def issue(self, event: Event | None, takes: int) -> tuple[int, int]:
-        """Start a step; from when to when it runs. The host is taken where there is no event."""
+        """Start a step, on the host's thread if it has no event. Returns start and end."""
         start, end = self.begin(HOST if event is None else event.timeline, self.now, takes)
         if event is not None:
             self._ends.setdefault(event.timeline, [0]).append(end)
         return start, end
 
     def done(self, timeline: str, value: int) -> int:
-        """When an event happens."""
+        """The time of an event."""
         return self._ends[timeline][value]
 
     def wait(self, event: Event) -> None:
-        """The host goes on when the event has happened."""
+        """The host continues when the event has happened."""
         self.wait_until(self.done(event.timeline, event.value))
 
     def wait_until(self, time: int) -> None:
-        """The host goes on at that time."""
+        """The host continues at that time."""
         self.now = max(self.now, time)

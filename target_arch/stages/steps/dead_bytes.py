@@ -1,4 +1,4 @@
-"""Dead bytes in memories where bytes are scarce: a buffer begins when nothing in flight holds any there."""
+"""Dead bytes in scarce memories: a new buffer begins there only when no step in flight touches a dead one."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -31,8 +31,8 @@ class DeadBytes:
         return needed
 
     def reused(self, number: int, item: Item, new: Collection[str]) -> list[str]:
-        """The operands whose place a new result could take, where the ledger counted both once: what is in
-        flight on them is waited for.
+        """The operands whose place a new result could reuse, where the ledger counted both once: steps in
+        flight on them are waited for.
         """
         if not self._strict or not isinstance(item, Run):
             return []
@@ -40,7 +40,7 @@ class DeadBytes:
         return [name for name in over if self._uses[name][1] == number]
 
     def end(self, names: Iterable[str]) -> None:
-        """No later item names these buffers."""
+        """Note that no later item names these buffers."""
         for name in names:
             slot = self._buffers[name]
             if slot.memory in self._dead:

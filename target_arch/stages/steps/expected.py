@@ -1,4 +1,4 @@
-"""The run to expect of a placement: its steps, replayed with stand-ins before kernels are lowered."""
+"""The expected run of a placement: its steps, replayed with stand-ins before kernels are lowered."""
 
 from collections.abc import Collection
 
@@ -21,8 +21,8 @@ from target_arch.stages.steps.times import Times
 def expected_run(work: PartialLowering) -> Execution:
     """A simulated run of the steps that the plan would emit, with stand-ins for kernels that are missing.
 
-    They are ordered as kernels would be, within the memories there are; nothing is planned, so it is not
-    said that it fits. Raises StepError where no copy path leads to where a tensor is needed.
+    They are ordered as kernels would be, within the memories of the chip. No memory is planned, so the model
+    may still not fit. Raises StepError where no copy path leads to a memory in which a tensor is needed.
     """
     homes = choose_homes(work, scarce(work))
     return fastest(work, join(work, homes, timed=True), homes, Times(work))
@@ -40,7 +40,7 @@ def with_runs(graph: PartitionGraph, grouping: Grouping, operators: Collection[s
 
 
 def _explained(choice: Choice, graph: PartitionGraph, run: Execution, grouping: Grouping) -> Choice:
-    """The choice with what a run takes if its operator alone goes elsewhere."""
+    """The choice with the times of runs in which its operator alone is on another instance."""
 
     def makespan(candidate: Candidate) -> float | None:
         if candidate.instance == choice.instance:

@@ -1,10 +1,10 @@
-"""Steps and memory plan together: the residence is changed until everything fits, or nothing is left to
-change.
+"""Steps and memory plan together: the homes of tensors are changed until everything fits, or no change is
+left.
 
-Tried in this order, one change at a time: wait earlier for what is in flight in the memory that overflows, so
-that its dead bytes are free again; move tiles again that could have been kept; leave a tensor in the next
-memory its producer can write. Before the last of these, the plan by which budgets were promised is taken, if
-there is one.
+Changes are tried one at a time, in this order: wait earlier for steps in flight in the memory that overflows,
+which frees its dead bytes; move tiles again instead of keeping them; leave a tensor in the next memory that
+its producer can write. Before this last change, the plan behind the promised budgets is used, if there is
+one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ from target_arch.stages.steps.times import Times
 
 @frozen(kw_only=True)
 class Fitted:
-    """A step order that fits, its memory plan, the residence behind it, and a simulated run."""
+    """A step order that fits, its memory plan, the homes of tensors, and a simulated run."""
 
     steps: StepOrder
     plan: MemoryPlan
@@ -55,7 +55,7 @@ class KnownPlan:
 
 @gc_paused()
 def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitted:
-    """Order the steps and plan the memory. Raises DoesNotFitError where nothing helps, StepError for a wrong
+    """Order the steps and plan the memory. Raises DoesNotFitError if no change helps, StepError for a wrong
     kernel.
 
     The planner may do better than the `witness`; where it finds no plan that fits, the witness is the plan.
@@ -86,7 +86,9 @@ def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitte
 def _planned(
     work: PartialLowering, residence: TensorHomes, times: Times
 ) -> Fitted | tuple[DoesNotFitError, StepOrder]:
-    """The lowest plan: with tensors in slices of others, or without. Else the refusal of the latter."""
+    """The lower of two plans, with tensors in slices of others and without; if neither fits, the refusal of
+    the latter.
+    """
     joined = join(work, residence)
     programs = [elide_copies(joined, slices=True, held=scarce(work)), elide_copies(joined, slices=False)]
     if len(programs[0].buffers) == len(programs[1].buffers):
@@ -139,7 +141,7 @@ def _proven(work: PartialLowering, witness: KnownPlan) -> Fitted | None:
 
 
 def _places(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> dict[str, str]:
-    """The buffers that lie over one of those they may lie over. No two lie over the same."""
+    """The buffers that reuse the place of another that they may replace. No two reuse the same one."""
     places: dict[str, str] = {}
     gone: set[str] = set()
     for buffer in buffers:
@@ -152,8 +154,8 @@ def _places(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> dict[str, 
 
 
 def apart(buffers: Sequence[Buffer], offsets: Mapping[str, int], places: Mapping[str, str] = NOWHERE) -> bool:
-    """True where no two buffers of one arena share bytes while both are live, but those in the `places` of
-    others.
+    """True if no two buffers of one arena share bytes while both are live, except for reuse stated in
+    `places`.
     """
     live: dict[Arena, list[Buffer]] = {}
     for buffer in sorted(buffers, key=lambda buffer: buffer.first):
@@ -176,18 +178,14 @@ def _by_arena(buffers: Sequence[Buffer], measure: Callable[[Sequence[Buffer]], i
 
 
 def foreseen(work: PartialLowering, pinned: Mapping[str, str] = NOWHERE) -> TensorHomes:
-    """Where tensors live by what is known so far, where every step waits for what is in flight on dead
-    bytes.
-    """
+    """The homes of tensors by the lowering so far, with a wait for all steps in flight on dead bytes."""
     everywhere = tuple(memory.name for memory in work.soc.memories)
     residence = choose_homes(work, everywhere, pinned=pinned)
     return evolve(residence, reuse=False, strict=True)
 
 
 def scarce(work: PartialLowering) -> tuple[str, ...]:
-    """The memories of accelerators that are used: each partition there is to get what the one before it
-    left.
-    """
+    """The memories of accelerators in use: each partition there needs the bytes of the partition before it."""
     used = {partition.instance for partition in work.graph.partitions}
     instances = [i for i in work.soc.instances if i.name in used and not work.setting.touches_whole(i.name)]
     return tuple(dict.fromkeys(memory for instance in instances for memory in access.owned(instance)))
@@ -204,8 +202,8 @@ def describe(steps: StepOrder, number: int) -> str:
 
 
 def _nearest_operator(soc: SoC, steps: StepOrder, refusal: DoesNotFitError) -> str | None:
-    """The operator that an accelerator with that memory of its own runs at the peak or next after it, else
-    last before it.
+    """The operator on an accelerator with this local memory that runs at the peak or next after it, else last
+    before.
     """
     units = () if refusal.pool.constant else soc.instances
     owners = {i.name for i in units if not i.arch.host and refusal.memory in access.owned(i)}

@@ -1,5 +1,5 @@
-"""The free bytes of all memories while steps are ordered: where a new buffer finds no room, it begins after a
-wait for what is in flight on dead ones.
+"""The free bytes of all memories while steps are ordered. If there is no room for a new buffer, it begins
+after a wait for steps in flight on dead buffers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ Wait = Callable[[Mapping[str, int]], None]
 
 
 class FreeBytes:
-    """Counts whole units, as packing does. The inputs are there from the start."""
+    """Counts whole units, as packing does. Inputs are live from the start."""
 
     def __init__(self, soc: SoC, program: Program, flight: InFlight, clock: Clock, wait: Wait) -> None:
         self._buffers, self._liveness = program.buffers, program.liveness
@@ -26,13 +26,13 @@ class FreeBytes:
         self._free = capacities(soc, program)
         self._dying: dict[str, list[str]] = {}
         self._in_place: set[str] = set()
-        """The operands whose place a result took."""
+        """The operands whose place a result reuses."""
         for _, name in program.inputs:
             self._occupy(name)
 
     def begin(self, number: int, item: Item, new: Iterable[str]) -> None:
-        """Wait until the new buffers of an item find room, first for the dead ones that are let go first. One
-        that can take the place of an operand needs none.
+        """Wait until there is room for the new buffers of an item, first for the dead buffers that are free
+        soonest. A buffer that can reuse the place of an operand needs no room.
         """
         for name in new:
             slot = self._buffers[name]
@@ -46,7 +46,7 @@ class FreeBytes:
                 self._clear(slot.memory)
 
     def end(self, names: Iterable[str]) -> None:
-        """No later item names these buffers."""
+        """Note that no later item names these buffers."""
         for name in names:
             slot = self._buffers[name]
             fixed = slot.kind == BufferKind.CONSTANT or name in self._liveness.kept
@@ -54,9 +54,7 @@ class FreeBytes:
                 self._dying.setdefault(slot.memory, []).append(name)
 
     def _reuses(self, item: Item, operands: Sequence[str]) -> bool:
-        """True where a result can take the place of one of the operands, as nothing else in flight touches
-        that any more.
-        """
+        """True if a result can reuse the place of an operand, as no other step in flight touches it."""
         own = item.instance if isinstance(item, Run) else ""
         for name in operands:
             flying = {t: value for t, value in self._flight.touching(name).items() if t != own}
@@ -68,7 +66,9 @@ class FreeBytes:
         return False
 
     def _clear(self, memory: str) -> None:
-        """Take back the bytes of all buffers that nothing touches any more, else of the one let go first."""
+        """Free the bytes of all dead buffers that no step in flight touches, else of the one that is free
+        soonest.
+        """
         dying = self._dying[memory]
         gone = [name for name in dying if not self._flight.touching(name)]
         gone = gone or [min(dying, key=self._let_go)]
@@ -83,5 +83,5 @@ class FreeBytes:
             self._free[slot.memory] -= whole_units(slot)
 
     def _let_go(self, name: str) -> int:
-        """When nothing in flight touches a buffer any more."""
+        """The time from which no step in flight touches a buffer."""
         return max((self._clock.done(*event) for event in self._flight.touching(name).items()), default=0)

@@ -1,12 +1,11 @@
-"""How many bytes of every memory an order of items may take that is not the order of the program.
+"""Headroom: the bytes of every memory that are left for items that go before their turn.
 
-The program's own order needs so many bytes at each of its items. An item that goes before its turn brings its
-buffers to life early, from the first item that is still to come to its own turn: it may where the memory has
-that much left all the time between. So whatever went early, everything else still fits in the program's own
-order. A buffer dies when all its items are over, which is later than when they were begun.
+The program's own order needs known bytes at each of its items. An item that goes early extends the lives of
+its buffers: they begin at the first item not taken yet, instead of at its own turn. It may go early only if
+every memory has room throughout. So all other items still fit in the program's own order. A buffer dies when
+all its items are over, not when they begin.
 
-A result that may take the place of an operand brings no bytes of its own, where nothing else needs that
-operand any more.
+A result that may reuse the place of an operand needs no bytes of its own, if no other item needs the operand.
 """
 
 import heapq
@@ -34,14 +33,16 @@ def capacities(soc: SoC, program: Program) -> dict[str, int]:
 
 @frozen(kw_only=True)
 class Refused:
-    """Not now: `until` is the item whose turn must have come, `time` when enough bytes are free again."""
+    """An item cannot be taken now: `until` is the item whose turn must have come, `time` is when enough bytes
+    are free.
+    """
 
     until: int = 0
     time: int = 0
 
 
 class Headroom:
-    """The bytes of all memories while items are taken out of turn. Nothing begins early in `held` ones."""
+    """The bytes of all memories while items are taken out of turn. In `held` memories no buffer begins early."""
 
     def __init__(self, soc: SoC, program: Program, held: Collection[str]) -> None:
         self._program, self._held = program, frozenset(held)
@@ -53,14 +54,15 @@ class Headroom:
         self._ends: dict[str, int] = {}
         lives = program.liveness.unshared
         self._needed = live_bytes(program.buffers, lives, whole_units, len(program.items))
-        """The bytes that the program's own order needs at each of its items, and those of what went early."""
+        """By memory, the bytes live at each item of the program's own order, with the buffers of early items.
+        """
         self._used = dict.fromkeys(self._capacity, 0)
         self._dead: dict[str, list[tuple[int, int]]] = {name: [] for name in self._capacity}
         for name in sorted(self._begun):
             self._used[program.buffers[name].memory] += whole_units(program.buffers[name])
 
     def refused(self, number: int, turn: int, now: int) -> Refused | None:
-        """Why an item cannot be taken now, while `turn` is the first that was not taken; None where it
+        """The reason why an item cannot be taken now, while `turn` is the first item not taken; None if it
         can.
         """
         for memory, size in self._new(number, now).items():
@@ -77,7 +79,7 @@ class Headroom:
         return None
 
     def take(self, number: int, turn: int, start: int, end: int) -> None:
-        """The item is taken; it runs from `start` to `end`."""
+        """Take the item; it runs from `start` to `end`."""
         gone = set(self._places(number, start).values())
         for memory, size in self._new(number, start).items():
             self._used[memory] += size
@@ -101,7 +103,7 @@ class Headroom:
         return sizes
 
     def _places(self, number: int, now: int) -> dict[str, str]:
-        """The results of an item that take the place of an operand, and of which, if it begins now."""
+        """The results of an item that reuse the place of an operand if it begins now, with these operands."""
         places: dict[str, str] = {}
         for result, operands in self._reusable[number].items():
             free = (
@@ -115,7 +117,7 @@ class Headroom:
         return places
 
     def _free_at(self, memory: str, size: int, now: int) -> int:
-        """When there is room for so many bytes; now, where waiting would not help either."""
+        """The time at which these bytes are free; now, if waiting does not help."""
         dead, missing = self._dead[memory], self._used[memory] + size - self._capacity[memory]
         while dead and dead[0][0] <= now:
             freed = heapq.heappop(dead)[1]

@@ -1,9 +1,8 @@
-"""The order of steps in which as much as possible happens at the same time: list scheduling of items.
+"""List scheduling of items, so that as many steps as possible run at the same time.
 
-Items are taken as soon as their bytes are there, those first after which most is still to be done (the
-longest way to the end; as in HEFT, see `heft`), and only where the memory allows it (see `room`). A copy is
-begun when a channel is free, but before the host is taken for long everything is queued that can run
-meanwhile. The host waits only where nothing else is left to begin.
+Items are taken as soon as their bytes are ready and memory allows it (`headroom`); first the item with the
+longest path to the end (as in HEFT, see `heft`). A copy begins when a channel is free, but before the host
+starts long work, all copies are queued that can run meanwhile. The host waits only if nothing else can begin.
 
 Runs of one instance keep the order of the program, so placement decides what goes first there.
 """
@@ -28,9 +27,9 @@ AHEAD = 32
 
 @frozen(kw_only=True)
 class Problem:
-    """A program as a problem of scheduling: for every item which must come before, what it takes, and where.
+    """A program as a scheduling problem: for every item its predecessors, its time, and its resource.
 
-    `widths` tells how many channels an engine has; every other resource does one thing at a time.
+    `widths` is the number of channels of each engine; every other resource does one thing at a time.
     """
 
     program: Program
@@ -44,8 +43,8 @@ class Problem:
 
     @property
     def bound(self) -> int:
-        """Picoseconds that no order of these items undercuts in which each reads what it reads here: the
-        longest path along which data flows, the busiest resource.
+        """A lower bound, in picoseconds, of every order with the same flow of data: the longest path of data,
+        or the time of the busiest resource.
         """
         busy: dict[str, int] = {}
         for where, takes in zip(self.where, self.takes, strict=True):
@@ -71,7 +70,7 @@ def problem(work: PartialLowering, program: Program, times: Times) -> Problem:
 
 
 def _ranks(before: Sequence[tuple[int, ...]], takes: Sequence[int]) -> list[int]:
-    """Picoseconds from the start of each item to the end of everything that comes after it."""
+    """Picoseconds from the start of each item to the end of all items that depend on it."""
     ranks = list(takes)
     for number in range(len(takes) - 1, -1, -1):
         for other in before[number]:
@@ -133,14 +132,14 @@ class _Interleaver:
             self._entered += 1
 
     def _await(self, number: int) -> None:
-        """All that must come before the item has begun: it can begin when that is over."""
+        """All predecessors of the item have begun: it can begin when they are over."""
         where, given = self._given.where, self._given
         own = where[number] if where[number] not in given.widths else None
         ends = (self._done[other] for other in given.before[number] if where[other] != own)
         heapq.heappush(self._later, (max(ends, default=0), -given.ranks[number], number))
 
     def _awake(self) -> None:
-        """Whose time or turn has come is ready."""
+        """Move items that have become ready to their queues."""
         while self._barred and self._barred[0][0] <= self._turn:
             _, time, number = heapq.heappop(self._barred)
             heapq.heappush(self._later, (time, -self._given.ranks[number], number))
@@ -149,7 +148,7 @@ class _Interleaver:
             heapq.heappush(self._ready.setdefault(self._given.where[number], []), (rank, number))
 
     def _begin_copies(self, until: int) -> bool:
-        """Begin what runs behind the host's back, on every resource that is free before or at `until`."""
+        """Begin asynchronous items on every resource that is free at `until` or earlier."""
         begun = False
         for where in sorted(self._ready.keys() - {HOST}):
             ready = self._ready[where]
@@ -169,7 +168,7 @@ class _Interleaver:
         return False
 
     def _advance(self) -> None:
-        """Let time pass until something else can begin."""
+        """Advance the host's time until another item can begin."""
         busy = [self._clock.free(where) for where, ready in self._ready.items() if ready]
         self._clock.wait_until(min((*busy, *(entry[0] for entry in self._later[:1]))))
 
@@ -180,7 +179,7 @@ class _Interleaver:
         return True
 
     def _refused(self, number: int) -> bool:
-        """True where the item must wait for memory; it comes again when that may have changed."""
+        """True if the item must wait for memory; it is tried again when that may have changed."""
         refused = self._room.refused(number, self._turn, self._clock.now)
         if refused is None:
             return False

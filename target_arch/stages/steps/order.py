@@ -1,12 +1,12 @@
-"""The step order: Loads, then every copy and dispatch with its event, waits, and the lifetime of every
+"""The step order: Loads, then all copies and dispatches with their events and Waits; and the life of every
 buffer.
 
 A buffer is live from the first step that touches it to the last, and while a step that touches it may be in
 flight: to the Wait that completes it. Model inputs are live from step 0 (the caller writes them before a
 run), outputs to the end, constants always.
 
-A result may take the place of an operand (`Buffer.over`) where the kernel allows that, the operand is not
-used again, and nothing that is still in flight touches it.
+A result may reuse the place of an operand (`Buffer.over`) if the kernel allows it, the operand is not used
+again, and no step in flight touches it.
 """
 
 from collections import deque
@@ -29,11 +29,11 @@ from target_arch.stages.steps.times import Times
 
 
 def order_steps(work: PartialLowering, residence: TensorHomes) -> StepOrder:
-    """Everything the bundle executes, in order, one partition after the other.
+    """The steps that the bundle executes, one partition after the other.
 
     A partition without a kernel is represented by one Dispatch without function per operator, whose operands
-    are its tensors: an order with such stand-ins serves for budgets, not for emission. Raises StepError for
-    kernels that do not make sense.
+    are its tensors: an order with such stand-ins is for budgets, not for emission. Raises StepError for wrong
+    kernels.
     """
     return steps_of(work, join(work, residence), residence, Times(work))
 
@@ -43,8 +43,8 @@ def steps_of(
 ) -> StepOrder:
     """The steps of a program in the order of its items.
 
-    With `crowded`, a buffer that finds no room in its memory begins after a wait for what is in flight on
-    dead ones.
+    With `crowded`, a buffer without room in its memory begins after a wait for steps in flight on dead
+    buffers.
     """
     return _Orderer(work, program, residence, times, crowded=crowded).order()
 
@@ -99,7 +99,7 @@ class _Orderer:
             self._free.begin(number, item, new)
 
     def _end(self, names: Iterable[str]) -> None:
-        """No later item names these buffers."""
+        """Note that no later item names these buffers."""
         last = list(names)
         self._dead.end(last)
         if self._free is not None:
@@ -146,8 +146,8 @@ class _Orderer:
         self._issue(step, event, accesses, self._times.run(run.partition, run.operator))
 
     def _in_place(self, run: Run, event: Event | None) -> None:
-        """Note what may take the place of an operand: whatever begins here, where nothing in flight touches
-        the operand but earlier steps of the same timeline.
+        """Note results that may reuse the place of an operand: the ones that begin here, if only earlier
+        steps of the same timeline in flight touch the operand.
         """
         own = set() if event is None else {event.timeline}
         for operand in run.operands:
@@ -156,7 +156,7 @@ class _Orderer:
                 self._over[operand.of] = tuple(safe)
 
     def _start(self, timeline: str | None, needed: Mapping[str, int]) -> Event | None:
-        """Wait for what the step must not overtake; the event it will have."""
+        """Wait for the steps that this one must not overtake. Returns the event it will have."""
         self._wait({other: value for other, value in needed.items() if other != timeline})
         return None if timeline is None else self._flight.next_event(timeline)
 
@@ -207,7 +207,7 @@ class _Orderer:
         )
 
     def _used(self, draft: Slot) -> bool:
-        """What nobody touches needs no bytes, unless the caller does."""
+        """The buffers that a step or the caller touches; others need no bytes."""
         return draft.kind in (BufferKind.INPUT, BufferKind.OUTPUT) or draft.name in self._first
 
     def _buffer(self, draft: Slot) -> Buffer:
@@ -228,7 +228,9 @@ class _Orderer:
         )
 
     def _may_take(self, draft: Slot, name: str) -> bool:
-        """True where a buffer's life ends with the step in which the other's begins, and it is as long."""
+        """True if a buffer's life ends with the step in which the other's begins, and both have the same
+        size.
+        """
         place = self._program.buffers[name]
         return (
             place.memory == draft.memory
@@ -240,7 +242,9 @@ class _Orderer:
 
 
 def _loads(soc: SoC, program: Program) -> Iterator[Load]:
-    """One for every instance in use but the host: a program that is linked is there, and is still started."""
+    """One Load for every instance in use but the host. A linked program is present already, but is still
+    started.
+    """
     used = {item.instance for item in program.items if isinstance(item, Run)}
     for instance in soc.instances:
         load = instance.arch.load

@@ -1,8 +1,8 @@
-"""More at the same time, in the memory that is left: a settled model with its steps in a better order.
+"""Overlap within the memory that is left: the steps of a fitted model in a faster order.
 
-What is settled runs one partition after the other and fits. Its items are taken in an order that overlaps
-(`interleave`) and planned anew. Where that does not fit, nothing begins early in the memory that overflows;
-where that does not help either, what was settled stays. So overlap never costs capacity.
+The fitted steps run one partition after the other. Their items are put in an order that overlaps
+(`list_order`), and memory is planned again. If it overflows, no buffer begins early in the memory that
+overflowed; if that does not help either, the fitted steps stay. So overlap never makes a model fit no longer.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from target_arch.stages.steps.replay import replay
 from target_arch.stages.steps.times import Times
 
 TRIES = 3
-"""How many memory plans are made for orders that overlap, at most."""
+"""The most memory plans that are made for orders that overlap."""
 
 FULL = "whatever can run at the same time does"
 
@@ -43,7 +43,7 @@ class _Run:
 
 @gc_paused()
 def overlapped(work: PartialLowering, settled: Fitted) -> Fitted:
-    """What was settled, with a simulated run, and with steps that overlap where that is faster and fits."""
+    """The fitted model with a simulated run, and with steps that overlap if these are faster and fit."""
     times = Times(work)
     given = problem(work, settled.program, times)
     alone = _run(work, settled.steps, times)

@@ -1,7 +1,7 @@
-"""A simulated run of the emitted steps, one after the other as the host takes them.
+"""A simulated run of the emitted steps, in the order in which the host executes them.
 
-Nothing is assumed here about how the steps came to be: a step without an event takes the host's time, one
-with an event the time of its timeline, and a Wait stops the host until the event has happened.
+It does not depend on how the steps were made: a step without an event takes the host's time, a step with an
+event takes the time of its timeline, and a Wait stops the host until the event has happened.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from target_arch.stages.steps.times import Times
 
 
 def replay(order: StepOrder, times: Times, host: str) -> tuple[tuple[Span, ...], float]:
-    """What keeps whom busy when, and when the last step is over, in seconds. `host` is the host's
+    """The busy spans of every resource and the end of the last step, in seconds. `host` is the host's
     instance.
     """
     clock, spans = Clock(), list[Span]()

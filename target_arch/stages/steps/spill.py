@@ -1,7 +1,8 @@
-"""Which tensors leave a memory that overflows for the next one that their producers can write.
+"""Spilling: tensors leave a memory that overflows for the next one that their producers can write.
 
-One tensor goes at a time while that is cheap, as everything is planned again each time. In a large model, or
-after many times, they go in numbers: all that are in the way at any step, and twice as many bytes each time.
+Steps and memory are planned again after each spill. So tensors go one at a time while planning is cheap. In a
+large model, or after many spills, many go at once: all that are in the way at any step, and twice as many
+bytes each time.
 """
 
 from bisect import bisect_left, insort
@@ -21,13 +22,13 @@ _Sized = tuple[int, str]
 
 
 class Spilling:
-    """The tensors to leave elsewhere, refusal by refusal, of one model."""
+    """The tensors of one model to spill, refusal by refusal."""
 
     def __init__(self) -> None:
         self._work, self._times = WORK, 0
 
     def next(self, refusal: DoesNotFitError, steps: StepOrder, residence: TensorHomes) -> tuple[str, ...]:
-        """The tensors that leave the memory of the refusal next; none where nothing can, as no constant."""
+        """The tensors that leave the memory of the refusal next; empty if none can, as for constants."""
         if refusal.pool.constant:
             return ()
         able = {
@@ -51,14 +52,12 @@ class Spilling:
 
 
 def _fitting(able: list[_Sized], missing: int) -> _Sized:
-    """The smallest that frees enough, else the largest, of tensors in ascending order of bytes."""
+    """The smallest tensor that frees enough, else the largest; tensors are in ascending order of bytes."""
     return able[min(bisect_left(able, (missing, "")), len(able) - 1)]
 
 
 def _swept(buffers: Sequence[Buffer], able: dict[str, str], missing: int) -> Iterator[str]:
-    """Tensors without which no step has more live bytes than the fullest one has now, less what is
-    missing.
-    """
+    """Tensors to spill so that no step has more live bytes than the present maximum less the missing bytes."""
     events = [(buffer.first, 1, buffer.name, buffer.bytes) for buffer in buffers]
     events += [(buffer.last + 1, 0, buffer.name, buffer.bytes) for buffer in buffers]
     events.sort()

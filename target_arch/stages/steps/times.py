@@ -1,7 +1,8 @@
-"""What steps take, by the cost model that placement used: whole picoseconds.
+"""The times of steps by the cost model of placement, in whole picoseconds.
 
-A dispatch takes an equal share of its operators' estimates (or measured times), or of what its kernel says, a
-copy the set-up and the bytes of its path. To start asynchronous work takes the host no time.
+A dispatch takes an equal share of the estimates (or measured times) of its operators, or of the time that its
+kernel states. A copy takes the set-up of its path and the time of its bytes. Starting asynchronous work takes
+the host no time.
 """
 
 from collections import Counter
@@ -23,11 +24,11 @@ class Times:
         self._runs = _shares(work)
 
     def run(self, partition: str, operator: str) -> int:
-        """One dispatch for an operator; 0 for what no placement chose a place for."""
+        """One dispatch for an operator; 0 for an operator without a placement."""
         return self._runs.get((partition, operator), 0)
 
     def transfer(self, path: CopyPath, bytes: int) -> int:
-        """One copy of so many bytes over a declared path."""
+        """One copy over a declared path."""
         if (path, bytes) not in self._known:
             seconds = self._routes.seconds(self._paths[path], bytes, 1)
             self._known[path, bytes] = round(seconds * PICO)
@@ -41,7 +42,8 @@ class Times:
 
 def _shares(work: PartialLowering) -> dict[tuple[str, str], int]:
     """The time of one call, by partition and operator. Operators without a call of their own, such as those
-    within a chain, take time in all calls of their partition. What a kernel says of itself counts instead.
+    within a chain, take time in all calls of their partition. The time that a kernel states replaces
+    estimates.
     """
     found: dict[tuple[str, str], int] = {}
     choices = {choice.operator: choice for choice in work.graph.choices}
@@ -60,8 +62,8 @@ def _shares(work: PartialLowering) -> dict[tuple[str, str], int]:
 
 
 def _calls(partition: Partition, kernel: Kernel | None, *, chained: bool) -> Counter[str]:
-    """How often a partition calls for each operator. Where it has no kernel yet: once; for a `chained` one
-    there is one call.
+    """The number of calls of a partition for each operator: once each if it has no kernel yet, one in all if
+    it is `chained`.
     """
     first = partition.operators[0].id
     if kernel is None:

@@ -1,0 +1,135 @@
+"""The buffers that hold each tensor, while items are added to a program one after another.
+
+A tensor has at most one buffer in each memory. Its producer writes the one in its home; a reader that cannot
+use any of its buffers gets another, and the copies that fill it, right before the reader.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+from attrs import evolve, field, frozen
+
+from target_arch.plan.kernels import LocalBuffer, Operand, Slice
+from target_arch.plan.memory import BufferKind
+from target_arch.stages.paths.alignment import least_alignment
+from target_arch.stages.program.homes import TensorHomes
+from target_arch.stages.program.items import Item, Slot, local_slot
+from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.program.transfers import Site, Transfers
+
+
+@frozen(kw_only=True)
+class TensorPlaces:
+    """The program so far: its `items`, its buffers (`slots`), and which of these hold each tensor.
+
+    Methods add items and buffers. They raise StepError for tensors that do not exist, are read before they
+    are written, or cannot be copied.
+    """
+
+    work: PartialLowering = field(repr=False)
+    homes: TensorHomes = field(repr=False)
+    items: list[Item] = field(factory=list, repr=False)
+    slots: dict[str, Slot] = field(factory=dict, repr=False)
+    _buffers: dict[str, dict[str, str]] = field(factory=dict, repr=False)
+    """By tensor and memory, the buffer that holds the tensor there."""
+
+    @cached_property
+    def transfers(self) -> Transfers:
+        """Transfers between the buffers."""
+        return Transfers(routes=self.work.routes, slots=self.slots)
+
+    def input(self, tensor: str) -> str:
+        """The buffer in which the caller leaves a model input."""
+        return self._add(tensor, self.homes.homes[tensor], BufferKind.INPUT)
+
+    def output(self, tensor: str) -> str:
+        """The buffer in which the caller finds a model output."""
+        name = self.readable(tensor, self.work.mode.io, Site(partition="", place=f"output {tensor}"))
+        if self.slots[name].kind == BufferKind.ACTIVATION:
+            self.slots[name] = evolve(self.slots[name], kind=BufferKind.OUTPUT)
+        return name
+
+    def local(self, partition: str, buffer: LocalBuffer) -> str:
+        """A local buffer of a partition, under its name in the program."""
+        slot = local_slot(partition, buffer, self._alignments[buffer.memory])
+        self.slots[slot.name] = slot
+        return slot.name
+
+    def whole(self, buffer: str) -> Slice:
+        """All bytes of a buffer."""
+        return Slice(of=buffer, offset=0, row_bytes=self.slots[buffer].bytes)
+
+    def touched(self, operand: Operand) -> Slice:
+        """The bytes of its buffer that an operand touches."""
+        return operand.touched(self.slots[operand.of].bytes)
+
+    def readable(self, tensor: str, memories: Iterable[str], site: Site) -> str:
+        """A buffer that holds the tensor in one of the memories; the first of these that has one, else the
+        one to which copies are fastest.
+        """
+        known, wanted = self._known(tensor, site), tuple(memories)
+        found = next((memory for memory in wanted if memory in known), None)
+        if found is not None:
+            return known[found]
+        size = self.work.tensors[tensor].bytes
+        options = [
+            (seconds, number, memory, source)
+            for number, memory in enumerate(wanted)
+            for source in known
+            if (seconds := self.work.routes.route_seconds(source, memory, size)) is not None
+        ]
+        if not options:
+            missing = self.work.routes.missing(known, wanted)
+            raise site.error(f"tensor `{tensor}`: {missing}", "no-copy-path")
+        _, _, memory, source = min(options)
+        self._copy(tensor, source, memory, site)
+        return self._buffers[tensor][memory]
+
+    def written(self, tensor: str, site: Site) -> str:
+        """The buffer that the producer of a tensor writes. Its earlier copies are no longer valid."""
+        home = self.homes.homes.get(tensor)
+        if home is None or tensor not in self._results:
+            raise site.error(f"`{tensor}` cannot be written: it is no result of the model")
+        name = self._buffers.get(tensor, {}).get(home) or self._add(tensor, home, BufferKind.ACTIVATION)
+        self._buffers[tensor] = {home: name}
+        return name
+
+    def _known(self, tensor: str, site: Site) -> Mapping[str, str]:
+        """By memory the buffers that hold a tensor. A constant gets its buffer at its first use."""
+        if tensor not in self.work.tensors:
+            raise site.error(f"`{tensor}` is neither a tensor nor a local buffer of the kernel")
+        if tensor not in self._buffers:
+            if self.work.tensors[tensor].data is None:
+                raise site.error(f"tensor `{tensor}` is read before anything wrote it")
+            self._add(tensor, self.homes.constants[tensor], BufferKind.CONSTANT)
+        return self._buffers[tensor]
+
+    def _copy(self, tensor: str, source: str, memory: str, site: Site) -> None:
+        """Copy a tensor from memory to memory, hop by hop."""
+        for path in self.work.routes.route(source, memory, self.work.tensors[tensor].bytes) or ():
+            start = self._buffers[tensor][path.source]
+            end = self._add(tensor, path.target, BufferKind.ACTIVATION)
+            self.items.append(self.transfers.transfer(self.whole(start), self.whole(end), site))
+
+    def _add(self, tensor: str, memory: str, kind: BufferKind) -> str:
+        name = f"{tensor}@{memory}"
+        self._buffers.setdefault(tensor, {})[memory] = name
+        if name not in self.slots:
+            self.slots[name] = Slot(
+                name=name,
+                kind=kind,
+                memory=memory,
+                bytes=self.work.tensors[tensor].bytes,
+                alignment=self._alignments[memory],
+                tensor=tensor,
+            )
+        return name
+
+    @cached_property
+    def _results(self) -> frozenset[str]:
+        return frozenset(operator.output for operator in self.work.graph.model.operators)
+
+    @cached_property
+    def _alignments(self) -> dict[str, int]:
+        soc = self.work.soc
+        return {memory.name: least_alignment(soc, memory.name) for memory in soc.memories}
