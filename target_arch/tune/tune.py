@@ -151,7 +151,8 @@ def _tasks(request: TuneRequest) -> tuple[_Task, ...]:
     names = tuple(arch.name for arch in soc.archs)
     if request.target_arch is not None and request.target_arch not in names:
         said = f"SoC `{soc.name}` has no target_arch `{request.target_arch}`"
-        raise _refused("unknown-target-arch", said, name_hint(request.target_arch, names, "there are"))
+        hint = name_hint(request.target_arch, names, "there are")
+        raise _refused("unknown-target-arch", "target_arch", said, hint)
     made = compile_model(evolve(request.compilation, tuning=NOTHING_TUNED))
     called = {
         call.operator: call.function
@@ -169,9 +170,8 @@ def _tasks(request: TuneRequest) -> tuple[_Task, ...]:
     if not found:
         where = request.target_arch or soc.name
         hint = "integer sums that backends of CPUs lower as plain C can be tuned: see docs/tuning.md"
-        raise _refused(
-            "nothing-to-tune", f"model `{made.model.name}` has no kernel on `{where}` to tune", hint
-        )
+        said = f"model `{made.model.name}` has no kernel on `{where}` to tune"
+        raise _refused("nothing-to-tune", "target_arch", said, hint)
     return tuple(found.values())
 
 
@@ -226,8 +226,9 @@ def _runner(request: TuneRequest, compiler: Compiler) -> Runner:
 
 def _failed(task: _Task) -> DiagnosticError:
     said = f"the kernel of {task.operators[0]} cannot be measured: its program does not compile or run"
-    return _refused("not-measured", said, "look at --cc and --cflags, and at the servers' output")
+    hint = "look at --cc and --cflags, and at the servers' output"
+    return _refused("not-measured", f"tuning {task.name}", said, hint)
 
 
-def _refused(rule: str, said: str, hint: str | None) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(rule=rule, place="command line", message=said, hint=hint)])
+def _refused(rule: str, place: str, said: str, hint: str | None) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(rule=rule, place=place, message=said, hint=hint)])

@@ -141,4 +141,4 @@ def _base(memory: Memory) -> str:
 
 
 def _refused(rule: str, message: str, hint: str) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(rule=rule, place="command line", message=message, hint=hint)])
+    return DiagnosticError([Diagnostic(rule=rule, place="port", message=message, hint=hint)])
