@@ -70,7 +70,7 @@ def _renamed(argument: Any, first: dict[Any, Any]) -> Any:
 
 
 def _mapped(statement: Any, change: Any, gone: set[Any]) -> Any:
-    """The statement with every call changed, and without the allocations of buffers that are gone."""
+    """The statement with every call changed, and without the allocations of removed buffers."""
     if isinstance(statement, tirx.SeqStmt):
         kept = [each for each in statement.seq if getattr(each, "buffer", None) not in gone]
         return tirx.SeqStmt([_mapped(each, change, gone) for each in kept])
@@ -154,7 +154,7 @@ def _entries(buffer: Any, offset: Any, variables: list[Any]) -> tuple[list[int],
 
 
 def _location(argument: Any) -> tuple[Any, Any] | None:
-    """Buffer and offset of an address; the offset of a buffer's data is None; None for what is neither."""
+    """Buffer and offset of an address; the offset of a buffer's data is None; None for anything else."""
     name = str(getattr(getattr(argument, "op", None), "name", ""))
     if name.endswith("address_of"):
         load = argument.args[0]
