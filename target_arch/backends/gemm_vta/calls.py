@@ -2,9 +2,9 @@
 
 After lowering, a function is loops around calls of `gemm_vta.*`, whose operands are addresses in buffers:
 
-- `in_place`: what the ALU writes becomes what it reads, since it changes accumulators where they lie;
-- `coalesced`: the loops around a GEMM or ALU call become loop fields of one instruction, as far as there are;
-  loops that lie end to end count as one.
+- `in_place`: the ALU's output buffer becomes its input buffer, since it changes accumulators in place;
+- `coalesced`: the loops around a GEMM or ALU call become loop fields of one instruction, as many as it has;
+  contiguous loops count as one.
 
     gemm_vta.gemm(acc, entry, inp, entry, wgt, entry, (count, acc, inp, wgt) x 3)
     gemm_vta.reset(acc, entry, (count, acc) x 3)
