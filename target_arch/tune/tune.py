@@ -1,7 +1,8 @@
-"""Tune the kernels of a compilation: search schedules of each task, measure their C, keep what is better.
+"""Tune the kernels of a compilation: search schedules of each task, measure their C, keep better ones.
 
-What is measured is what a bundle has: the same printed C, by default with the flags of its Makefile. Results
-have to be the same bits as with the definition's schedule, on pseudo-random operands, or a candidate is out.
+The measured code is that of a bundle: the same printed C, by default with the flags of its Makefile. A
+candidate is refused unless its results on pseudo-random operands are bit-identical to those of the
+definition's schedule.
 """
 
 from collections.abc import Callable, Sequence
@@ -64,7 +65,7 @@ Runner = Callable[[tuple[str, ...]], tuple[Measured | None, ...]]
 
 
 def tune(request: TuneRequest) -> TuningReport:
-    """Search, measure and say what it gained.
+    """Search and measure; returns the gains and the records.
 
     DiagnosticError as `compile_model`, and without a task or runner; ToolMissing without a compiler.
     """
@@ -176,7 +177,7 @@ def _tasks(request: TuneRequest) -> tuple[_Task, ...]:
 
 
 def _task(operator: Operator, model: Model) -> _Task | None:
-    """The task an operator's plain C comes from; None where there is nothing to choose."""
+    """The task an operator's plain C comes from; None where its schedule has no alternatives."""
     from target_arch.relax.lower.operators import lower_operator
     from target_arch.relax.tuning.tasks import arguments_of, function_of, tunable
 
