@@ -1,4 +1,4 @@
-"""What the int8 engines share: which quantized operators they take, and how their parameters are packed."""
+"""Shared by the int8 engines: which quantized operators they take, and how their parameters are packed."""
 
 import struct
 from collections.abc import Iterator

@@ -66,7 +66,7 @@ class RegisterMap:
 
     @property
     def values(self) -> tuple[tuple[str, int, str], ...]:
-        """What the headers define besides the offsets: (name, value, meaning)."""
+        """Constants in the headers besides the offsets: (name, value, meaning)."""
         first = self.operands[0][0]
         return (
             ("REGISTERS", len(FRAME) + len(self.operands) + len(self.words), "count of 32-bit registers"),

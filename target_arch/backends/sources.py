@@ -1,4 +1,6 @@
-"""The C files that a bundle carries for a register-file engine: its own, and what all such engines share."""
+"""The C files that a bundle carries for a register-file engine: its own, and those that all such engines
+share.
+"""
 
 from target_arch.resources import runtime_c
 

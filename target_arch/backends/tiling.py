@@ -2,7 +2,7 @@
 
 Three pieces that every tiling backend needs: what the copy paths to a local memory demand (`Link`), which
 tile sizes are worth trying (`tile_sizes`, `loads`), and the recording of a kernel's actions (`Recorder`),
-which knows what every local buffer holds and therefore never moves bytes that are already there.
+which knows the contents of every local buffer and never moves bytes that are already there.
 """
 
 from collections.abc import Iterable
@@ -83,7 +83,7 @@ def spans(extent: int, size: int) -> tuple[tuple[int, int], ...]:
 def loads(distinct: int, rounds: int, buffers: int) -> int:
     """How often a block is brought in when `distinct` blocks are needed in turn, `rounds` times over.
 
-    The least recently used of `buffers` makes room, as in `Ring`.
+    The least recently used of `buffers` is replaced, as in `Ring`.
     """
     return distinct if distinct <= buffers else distinct * rounds
 
@@ -136,7 +136,7 @@ class _Local:
 
 @mutable(kw_only=True)
 class Ring:
-    """The local buffers of one role (`input`, `weights`, `output`) in one memory, and what each holds.
+    """The local buffers of one role (`input`, `weights`, `output`) in one memory, and the contents of each.
 
     A ring of two lets the next tile arrive while the device still reads this one.
     """
@@ -176,8 +176,8 @@ def _contains(held: Slice, wanted: Slice) -> bool:
 class Recorder:
     """Records the actions of one kernel.
 
-    Results leave one call late: a move out waits for its call, so the move in and the start of the next call
-    are recorded before it, and the device computes while its last result leaves.
+    A result is moved out one call late, after the move in and the start of the next call, so that the device
+    computes while its last result leaves.
     """
 
     def __init__(self) -> None:
@@ -187,7 +187,7 @@ class Recorder:
         self._clock = 0
 
     def fetch(self, ring: Ring, count: int, source: Slice, over: Link) -> Operand:
-        """Have a slice of a tensor in one of `count` buffers of the ring; the operand starts at its first
+        """Bring a slice of a tensor into one of `count` buffers of the ring; the operand starts at its first
         byte.
 
         The bytes before the slice back to an aligned offset come along, since the link can start nowhere
@@ -223,7 +223,7 @@ class Recorder:
         self._leaving.append((written.of, moves(source, target, over)))
 
     def finish(self) -> None:
-        """Let every result leave; the next operator may read it."""
+        """Move every pending result out, so that the next operator can read it."""
         self._drain()
 
     @property
@@ -250,7 +250,7 @@ class Recorder:
         local.used = self._clock
 
     def _drain(self, buffer: str | None = None) -> None:
-        """Record the moves out that still wait: those of one buffer, or all of them."""
+        """Record the pending moves out: those of one buffer, or all."""
         for _, leaving in [each for each in self._leaving if buffer in (None, each[0])]:
             self._actions += leaving
         self._leaving = [each for each in self._leaving if buffer not in (None, each[0])]

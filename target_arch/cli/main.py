@@ -23,7 +23,7 @@ _OTHER_CODES = (
     ("target_arch.backend.lowering", "NotInstalled", TOOL_MISSING),
     ("target_arch.stages.errors", "CheckError", NOT_RIGHT),
 )
-"""Module, error class, exit code. A module that nobody imported did not raise."""
+"""Module, error class, exit code. A module that is not imported cannot have raised."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         message(rendered(error))
         return _exit_code(error)
     except BrokenPipeError:
-        # The reader of our output has enough. Python would complain once more when it flushes stdout at exit.
+        # The reader of stdout has closed it. Python would complain once more when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:

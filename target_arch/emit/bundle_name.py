@@ -1,4 +1,4 @@
-"""The name of a bundle, and whether C can tell its models by theirs."""
+"""The name of a bundle, and a check that the names of its models differ in C."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,7 +21,7 @@ def bundle_name(soc: str, models: Sequence[tuple[str, str]], wanted: str | None)
 
 
 def _same(models: Sequence[tuple[str, str]]) -> Iterator[Diagnostic]:
-    """A fault for each model that an earlier one has the name of."""
+    """A fault for each model whose name an earlier model has."""
     seen: dict[str, str] = {}
     for name, file in models:
         if _in_c(name) in seen:

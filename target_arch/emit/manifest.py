@@ -99,7 +99,7 @@ def _used_records(member: Member) -> dict[str, list[str]] | None:
 
 
 def _machine(soc: SoC, port: PortKind) -> dict[str, object] | None:
-    """What a port that runs on a machine of its own needs to know; None for one that does not."""
+    """The machine of a port and its memories; None for a port that needs no machine."""
     found = machine_of(soc, port)
     if found is None:
         return None
@@ -131,7 +131,7 @@ def _tensors(model: Model, pairs: tuple[tuple[str, str], ...]) -> list[dict[str,
 
 
 def _partitions(soc: SoC, lowered: Lowered) -> list[dict[str, object]]:
-    """With what backends said of their kernels."""
+    """The partitions, with the backends' notes on their kernels."""
     notes = {partition: kernel.notes for partition, kernel in lowered.kernels.items()}
     return [
         {

@@ -1,1 +1,3 @@
-"""The ports and load processes that come with the runtime. Found by entry point, imported by nobody."""
+"""The ports and load processes that come with the runtime. They are found by entry point; no module imports
+them.
+"""

@@ -1,4 +1,4 @@
-"""The port `null`: a system that is nothing but its host; the folder to clone."""
+"""The port `null`: a system that consists of its host alone; the folder to clone for a port of your own."""
 
 from target_arch.backend.port import Hosted, PortKind
 from target_arch.ports.sources import sources

@@ -6,7 +6,7 @@ from target_arch.resources import c_files, runtime_c
 
 
 def sources(*folders: str) -> Callable[[], Mapping[str, str]]:
-    """What reads these folders of `runtime_c`: path below `runtime/` → text."""
+    """A function that reads these folders of `runtime_c`: path below `runtime/` → text."""
 
     def read() -> Mapping[str, str]:
         return {
@@ -17,5 +17,5 @@ def sources(*folders: str) -> Callable[[], Mapping[str, str]]:
 
 
 def some(*paths: str) -> Callable[[], Mapping[str, str]]:
-    """What reads these files of `runtime_c`."""
+    """A function that reads these files of `runtime_c`."""
     return lambda: {path: (runtime_c() / path).read_text(encoding="utf-8") for path in paths}

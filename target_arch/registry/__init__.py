@@ -1,8 +1,9 @@
-"""Which plug-ins there are, and the target_archs a SoC makes of backends.
+"""Tables of plug-ins, and the target_archs of SoCs joined with their backends.
 
 `PlugIns` finds and checks backends, load processes, planners, policies and ports; `Registry` joins backends
-with SoC descriptions. A plug-in is imported when it is first needed, TVM only by what asks for a
-`relax.VDevice` or a target. Tests: `tests/registry`.
+with SoC descriptions. A plug-in is imported when it is first needed, TVM only when a `relax.VDevice` or a
+target is asked for.
+Tests: `tests/registry`.
 """
 
 from target_arch.registry.backends import Backends

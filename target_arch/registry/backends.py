@@ -1,4 +1,4 @@
-"""The table of backends: what programs the target_archs of a SoC."""
+"""The table of backends, which program the target_archs of a SoC."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -28,7 +28,7 @@ BACKENDS = Kind[Backend](
 
 
 class Backends(Table[Backend]):
-    """The backends that were found, and what a SoC gets wrong about its own."""
+    """The backends that were found, and the faults in a SoC's use of them."""
 
     def __init__(self, sources: Iterable[Source] = ()) -> None:
         super().__init__(BACKENDS, sources)
@@ -58,9 +58,9 @@ class Backends(Table[Backend]):
         return default_soc(wanted, host)
 
     def faults(self, soc: SoC) -> tuple[Fault, ...]:
-        """What the SoC gets wrong about its backends, for a caller that knows where in a file that is.
+        """The faults in the SoC's use of its backends, for a caller that can locate them in a file.
 
-        Raises PlugInError for a backend that is there and cannot be used.
+        Raises PlugInError for a backend that exists and cannot be used.
         """
         found: list[Fault] = []
         for arch in soc.archs:

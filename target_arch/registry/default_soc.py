@@ -1,8 +1,8 @@
-"""A SoC of backends alone: what each kind is like by default, put together.
+"""A SoC of backends alone, put together from the defaults of each.
 
 It is for trying a backend before a chip is described: a host with memory, every other target_arch with its
 own memories behind a DMA engine of its own, numbers and addresses given in order.
-`target_arch.soc.files.toml_writer` writes it as a file to go on from.
+`target_arch.soc.files.toml_writer` writes it as a file to continue with.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ Option = int | float | str | bool
 
 @frozen(kw_only=True)
 class WantedArch:
-    """One target_arch to build: its kind, and what is asked for instead of the defaults.
+    """One target_arch to build: its kind, and settings that replace its defaults.
 
     `sizes` are bytes by name of a memory of `default`; `clock` is in hertz.
     """
@@ -38,9 +38,10 @@ class WantedArch:
 
 
 def default_soc(wanted: Sequence[WantedArch], host: str) -> SoC:
-    """The SoC of these target_archs, of which the one named `host` runs the bundle; they claim in order.
+    """The SoC of these target_archs, of which the one named `host` runs the bundle; their order is the
+    partitioning order.
 
-    The host's default must have memories. What the values contradict, `check_soc` tells.
+    The host's default must have memories. Contradictions between the values are found by `check_soc`.
     """
     owner = next(each for each in wanted if each.name == host)
     shared = _placed_in_order(owner)

@@ -1,4 +1,4 @@
-"""What goes wrong between a SoC and plug-ins."""
+"""Errors between a SoC and plug-ins."""
 
 from collections.abc import Iterable
 

@@ -1,7 +1,7 @@
-"""The hooks of a plug-in, so wrapped that what one of them does wrong is told as its fault.
+"""The hooks of a plug-in, wrapped so that a failure is reported as the plug-in's own.
 
-A plug-in is foreign code. Whatever it raises becomes a message with the backend, the hook and what it was
-asked about; refusals that the contract knows (`DoesNotFit`, DiagnosticError) go through untouched.
+A plug-in is foreign code. Any exception becomes a message with the backend, the hook, and the partition or
+operator; refusals that the contract knows (`DoesNotFit`, DiagnosticError) pass unchanged.
 """
 
 import math
@@ -129,7 +129,7 @@ def _guarded(value: Any, backend: str, prefix: str = "") -> Any:
 
 
 def _asked(arguments: tuple[Any, ...]) -> str:
-    """What a hook was asked about, for the place of a message."""
+    """The partition or operator that a hook was called for, as part of a message's place."""
     for about in arguments:
         if isinstance(about, tuple) and (first := _asked(about[:1])):
             return first
@@ -167,4 +167,4 @@ _WRONG: Mapping[str, Callable[[object], str | None]] = {
     "hooks.codegen": _lower,
     "hooks.graph_codegen": _lower,
 }
-"""What is wrong with the answer of a hook, by its name."""
+"""The check of each hook's answer, by the name of the hook: a text where the answer is wrong."""

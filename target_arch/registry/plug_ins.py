@@ -96,7 +96,7 @@ class PlugIns:
 
     @classmethod
     def discover(cls, folders: Iterable[Path] = ()) -> "PlugIns":
-        """What is installed, and what is in the given folders. Imports nothing.
+        """The installed plug-ins, and the plug-ins in the given folders. Imports nothing.
 
         Raises PlugInError for names with two sources, and for folders that cannot be read or are empty.
         """
@@ -110,9 +110,9 @@ class PlugIns:
         )
 
     def load_folders(self) -> "PlugIns":
-        """Import and check everything that is in a folder: a folder that is named is meant as a whole.
+        """Import and check every plug-in in the folders, whether or not it is used.
 
-        Raises PlugInError with all that is wrong.
+        Raises PlugInError with every fault.
         """
         refused = []
         for table in (self.backends, self.load_processes, self.planners, self.policies, self.ports):
@@ -124,9 +124,9 @@ class PlugIns:
         return self
 
     def faults(self, soc: SoC) -> tuple[Fault, ...]:
-        """Everything the SoC gets wrong about plug-ins, for a caller that knows where in a file that is.
+        """Every fault in the SoC's use of plug-ins, for a caller that can locate it in a file.
 
-        Raises PlugInError for a plug-in that is there and cannot be used.
+        Raises PlugInError for a plug-in that exists and cannot be used.
         """
         return (*self.backends.faults(soc), *self.system_faults(soc))
 

@@ -23,7 +23,7 @@ _TYPES = {bool: "true or false", int: "a whole number", float: "a number", str: 
 
 
 def unknown_backend(arch: TargetArch, known: tuple[str, ...]) -> Fault:
-    """The fault of an arch whose backend nobody has."""
+    """The fault of a target_arch whose backend does not exist."""
     return Fault(
         rule="unknown-backend",
         path=("target_arch", arch.name, "backend"),
@@ -33,7 +33,7 @@ def unknown_backend(arch: TargetArch, known: tuple[str, ...]) -> Fault:
 
 
 def arch_faults(arch: TargetArch, backend: Backend) -> Iterator[Fault]:
-    """Everything the description of one target_arch gets wrong about its backend."""
+    """Every fault of one target_arch's description in the use of its backend."""
     yield from _option_faults(arch, {option.name: option for option in backend.options})
     yield from _buffer_faults(arch, backend.needs_buffers)
 

@@ -90,7 +90,7 @@ def _modules(folder: Path) -> Iterator[Path]:
 
 
 def _importer(path: Path, name: str, export: str) -> Callable[[], object]:
-    """Imports the file under a module name of its own: equal file names in two folders do not meet."""
+    """Imports the file under a module name of its own: equal file names in two folders do not clash."""
 
     def load() -> object:
         digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]

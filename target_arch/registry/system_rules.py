@@ -1,5 +1,6 @@
-"""The rules between a SoC and plug-ins that are no backends: its load processes, ports and lowering orders
-exist, and it says of each what it takes."""
+"""The rules between a SoC and plug-ins other than backends: its load processes, ports and lowering orders
+exist, and have the settings that they need.
+"""
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
@@ -30,7 +31,7 @@ RULES: Mapping[str, str] = MappingProxyType(
 
 
 def process_faults(soc: SoC, known: Table[LoadProcessKind]) -> Iterator[Fault]:
-    """Everything a SoC gets wrong about load processes."""
+    """Every fault of a SoC in the use of load processes."""
     for arch in soc.archs:
         name = arch.load.process
         if name not in known:
@@ -63,7 +64,7 @@ def _image_faults(arch: TargetArch, kind: LoadProcessKind) -> Iterator[Fault]:
 
 
 def port_faults(soc: SoC, known: Table[PortKind]) -> Iterator[Fault]:
-    """Everything a SoC gets wrong about the ports that it has tables for."""
+    """Every fault of a SoC in the tables of its ports."""
     for port in soc.ports:
         path: Path = ("port", port.name)
         if port.name not in known:
@@ -118,7 +119,7 @@ def _elsewhere(port: Port, machine: Machine, memory: Memory) -> Fault:
 
 
 def order_faults(soc: SoC, known: tuple[str, ...]) -> Iterator[Fault]:
-    """Lowering orders of a SoC that are named and that nobody has."""
+    """Policies that a SoC's lowering orders name and that do not exist."""
     wishes: Mapping[str, str | tuple[str, ...]] = {"order": soc.lowering, **soc.lowering_phases}
     for key, wish in wishes.items():
         if isinstance(wish, str) and wish not in known:

@@ -1,5 +1,6 @@
-"""The door that every plug-in comes through: a table from names to values, each imported and checked when it
-is first asked for."""
+"""The look-up of plug-ins: a table from names to values, each imported and checked when it is first asked
+for.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -48,9 +49,9 @@ class Table(Mapping[str, T]):
         self._checked: dict[str, T] = {}
 
     def load_folders(self) -> None:
-        """Import and check every plug-in that is in a folder: a folder that is named is meant as a whole.
+        """Import and check every plug-in in the folders, whether or not it is used.
 
-        Raises PlugInError with everything that is wrong with any of them.
+        Raises PlugInError with every fault of any of them.
         """
         refused = []
         for name in self.names:

@@ -24,7 +24,7 @@ _TVM_KINDS = {
 
 @frozen(kw_only=True)
 class TargetArch:
-    """What a person calls `dsp_cpu`, with everything that follows from it."""
+    """One instance, such as `dsp_cpu`, with everything derived from it."""
 
     soc: SoC = field(repr=False)
     instance: Instance
@@ -42,7 +42,7 @@ class TargetArch:
 
     @property
     def codegen(self) -> Codegen:
-        """What its backend emits."""
+        """The kind of code that its backend emits."""
         return self.backend.codegen
 
     @property
@@ -52,7 +52,7 @@ class TargetArch:
 
     @property
     def memories(self) -> tuple[str, ...]:
-        """Every memory it reads and writes itself, those its operands prefer first."""
+        """Every memory it reads and writes itself, its operands' preferred ones first."""
         preferred = (*self.instance.memory, *self.instance.buffers.values())
         observed = (
             memory.name

@@ -1,6 +1,6 @@
 """Read a model file: `.tflite`, `.onnx` or `.pt2` (a saved `torch.export` program).
 
-Whatever is wrong with the file becomes a DiagnosticError with one message; rules:
+Any fault of the file becomes a DiagnosticError with one message; rules:
 
     model-not-found      there is no such file, or it cannot be read
     model-empty          the file has no bytes
@@ -44,9 +44,8 @@ def import_model(
 ) -> tuple[Model, Program]:
     """The model in a file as operators on NHWC tensors, and its Relax program.
 
-    `name` is what the model is to be called (a C identifier is made of it), by default the file's stem.
-    `patterns` are the composites to look for, by default `standard_patterns()`. Raises DiagnosticError, see
-    above.
+    `name` is the model's name (a C identifier is made of it), by default the file's stem. `patterns` are the
+    composites to look for, by default `standard_patterns()`. Raises DiagnosticError, see above.
     """
     path = Path(path)
     checked = _checked(path)
@@ -56,7 +55,7 @@ def import_model(
 
 
 def _imported(path: Path, checked: _Checked) -> Imported:
-    """By the reader of the file's kind; only that one is imported, each brings a library."""
+    """Read by the reader of the file's kind; only that reader is imported, since each imports a library."""
     if checked.kind == "tflite":
         from target_arch.relax.readers.tflite import read_tflite
 

@@ -1,4 +1,4 @@
-"""What tuning gained, as a value with a printed form."""
+"""The gains of tuning, as a value with a printed form."""
 
 from attrs import frozen
 

@@ -1,7 +1,8 @@
-"""Tune the kernels of a compilation: search schedules of each task, measure their C, keep what is better.
+"""Tune the kernels of a compilation: search schedules of each task, measure their C, keep better ones.
 
-What is measured is what a bundle has: the same printed C, by default with the flags of its Makefile. Results
-have to be the same bits as with the definition's schedule, on pseudo-random operands, or a candidate is out.
+The measured code is that of a bundle: the same printed C, by default with the flags of its Makefile. A
+candidate is refused unless its results on pseudo-random operands are bit-identical to those of the
+definition's schedule.
 """
 
 from collections.abc import Callable, Sequence
@@ -64,7 +65,7 @@ Runner = Callable[[tuple[str, ...]], tuple[Measured | None, ...]]
 
 
 def tune(request: TuneRequest) -> TuningReport:
-    """Search, measure and say what it gained.
+    """Search and measure; returns the gains and the records.
 
     DiagnosticError as `compile_model`, and without a task or runner; ToolMissing without a compiler.
     """
@@ -151,7 +152,8 @@ def _tasks(request: TuneRequest) -> tuple[_Task, ...]:
     names = tuple(arch.name for arch in soc.archs)
     if request.target_arch is not None and request.target_arch not in names:
         said = f"SoC `{soc.name}` has no target_arch `{request.target_arch}`"
-        raise _refused("unknown-target-arch", said, name_hint(request.target_arch, names, "there are"))
+        hint = name_hint(request.target_arch, names, "there are")
+        raise _refused("unknown-target-arch", "target_arch", said, hint)
     made = compile_model(evolve(request.compilation, tuning=NOTHING_TUNED))
     called = {
         call.operator: call.function
@@ -169,14 +171,13 @@ def _tasks(request: TuneRequest) -> tuple[_Task, ...]:
     if not found:
         where = request.target_arch or soc.name
         hint = "integer sums that backends of CPUs lower as plain C can be tuned: see docs/tuning.md"
-        raise _refused(
-            "nothing-to-tune", f"model `{made.model.name}` has no kernel on `{where}` to tune", hint
-        )
+        said = f"model `{made.model.name}` has no kernel on `{where}` to tune"
+        raise _refused("nothing-to-tune", "target_arch", said, hint)
     return tuple(found.values())
 
 
 def _task(operator: Operator, model: Model) -> _Task | None:
-    """The task an operator's plain C comes from; None where there is nothing to choose."""
+    """The task an operator's plain C comes from; None where its schedule has no alternatives."""
     from target_arch.relax.lower.operators import lower_operator
     from target_arch.relax.tuning.tasks import arguments_of, function_of, tunable
 
@@ -226,8 +227,9 @@ def _runner(request: TuneRequest, compiler: Compiler) -> Runner:
 
 def _failed(task: _Task) -> DiagnosticError:
     said = f"the kernel of {task.operators[0]} cannot be measured: its program does not compile or run"
-    return _refused("not-measured", said, "look at --cc and --cflags, and at the servers' output")
+    hint = "look at --cc and --cflags, and at the servers' output"
+    return _refused("not-measured", f"tuning {task.name}", said, hint)
 
 
-def _refused(rule: str, said: str, hint: str | None) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(rule=rule, place="command line", message=said, hint=hint)])
+def _refused(rule: str, place: str, said: str, hint: str | None) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(rule=rule, place=place, message=said, hint=hint)])

@@ -197,13 +197,15 @@ def test_nothing_to_tune() -> None:
     with pytest.raises(DiagnosticError) as refusal:
         tune(TuneRequest(compilation=evolve(REQUEST, soc=soc), target_arch="accelerator"))
     assert str(refusal.value) == (
-        "command line: error: model `digits_int8` has no kernel on `accelerator` to tune [nothing-to-tune]\n"
+        "target_arch: error: model `digits_int8` has no kernel on `accelerator` to tune [nothing-to-tune]\n"
         "hint: integer sums that backends of CPUs lower as plain C can be tuned: see docs/tuning.md"
     )
-    with pytest.raises(
-        DiagnosticError, match=r"SoC `mcu_m7` has no target_arch `gpu` \[unknown-target-arch\]"
-    ):
+    with pytest.raises(DiagnosticError) as refusal:
         tune(TuneRequest(compilation=REQUEST, target_arch="gpu"))
+    assert str(refusal.value) == (
+        "target_arch: error: SoC `mcu_m7` has no target_arch `gpu` [unknown-target-arch]\n"
+        "hint: there are: `host_cpu`"
+    )
 
 
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

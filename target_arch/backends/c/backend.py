@@ -1,4 +1,6 @@
-"""The backend value, and the lowering of a partition: one C function and one call per operator or for two."""
+"""The backend value, and the lowering of a partition: one C function and one call per operator, or per pair
+of operators.
+"""
 
 from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, Question
 from target_arch.backends.plain_c.cost import CLOCK, FLOAT_RATE, INTEGER_RATE, seconds

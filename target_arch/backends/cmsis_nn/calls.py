@@ -1,4 +1,5 @@
-"""The C function that calls the library for one operator, and the constants it wants besides the operator's.
+"""The C function that calls the library for one operator, and the constants it needs beyond the operator's
+own.
 
 Functions are named after a hash of their text, as all kernels are.
 """
@@ -35,7 +36,7 @@ _POOL_ARGUMENTS = "&input, x, &filter, &output, out"
 
 @frozen(kw_only=True)
 class Geometry:
-    """The sizes of an operator as the convention has them. Pairs are (width, height)."""
+    """The sizes of an operator as the calling convention defines them. Pairs are (width, height)."""
 
     stride: tuple[int, int]
     padding: tuple[int, int]
@@ -47,7 +48,7 @@ class Geometry:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """As `shim.c` wants them."""
+        """The sizes in the order that `shim.c` expects."""
         flat = (*self.stride, *self.padding, *self.dilation, self.multiplier)
         return (*flat, *self.input, *self.filter, *self.output)
 
@@ -55,7 +56,7 @@ class Geometry:
 @frozen(kw_only=True)
 class LibraryCall:
     """The function, its packed constants (after the operator's own operands), and the bytes of its scratch,
-    which is its last parameter where there is any.
+    its last parameter, if it needs any.
     """
 
     function: CFunction
@@ -97,7 +98,7 @@ def geometry(operator: Operator, model: Model) -> Geometry:
 
 
 def library_call(operator: Operator, model: Model, library: HostLibrary, core: str) -> LibraryCall:
-    """The call that computes an operator which `support.library_refusal` has nothing against."""
+    """The call that computes an operator that `support.library_refusal` accepts."""
     sizes = geometry(operator, model)
     needed = library.scratch(operator.kind, sizes.numbers, core)
     packed = tuple(_packed(operator, model, library, needed))
@@ -161,7 +162,7 @@ def _names(operator: Operator, packed: tuple[Tensor, ...], scratch: int) -> list
 
 
 def _context(operator: Operator, needed: int) -> Iterator[str]:
-    """The convention's context is not const, and nothing is written to sums of weights."""
+    """The convention declares its context non-const, although sums of weights are only read."""
     if needed == 0:
         buffer = "NULL"
     elif operator.kind is OperatorKind.DENSE:

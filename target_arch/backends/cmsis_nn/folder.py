@@ -29,9 +29,9 @@ class Folder:
     texts: Mapping[str, str] = field(repr=False)
 
     def needed(self, functions: Iterable[str]) -> tuple[str, ...]:
-        """The C files that define the functions and all that those mention, sorted.
+        """The C files that define the functions and everything they mention, sorted.
 
-        It goes by the text, whatever preprocessor conditions say, so that it holds for every core.
+        Preprocessor conditions are ignored, so that the list holds for every core.
         """
         defined = {
             name: path
@@ -49,7 +49,7 @@ class Folder:
         return tuple(sorted(found))
 
     def library(self, functions: Iterable[str], *, carried: bool) -> Library:
-        """What kernels that call the functions bring along."""
+        """The library as a value for kernels that call the functions."""
         sources = self.needed(functions)
         headers = tuple(sorted(path for path in self.texts if path.endswith(".h"))) if carried else ()
         return Library(

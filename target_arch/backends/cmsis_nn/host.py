@@ -1,8 +1,7 @@
 """The library on the computer that compiles models: asked for sizes of scratch and for constants.
 
-It is compiled by the C compiler of this computer, with `shim.c`, and loaded. A transcription into Python of
-what its size functions compute would be wrong the day the library changes, and nobody would notice: too
-little scratch is overwritten memory.
+It is compiled by the C compiler of this computer, with `shim.c`, and loaded. A copy of its size functions in
+Python could silently become wrong when the library changes, and too little scratch means overwritten memory.
 """
 
 import ctypes
@@ -49,17 +48,17 @@ class CompilerMissingError(NotInstalled):
 
 @frozen(kw_only=True, eq=False)
 class HostLibrary:
-    """The loaded library. `rounding` tells by kind of operator which rule of `plan.arithmetic` it keeps."""
+    """The loaded library. `rounding` gives its rule of `plan.arithmetic` for each kind of operator."""
 
     loaded: ctypes.CDLL
     rounding: dict[str, Rounding]
     has_cores: bool
 
     def scratch(self, kind: str, numbers: Sequence[int], core: str) -> int:
-        """Bytes of context that a call wants, on the core and on this computer: the larger. `numbers` as in
+        """Bytes of context that a call needs: the larger of the core's and this computer's. `numbers` as in
         `shim.c`.
 
-        DiagnosticError for a core whose sizes the library does not tell, and for sizes it says are wrong.
+        DiagnosticError for a core whose sizes the library does not give, and for sizes that it rejects.
         """
         if core != CORES[0] and not self.has_cores:
             functions = f"`{_SIZES[0]}_{core}` and the like"
@@ -72,7 +71,7 @@ class HostLibrary:
         return max(sizes)
 
     def sums(self, weights: bytes, bias: bytes, offset: int) -> bytes:
-        """The sums that `arm_fully_connected_s8` wants in its context: int32, one for each output."""
+        """The sums that `arm_fully_connected_s8` expects in its context: int32, one for each output."""
         rows = len(bias) // 4
         found = (ctypes.c_int32 * rows)()
         biases = (ctypes.c_int32 * rows)(*struct.unpack(f"<{rows}i", bias))

@@ -1,7 +1,7 @@
 """A behavioural int8 conv2d engine: convolution, bias, requantization and clamping of one tile per command.
 
 The engine sees one block RAM and nothing else. Everything it works on is moved there first, tile by tile; see
-`tiles.py` for how a layer is cut, `registers.py` for what a command says.
+`tiles.py` for how a layer is cut, `registers.py` for the fields of a command.
 """
 
 from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, RuntimeSources

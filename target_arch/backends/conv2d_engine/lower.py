@@ -40,7 +40,8 @@ class Layer:
 def lower(request: LoweringRequest, engine: Engine) -> Kernel:
     """The kernel of a partition. Raises DoesNotFit where an operator fits with no tiling.
 
-    All operators share the three rings of local buffers, so what one leaves behind the next can use.
+    All operators share the three rings of local buffers, so an operator can reuse data that the previous one
+    left there.
     """
     memory = request.instance.memory[0]
     layers = tuple(
@@ -93,7 +94,7 @@ def pack(operator: Operator, model: Model, channels: int, alignment: int) -> tup
 def _tilings(
     layers: tuple[Layer, ...], engine: Engine, request: LoweringRequest, memory: str
 ) -> tuple[Tiling, ...]:
-    """A tiling per layer such that the shared buffers fit what every call site is guaranteed."""
+    """A tiling per layer such that the shared buffers fit the budget guaranteed to every call site."""
     budgets = [request.budget.guaranteed(layer.operator.id, memory) for layer in layers]
     alone = []
     for layer, budget in zip(layers, budgets, strict=True):

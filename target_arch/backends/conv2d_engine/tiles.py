@@ -98,7 +98,7 @@ class Tiling:
 
 @frozen(kw_only=True)
 class Engine:
-    """What the search must know of the instance: its links and its speed (seconds)."""
+    """Properties of the instance that the search uses: its links and its speed (seconds)."""
 
     inward: Link
     outward: Link
@@ -158,7 +158,7 @@ def block_bytes(conv: Convolution, channels: int) -> int:
 
 
 def tilings(conv: Convolution, engine: Engine) -> Iterator[Tiling]:
-    """Every tiling worth weighing, whether it fits or not."""
+    """Every candidate tiling, whether or not it fits."""
     row_unit = engine.outward.unit(conv.out_row_bytes)
     for rows in tile_sizes(conv.out_height, row_unit):
         row_spans = spans(conv.out_height, rows)

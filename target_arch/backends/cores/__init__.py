@@ -3,7 +3,7 @@
 The object code becomes the firmware of a core (`target_arch.emit.build.firmware`); the C is its behavioural
 model, which the host port executes where no firmware is asked for. Both come from the same NS-TIR.
 
-A core takes what is integer arithmetic from end to end: its firmware has no C library, and no floating point.
+A core takes operators in integer arithmetic alone: its firmware has no C library, and no floating point.
 """
 
 from attrs import evolve
@@ -28,7 +28,7 @@ STACK = Option(name="firmware_stack", default=4096, help="bytes of the firmware'
 
 
 def supports(question: Question) -> str | None:
-    """As the C backend, for integers alone."""
+    """As the C backend, but for operators on integers alone."""
     operator = question.operator
     facts = operator.facts
     if not facts.integer_only or facts.lowering is not Lowering.DEFINITION:

@@ -21,8 +21,8 @@ THREADS = 128
 
 
 def bind_threads(function: TirFunction) -> s_tir.Schedule:
-    """The function with the outer loops of its result spread over blocks of threads, one element (or one
-    row, where the stages before the result are about rows) per thread.
+    """The function with the outer loops of its result spread over blocks of threads, one element (or one row,
+    where the stages before the result work on rows) per thread.
 
     Stages before the result are computed inside, in registers of the thread.
     """
@@ -43,8 +43,8 @@ def bind_threads(function: TirFunction) -> s_tir.Schedule:
 def cuda_kernel(functions: tuple[TirFunction, ...], request: LoweringRequest) -> Kernel:
     """The kernel of functions that run one after the other.
 
-    What stands for a function where there is no GPU is the plain C of the same definition. It may work in
-    place in the order of its loops; threads have no order.
+    Without a GPU, the plain C of the same definition stands in for a function. Neither works in place: loops
+    in C could, but threads have no order.
     """
     operators = {operator.id: operator for operator in request.partition.operators}
     made = []

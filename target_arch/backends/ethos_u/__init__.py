@@ -1,7 +1,7 @@
 """Arm Ethos-U55 and U65: chains of operators compiled by Vela, Arm's own compiler.
 
 The chain is written out as TFLite (`graph.py`, `tflite_file.py`) and compiled into the arena that the ledger
-promises (`config.py`, `vela.py`). What comes back is checked address by address (`stream.py`) and becomes the
+guarantees (`config.py`, `vela.py`). The result is checked address by address (`stream.py`) and becomes the
 constants, the scratch and the one command of a kernel (`lower.py`).
 """
 

@@ -44,7 +44,7 @@ class Unit:
         return _PORT_BYTES[self.accelerator.split("-")[1]]
 
     def bandwidth(self, memory: Memory) -> float:
-        """Bytes per second that the unit gets out of a memory: what its port can carry, at most."""
+        """Bytes per second that the unit reads from a memory, limited by its port."""
         most = self.clock * self.port_bytes
         given = [
             each
@@ -55,7 +55,7 @@ class Unit:
 
 
 def unit_of(soc: SoC, instance: Instance, backend: Backend) -> Unit:
-    """The unit of an instance. DiagnosticError for an option that names nothing."""
+    """The unit of an instance. DiagnosticError for an option with an unknown name as its value."""
     accelerator = str(backend.option(instance, "accelerator"))
     if accelerator not in ACCELERATORS:
         raise _wrong(instance, "accelerator", accelerator, ACCELERATORS, "there are")

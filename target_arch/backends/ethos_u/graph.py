@@ -67,7 +67,7 @@ class _Drawing:
         return made
 
     def reshape(self, source: str, target: str, shape: tuple[int, ...]) -> None:
-        """A RESHAPE between two tensors that are there."""
+        """A RESHAPE between two existing tensors."""
         wanted = f"{target}.shape"
         data = b"".join(size.to_bytes(4, "little") for size in shape)
         self.tensors[wanted] = Tensor(name=wanted, shape=(len(shape),), dtype="int32", data=data)

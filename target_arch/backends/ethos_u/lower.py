@@ -1,6 +1,7 @@
-"""From a chain to a command stream: written out as TFLite, compiled by Vela into the arena that is promised.
+"""From a chain to a command stream: written out as TFLite, compiled by Vela into the arena of the budget.
 
-What does not fit is refused here, with what Vela takes at the least: Vela itself says nothing.
+A chain that does not fit is refused here, with the size of Vela's smallest arena: Vela itself does not report
+it.
 """
 
 import zlib
@@ -35,7 +36,7 @@ ALIGNMENT = 16
 
 @frozen(kw_only=True)
 class Chain:
-    """A chain with what Vela made of it."""
+    """A chain and Vela's output for it."""
 
     graph: Graph
     compiled: Compiled
@@ -43,7 +44,7 @@ class Chain:
 
 
 def lower(request: LoweringRequest, unit: Unit) -> Kernel:
-    """The kernel of a chain. Raises DoesNotFit where Vela's smallest arena is larger than the promise."""
+    """The kernel of a chain. Raises DoesNotFit where Vela's smallest arena is larger than the budget."""
     operators = request.partition.operators
     site = operators[0].id
     promised = min(request.budget.guaranteed(each.id, unit.arena.name) for each in operators)
@@ -54,7 +55,7 @@ def lower(request: LoweringRequest, unit: Unit) -> Kernel:
 
 
 def _compiled(request: LoweringRequest, unit: Unit, promised: int) -> Chain:
-    """For speed within what is promised; where that is more than is promised, as small as Vela can."""
+    """Compiled for speed; if the result exceeds the budget, compiled for the smallest arena."""
     graph = graph_of(request.partition.operators, request.model)
     file, config = tflite_bytes(graph), config_text(unit, promised)
     for optimised in (PERFORMANCE, SIZE):
@@ -120,7 +121,7 @@ def _moves(chain: Chain, model: Model) -> tuple[Moved, ...]:
 
 
 def _check(stream: bytes, chain: Chain, request: LoweringRequest) -> None:
-    """Every address that the stream touches lies in what its region is given."""
+    """Check that the stream touches only bytes of its regions, and writes to no constant and no input."""
     names = (*chain.graph.inputs, *chain.graph.outputs)
     sizes = {FIRST_REGION + n: request.model.tensors[name].bytes for n, name in enumerate(names)}
     sizes |= {WEIGHTS_REGION: len(chain.compiled.weights), SCRATCH_REGION: chain.compiled.scratch}

@@ -1,8 +1,8 @@
 """A region of its own for every tensor at the border of a chain.
 
-Vela puts all inputs of a chain one behind the other into one region, and all outputs into another. In the
-plan each of them lies where its neighbours want it, so that each needs a base address of its own: here the
-commands that set regions and base addresses are rewritten, and nothing else.
+Vela puts all inputs of a chain one behind the other into one region, and all outputs into another. The memory
+plan places each of them on its own, so that each needs its own base address. Only the commands that set
+regions and base addresses are rewritten.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ class Moved:
 
 @frozen(kw_only=True)
 class _Group:
-    """The registers that say where one operand lies."""
+    """The registers with the address of one operand."""
 
     region: str
     bases: tuple[str, ...]
@@ -41,7 +41,7 @@ _TAKEN = frozenset(CODES[name] for group in _GROUPS for name in (group.region, *
 
 
 def relocated(stream: bytes, moves: Sequence[Moved]) -> bytes:
-    """The stream with every tensor in its new region. Raises BadStream for what is no stream."""
+    """The stream with every tensor in its new region. Raises BadStream for words that are no stream."""
     if all(move.source == move.target and move.offset == 0 for move in moves):
         return stream
     wanted: dict[Code, int] = {}

@@ -116,7 +116,7 @@ class Reach:
 
 
 def reach(stream: bytes) -> Reach:
-    """What a stream touches. Raises BadStream where it does not end with STOP, or is cut short."""
+    """The bytes that a stream touches. Raises BadStream where it does not end with STOP, or is cut short."""
     reader = _Reader()
     ended = False
     for code, value in commands(stream):
@@ -147,7 +147,7 @@ def commands(stream: bytes) -> Iterator[tuple[Code, int]]:
 
 @define
 class _Reader:
-    """The registers, and what was touched so far."""
+    """The registers, and the bytes touched so far."""
 
     registers: dict[str, int] = field(factory=dict)
     read: dict[int, int] = field(factory=dict)

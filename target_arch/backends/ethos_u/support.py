@@ -29,8 +29,8 @@ OPTIONS = (
     ),
 )
 _FITTED_MACS = 128
-"""The figures below are cycles of a unit with so many multipliers, fitted to what Vela says of the single
-operators of the four int8 models of MLPerf Tiny on ethos-u55-128. In sum they are near for kws_int8 and
+"""The figures below are cycles of a unit with so many multipliers, fitted to Vela's figures for the single
+operators of the four int8 models of MLPerf Tiny on ethos-u55-128. Their sums are close for kws_int8 and
 ic_resnet_int8; where weights pack much better than `_PACKED`, as those of vww_96_int8, they are too high.
 """
 _PER_RESULT: Mapping[str, float] = {
@@ -45,10 +45,10 @@ _PER_WINDOW = 0.65
 _FULL_DEPTH = 24
 """Channels of an input from which on a convolution keeps all multipliers busy."""
 _DENSE_SHARE = 20
-"""A dense layer of one row keeps one multiplier in so many busy."""
+"""A dense layer of one row keeps one in this many multipliers busy."""
 _SOFTMAX = 700
 _PACKED = 0.75
-"""What Vela makes of weights, as a part of their bytes."""
+"""The size of weights as Vela encodes them, as a fraction of their bytes."""
 
 
 def refusal(question: Question) -> str | None:
@@ -67,7 +67,7 @@ def joins(chain: tuple[Question, ...]) -> str | None:
 
 
 def seconds(question: Question, unit: Unit) -> float:
-    """What an operator adds to a chain: the longest of computing, feature maps and weights."""
+    """The time that an operator adds to a chain: the longest of computing, feature maps and weights."""
     operator, model = question.operator, question.model
     maps = sum(model.tensors[name].bytes for name in (*operator.inputs, operator.output))
     fixed = sum(model.tensors[name].bytes for name in operator.constants) * _PACKED
@@ -94,7 +94,9 @@ def _cycles(operator: Operator, model: Model) -> float:
 
 
 def _memories(question: Question) -> str | None:
-    """The unit and the host share memory, and no copy path says who cleans a cache."""
+    """Refusal of an instance without memory, or with memory that the host caches: no copy path cleans the
+    cache.
+    """
     soc, instance = question.soc, question.instance
     if not instance.memory:
         return f"`{instance.arch.name}` has no memory for its arena"

@@ -1,4 +1,4 @@
-"""A TFLite file from tensors and operators: the bytes, in the order the format wants them.
+"""A TFLite file from tensors and operators: the bytes, in the order the format requires.
 
 Schema: TensorFlow Lite schema version 3 (`schema.fbs`), through the `tflite` package's generated builders.
 """
@@ -19,7 +19,7 @@ class Node:
     """One operator of the file.
 
     `code` is a name of `BuiltinOperator`, `version` that of the operator's int8 form. `options` names the
-    table of its options ("" for none), `fields` the scalars in it; what is left out has the schema's default.
+    table of its options ("" for none), `fields` the scalars in it; fields left out have the schema's default.
     """
 
     code: str

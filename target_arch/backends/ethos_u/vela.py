@@ -1,7 +1,7 @@
 """Vela, Arm's compiler for Ethos-U, as a program: a TFLite file in, command stream, weights and figures out.
 
-It runs as a process of its own on files in a temporary folder, by its documented command line. Nothing that
-comes back is believed: Vela exceeds the arena it was given without a word, and ends with 0.
+It runs as a process of its own on files in a temporary folder, by its documented command line. Its results
+are always checked: Vela exceeds the given arena silently, and exits with 0.
 """
 
 import csv
@@ -34,7 +34,7 @@ _FACTS_BYTES = 36
 
 @frozen(kw_only=True)
 class Figures:
-    """What Vela says of the result, in cycles of the unit; `seconds` is one run."""
+    """Vela's figures for the result, in cycles of the unit; `seconds` is one run."""
 
     cycles: int
     npu_cycles: int
@@ -43,7 +43,7 @@ class Figures:
 
 @frozen(kw_only=True)
 class Place:
-    """Where Vela wants an input or output: a region and an offset in it."""
+    """Where Vela puts an input or output: a region and an offset in it."""
 
     region: int
     offset: int
@@ -51,8 +51,8 @@ class Place:
 
 @frozen(kw_only=True)
 class Compiled:
-    """What Vela made. `scratch` is what it takes, not what it was given; `config` are words for the hardware
-    to be compared with (product and shape, version of the architecture).
+    """Vela's output. `scratch` is the bytes it uses, not the bytes it was given; `config` are words for the
+    hardware to be compared with (product and shape, version of the architecture).
     """
 
     stream: bytes = field(repr=False)
@@ -65,14 +65,14 @@ class Compiled:
 
 
 def installed() -> bool:
-    """True where Vela is there; it is not imported."""
+    """True if Vela is installed; it is not imported."""
     return importlib.util.find_spec("ethosu") is not None
 
 
 def compile_file(model: bytes, accelerator: str, config: str, optimise: str, place: str) -> Compiled:
     """Compile a TFLite file whose every operator the unit computes.
 
-    Raises NotInstalled without Vela, DiagnosticError where it fails or leaves something to a CPU.
+    Raises NotInstalled without Vela, DiagnosticError where it fails or leaves an operator to a CPU.
     """
     if not installed():
         raise NotInstalled([_missing(place)])

@@ -36,7 +36,8 @@ class Layer:
 def lower(request: LoweringRequest, engine: Engine) -> Kernel:
     """The kernel of a partition. Raises DoesNotFit where an operator fits with no tiling.
 
-    All operators share the local buffers of each role, so what one leaves behind the next can use.
+    All operators share the local buffers of each role, so an operator can reuse data that the previous one
+    left there.
     """
     layers = tuple(
         Layer(operator=operator, sizes=product(operator, request.model))
@@ -94,7 +95,7 @@ def pack(
 
 
 def _tilings(layers: tuple[Layer, ...], engine: Engine, request: LoweringRequest) -> tuple[Tiling, ...]:
-    """A tiling per layer such that the shared buffers fit what every call site is guaranteed.
+    """A tiling per layer such that the shared buffers fit the budget guaranteed to every call site.
 
     Two buffers per role where they fit all layers together, else one per role.
     """

@@ -63,7 +63,7 @@ class Tiling:
 
 @frozen(kw_only=True)
 class Engine:
-    """What the search must know of the instance: memory per role, links, speed (seconds)."""
+    """Properties of the instance that the search uses: memory per role, links, speed (seconds)."""
 
     memories: Mapping[str, str]
     inputs: Link
@@ -108,7 +108,9 @@ def depths(whole: Product, engine: Engine) -> tuple[int, ...]:
 
 
 def tilings(whole: Product, depth: int, engine: Engine, *, double: bool = True) -> Iterator[Tiling]:
-    """Every tiling of one depth worth weighing, fitting or not; without `double` with single buffers only."""
+    """Every candidate tiling of one depth, whether or not it fits; without `double`, with single buffers
+    only.
+    """
     row_unit = engine.outward.unit(whole.columns)
     for rows in tile_sizes(whole.rows, row_unit):
         for columns in _column_sizes(whole, engine.outward):
@@ -154,7 +156,7 @@ def _lead(whole: Product, rows: int, alignment: int) -> int:
 
 
 def _column_sizes(whole: Product, outward: Link) -> tuple[int, ...]:
-    """Columns may be cut where the pieces of a row stay aligned; of a single row any aligned piece is."""
+    """Columns may be cut where the pieces of a row stay aligned, a single row at any aligned place."""
     if whole.rows > 1 and whole.columns % outward.alignment:
         return (whole.columns,)
     return tile_sizes(whole.columns, outward.alignment)

@@ -2,9 +2,9 @@
 
 After lowering, a function is loops around calls of `gemm_vta.*`, whose operands are addresses in buffers:
 
-- `in_place`: what the ALU writes becomes what it reads, since it changes accumulators where they lie;
-- `coalesced`: the loops around a GEMM or ALU call become loop fields of one instruction, as far as there are;
-  loops that lie end to end count as one.
+- `in_place`: the ALU's output buffer becomes its input buffer, since it changes accumulators in place;
+- `coalesced`: the loops around a GEMM or ALU call become loop fields of one instruction, as many as it has;
+  contiguous loops count as one.
 
     gemm_vta.gemm(acc, entry, inp, entry, wgt, entry, (count, acc, inp, wgt) x 3)
     gemm_vta.reset(acc, entry, (count, acc) x 3)
@@ -70,7 +70,7 @@ def _renamed(argument: Any, first: dict[Any, Any]) -> Any:
 
 
 def _mapped(statement: Any, change: Any, gone: set[Any]) -> Any:
-    """The statement with every call changed, and without the allocations of buffers that are gone."""
+    """The statement with every call changed, and without the allocations of removed buffers."""
     if isinstance(statement, tirx.SeqStmt):
         kept = [each for each in statement.seq if getattr(each, "buffer", None) not in gone]
         return tirx.SeqStmt([_mapped(each, change, gone) for each in kept])
@@ -154,7 +154,7 @@ def _entries(buffer: Any, offset: Any, variables: list[Any]) -> tuple[list[int],
 
 
 def _location(argument: Any) -> tuple[Any, Any] | None:
-    """Buffer and offset of an address; the offset of a buffer's data is None; None for what is neither."""
+    """Buffer and offset of an address; the offset of a buffer's data is None; None for anything else."""
     name = str(getattr(getattr(argument, "op", None), "name", ""))
     if name.endswith("address_of"):
         load = argument.args[0]

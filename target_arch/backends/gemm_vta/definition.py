@@ -2,7 +2,7 @@
 
 inp[c, y, x, k]    the image in blocks of channels, padded with the zero point
 acc[o, y, x, l]    sum of products, int32
-biased, scaled, shifted, low, high    what the ALU does to it
+biased, scaled, shifted, low, high    the stages of the ALU
 out[y, x, o]       int8, channels last again
 """
 

@@ -96,7 +96,7 @@ class Instruction:
 
 
 def decoded(data: bytes) -> Instruction:
-    """The instruction in so many bytes. ValueError for an opcode that is none."""
+    """The instruction in so many bytes. ValueError for an unknown opcode."""
     words = [int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data), 4)]
     number = words[0] & 7
     opcode = next((name for name, value in ENUMS["OPCODE"].items() if value == number), None)

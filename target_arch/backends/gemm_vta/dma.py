@@ -39,7 +39,9 @@ def buffer_name(buffer: Any) -> str | None:
 
 @frozen(kw_only=True)
 class _Copy:
-    """One element of a nest: what is stored where under which conditions, else `fill`."""
+    """One element of a nest: the element stored, the element loaded, and the conditions without which `fill`
+    is stored.
+    """
 
     local: Any
     local_indices: Any
@@ -142,7 +144,7 @@ class _Shape:
             self._bound(condition)
 
     def _affine(self, expr: Any) -> tuple[list[int], Any]:
-        """Coefficients of the loops, and what is left. ValueError for anything else."""
+        """Coefficients of the loops, and the constant term. ValueError unless it is affine."""
         found = sym.detect_linear_equation(self._analyzer.simplify(expr), self._variables)
         if not found:
             raise ValueError(f"the engine's DMA cannot follow {expr}")
@@ -218,7 +220,7 @@ def _moved(axes: list[_Axis], where: str) -> Any:
 
 
 def _width(lanes: list[_Axis]) -> Any:
-    """Lanes of an entry that there are."""
+    """The number of lanes of an entry that hold data."""
     whole = prod(axis.extent for axis in lanes)
     padded = [axis for axis in lanes if axis.padded]
     if not padded:

@@ -27,7 +27,7 @@ INP = {"dtype": "int8", "scope": "local.inp_buffer", "offset_factor": 1}
 WGT = {"dtype": "int8", "scope": "local.wgt_buffer", "offset_factor": 1}
 
 Lane = Callable[..., Any]
-"""What is computed in one lane: of the accumulator, then of the operands."""
+"""The function of one lane; its arguments are the accumulator, then the operands."""
 
 
 def scaled(rounding: Rounding, value: Any, multiplier: Any, shift: Any) -> Any:
@@ -46,7 +46,7 @@ def scaled(rounding: Rounding, value: Any, multiplier: Any, shift: Any) -> Any:
 
 @lru_cache
 def gemm() -> str:
-    """acc[o] += sum over k of inp[k] * wgt[o, k]. The name under which TVM knows it from now on."""
+    """acc[o] += sum over k of inp[k] * wgt[o, k]. Returns the name under which it is registered in TVM."""
 
     @T.prim_func(s_tir=True)
     def desc(
@@ -76,7 +76,7 @@ def gemm() -> str:
 
 @lru_cache
 def reset() -> str:
-    """acc[o] = 0. The name under which TVM knows it from now on."""
+    """acc[o] = 0. Returns the name under which it is registered in TVM."""
 
     @T.prim_func(s_tir=True)
     def desc(acc: T.Buffer((16,), **ACC)) -> None:
@@ -99,7 +99,7 @@ def reset() -> str:
 
 
 def lane(operation: str, immediate: int | None) -> Lane:
-    """What an ALU operation computes in a lane: of the accumulator, and of the operands or the immediate."""
+    """The function of an ALU operation in a lane, of the accumulator and of the operands or the immediate."""
     name, _, rounding = operation.partition("_")
     if rounding:
         return lambda a, m, s: scaled(Rounding(rounding.lower()), a, m, s)
@@ -109,7 +109,7 @@ def lane(operation: str, immediate: int | None) -> Lane:
 
 @lru_cache(maxsize=1024)
 def alu(operation: str, immediate: int | None, order: tuple[int, ...]) -> str:
-    """out[o] = lane(acc[o], operand[o], …). The name under which TVM knows it from now on.
+    """out[o] = lane(acc[o], operand[o], …). Returns the name under which it is registered in TVM.
 
     `order` says in which order the block to be replaced reads accumulator (0) and operands (1, 2): TVM
     compares the reads of two blocks one by one.

@@ -1,4 +1,4 @@
-"""What the engine sees of a convolution or a dense layer: sizes in its blocks, and constants in its order.
+"""A convolution or dense layer in the engine's terms: sizes in blocks, and constants in its order.
 
 A dense layer is a 1x1 convolution over an image of one row, with a column for each of its rows. Channels come
 in blocks of `LANES`, the last one filled up: inputs by the padding of the DMA, weights with zeros here.
@@ -72,8 +72,8 @@ def packed(operator: Operator, model: Model, layer: Layer) -> tuple[Tensor, ...]
     """Weights int8 [outputs, inputs, KH, KW, LANES, LANES], then bias, multiplier and shift int32
     [outputs, LANES].
 
-    The bias takes up what the zero point of the input adds to every sum: sum((x - z) * w) + b =
-    sum(x * w) + (b - z * sum(w)), modulo 2**32 as the accumulators are.
+    The bias includes the contribution of the input's zero point to every sum:
+    sum((x - z) * w) + b = sum(x * w) + (b - z * sum(w)), modulo 2**32 as the accumulators are.
     """
     weights, bias = (model.tensors[name] for name in operator.constants)
     assert weights.data is not None

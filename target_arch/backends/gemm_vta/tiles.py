@@ -2,14 +2,14 @@
 
 A tile is `rows` x `columns` results of `outputs` blocks of channels, summed up over `inputs` blocks of
 channels at a time. Sizes divide the layer, so that all tiles are equal. Tiles of outputs follow each other at
-one place of the image, and what a buffer holds already is not loaded again. Chosen is the tile that moves the
-fewest bytes:
+one place of the image, and data already in a buffer is not loaded again. The tile that moves the
+fewest bytes is chosen:
 
     inputs    the image under every tile; times tiles of outputs, unless all channels fit at a time
     weights   once where all fit at a time, else once for each place
     results   leave once
 
-and that of the fewest rounds where several move as much.
+Ties go to the tile with the fewest rounds.
 """
 
 from collections.abc import Iterator, Mapping

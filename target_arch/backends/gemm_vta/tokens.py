@@ -1,5 +1,4 @@
-"""Dependency tokens: what makes the load, compute and store modules wait for each other, and for nothing
-else.
+"""Dependency tokens, by which the load, compute and store modules wait for each other, and for nothing else.
 
 The modules run their instructions in order, each on its own. Where an instruction touches an entry after one
 of a neighbouring module did, and one of the two writes, the earlier one pushes a token when it is done and
@@ -65,7 +64,7 @@ class _Last:
         return need
 
     def note(self, instruction: Instruction, here: int, now: int) -> None:
-        """Remember what an instruction touched."""
+        """Record the entries that an instruction touches."""
         for buffer, writes, entries in touched(instruction):
             self._last.update(dict.fromkeys(((buffer, entry, here, writes) for entry in entries), now))
 

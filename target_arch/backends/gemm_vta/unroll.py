@@ -1,7 +1,7 @@
 """From loops around calls to the list of instructions they run, with buffers at fixed entries.
 
-Every extent and every field is a number once the loop variables are, so the function is simply executed:
-loops count, calls are written down. Buffers of one kind lie one after the other, each where it lies in every
+Every extent and every field is a number once the loop variables are, so the function is executed: loops
+count, calls are recorded. Buffers of one kind are placed one after the other, each at the same place in every
 round.
 """
 
@@ -131,7 +131,7 @@ def _is_number(argument: Any) -> bool:
 
 
 def number(expr: Any, at: Mapping[Any, int]) -> int:
-    """The value of an integer expression. ValueError for a node that addresses are not made of."""
+    """The value of an integer expression. ValueError for a node that does not occur in addresses."""
     if isinstance(expr, int):
         return expr
     if isinstance(expr, tirx.IntImm):
@@ -189,9 +189,9 @@ def _grid(instruction: Instruction, name: str, levels: int) -> list[int]:
 
 
 def without_repeats(instructions: list[Instruction]) -> list[Instruction]:
-    """The instructions without those that load what is there already.
+    """The instructions without redundant loads.
 
-    DRAM that is read is not written by the same stream, so a LOAD is a repeat until something else is written
+    A stream never writes DRAM that it reads, so a repeated LOAD is redundant until another value is written
     to one of its entries.
     """
     there: dict[tuple[str, int], Instruction] = {}

@@ -1,5 +1,5 @@
-"""The smallest complete backend: it is found, checked and shown, and takes nothing. Clone it to start your
-own.
+"""The smallest complete backend: it is found, checked and shown, and refuses every operator. Clone it to
+start your own.
 
 What to change, in this order:
 

@@ -1,1 +1,3 @@
-"""Operators as plain C99: what is taken, what it costs, how it is lowered. Shared by the backends of CPUs."""
+"""Operators as plain C99: supported operators, their costs and their lowering. Shared by the backends of
+CPUs.
+"""

@@ -1,9 +1,9 @@
 """Concatenations: every operand goes to its slice of the result, by a call of its own or, where that pays, by
 the operator that makes it.
 
-A slice along the outermost axis that counts is one run of bytes; its call only copies, and is left out where
-the planner lets the operand lie there. Any other slice is rows, a stride apart. A convolution, pool or dense
-layer whose output nobody else reads can write such rows itself.
+A slice along the outermost axis that counts is one run of bytes; its call only copies, and is omitted where
+the planner places the operand there. Any other slice is rows, a stride apart. A convolution, pool or dense
+layer whose output has no other reader can write such rows itself.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ class Slot:
     dtype: str
 
     def operand(self) -> Operand:
-        """The slice as what a call writes."""
+        """The slice as a written operand of a call."""
         size = DTYPE_BYTES[self.dtype]
         written = Operand(of=self.of, access=Access.WRITE, offset=self.offset, bytes=self.run * size)
         return written if self.rows == 1 else evolve(written, rows=self.rows, stride=self.stride * size)
@@ -64,8 +64,8 @@ def slots(operator: Operator, model: Model) -> tuple[Slot, ...]:
 def written_through(operators: Sequence[Operator], model: Model, uses: Mapping[str, int]) -> dict[str, Slot]:
     """The outputs of operators that are to be written into the rows of a concatenation, all in one partition.
 
-    A concatenation is alive from the first of them on. It is done where no more bytes are live at most, from
-    there to the concatenation.
+    A concatenation is alive from the first of them on. It is done only if the peak of live bytes, from there
+    to the concatenation, does not grow.
     """
     makers = {operator.output: number for number, operator in enumerate(operators)}
     found: dict[str, Slot] = {}
@@ -91,7 +91,7 @@ def _writes_rows(operator: Operator, slot: Slot, model: Model) -> bool:
 
 
 def _pays(operators: Sequence[Operator], concat: int, makers: Sequence[int], model: Model) -> bool:
-    """True where the live bytes of what these operators make and read do not exceed what they were."""
+    """True if the peak of live bytes of these operators' results and operands does not grow."""
     first = min(makers)
     window = range(first, concat + 1)
     through = {operators[maker].output for maker in makers}
@@ -106,8 +106,8 @@ def _pays(operators: Sequence[Operator], concat: int, makers: Sequence[int], mod
 
 
 def _lives(operators: Sequence[Operator], window: range) -> Iterator[tuple[str, int, int]]:
-    """First and last operator that touches each tensor, for those alive in the window; but for the output of
-    the last one there.
+    """First and last operator that touches each tensor alive in the window, except the output of the window's
+    last operator.
     """
     lives: dict[str, tuple[int, int]] = {}
     for number, operator in enumerate(operators):

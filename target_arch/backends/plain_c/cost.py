@@ -1,4 +1,4 @@
-"""What an operator costs on a CPU: counted work over an assumed rate.
+"""The cost of an operator on a CPU: counted work over an assumed rate.
 
 Convolutions and dense layers count multiply-accumulates, everything else elements read. The rates are
 options of the target_arch, in multiply-accumulates per cycle, for a compiler's plain code; measure and

@@ -27,7 +27,7 @@ from target_arch.relax.lower.operators import (
 
 @frozen(kw_only=True)
 class Piece:
-    """What one operator adds to a kernel."""
+    """One operator's part of a kernel."""
 
     functions: tuple[CFunction, ...]
     constants: tuple[Tensor, ...]
@@ -51,7 +51,7 @@ def kernel(
     notes: tuple[str, ...] = (),
     libraries: tuple[Library, ...] = (),
 ) -> Kernel:
-    """The kernel of a partition from what each of its operators adds, in their order."""
+    """The kernel of a partition from the pieces of its operators, in their order."""
     functions = {function.name: function for each in pieces for function in each.functions}
     return Kernel(
         partition=request.partition.id,
@@ -67,7 +67,7 @@ def kernel(
 
 
 def piece(operator: Operator, request: LoweringRequest) -> Piece:
-    """What one operator adds to the kernel of its partition. Raises as `lower` does."""
+    """The piece of one operator. Raises as `lower` does."""
     try:
         match operator.facts.lowering:
             case Lowering.COPIES:
@@ -81,7 +81,7 @@ def piece(operator: Operator, request: LoweringRequest) -> Piece:
 
 
 def joint_piece(operator: Operator, after: Operator, request: LoweringRequest) -> Piece:
-    """What two operators add as one function, see `lower_pair`. Raises as `lower` does."""
+    """The piece of two operators as one function, see `lower_pair`. Raises as `lower` does."""
     try:
         lowered = lower_pair(operator, after, request.model)
     except (UnprintableError, ValueError) as error:
@@ -91,7 +91,7 @@ def joint_piece(operator: Operator, after: Operator, request: LoweringRequest) -
 
 
 def concat_piece(operator: Operator, request: LoweringRequest, through: Mapping[str, Slot]) -> Piece:
-    """A copy for each operand of a concatenation but those that are written `through` to it."""
+    """A copy for each operand of a concatenation, except operands written `through` to it."""
     functions: dict[str, CFunction] = {}
     calls: list[Call] = []
     for name, slot in zip(operator.inputs, slots(operator, request.model), strict=True):
@@ -112,7 +112,7 @@ def concat_piece(operator: Operator, request: LoweringRequest, through: Mapping[
 
 
 def rows_piece(operator: Operator, slot: Slot, request: LoweringRequest) -> Piece:
-    """What an operator adds that writes its output into rows of another tensor. Raises as `lower` does."""
+    """The piece of an operator that writes its output into rows of another tensor. Raises as `lower` does."""
     try:
         lowered = lower_into_rows(operator, request.model, slot.run, slot.stride)
     except (UnprintableError, ValueError) as error:
@@ -146,7 +146,7 @@ def _called(
     others: tuple[str, ...],
     output: str,
 ) -> Piece:
-    """A call of the function with what it takes: `others` come after the constants of the operator."""
+    """A call of the function with all its operands: `others` come after the constants of the operator."""
     constants = tuple(packed.tensor(operator) for packed in lowered.packed)
     memory = scratch_memory(operator.id, request, sum(lowered.scratch))
     buffers = tuple(
@@ -172,7 +172,7 @@ def _called(
 
 
 def _relax_piece(operator: Operator, request: LoweringRequest) -> Piece:
-    """Several functions in a row, where TVM made several; what lies between them is scratch."""
+    """Several functions in a row, where TVM made several; values between them are scratch."""
     lowered = lower_relax(request.program.functions[operator.id], operator)
     sizes = (*lowered.intermediates.items(), *lowered.scratch.items())
     memory = scratch_memory(operator.id, request, sum(size for _, size in sizes))
@@ -202,7 +202,7 @@ def operands(names: tuple[str, ...], access: Access) -> Iterator[Operand]:
 
 
 def _scratch(buffers: tuple[LocalBuffer, ...]) -> Iterator[Operand]:
-    """Scratch counts as written only: what a function reads of it, it wrote itself."""
+    """Scratch counts as written only: a function reads only scratch that it wrote itself."""
     return operands(tuple(buffer.name for buffer in buffers), Access.WRITE)
 
 

@@ -1,7 +1,7 @@
 """A product sum and the elementwise operator after it as one function, such as the last convolution of a
 residual block and its add.
 
-What lies between them never gets bytes, and the result may take the place of the other operand. So a residual
+The value between them needs no bytes, and the result may take the place of the other operand. So a residual
 block needs two tensors at its peak, not three.
 """
 
@@ -16,8 +16,8 @@ from target_arch.plan.operators.facts import Lowering, Structure
 
 
 def pieces(request: LoweringRequest) -> Iterator[Piece]:
-    """What the operators of a partition add to its kernel, in their order, two at once where that is
-    possible, and into the rows of a concatenation where that pays.
+    """The pieces of a partition's operators, in their order, two at once where that is possible, and into the
+    rows of a concatenation where that pays.
     """
     used = _uses(request.model)
     left = deque(request.partition.operators)

@@ -1,7 +1,7 @@
 """The second phase of the command line: `--<target_arch>-<option> VALUE` of the SoC that the first one finds.
 
-What a target_arch can be told depends on its backend, so `--soc`, `--target` and `--backend-dir` are read
-first; then the parser of the command learns the options of every target_arch, and `--help` shows them.
+The options of a target_arch depend on its backend, so `--soc`, `--target` and `--backend-dir` are read first;
+then the parser of the command learns the options of every target_arch, and `--help` shows them.
 """
 
 import argparse
@@ -24,7 +24,7 @@ _METAVARS: dict[type, str] = {bool: "true|false", int: "INTEGER", float: "NUMBER
 
 
 class _Unreadable(Exception):
-    """The first phase does not understand its own options; the second one will say so."""
+    """The first phase cannot read its options; the second one reports why."""
 
 
 class _First(argparse.ArgumentParser):
@@ -45,9 +45,10 @@ def first_phase(arguments: Sequence[str]) -> argparse.Namespace | None:
 
 
 def second_phase(to: argparse.ArgumentParser, arguments: Sequence[str]) -> Selection | None:
-    """Teach a command the options of its target_archs; what they are, where the command line says it.
+    """Add the options of its target_archs to a command. Returns the SoC and the target_archs, if any are
+    given.
 
-    Raises DiagnosticError, but not where only help is asked for.
+    Raises DiagnosticError, unless only help is asked for.
     """
     early = first_phase(arguments)
     if early is None:
@@ -65,7 +66,7 @@ def second_phase(to: argparse.ArgumentParser, arguments: Sequence[str]) -> Selec
 
 
 def unknown(rest: Sequence[str], chosen: Selection | None) -> None:
-    """Refuse what no parser knew. Raises DiagnosticError for the first of it."""
+    """Refuse arguments that no parser knows. Raises DiagnosticError for the first of them."""
     if not rest:
         return
     flag = rest[0].partition("=")[0]
@@ -96,7 +97,7 @@ def _learn(to: argparse.ArgumentParser, chosen: Selection | None, early: argpars
 
 
 def _learn_of_backends(to: argparse.ArgumentParser, backends: Backends) -> None:
-    """Without a SoC: by the names that the target_archs of `--target BACKEND` have."""
+    """Without a SoC: a target_arch has the name of its backend, as in `--target BACKEND`."""
     group = to.add_argument_group(
         "options of target_archs, by backend; `--soc` or `--target` says which there are"
     )
@@ -123,7 +124,7 @@ def _add(group: Any, arch: str, options: Iterable[Option], held: dict[str, Any])
 
 
 class _Append(argparse.Action):
-    """Appends (target_arch, option, text); values are typed later, by what says it better than argparse."""
+    """Appends (target_arch, option, text); values are typed later, with better messages than argparse's."""
 
     def __call__(
         self,

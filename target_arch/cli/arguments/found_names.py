@@ -6,7 +6,7 @@ from target_arch.registry import PlugIns
 
 
 def tell_names(to: argparse.ArgumentParser, plug_ins: PlugIns) -> None:
-    """Add the names that were found to the help of the arguments that take one."""
+    """Add the names of the plug-ins that were found to the help of the arguments that take such a name."""
     names = {
         "lowering_order": plug_ins.policies.names,
         "planner": plug_ins.planners.names,

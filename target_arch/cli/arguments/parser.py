@@ -69,7 +69,9 @@ def command_of(arguments: Sequence[str]) -> Command | None:
 
 
 def late_words(rest: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What argparse left over as words and options; a word after an option without `=` is its value."""
+    """The arguments that argparse left over, as words and options; a word after an option without `=` is its
+    value.
+    """
     words: list[str] = []
     options: list[str] = []
     for number, word in enumerate(rest):

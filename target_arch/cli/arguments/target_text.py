@@ -27,7 +27,7 @@ _JSON = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
 
 @frozen(kw_only=True)
 class Word:
-    """A name or a value, where it stands in which `--target` (counted from 1)."""
+    """A name or a value, its position, and the number of its `--target` (from 1)."""
 
     text: str
     number: int
@@ -189,7 +189,7 @@ class _Reader:
         return self._here(start, self._at, text)
 
     def _repeated(self, end: str, read: Callable[[], _T]) -> Iterator[_T]:
-        """What stands between commas, up to and with `end`."""
+        """The items between commas, up to and including `end`."""
         while True:
             yield read()
             self._skip()

@@ -1,5 +1,5 @@
-"""What a model is planned for: a SoC file of which `--target` selects target_archs, or a SoC that `--target`
-alone builds from what the backends are like by default.
+"""The SoC that a model is planned for: a SoC file, of which `--target` selects target_archs, or a SoC that
+`--target` alone builds from the defaults of the backends.
 """
 
 import argparse
@@ -25,7 +25,7 @@ Given = tuple[str, str, str]
 """target_arch, option, value as text: what `--<target_arch>-<option> VALUE` says."""
 
 DEFAULT_HOST = "c"
-"""The backend of the host where no target can be it."""
+"""The backend of the host if no target can be the host."""
 
 _PLACE = "command line"
 _TRUTH = {"true": True, "false": False}
@@ -114,7 +114,7 @@ def _selected(targets: Sequence[Target], soc: SoC, plug_ins: PlugIns) -> Selecti
 
 
 def _wanted(target: Target, backends: Backends, wrong: list[Diagnostic]) -> WantedArch | None:
-    """One target with its settings; what is wrong with them is added to `wrong`."""
+    """One target with its settings; mistakes in them are added to `wrong`."""
     name = target.name.text
     if not IDENTIFIER.fullmatch(name):
         wrong.append(refused(target.name, f"`{name}` is not a C identifier", "bad-identifier"))
@@ -212,7 +212,7 @@ def _raise(wrong: Sequence[Diagnostic]) -> None:
 
 
 def required(options: argparse.Namespace) -> Selection:
-    """The selection of a command that cannot do without. Raises DiagnosticError."""
+    """The selection, for a command that needs one. Raises DiagnosticError."""
     if options.selection is None:
         said = "neither `--soc` nor `--target` says what to plan for"
         raise failure("no-soc", _PLACE, said, "`--soc zynq_edge`, or `--target c` for a host alone")

@@ -90,7 +90,7 @@ def verify(options: argparse.Namespace) -> int:
 
 
 def _say(found: "dict[str, Verification]", options: argparse.Namespace) -> None:
-    """What comparing found, of several models by name."""
+    """Print the result of comparing; of several models, each with its name."""
     if options.format == "json":
         by_name = {name: each.to_json() for name, each in found.items()}
         json_data(by_name if len(found) > 1 else next(iter(by_name.values())))
@@ -113,8 +113,8 @@ def report(options: argparse.Namespace) -> int:
 
 
 def _report_image(options: argparse.Namespace, manifest: dict[str, Any]) -> int:
-    """Build for the machine, keep in the manifest what the image takes, and print it; 1 where it is not what
-    was predicted.
+    """Build for the machine, record the sizes of the image in the manifest, and print them; 1 where they
+    differ from the predicted ones.
     """
     from target_arch.run import build
     from target_arch.run.bundles.manifest import record_facts
@@ -137,7 +137,7 @@ def _report_image(options: argparse.Namespace, manifest: dict[str, Any]) -> int:
 
 
 def _report_firmware(options: argparse.Namespace) -> int:
-    """Build the firmware of every core and print what it takes; 1 where it is not what was predicted."""
+    """Build the firmware of every core and print its sizes; 1 where they differ from the predicted ones."""
     from target_arch.run.executables.firmware import build_firmware
 
     progress(f"building the firmware of {options.bundle}")

@@ -18,7 +18,7 @@ _QUALIFIED = ("require", "prefer", "forbid", "image")
 
 
 def compile(options: argparse.Namespace) -> int:
-    """Write a bundle and say what it is."""
+    """Write a bundle and print its summary."""
     from target_arch.emit import MANIFEST
     from target_arch.run import write_bundle
 
@@ -39,7 +39,9 @@ def compile(options: argparse.Namespace) -> int:
 
 
 def compiled(options: argparse.Namespace) -> "ModelsCompilation":
-    """The compilation of the models that the arguments name. Notes what `--tuning-db` has beside them."""
+    """The compilation of the models that the arguments name. Prints a note for each record of `--tuning-db`
+    that belongs to no kernel.
+    """
     _require_several_for_arenas(options)
     progress(f"planning {', '.join(options.models)}")
     from target_arch.pipeline import ModelsRequest, compile_models
@@ -88,14 +90,14 @@ def _require_several_for_arenas(options: argparse.Namespace) -> None:
 def _options_of(
     options: argparse.Namespace, names: Sequence[str], number: int, file: tuple[str | None, Path]
 ) -> argparse.Namespace:
-    """The options as one of the models sees them: without what is said for others."""
+    """The options of one model: without the settings for others."""
     own = {key: _mine(getattr(options, key), names, number) for key in _QUALIFIED}
     name, path = file
     return argparse.Namespace(**{**vars(options), **own, "model": path, "name": name})
 
 
 def _mine(given: Sequence[str], names: Sequence[str], number: int) -> list[str]:
-    """What is said for a model, or for none by name; `MODEL:` is taken away."""
+    """The settings for this model and those that name no model, without the prefix `MODEL:`."""
     mine = []
     for each in given:
         model, colon, rest = each.partition(":")

@@ -35,7 +35,7 @@ DUMPERS: Mapping[str, Callable[["Compilation"], str]] = {
 
 
 def request(options: argparse.Namespace) -> "CompileRequest":
-    """What the arguments ask the pipeline for. Raises DiagnosticError."""
+    """The arguments as a request to the pipeline. Raises DiagnosticError."""
     from target_arch.cli.arguments.planner import planner
     from target_arch.pipeline import CompileRequest
 
@@ -109,7 +109,7 @@ def explain(options: argparse.Namespace) -> int:
 
 
 def dump(made: "Compilation", wanted: list[str]) -> None:
-    """Print the values that `--dump` names, and what was tried to make the model fit."""
+    """Print the values that `--dump` names, and the attempts to make the model fit."""
     for name in DUMPS if "all" in wanted else tuple(name for name in DUMPS if name in wanted):
         data(DUMPERS[name](made) + "\n")
     for attempt in made.attempts:
@@ -123,7 +123,7 @@ def capacities(made: "Compilation") -> dict[Arena, int]:
 
 
 def summary(made: "Compilation") -> str:
-    """What went where, how many steps that takes, and what every pool gives."""
+    """Operators by instance, the number of steps, and the bytes used of every pool."""
     counts: dict[str, int] = {}
     for part in made.graph.partitions:
         counts[part.instance] = counts.get(part.instance, 0) + len(part.operators)

@@ -1,6 +1,6 @@
 """`new-backend`: a package with a backend that works, to change piece by piece.
 
-What it writes is the folder `examples/my_npu` under another name.
+It writes a copy of the folder `examples/my_npu` under another name.
 """
 
 import argparse

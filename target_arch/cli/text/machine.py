@@ -1,4 +1,4 @@
-"""What a program takes on its machine, for people: instructions of every step, bytes of every memory."""
+"""The cost of a program on its machine, as text: instructions of every step, bytes of every memory."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,7 @@ def firmware_json(image: "FirmwareImage") -> dict[str, object]:
 
 
 def firmware_text(image: "FirmwareImage") -> str:
-    """Bytes of every section of a firmware, predicted and linked, and of its memory; what differs."""
+    """Bytes of every section of a firmware, predicted and linked, and of its memory; and the differences."""
     about, fill = image.description, image.fill
     place = about["memory"]
     rows = [(part.section, part.what, f"{part.predicted:,}", f"{part.linked or 0:,}") for part in image.parts]
@@ -83,7 +83,7 @@ def _stack_text(needed: int, reserved: int, path: Sequence[str], unknown: Sequen
 
 
 def image_text(image: Mapping[str, Any]) -> str:
-    """Bytes of every section and memory, predicted and linked; the deepest stack; what differs."""
+    """Bytes of every section and memory, predicted and linked; the deepest stack; and the differences."""
     sections = [
         (each["memory"], each["section"], each["what"], f"{each['predicted']:,}", f"{each['linked']:,}")
         for each in image["sections"]

@@ -1,4 +1,4 @@
-"""Where text goes: data to stdout, messages to stderr, colour only where somebody looks at it."""
+"""Where text goes: data to stdout, messages to stderr, colour only on a terminal."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def message(text: str) -> None:
 
 
 def progress(text: str) -> None:
-    """Tell a person who waits at a terminal what is going on; say nothing to programs."""
+    """Print to stderr if it is a terminal; programs see no progress."""
     if sys.stderr.isatty():
         message(f"target-arch: {text} …")
 

@@ -11,8 +11,8 @@ from target_arch.plan.text import model_pools, simulated_run, table
 
 
 def report_text(manifest: Mapping[str, Any]) -> str:
-    """Partitions, orders, budgets, pools, steps and the verification that a manifest tells of; of each model,
-    and the pools of all, where it has several.
+    """Partitions, orders, budgets, pools, steps and the verification in a manifest; of each model, and the
+    pools of all, where it has several.
     """
     if "models" in manifest:
         each = [report_text(model) for model in manifest["models"]]
@@ -90,7 +90,7 @@ def _budgets(manifest: Mapping[str, Any]) -> str:
 
 
 def _alike(budgets: Iterable[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[str]]:
-    """Call sites by what they may take: those of a chain share one budget."""
+    """Call sites by their budget; the sites of a chain share one."""
     found: dict[tuple[Any, ...], list[str]] = {}
     for budget in budgets:
         keys = ("partition", "pool", "live", "remaining", "guaranteed", "gap", "used")

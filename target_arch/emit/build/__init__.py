@@ -1,1 +1,1 @@
-"""What compiles and links a bundle: build files, libraries, linker fragments, images of firmware."""
+"""Files to compile and link a bundle: build files, libraries, linker fragments, images of firmware."""

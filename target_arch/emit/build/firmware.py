@@ -1,10 +1,10 @@
-"""`firmware/`: what becomes the firmware of each core that takes one, and the table that lets it be built.
+"""`firmware/`: the parts of the firmware of each core that takes one, and the table of how it is built.
 
 For each such target_arch: `firmware/<arch>/<function>.o`, LLVM's object code of every function that a step
 dispatches; `firmware/<arch>.c`, the table by whose numbers requests name them; `firmware/<arch>.ld`, where
 code and data lie: in one memory, at the addresses of the core, loaded through those of the host. Beside them
-the firmware's own sources, and `firmware/firmware.json`: what `target_arch.run.executables.firmware` builds
-it of.
+the firmware's own sources, and `firmware/firmware.json`: the list from which
+`target_arch.run.executables.firmware` builds it.
 """
 
 import json
@@ -243,7 +243,7 @@ def _process(out: Emitter, inputs: EmitInputs, one: Firmware, seen: tuple[str, .
     with out.indent():
         for number, each in enumerate(seen):
             memory = inputs.soc.memory(each)
-            # What the host cannot see is loaded by nobody: an address that no segment has.
+            # Memory that the host cannot see is not loaded: its address is in no segment.
             physical = memory.base if memory.base is not None else 0xFFFF << 48 | number << 32
             out.line(f"{{&shared_{each}, 0x{memory.observers[one.arch]:x}ULL, 0x{physical:x}ULL}},")
     out.lines(("};", f"static ta_process_state state_{name};"))

@@ -1,6 +1,6 @@
 """C libraries that kernels call: carried below `libraries/`, or left where the user has them.
 
-Somebody else's C is compiled with warnings off, and its headers are system headers.
+Third-party C is compiled with warnings off, and its headers are system headers.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ target_sources({model} PRIVATE {sources})"""
 
 
 def libraries(kernels: Mapping[str, Kernel]) -> tuple[Library, ...]:
-    """Every library by name, with what any of the kernels needs of it.
+    """Every library by name, with the union of what the kernels need of it.
 
     ValueError where two of one name differ in what both have.
     """
@@ -85,7 +85,7 @@ def include_flags(found: tuple[Library, ...]) -> str:
 
 
 def make_rules(out: Emitter, found: tuple[Library, ...]) -> None:
-    """What a Makefile says about the libraries, after its variable OBJECTS."""
+    """The libraries' part of a Makefile, after its variable OBJECTS."""
     if not found:
         return
     for library in found:
@@ -103,7 +103,7 @@ def make_rules(out: Emitter, found: tuple[Library, ...]) -> None:
 
 
 def cmake_rules(out: Emitter, found: tuple[Library, ...], model: str) -> None:
-    """What a CMakeLists.txt says about the libraries, after its library target."""
+    """The libraries' part of a CMakeLists.txt, after its library target."""
     for library in found:
         if not library.carried:
             sources = " ".join(f"${{{library.variable}}}/{source}" for source in library.sources)

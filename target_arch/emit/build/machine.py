@@ -1,5 +1,6 @@
-"""What a bundle needs to run on a machine without an operating system: is it described, and its linker
-script."""
+"""A bundle on a machine without an operating system: checks of the SoC's description, flags, and the linker
+script.
+"""
 
 from target_arch.backend.port import BareMetal, Machine, PortKind
 from target_arch.diagnostics import Diagnostic, DiagnosticError
@@ -40,10 +41,12 @@ SECTIONS
 }}"""
 
 ALIGNMENT = 8
-"""Of the stack, the variables and their initial values: what the procedure call standard wants of a stack."""
+"""Bytes to which the stack, the variables and their initial values are aligned, as the procedure call
+standard requires for a stack.
+"""
 
 ARENA_ALIGNMENT = 64
-"""Of the first arena behind a program's own sections in the same memory."""
+"""Bytes to which the first arena behind a program's own sections in the same memory is aligned."""
 
 
 def compile_flags(bare: BareMetal, machine: Machine) -> tuple[str, ...]:
@@ -60,8 +63,8 @@ def link_flags(soc: str, port: str) -> tuple[str, ...]:
 
 
 def toolchain(soc: SoC, port: PortKind) -> dict[str, object]:
-    """How the programs of a bundle are compiled, linked and run, as JSON values: all that a computer needs to
-    know which has the bundle and not the plug-in of its port.
+    """How the programs of a bundle are compiled, linked and run, as JSON values: complete for a computer that
+    has the bundle, but not the plug-in of its port.
     """
     found = machine_of(soc, port)
     if found is None:
@@ -141,4 +144,4 @@ def _base(memory: Memory) -> str:
 
 
 def _refused(rule: str, message: str, hint: str) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(rule=rule, place="command line", message=message, hint=hint)])
+    return DiagnosticError([Diagnostic(rule=rule, place="port", message=message, hint=hint)])

@@ -1,6 +1,6 @@
-"""Which arenas the bundle has, and where in them every buffer of a model is.
+"""The arenas of a bundle, and the place of every buffer of a model in them.
 
-Each model has the arenas of its own that others cannot use; one that models take in turn is there once.
+An arena that only one model uses exists once per model; an arena that models use in turn exists once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from target_arch.plan.model_pools import ModelPool
 class EmittedArena:
     """An arena of the bundle's C: the part of a pool that is one model's, or the models' in turn.
 
-    `owner` is the model that has it alone, empty where models take it in turn. `symbol` is the arena as part
+    `owner` is the only model that uses it, empty where models use it in turn. `symbol` is the arena as part
     of a C identifier: `sram`, `digits_ddr_constants`. `buffers` are those of the first model that has any,
     sorted by offset, then by name.
     """
@@ -88,7 +88,7 @@ def _held(member: Member, pool: ModelPool) -> list[tuple[int, Buffer]]:
 
 
 def _arena(inputs: EmitInputs, pool: ModelPool, number: int) -> EmittedArena:
-    """The arena of a pool that models take in turn, or the part of the model of that number."""
+    """The arena of a pool that models use in turn, or the part of the model of that number."""
     member = inputs.members[number]
     held = _held(member, pool)
     own = not pool.overlaid

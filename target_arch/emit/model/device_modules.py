@@ -1,8 +1,8 @@
 """`src/<model>_<arch>_module.c`: the kernels of a target_arch whose device has a compiler of its own.
 
 The image that its load step hands to the port is CUDA C, also written to `<model>_<arch>_module.cu` for
-readers. What the step table calls is a launch. Only a port that takes modules takes these files; the others
-carry the C functions that stand for the kernels.
+readers. The step table calls a launch. Only bundles for ports that take modules have these files; other
+bundles have C functions in place of these kernels.
 """
 
 import zlib
@@ -72,7 +72,7 @@ def modules(inputs: EmitInputs) -> tuple[Module, ...]:
 
 
 def _require_process(inputs: EmitInputs, arch: str) -> None:
-    """DiagnosticError where a target_arch gets its kernels as a module and says that it gets none."""
+    """DiagnosticError where a target_arch gets its kernels as a module but has another load process."""
     process = inputs.soc.arch(arch).load.process
     if process != PROCESS:
         message = f"`{arch}` gets its kernels as a module, its load process is `{process}`"

@@ -1,4 +1,4 @@
-"""The headers of a bundle: its models as their users see them, typed.
+"""The headers of a bundle: typed functions of its models.
 
 Each model has `include/<model>.h`, with its inputs, outputs and `run`. Several models share the header of the
 bundle, `include/<bundle>.h`, with `init` and `stop`; a single one has these in its own.
@@ -17,7 +17,7 @@ from target_arch.plan.model_pools import Sharing
 
 @frozen(kw_only=True)
 class _Words:
-    """What headers say and declare.
+    """The texts and declarations of headers.
 
     Of the bundle, where it has a header beside its models': head, how arenas are shared, functions. Of each
     model: head, functions, inputs, outputs.

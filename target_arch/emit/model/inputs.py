@@ -19,7 +19,7 @@ from target_arch.soc.model import MemoryMode, SoC
 
 @frozen(kw_only=True)
 class SelfTest:
-    """One input of the model, and what the reference makes of it.
+    """One input of the model, and the reference's outputs for it.
 
     `inputs` and `outputs` are the bytes of each model input and output, in the model's order. `tolerances`
     has one number per output: the largest difference of one element that still passes, in the output's own

@@ -1,7 +1,7 @@
 """`src/<model>_<target_arch>_kernels.c`: the C functions of one target_arch, and their entries.
 
-A function is defined once per target_arch however many partitions use it. What the step table calls is its
-entry, which takes the operands as an array and casts each to the type the function wants.
+A function is defined once per target_arch however many partitions use it. The step table calls its entry,
+which takes the operands as an array and casts each to the type of the parameter.
 """
 
 import re
@@ -77,7 +77,7 @@ def _check_call(step: Dispatch, function: CFunction, planned: set[tuple[str, str
 
 
 def entry(inputs: EmitInputs, arch: str, function: str) -> str:
-    """The C name of what the step table calls for a function of a target_arch."""
+    """The C name of the entry of a function of a target_arch."""
     return f"{inputs.stem}_{arch}_{function}"
 
 

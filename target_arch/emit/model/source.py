@@ -106,7 +106,7 @@ def _run(runtime: _Runtime, member: Member) -> dict[str, str]:
 
 
 def _accessors(member: Member) -> dict[str, str]:
-    """What the function of each input and output returns, by its signature."""
+    """The C expression that the function of each input and output returns, by its signature."""
     symbol = bundle_symbol(member)
     places = {each: f"{symbol}.{each.kind}s[{each.number}].where" for each in terminals(member)}
     return {

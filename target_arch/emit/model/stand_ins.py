@@ -1,7 +1,7 @@
 """`src/<model>_stand_ins.c`: what the commands of some devices compute, in C, for their simulators.
 
-Only bundles for the host port have it. Values that a command passes on inside lie in arrays of this file, as
-do the constants, in the form that C wants: nothing of it counts in the memory plan.
+Only bundles for the host port have it. A command's intermediate values and its constants, in the layout that
+the C needs, are arrays of this file; they do not count in the memory plan.
 """
 
 from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ class _Writer:
         return self._tensors[name].bytes if name in self._tensors else self._sizes[name]
 
     def _inside(self) -> Sequence[str]:
-        """What the calls touch and the device does not hand over."""
+        """The tensors and buffers that the calls touch and that are no operands of the command."""
         names = (operand.of for call in self._stand_in.calls for operand in call.operands)
         return tuple(dict.fromkeys(name for name in names if name not in self._places))
 

@@ -1,8 +1,8 @@
 """`src/<model>_steps.c`: the arenas, the step table and the tables it points into, and the `ta_bundle` over
 them.
 
-Every entry stands on a line of its own with a comment that says which step it belongs to, so that the table
-can be read, and a step taken out of it, by hand.
+Every entry stands on a line of its own with a comment that says which step it belongs to, so that a person
+can read the table, and remove a step by hand.
 """
 
 import zlib
@@ -95,7 +95,7 @@ def describe(step: Step) -> str:
 
 
 def copy_shape(copy: Copy) -> tuple[int, int, int, int]:
-    """`row_bytes`, `rows`, source stride and target stride of a copy, as `ta_copy` wants them.
+    """`row_bytes`, `rows`, source stride and target stride of a copy, as `ta_copy` has them.
 
     ValueError where the two ends do not have the same rows and neither is contiguous.
     """
@@ -203,7 +203,7 @@ def _image_fields(inputs: EmitInputs, step: Load, macro: str) -> str:
 
 
 def _image_macro(inputs: EmitInputs, member: Member, step: Load) -> str:
-    """The macro that names the image of an instance; one of the model where only it wants that image."""
+    """The macro that names the image of an instance; the model's own if no other model uses that image."""
     described = inputs.soc.instance(step.instance).arch.load.image
     if not inputs.several or step.image == described:
         return _macro(inputs, "IMAGE", step.instance)

@@ -59,6 +59,6 @@ def _transfer(verb: str, one: Terminal, machine: str | None) -> str:
 
 
 def _bytes(terminals: tuple[Terminal, ...], machine: str | None) -> str:
-    """Their sum in C."""
+    """The sum of their sizes in bytes, as a C expression."""
     cast = "(int32_t)" if machine else ""
     return " + ".join(f"{cast}{terminal.macro}_BYTES" for terminal in terminals)

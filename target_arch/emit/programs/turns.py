@@ -1,8 +1,8 @@
 """The order in which programs run the models of a bundle: in turn, a single model alone.
 
-Where arenas are shared each model gets its inputs just before it runs and is asked for its outputs just after
-it; where they are separate all inputs are written first and all outputs read last, so that these must outlive
-the runs of others.
+Where arenas are shared, the inputs of each model are written just before it runs and its outputs are read
+just after it; where they are separate all inputs are written first and all outputs read last, so that these
+must outlive the runs of others.
 """
 
 from collections.abc import Callable, Sequence

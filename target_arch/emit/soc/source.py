@@ -1,4 +1,4 @@
-"""`src/<soc>_soc.c`: what the runtime must know of the SoC; for the host port also what simulates it."""
+"""`src/<soc>_soc.c`: the SoC's table for the runtime; for the host port also its simulation."""
 
 from collections.abc import Sequence
 
@@ -102,7 +102,7 @@ def simulation_source(inputs: EmitInputs, arenas: Sequence[EmittedArena]) -> str
 
 
 def _checks(out: Emitter, inputs: EmitInputs) -> int:
-    """The table of what checks images, by load process; how many entries it has."""
+    """The table of image checks by load process, and the number of its entries."""
     used = sorted({arch.load.process for arch in inputs.soc.archs})
     kinds = [inputs.processes[name] for name in used if inputs.processes[name].check]
     if kinds:

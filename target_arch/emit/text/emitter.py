@@ -1,4 +1,4 @@
-"""Text in lines, with indentation: what every generator of this room writes to."""
+"""Text in lines, with indentation, to which every generator in `target_arch.emit` writes."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What `codegen` does where a backend leaves it out: one C function and one call per function in NS-TIR.
+"""The default `codegen` stage: one C function and one call per function in NS-TIR.
 
 Local buffers beyond what the stack may hold become scratch in the first memory of the instance with room.
 
@@ -48,7 +48,9 @@ def c_kernel(functions: tuple[TirFunction, ...], request: LoweringRequest) -> Ke
 
 
 def _call(made: CFunction, function: TirFunction, scratch: list[LocalBuffer]) -> Call:
-    """A call of a function. Scratch counts as written only: what it reads of it, it wrote itself."""
+    """A call of a function. Scratch counts as written only: the function reads only scratch that it wrote
+    itself.
+    """
     written = function.writes
     operands = [
         Operand(of=each, access=Access.WRITE if each in written else "r") for each in function.operands
@@ -63,8 +65,8 @@ def _call(made: CFunction, function: TirFunction, scratch: list[LocalBuffer]) ->
 
 
 def in_place(function: CFunction, given: tuple[Operand, ...]) -> tuple[Operand, ...]:
-    """The operands with what each may be written over: what the function may get as one parameter, wherever
-    the call names it.
+    """The operands, each written one with the operands that it may overwrite: pairs that may be one parameter
+    of the function, at every place where the call names them.
     """
 
     def over(written: int) -> tuple[str, ...]:

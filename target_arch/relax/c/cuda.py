@@ -21,7 +21,7 @@ AXES = ("blockIdx.x", "threadIdx.x")
 _DEFINITION = re.compile(r'^extern "C" __global__ [^;{]*\{.*?^\}', re.MULTILINE | re.DOTALL)
 _DEVICE_KERNEL_LAUNCH = 2
 _OLDEST = "sm_53"
-"""What TVM is told of the GPU; the text does not depend on it."""
+"""The architecture given to TVM; the text does not depend on it."""
 
 
 def cuda_function(function: Any, name: str) -> DeviceFunction:
@@ -52,7 +52,7 @@ def _target() -> Any:
 
 
 def _with_pointers(function: Any, name: str) -> Any:
-    """The function as a device is given it."""
+    """The function as a device kernel, with pointers as parameters."""
     pointers = {parameter: pointer_to(parameter) for parameter in function.params}
     declared = [tirx.DeclBuffer(parameter, data=pointer) for parameter, pointer in pointers.items()]
     attributes = {

@@ -1,9 +1,9 @@
 """Flat TIR expressions as C99 expressions.
 
-C types are those of TIR: every subexpression has, after C's promotions, at least the bits TIR gives it,
-and narrow results are cast back. What C leaves undefined is not printed: a negative number is multiplied
-by a power of two, never shifted left. Right shifts of negative numbers are arithmetic on every compiler
-this is meant for.
+C types are those of TIR: every subexpression has, after C's promotions, at least the bits TIR gives it, and
+narrow results are cast back. Nothing that C leaves undefined is printed: a negative number is multiplied by a
+power of two, never shifted left. Right shifts of negative numbers are arithmetic on every compiler this is
+meant for.
 
 Minimum, maximum and selection name their operands twice; an operand that is more than a name is bound to
 a local constant first (`Scope.bind`), except where it must not be evaluated before a condition was
@@ -98,7 +98,9 @@ def dtype_of(expr: Any) -> str:
 
 
 def is_simple(expr: Any) -> bool:
-    """True for what may stand twice in a line of C: a name, a literal, an element at a simple index."""
+    """True for an expression that may be repeated in a line of C: a name, a literal, an element at a simple
+    index.
+    """
     if isinstance(expr, ir.TensorLoad):
         return all(isinstance(index, ir.Var | tirx.IntImm) for index in expr.indices)
     return isinstance(expr, ir.Var | tirx.IntImm | tirx.FloatImm)

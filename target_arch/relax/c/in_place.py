@@ -1,7 +1,6 @@
-"""Which parameters of a function may share bytes: what it writes may lie over what it reads, element over
-element.
+"""Parameters of a function that may alias: an output may overwrite an input, element by element.
 
-That is so where the function has read an element for the last time before it writes the element at the same
+That is safe if the function reads each element for the last time before it writes the element at the same
 place. It is proven from the loops alone:
 
 - One statement stores to the written parameter. Its index is a sum of loop variables, each times a number,
@@ -12,7 +11,7 @@ place. It is proven from the loops alone:
   stand in the store itself.
 
 An elementwise function is cut after its innermost loop, one that first fetches a whole row after the loop
-over the rows. What cannot be proven is left out.
+over the rows. Pairs that cannot be proven safe are excluded.
 
 Tests: `tests/relax/c/test_in_place.py`.
 """
@@ -84,7 +83,7 @@ def _proven(stores: list[_Touch], loads: list[_Touch]) -> bool:
 
 
 def _factors(store: _Touch) -> list[int] | None:
-    """What each loop variable is multiplied with in the index; None where it is no such sum."""
+    """The factor of each loop variable in the index; None if the index is no such sum."""
     names = [loop.loop_var for loop in store.loops]
     found = tvm.sym.detect_linear_equation(store.index, names)
     if len(found) != len(names) + 1 or not all(isinstance(part, tirx.IntImm) for part in found):
@@ -135,7 +134,7 @@ def _within(store: _Touch, load: _Touch, factors: list[int], cut: int) -> bool:
 class _Reader:
     """Collects loads and stores of parameters in program order.
 
-    `touches` is None where something is done otherwise.
+    `touches` is None if the function does anything else.
     """
 
     def __init__(self, function: Any) -> None:
@@ -146,7 +145,7 @@ class _Reader:
         self.touches = self._found if self._statement(function.body) else None
 
     def _statement(self, node: Any) -> bool:
-        """False for a statement whose touches are not plain."""
+        """False for a statement with other accesses than loads and stores at indices."""
         self._number += 1
         reader = self._READERS.get(type(node))
         return reader is not None and reader(self, node)

@@ -2,10 +2,10 @@
 nothing else.
 
 Input: a PrimFunc without blocks, buffers flattened to one dimension (`target_arch.relax.lower.lowering` makes
-it). Parameters are its buffers, in order; pointers are `const` where nothing is stored, and `restrict` but
-for those that may be the same memory (see `in_place`). A local buffer of one element is a variable, of at
-most `STACK_BYTES` an array, a larger one an additional pointer parameter after the others: scratch that the
-memory plan provides.
+it). Parameters are its buffers, in order; pointers are `const` where nothing is stored, and `restrict` except
+those that may alias (see `in_place`). A local buffer of one element is a variable, of at most `STACK_BYTES`
+an array, a larger one an additional pointer parameter after the others: scratch that the memory plan
+provides.
 
 The name of a function is its kind and a hash of everything else, so equal text means one function.
 
@@ -171,12 +171,12 @@ class _Printer:
         ]
 
     def unused(self) -> list[str]:
-        """Lines that tell the compiler which parameters are not touched on purpose."""
+        """Lines that mark parameters that are deliberately unused."""
         names = [self.names[param] for param in self.params if param not in self.stores]
         return [f"    (void){name};" for name in names if name not in self.scope.read]
 
     def statement(self, node: Any) -> None:
-        """Prints one statement and what is in it. Raises UnprintableError."""
+        """Prints one statement, with the statements in it. Raises UnprintableError."""
         printer = self._PRINTERS.get(type(node))
         if printer is None:
             raise UnprintableError(node)
@@ -279,7 +279,7 @@ class _Printer:
         self._line(f"{target} = {value};")
 
     def _settle(self, node: Any) -> None:
-        """Declares the undeclared local variables that a loop or condition is going to store to."""
+        """Declares the undeclared local variables that a loop or condition stores to."""
         stored = {inner.buffer for inner in walk(node) if isinstance(inner, tirx.BufferStore)}
         for buffer in [buffer for buffer in self.undeclared if buffer in stored]:
             self.undeclared.remove(buffer)

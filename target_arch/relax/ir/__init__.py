@@ -1,1 +1,1 @@
-"""Relax and TIR, seen: walks over a graph, and what is wrong with it."""
+"""Facts about a Relax graph, and errors in a model."""

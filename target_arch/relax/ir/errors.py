@@ -1,4 +1,4 @@
-"""How importers complain."""
+"""Errors of importers."""
 
 from pathlib import Path
 

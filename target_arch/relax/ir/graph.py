@@ -1,4 +1,4 @@
-"""Facts about one Relax function that matching, layout and lowering ask for again and again.
+"""Facts about one Relax function that matching, layout and lowering share.
 
 The function must be straight-line: dataflow blocks of bindings, one tensor or a tuple of tensors returned.
 Control flow is refused by the importers.
@@ -15,11 +15,11 @@ from target_arch.plan.operators.facts import Arithmetic
 
 @frozen(kw_only=True, eq=False)
 class Graph:
-    """A Relax function with who defines, uses and returns every variable.
+    """A Relax function with the definition and the users of every variable, and the variables it returns.
 
-    `arithmetic` says whose rules quantized operators of this program follow: `tflite` or `onnx`. `bound` maps
-    a variable to its expression, `users` a variable to the variables whose expressions read it (dead ones
-    left out).
+    `arithmetic` is the format whose rules the quantized operators of this program follow: `tflite` or `onnx`.
+    `bound` maps a variable to its expression, `users` a variable to the variables whose expressions read it
+    (dead ones left out).
     """
 
     function: Any
@@ -29,10 +29,9 @@ class Graph:
     users: dict[Any, tuple[Any, ...]]
     outputs: tuple[Any, ...]
     names: dict[Any, str] = field(repr=False)
-    """What the author calls the operators that compute these variables; not every variable has such a name.
-    """
+    """The author's names of the operators that compute these variables; not every variable has one."""
     constant: frozenset[Any] = field(repr=False)
-    """Variables whose value follows from constants alone. Only membership is asked, never order."""
+    """Variables whose value follows from constants alone. Used for membership only, never for order."""
 
     def is_parameter(self, var: Any) -> bool:
         """True for an input of the function."""

@@ -1,4 +1,4 @@
-"""The forms of all kinds, checked against what `target_arch.plan.operators` says of them."""
+"""The forms of all kinds, checked against `target_arch.plan.operators`."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -56,7 +56,7 @@ def defined(kind: str, operator: Operator, model: Model) -> Definition:
 
 
 def defined_with(operator: Operator, model: Model, tail: Tail) -> Definition:
-    """The TE definition of a sum of products and of what follows it. Raises as `defined` does."""
+    """The TE definition of a sum of products and of the operator after it. Raises as `defined` does."""
     kind = kind_of(operator.kind)
     paired = FORMS[kind].paired if isinstance(kind, OperatorKind) else None
     if paired is None:

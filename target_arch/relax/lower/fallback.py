@@ -1,4 +1,5 @@
-"""The way of operators without a definition of ours: TVM legalizes the Relax call, we print what it makes.
+"""Lowering of operators without a TE definition here: TVM legalizes the Relax call, and the result is
+printed.
 
 A Relax function becomes one C function per TIR function that is left after fusion, in program order.
 Values between them are intermediates, which the caller has to place, as it has to place large scratch.
@@ -71,7 +72,7 @@ def _legalized(function: Any) -> Any:
 
 
 class _Lowering:
-    """Walks the bindings of a legalized function and names what they stand for."""
+    """Walks the bindings of a legalized function and names the values that they stand for."""
 
     def __init__(self, module: Any, operator: Operator) -> None:
         self.module, self.operator = module, operator
@@ -168,7 +169,7 @@ def _inline(schedule: Any, block: Any) -> None:
     try:
         schedule.compute_inline(block)
     except s_tir.ScheduleError:
-        # The block writes an output, or something that is read in more than one way: it stays.
+        # The block writes an output, or a buffer that is read in more than one way: it stays.
         return
 
 

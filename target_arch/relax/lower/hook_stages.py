@@ -1,8 +1,8 @@
 """Runs the hooks of a backend: a partition goes from Relax over S-TIR and NS-TIR to its kernel.
 
 Each stage is a function of the one before, so a lowering order with turns of their own for phases reaches
-them one by one (`reach`). What needs the budget (`schedules`, and all that follows) happens in the turn for
-`codegen`, the only one in which call sites have budgets.
+them one by one (`reach`). Stages that need the budget (`schedules` and later) run in the turn for `codegen`,
+the only one in which call sites have budgets.
 
 Tests: `tests/relax/lower/test_hook_stages.py`.
 """
@@ -36,7 +36,7 @@ def lower_by_hooks(hooks: Hooks, request: LoweringRequest) -> Kernel:
 
 
 def reach(hooks: Hooks, request: LoweringRequest, phase: str) -> Mapping[str, Any]:
-    """What becomes of a partition up to a phase that has a turn of its own, by phase.
+    """The results of a partition's stages up to a phase that has a turn of its own, by phase.
 
     The Relax module for `graph`, functions for `s-tir`; `ns-tir` waits for the budget.
     """

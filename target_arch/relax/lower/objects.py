@@ -1,8 +1,8 @@
 """From NS-TIR to an object file for another core, by the LLVM inside TVM.
 
 The function is the one that `target_arch.relax.c.printer` prints: the same parameters in the same order,
-large local buffers as further ones behind them, nothing of TVM's runtime, and what may be the same memory
-there (see `in_place`) may be so here. So the C is its behavioural model.
+large local buffers as further ones behind them, nothing of TVM's runtime, and parameters that may alias there
+(see `in_place`) may alias here. So the C is its behavioural model.
 
 Tests: `tests/relax/lower/test_objects.py`; bundles that run it: `tests/firmware`.
 """
@@ -24,7 +24,7 @@ from target_arch.relax.tir.passes import pointer_to
 
 @frozen(kw_only=True)
 class Target:
-    """What LLVM has to know of a core."""
+    """A core as LLVM is configured for it."""
 
     triple: str
     cpu: str
@@ -32,7 +32,9 @@ class Target:
 
 
 def object_file(definition: Definition, name: str, target: Target) -> bytes:
-    """The object file that defines `name`. What LLVM calls is in `runtime_c/firmware/library.c`."""
+    """The object file that defines `name`. Functions that LLVM itself calls are in
+    `runtime_c/firmware/library.c`.
+    """
     function = lowered(scheduled(definition))
     buffers = [node.buffer for node in walk(function.body) if isinstance(node, tirx.AllocBuffer)]
     scratch = [buffer for buffer in buffers if is_scratch(buffer)]

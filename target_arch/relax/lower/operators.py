@@ -24,7 +24,9 @@ from target_arch.relax.te.definition import Axes, Definition, Packed
 
 @frozen(kw_only=True)
 class Signature:
-    """All that lowering an operator depends on; `operands` are inputs, constants and the output, in order."""
+    """Everything that lowering an operator depends on; `operands` are inputs, constants and the output, in
+    order.
+    """
 
     kind: OperatorKind | str
     arithmetic: Arithmetic
@@ -55,8 +57,8 @@ def lower_operator(operator: Operator, model: Model, tuning: Tuning = NOTHING_TU
 
 
 def lower_pair(operator: Operator, after: Operator, model: Model) -> LoweredOperator:
-    """The C of an operator and of an elementwise one that reads its output; what lies between them has no
-    bytes.
+    """The C of an operator and of an elementwise one that reads its output; the value between them has no
+    buffer.
 
     Parameters of the function: inputs, constants, `packed` of the first, the other operand of the second,
     output, scratch. Raises as `lower_operator`.

@@ -28,7 +28,7 @@ def entering(partition: Partition) -> tuple[str, ...]:
 
 
 def leaving(partition: Partition, model: Model) -> tuple[str, ...]:
-    """The tensors a partition computes that somebody else reads, or that the model returns."""
+    """The tensors a partition computes that an operator outside reads, or that the model returns."""
     inside = {operator.id for operator in partition.operators}
     wanted = {name for other in model.operators if other.id not in inside for name in other.inputs}
     wanted |= set(model.outputs)
@@ -55,7 +55,7 @@ def partition_module(request: LoweringRequest) -> Any:
 
 
 def composites(module: Any, request: LoweringRequest) -> tuple[Composite, ...]:
-    """The calls of `main` in program order. ValueError where a pass left something else, or lost a result."""
+    """The calls of `main` in program order. ValueError where a pass left another binding or lost a result."""
     names = _names(module["main"], request)
     operators = {operator.output: operator for operator in request.partition.operators}
     found = []

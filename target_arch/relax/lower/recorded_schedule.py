@@ -1,4 +1,4 @@
-"""Schedules from tuning records, in the place of those of the definitions.
+"""Schedules from tuning records, used instead of the definitions' own.
 
 Tests: `tests/tune`.
 """

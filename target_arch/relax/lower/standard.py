@@ -1,4 +1,4 @@
-"""What `legalize` does where a backend leaves it out: the standard TE definitions in S-TIR.
+"""The default `legalize` stage: the standard TE definitions in S-TIR.
 
 Tests: `tests/relax/lower/test_hook_stages.py`.
 """

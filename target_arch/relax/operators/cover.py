@@ -1,8 +1,9 @@
 """Cover a Relax program with composites.
 
 From the outputs backwards, every value that is needed becomes the root of the largest composite that fits
-there; what fits nowhere becomes a single `relax` operator. Only needed values are computed: a `dequantize`
-that every user took into its composite is gone, one that a `relax` operator reads is there once more.
+there; a value that no composite fits becomes a single `relax` operator. Only needed values are computed: a
+`dequantize` inside the composites of all its users disappears; it is kept for a `relax` operator that reads
+it.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """From an imported Relax program to the planner's model: cover, quantization, layout, names.
 
-`find_operators` is what the importers call with the standard patterns; whoever has further patterns (a
-plug-in) calls it again on the same program.
+The importers call `find_operators` with the standard patterns; a plug-in with patterns of its own calls it
+again on the same program.
 """
 
 import re
@@ -56,7 +56,7 @@ def find_operators(
 
 
 def identifier(name: str, otherwise: str) -> str:
-    """The name as a C identifier, as near as can be; `otherwise` where nothing is left of it."""
+    """The name as a C identifier that resembles it; `otherwise` if no character of it can be kept."""
     text = re.sub(r"[^0-9a-zA-Z]+", "_", name).strip("_")
     if not text:
         return otherwise
@@ -88,7 +88,9 @@ def _names(wanted: list[str], otherwise: str, taken: tuple[str, ...]) -> tuple[s
 
 
 def _quantizations(drafts: tuple[Draft, ...], source: str) -> dict[Any, Quantization]:
-    """What the composites know of the activations, and what follows for those that only pass values on."""
+    """Quantizations of activations that the composites state, and those that follow through operators that
+    only pass values on.
+    """
     known: dict[Any, Quantization] = {}
     for draft in drafts:
         for var, quantization in draft.quantizations.items():

@@ -1,9 +1,9 @@
 """From drafts in the author's layout to operators on NHWC tensors.
 
-Every value is held in one storage (see `storage.py`), chosen where it is computed: what sees images computes
-NHWC, what works element by element keeps what it is given, reshapes and transposes move nothing at all. Only
-where a reader needs another storage does a `transpose` (or, for the shape alone, a `reshape`) appear, once
-per value and storage. A dense layer needs none: the columns of its weights are permuted instead.
+Every value is held in one storage (see `storage.py`), chosen where it is computed: operators on images
+compute NHWC, element-wise operators keep the storage of their input, and reshapes and transposes move
+nothing. Only where a reader needs another storage does a `transpose` (or, for the shape alone, a `reshape`)
+appear, once per value and storage. A dense layer needs none: the columns of its weights are permuted instead.
 """
 
 from collections.abc import Mapping
@@ -141,7 +141,7 @@ class Layout:
         self._emit(draft, names, (), storage, storage.shape)
 
     def _plain(self, draft: Draft) -> None:
-        """Whatever else there is sees its tensors as the author wrote them."""
+        """All other operators get their tensors in the author's order."""
         names = tuple(self._with(source, plain(shape_of(source))) for source in draft.inputs)
         shape = shape_of(draft.output)
         self._emit(draft, names, draft.constants, plain(shape), shape)

@@ -1,4 +1,4 @@
-"""The TVM side of an imported model, kept beside `plan.Model` for those who lower `relax` operators."""
+"""The TVM side of an imported model, kept beside `plan.Model` to lower `relax` operators."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -42,7 +42,7 @@ def function_of(graph: Graph, draft: Draft) -> Any:
 
 
 def _inside(graph: Graph, draft: Draft) -> list[Any]:
-    """What must be computed from the inputs of a draft to its output, constants too, in program order."""
+    """The variables to compute from the inputs of a draft to its output, constants too, in program order."""
     needed = dict.fromkeys([draft.output])
     order = []
     for var in reversed(graph.variables):

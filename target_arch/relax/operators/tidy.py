@@ -1,4 +1,6 @@
-"""The last touch on a laid-out model: reshapes that cost nothing go, and everything gets its final name."""
+"""The last pass over a laid-out model: reshapes that cost nothing are removed, and operators and tensors get
+their final names.
+"""
 
 from collections.abc import Mapping
 
@@ -13,7 +15,7 @@ Tidied = tuple[list[Operator], dict[str, Tensor], dict[str, str]]
 def without_reshapes(
     operators: list[Operator], tensors: Mapping[str, Tensor], outputs: tuple[str, ...]
 ) -> tuple[list[Operator], dict[str, Tensor]]:
-    """Let an operator that does not care for its output's shape write the shape its only reader wants."""
+    """Let an operator whose output may have any shape write the shape that its only reader needs."""
     readers: dict[str, int] = {}
     for operator in operators:
         for name in operator.inputs:

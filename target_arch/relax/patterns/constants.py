@@ -1,8 +1,8 @@
-"""Constants as the author stored them: integers with their quantization, through whatever reshapes the
-frontend put on.
+"""Constants as the author stored them: integers with their quantization, found through the frontend's
+reshapes.
 
-A frontend says "weights" as `reshape(dequantize(const))` or `dequantize(permute_dims(const))`. What an
-operator needs is the stored integers in a layout of its own, and the scales beside them.
+A frontend says "weights" as `reshape(dequantize(const))` or `dequantize(permute_dims(const))`. An operator
+needs the stored integers in its own layout, and their scales.
 """
 
 from collections.abc import Callable

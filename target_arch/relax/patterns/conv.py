@@ -32,7 +32,7 @@ _TO_OHWI = {"HWIO": (3, 0, 1, 2), "HWOI": (2, 0, 1, 3), "OIHW": (0, 2, 3, 1), "O
 
 @frozen(kw_only=True, eq=False)
 class _Convolution:
-    """What a conv2d call says: kind, weights in the layout of that kind, attributes, output channels."""
+    """The parameters of a conv2d call: kind, weights in its layout, attributes, output channels."""
 
     kind: OperatorKind
     weights: Constant

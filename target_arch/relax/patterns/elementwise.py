@@ -159,7 +159,7 @@ def _build_integer_binary(match: Match, kind: OperatorKind, operands: tuple[Any,
 
 
 def _integer_side(match: Match, operand: Any) -> tuple[Any, Quantization] | None:
-    """What stands behind a dequantized operand: an integer variable or constant, with its quantization."""
+    """The source of a dequantized operand: an integer variable or constant, with its quantization."""
     constant = match.constant(operand)
     if constant is not None:
         quantization = single_quantization(constant.quantization)

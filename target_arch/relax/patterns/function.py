@@ -21,8 +21,8 @@ class Expression:
     """How a function is written in Relax.
 
     `of(x)` gives the pattern of its value, and its calls by name: `FIRST` is one whose first argument is x.
-    `roots` are the Relax operators that the value may end in. `fits` looks at what the pattern leaves open,
-    such as the values of constants.
+    `roots` are the Relax operators that the value may end in. `fits` checks properties that the pattern
+    leaves open, such as the values of constants.
     """
 
     of: Callable[[Any], tuple[Any, Mapping[str, Any]]]

@@ -1,9 +1,9 @@
-"""What a pattern is made of: a shape in the graph (`tvm.relax.dpl`) and a function that reads a match.
+"""The parts of a pattern: a shape in the graph (`tvm.relax.dpl`) and a function that reads a match.
 
 A `Matcher` finds the shape quickly (only calls named in `roots` are tried) and `build` turns a `Match` into a
-`Draft` of an operator, or returns None to refuse. What a draft's `inputs` leave out and constants do not
-explain is the inside of the composite: it must not be used by anybody else (a `dequantize` may: it is then
-repeated).
+`Draft` of an operator, or returns None to refuse. Values that are neither inputs of the draft nor constants
+are the inside of the composite: no other operator may read them, except a `dequantize`, which is then
+repeated.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,8 +28,9 @@ class Draft:
 
     `layout` is NHWC or NCHW for operators that see their inputs as images, else None. `constants` are already
     in the layout of the operator kind, but for two things the pass may still have to permute: the columns of
-    a dense weight and an elementwise constant (which is as the author shaped it). `quantizations` tells what
-    the composite knows of its tensors."""
+    a dense weight and an elementwise constant (which is as the author shaped it). `quantizations` are those
+    that the composite states of its tensors.
+    """
 
     kind: OperatorKind | str = field(converter=kind_of)
     inputs: tuple[Any, ...]
@@ -41,17 +42,17 @@ class Draft:
     quantizations: Mapping[Any, Quantization] = field(factory=dict)
     relax_ops: tuple[str, ...] = ()
     location: str = ""
-    """What the author calls it, where the frontend kept that; set by whoever matched it."""
+    """The author's name of the operator, if the frontend kept one; set after the match."""
 
     @property
     def facts(self) -> Facts:
-        """What the table says of its kind."""
+        """The facts of its kind, from the table of operator kinds."""
         return facts_of(self.kind)
 
 
 @frozen(kw_only=True, eq=False)
 class Match:
-    """One place where a pattern fits, with convenient questions."""
+    """One place where a pattern fits, with functions to inspect it."""
 
     graph: Graph
     root: Any

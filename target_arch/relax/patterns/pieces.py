@@ -69,12 +69,12 @@ def between(value: Any, calls: Mapping[str, Any], build: Callable[[Match], Draft
 
 
 def output_quantization(match: Match) -> Quantization | None:
-    """What the `quantize` of an integer ending says; None unless it holds for the whole tensor."""
+    """The parameters of an integer ending's `quantize`; None unless they hold for the whole tensor."""
     return single_quantization(match.quantization(match.required(_QUANTIZE)))
 
 
 def input_quantization(match: Match, name: str) -> Quantization | None:
-    """What the dequantize called `name` says of its activation; None for other inputs than integers."""
+    """The parameters of the dequantize called `name`; None unless its input is an integer activation."""
     call = match.required(name)
     if not match.is_activation(call.args[0]) or dtype_of(call.args[0]) not in INTEGER_ACTIVATIONS:
         return None
@@ -103,8 +103,8 @@ def float_activation(match: Match) -> dict[str, Attribute] | None:
 def bias_of(match: Match, added: Any | None, channels: int, position: int) -> Constant | None:
     """The constant that `added` adds, as `channels` values (or one); zeros for no addition.
 
-    `position` is where the channels of the value are, counted from the right (1 is last). None where what is
-    added is an activation or varies along another dimension.
+    `position` is where the channels of the value are, counted from the right (1 is last). None where the
+    summand is an activation or varies along another dimension.
     """
     if added is None:
         return Constant(values=np.zeros(channels, np.float32))

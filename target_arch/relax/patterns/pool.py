@@ -29,7 +29,7 @@ _KINDS = {"nn.avg_pool2d": OperatorKind.AVG_POOL2D, "nn.max_pool2d": OperatorKin
 
 @frozen(kw_only=True, eq=False)
 class _Pool:
-    """What a pool call says, or a mean over height and width."""
+    """The parameters of a pool call, or of a mean over height and width."""
 
     kind: OperatorKind
     attributes: dict[str, Attribute]

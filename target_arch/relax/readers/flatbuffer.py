@@ -1,8 +1,10 @@
 """Verify the bytes of a flatbuffer before generated readers follow its offsets.
 
 The readers of the `tflite` package trust every offset and length: on a damaged file they return garbage, or
-loop over a vector of four thousand million elements. What this module accepts can be read without leaving the
-file. Format: FlatBuffers internals, https://flatbuffers.dev/internals/
+loop over a vector of four thousand million elements. A file that this module accepts can be read without
+leaving its bytes.
+
+Format: FlatBuffers internals, https://flatbuffers.dev/internals/
 """
 
 import struct
@@ -29,7 +31,7 @@ class Text:
 
 @frozen
 class Table:
-    """A table; `fields` says what its fields (by index in the schema) refer to, scalars left out."""
+    """A table; `fields` are the types that its fields (by index in the schema) refer to, without scalars."""
 
     fields: Mapping[int, "Kind"] = field(factory=dict)
 
@@ -57,7 +59,7 @@ class _Verifier:
         return at + self.number("<I", at)
 
     def check(self, at: int, kind: Kind) -> None:
-        """What lies at offset `at` (an offset to it has been followed) is of that kind."""
+        """Check that offset `at` (to which an offset has been followed) holds that kind."""
         if isinstance(kind, Table):
             self._check_table(at, kind)
             return

@@ -1,4 +1,4 @@
-"""Call a frontend of TVM so that nothing but a diagnostic comes out where a model is wrong."""
+"""Call a frontend of TVM so that a wrong model causes a diagnostic and no other output."""
 
 import contextlib
 import gc
@@ -43,10 +43,10 @@ _REFUSALS = (
 
 
 def translated(path: Path, translate: Callable[[], Any]) -> Any:
-    """What a frontend makes of a model. Raises DiagnosticError for whatever it refuses.
+    """A frontend's translation of a model. Raises DiagnosticError for every model that it refuses.
 
-    Frontends print and warn on their way, and builders they leave unfinished complain when they go; that is
-    not for the user's terminal.
+    Frontends print and warn, and unfinished builders complain when they are deleted; none of that reaches the
+    user's terminal.
     """
     with quiet():
         try:
@@ -54,7 +54,7 @@ def translated(path: Path, translate: Callable[[], Any]) -> Any:
         except _REFUSALS as error:
             text = _first_line(error)
             traceback.clear_frames(error.__traceback__)
-        gc.collect()  # what refers to itself in a cycle would complain later, on the terminal
+        gc.collect()  # objects in reference cycles would complain later, on the terminal
     raise _refusal(path, text)
 
 

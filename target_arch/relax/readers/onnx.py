@@ -46,7 +46,7 @@ def _translate(model: Any, authors: dict[Any, str]) -> Any:
 
 
 class _Importer(ONNXGraphImporter):  # type: ignore[misc]
-    """The frontend, but that a `Pad` with a value is the Relax operator. The frontend makes a function of it,
+    """The frontend, except that a `Pad` with a value is the Relax operator. TVM's own makes a function of it,
     into which no pattern can look.
     """
 

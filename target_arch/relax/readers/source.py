@@ -1,4 +1,4 @@
-"""What every model reader gives, and how a file's content is recognised."""
+"""The result of every model reader, and how a file's content is recognised."""
 
 from attrs import frozen
 
@@ -27,8 +27,8 @@ class Imported:
 
 
 def content_kind(data: bytes) -> str | None:
-    """`tflite`, `onnx` or `pt2` by content, a description of another known file type, or None where nothing
-    tells.
+    """`tflite`, `onnx` or `pt2` by content, a description of another known file type, or None if the content
+    is not recognised.
     """
     for magic, kind in _MAGIC:
         if data.startswith(magic):

@@ -1,6 +1,6 @@
 """TFLite files.
 
-The flatbuffer is verified first (`flatbuffer.py`), then what the schema cannot say: indices, sizes of
+The flatbuffer is verified first (`flatbuffer.py`), then facts outside the schema: indices, sizes of
 constants, shapes.
 """
 

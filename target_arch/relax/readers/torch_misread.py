@@ -1,4 +1,4 @@
-"""Operators of PyTorch that TVM's frontend takes and computes otherwise, refused by name."""
+"""Operators of PyTorch that TVM's frontend accepts but computes differently, refused by name."""
 
 from pathlib import Path
 from typing import Any

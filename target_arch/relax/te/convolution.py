@@ -191,7 +191,7 @@ class _Sum:
 
 
 def _finished(operator: Operator, model: Model, total: _Sum, tail: Tail | None) -> Definition:
-    """Adds bias, scaling and activation to a sum, and what follows."""
+    """Adds bias, scaling and activation to a sum, and the operator that follows."""
     rule, axes = total.rule, total.axes
     bias = placeholder(tensor_of(model, operator, 2), (axes[-1][1],), "bias")
     acc = stage("acc", axes, total.summand)

@@ -1,4 +1,4 @@
-"""What a TE definition of an operator kind is, and the pieces several kinds share.
+"""The TE definition of an operator kind as a value, and pieces that several kinds share.
 
 A definition computes one operator on flat shapes of its own choosing (a C function sees pointers, not
 shapes), names its stages, and says how they are scheduled. Tests: `tests/backends/c/test_kernels.py`.
@@ -30,8 +30,8 @@ class Definition:
 
 
 Tail = Callable[[Any, "Axes"], Definition]
-"""What follows in the same function: from a stage and its axes to a definition that reads it elementwise.
-The stage is no argument of that definition.
+"""The operator that follows in the same function: from a stage and its axes to a definition that reads it
+elementwise. The stage is no argument of that definition.
 """
 
 

@@ -155,7 +155,7 @@ def rounded(arithmetic: Arithmetic, value: Any) -> Any:
 
 
 def per_tensor(quantization: Quantization | None) -> tuple[float, int]:
-    """Scale and zero point of a tensor that has one of each. ValueError where it has not."""
+    """Scale and zero point of a tensor that has one of each. ValueError for any other tensor."""
     if quantization is None or len(quantization.scale) != 1:
         raise ValueError("one scale for the whole tensor is needed")
     return quantization.scale[0], quantization.zero_point[0]

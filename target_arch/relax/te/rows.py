@@ -64,7 +64,7 @@ def softmax_of_rows(operator: Operator, model: Model) -> Definition:
 
 
 def _share(operator: Operator, model: Model, total: Any, rows: int) -> Any:
-    """What an exponential is multiplied with: 1 / sum, in units of the output's scale."""
+    """The factor of an exponential: 1 / sum, in units of the output's scale."""
     one = tirx.const(1.0, "float32")
     scale = 1.0
     if operator.arithmetic != Arithmetic.FLOAT:

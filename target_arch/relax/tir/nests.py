@@ -1,8 +1,8 @@
-"""Applies TIR patterns: each nest of loops around one block is shown to them, and replaced where one matches.
+"""Applies TIR patterns: each nest of loops around one block is offered to them, and replaced if one matches.
 
 Functions come here with opaque blocks (`hook_stages.compact`), so a nest says in plain loops which elements
-its block reads and writes. The first pattern that answers a statement wins; the nest, its block included, is
-gone then.
+its block reads and writes. The statement of the first pattern that matches replaces the nest, its block
+included.
 
 Tests: `tests/relax/lower/test_hook_stages.py`.
 """

@@ -29,7 +29,7 @@ def without_blocks(function: Any) -> Any:
 
 
 def simplified(function: Any) -> Any:
-    """NS-TIR with narrow integers, without what computes nothing, and with intrinsics lowered."""
+    """NS-TIR with narrow integers, without statements that do nothing, and with intrinsics lowered."""
     return run_passes(
         function,
         tirx.transform.NarrowDataType(32),

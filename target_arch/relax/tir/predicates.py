@@ -2,7 +2,7 @@
 
 A padded sum is written as `acc = acc + (inside ? term : 0)`. Here that becomes `if (inside) acc = acc +
 term`, and every conjunct of `inside` goes up to the innermost loop it names: the inner loop over channels
-then runs without a question.
+then runs without a test.
 """
 
 import math

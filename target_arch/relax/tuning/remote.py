@@ -76,7 +76,7 @@ class RemoteRunner:
             except DiagnosticError:
                 raise
             except Exception:
-                # Whatever a candidate does to a server costs this candidate and no other.
+                # A candidate that breaks a server fails alone.
                 return None
         return found
 

@@ -1,6 +1,6 @@
 """MetaSchedule's search over the spaces of `tuning_space`: candidates as C, costs back.
 
-TVM's measuring (its builders, runners and code) is left out: what is measured is the C that a bundle has.
+TVM's measuring (its builders, runners and code) is left out: the measured code is the C that a bundle has.
 """
 
 import json
@@ -59,7 +59,7 @@ class Search:
         return tuple(self._candidate(each.sch) for each in self._asked or ())
 
     def tell(self, seconds: Sequence[float | None]) -> None:
-        """What the candidates of the last batch cost, in their order; None for one that failed."""
+        """The seconds of the last batch's candidates, in their order; None for one that failed."""
         results = [
             meta_schedule.runner.RunnerResult([cost], None)
             if cost is not None

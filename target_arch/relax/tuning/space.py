@@ -2,7 +2,7 @@
 
 A C compiler makes vectors and keeps registers by itself, where loops are short, their count is known, and the
 accumulators of a tile lie close together. So: the two innermost axes of the output are cut into tiles, the
-tile's sums are accumulated in one of several loop orders, and what follows a sum happens output by output.
+tile's sums are accumulated in one of several loop orders, and the stages after a sum run output by output.
 The sizes of tiles are sampled; each loop order is a space of its own.
 """
 

@@ -1,1 +1,1 @@
-"""Folders of bundles: read, written whole or not at all, and never a file of somebody else touched."""
+"""Folders of bundles: read, and written whole or not at all, without touching foreign files."""

@@ -1,8 +1,8 @@
-"""Which files of a folder are a bundle's, and which are somebody else's.
+"""The files of a folder that belong to a bundle, and foreign files.
 
-A bundle's are those that its manifest lists, as long as they have the bytes listed there. `Claims` says so
-for one folder: path → digests of which one is the file's. A path has several where a writer died between the
-old and the new file; its journal lists both.
+A file belongs to a bundle if the manifest lists it and it has the bytes listed there. `Claims` says so for
+one folder: path → digests of which one is the file's. A path has several where a writer died between the old
+and the new file; its journal lists both.
 """
 
 import json
@@ -16,13 +16,13 @@ from target_arch.emit.digests import FILES, MANIFEST, digest, is_intact, manifes
 Claims = Mapping[str, frozenset[str]]
 
 JOURNAL = ".target_arch-replacing/journal.json"
-"""What a writer that replaces files one by one leaves while it does."""
+"""The journal of a writer that replaces files one by one; present until it ends."""
 BUILD = "build"
-"""The folder for objects and programs, made by `build`, the Makefile and whoever else compiles a bundle."""
+"""The folder for objects and programs, made by `build`, the Makefile and other builds of a bundle."""
 
 
 def claims_of(folder: Path) -> Claims:
-    """What belongs to the bundle there; nothing where there is none, or one that lists no files."""
+    """The claims of the bundle there; empty without a bundle, or with one that lists no files."""
     found = {path: frozenset(allowed) for path, allowed in _journal(folder).items()}
     text, manifest = _manifest(folder)
     listed = manifest.get(FILES)
@@ -42,7 +42,7 @@ def is_claimed(folder: Path, path: str, claims: Claims) -> bool:
 
 
 def obstacles(folder: Path, claims: Claims, new: Mapping[str, bytes]) -> list[Diagnostic]:
-    """One message for each edited file of the bundle, and for each file of somebody else in the way of `new`.
+    """One message for each edited file of the bundle, and for each foreign file in the way of `new`.
 
     A file with the bytes that it would get is neither.
     """
@@ -61,7 +61,7 @@ def obstacles(folder: Path, claims: Claims, new: Mapping[str, bytes]) -> list[Di
 
 
 def has_others(folder: Path, claims: Claims) -> bool:
-    """Whether anything is there beside the bundle's files and their folders, `build` and the journal's."""
+    """Whether there is anything besides the bundle's files and their folders, `build` and the journal's."""
     parents = {str(parent) for path in claims for parent in PurePosixPath(path).parents}
     return any(
         path not in claims and not (is_folder and path in parents)
@@ -70,7 +70,7 @@ def has_others(folder: Path, claims: Claims) -> bool:
 
 
 def _entries(folder: Path, below: Path, parents: set[str]) -> Iterator[tuple[str, bool]]:
-    """Paths below the folder, and whether they are folders. Other people's folders are not looked into."""
+    """Paths below the folder, and whether they are folders. Foreign folders are not searched."""
     own = {BUILD, PurePosixPath(JOURNAL).parts[0]}
     with os.scandir(below) as entries:
         for entry in entries:
@@ -84,7 +84,7 @@ def _entries(folder: Path, below: Path, parents: set[str]) -> Iterator[tuple[str
 
 
 def _at(folder: Path, path: str) -> Path | None:
-    """Whatever is at the path; where one of its parents is no folder of ours, that; None where nothing is."""
+    """The path, or the first of its parents that is a file or a link; None if nothing exists there."""
     place = folder
     for part in PurePosixPath(path).parts:
         place = place / part

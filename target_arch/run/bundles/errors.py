@@ -1,4 +1,4 @@
-"""What is wrong with a folder, as messages."""
+"""Errors about a folder."""
 
 from pathlib import Path
 

@@ -31,8 +31,8 @@ _CANNOT = {
 def replace_whole(files: Mapping[str, bytes], folder: Path, claims: Claims) -> bool:
     """Make the bundle in `folder` this one, at once; objects and programs in `build` stay.
 
-    False where the system cannot do that, or somebody put a file of theirs there meanwhile; then the folder
-    is as it was. OSError likewise; DiagnosticError as `dissolve`.
+    False where the system cannot do that, or a foreign file appeared there meanwhile; then the folder is as
+    it was. OSError likewise; DiagnosticError as `dissolve`.
     """
     if not _may_exchange(folder):
         return False
@@ -93,7 +93,7 @@ def dissolve(old: Path, folder: Path, claims: Claims) -> None:
 
 
 def _may_exchange(folder: Path) -> bool:
-    """Whether nobody would notice that it is another folder: not this process in it, nor its owner."""
+    """Whether another folder may take its place: this process owns it and is not in it; no mount point."""
     try:
         inside = Path.cwd().is_relative_to(folder)
     except FileNotFoundError:

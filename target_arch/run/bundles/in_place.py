@@ -1,8 +1,8 @@
-"""Replace the files of a bundle one by one, in a folder where others have files too.
+"""Replace the files of a bundle one by one, in a folder with foreign files.
 
-No file of anybody else is opened, moved or linked. New files are complete in a folder of their own before the
-first is moved to its place, the manifest last. While files of two bundles are there together, a journal says
-so, and lists the digests of both: readers refuse the folder, and the next writer knows which files it may
+No foreign file is opened, moved or linked. New files are complete in a folder of their own before the first
+is moved to its place, the manifest last. While files of two bundles are there together, a journal says so,
+and lists the digests of both: readers refuse the folder, and the next writer knows which files it may
 replace.
 """
 

@@ -98,7 +98,7 @@ def record_facts(directory: Path, seen: Mapping[str, Any], facts: Mapping[str, o
             if _files(now) != _files(seen):
                 raise _replaced(directory)
             new = {**now, **facts}
-            # A manifest that somebody edited stays one that was edited.
+            # An edited manifest stays recognisable as edited.
             temporary.write_text(manifest_text(sealed(new) if is_intact(now) else new), encoding="utf-8")
             temporary.replace(path)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Bundles to disk: whole or not at all, beside whatever else is in the folder."""
+"""Bundles to disk: whole or not at all, beside foreign files in the folder."""
 
 import os
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ def write_bundle(bundle: Bundle, directory: Path) -> None:
     bundle's stay as they are. A folder with nothing but a bundle is exchanged in one step where the system
     can; otherwise files are replaced one by one, and readers know when they are of two bundles.
 
-    DiagnosticError, and nothing is changed, where a file of the old bundle was edited, somebody else's is in
+    DiagnosticError, and nothing is changed, where a file of the old bundle was edited, a foreign file is in
     the way, or the folder cannot be written.
     """
     target = Path(os.path.realpath(directory))

@@ -1,1 +1,1 @@
-"""From the files of a bundle to an executable, an image or firmware, and what these take."""
+"""From the files of a bundle to an executable, an image or firmware, and their sizes."""

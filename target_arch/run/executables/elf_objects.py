@@ -146,7 +146,7 @@ class _Link:
         self._wanted = {name for each in objects for name in each.undefined}
 
     def search(self, library: Library) -> None:
-        """Take what is wanted, going through the index until a whole round found nothing."""
+        """Take the wanted members, going through the index until a whole round finds nothing."""
         found = True
         while found:
             found = False

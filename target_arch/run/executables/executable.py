@@ -139,7 +139,7 @@ def _prepared(objects: Path, folder: Path) -> Path:
 
 
 def _libraries(manifest: Mapping[str, Any], machine: Machine | None, *, cxx: bool) -> tuple[str, ...]:
-    """What stands behind the objects of a link."""
+    """The libraries after the objects of a link."""
     system = tuple(f"-l{name}" for name in manifest["toolchain"]["libraries"])
     last = () if machine is None else machine.link
     return (*system, *(("-lstdc++",) if cxx else ()), *last)
@@ -199,7 +199,7 @@ def _sanitizers(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _sources(directory: Path, manifest: Mapping[str, Any]) -> list[Path]:
-    """The sources and headers that the manifest lists: others may have theirs in the folder too."""
+    """The sources and headers that the manifest lists: the folder may hold foreign ones too."""
     roots = ("include/", "libraries/", "runtime/", "src/")
     paths = [directory / path for path in manifest.get(FILES, ()) if path.startswith(roots)]
     return [path for path in paths if path.suffix in {".c", ".h"} and path.is_file()]

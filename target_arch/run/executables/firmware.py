@@ -1,5 +1,5 @@
-"""The firmware of a bundle's cores: ELF images, the boot ROMs of their emulators, and what the host's build
-needs to load them.
+"""The firmware of a bundle's cores: ELF images, the boot ROMs of their emulators, and the host's flags to
+load them.
 
 Kernels are the object files that the bundle brings; clang compiles the rest and `ld.lld` links, for any core.
 The sizes of an image are predicted from its object files, as the linker script lays them out, before it is
@@ -81,7 +81,7 @@ class FirmwareImage:
         return next(part.predicted for part in self.parts if part.section == ".stack")
 
     def flags(self) -> tuple[str, ...]:
-        """What the host's compiler must be told, so that the bundle loads this image."""
+        """Flags for the host's compiler, so that the bundle loads this image."""
         about, image = self.description, self.path.read_bytes()
         macro = f"{about['prefix']}_IMAGE_{about['macro']}"
         return (
@@ -110,7 +110,7 @@ def _symbol(arch: str) -> str:
 
 
 def described(directory: Path) -> tuple[Mapping[str, Any], ...]:
-    """What the bundle in a folder says of its firmware; nothing where it has none."""
+    """The description of the firmware of the bundle in a folder; empty where it has none."""
     path = directory / DESCRIPTION
     return tuple(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else ()
 

@@ -2,8 +2,8 @@
 
 The layout is that of the linker scripts of `target_arch.emit.build.machine` and
 `target_arch.emit.build.linker`, computed again from the sections of the object files and of the library
-members the linker will take. So what does not fit is refused before it is linked, and a linked program that
-differs is a mistake in one of the two.
+members the linker will take. So a program that does not fit is refused before it is linked, and a linked
+program that differs shows a mistake in one of the two.
 """
 
 import subprocess
@@ -170,7 +170,7 @@ def require_fit(image: Image, place: str) -> None:
 
 
 def as_linked(image: Image, manifest: Mapping[str, Any], program: Path) -> Image:
-    """The image with what the linked program really has."""
+    """The image with the sizes of the linked program."""
     with program.open("rb") as file:
         elf = ELFFile(file)
         sizes = {each.name: int(each["sh_size"]) for each in elf.iter_sections()}
@@ -188,8 +188,9 @@ def as_linked(image: Image, manifest: Mapping[str, Any], program: Path) -> Image
 
 
 def _libraries(command: Sequence[str]) -> tuple[tuple[Any, ...], ...]:
-    """libm, then libgcc and libc as one group: what the compiler's driver gives the linker after our
-    objects."""
+    """libm, then libgcc and libc as one group: as the compiler's driver passes them to the linker, after the
+    objects.
+    """
     paths = [_asked(command, f"-print-file-name={name}") for name in ("libm.a", "libgcc.a", "libc.a")]
     libm, libgcc, libc = (read_library(Path(path)) for path in paths)
     return ((libm,), (libgcc, libc))

@@ -27,7 +27,7 @@ class Libraries:
 
 
 def libraries_of(directory: Path, manifest: Mapping[str, Any]) -> Libraries:
-    """What a manifest says about libraries. DiagnosticError where one is nowhere to be found."""
+    """The libraries in a manifest. DiagnosticError where one is not on this computer."""
     flags: list[str] = []
     elsewhere: list[str] = []
     headers: list[Path] = []

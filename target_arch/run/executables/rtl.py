@@ -1,7 +1,7 @@
 """Engines as Verilated RTL: objects that take the place of behavioural simulators in a built bundle.
 
-An engine has RTL where `rtl/<engine>/` exists. A model is made once per machine, and kept by the hash of what
-went into it below the user's cache folder (`XDG_CACHE_HOME`, else `~/.cache`).
+An engine has RTL where `rtl/<engine>/` exists. A model is made once per machine, and kept by the hash of its
+inputs below the user's cache folder (`XDG_CACHE_HOME`, else `~/.cache`).
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from target_arch.run.bundles.errors import unwritable
 from target_arch.run.tools.toolchain import missing
 
 MEMORY_BYTES = 1 << 20
-"""Size of the memory of a simulated core, a power of two: room for what any shipped SoC gives it."""
+"""Size of the memory of a simulated core, a power of two: enough for every shipped SoC."""
 
 HINT = "install it (`apt-get install {tool}`; `make simulators` installs all simulators)"
 
@@ -70,7 +70,7 @@ def find_verilator() -> Simulator:
 def objects(engine: str, directory: Path, folder: Path, flags: Sequence[str] = ()) -> tuple[Path, ...]:
     """Objects that define the simulator symbol of an engine for the bundle in `directory`.
 
-    What is the bundle's own is compiled into `folder`, with `flags`. ToolMissing as in `find_verilator`,
+    The bundle's own sources are compiled into `folder`, with `flags`. ToolMissing as in `find_verilator`,
     DiagnosticError where a tool refuses the sources. Programs that use them need the C++ library.
     """
     tools = find_verilator()
@@ -129,7 +129,7 @@ def _verilate(engine: str, tools: Simulator, folder: Path) -> None:
 
 
 def _system(tools: Simulator, folder: Path) -> tuple[str, ...]:
-    """Headers that are not ours to keep free of warnings."""
+    """Flags that include headers of others without warnings."""
     include = tools.root / "include"
     return ("-isystem", str(include), "-isystem", str(include / "vltstd"), "-isystem", str(folder))
 

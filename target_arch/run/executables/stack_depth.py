@@ -18,7 +18,7 @@ _EDGE = re.compile(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"')
 
 @frozen(kw_only=True)
 class Calls:
-    """The call graph of one source file: bytes of the frame of each function, and whom each calls.
+    """The call graph of one source file: bytes of the frame of each function, and its callees.
 
     Functions that only their file sees are named `path:name`. `points_at` are the functions whose addresses
     stand in its data.
@@ -32,8 +32,8 @@ class Calls:
 
 @frozen(kw_only=True)
 class Depth:
-    """The deepest stack from one function on: its bytes, the path that gives them, and the functions on some
-    path of which nothing is known (those of libraries), counted as none.
+    """The deepest stack from one function on: its bytes, the path that gives them, and the functions of
+    unknown depth on some path (those of libraries), counted as 0.
     """
 
     bytes: int

@@ -2,9 +2,9 @@
 
 LLVM inside TVM writes neither `.stack_sizes` nor a call graph, so both are read from the instructions, as
 `llvm-objdump` prints them. Every instruction that lowers the stack pointer counts, wherever it stands, so a
-frame may be over-estimated; where one sets it to what cannot be read, the function calls `UNREADABLE`. Calls
-are relocations, and branches to other functions of the section; an indirect jump is the table of a switch.
-Tests compare the frames with the section `.stack_sizes` that clang writes.
+frame may be over-estimated; where one sets it to an unknown value, the function calls `UNREADABLE`. Calls are
+relocations, and branches to other functions of the section; an indirect jump is the table of a switch. Tests
+compare the frames with the section `.stack_sizes` that clang writes.
 """
 
 import re
@@ -81,7 +81,7 @@ _INDIRECT = MappingProxyType(
 def read_frames(core: str, source: str, listing: str, points_at: tuple[str, ...]) -> Calls:
     """The call graph in what `llvm-objdump -dr --no-show-raw-insn` prints of an object file for the core.
 
-    What a function does that cannot be followed is an edge to `UNREADABLE`.
+    An unknown callee or change of the stack pointer is an edge to `UNREADABLE`.
     """
     frames: dict[str, int] = {}
     edges: list[tuple[str, str]] = []
@@ -144,7 +144,9 @@ def _unreadable(core: str, line: str) -> bool:
 
 
 def _callees(core: str, name: str, lines: list[str]) -> Iterable[str]:
-    """Whom a function calls or goes on in. A branch that is relocated goes where the relocation says."""
+    """The functions that a function calls or jumps to. A branch that is relocated goes where the relocation
+    says.
+    """
     for line, before, behind in zip(lines, ["", *lines], [*lines[1:], ""], strict=False):
         if line.startswith("@"):
             yield from filter(None, [line[1:]])

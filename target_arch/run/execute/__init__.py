@@ -1,1 +1,1 @@
-"""Run what was built: on this machine, in an emulator, on a GPU; and measure it."""
+"""Run the programs of a bundle: on this machine, in an emulator, on a GPU; and measure them."""

@@ -1,4 +1,6 @@
-"""Measure kernels on this computer: compile the program of `emit.harness`, run it, read what it says."""
+"""Measure kernels on this computer: compile the program of `target_arch.emit.programs.kernel_timer`, run it,
+read its output.
+"""
 
 import subprocess
 import tempfile
@@ -29,7 +31,7 @@ class LocalRunner:
     flags: tuple[str, ...]
 
     def __call__(self, texts: tuple[str, ...]) -> tuple[Measured | None, ...]:
-        """What each program says; None for one that does not compile, fails, or takes a minute."""
+        """The measurement of each program; None for one that does not compile, fails, or takes a minute."""
         return tuple(self._one(text) for text in texts)
 
     def _one(self, text: str) -> Measured | None:

@@ -1,4 +1,4 @@
-"""What a port needs of the computer that runs its programs, looked for before one is started."""
+"""A port's needs on the computer that runs its programs, checked before one is started."""
 
 import ctypes
 import os
@@ -12,7 +12,7 @@ COMPILER = ("libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2
 
 
 def require(needs: Sequence[str]) -> None:
-    """ToolMissing where something is not there; names that are none of `NEEDS` are passed over."""
+    """ToolMissing where one is missing; names that are none of `NEEDS` are passed over."""
     for name in needs:
         if name in NEEDS:
             NEEDS[name]()

@@ -54,7 +54,7 @@ def run_frames(
 
 @frozen(kw_only=True)
 class Profile:
-    """What the last run of a model took on an emulated machine.
+    """The cost of a model's last run on an emulated machine.
 
     `instructions` are those of the whole run, `steps` those of each step by its number (0 for one that the
     port does not see: a load or a wait). `stack` is how many bytes of the stack were used since reset.
@@ -71,7 +71,7 @@ class Profile:
 def run_on_machine(
     executable: Executable, inputs: Sequence[bytes], *, timeout: float = 300.0
 ) -> tuple[tuple[bytes, ...], Profile]:
-    """Run frames on the emulated machine of a bundle: the outputs of each, and what the last one took.
+    """Run frames on the emulated machine of a bundle: the outputs of each, and the cost of the last one.
 
     ToolMissing without the emulator, ValueError where the bundle is for this computer; otherwise as
     `run_frames`.
@@ -83,7 +83,7 @@ def run_on_machine(
 
 
 def self_test_on_machine(executable: Executable, *, timeout: float = 300.0) -> tuple[bool, Profile] | None:
-    """As `run_self_test`, with what the run took; raises as `run_on_machine`."""
+    """As `run_self_test`, with the cost of the run; raises as `run_on_machine`."""
     if executable.self_test is None:
         return None
     answer, folder = _emulate(executable, executable.self_test, b"", timeout)
@@ -156,7 +156,7 @@ def _run(
 
 
 def _failed(executable: Executable, answer: subprocess.CompletedProcess[bytes]) -> DiagnosticError:
-    """Name the step that failed, where the program said so; else what it said, and how it ended."""
+    """An error with the step that failed, if the program names one; else its output, and how it ended."""
     said = answer.stderr.decode(errors="replace").strip()
     found = _FAILED_STEP.search(said)
     if found is None:

@@ -1,1 +1,1 @@
-"""What a model should answer: LiteRT, onnxruntime, PyTorch."""
+"""References for the outputs of models: LiteRT, onnxruntime, PyTorch."""

@@ -1,4 +1,4 @@
-"""Which reference a model has, and the self-test vector it gives."""
+"""The reference of a model, and the self-test vector from it."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,7 @@
 """The reference a model is compared with, as a value.
 
 Each reference answers a frame with one or more lists of arrays. Where there are several (onnxruntime with and
-without its optimizations) they are all right, and how far they are apart is part of what is allowed.
+without its optimizations) they are all right, and the difference between them is added to the allowed one.
 """
 
 from collections.abc import Callable, Sequence

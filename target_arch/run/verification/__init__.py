@@ -1,1 +1,1 @@
-"""What a bundle answers, compared with its reference."""
+"""The outputs of a bundle, compared with its references."""

@@ -18,8 +18,8 @@ def judged(
     seed: int,
     own: bool | None,
 ) -> Verification:
-    """What results are worth beside the reference's answers to the same frames; `own` is how the self-test
-    ended, None where there is none.
+    """Compare results with the reference's answers to the same frames; `own` is how the self-test ended, None
+    where there is none.
     """
     ours = tuple(_split(result, answer[0]) for result, answer in zip(results, answers, strict=True))
     equal, mode = _most_equal(reference, ours, answers)

@@ -1,4 +1,4 @@
-"""What comparing a bundle with its reference found."""
+"""The result of comparing a bundle with its reference."""
 
 from attrs import asdict, frozen
 

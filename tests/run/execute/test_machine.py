@@ -136,7 +136,9 @@ def test_a_fault_is_told(tmp_path: Path) -> None:
 
 
 def test_ports_that_cannot_be_are_refused() -> None:
-    with pytest.raises(DiagnosticError, match="does not say on which machine port `qemu_mps2` runs it"):
+    with pytest.raises(
+        DiagnosticError, match=r"^port: error: .* does not say on which machine port `qemu_mps2` runs it"
+    ):
         require_machine(tiny_plans.soc(), QEMU_MPS2)
     require_machine(tiny_plans.soc(), NULL)
 

@@ -42,7 +42,7 @@ def solve(scheduler: ListScheduler, start: JobSchedule, bound: int, limit: float
         said = "the exact method needs OR-tools, which is not installed"
         hint = "pip install 'target-arch[exact]'"
         raise SolverMissingError(
-            [Diagnostic(rule="solver-missing", place="command line", message=said, hint=hint)]
+            [Diagnostic(rule="solver-missing", place="exact", message=said, hint=hint)]
         ) from None
     model = _Model(cp_model, scheduler.jobs, max(1, start.makespan // 100_000), start)
     solver = cp_model.CpSolver()

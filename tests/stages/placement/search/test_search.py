@@ -136,7 +136,7 @@ def test_without_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SolverMissingError) as caught:
         solve(scheduler, start, 0)
     assert str(caught.value) == (
-        "command line: error: the exact method needs OR-tools, which is not installed [solver-missing]\n"
+        "exact: error: the exact method needs OR-tools, which is not installed [solver-missing]\n"
         "hint: pip install 'target-arch[exact]'"
     )
 
