@@ -148,8 +148,9 @@ def test_what_is_not_planned_in_place_must_lie_apart() -> None:
 
 def test_no_c_is_emitted_for_a_function_that_does_not_allow_it() -> None:
     inputs = tiny_plans.on_dsp()
-    step = next(step for step in inputs.steps.steps if isinstance(step, Dispatch))
+    made = inputs.members[0].lowered
+    step = next(step for step in made.steps.steps if isinstance(step, Dispatch))
     read, written = step.operands[0].of, step.operands[-1].of
-    wrong = evolve(inputs, plan=evolve(inputs.plan, in_place=((written, read),)))
+    wrong = tiny_plans.changed(inputs, plan=evolve(made.plan, in_place=((written, read),)))
     with pytest.raises(ValueError, match=f"cannot write `{written}` over `{read}`"):
         kernels(wrong)
