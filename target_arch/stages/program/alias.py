@@ -114,7 +114,7 @@ class _Eliding:
     def _merge_those_that_pay(
         self, group: Iterable[tuple[int, Run]], live: Mapping[str, NDArray[np.int64]]
     ) -> None:
-        """Merge as many slices of one buffer as cost no bytes: all, else all but the ones that begin first."""
+        """Merge as many slices of one buffer as cost no bytes: all, else all but the first ones."""
         found = [move for number, run in group if (move := self._move(number, run)) is not None]
         distinct = {move.inner: move for move in reversed(found)}
         moves = sorted(distinct.values(), key=lambda move: (self._lives[move.inner], move.number))

@@ -20,7 +20,7 @@ _Seen = list[tuple[int, Slice]]
 
 @mutable
 class _Bytes:
-    """The items that read and wrote the bytes of a buffer, without items whose bytes were overwritten since."""
+    """The items that read and wrote bytes of a buffer that were not overwritten since."""
 
     reads: _Seen = field(factory=list)
     writes: _Seen = field(factory=list)

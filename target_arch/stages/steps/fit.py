@@ -185,7 +185,7 @@ def foreseen(work: PartialLowering, pinned: Mapping[str, str] = NOWHERE) -> Tens
 
 
 def scarce(work: PartialLowering) -> tuple[str, ...]:
-    """The memories of accelerators in use: each partition there needs the bytes of the partition before it."""
+    """The memories of accelerators in use: a partition there needs the bytes of the one before it."""
     used = {partition.instance for partition in work.graph.partitions}
     instances = [i for i in work.soc.instances if i.name in used and not work.setting.touches_whole(i.name)]
     return tuple(dict.fromkeys(memory for instance in instances for memory in access.owned(instance)))

@@ -42,7 +42,7 @@ class Refused:
 
 
 class Headroom:
-    """The bytes of all memories while items are taken out of turn. In `held` memories no buffer begins early."""
+    """The bytes of all memories while items go out of turn. In `held` memories no buffer begins early."""
 
     def __init__(self, soc: SoC, program: Program, held: Collection[str]) -> None:
         self._program, self._held = program, frozenset(held)

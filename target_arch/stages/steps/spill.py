@@ -57,7 +57,7 @@ def _fitting(able: list[_Sized], missing: int) -> _Sized:
 
 
 def _swept(buffers: Sequence[Buffer], able: dict[str, str], missing: int) -> Iterator[str]:
-    """Tensors to spill so that no step has more live bytes than the present maximum less the missing bytes."""
+    """Tensors to spill, so that no step has more live bytes than now at most, less the missing bytes."""
     events = [(buffer.first, 1, buffer.name, buffer.bytes) for buffer in buffers]
     events += [(buffer.last + 1, 0, buffer.name, buffer.bytes) for buffer in buffers]
     events.sort()
