@@ -169,8 +169,8 @@ typedef struct ta_observed {
     ta_address address;
 } ta_observed;
 
-/* How an instance gets its program. A port tells by it what an image is, and core and ports that there is
- * none. The emitter checks that each number has one meaning. */
+/* How an instance gets its program: by it a port knows the format of an image, and core and ports know
+ * whether there is one (ta_takes_program). The emitter checks that each number has one meaning. */
 typedef enum ta_load_process {
     TA_LOAD_LINKED = 0,
     TA_LOAD_FIRMWARE = 1,
