@@ -39,16 +39,17 @@ The table `[port.qemu_mps2]` of the SoC file names the board and the memories of
 Boards: `mps3-an547` (Cortex-M55), `mps2-an500` (M7), `mps2-an386` (M4), `mps2-an385` (M3). Shipped:
 `mcu_m55`, `mcu_m7`.
 
-**Instructions, not cycles.** The board's timer runs under QEMU's `-icount shift=8`: every instruction takes
-256 ns of emulated time, so the timer counts instructions, to the one. Each step has about thirty more of the
-counting itself. Caches, wait states and pipelines are not emulated: these numbers compare code, they do not
-predict time.
+**Instructions, not cycles.** The board's timer runs under QEMU's `-icount shift=8`: every instruction
+takes 256 ns of emulated time, so the timer counts instructions exactly. The counting itself adds about
+thirty to each step. Caches, wait states and pipelines are not emulated: these numbers compare code, they
+do not predict time.
 
-**The image.** Before it links, `target-arch` lays the sections of the object files out as the linker scripts
-do, with the members it will take of the C library, and refuses what does not fit with the bytes of every
-part. The linked program is then read and compared, section by section. The stack's bound comes from the
-compiler's call graph and frame sizes; calls through pointers go where the tables of port and bundle point.
-Library functions have no frame sizes and are named.
+**The image.** Before it links, `target-arch` computes the layout of the program from the sections of the
+object files, the linker scripts, and the members of the C library that will be linked. A program that
+does not fit is refused with the bytes of every part. The linked program is then compared with this
+layout, section by section. The stack's bound comes from the compiler's call graph and frame sizes; calls
+through pointers go where the tables of port and bundle point. Library functions have no frame sizes and
+are named.
 
 ## The reference models
 
@@ -58,10 +59,10 @@ reference kernels. Sizes in bytes, predicted and linked alike; *code* is with re
 
 {table}
 
-What executes a bundle, the core without its check of the tables, takes at most 2 KiB on a Cortex-M55 (`-Os`),
-without kernels and port (`execute.c`, `places.c`, `runtime.c`). The check of every table at start
-(`validate.c`) takes at most 1.5 KiB more; a build that trusts its tables (`-DTA_TRUST_TABLES`) leaves it out.
-Names for messages (`names.c`, at most 0.5 KiB) are linked only by programs that print them.
+The core without its check of the tables takes at most 2 KiB on a Cortex-M55 (`-Os`), without kernels and
+port (`execute.c`, `places.c`, `runtime.c`). The check of every table at start (`validate.c`) takes at
+most 1.5 KiB more; a build that trusts its tables (`-DTA_TRUST_TABLES`) leaves it out. Names for messages
+(`names.c`, at most 0.5 KiB) are linked only by programs that print them.
 `tests/runtime_c/test_cortex_m.py` measures each, and runs the conformance suite on all four boards.
 """
 COLUMNS = (
