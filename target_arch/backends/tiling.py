@@ -20,7 +20,7 @@ UNSTATED_BANDWIDTH = 100e6
 
 @frozen(kw_only=True)
 class Link:
-    """What every copy path into (or out of) one memory allows, the strictest of all of them.
+    """The limits that every copy path into (or out of) one memory keeps: the strictest of all of them.
 
     The backend does not choose the far end of a move, so a move must suit each path. `bandwidth` is the
     lowest in bytes per second, `setup` the longest in seconds, `max_bytes` the smallest limit of one

@@ -139,7 +139,7 @@ def _distinct(inputs: EmitInputs, files: Files) -> dict[str, str]:
 
 
 def _internal_header(inputs: EmitInputs, every: Sequence[EmittedArena]) -> str:
-    """What the sources of a bundle share."""
+    """The header that the sources of a bundle share."""
     guard = f"{inputs.stem.upper()}_INTERNAL_H"
     out = Emitter()
     out.line(f"/* What the sources of `{comment(inputs.name)}` share. */")

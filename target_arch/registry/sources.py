@@ -20,8 +20,8 @@ Installed = Mapping[str, tuple[EntryPoint, ...]]
 
 @frozen(kw_only=True)
 class Source:
-    """A plug-in that was found and not yet imported. `origin` says to a person where it is from; `in_folder`:
-    in a folder that the user named.
+    """A plug-in that was found and not yet imported. `origin` is its origin in words; `in_folder`: in a
+    folder that the user named.
     """
 
     name: str

@@ -24,8 +24,8 @@ class Kind(Generic[T]):
 
     `word` is what messages call one; `rule` begins the names of its rules; `group` is its entry-point group;
     `folder` is where its modules are in a `--backend-dir` (empty: in the folder itself), and `export` what
-    they call the value. `complaints` says what is wrong with a value that was found under a name; `guarded`
-    returns the value with its hooks guarded.
+    they call the value. `complaints` are the faults of a value that was found under a name; `guarded` returns
+    the value with its hooks guarded.
     """
 
     word: str
@@ -129,7 +129,9 @@ class Table(Mapping[str, T]):
         )
 
     def _loaded(self, source: Source) -> object:
-        """What the source exports. A plug-in is foreign code: whatever it raises is reported as its fault."""
+        """The value that the source exports. A plug-in is foreign code: any exception is reported as its
+        fault.
+        """
         try:
             return source.load()
         except (Exception, SystemExit) as error:

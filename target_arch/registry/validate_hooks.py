@@ -10,7 +10,7 @@ _LISTS = (("graph_passes", GraphPass, "load"), ("tir_patterns", TirPattern, "rew
 
 
 def wrong_lowering(backend: Backend) -> Iterator[str]:
-    """What is wrong with the way a backend lowers."""
+    """The faults in the way a backend lowers."""
     if backend.lower is None and backend.hooks is None:
         yield "neither `lower` nor `hooks` says how a partition becomes a kernel"
     elif backend.lower is not None and backend.hooks is not None:

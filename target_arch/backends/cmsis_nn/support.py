@@ -14,7 +14,7 @@ from target_arch.soc.model import Instance
 
 
 def refusal(question: Question, backend: Backend) -> str | None:
-    """The reason why not, or None: what the library lacks becomes plain C, unless the user says otherwise."""
+    """The reason why not, or None. With the option `fallback`, operators the library lacks become plain C."""
     plain = support.refusal(question)
     if plain is not None:
         return plain

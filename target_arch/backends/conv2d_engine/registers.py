@@ -1,4 +1,4 @@
-"""The registers of the conv2d engine: one command convolves one tile that lies in its block RAM."""
+"""The registers of the conv2d engine: one command convolves one tile in its block RAM."""
 
 from target_arch.backends.registers import RegisterMap
 

@@ -1,4 +1,4 @@
-"""What the conv2d engine takes, why it refuses the rest, and what it costs."""
+"""The operators that the conv2d engine takes, reasons to refuse the rest, and costs."""
 
 from target_arch.backend.contract import Option, Question
 from target_arch.backends.conv2d_engine.tiles import Engine, convolution, pair, smallest

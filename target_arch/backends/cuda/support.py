@@ -1,4 +1,4 @@
-"""What a CUDA device takes, and the options of its cost model.
+"""The operators that a CUDA device takes, and the options of its cost model.
 
 The rates are assumptions for a small GPU and kernels without shared memory; measure and set them for yours.
 """

@@ -26,7 +26,7 @@ _PORT_BYTES = {"u55": 8, "u65": 16}
 
 @frozen(kw_only=True)
 class Unit:
-    """An instance as Vela sees it. `constants` is the arena's own memory where everything lies in one."""
+    """An instance as Vela sees it. `constants` is the arena's own memory where one memory holds all."""
 
     accelerator: str
     clock: float

@@ -263,7 +263,7 @@ def refusal(operator: Operator, model: Model) -> str | None:
 
 
 def _unfit(operator: Operator, model: Model) -> Iterator[str]:
-    """What is wrong with the tensors of an operator."""
+    """Why the tensors of an operator have no form in TFLite of int8, None where they have one."""
     bias = operator.constants[1:2] if operator.facts.weighted else ()
     for name in (*operator.inputs, *operator.constants, operator.output):
         tensor = model.tensors[name]

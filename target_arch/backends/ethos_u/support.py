@@ -1,4 +1,4 @@
-"""What the unit takes, which chains it takes, and what an operator costs.
+"""The operators and chains that the unit takes, and the cost of an operator.
 
 Limits are those of Vela's list of supported operators (`SUPPORTED_OPS.md`) for Ethos-U55 and U65.
 """

@@ -22,7 +22,7 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError
 
 EXTRA = "ethos-u"
 PERFORMANCE, SIZE = "Performance", "Size"
-"""What Vela optimises for: speed within the arena it is given, or the smallest arena."""
+"""The goals that Vela optimises for: speed within the arena it is given, or the smallest arena."""
 
 WEIGHTS_REGION, SCRATCH_REGION = 0, 1
 _STEM = "chain"

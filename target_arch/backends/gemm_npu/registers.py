@@ -1,4 +1,4 @@
-"""The registers of the matrix engine: one command multiplies one block that lies in its scratchpads.
+"""The registers of the matrix engine: one command multiplies one block in its scratchpads.
 
 A product whose depth does not fit is summed up by several commands: the first clears the accumulators, the
 last adds the bias, requantizes and writes int8 results. Only a command with `LAST` reads PARAMETERS and

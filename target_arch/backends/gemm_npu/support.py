@@ -1,4 +1,4 @@
-"""What the matrix engine takes, why it refuses the rest, and what it costs."""
+"""The operators that the matrix engine takes, reasons to refuse the rest, and costs."""
 
 from target_arch.backend.contract import Option, Question
 from target_arch.backends.gemm_npu.tiles import SCRATCHPADS, Engine, product, smallest

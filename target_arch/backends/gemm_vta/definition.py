@@ -30,7 +30,7 @@ class AluStage:
 
 
 def alu_stages(scaling: Requantization) -> tuple[AluStage, ...]:
-    """What happens to an accumulator until it is a result, in order."""
+    """The stages from an accumulator to a result, in order."""
     return (
         AluStage("biased", "ADD", ("acc", "bias")),
         AluStage("scaled", f"SCALE_{scaling.rounding.upper()}", ("biased", "multiplier", "shift")),

@@ -12,7 +12,7 @@ _KEYS = {"nodes": int, "seconds": float, "seed": int}
 
 
 def planner(text: str) -> Planner:
-    """The planner that was asked for. DiagnosticError for what is no limit; names are checked later."""
+    """The planner that was asked for. DiagnosticError for a malformed limit; names are checked later."""
     name, *limits = text.split(",")
     effort = Effort()
     keys = [limit.partition("=")[0] for limit in limits]

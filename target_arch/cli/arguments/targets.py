@@ -22,7 +22,7 @@ from target_arch.soc.schema.kinds import IDENTIFIER, SIZE_IN_BYTES, Kind
 
 Value = int | float | str | bool
 Given = tuple[str, str, str]
-"""target_arch, option, value as text: what `--<target_arch>-<option> VALUE` says."""
+"""target_arch, option and value as text, from `--<target_arch>-<option> VALUE`."""
 
 DEFAULT_HOST = "c"
 """The backend of the host if no target can be the host."""
@@ -45,7 +45,7 @@ class Selection:
 
 
 def selection(options: argparse.Namespace, plug_ins: PlugIns) -> Selection | None:
-    """What `--soc` and `--target` say; None where neither is given. Raises DiagnosticError."""
+    """The selection by `--soc` and `--target`; None where neither is given. Raises DiagnosticError."""
     targets = parsed(options.target)
     if options.soc is not None:
         return _selected(targets, described(options.soc, plug_ins), plug_ins)

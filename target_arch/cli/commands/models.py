@@ -201,7 +201,7 @@ def _names(given: str | None) -> tuple[str, ...]:
 
 
 def _wishes(given: list[str], soc: SoC) -> dict[str, tuple[str, ...]]:
-    """`OPERATOR=TARGET` texts by operator. Operators are judged by the placer, which knows them."""
+    """`OPERATOR=TARGET` texts by operator. Names of operators are checked by the placer, which knows them."""
     found: dict[str, tuple[str, ...]] = {}
     for wish in given:
         operator, equals, target = wish.partition("=")

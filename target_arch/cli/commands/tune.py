@@ -9,7 +9,7 @@ from target_arch.plan.tuning import tuning_text
 
 
 def tune(options: argparse.Namespace) -> int:
-    """Tune the C kernels of a compilation, write what was found, and say what it gained."""
+    """Tune the C kernels of a compilation, write the records, and print the gains."""
     from target_arch.tune import TuneRequest
     from target_arch.tune import tune as search
 

@@ -164,7 +164,7 @@ def terminals(member: Member) -> tuple[Terminal, ...]:
 
 @frozen(kw_only=True)
 class _Header:
-    """One header: how its file and its guard are called, what it includes, says and declares; the `port`
+    """One header: how its file and its guard are called, its includes, texts and declarations; the `port`
     where it has `init`, which takes one.
     """
 

@@ -29,7 +29,7 @@ class _Runtime:
 
 @frozen(kw_only=True)
 class _Source:
-    """One C file: how it and its header are called, what else its first line says, what it defines."""
+    """One C file: the name of it and its header, the rest of its first line, and its definitions."""
 
     stem: str
     about: str = ""

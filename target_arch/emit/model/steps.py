@@ -82,7 +82,7 @@ def abi_guard(out: Emitter, inputs: EmitInputs) -> None:
 
 
 def describe(step: Step) -> str:
-    """What a step does, in a few words: `copy a@sram[0:+64] -> a@tcm[0:+64] by dma, event dma.0#3`."""
+    """A step in a few words: `copy a@sram[0:+64] -> a@tcm[0:+64] by dma, event dma.0#3`."""
     match step:
         case Load():
             return f"load {step.instance} ({step.process})"

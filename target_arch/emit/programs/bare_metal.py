@@ -135,6 +135,6 @@ def compare(inputs: EmitInputs) -> str:
 
 
 def failed(inputs: EmitInputs, answer: str) -> str:
-    """The function that says what failed; `answer` is what its callers return."""
+    """The C function that reports a failure; `answer` is its callers' return value."""
     text = _FAILED_OF_SEVERAL if inputs.several else _FAILED
     return text.format(bundle=inputs.stem, port=inputs.port.prefix, answer=answer)

@@ -83,13 +83,13 @@ def arguments(inputs: EmitInputs) -> str:
 
 
 def failed(inputs: EmitInputs, answer: str) -> str:
-    """The function that says what failed; `answer` is what its callers return."""
+    """The C function that reports a failure; `answer` is its callers' return value."""
     text = _FAILED_OF_SEVERAL if inputs.several else _FAILED
     return text.format(bundle=inputs.stem, answer=answer, complaint=_complaint(inputs))
 
 
 def _complaint(inputs: EmitInputs) -> str:
-    """A line that says more about a failure, where the port can."""
+    """A line with details of a failure, where the port has them."""
     if not inputs.port.hosted.complains:
         return ""
     said = f"{inputs.port.prefix}_complaint()"

@@ -84,7 +84,7 @@ def _machine_body(out: Emitter, inputs: EmitInputs) -> None:
 
 
 def _loop(out: Emitter, inputs: EmitInputs, begin: tuple[str, ...] = ()) -> None:
-    """A round for each frame; the first model's inputs say whether there is one."""
+    """A round for each frame; reading the first model's inputs tells whether there is one."""
     first = inputs.members[0]
 
     def read(member: Member) -> list[str]:

@@ -114,7 +114,7 @@ def _memory(name: str, memory: Memory) -> Iterable[str]:
 
 
 def _conditions(soc: SoC) -> Iterable[str]:
-    """What must hold in any compiler: nothing was lost on the way, and host addresses are disjoint."""
+    """Conditions that hold with any compiler: numbers are complete, and host addresses are disjoint."""
     prefix = c_prefix(soc)
     yield f"(int){prefix}_TIMELINE_COUNT == (int){prefix}_CHANNEL_COUNT + (int){prefix}_INSTANCE_COUNT"
     counts = " + ".join(f"{prefix}_{arch.name.upper()}_INSTANCES" for arch in soc.archs)

@@ -65,7 +65,9 @@ class UnprintableError(Exception):
 
 
 class Scope:
-    """What an expression is printed in: the names of its variables and where locals may be declared."""
+    """The context in which an expression is printed: the names of its variables and where locals may be
+    declared.
+    """
 
     def __init__(self, names: dict[Any, str], scalars: set[Any], *, wraps: bool) -> None:
         self.names, self.scalars, self.wraps = names, scalars, wraps

@@ -35,7 +35,7 @@ from target_arch.relax.c.expressions import (
 from target_arch.relax.c.in_place import in_place
 
 STACK_BYTES = 256
-"""The largest local buffer that may lie on the stack."""
+"""The largest local buffer that may be on the stack."""
 LINE = 110
 _RESERVED = frozenset(
     re.findall(
@@ -119,7 +119,7 @@ def _bytes(buffer: Any) -> int:
 
 
 def _comment(function: Any, kind: str) -> list[str]:
-    """What the function is, from nothing but the function, so that equal functions have equal text."""
+    """A comment about the function, made from the function alone, so that equal functions have equal text."""
     shapes = [f"{p.name} {p.dtype}[{','.join(str(int(e)) for e in p.shape)}]" for p in function.params]
     text = f"/* {kind}: {', '.join(shapes)} */"
     return textwrap.wrap(text, LINE, subsequent_indent=" * ", break_long_words=False)

@@ -1,7 +1,7 @@
 """Constants as the author stored them: integers with their quantization, found through the frontend's
 reshapes.
 
-A frontend says "weights" as `reshape(dequantize(const))` or `dequantize(permute_dims(const))`. An operator
+A frontend writes weights as `reshape(dequantize(const))` or `dequantize(permute_dims(const))`. An operator
 needs the stored integers in its own layout, and their scales.
 """
 

@@ -203,7 +203,7 @@ def _unpadded(
 
 
 def _pad_before(match: Match, x: Any) -> tuple[Any, Any, tuple[Any, ...]] | None:
-    """The `pad` that makes `x`, what it reads, and the variables from there to `x`; None where there is none.
+    """The `pad` that makes `x`, its operand, and the variables from there to `x`; None without a pad.
 
     One of floats between dequantize and quantize of equal parameters is one of the stored values.
     """

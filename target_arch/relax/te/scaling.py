@@ -1,7 +1,7 @@
 """The requantizers of `target_arch.plan.arithmetic` as TE stages.
 
-A stage `product` holds the 64-bit product (after its first rounding, where the rule has two), `out` the
-rest: so a C function says each of them once.
+A stage `product` holds the 64-bit product (after its first rounding, where the rule has two), `out` the rest:
+so each of them is once in a C function.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Applies TIR patterns: each nest of loops around one block is offered to them, and replaced if one matches.
 
-Functions come here with opaque blocks (`hook_stages.compact`), so a nest says in plain loops which elements
-its block reads and writes. The statement of the first pattern that matches replaces the nest, its block
+Functions come here with opaque blocks (`hook_stages.compact`), so the elements that a block reads and writes
+follow from the loops around it. The statement of the first pattern that matches replaces the nest, its block
 included.
 
 Tests: `tests/relax/lower/test_hook_stages.py`.

@@ -24,7 +24,7 @@ _ANSWERS_WITHIN = 5.0
 class RemoteRunner:
     """Runs shared objects on the servers that a tracker knows under a key.
 
-    `compile(text, path)` makes the shared object and says whether it could.
+    `compile(text, path)` makes the shared object and returns whether it succeeded.
     """
 
     host: str

@@ -120,7 +120,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def _files(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """What the manifest says of the other files; facts that were found later do not change it."""
+    """The digests of the other files in the manifest; facts that are recorded later do not change them."""
     return {path: manifest[FILES][path] for path in manifest.get(FILES, ()) if path != MANIFEST}
 
 

@@ -1,4 +1,6 @@
-"""What object files and libraries hold: sections, symbols, and which members of a library a linker takes."""
+"""The contents of object files and libraries: sections, symbols, and which members of a library a linker
+takes.
+"""
 
 import io
 import struct

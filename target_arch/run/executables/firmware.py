@@ -41,7 +41,7 @@ _SECTIONS = {
     ".data": ("variables", 64),
     ".bss": ("zeroed variables", 64),
 }
-"""Output sections in their order, what they hold, and the alignment the linker script gives them."""
+"""Output sections in their order, their contents, and the alignment the linker script gives them."""
 _INPUTS = {".note.target_arch": ".note", ".sdata": ".data", ".sbss": ".bss"}
 _UNUSED = ".text.tvm.fp16.conv"
 _TIMEOUT = 120.0

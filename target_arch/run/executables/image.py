@@ -37,7 +37,7 @@ _KINDS = {
 
 @frozen(kw_only=True)
 class Part:
-    """An output section: the memory it is in, what it holds, its bytes as predicted and as linked."""
+    """An output section: its memory, its contents, its bytes as predicted and as linked."""
 
     section: str
     memory: str

@@ -1,4 +1,4 @@
-"""The machine that the programs of a bundle are for, as its manifest tells."""
+"""The machine that the programs of a bundle are for, from its manifest."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,7 @@
 """How deep the stack of a program can get: from the compiler's call graph, with the frame of every function.
 
 A call through a pointer goes where the tables point: one in the runtime's core to a function of the port's
-table, one in the port to a kernel of the step table. Both are read from the object files. What is
+table, one in the port to a kernel of the step table. Both are read from the object files. The depth may be
 over-estimated: a path through a pointer counts although this bundle may never take it.
 """
 

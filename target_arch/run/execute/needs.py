@@ -47,4 +47,4 @@ def _open(variable: str, names: Sequence[str]) -> ctypes.CDLL | None:
 
 
 NEEDS: Mapping[str, Callable[[], None]] = MappingProxyType({"cuda": require_cuda})
-"""What can be looked for, by the names in `target_arch.backend.port.Hosted.needs`."""
+"""The checks by the names in `target_arch.backend.port.Hosted.needs`."""

@@ -109,7 +109,7 @@ def _inputs(model: Path, graph: Any, names: list[str]) -> Iterator[Input]:
 
 
 def _limits(graph: Any, name: str, dtype: np.dtype[Any]) -> tuple[float, float]:
-    """What the quantization that follows a float input can hold, else what its type suggests."""
+    """The range of the quantization that follows a float input, else a range by its type."""
     for node in graph.node:
         if node.op_type == "QuantizeLinear" and node.input[0] == name and dtype.kind == "f":
             scale = _constant(graph, node.input[1])

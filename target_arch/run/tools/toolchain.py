@@ -1,4 +1,4 @@
-"""The C compiler of this machine, and what to say when a tool is not there."""
+"""The C compiler of this machine, and errors for missing tools."""
 
 import os
 import shlex
@@ -19,7 +19,7 @@ class ToolMissing(DiagnosticError):
 
 @frozen(kw_only=True)
 class Compiler:
-    """A C compiler: the words its command starts with, and the first line it says about its version."""
+    """A C compiler: the words its command starts with, and the first line of its version text."""
 
     command: tuple[str, ...]
     version: str
@@ -29,7 +29,7 @@ class Compiler:
 
 
 def find_compiler(name: str | None = None) -> Compiler:
-    """The compiler of that name; else what the environment's CC says; else cc, gcc or clang, the first there
+    """The compiler of that name; else the one in the environment's CC; else cc, gcc or clang, the first there
     is.
 
     ToolMissing where it does not exist or does not answer.

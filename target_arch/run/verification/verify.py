@@ -32,7 +32,7 @@ def verify(
     record: bool = True,
     **how: Unpack[BuildOptions],
 ) -> Verification:
-    """`verify_models` of a bundle of one model, by whatever name it has there."""
+    """`verify_models` of a bundle of one model, whatever its name."""
     files = {model.stem: model}
     (found,) = verify_models(files, directory, count=count, seed=seed, record=record, **how).values()
     return found
