@@ -1,4 +1,4 @@
-"""The backend contract: what a plug-in says about one kind of hardware, as one value.
+"""The backend contract: the description of one kind of hardware by a plug-in, as one value.
 
 A backend is found by the entry-point group `target_arch.backends` or in a `--backend-dir`; it is checked when
 it is registered (see `target_arch.registry`). Nothing here imports TVM; hooks that need it import it when
@@ -62,7 +62,7 @@ class Option:
 
 @frozen(kw_only=True)
 class Question:
-    """What `supports` and `cost` are asked about: one operator at one instance."""
+    """The query to `supports` and `cost`: one operator at one instance."""
 
     operator: Operator
     model: Model = field(repr=False)
@@ -154,7 +154,7 @@ class Backend:
     needs_buffers: tuple[str, ...] = ()
     """Local buffer names that a SoC file must map to memories, such as `inp`, `wgt`, `acc`."""
     default_arch: DefaultArch | None = None
-    """What `--target` builds where there is no SoC file; None: this kind needs one."""
+    """The SoC that `--target` builds without a SoC file; None if this kind needs a file."""
     contract: int = 0
     """The version of the contract the backend is written for, as a number; a backend that does not say is
     refused.

@@ -1,4 +1,4 @@
-"""What lowering a partition yields: C functions or device commands, local buffers, and a short program.
+"""The kernel of a lowered partition: C functions or device commands, local buffers, and a short program.
 
 The program of a kernel is a tuple of actions in an order that would be correct if every action completed
 before the next began. Overlap is not the backend's business: the step stage turns actions into steps and puts
@@ -21,8 +21,8 @@ from target_arch.plan.model import Tensor
 
 
 class Codegen(StrEnum):
-    """What a backend emits: C text, object code by LLVM for a core, CUDA C, commands that a driver hands to
-    its device, or nothing.
+    """The output of a backend: C text, object code by LLVM for a core, CUDA C, commands that a driver hands
+    to its device, or nothing.
     """
 
     C = "c"
@@ -38,7 +38,7 @@ class Codegen(StrEnum):
 
 
 class Access(StrEnum):
-    """What a call does with the bytes of an operand."""
+    """Whether a call reads or writes the bytes of an operand."""
 
     READ = "r"
     WRITE = "w"
@@ -253,7 +253,7 @@ class Kernel:
     buffers: tuple[LocalBuffer, ...] = ()
     actions: tuple[Move | Call, ...] = ()
     notes: tuple[str, ...] = ()
-    """What a reader of the report should know, such as the tiling chosen and why."""
+    """Notes for the report, such as the chosen tiling and the reason."""
     libraries: tuple[Library, ...] = ()
     tuned: tuple[str, ...] = ()
     """Tasks whose tuning records gave functions of this kernel their schedules."""

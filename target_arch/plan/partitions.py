@@ -11,7 +11,7 @@ from target_arch.plan.model import Model, Operator
 
 @frozen(kw_only=True)
 class Part:
-    """One of the copies in a cost: what is copied, and the seconds it takes."""
+    """One of the copies in a cost: the tensor and the seconds."""
 
     what: str
     seconds: float

@@ -1,8 +1,8 @@
-"""The checker of step order and memory plan. It shares no code with the planner and believes nothing the
-planner says.
+"""The checker of step order and memory plan. It shares no code with the planner and relies on none of its
+results.
 
 It replays the steps: what is in flight, which bytes were written, when each buffer is really live. Then it
-sweeps over time: buffers that are live together must lie apart. Obvious before fast, yet near-linear.
+sweeps over time: buffers that are live together must not share bytes. Obvious before fast, yet near-linear.
 """
 
 from collections import deque
@@ -32,7 +32,7 @@ def check(
     parts: Iterable[Part] = (),
 ) -> None:
     """Raises CheckError with every fault. `sizes` are the bytes of tensors, and of buffers that hold none, by
-    name, `parts` what the model says of tensors that lie in others.
+    name, `parts` are tensors that the model makes parts of others.
 
     Covers: offsets, alignment and capacity; buffers that share bytes and time, unless a call that may do
     so writes one over the other; tensors inside the buffers of others; declared copy paths with their

@@ -24,7 +24,7 @@ from target_arch.stages.memory.packing import (
 from target_arch.stages.memory.packing.sharing import choices, rectangles, root, shared_bound, shared_least
 
 _LAST_RESORT = Effort(nodes=20_000)
-"""What `best` searches where its plan does not fit, although the bound would."""
+"""The effort of `best` if its plan does not fit, although the lower bound does."""
 
 
 def capacities(soc: SoC) -> dict[str, int]:
@@ -46,8 +46,8 @@ def allocate(
     limits an algorithm that takes one, per arena. A buffer without bytes gets offset 0. One takes the place
     of another (`Buffer.over`) where that makes the plan lower.
 
-    Raises DoesNotFitError for the first memory (by name) that overflows; PlanError for an algorithm nobody
-    registered, an effort it does not take, and buffers or capacities that make no sense.
+    Raises DoesNotFitError for the first memory (by name) that overflows; PlanError for an unknown algorithm,
+    an effort it does not take, and invalid buffers or capacities.
     """
     run = _algorithm(algorithm, algorithms, effort)
     _check(buffers, capacities)
@@ -83,7 +83,7 @@ def _algorithm(name: str, algorithms: Mapping[str, Algorithm], effort: Effort | 
 
 
 def _check(buffers: Sequence[Buffer], capacities: Mapping[str, int]) -> None:
-    """Everything that is wrong with the question, at once."""
+    """Raise all errors of the arguments at once."""
     found = [
         ("negative-capacity", f"memory `{memory}` has {size:,} B")
         for memory, size in sorted(capacities.items())
@@ -114,9 +114,7 @@ def _check(buffers: Sequence[Buffer], capacities: Mapping[str, int]) -> None:
 def _plan(
     arena: Arena, buffers: Sequence[Buffer], name: str, run: Pack, places: Mapping[str, str] | None = None
 ) -> MemoryPlan:
-    """The plan of one arena; the lowest of those with buffers in the places of others, unless these are
-    given.
-    """
+    """The plan of one arena: the lowest over several choices of reused places, unless these are given."""
     there = [buffer for buffer in buffers if buffer.bytes]
     ways = choices(there) if places is None else iter((places,))
     best: tuple[int, Offsets, Mapping[str, str]] | None = None
@@ -144,7 +142,7 @@ def _plan(
 
 
 def _placed(buffers: Sequence[Buffer], places: Mapping[str, str], run: Pack) -> Offsets:
-    """What the algorithm finds for the rectangles, as offsets of all buffers."""
+    """The offsets of all buffers, from those that the algorithm finds for the rectangles."""
     if not buffers:
         return Offsets()
     found = run(rectangles(buffers, places))
@@ -154,7 +152,7 @@ def _placed(buffers: Sequence[Buffer], places: Mapping[str, str], run: Pack) -> 
 
 
 def _joined(buffers: Sequence[Buffer], parts: Sequence[MemoryPlan]) -> MemoryPlan:
-    """One plan of those of all arenas; where an arena comes twice, the later one counts."""
+    """One plan from the plans of all arenas; if an arena comes twice, the later plan is used."""
     joined = MemoryPlan(buffers=tuple(buffers), offsets={})
     for part in parts:
         joined = evolve(

@@ -2,7 +2,7 @@
 
 The fitted steps run one partition after the other. Their items are put in an order that overlaps
 (`list_order`), and memory is planned again. If it overflows, no buffer begins early in the memory that
-overflowed; if that does not help either, the fitted steps stay. So overlap never makes a model fit no longer.
+overflowed; if that does not help either, the fitted steps stay. So overlap never costs capacity.
 """
 
 from collections.abc import Sequence

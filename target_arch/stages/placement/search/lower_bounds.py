@@ -1,4 +1,4 @@
-"""Lower bounds on the makespan: what no schedule, however clever, can undercut."""
+"""Lower bounds on the makespan: no schedule is shorter."""
 
 from collections import Counter
 from operator import add
