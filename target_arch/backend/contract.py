@@ -95,7 +95,7 @@ _DMA = CopyPath(source="", target="", engine="dma", bandwidth=400e6, setup=1e-6,
 
 @frozen(kw_only=True)
 class DefaultArch:
-    """What one target_arch of this kind is like where no SoC file says so: `--target NAME` without `--soc`.
+    """The defaults of one target_arch of this kind without a SoC file: `--target NAME` without `--soc`.
 
     `memories` are its own, best first; the SoC that is built calls them `<target_arch>_<name>`, gives them
     addresses, and hides them from the host unless this is the host itself. Without any it works in the
@@ -143,8 +143,8 @@ class Backend:
     options: tuple[Option, ...] = ()
     runtime: RuntimeSources = RuntimeSources()
     joins: Callable[[tuple[Question, ...]], str | None] | None = None
-    """For what lowers whole chains, such as a vendor's compiler: why operators that run one after the other
-    at one instance cannot be one partition, None where they can.
+    """For backends that lower whole chains, such as a vendor's compiler: why operators that run one after the
+    other at one instance cannot be one partition, None where they can.
 
     Such a kernel touches the tensors that cross the border of its partition whole, where they lie, as C does;
     what is passed on inside has no place in the plan and is its own affair, in the scratch it asks for. Its

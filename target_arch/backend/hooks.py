@@ -83,7 +83,7 @@ class GraphPass:
 
 @frozen(kw_only=True)
 class Nest:
-    """Perfectly nested loops around one block, outermost first: what a TIR pattern is shown.
+    """Perfectly nested loops around one block, outermost first, as a TIR pattern sees them.
 
     The block has no iteration variables: its body speaks of the loops, and of the loops around the nest. It
     only runs where `predicate` holds.

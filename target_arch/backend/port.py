@@ -25,7 +25,7 @@ class Region:
 
 @frozen(kw_only=True)
 class Machine:
-    """A board with one core. `name` is what the emulator calls it.
+    """A board with one core. `name` is its name in the emulator.
 
     `flags` make a compiler produce code for it; `counter_hz` is the frequency of the timer that the port
     reads; `regions` are where it has memory.

@@ -195,7 +195,7 @@ class CFunction:
 
 @frozen(kw_only=True)
 class Library:
-    """C sources that somebody else wrote and kernels call. The bundle carries them below `libraries/<name>`.
+    """C sources of a third party that kernels call. The bundle carries them below `libraries/<name>`.
 
     `include` are the folders of its headers, `sources` the C files that these kernels need, `headers` what
     else is carried, all with paths below the library's own folder; `texts` has the files by path. Where the
@@ -222,8 +222,8 @@ class Library:
 
 @frozen(kw_only=True)
 class StandIn:
-    """What the one command of a kernel computes, as C functions: for the simulator of a device whose commands
-    nothing that may be shipped can execute.
+    """The computation of the one command of a kernel, as C functions: for the simulator of a device whose
+    commands nothing that may be shipped can execute.
 
     The simulator finds it by `key`, and hands it pointers to `operands`, which are named as in the command,
     in that order; these functions are carried by bundles for the host port alone. `calls` name those

@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 
 class BufferKind(StrEnum):
-    """What a buffer holds: a model input or output, another tensor that the model computes, constants, or
+    """The content of a buffer: a model input or output, another tensor that the model computes, constants, or
     bytes that one kernel needs for itself.
     """
 

@@ -1,4 +1,4 @@
-"""What was measured on a chip, as values that take the place of what descriptions and backends state.
+"""Costs measured on a chip, which replace the numbers of descriptions and backends.
 
 `cost_file.py` reads them. They count in placement alone: the description itself, and what is made from it,
 stays as it is.

@@ -23,7 +23,7 @@ class OrderError(DiagnosticError):
 
 
 class StepError(DiagnosticError):
-    """A kernel that names what does not exist, or bytes that no declared copy path carries."""
+    """A kernel that names unknown tensors or buffers, or bytes that no declared copy path carries."""
 
 
 class PlanError(DiagnosticError):

@@ -9,7 +9,7 @@ from attrs import frozen
 
 
 class Arithmetic(StrEnum):
-    """Whose rules of rounding hold: those of TFLite's or of ONNX's quantized operators, or floating point."""
+    """The rules of rounding: of TFLite's or of ONNX's quantized operators, or floating point."""
 
     TFLITE = "tflite"
     ONNX = "onnx"

@@ -128,7 +128,7 @@ def _instances(memory: Memory, archs: tuple[TargetArch, ...], made: Draft) -> in
 
 
 def _replica(memory: Memory, index: int) -> Memory:
-    """The memory of one instance. Where the host sees them, they lie one after the other."""
+    """The memory of one instance. Where the host sees them, they are one after the other."""
     base = None if memory.base is None else memory.base + index * memory.size
     return evolve(memory, name=f"{memory.name}_{index}", base=base, replica_of=memory.name)
 

@@ -63,7 +63,7 @@ def overlapped(work: PartialLowering, settled: Fitted) -> Fitted:
                 settled,
                 steps=found.steps,
                 plan=plan,
-                execution=_execution(given, found, alone, _told(held)),
+                execution=_execution(given, found, alone, _overlap_text(held)),
             )
     return evolve(settled, execution=_execution(given, alone, alone, _instead(held)))
 

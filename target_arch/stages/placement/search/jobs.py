@@ -1,8 +1,8 @@
 """A placement problem as a scheduler sees it: jobs, machines, channels and ways, all by number.
 
 A *machine* is an instance, a *channel* a DMA engine with a width. Interchangeable machines are one *seat*; a
-job is given a seat, and runs on the machine of the seat that is free first. Times are whole picoseconds.
-Nothing here knows what a tensor or a memory is, so that benchmarks can pose problems of their own.
+job is given a seat, and runs on the machine of the seat that is free first. Times are whole picoseconds. Jobs
+are independent of tensors and memories, so that benchmarks can pose problems of their own.
 """
 
 from functools import cached_property
@@ -21,7 +21,7 @@ Hop = tuple[int, int]
 
 @frozen(kw_only=True)
 class Way:
-    """How data gets from one seat to another: hops one after the other, and where it lies then.
+    """The way of data from one seat to another: hops one after the other, and the landing.
 
     Two seats whose ways end in one `landing` share one copy. Without hops the data is there already.
     """

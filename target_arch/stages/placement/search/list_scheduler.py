@@ -179,8 +179,8 @@ class Progress:
 class Resources:
     """The times at which machines and channels are free.
 
-    The search's own fast copy of what `stages.steps.clock.Clock` keeps for steps: resources by number, idle
-    times that are filled afterwards, and no host that must begin everything.
+    A fast variant of `stages.steps.clock.Clock` for the search: resources by number, idle times that are
+    filled afterwards, and no host that must begin everything.
     """
 
     def __init__(self, jobs: Jobs) -> None:
