@@ -43,8 +43,8 @@ def allocate(
     """Give every buffer an offset in its arena.
 
     `capacities` are bytes per memory; the two arenas of a memory share those, the constants first. `effort`
-    limits an algorithm that takes one, per arena. A buffer without bytes gets offset 0. One takes the place
-    of another (`Buffer.over`) where that makes the plan lower.
+    limits the search per arena, for an algorithm that takes one. A buffer without bytes gets offset 0. A
+    buffer reuses the place of another (`Buffer.over`) if that makes the plan lower.
 
     Raises DoesNotFitError for the first memory (by name) that overflows; PlanError for an unknown algorithm,
     an effort it does not take, and invalid buffers or capacities.
@@ -174,7 +174,7 @@ def _pairs(joined: MemoryPlan, part: MemoryPlan) -> tuple[tuple[str, str], ...]:
 
 
 def arena_capacity(plan: MemoryPlan, memory: str, size: int) -> int:
-    """Bytes that the constants of a memory leave to everything else in it."""
+    """The bytes of a memory that its constants leave."""
     constants = plan.peaks.get(Arena(memory, constant=True), 0)
     alignment = lcm(*(buffer.alignment for buffer in plan.buffers if buffer.memory == memory))
     return size - round_up(constants, alignment)
@@ -183,7 +183,7 @@ def arena_capacity(plan: MemoryPlan, memory: str, size: int) -> int:
 def _fitted(
     plan: MemoryPlan, memory: str, size: int, arenas: Mapping[Arena, Sequence[Buffer]], algorithm: str
 ) -> MemoryPlan:
-    """The plan where it fits that memory; `best` searches longer before it gives up."""
+    """The plan if it fits its memory; `best` searches longer before it gives up."""
     arena, constants = Arena(memory), Arena(memory, constant=True)
     if plan.peaks.get(constants, 0) > size:
         raise _refusal(plan, constants, size, arenas)

@@ -104,7 +104,7 @@ def _execution(given: Problem, found: _Run, alone: _Run, overlap: str) -> Execut
     )
 
 
-def _told(held: Sequence[Arena]) -> str:
+def _overlap_text(held: Sequence[Arena]) -> str:
     return f"{FULL}, but nothing begins early in {listed(map(str, held))}, which is full" if held else FULL
 
 
