@@ -31,7 +31,7 @@ Digests = dict[str, str]
 
 
 def corpus() -> Iterator[tuple[str, Callable[[], Bundle]]]:
-    """A name for every bundle, and what makes it."""
+    """A name for every bundle, and the function that makes it."""
     models = [DIGITS, *sorted(SHARED.glob("*.tflite"))]
     for soc in shipped_socs():
         for mode in [mode.name for mode in read_soc(soc).modes]:

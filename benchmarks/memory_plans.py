@@ -103,7 +103,7 @@ def timed(planner: Planner, buffers: Sequence[Buffer], over: int) -> tuple[str, 
 
 
 def _check(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> None:
-    """What is live lies side by side, so whoever comes may only touch its neighbours."""
+    """Live buffers are placed side by side, so a new one may only touch its neighbours."""
     begins = [(buffer.first, 1, buffer) for buffer in buffers]
     ends = [(buffer.last + 1, 0, buffer) for buffer in buffers]
     live: list[tuple[int, int]] = []

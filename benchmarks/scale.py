@@ -44,7 +44,7 @@ Found = dict[str, float]
 
 
 class _Clock:
-    """What each phase took, and the peak of memory until its end."""
+    """The time of each phase, and the peak of memory until its end."""
 
     def __init__(self) -> None:
         self.found: Found = {"start": _peak()}

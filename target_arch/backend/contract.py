@@ -1,4 +1,4 @@
-"""The backend contract: what a plug-in says about one kind of hardware, as one value.
+"""The backend contract: the description of one kind of hardware by a plug-in, as one value.
 
 A backend is found by the entry-point group `target_arch.backends` or in a `--backend-dir`; it is checked when
 it is registered (see `target_arch.registry`). Nothing here imports TVM; hooks that need it import it when
@@ -62,7 +62,7 @@ class Option:
 
 @frozen(kw_only=True)
 class Question:
-    """What `supports` and `cost` are asked about: one operator at one instance."""
+    """The query to `supports` and `cost`: one operator at one instance."""
 
     operator: Operator
     model: Model = field(repr=False)
@@ -95,7 +95,7 @@ _DMA = CopyPath(source="", target="", engine="dma", bandwidth=400e6, setup=1e-6,
 
 @frozen(kw_only=True)
 class DefaultArch:
-    """What one target_arch of this kind is like where no SoC file says so: `--target NAME` without `--soc`.
+    """The defaults of one target_arch of this kind without a SoC file: `--target NAME` without `--soc`.
 
     `memories` are its own, best first; the SoC that is built calls them `<target_arch>_<name>`, gives them
     addresses, and hides them from the host unless this is the host itself. Without any it works in the
@@ -143,8 +143,8 @@ class Backend:
     options: tuple[Option, ...] = ()
     runtime: RuntimeSources = RuntimeSources()
     joins: Callable[[tuple[Question, ...]], str | None] | None = None
-    """For what lowers whole chains, such as a vendor's compiler: why operators that run one after the other
-    at one instance cannot be one partition, None where they can.
+    """For backends that lower whole chains, such as a vendor's compiler: why operators that run one after the
+    other at one instance cannot be one partition, None where they can.
 
     Such a kernel touches the tensors that cross the border of its partition whole, where they lie, as C does;
     what is passed on inside has no place in the plan and is its own affair, in the scratch it asks for. Its
@@ -154,7 +154,7 @@ class Backend:
     needs_buffers: tuple[str, ...] = ()
     """Local buffer names that a SoC file must map to memories, such as `inp`, `wgt`, `acc`."""
     default_arch: DefaultArch | None = None
-    """What `--target` builds where there is no SoC file; None: this kind needs one."""
+    """The SoC that `--target` builds without a SoC file; None if this kind needs a file."""
     contract: int = 0
     """The version of the contract the backend is written for, as a number; a backend that does not say is
     refused.

@@ -30,7 +30,7 @@ of one dimension (NS-TIR). `last`: simplified, intrinsics lowered.
 
 @frozen(kw_only=True)
 class Composite:
-    """One call of the partition after the graph passes: what `legalize` sees.
+    """One call of the partition after the graph passes, as `legalize` sees it.
 
     `name` is the operator's kind, unless a graph pass put another composite in its place. `operator` is the
     operator whose `output` it computes; `inputs` are the tensors it reads now, `constants` the operator's.
@@ -46,7 +46,7 @@ class Composite:
 
 @frozen(kw_only=True)
 class TirFunction:
-    """A PrimFunc on its way through the stages, and what its parameters stand for.
+    """A PrimFunc on its way through the stages, and the meaning of its parameters.
 
     `operator` is the id of the operator it belongs to, `kind` begins the name of what is made of it.
     `operands` are the tensors, constants and buffers of its parameters, in order; those in `writes` are
@@ -83,7 +83,7 @@ class GraphPass:
 
 @frozen(kw_only=True)
 class Nest:
-    """Perfectly nested loops around one block, outermost first: what a TIR pattern is shown.
+    """Perfectly nested loops around one block, outermost first, as a TIR pattern sees them.
 
     The block has no iteration variables: its body speaks of the loops, and of the loops around the nest. It
     only runs where `predicate` holds.

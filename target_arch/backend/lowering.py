@@ -1,4 +1,4 @@
-"""What a backend is given when it lowers a partition, and how it says that nothing fits."""
+"""The request to lower a partition, and the refusal of a backend for which no tiling fits."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,7 +30,7 @@ class NotInstalled(DiagnosticError):
 
 @frozen(kw_only=True)
 class LoweringRequest:
-    """One partition about to be lowered, for one instance, with what memory it may take.
+    """One partition about to be lowered, for one instance, with the memory that it may use.
 
     `program` is the imported Relax program (`target_arch.relax`), opaque to everything but that room and
     plug-ins.
@@ -45,4 +45,6 @@ class LoweringRequest:
     tuning: Tuning = NOTHING_TUNED
     """Schedules found by measuring, for functions in S-TIR that would get their definition's own."""
     earlier: Mapping[str, Any] = field(factory=dict, repr=False)
-    """What became of this partition so far, by phase, where the lowering order differs between phases."""
+    """The results of earlier phases of this partition, by phase, if the lowering order differs between
+    phases.
+    """

@@ -18,7 +18,7 @@ Pack = Callable[[Sequence[Buffer]], Mapping[str, int]]
 
 @frozen(kw_only=True)
 class Effort:
-    """How long a search may take, and what is good enough.
+    """The limit of a search, and the peak at which it may stop.
 
     With `nodes` (placements tried) alone the plan is the same on every machine; with `seconds` it is not, and
     they are all that counts. The search ends early at a peak of `goal` bytes, or at the lower bound.

@@ -17,7 +17,7 @@ ENTRY_POINT_GROUP = "target_arch.policies"
 
 @frozen(kw_only=True)
 class Wishes:
-    """What a policy answers: the reason for each partition's turn, and pairs (earlier, later).
+    """The answer of a policy: the reason for each partition's position, and pairs (earlier, later).
 
     `ranks` decide between partitions that are free at the same time: the lowest first, by default in
     execution order.

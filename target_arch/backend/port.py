@@ -1,4 +1,4 @@
-"""The contract of ports: what a plug-in says about one system that the C runtime runs on, as one value.
+"""The contract of ports: the description of one system for the C runtime by a plug-in, as one value.
 
 A port is a folder of C (`docs/port-the-runtime.md` says what stands in it) and a `PortKind`. It is found by
 the entry-point group `target_arch.ports`, in the folder `ports` of a `--backend-dir`, or added in Python;
@@ -25,7 +25,7 @@ class Region:
 
 @frozen(kw_only=True)
 class Machine:
-    """A board with one core. `name` is what the emulator calls it.
+    """A board with one core. `name` is its name in the emulator.
 
     `flags` make a compiler produce code for it; `counter_hz` is the frequency of the timer that the port
     reads; `regions` are where it has memory.
@@ -112,12 +112,12 @@ class PortKind:
 
     @property
     def hosted(self) -> Hosted:
-        """What a hosted port is; of one that is not, that it is nothing of all this."""
+        """The hosted half of a port; empty for a port without an operating system."""
         return self.system if isinstance(self.system, Hosted) else _NOT_HOSTED
 
     @property
     def bare_metal(self) -> BareMetal | None:
-        """What a port without an operating system runs on; None for a hosted one."""
+        """The machines of a port without an operating system; None for a hosted one."""
         return self.system if isinstance(self.system, BareMetal) else None
 
     @property

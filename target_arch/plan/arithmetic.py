@@ -1,4 +1,4 @@
-"""Fixed-point parameters of quantized operators, and what they mean, to the bit.
+"""Fixed-point parameters of quantized operators, and their meaning, to the bit.
 
 This is the only place where scales become integers. Every kernel (C, accelerator, simulator) takes its
 multipliers and shifts from here and implements the requantizer that `Requantization.rounding` names:

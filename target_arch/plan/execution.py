@@ -6,7 +6,7 @@ from attrs import field, frozen
 
 
 class SpanKind(StrEnum):
-    """What keeps something busy."""
+    """The kind of a busy span."""
 
     RUN = "run"
     COPY = "copy"

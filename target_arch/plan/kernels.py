@@ -1,4 +1,4 @@
-"""What lowering a partition yields: C functions or device commands, local buffers, and a short program.
+"""The kernel of a lowered partition: C functions or device commands, local buffers, and a short program.
 
 The program of a kernel is a tuple of actions in an order that would be correct if every action completed
 before the next began. Overlap is not the backend's business: the step stage turns actions into steps and puts
@@ -21,8 +21,8 @@ from target_arch.plan.model import Tensor
 
 
 class Codegen(StrEnum):
-    """What a backend emits: C text, object code by LLVM for a core, CUDA C, commands that a driver hands to
-    its device, or nothing.
+    """The output of a backend: C text, object code by LLVM for a core, CUDA C, commands that a driver hands
+    to its device, or nothing.
     """
 
     C = "c"
@@ -38,7 +38,7 @@ class Codegen(StrEnum):
 
 
 class Access(StrEnum):
-    """What a call does with the bytes of an operand."""
+    """Whether a call reads or writes the bytes of an operand."""
 
     READ = "r"
     WRITE = "w"
@@ -195,7 +195,7 @@ class CFunction:
 
 @frozen(kw_only=True)
 class Library:
-    """C sources that somebody else wrote and kernels call. The bundle carries them below `libraries/<name>`.
+    """C sources of a third party that kernels call. The bundle carries them below `libraries/<name>`.
 
     `include` are the folders of its headers, `sources` the C files that these kernels need, `headers` what
     else is carried, all with paths below the library's own folder; `texts` has the files by path. Where the
@@ -222,8 +222,8 @@ class Library:
 
 @frozen(kw_only=True)
 class StandIn:
-    """What the one command of a kernel computes, as C functions: for the simulator of a device whose commands
-    nothing that may be shipped can execute.
+    """The computation of the one command of a kernel, as C functions: for the simulator of a device whose
+    commands nothing that may be shipped can execute.
 
     The simulator finds it by `key`, and hands it pointers to `operands`, which are named as in the command,
     in that order; these functions are carried by bundles for the host port alone. `calls` name those
@@ -253,7 +253,7 @@ class Kernel:
     buffers: tuple[LocalBuffer, ...] = ()
     actions: tuple[Move | Call, ...] = ()
     notes: tuple[str, ...] = ()
-    """What a reader of the report should know, such as the tiling chosen and why."""
+    """Notes for the report, such as the chosen tiling and the reason."""
     libraries: tuple[Library, ...] = ()
     tuned: tuple[str, ...] = ()
     """Tasks whose tuning records gave functions of this kernel their schedules."""

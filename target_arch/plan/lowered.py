@@ -1,6 +1,6 @@
 """A model with its place on the chip, lowered, with steps and memory plan: the end of the stages.
 
-With it goes what was tried to make the model fit before it did.
+It includes the attempts that made the model fit.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class AttemptKind(StrEnum):
 
 @frozen(kw_only=True)
 class Attempt:
-    """Something that did not fit, and what was done about it.
+    """A partition that did not fit, and the change that followed.
 
     `operator` and `instance` say where, `reason` why it did not fit, `kind` and `outcome` what was tried.
     """
@@ -47,7 +47,7 @@ class Lowered:
     """Everything about a model on a SoC, up to the memory plan.
 
     `kernels` are by partition id, `budgets` those of accelerator partitions, with `used` filled in, in the
-    order of lowering; `attempts` are what did not fit before.
+    order of lowering; `attempts` are earlier misfits.
     """
 
     graph: PartitionGraph

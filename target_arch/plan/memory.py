@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 
 class BufferKind(StrEnum):
-    """What a buffer holds: a model input or output, another tensor that the model computes, constants, or
+    """The content of a buffer: a model input or output, another tensor that the model computes, constants, or
     bytes that one kernel needs for itself.
     """
 
@@ -80,7 +80,9 @@ class Buffer:
 
 @frozen(kw_only=True)
 class PoolBudget:
-    """What one pool leaves to one call: capacity = live + remaining; `guaranteed` is one block of it."""
+    """The bytes of one pool for one call: capacity = live + remaining; `guaranteed` is one block of the
+    rest.
+    """
 
     memory: str
     live: int
@@ -90,13 +92,13 @@ class PoolBudget:
 
     @property
     def gap(self) -> int:
-        """Bytes that remain but are not promised: alignment, holes, and what was promised less on purpose."""
+        """Remaining bytes that are not promised: alignment, gaps, and bytes cut off by a limit."""
         return self.remaining - self.guaranteed
 
 
 @frozen(kw_only=True)
 class Budget:
-    """What a partition about to be lowered may take, per call site (operator id) and pool."""
+    """The bytes that a partition about to be lowered may use, per call site (operator id) and pool."""
 
     partition: str
     sites: Mapping[str, tuple[PoolBudget, ...]]

@@ -1,4 +1,4 @@
-"""The memory of a bundle of several models: what each takes of every pool, and what they take together.
+"""The memory of a bundle of several models: the bytes of each model in every pool, and of all together.
 
 With *shared* arenas the models run in turn, and the workspace of one lies over that of the others: as large
 as the largest. With *separate* arenas each keeps its own bytes in memories that the host sees, and with them

@@ -11,7 +11,7 @@ from target_arch.plan.model import Model, Operator
 
 @frozen(kw_only=True)
 class Part:
-    """One of the copies in a cost: what is copied, and the seconds it takes."""
+    """One of the copies in a cost: the tensor and the seconds."""
 
     what: str
     seconds: float
@@ -19,7 +19,7 @@ class Part:
 
 @frozen(kw_only=True)
 class Cost:
-    """What a candidate would cost at one instance: seconds of computing and of the copies it brings.
+    """The cost of a candidate at one instance: seconds of computing and of the copies it needs.
 
     `parts` are these copies one by one. `load` is what bringing up the instance takes, once, and is not in
     the total. `measured` tells that `compute` is no estimate; `energy` is in joules, None where it is not
@@ -85,7 +85,7 @@ def border(model: Model, operators: Sequence[Operator]) -> tuple[tuple[str, ...]
 
 @frozen(kw_only=True)
 class PlacementFacts:
-    """How a placement was found, and what comes with it beside a run.
+    """How a placement was found, and its costs beside the run.
 
     `search_makespan` and `search_bound` are seconds in the search's own model, which approximates a run: they
     judge the search, not the run. `load` is what bringing up all used instances takes, once, and `load_bytes`

@@ -1,4 +1,4 @@
-"""The printed form of a choice: the parts of its costs, and what would have to change to get another."""
+"""The printed form of a choice: the parts of its costs, and the changes that would lead to another."""
 
 from target_arch.plan.partitions import Candidate, Choice, Cost
 
@@ -39,7 +39,7 @@ def _parts(cost: Cost) -> str:
 
 
 def changes_to(choice: Choice) -> dict[str, str]:
-    """What would have to change for each other instance to be chosen; without those that cannot run it."""
+    """The change with which each other instance would be chosen; without instances that cannot run it."""
     mine = next((each for each in choice.candidates if each.instance == choice.instance), None)
     found = {}
     for other in choice.candidates:
@@ -51,7 +51,7 @@ def changes_to(choice: Choice) -> dict[str, str]:
 
 
 def _change(mine: Candidate, own: Cost, other: Candidate, cost: Cost) -> str:
-    """What an instance lacks to be chosen instead."""
+    """The change with which an instance would be chosen."""
     if cost == own:
         return "as good; it has more to do"
     more = cost.total - own.total

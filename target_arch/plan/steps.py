@@ -1,4 +1,4 @@
-"""What the bundle executes: Load, Copy, Dispatch and Wait, in a total order, over logical buffers.
+"""The steps of a bundle: Load, Copy, Dispatch and Wait, in a total order, over logical buffers.
 
 Events: every asynchronous step runs on a *timeline* (a DMA channel such as `axi_dma.0`, or an instance such
 as `fpga_conv2d[1]`), in order. The n-th asynchronous step of a run on a timeline completes value n of it

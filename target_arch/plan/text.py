@@ -109,7 +109,7 @@ def _placed(facts: PlacementFacts) -> str:
 
 
 def _before(value: PlacementFacts) -> str:
-    """What happens once, before the first run."""
+    """The work done once, before the first run."""
     if value.load and value.load_bytes:
         return f"; before the first run {duration(value.load)} to load {value.load_bytes:,} B"
     if value.load or value.load_bytes:
@@ -119,7 +119,7 @@ def _before(value: PlacementFacts) -> str:
 
 
 def budgets(values: Iterable[Budget]) -> str:
-    """One line per partition, call site and pool; `used` is what lowering really took."""
+    """One line per partition, call site and pool; `used` are the bytes that the kernel uses."""
     rows = [
         (
             budget.partition,
@@ -227,7 +227,7 @@ def _buffer_rows(plan: MemoryPlan, arena: Arena) -> list[tuple[str, ...]]:
 
 
 def _buffer_text(buffer: Buffer, over: str | None) -> str:
-    """Its name, in whose place it is, and which other tensors lie in it."""
+    """Its name, the buffer whose place it reuses, and the other tensors inside it."""
     held = ", ".join(f"{each.tensor} at {each.offset}" for each in buffer.aliases)
     return buffer.name + (f" over {over}" if over else "") + (f" holds {held}" if held else "")
 

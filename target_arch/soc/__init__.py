@@ -1,4 +1,6 @@
-"""What the chip is: values, the reader of SoC files, rules, numbers. Knows nothing of models and of TVM."""
+"""The description of the chip: values, the reader of SoC files, rules, numbers. Independent of models and of
+TVM.
+"""
 
 from target_arch.soc.files.soc_file import parse_soc, place_faults, read_soc, shipped_socs
 from target_arch.soc.model import (

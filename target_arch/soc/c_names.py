@@ -1,4 +1,4 @@
-"""The names of the generated C header, with what in the description each comes from.
+"""The names of the generated C header, each with its origin in the description.
 
 The header is made from these, and the rule `name-clash` holds them apart.
 """
@@ -12,7 +12,7 @@ from target_arch.soc.numbering import c_identifier, c_prefix
 PURPOSES = ("workspace", "constants", "io")
 
 Owned = tuple[str, Path]
-"""A name in C, and the path of what owns it."""
+"""A name in C, and the path of its owner."""
 
 
 def pools(mode: MemoryMode) -> tuple[tuple[str, str], ...]:

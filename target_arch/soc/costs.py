@@ -1,4 +1,4 @@
-"""What was measured on a chip, as values that take the place of what descriptions and backends state.
+"""Costs measured on a chip, which replace the numbers of descriptions and backends.
 
 `cost_file.py` reads them. They count in placement alone: the description itself, and what is made from it,
 stays as it is.
@@ -13,7 +13,7 @@ from target_arch.soc.model import CopyPath, SoC, TargetArch
 
 @frozen(kw_only=True)
 class Measured:
-    """What an operator takes: seconds, or cycles of the target_arch's clock where `cycles`.
+    """The cost of an operator: seconds, or cycles of the target_arch's clock where `cycles`.
 
     `per` is empty for a whole operator, `element` for one element of its output, `mac` for one
     multiply-accumulate. `energy` is in joules, per the same; None where it was not measured.
@@ -27,7 +27,7 @@ class Measured:
 
 @frozen(kw_only=True)
 class PathCost:
-    """What a copy path takes: seconds of set-up and bytes per second, None where not measured.
+    """The cost of a copy path: seconds of set-up and bytes per second, None where not measured.
 
     `sources` and `targets` are memories, each pair a path; without an engine, the paths of every engine are
     meant.
@@ -47,7 +47,7 @@ class PathCost:
 
 @frozen(kw_only=True)
 class LoadCost:
-    """What a load process takes: bytes of the image and seconds, None where not measured."""
+    """The cost of a load process: bytes of the image and seconds, None where not measured."""
 
     bytes: int | None = None
     time: float | None = None

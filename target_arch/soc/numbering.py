@@ -44,7 +44,7 @@ def timeline_number(soc: SoC, name: str) -> int:
 
 
 def c_prefix(soc: SoC) -> str:
-    """What every macro of this SoC starts with, without the underscore."""
+    """The prefix of every macro of this SoC, without the underscore."""
     return soc.name.upper()
 
 

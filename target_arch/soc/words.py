@@ -37,7 +37,7 @@ class OperandRule(StrEnum):
 
 
 class CacheDuty(StrEnum):
-    """What whoever starts a copy by DMA owes the cache of the host: `cleans` the bytes of the source before,
+    """The cache duty of the code that starts a copy by DMA: `cleans` the bytes of the source before,
     `invalidates` those of the destination after.
     """
 

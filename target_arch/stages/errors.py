@@ -1,4 +1,4 @@
-"""What the stages refuse with. All are `DiagnosticError`s, so that a caller prints them alike."""
+"""The errors of the stages. All are `DiagnosticError`s, so that a caller prints them alike."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,7 @@ class OrderError(DiagnosticError):
 
 
 class StepError(DiagnosticError):
-    """A kernel that names what does not exist, or bytes that no declared copy path carries."""
+    """A kernel that names unknown tensors or buffers, or bytes that no declared copy path carries."""
 
 
 class PlanError(DiagnosticError):
@@ -39,7 +39,7 @@ class DoesNotFitError(DiagnosticError):
     """The buffers of one memory do not fit it.
 
     `step` is where most bytes are live, `bound` how many these are: with `bound > available` no planner can
-    help. It is a value: what is learned about it later makes a new one.
+    help. It is a value: each method that adds a fact returns a new error.
     """
 
     pool: Arena
@@ -53,7 +53,7 @@ class DoesNotFitError(DiagnosticError):
     hint: str | None = None
     notes: tuple[Note, ...] = ()
     operator: str | None = None
-    """The operator on an accelerator that needs the memory, where there is one: it would have to go."""
+    """The operator on an accelerator that needs the memory, if there is one: moving it elsewhere may help."""
 
     @place.default
     def _step(self) -> str:
@@ -94,7 +94,7 @@ class DoesNotFitError(DiagnosticError):
         return evolve(self, notes=(*self.notes, *notes))
 
     def blaming(self, operator: str | None) -> "DoesNotFitError":
-        """The same refusal with the operator that would have to go."""
+        """The same refusal with the operator to move elsewhere."""
         return evolve(self, operator=operator)
 
 
@@ -116,10 +116,10 @@ def in_model(error: DiagnosticError, model: str) -> DiagnosticError:
 
 
 NO_CHANGE = "no single change"
-"""How a hint begins that knows no way out."""
+"""The beginning of a hint that offers no change."""
 
 
 def with_way_out(refusal: DoesNotFitError, way: str) -> DoesNotFitError:
-    """The refusal with one more way out in its hint."""
+    """The refusal with one more change in its hint."""
     hopeless = refusal.hint is None or refusal.hint.startswith(NO_CHANGE)
     return refusal.advised(way if hopeless else f"{refusal.hint}, or {way}")

@@ -1,7 +1,7 @@
-"""Python's search for garbage in cycles, put off while values without cycles are made by the million.
+"""Pause Python's cyclic garbage collector during allocation-heavy stages.
 
-What a stage makes it mostly keeps, so the search finds nothing and yet looks at all of it again and again: a
-third of the time that planning takes.
+A stage keeps most of the values that it makes, so the collector finds nothing and yet scans all of them again
+and again: this is a third of planning time.
 """
 
 import gc

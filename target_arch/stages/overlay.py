@@ -1,8 +1,8 @@
-"""A frozen mapping of which a changed copy is cheap.
+"""A frozen mapping with cheap changed copies.
 
 Changes are collected in a small layer over a large one that copies share. When the layer has grown to the
-square root of the whole, both become one. So a copy with a few changes takes time with that root, and a chain
-of n copies of a mapping of n entries with n times it, where plain copies take the square.
+square root of the whole, both become one. So a copy with a few changes of a mapping of n entries takes time
+in the order of the root of n, where a plain copy takes time in the order of n.
 
 Tests: `tests/stages/test_overlay.py`.
 """
@@ -14,11 +14,11 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 _LEAST = 16
-"""Changes that are worth a layer, however small the mapping."""
+"""The fewest changes at which a layer may become part of the base."""
 
 
 class Overlay(Mapping[K, V]):
-    """What a mapping held when this was made, with changes since. Entries are replaced and never removed."""
+    """A mapping with changes over a shared base. Entries are replaced and never removed."""
 
     __slots__ = ("_base", "_changes")
 

@@ -1,4 +1,4 @@
-"""Everything a compilation holds fixed while it places, lowers and plans: made once, asked everywhere."""
+"""The setting of one compilation: everything that stays fixed while it places, lowers and plans."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -18,7 +18,8 @@ class Setting:
 
     `soc` is the chip with the memory that this compilation may take: that of the description, less the stack
     of the port and the bytes of other models. `codegens` are by instance name; `chains` are the instances
-    whose backend lowers whole chains of operators. `costs` were measured, `planner` makes the memory plan.
+    whose backend lowers whole chains of operators. `costs` are measured costs, `planner` makes the memory
+    plan.
     """
 
     soc: SoC = field(repr=False)
@@ -39,7 +40,7 @@ class Setting:
     ) -> "Setting":
         """The setting of a chip whose target_archs have these backends; by default in its first mode.
 
-        An instance without a backend counts as C: placement refuses it every operator.
+        An instance without a backend counts as C: placement gives it no operator.
         """
         found = {instance.name: backends.get(instance.arch.name) for instance in soc.instances}
         return cls(
@@ -55,7 +56,9 @@ class Setting:
 
     @cached_property
     def timed(self) -> SoC:
-        """The chip with measured times of its copy paths and load processes, for every estimate of time."""
+        """The chip with the measured times of its copy paths and load processes; all estimates of time use
+        it.
+        """
         return self.costs.applied(self.soc)
 
     def is_function(self, instance: str) -> bool:

@@ -9,7 +9,7 @@ from attrs import frozen
 
 
 class Arithmetic(StrEnum):
-    """Whose rules of rounding hold: those of TFLite's or of ONNX's quantized operators, or floating point."""
+    """The rules of rounding: of TFLite's or of ONNX's quantized operators, or floating point."""
 
     TFLITE = "tflite"
     ONNX = "onnx"
@@ -96,7 +96,7 @@ ACTIVATION = Role(name="activation", meaning="")
 
 @frozen(kw_only=True, eq=False)
 class Facts:
-    """What is true of every operator of a kind.
+    """The facts about every operator of a kind.
 
     `inputs` are activations, `constants` come after them, in this order. `weight_taps` are the axes of the
     first constant that are multiplied and summed for each output: their extents are its

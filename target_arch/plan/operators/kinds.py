@@ -374,7 +374,7 @@ class OperatorKind(StrEnum):
 
 
 FOREIGN = _opaque(attributes=(), arithmetics=EVERY_ARITHMETIC, lowering=Lowering.FOREIGN)
-"""What is known of a kind that a plug-in's pattern brought: its own backend knows the rest."""
+"""The facts about a kind from a plug-in's pattern: its own backend knows the rest."""
 
 _BY_NAME = {str(kind): kind for kind in OperatorKind}
 

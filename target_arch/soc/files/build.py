@@ -43,7 +43,7 @@ _PLACEHOLDER = DLDevice(type=DLDeviceType.CPU, id=0)
 
 @define
 class Draft:
-    """What could be made of a file: values where it is right, placeholders where it is not.
+    """The result of reading a file: values where it is right, placeholders where it is not.
 
     `wrong` lists the paths that hold placeholders or were not understood: nothing more can be concluded from
     them. `origins` maps the position of a copy path in the SoC to its place in the file, since one table may
@@ -57,7 +57,7 @@ class Draft:
 
 
 def schema_fault(document: Mapping[str, Any]) -> Fault | None:
-    """What is wrong with the version of the file; nothing else can be judged then."""
+    """The fault in the version of the file; then nothing else can be checked."""
     version = document.get("schema")
     if version == fields.SCHEMA and isinstance(version, int) and not isinstance(version, bool):
         return None
@@ -128,7 +128,7 @@ def _instances(memory: Memory, archs: tuple[TargetArch, ...], made: Draft) -> in
 
 
 def _replica(memory: Memory, index: int) -> Memory:
-    """The memory of one instance. Where the host sees them, they lie one after the other."""
+    """The memory of one instance. Where the host sees them, they are one after the other."""
     base = None if memory.base is None else memory.base + index * memory.size
     return evolve(memory, name=f"{memory.name}_{index}", base=base, replica_of=memory.name)
 
@@ -224,7 +224,7 @@ def _cost_file(document: Mapping[str, Any], made: Draft) -> str:
 
 
 def _partitioning(document: Mapping[str, Any], made: Draft) -> dict[str, Any]:
-    """The order, and what is required, preferred and forbidden."""
+    """The partitioning order, and the required, preferred and forbidden targets."""
     table = _required((), document, "partitioning", made)
     return {} if table is None else _table(("partitioning",), table, fields.PARTITIONING, made)
 

@@ -1,4 +1,4 @@
-"""Read cost files: JSON with what was measured on a chip. Form and rules: `docs/cost-file.md`.
+"""Read cost files: JSON with costs measured on a chip. Form and rules: `docs/cost-file.md`.
 
 Tests: `tests/soc/files/test_cost_file.py`.
 """
@@ -54,7 +54,7 @@ def read_costs(file: File, soc: SoC) -> Costs:
 
 
 def parse_costs(text: str, shown: str, soc: SoC) -> Costs:
-    """As `read_costs`, of a text; `shown` is what messages call it."""
+    """As `read_costs`, of a text; `shown` is its name in messages."""
     document, positions = _document(text, shown)
     if document.get("schema") != SCHEMA or isinstance(document["schema"], bool):
         said = "has an unsupported `schema`" if "schema" in document else "does not say its `schema`"

@@ -39,7 +39,7 @@ class JsonPositions:
         return span(self._path, self._text, where.value if plain else where.key)
 
     def faults(self) -> Iterator[tuple[Span, str]]:
-        """What is no JSON although it was read: where, and what."""
+        """The places where the text is no valid JSON although `json` accepts it, each with the reason."""
         for place in sorted(self._odd):
             yield span(self._path, self._text, place), self._odd[place]
 

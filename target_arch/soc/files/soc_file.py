@@ -41,7 +41,7 @@ def read_soc(path_or_name: str | File) -> SoC:
 
 
 def parse_soc(text: str, path: str) -> SoC:
-    """The SoC a TOML text describes; `path` is what messages call it. Raises DiagnosticError."""
+    """The SoC a TOML text describes; `path` is its name in messages. Raises DiagnosticError."""
     text = text.replace("\r\n", "\n")
     document = _document(text, path)
     unsupported = schema_fault(document)

@@ -1,4 +1,4 @@
-"""A SoC as the text of a SoC file: what `soc_file.py` reads, written.
+"""A SoC as the text of a SoC file, which `soc_file.py` reads back.
 
 Reading the text gives the same SoC again, byte for byte; comments of a file it once came from are gone.
 """

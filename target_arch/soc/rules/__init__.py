@@ -1,1 +1,1 @@
-"""What must hold between the parts of a description."""
+"""The rules between the parts of a description."""

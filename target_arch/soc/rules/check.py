@@ -1,4 +1,4 @@
-"""What must hold between the parts of a description.
+"""The rules between the parts of a description.
 
 Each rule has a name, one line in `RULES`, a broken file in `tests/soc/bad`, and a section in
 `docs/soc-file.md`. Rules come in stages: what a rule of one stage finds wrong is not looked at by the stages
@@ -94,7 +94,7 @@ def relations(soc: SoC, wrong: Iterable[Path] = (), origins: Sequence[Origin] = 
 
 
 def check_soc(soc: SoC) -> tuple[Diagnostic, ...]:
-    """What is wrong with a SoC that was built in Python: the rules of a file, with places in words.
+    """The errors of a SoC that was built in Python: the rules of a file, with places in words.
 
     What relates values is judged when each of them is right.
     """

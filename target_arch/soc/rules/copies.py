@@ -130,7 +130,7 @@ def _no_way_back(soc: SoC) -> Iterator[Fault]:
 
 
 def _operand_memories(soc: SoC) -> Iterator[Memory]:
-    """What copies have to reach.
+    """The memories that copies must reach.
 
     An instance that works in a memory of the host fills its buffers by itself.
     """

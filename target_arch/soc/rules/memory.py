@@ -1,4 +1,4 @@
-"""Rules about memories: addresses, who sees them, and what they are used for."""
+"""Rules about memories: addresses, observers and uses."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""Rules about names: whatever is named must be declared."""
+"""Rules about names: every name that is used must be declared."""
 
 from collections.abc import Iterable, Iterator
 

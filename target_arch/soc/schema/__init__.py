@@ -1,1 +1,1 @@
-"""The keys of a SoC file, what each may hold, and their JSON Schema."""
+"""The keys of a SoC file, the values of each, and their JSON Schema."""

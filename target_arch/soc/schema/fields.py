@@ -1,4 +1,4 @@
-"""Every key of a SoC file: where it may stand, what it holds, and what it is for.
+"""Every key of a SoC file: its tables, its values, and its purpose.
 
 The reader, `check_soc`, the JSON Schema and the documentation's test all go by these tables.
 """

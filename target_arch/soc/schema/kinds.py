@@ -287,7 +287,7 @@ def check_identifier(path: Path, name: str, faults: Faults) -> None:
 
 
 def wrong_type(path: Path, expected: str, value: object, faults: Faults) -> Any:
-    """A fault that says what kind of value stands where another one must.
+    """A fault that names the kind of a value and the kind that is needed.
 
     Returns None, as `read` then does.
     """

@@ -1,1 +1,1 @@
-"""The checker: looks at steps and memory plan again, and believes nothing of what made them."""
+"""The checker: examines steps and memory plan again, independently of the planner."""

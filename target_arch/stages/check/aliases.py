@@ -42,7 +42,7 @@ def parts(model: Model) -> tuple[Part, ...]:
 
 
 class Holders:
-    """The buffers in which further tensors lie. Each of their bytes belongs to one operator."""
+    """The buffers that hold further tensors. Each of their bytes belongs to one operator."""
 
     def __init__(self, buffers: Iterable[Buffer]) -> None:
         self._holders = {buffer.name: buffer for buffer in buffers if buffer.aliases}
@@ -52,7 +52,7 @@ class Holders:
     def resting(
         self, plan: MemoryPlan, sizes: Mapping[str, int], parts: Iterable[Part]
     ) -> Iterator[tuple[str, str]]:
-        """Rule and message for every tensor that cannot lie where its buffer says so."""
+        """Rule and message for every tensor that cannot be where its buffer says so."""
         facts: dict[str, list[Part]] = {}
         for part in parts if self._holders else ():
             for name in (part.tensor, part.whole):

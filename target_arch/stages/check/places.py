@@ -64,7 +64,7 @@ def _apart(places: list[Lying]) -> bool:
 
 
 class Overwriting:
-    """Which buffers may be written over others, by what the steps really do.
+    """The buffers that may overwrite others, by the calls in the steps.
 
     A call may write one over another where it says so itself, where nothing touched the one before and
     nothing touches the other afterwards, and where nothing in flight touches the other when the call starts.
@@ -116,7 +116,7 @@ class Overwriting:
 
 
 def violation(path: CopyPath, step: Copy, offsets: Mapping[str, int]) -> str | None:
-    """What a path cannot do of a copy, None where it can; `offsets` are those of the buffers."""
+    """The limit of a path that a copy violates, None if there is none; `offsets` are those of the buffers."""
     ends = (step.source, step.target)
     numbers = [*(part.stride for part in ends), *(offsets.get(part.of, 0) + part.offset for part in ends)]
     if any(number % path.alignment for number in numbers):

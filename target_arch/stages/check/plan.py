@@ -1,8 +1,9 @@
-"""The checker of step order and memory plan. It shares no code with the planner and believes nothing the
-planner says.
+"""The checker of step order and memory plan. It shares no code with the planner and relies on none of its
+results.
 
-It replays the steps: what is in flight, which bytes were written, when each buffer is really live. Then it
-sweeps over time: buffers that are live together must lie apart. Obvious before fast, yet near-linear.
+It replays the steps: which steps are in flight, which bytes were written, when each buffer is really live.
+Then it sweeps over time: buffers that are live together must not share bytes. Obvious before fast, yet
+near-linear.
 """
 
 from collections import deque
@@ -32,7 +33,7 @@ def check(
     parts: Iterable[Part] = (),
 ) -> None:
     """Raises CheckError with every fault. `sizes` are the bytes of tensors, and of buffers that hold none, by
-    name, `parts` what the model says of tensors that lie in others.
+    name, `parts` are tensors that the model makes parts of others.
 
     Covers: offsets, alignment and capacity; buffers that share bytes and time, unless a call that may do
     so writes one over the other; tensors inside the buffers of others; declared copy paths with their
@@ -129,7 +130,7 @@ class _Checker:
                 self._fault("wrong-size", f"buffer `{buffer.name}` has {buffer.bytes:,} B for {size:,} B")
 
     def _capacities(self) -> None:
-        """All arenas of a memory lie in it one after the other, the constants first."""
+        """The arenas of a memory are one after the other, the constants first."""
         for memory in self._soc.memories:
             unit = max((buffer.alignment for buffer in self._of(memory.name)), default=1)
             fixed = self._top(b for b in self._of(memory.name) if b.kind == BufferKind.CONSTANT)
@@ -158,7 +159,7 @@ class _Checker:
                 self._fault("unknown-buffer", f"`{tensor}` is said to be in `{name}`, which is no buffer")
 
     def _lifetimes(self) -> None:
-        """What the steps say must lie within what the buffers say."""
+        """The lives by the steps must be within the lives that the buffers state."""
         for buffer in self._order.buffers:
             first, last = self._live.get(buffer.name, (buffer.first, buffer.last))
             if first < buffer.first or last > buffer.last:

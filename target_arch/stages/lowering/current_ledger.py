@@ -29,7 +29,7 @@ class CurrentLedger:
         return budget
 
     def take(self, partition: Partition, kernel: Kernel) -> Overdrawn | None:
-        """Take the bytes of the kernel; returns what is missing if they are not free, else None. Before the
+        """Take the bytes of the kernel; returns the missing bytes if they are not free, else None. Before the
         first question there is no ledger: the one built then includes the kernel.
         """
         if self._ledger is None:

@@ -1,7 +1,7 @@
 """The lowering order: a topological order of a lowering graph (networkx), the same on every run and machine.
 
 A policy says in which order partitions wish to be lowered: as edges of the lowering graph and as a rank that
-decides between partitions that are free. Nodes that are no partition may stand for a moment, such as "all C
+decides between partitions that are free. Nodes that are no partition may represent a moment, such as "all C
 is lowered".
 """
 
@@ -51,7 +51,7 @@ def _program(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -
 
 
 def _accelerators_first(graph: PartitionGraph, soc: SoC, codegens: Mapping[str, Codegen]) -> Wishes:
-    """Every accelerator before any C, as compilers did before: what C will take is not known to any budget.
+    """Every accelerator before any C, as other compilers do: no budget then knows the bytes that C will use.
 
     For comparison.
     """
@@ -77,7 +77,7 @@ accelerators_first = Policy(
 POLICIES: Mapping[str, Policy] = MappingProxyType(
     {policy.name: policy for policy in (c_first, program, accelerators_first)}
 )
-"""The policies that are built in; they come through the door of a stranger's, by entry point."""
+"""The built-in policies; they are found by entry point, as those of plug-ins are."""
 
 Wish = str | Sequence[str]
 """The name of a policy, or a list of partition ids, instances and target_archs that means every partition

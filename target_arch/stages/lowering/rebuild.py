@@ -1,7 +1,7 @@
-"""When the ledger of a pass is made again: where kernels changed more than it can follow.
+"""When the ledger of a pass is rebuilt: after kernels that change more than it can follow.
 
-Each time costs as much as the model is large. So it is done after each such kernel at first, and then each
-time their number has doubled.
+A rebuild takes time with the size of the model. So at first every such kernel causes one, and later each
+doubling of their number.
 
 Tests: `tests/stages/lowering/test_rebuild.py`.
 """
@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 from target_arch.stages.lowering.ledger import Ledger
 
 EAGER = 16
-"""For so many kernels the ledger is made again after each."""
+"""For so many kernels the ledger is rebuilt after each."""
 
 
 @frozen(kw_only=True)
@@ -37,16 +37,16 @@ class Cadence:
 
 @frozen(kw_only=True)
 class Rebuilds:
-    """When the ledger is due, by the facts it tells (see `Ledger`).
+    """When a rebuild of the ledger is due, by the facts it counts (see `Ledger`).
 
-    After unforeseen kernels it must be made again. After kernels that copy bytes which an alias saves it is
-    worth a try, which fails where the new ledger knows of no plan; the old one goes on then.
+    After unforeseen kernels it must be rebuilt. After kernels that copy bytes which an alias could save, a
+    rebuild is worth a try; if the new ledger has no plan that fits, the old one stays.
     """
 
     _unforeseen: Cadence = Cadence()
     _aliasing: Cadence = Cadence()
     _tried: int = 0
-    """The aliasing kernels of the present ledger that were there when one was tried in vain."""
+    """The number of aliasing kernels of the present ledger at the last try without success."""
 
     def must(self, ledger: Ledger | None) -> bool:
         """True where there is no ledger, or none that can be trusted any longer."""
@@ -58,12 +58,12 @@ class Rebuilds:
         return more > 0 and self._aliasing.due(more)
 
     def after_must(self, ledger: Ledger | None) -> "Rebuilds":
-        """The ledger was made again, because it had to be."""
+        """After a rebuild that was necessary."""
         unforeseen = 0 if ledger is None else ledger.unforeseen
         return evolve(self, unforeseen=self._unforeseen.rebuilt(unforeseen), tried=0)
 
     def after_try(self, ledger: Ledger, *, replaced: bool) -> "Rebuilds":
-        """A new ledger was made for the sake of aliases. It `replaced` the one there was, or did not."""
+        """After a rebuild tried for the sake of aliases. It `replaced` the old ledger, or did not."""
         tried = evolve(self, aliasing=self._aliasing.rebuilt(ledger.aliasing - self._tried))
         if not replaced:
             return evolve(tried, tried=ledger.aliasing)

@@ -1,4 +1,4 @@
-"""Partitions that do not fit: which one is to blame, and which smaller budget would do."""
+"""Partitions that do not fit: the one that is the cause, and a smaller budget that would do."""
 
 from collections.abc import Iterator, Mapping
 
@@ -19,7 +19,7 @@ Alive = tuple[tuple[str, int], ...]
 @frozen(kw_only=True)
 class Refused:
     """A partition that does not fit. `limit` is a smaller budget (memory, bytes) that would; None where a
-    smaller one does not help. `crowded` tells that others hold bytes of that memory at the time.
+    smaller one does not help. `crowded`: others have bytes of that memory at the time.
     """
 
     partition: Partition
@@ -56,13 +56,13 @@ def refused(
 
 @frozen(kw_only=True)
 class Blame:
-    """Judges by what is lowered so far, and by what was promised, by partition and memory."""
+    """Finds the cause by the lowering so far and the promised bytes, by partition and memory."""
 
     work: PartialLowering = field(repr=False)
     offered: Mapping[tuple[str, str], int] = field(repr=False)
 
     def overdrawn(self, partition: Partition, kernel: Kernel, over: Overdrawn) -> tuple[str, int] | None:
-        """The smaller budget for a kernel that took more than there was."""
+        """The smaller budget for a kernel that took more than was left."""
         return self._smaller_budget(partition, kernel, over.memory, max(over.needed - over.available, 1))
 
     def over_budget(
@@ -82,7 +82,7 @@ class Blame:
                 yield partition, refusal, self._smaller_budget(partition, kernel, memory, missing)
 
     def of_plan(self, refusal: DoesNotFitError) -> Refused | None:
-        """The partition because of which the memory plan overflows; None where it is the host's fault."""
+        """The partition that makes the memory plan overflow; None if only the host does."""
         partition = self._culprit(refusal)
         if partition is None:
             return None
@@ -99,8 +99,8 @@ class Blame:
         )
 
     def _culprit(self, refusal: DoesNotFitError) -> Partition | None:
-        """The accelerator's partition whose packed constants grew most, where constants lie in that memory,
-        else the one that runs nearest to the peak; None where there is none.
+        """The accelerator's partition whose packed constants grew most, if constants are in that memory, else
+        the one that runs nearest to the peak; None where there is none.
         """
         partitions, near = self.work.graph.partitions, refusal.operator
         nearest = [p for p in partitions if near in {operator.id for operator in p.operators}]

@@ -31,7 +31,7 @@ def remedy(
 
 
 def _larger(refusal: DoesNotFitError, soc: SoC, fits: Callable[[SoC], bool]) -> str | None:
-    """By how many KiB the memory must grow: what is missing if that will do, else found by doubling and
+    """The KiB by which the memory must grow: the missing bytes if they are enough, else found by doubling and
     halving.
     """
     least = ceil_div(refusal.missing, _KIB)
@@ -55,7 +55,7 @@ def _grown(soc: SoC, name: str, kib: int) -> SoC:
 def _elsewhere(
     refusal: DoesNotFitError, soc: SoC, rules: Rules, fits: Callable[[SoC, Rules], bool]
 ) -> str | None:
-    """The operator on the host, where no more than the user's rules keeps it away."""
+    """The operator on the host, unless the user's rules forbid that."""
     operator, host = refusal.operator, soc.host.name
     if operator is None or not fits(soc, evolve(rules, require={**rules.require, operator: host})):
         return None

@@ -14,8 +14,8 @@ Cuts = frozenset[tuple[str, str]]
 def middle(partition: Partition, model: Model) -> tuple[str, str] | None:
     """Where to cut a partition in two; None where it is one operator.
 
-    That is where the fewest bytes are passed on, not too far from the middle: what was inside of a partition
-    has to live somewhere after the cut.
+    This is the place near the middle that the fewest bytes cross: after the cut, these tensors need a memory
+    outside the kernels.
     """
     operators, count = partition.operators, len(partition.operators)
     if count < 2:

@@ -24,7 +24,7 @@ from target_arch.stages.memory.packing import (
 from target_arch.stages.memory.packing.sharing import choices, rectangles, root, shared_bound, shared_least
 
 _LAST_RESORT = Effort(nodes=20_000)
-"""What `best` searches where its plan does not fit, although the bound would."""
+"""The effort of `best` if its plan does not fit, although the lower bound does."""
 
 
 def capacities(soc: SoC) -> dict[str, int]:
@@ -43,11 +43,11 @@ def allocate(
     """Give every buffer an offset in its arena.
 
     `capacities` are bytes per memory; the two arenas of a memory share those, the constants first. `effort`
-    limits an algorithm that takes one, per arena. A buffer without bytes gets offset 0. One takes the place
-    of another (`Buffer.over`) where that makes the plan lower.
+    limits the search per arena, for an algorithm that takes one. A buffer without bytes gets offset 0. A
+    buffer reuses the place of another (`Buffer.over`) if that makes the plan lower.
 
-    Raises DoesNotFitError for the first memory (by name) that overflows; PlanError for an algorithm nobody
-    registered, an effort it does not take, and buffers or capacities that make no sense.
+    Raises DoesNotFitError for the first memory (by name) that overflows; PlanError for an unknown algorithm,
+    an effort it does not take, and invalid buffers or capacities.
     """
     run = _algorithm(algorithm, algorithms, effort)
     _check(buffers, capacities)
@@ -83,7 +83,7 @@ def _algorithm(name: str, algorithms: Mapping[str, Algorithm], effort: Effort | 
 
 
 def _check(buffers: Sequence[Buffer], capacities: Mapping[str, int]) -> None:
-    """Everything that is wrong with the question, at once."""
+    """Raise all errors of the arguments at once."""
     found = [
         ("negative-capacity", f"memory `{memory}` has {size:,} B")
         for memory, size in sorted(capacities.items())
@@ -114,9 +114,7 @@ def _check(buffers: Sequence[Buffer], capacities: Mapping[str, int]) -> None:
 def _plan(
     arena: Arena, buffers: Sequence[Buffer], name: str, run: Pack, places: Mapping[str, str] | None = None
 ) -> MemoryPlan:
-    """The plan of one arena; the lowest of those with buffers in the places of others, unless these are
-    given.
-    """
+    """The plan of one arena: the lowest over several choices of reused places, unless these are given."""
     there = [buffer for buffer in buffers if buffer.bytes]
     ways = choices(there) if places is None else iter((places,))
     best: tuple[int, Offsets, Mapping[str, str]] | None = None
@@ -144,7 +142,7 @@ def _plan(
 
 
 def _placed(buffers: Sequence[Buffer], places: Mapping[str, str], run: Pack) -> Offsets:
-    """What the algorithm finds for the rectangles, as offsets of all buffers."""
+    """The offsets of all buffers, from those that the algorithm finds for the rectangles."""
     if not buffers:
         return Offsets()
     found = run(rectangles(buffers, places))
@@ -154,7 +152,7 @@ def _placed(buffers: Sequence[Buffer], places: Mapping[str, str], run: Pack) -> 
 
 
 def _joined(buffers: Sequence[Buffer], parts: Sequence[MemoryPlan]) -> MemoryPlan:
-    """One plan of those of all arenas; where an arena comes twice, the later one counts."""
+    """One plan from the plans of all arenas; if an arena comes twice, the later plan is used."""
     joined = MemoryPlan(buffers=tuple(buffers), offsets={})
     for part in parts:
         joined = evolve(
@@ -176,7 +174,7 @@ def _pairs(joined: MemoryPlan, part: MemoryPlan) -> tuple[tuple[str, str], ...]:
 
 
 def arena_capacity(plan: MemoryPlan, memory: str, size: int) -> int:
-    """Bytes that the constants of a memory leave to everything else in it."""
+    """The bytes of a memory that its constants leave."""
     constants = plan.peaks.get(Arena(memory, constant=True), 0)
     alignment = lcm(*(buffer.alignment for buffer in plan.buffers if buffer.memory == memory))
     return size - round_up(constants, alignment)
@@ -185,7 +183,7 @@ def arena_capacity(plan: MemoryPlan, memory: str, size: int) -> int:
 def _fitted(
     plan: MemoryPlan, memory: str, size: int, arenas: Mapping[Arena, Sequence[Buffer]], algorithm: str
 ) -> MemoryPlan:
-    """The plan where it fits that memory; `best` searches longer before it gives up."""
+    """The plan if it fits its memory; `best` searches longer before it gives up."""
     arena, constants = Arena(memory), Arena(memory, constant=True)
     if plan.peaks.get(constants, 0) > size:
         raise _refusal(plan, constants, size, arenas)

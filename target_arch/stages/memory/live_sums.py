@@ -1,6 +1,6 @@
 """Live bytes as sums over time.
 
-Time is counted in whatever the spans count, steps or items of a program.
+The unit of time is that of the spans: steps, or items of a program.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,7 +17,7 @@ Span = tuple[int, int]
 
 
 def live_sums(sizes: Iterable[tuple[Span, int]], end: int) -> NDArray[np.int64]:
-    """The bytes live at every moment up to `end`, which is included; each size counts throughout its span."""
+    """The bytes live at every moment from 0 to `end`, both included; each size counts throughout its span."""
     changes = np.zeros(end + 2, dtype=np.int64)
     for (first, last), size in sizes:
         changes[first] += size
@@ -26,8 +26,8 @@ def live_sums(sizes: Iterable[tuple[Span, int]], end: int) -> NDArray[np.int64]:
 
 
 class IntervalSums:
-    """The bytes of buffers over time, summed up once so that spans are looked up: a partition may have
-    thousands of buffers and of call sites.
+    """The bytes of buffers over time, as prefix sums: a partition may have thousands of buffers and call
+    sites, so a question about a span must be a look-up.
     """
 
     def __init__(self, buffers: Collection[Buffer]) -> None:
@@ -35,13 +35,13 @@ class IntervalSums:
         self._lasts, self._ended = _summed((buffer.last, buffer.bytes) for buffer in buffers)
 
     def within(self, span: Span) -> int:
-        """The bytes of those that are live at some moment of the span."""
+        """The bytes of all buffers that are live at some moment of the span."""
         return (
             self._begun[bisect_right(self._firsts, span[1])] - self._ended[bisect_left(self._lasts, span[0])]
         )
 
 
 def _summed(sizes: Iterable[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """The moments in order, and the bytes of all before each."""
+    """The moments in order, and the sum of bytes before each."""
     ordered = sorted(sizes)
     return [moment for moment, _ in ordered], list(accumulate((size for _, size in ordered), initial=0))

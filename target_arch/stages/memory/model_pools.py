@@ -1,4 +1,4 @@
-"""Several memory plans on one chip: what they take together, and what some leave to another."""
+"""Several memory plans on one chip: the bytes of all together, and the bytes that some leave to another."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,14 +10,14 @@ from target_arch.soc.model import SoC
 from target_arch.soc.rounding import round_up
 
 ALIGNMENT = 16
-"""Of every arena at least."""
+"""The least alignment of an arena."""
 
 
 def model_pools(soc: SoC, plans: Mapping[str, MemoryPlan], arenas: Sharing) -> ModelPools:
-    """What the models take, by name in their order, with shared or separate arenas.
+    """The pools of the models (by name, in order), with shared or separate arenas.
 
-    The part of each of several models is padded, so that any other may begin where it ends; the part of a
-    single model is as its plan has it.
+    If there are several models, the part of each is padded to the alignment, so that any other may follow it;
+    the part of a single model is as in its plan.
     """
     known = sorted({buffer.arena for plan in plans.values() for buffer in plan.buffers})
     pools = tuple(_pool(soc, arena, tuple(plans.values()), arenas) for arena in known)
@@ -44,7 +44,7 @@ def _pool(soc: SoC, arena: Arena, plans: Sequence[MemoryPlan], arenas: Sharing) 
 
 
 def taken_by_others(soc: SoC, others: Sequence[MemoryPlan], arenas: Sharing) -> dict[str, int]:
-    """Bytes of every memory that other models take from one that is still to be planned."""
+    """By memory, the bytes that the other models take from a model that is still to be planned."""
     taken: dict[str, int] = {}
     for pool in model_pools(soc, _numbered(others), arenas).pools:
         if not pool.overlaid:
@@ -53,13 +53,13 @@ def taken_by_others(soc: SoC, others: Sequence[MemoryPlan], arenas: Sharing) -> 
 
 
 def reduced(soc: SoC, taken: Mapping[str, int]) -> SoC:
-    """The chip with so many bytes less of its memories."""
+    """The chip with its memories reduced by these bytes."""
     memories = (evolve(m, size=max(m.size - taken.get(m.name, 0), 0)) for m in soc.memories)
     return evolve(soc, memories=tuple(memories))
 
 
 def exceeds(soc: SoC, plan: MemoryPlan, taken: Mapping[str, int]) -> bool:
-    """True where a plan does not fit what others leave of some memory."""
+    """True if a plan needs more of a memory than others leave."""
     own = model_pools(soc, _numbered((plan,)), Sharing.SHARED).pools
     used = dict(taken)
     for pool in own:

@@ -1,7 +1,7 @@
-"""A plan for each of several models, such that all of them fit one chip.
+"""A plan for each of several models, so that all fit one chip together.
 
-Models are planned in order, each in what the others leave. If one does not fit, earlier ones are planned
-again with less.
+Models are planned in order, each in the memory that the others leave. If one does not fit, earlier ones are
+planned again with less.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,11 +15,11 @@ from target_arch.stages.errors import DoesNotFitError, PlacementError, in_model,
 from target_arch.stages.memory.model_pools import exceeds, model_pools, taken_by_others
 
 ROUNDS = 4
-"""How often models are planned again because another one needs the bytes that they took."""
+"""How often models are planned again with less memory, for the sake of another."""
 
 
 class Planned(Protocol):
-    """A planned model: its memory plan, and more that only the caller reads."""
+    """A planned model: its memory plan, and further facts for the caller."""
 
     @property
     def plan(self) -> MemoryPlan: ...
@@ -27,7 +27,9 @@ class Planned(Protocol):
 
 P = TypeVar("P", bound=Planned)
 PlanModel = Callable[[int, Mapping[str, int]], P]
-"""Plans the model of that number on the chip less so many bytes of each memory. Raises DiagnosticError."""
+"""Plans the model of that number, on the chip with each memory reduced by these bytes. Raises
+DiagnosticError.
+"""
 
 
 def pack_models(soc: SoC, models: Sequence[str], arenas: Sharing, plan: PlanModel[P]) -> tuple[P, ...]:
@@ -40,7 +42,7 @@ def pack_models(soc: SoC, models: Sequence[str], arenas: Sharing, plan: PlanMode
 
 
 class ModelPacker(Generic[P]):
-    """The search: the plans so far, and how much more than the parts of others each model has to leave."""
+    """The search: the plans so far, and the further bytes that each model must leave to others."""
 
     def __init__(self, soc: SoC, models: Sequence[str], arenas: Sharing, plan: PlanModel[P]) -> None:
         self._soc, self._models, self._arenas, self._plan = soc, models, arenas, plan
@@ -63,7 +65,9 @@ class ModelPacker(Generic[P]):
         raise self._advised(self._too_much())
 
     def _place(self, number: int) -> None:
-        """Plan a model in what the others leave; where that is too little, plan these again with less."""
+        """Plan a model in the memory that the others leave; if this is too little, plan the others again with
+        less.
+        """
         for _ in range(ROUNDS):
             try:
                 self._made[number] = self._tried(number)
@@ -78,8 +82,8 @@ class ModelPacker(Generic[P]):
         raise self._advised(self._too_much())
 
     def _wishes(self, number: int, refusal: DoesNotFitError | PlacementError) -> list[tuple[str, int]]:
-        """By how many bytes of which memory others are in the way: all that is missing, or half of their
-        bytes where a backend refuses and does not say.
+        """By memory, the bytes that the others must free: all that are missing, or half of their bytes if a
+        backend refuses without a number.
         """
         if isinstance(refusal, DoesNotFitError):
             return [(refusal.memory, refusal.missing)]
@@ -92,9 +96,7 @@ class ModelPacker(Generic[P]):
         return self._plan(number, taken)
 
     def _reduce(self, models: Iterable[int], memory: str, missing: int) -> bool:
-        """Plan models again with so much less of a memory, until one takes less of it. False where none
-        does.
-        """
+        """Plan models again with less of a memory, until one takes less of it. False if none does."""
         for number in models:
             before, asked = self._made[number], self._asked[number].get(memory, 0)
             self._asked[number][memory] = asked + missing
@@ -120,7 +122,7 @@ class ModelPacker(Generic[P]):
         return model_pools(self._soc, plans, self._arenas)
 
     def _excess(self) -> dict[str, int]:
-        """By memory how many bytes all models together take too much."""
+        """By memory, the bytes that all models together take in excess."""
         used: dict[str, int] = {}
         for pool in self._pools().pools:
             used[pool.memory] = used.get(pool.memory, 0) + pool.bytes
@@ -130,7 +132,7 @@ class ModelPacker(Generic[P]):
         }
 
     def _refused(self, number: int, refusal: DoesNotFitError | PlacementError) -> DiagnosticError:
-        """The refusal of a model with its name, the bytes of the others, and the way out that is left."""
+        """The refusal of a model, with its name, the bytes of the others, and a hint."""
         if not isinstance(refusal, DoesNotFitError):
             return self._named(number, refusal)
         memory, notes = refusal.memory, []
@@ -142,11 +144,11 @@ class ModelPacker(Generic[P]):
         return self._named(number, self._advised(refusal.noted(notes)))
 
     def _named(self, number: int, error: DiagnosticError) -> DiagnosticError:
-        """The error in its model; a single one needs no name."""
+        """The error with the name of its model; without one if there is only one model."""
         return in_model(error, self._models[number]) if len(self._models) > 1 else error
 
     def _advised(self, refusal: DoesNotFitError) -> DoesNotFitError:
-        """The refusal with one more way out, where the models would fit in shared arenas."""
+        """The refusal with one more hint, if the models would fit in shared arenas."""
         if self._arenas == Sharing.SHARED or len(self._models) == 1:
             return refusal
         try:
@@ -156,7 +158,7 @@ class ModelPacker(Generic[P]):
         return with_way_out(refusal, "`--arenas shared`, where the models run in turn")
 
     def _too_much(self) -> DoesNotFitError:
-        """The refusal where planning again did not help."""
+        """The refusal after planning again did not help."""
         over, pools = self._excess(), self._pools()
         memory = min(over) if over else self._soc.memories[0].name
         size = self._soc.memory(memory).size

@@ -1,5 +1,5 @@
-"""Offsets for a few buffers of the pool ledger: all of them planned together, or new ones among others that
-stay where they are.
+"""Offsets for a few buffers of the pool ledger: planned together, or new ones beside others with fixed
+offsets.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,21 +12,21 @@ from target_arch.stages.memory.packing import ALGORITHMS, peak
 from target_arch.stages.memory.packing.sharing import choices, rectangles, root
 
 Occupied = Sequence[tuple[int, int]]
-"""Begin and end of runs of bytes that are taken."""
+"""Begin and end of runs of occupied bytes."""
 
 
 @frozen(kw_only=True)
 class Block:
-    """Free bytes in one piece."""
+    """A contiguous run of free bytes."""
 
     offset: int
     bytes: int
 
 
 def planned(buffers: Sequence[Buffer], goal: int, algorithm: str = "best") -> dict[str, int]:
-    """Offsets for buffers that count as many bytes as their alignment makes of them: whole units.
+    """Offsets for buffers, whose bytes are rounded up to whole units of their alignment.
 
-    Which results take the place of operands is tried as the memory plan does, until the peak is at the goal.
+    Choices of reused places are tried in the order of the memory plan, until the peak is at most the goal.
     """
     if not buffers:
         return {}
@@ -43,7 +43,7 @@ def planned(buffers: Sequence[Buffer], goal: int, algorithm: str = "best") -> di
 
 
 def stacked(buffers: Iterable[Buffer], block: Block) -> dict[str, int] | None:
-    """One above the other in the block, the coarsest alignment first; None where they do not fit it."""
+    """The buffers stacked in the block, the coarsest alignment first; None if they do not fit."""
     placed, end = {}, block.offset
     for buffer in sorted(buffers, key=lambda b: (-b.alignment, b.bytes % b.alignment != 0, b.name)):
         start = round_up(end, buffer.alignment)
@@ -54,7 +54,7 @@ def stacked(buffers: Iterable[Buffer], block: Block) -> dict[str, int] | None:
 def first_fit(
     buffers: Sequence[Buffer], occupied: Callable[[Buffer], Occupied], available: int
 ) -> dict[str, int] | None:
-    """Each as low as it can be beside what is occupied throughout its life; None where there is no room."""
+    """Each buffer at the lowest offset that is free throughout its life; None if there is no room."""
     placed: dict[str, int] = {}
     for buffer in sorted(buffers, key=lambda buffer: (-buffer.bytes, buffer.name)):
         others = (b for b in buffers if b.name in placed and b.overlaps(buffer))

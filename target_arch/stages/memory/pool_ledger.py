@@ -1,17 +1,19 @@
-"""Who holds which bytes of one memory, and when: what is left at a call site, and the block to promise there.
+"""The ledger of one memory: which buffer has which bytes when, and the block to promise at a call site.
 
 Time is counted in items of the program (see `stages.program`). The ledger holds a plan, the *witness*: an
-offset for every buffer known so far. A promise is a block that is free in the witness, so everything goes on
-fitting when it is taken. Where the witness leaves less in one piece than there is in total, buffers around
-the site are planned again, with the block among them.
+offset for every buffer known so far. A promise is a block that is free in the witness, so all buffers still
+fit when it is used. If the largest gap in the witness is smaller than the free bytes in total, buffers around
+the site are planned again together with the block.
 
-Buffers of kernels live within the turn of their partition; no two partitions' buffers meet in time.
+Buffers of kernels are live only while their partition runs, so buffers of two partitions never overlap in
+time.
 
-A result that may take the place of an operand (`Buffer.over`) counts no bytes where both are live, which is
-what the memory plan can reach. Whether the witness puts it there shows in its offsets.
+A result that may reuse the place of an operand (`Buffer.over`) counts no bytes while both are live, as the
+memory plan can place them so. Whether the witness does shows in its offsets.
 
-A ledger is a value. What changes it makes a new one that shares all it can: `Overlay` for buffers, copies of
-arrays for sums, which cost some microseconds each. Effort that was spent in vain is gone in the new one, too.
+A ledger is a value. Every change returns a new ledger that shares most of the old one: `Overlay` for buffers,
+copies of arrays for sums, which cost some microseconds each. Search effort used without success is used up in
+the new ledger, too.
 """
 
 from bisect import bisect_left
@@ -29,23 +31,22 @@ from target_arch.stages.memory.residents import Numbers, Residents
 from target_arch.stages.overlay import Overlay
 
 COMPONENT = 300
-"""Buffers that are planned again together, at most: a promise is worth milliseconds, not minutes."""
+"""The most buffers that are planned again together: a promise is worth milliseconds, not minutes."""
 
 WORK = 60_000
-"""Buffers planned again over the life of a ledger, at most; after that promises come from the witness as it
-is.
+"""The most buffers planned again over the life of a ledger; after that the witness stays as it is.
 
 It keeps the time of many promises near-linear in the number of partitions.
 """
 
 PATIENCE = 8
-"""How often in the life of a ledger the thorough algorithm is asked where quick ones fail."""
+"""How often in the life of a ledger the thorough algorithm runs if quick ones fail."""
 
 _QUICK = ("by-conflicts", "by-size", "by-area", "by-time")
 _THOROUGH = "best"
 
 _TRIES = 5
-"""Sizes tried between what the witness has in one piece and all that remains."""
+"""Sizes tried between the largest gap of the witness and all free bytes."""
 
 _BLOCK = "promised block"
 
@@ -60,15 +61,15 @@ class _Taken:
 
 @frozen(kw_only=True, eq=False)
 class PoolLedger:
-    """The ledger of one memory. `available` are the bytes that its constants leave, `unit` is the alignment
-    of blocks.
+    """The ledger of one memory. `available` are the bytes that constants leave, `unit` is the alignment of
+    blocks.
     """
 
     available: int
     unit: int
     _residents: Residents = field(repr=False)
     _shared: Overlay[int, Buffer] = field(factory=Overlay, repr=False)
-    """The residents that may take the place of more others than at first."""
+    """Residents that may reuse further places since the start."""
     _sums: Numbers = field(repr=False)
     """Bytes of residents live at every moment."""
     _begin: Numbers = field(repr=False)
@@ -85,7 +86,7 @@ class PoolLedger:
     def of(
         cls, residents: Residents, available: int, unit: int, taken: Mapping[int, Sequence[Buffer]]
     ) -> "PoolLedger":
-        """The ledger of a memory in which kernels (by number of the partition) took these buffers already."""
+        """The ledger of a memory in which kernels (by number of the partition) already have these buffers."""
         known = {number: tuple(taken[number]) for number in sorted(taken) if taken[number]}
         lives = (((b.first + bool(b.over), b.last), b.bytes) for b in residents.buffers)
         pool = cls(
@@ -103,7 +104,7 @@ class PoolLedger:
 
     @property
     def fits(self) -> bool:
-        """True where everything known so far lies within what is available."""
+        """True if all buffers of the witness are within the available bytes."""
         return self._top <= self.available
 
     @property
@@ -113,7 +114,7 @@ class PoolLedger:
 
     @property
     def overfull(self) -> bool:
-        """True where what others than kernels hold is at some time more than is available."""
+        """True if residents alone need more than the available bytes at some time."""
         return int(self._sums.max(initial=0)) > self.available
 
     @property
@@ -125,19 +126,19 @@ class PoolLedger:
         return offsets
 
     def live(self, span: Span) -> int:
-        """The most bytes that others hold at any item of the span."""
+        """The most bytes of residents live at any item of the span."""
         return int(self._sums[span[0] : span[1] + 1].max(initial=0))
 
     def alive(self, span: Span) -> list[tuple[str, int]]:
-        """The buffers of others, with their bytes, that are live at some item of the span."""
+        """The residents, with their bytes, that are live at some item of the span."""
         there = np.flatnonzero(self._residents.live(span)).tolist()
         return [
             (self._residents.buffers[number].name, self._residents.buffers[number].bytes) for number in there
         ]
 
     def over_budget(self) -> dict[int, int]:
-        """The partitions whose kernels took more than there is now beside what others hold, and by how many
-        bytes: constants came later.
+        """The partitions whose kernels no longer fit beside the residents, as constants have grown since, and
+        the excess in bytes.
         """
         if self.fits:
             return {}
@@ -150,8 +151,8 @@ class PoolLedger:
         return found
 
     def holding(self, bytes: int) -> "PoolLedger":
-        """Constants take so many bytes more. Where some are missing then, the ledger knows of no plan for
-        what it holds until fewer are held again.
+        """Let constants grow by these bytes. If bytes are then missing, the witness does not fit until
+        constants shrink again.
         """
         pool = evolve(self, available=self.available - bytes)
         everything = () if pool.fits else pool._everything()
@@ -168,7 +169,7 @@ class PoolLedger:
         return pool
 
     def sharing(self, places: Iterable[tuple[str, Sequence[str]]]) -> "PoolLedger":
-        """Each of these residents may take the place of others from now on; they end where it begins."""
+        """Let each of these residents reuse the place of others, which end where it begins."""
         changed: dict[int, Buffer] = {}
         sums = self._sums.copy()
         for name, over in places:
@@ -180,8 +181,8 @@ class PoolLedger:
         return evolve(self, sums=sums, shared=self._shared.changed(changed))
 
     def promise(self, span: Span) -> tuple["PoolLedger", Block]:
-        """The largest block found free throughout the span; in the ledger returned it stays free until it is
-        taken.
+        """The largest block found that is free throughout the span, and the ledger that keeps it free until
+        it is taken.
         """
         pool, block, remaining = self, self._gap(span), self.available - self.live(span)
         size = remaining - remaining % self.unit
@@ -197,8 +198,8 @@ class PoolLedger:
         return pool, pool._gap(span)
 
     def take(self, number: int, buffers: Sequence[Buffer], block: Block | None) -> tuple["PoolLedger", bool]:
-        """The kernel of partition `number` takes these buffers: in the block promised, else where there is
-        room. False where no room was found; then nothing but effort is taken.
+        """Add the buffers of the kernel of partition `number`: in the promised block, else where there is
+        room. False if no room was found; then only search effort is used up.
         """
         pool = self
         placed: Mapping[str, int] | None = None if block is None else stacked(buffers, block)
@@ -236,13 +237,13 @@ class PoolLedger:
         return (*residents, *(b for number in sorted(self._taken) for b in self._taken[number].buffers))
 
     def _occupied(self, span: Span) -> Occupied:
-        """What residents occupy during a span."""
+        """The bytes that residents occupy during a span."""
         there = self._residents.live(span)
         begin = self._begin[there]
         return list(zip(begin.tolist(), (begin + self._residents.sizes[there]).tolist(), strict=True))
 
     def _gap(self, span: Span) -> Block:
-        """The largest hole of the witness that is there all the time."""
+        """The largest gap of the witness that is free throughout the span."""
         return largest_gap(self._occupied(span), self.available, self.unit)
 
     def _affordable(self, span: Span) -> bool:
@@ -250,8 +251,8 @@ class PoolLedger:
         return count <= COMPONENT and self._work >= count
 
     def _replanned(self, span: Span, wanted: Sequence[Buffer]) -> tuple["PoolLedger", int, Mapping[str, int]]:
-        """The ledger with another plan for all that is connected in time with the span and for the wanted
-        buffers, and how many bytes are missing; where any are, nothing but effort is taken.
+        """The ledger with a new plan for the wanted buffers and all buffers connected in time with the span,
+        and the missing bytes; if any are missing, only search effort is used up.
         """
         window = self._residents.component(span)
         there, numbers = np.flatnonzero(self._residents.live(window)).tolist(), self._taken_within(window)
@@ -268,7 +269,7 @@ class PoolLedger:
         return pool, least, {}
 
     def _asking(self, algorithm: str) -> "PoolLedger":
-        """The ledger with less patience, where the thorough algorithm is asked."""
+        """The ledger with one run of the thorough algorithm less, if this is the algorithm."""
         return evolve(self, patience=self._patience - 1) if algorithm == _THOROUGH else self
 
     def _taken_within(self, window: Span) -> list[int]:
@@ -294,5 +295,5 @@ class PoolLedger:
 
 
 def _span(buffers: Sequence[Buffer]) -> Span:
-    """From the first moment in which one of them is live to the last."""
+    """From the first moment in which one of the buffers is live to the last."""
     return min(buffer.first for buffer in buffers), max(buffer.last for buffer in buffers)

@@ -1,4 +1,4 @@
-"""The tensors' buffers of one memory, as the pool ledger counts them: who is there when."""
+"""The buffers of tensors in one memory and their lives, as the pool ledger counts them."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -15,9 +15,9 @@ Numbers = NDArray[np.int64]
 
 @frozen(kw_only=True)
 class Residents:
-    """The buffers that hold bytes of a memory whatever kernels take there, up to the moment `end`.
+    """The buffers that need bytes of a memory whatever kernels use there, up to the moment `end`.
 
-    `turns` are the spans of all partitions' turns, in order: no two partitions' kernels run at once.
+    `turns` are the spans in which the partitions run, in order: no two kernels run at once.
     """
 
     buffers: Sequence[Buffer] = field(repr=False)
@@ -45,11 +45,11 @@ class Residents:
         return {buffer.name: number for number, buffer in enumerate(self.buffers)}
 
     def live(self, span: Span) -> NDArray[np.bool_]:
-        """Which are live at some moment of the span."""
+        """A mask of the buffers that are live at some moment of the span."""
         return (self.first <= span[1]) & (self.last >= span[0])
 
     def component(self, span: Span) -> Span:
-        """The moments around a span beyond which nothing that is live at its edges reaches."""
+        """The smallest span around a span whose borders no life crosses."""
         starts, stops = self._components
         low = int(np.searchsorted(starts, span[0], side="right")) - 1
         high = int(np.searchsorted(starts, span[1], side="right")) - 1

@@ -1,1 +1,1 @@
-"""Who can touch which memory, and which copy paths lead from one to another."""
+"""The memories that each instance can touch, and the copy paths between memories."""

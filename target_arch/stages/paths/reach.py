@@ -1,8 +1,8 @@
-"""Who can touch which memory: where an instance reads operands, where it leaves results, what feeds its local
-buffers.
+"""Reachability of memories: where an instance reads operands, where it leaves results, and which memories
+feed its local buffers.
 
-These rules come from the description alone. Placement asks them to count copies, residence to choose
-memories, the step stage to insert copies. (The checker asks the description itself.)
+These rules come from the SoC description alone. Placement uses them to count copies, `homes` to choose
+memories, and `join` to insert copies. (The checker reads the description itself.)
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from target_arch.soc.words import OperandRule
 
 @frozen(kw_only=True, cache_hash=True)
 class MemoryAccess:
-    """Where an instance takes operands and leaves results, preferred first.
+    """The memories in which an instance reads operands and leaves results, preferred first.
 
     `local` is empty where it touches whole tensors in place; else they are moved between one of `reads` or
     `writes` and one of the local memories, by a declared direct path.
@@ -35,7 +35,7 @@ def memory_access(soc: SoC, mode: MemoryMode, instance: Instance, *, whole: bool
 
 
 def readable(soc: SoC, instance: Instance) -> tuple[str, ...]:
-    """Memories in which the instance reads a whole operand where it lies, its own first."""
+    """Memories in which the instance reads a whole operand in place, its own first."""
     observed = tuple(memory.name for memory in soc.memories if soc.sees(instance, memory.name))
     if instance.arch.host:
         return _once((*instance.memory, *observed), observed)
@@ -66,7 +66,8 @@ def local(instance: Instance) -> tuple[str, ...]:
 def feeding(soc: SoC, mode: MemoryMode, tiles: tuple[str, ...]) -> tuple[str, ...]:
     """Memories from which a declared path leads straight into one of the local memories, preferred first.
 
-    Only those in which the mode lets bytes be, and those of other instances, which leave results there.
+    Only memories that the mode allows for tensors, and memories of other instances, which leave results
+    there.
     """
     linked = {path.source for path in soc.copies if path.target in tiles}
     others = (name for each in soc.instances if not each.arch.host for name in each.memory)

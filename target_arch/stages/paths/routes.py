@@ -1,5 +1,5 @@
-"""Which declared copy paths bytes take: the cheapest route between two memories, and what one path can carry
-at once.
+"""Routes over declared copy paths: the cheapest between two memories, and the pieces that one path carries at
+once.
 """
 
 from collections.abc import Collection, Iterable
@@ -62,7 +62,7 @@ class Routes:
     ) -> tuple[CopyPath, int] | None:
         """The cheapest direct path from one of the memories to one of the others, and its picoseconds.
 
-        By it a whole tensor is moved into the tiles of an accelerator, or out of them.
+        It moves a whole tensor into the tiles of an accelerator, or out of them.
         """
         hops = [self.hop(source, target, bytes) for source in sources for target in targets]
         known = [(path, round(self.seconds(path, bytes) * PICO)) for path in hops if path is not None]
@@ -81,7 +81,7 @@ class Routes:
         return None if route is None else sum(self.seconds(path, bytes) for path in route)
 
     def missing(self, sources: Iterable[str], targets: Iterable[str]) -> str:
-        """Why no route leads from any of the sources to any of the targets, naming the link to declare."""
+        """The message that no route leads from any of the sources to any of the targets."""
         have, want = listed(sources), listed(targets)
         return f"no copy path leads from {have} to {want}"
 
@@ -135,14 +135,14 @@ def _same_rows(first: Slice, second: Slice) -> list[tuple[Slice, Slice]]:
 
 
 def _plain(part: Slice) -> Slice:
-    """Rows that touch each other as the one row they are."""
+    """A slice whose rows are adjacent as one row."""
     if part.rows > 1 and part.stride == part.row_bytes:
         return Slice(of=part.of, offset=part.offset, row_bytes=part.bytes)
     return part
 
 
 def _folded(whole: Slice, like: Slice) -> Slice:
-    """Contiguous bytes as rows of the other slice's size."""
+    """A contiguous slice cut into rows like those of the other slice."""
     return evolve(whole, row_bytes=like.row_bytes, rows=like.rows, stride=like.row_bytes)
 
 
@@ -161,7 +161,7 @@ def _runs(source: Slice, target: Slice) -> list[tuple[Slice, Slice]]:
 
 
 def _position(part: Slice, done: int) -> tuple[int, int]:
-    """Where the byte number `done` of a slice lies, and how many bytes are left in its row."""
+    """The offset of the byte number `done` of a slice, and the bytes left in its row."""
     row, inside = divmod(done, part.row_bytes)
     return part.offset + row * part.stride + inside, part.row_bytes - inside
 

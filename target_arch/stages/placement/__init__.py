@@ -1,1 +1,1 @@
-"""What runs where, what it costs there, and why."""
+"""The instance of every operator, its cost there, and the reason."""

@@ -1,4 +1,4 @@
-"""What every instance says about every operator: the seconds it would compute, or why it refuses.
+"""The estimate of every operator at every instance: seconds of computing, or the reason of a refusal.
 
 Refusals come from rules, from the backend, from memories that are too small for whole operands, and from
 links that the description lacks.
@@ -24,8 +24,8 @@ from target_arch.stages.setting import Setting
 
 @frozen(kw_only=True)
 class PlacementTask:
-    """What is to be placed on what, and what was demanded. `order` are target_arch names, first come first in
-    ties.
+    """A placement task: model, setting, backends and the user's rules. `order` are target_arch names; ties go
+    to the first.
     """
 
     model: Model = field(repr=False)
@@ -45,14 +45,14 @@ class PlacementTask:
         return self.setting.mode
 
     def question(self, operator: Operator, instance: Instance) -> Question:
-        """What a backend is asked about an operator at an instance."""
+        """The query to a backend about an operator at an instance."""
         return Question(operator=operator, model=self.model, instance=instance, soc=self.soc)
 
 
 @frozen(kw_only=True)
 class Estimate:
-    """What one instance says about one operator: seconds of computing (and joules, where they were measured),
-    or why not.
+    """One instance's estimate for one operator: seconds of computing (and joules, if measured), or a
+    refusal.
     """
 
     compute: float | None = None
@@ -62,7 +62,7 @@ class Estimate:
 
 
 class CandidateTable:
-    """All answers, by operator id and instance name, and the paths they rest on."""
+    """All estimates, by operator id and instance name, and the copy paths they use."""
 
     def __init__(self, wanted: PlacementTask) -> None:
         self._wanted = wanted
@@ -154,7 +154,7 @@ class CandidateTable:
         return f"its operands need {needed:,} B, {listed(instance.memory)} has {available:,} B"
 
     def _unreachable(self, operator: Operator, instance: Instance) -> str | None:
-        """The link that is missing for the operands to get to the instance, or back to the host."""
+        """The missing link on the way of the operands to the instance, or of the result back to the host."""
         there, tensors, bring = self.reaches[instance.name], self._wanted.model.tensors, self.traffic.bring
         for names, (homes, mask) in ((operator.inputs, self._near), (operator.constants, self._fixed)):
             for name in names:
@@ -167,7 +167,7 @@ class CandidateTable:
         return None
 
     def _dishonoured(self, operator: Operator) -> list[Diagnostic]:
-        """The rule that requires an operator on a target all of whose instances refuse it."""
+        """The rule that requires an operator on a target of which every instance refuses it."""
         required, answers = self._wanted.rules.required(operator), self.answers[operator.id]
         if required is None:
             return []
@@ -186,5 +186,5 @@ class CandidateTable:
 
 
 def place_of(operator: Operator) -> str:
-    """Where a message about an operator belongs."""
+    """The place of a message about an operator."""
     return f"operator {operator.id}" + (f" ({operator.location})" if operator.location else "")

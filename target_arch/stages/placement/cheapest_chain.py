@@ -1,10 +1,10 @@
 """The search for the cheapest placement: dynamic programming along the execution order.
 
-The state after an operator is, for every tensor still needed, the set of memories it lies in. While few
+The state after an operator is, for every tensor still needed, the set of memories that hold it. While few
 tensors are needed at a time (chains, residuals, short branches) all states are kept and the result is optimal
-for the cost model: seconds of computing plus seconds of every copy, a tensor that already lies in a memory
-not being copied there again. Wider graphs keep the `BEAM` cheapest states. All-on-host is always compared, so
-the result is never worse than that.
+for the cost model: seconds of computing plus seconds of every copy, where no tensor is copied twice to one
+memory. Wider graphs keep the `BEAM` cheapest states. All-on-host is always compared, so the result is never
+worse than that.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,9 +27,7 @@ WIDE = 64
 
 @frozen(kw_only=True)
 class InstanceGroup:
-    """Instances that are alike in every respect that counts; `rank` is their place in the partitioning
-    order.
-    """
+    """Interchangeable instances; `rank` is their place in the partitioning order."""
 
     instances: tuple[Instance, ...]
     reach: MemoryAccess
@@ -39,7 +37,7 @@ class InstanceGroup:
 
 @frozen(kw_only=True)
 class Problem:
-    """What is to be placed. `computes[operator id][seat]` is seconds, None where the seat is refused."""
+    """A placement problem. `computes[operator id][seat]` is seconds, None where the seat is refused."""
 
     model: Model = field(repr=False)
     order: tuple[Operator, ...]
@@ -51,19 +49,18 @@ class Problem:
     constants: int
     """Memories (bits) that hold constants."""
     outputs: MemoryAccess
-    """Where model outputs must be in the end."""
+    """Memories (bits) in which model outputs must be at the end."""
 
     @cached_property
     def visits(self) -> CopyCosts:
-        """What operators touch, and what copies they bring at each seat."""
+        """The tensors that operators touch, and the copies that these need at each seat."""
         return CopyCosts(self.model, self.traffic, [seat.reach for seat in self.seats], self.constants)
 
 
 def cheapest_chain(problem: Problem, beam: int = BEAM) -> dict[str, int] | None:
-    """The seat (by number) of every operator; None where some operator can go nowhere.
+    """The seat (by number) of every operator; None if an operator has no seat.
 
-    Where more tensors than `WIDE` are needed at a time the search would be no better than its beam, and is
-    left out.
+    Not searched where more tensors than `WIDE` are needed at a time: the beam alone would decide.
     """
     options = [
         (cost, seats) for seats in _candidates(problem, beam) if (cost := total(problem, seats)) is not None
@@ -80,8 +77,8 @@ def total(problem: Problem, seats: Mapping[str, int]) -> int | None:
 
 
 def walk(problem: Problem, seats: Mapping[str, int]) -> tuple[int, list[tuple[int, ...]]] | None:
-    """Picoseconds of a placement, and where its activations lie before each operator, as masks. None where it
-    is impossible.
+    """Picoseconds of a placement, and the memories of its activations before each operator, as masks. None
+    where it is impossible.
     """
     where = dict.fromkeys(problem.model.inputs, problem.inputs)
     visits, spent, before = problem.visits, 0, list[tuple[int, ...]]()
@@ -109,7 +106,7 @@ def _candidates(problem: Problem, beam: int) -> Iterable[dict[str, int]]:
 
 
 def _ending(problem: Problem, where: Mapping[str, int]) -> int | None:
-    """Picoseconds until all model outputs lie where they must."""
+    """Picoseconds until all model outputs are in their memories."""
     cost = 0
     for name in problem.model.outputs:
         tensor = problem.model.tensors[name]
@@ -182,8 +179,8 @@ def _step(
 
 
 def _last_needed(problem: Problem) -> dict[str, int]:
-    """For every tensor that is needed the turn of the last operator that needs it; a turn after all of them
-    where the caller does.
+    """By tensor, the number of the last operator that reads it; one number after all operators if the caller
+    reads it.
     """
     last = {
         name: turn
@@ -194,7 +191,7 @@ def _last_needed(problem: Problem) -> dict[str, int]:
 
 
 def _width(problem: Problem, last: Mapping[str, int]) -> int:
-    """How many tensors are needed at a time, at most."""
+    """The most tensors needed at a time."""
     made = {operator.output: turn for turn, operator in enumerate(problem.order)}
     change = [0] * (len(problem.order) + 1)
     for name, turn in last.items():

@@ -1,7 +1,7 @@
 """Why each operator is where it is: all candidates with their costs or refusals, and the reason in words.
 
-The cost of a candidate is what changes when only this operator moves: its computing, its inputs from where
-they lie, its constants, its result on the way to its consumers.
+The cost of a candidate is the difference when only this operator moves: its computing, and the copies of its
+inputs, its constants, and its result to its consumers.
 """
 
 from collections.abc import Mapping
@@ -80,9 +80,7 @@ class _Reasoner:
         return self._refused[key]
 
     def _cost(self, operator: Operator, number: int) -> Cost | None:
-        """Cost of one operator at a seat while all others stay where they are; None where that is
-        impossible.
-        """
+        """Cost of one operator at a seat while all others stay at theirs; None if it cannot be there."""
         compute = self._problem.computes[operator.id][number]
         if compute is None:
             return None
@@ -114,7 +112,7 @@ class _Reasoner:
         )
 
     def _result(self, operator: Operator, size: int, lies: int) -> int | None:
-        """Picoseconds to bring a result from where it lies to all who need it, one after the other."""
+        """Picoseconds to bring a result to all its consumers, one after the other."""
         spent = 0
         for goal in self._users.get(operator.output, ()):
             key = (size, lies, goal)
@@ -128,7 +126,9 @@ class _Reasoner:
         return spent
 
     def _brought(self, size: int, lies: int, number: int) -> tuple[int, int] | None:
-        """What bringing a tensor takes longer than if it lay nearby, and where it lies then."""
+        """Picoseconds of bringing a tensor beyond those of a tensor nearby, and the memories that then hold
+        it.
+        """
         goal, traffic = self._goals[number], self._problem.traffic
         brought = traffic.bring(lies, size, goal)
         near = traffic.bring(self._near[number], size, goal)
@@ -177,7 +177,7 @@ class _Reasoner:
 
 
 def _users(problem: Problem, seats: Mapping[str, int]) -> dict[str, list[int]]:
-    """For every tensor the seats of all who need it; the number after the last seat is the caller."""
+    """By tensor, the seats of all its consumers; the number after the last seat is the caller."""
     found: dict[str, list[int]] = {}
     for operator in problem.order:
         for name in dict.fromkeys(operator.inputs):

@@ -1,4 +1,4 @@
-"""From the place of every operator to partitions: runs of operators on one instance."""
+"""Grouping of placed operators into partitions: runs of operators on one instance."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,8 +13,8 @@ from target_arch.stages.setting import Setting
 
 @frozen(kw_only=True)
 class Grouping:
-    """What decides which operators share a partition. An accelerator that takes no chains gets one operator
-    at a time.
+    """Decides which operators share a partition. An accelerator that takes no chains gets one operator at a
+    time.
     """
 
     model: Model = field(repr=False)

@@ -23,7 +23,7 @@ _Ways = tuple[tuple[Way | None, ...], ...]
 _Members = tuple[tuple[str, int], ...]
 """The instances of a seat with their machines."""
 _Alike = tuple[object, ...]
-"""What the stays of an operator depend on."""
+"""The facts that the stays of an operator depend on."""
 
 
 class JobShop:

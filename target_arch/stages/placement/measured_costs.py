@@ -1,4 +1,4 @@
-"""Measured costs of operators: what a cost file says of one, in seconds and joules."""
+"""Measured costs of operators from a cost file, in seconds and joules."""
 
 from collections.abc import Iterable, Iterator
 from math import prod
@@ -12,7 +12,7 @@ from target_arch.stages.errors import PlacementError
 
 
 def measured_seconds(costs: Costs, question: Question) -> float | None:
-    """Seconds of computing, None where nothing was measured."""
+    """Seconds of computing, None if not measured."""
     found = _measured(costs, question)
     if found is None:
         return None
@@ -21,7 +21,7 @@ def measured_seconds(costs: Costs, question: Question) -> float | None:
 
 
 def measured_joules(costs: Costs, question: Question) -> float | None:
-    """Joules of computing, None where nothing was measured."""
+    """Joules of computing, None if not measured."""
     found = _measured(costs, question)
     if found is None or found.energy is None:
         return None

@@ -1,4 +1,4 @@
-"""What an operator touches, and what copies it brings at a seat: computed once for all that are alike."""
+"""The tensors of an operator and the copies they need at a seat: computed once for all operators alike."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ class Footprint:
 
 @frozen(kw_only=True)
 class CopyCost:
-    """What the copies of an operator cost at a seat, in picoseconds, and where its tensors lie then.
+    """The costs of the copies of an operator at a seat, in picoseconds, and the memories of its tensors then.
 
     `brought` are those of its activations, `fixed` of its constants, `left` of its result; `copy` is the sum.
     """
@@ -41,7 +41,7 @@ class CopyCost:
 
 
 class CopyCosts:
-    """The visits of all operators of a model, remembered by what they depend on.
+    """The copy costs of all operators of a model, cached by everything they depend on.
 
     `reaches` are those of the seats, `constants` the memories (bits) that hold constants.
     """
@@ -57,7 +57,9 @@ class CopyCosts:
         """By operator id."""
 
     def visit(self, operator: str, seat: int, masks: tuple[int, ...]) -> CopyCost | None:
-        """The visit of an operator (by id) whose activations lie in `masks`; None where links are missing."""
+        """The copy cost of an operator (by id) with activations in the memories of `masks`; None if links are
+        missing.
+        """
         touched = self.operands[operator]
         key = (touched.form, seat, masks)
         if key not in self._known:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from target_arch.plan.model import Model, Operator
 
 EXACT = 300
-"""Operators, at most, for the exact search."""
+"""The most operators for the exact search."""
 STATES = 20_000
 """How many sets of executed operators the exact search may visit before it gives up."""
 
@@ -34,7 +34,7 @@ def execution_order(model: Model, states: int = STATES) -> tuple[Operator, ...]:
 
 
 def peaks(model: Model, *orders: Sequence[Operator]) -> list[int]:
-    """For each order the largest sum of live activation bytes while operators run in it."""
+    """The largest sum of live activation bytes of each order."""
     number = {operator.id: index for index, operator in enumerate(model.operators)}
     problem = _Liveness(model)
     return [problem.peak([number[operator.id] for operator in order]) for order in orders]
@@ -61,7 +61,7 @@ class _Liveness:
                 self._users[tensor].append(index)
         self._kept = frozenset(numbers[name] for name in model.outputs if name in numbers)
         self._needed = [len(users) + (n in self._kept) for n, users in enumerate(self._users)]
-        """Who needs each tensor, the caller included."""
+        """The readers of each tensor, the caller included."""
         self._start = sum(model.tensors[name].bytes for name in model.inputs)
 
     def is_chain(self) -> bool:
@@ -79,10 +79,10 @@ class _Liveness:
         return peak
 
     def greedy(self) -> tuple[int, ...]:
-        """Next is always the ready operator that leaves the fewest bytes live.
+        """A greedy order: next is always the ready operator that leaves the fewest bytes live.
 
-        What an operator leaves changes only when another user of its inputs has run, so that a heap with
-        entries that are looked at again serves.
+        These bytes change only when another reader of the operator's inputs has run, so a heap is enough if
+        its entries are checked again when they come up.
         """
         order: list[int] = []
         left = self._needed.copy()

@@ -1,4 +1,4 @@
-"""Placement: which instance runs which operator, what it costs there, and why nowhere else.
+"""Placement: the instance of every operator, its cost there, and the reason why it is not elsewhere.
 
 The search minimizes the makespan: the end of the last result in a model of a run in which instances compute
 and channels copy at the same time. Costs are the estimates of backends, or times measured in a cost file, and

@@ -1,4 +1,4 @@
-"""What a person may demand of the placement, and whether the demand names things that exist."""
+"""The user's rules for the placement, and the check that they name existing things."""
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -15,10 +15,10 @@ EVERY = "*"
 
 @frozen(kw_only=True)
 class Rules:
-    """Demands on the placement. An operator is named by id, by kind, or as `*`; the id wins over the kind
-    over `*`.
+    """Rules for the placement. An operator is named by id, by kind, or as `*`; the id goes before the kind,
+    and the kind before `*`.
 
-    A target is a target_arch (then any of its instances will do) or one instance such as `fpga_conv2d[1]`.
+    A target is a target_arch (any of its instances) or one instance such as `fpga_conv2d[1]`.
     """
 
     require: Mapping[str, str] = field(factory=dict)
@@ -26,23 +26,21 @@ class Rules:
     prefer: Mapping[str, str] = field(factory=dict)
     """Where an operator goes if it can, whatever it costs there."""
     given_up: tuple[tuple[str, str, str], ...] = ()
-    """Operator, target and reason of placements that turned out not to fit; nobody wishes these, lowering
-    adds them.
-    """
+    """Operator, target and reason of placements that did not fit; lowering adds these, not the user."""
 
     left_out: frozenset[str] = frozenset()
-    """target_archs that take nothing, as they are not among the targets that were chosen."""
+    """target_archs that get no operator, as they are not among the chosen targets."""
     general: frozenset[str] = frozenset()
     """Kinds that the model need not have: rules of a SoC file are for many models."""
     sent: Mapping[str, str] = field(factory=dict)
-    """Where operators (by id) that did not fit go next; nobody wishes these, lowering adds them."""
+    """The next target of operators (by id) that did not fit; lowering adds these, not the user."""
 
     def required(self, operator: Operator) -> str | None:
-        """The target an operator must go to, None where any will do."""
+        """The required target of an operator, None if it may go to any."""
         return _wished(self.require, operator)
 
     def preferred(self, operator: Operator) -> str | None:
-        """The target an operator goes to if that takes it; None where any will do, or one is required."""
+        """The preferred target of an operator; None if there is none, or a target is required."""
         if self.required(operator) is not None:
             return None
         return _wished(self.prefer, operator)
@@ -53,14 +51,12 @@ class Rules:
         return any(name in names and targets(target, instance) for name, target in self.forbid)
 
     def unfit(self, operator: str, instance: Instance) -> str | None:
-        """Why the operator (by id) was found not to fit on the instance; None where it was not."""
+        """The reason why the operator (by id) did not fit on the instance; None if it was not found so."""
         found = self._given_up.get(operator, ())
         return next((why for target, why in found if targets(target, instance)), None)
 
     def sent_to(self, operator: Operator) -> str | None:
-        """Where the operator goes next as it did not fit elsewhere; None where cost decides, or a rule
-        does.
-        """
+        """The next target of an operator that did not fit elsewhere; None if cost or a rule decides."""
         return self.sent.get(operator.id) if self.required(operator) is None else None
 
     @cached_property
@@ -72,9 +68,7 @@ class Rules:
         return found
 
     def sending(self, wishes: Mapping[str, str | None]) -> "Rules":
-        """These rules, and each of these operators (by id) goes to its target; None where cost is to
-        decide.
-        """
+        """These rules, and each of these operators (by id) goes to its target; with None cost decides."""
         sent = {**self.sent, **wishes}
         return evolve(self, sent={id: target for id, target in sent.items() if target is not None})
 

@@ -1,4 +1,4 @@
-"""What it costs to bring a tensor to an instance and to take its result away, for placement.
+"""The costs of bringing a tensor to an instance and of taking its result away, for placement.
 
 Time is counted in whole picoseconds, so that sums compare exactly. Sets of memories are bit masks.
 """
@@ -14,7 +14,7 @@ from target_arch.stages.paths.routes import PICO, Routes
 
 @frozen(kw_only=True)
 class Carried:
-    """How a tensor gets to an instance: `route` leads to the memory it `rests` in, `move` into the tiles.
+    """The way of a tensor to an instance: `route` leads to the memory it `rests` in, `move` into the tiles.
 
     Both with the picoseconds of every path; `time` is their sum.
     """
@@ -26,7 +26,7 @@ class Carried:
 
 
 class Traffic:
-    """Costs of bringing and leaving, remembered."""
+    """Costs of bringing and leaving, cached."""
 
     def __init__(self, soc: SoC, routes: Routes) -> None:
         self._routes = routes
@@ -45,7 +45,7 @@ class Traffic:
         return tuple(name for name in self._names if self._bits[name] & mask)
 
     def bring(self, mask: int, bytes: int, to: MemoryAccess) -> tuple[int, int] | None:
-        """Picoseconds until a tensor that lies in every memory of `mask` is usable, and where it lies then.
+        """Picoseconds until a tensor that is in every memory of `mask` is usable, and its memories then.
 
         None where no copy path leads there.
         """

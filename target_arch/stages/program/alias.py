@@ -109,9 +109,9 @@ class _Eliding:
         size = attrgetter("bytes")
         live = live_bytes(self._slots, self._lives, size, len(self._program.items)) if groups else {}
         for group in groups.values():
-            self._merge_those_that_pay(group, live)
+            self._merge_profitable(group, live)
 
-    def _merge_those_that_pay(
+    def _merge_profitable(
         self, group: Iterable[tuple[int, Run]], live: Mapping[str, NDArray[np.int64]]
     ) -> None:
         """Merge as many slices of one buffer as cost no bytes: all, else all but the first ones."""

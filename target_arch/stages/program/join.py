@@ -29,8 +29,8 @@ def join(work: PartialLowering, homes: TensorHomes, *, timed: bool = False) -> P
 
     Stand-ins of a `timed` program run and move tiles as kernels will, so that the program takes the time that
     they will take. The others keep the memories of their instance for themselves and move nothing, as the
-    bytes of tiles are what budgets are about to offer. Raises StepError for a kernel that names what does
-    not exist or cannot be copied.
+    budgets are about to offer the bytes of tiles. Raises StepError for a kernel that names unknown tensors or
+    buffers, or tensors that cannot be copied.
     """
     places, demands, tiles = TensorPlaces(work=work, homes=homes), MemoryDemands(work), Tiles()
     stand_ins = StandIns(places=places, demands=demands, timed=timed)

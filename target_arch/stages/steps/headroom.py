@@ -22,7 +22,7 @@ from target_arch.stages.program.program import Program
 
 
 def capacities(soc: SoC, program: Program) -> dict[str, int]:
-    """The bytes that constants leave of every memory that buffers of the program lie in."""
+    """The bytes that constants leave of every memory with buffers of the program."""
     drafts = program.buffers.values()
     left = {name: soc.memory(name).size for name in sorted({draft.memory for draft in drafts})}
     for draft in drafts:

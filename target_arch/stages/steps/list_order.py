@@ -118,7 +118,7 @@ class _Interleaver:
         """The numbers of all items in the order in which they are taken."""
         self._enter()
         while len(self._order) < len(self._done):
-            self._awake()
+            self._queue_ready()
             if not (self._begin_copies(self._clock.now) or self._begin_on_host()):
                 self._advance()
         return self._order
@@ -138,7 +138,7 @@ class _Interleaver:
         ends = (self._done[other] for other in given.before[number] if where[other] != own)
         heapq.heappush(self._later, (max(ends, default=0), -given.ranks[number], number))
 
-    def _awake(self) -> None:
+    def _queue_ready(self) -> None:
         """Move items that have become ready to their queues."""
         while self._barred and self._barred[0][0] <= self._turn:
             _, time, number = heapq.heappop(self._barred)

@@ -207,7 +207,7 @@ class _Orderer:
         )
 
     def _used(self, draft: Slot) -> bool:
-        """The buffers that a step or the caller touches; others need no bytes."""
+        """True for a buffer that a step or the caller touches; others need no bytes."""
         return draft.kind in (BufferKind.INPUT, BufferKind.OUTPUT) or draft.name in self._first
 
     def _buffer(self, draft: Slot) -> Buffer:

@@ -2,7 +2,7 @@
 
 The fitted steps run one partition after the other. Their items are put in an order that overlaps
 (`list_order`), and memory is planned again. If it overflows, no buffer begins early in the memory that
-overflowed; if that does not help either, the fitted steps stay. So overlap never makes a model fit no longer.
+overflowed; if that does not help either, the fitted steps stay. So overlap never costs capacity.
 """
 
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def overlapped(work: PartialLowering, settled: Fitted) -> Fitted:
                 settled,
                 steps=found.steps,
                 plan=plan,
-                execution=_execution(given, found, alone, _told(held)),
+                execution=_execution(given, found, alone, _overlap_text(held)),
             )
     return evolve(settled, execution=_execution(given, alone, alone, _instead(held)))
 
@@ -104,7 +104,7 @@ def _execution(given: Problem, found: _Run, alone: _Run, overlap: str) -> Execut
     )
 
 
-def _told(held: Sequence[Arena]) -> str:
+def _overlap_text(held: Sequence[Arena]) -> str:
     return f"{FULL}, but nothing begins early in {listed(map(str, held))}, which is full" if held else FULL
 
 

@@ -1,4 +1,4 @@
-"""Algorithms that give offsets to the buffers of one arena, and the bound that tells how good an answer is.
+"""Algorithms that give offsets to the buffers of one arena, and a lower bound on the peak.
 
 From fast to exact:
 

@@ -1,4 +1,4 @@
-"""The planners that are built in, by name; they come through the door of a stranger's, by entry point."""
+"""The built-in planners, by name; they are found by entry point, as those of plug-ins are."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

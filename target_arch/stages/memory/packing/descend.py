@@ -1,4 +1,4 @@
-"""The exact search for offsets: can these buffers lie below this capacity?
+"""The exact search for offsets: do these buffers fit below this capacity?
 
 The search is that of the minimalloc paper (Moffitt, "MiniMalloc: A Lightweight Memory Allocator for Hardware-
 Accelerated Machine Learning", ASPLOS 2023) with a stronger bound. It goes down a tree; every node puts one
@@ -42,7 +42,7 @@ from typing import NamedTuple
 Ints = MutableSequence[int]
 
 FOUND, INFEASIBLE, LIMIT = 1, 0, 2
-"""What a search ends with: a plan, the proof that there is none, or the end of its nodes."""
+"""The end of a search: a plan, the proof that there is none, or all nodes spent."""
 
 
 _FAR = 2**62

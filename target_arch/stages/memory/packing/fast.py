@@ -44,12 +44,12 @@ def by_size(buffers: Sequence[Buffer]) -> Offsets:
 
 
 def by_area(buffers: Sequence[Buffer]) -> Offsets:
-    """First what takes most bytes for most steps."""
+    """First the buffers with the largest product of bytes and steps."""
     return _first_fit(buffers, "by-area")
 
 
 def by_conflicts(buffers: Sequence[Buffer]) -> Offsets:
-    """First what shares its life with most bytes."""
+    """First the buffers that are live together with most bytes."""
     return _first_fit(buffers, "by-conflicts")
 
 

@@ -1,4 +1,4 @@
-"""Local search over the orders of first fit, for few buffers: whoever sits at the peak is placed earlier."""
+"""Local search over the orders of first fit, for few buffers: a buffer at the peak is placed earlier."""
 
 from collections.abc import Sequence
 from random import Random
@@ -12,7 +12,7 @@ _WORK = 400_000
 
 
 def local_search(buffers: Sequence[Buffer]) -> Offsets:
-    """Move what sits at the peak, or a neighbour of it, to an earlier turn while that does not raise the
+    """Move a buffer at the peak, or a neighbour of it, to an earlier position while that does not raise the
     peak.
     """
     packing, limit, random = Packing(buffers), least(buffers), Random(0)

@@ -1,4 +1,4 @@
-"""What a plan of one arena is, how good it is, and what no plan can undercut."""
+"""A plan of one arena, its peak, and lower bounds on the peak."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate

@@ -76,7 +76,7 @@ def improve(buffers: Sequence[Buffer], start: Offsets, effort: Effort) -> Offset
 
 
 class _Clock:
-    """What is left of the effort."""
+    """The remaining effort."""
 
     def __init__(self, effort: Effort) -> None:
         self._timed = effort.seconds is not None
@@ -86,7 +86,7 @@ class _Clock:
         self._rate = 1000.0
 
     def share(self, part: int, whole: int) -> None:
-        """Give the next part its share of what is left."""
+        """Give the next part its share of the remaining effort."""
         now = monotonic()
         self._part_nodes = self._nodes * part // whole
         self._part_end = now + (self._end - now) * part / whole
@@ -98,7 +98,7 @@ class _Clock:
         return min(wanted, self._part_nodes)
 
     def spend(self, nodes: int, seconds: float) -> None:
-        """Take what an attempt took."""
+        """Subtract the effort of an attempt."""
         self._nodes, self._part_nodes = self._nodes - nodes, self._part_nodes - nodes
         if nodes >= 100:
             self._rate = nodes / max(seconds, 1e-6)

@@ -16,7 +16,7 @@ from target_arch.stages.memory.packing.measure import bound
 
 
 def choices(buffers: Sequence[Buffer]) -> Iterator[dict[str, str]]:
-    """Which buffer takes whose place: always the first possible, always the last possible, nobody's."""
+    """The choices of reused places: always the first possible place, always the last possible, none."""
     first, last = _chosen(buffers, 0), _chosen(buffers, -1)
     if first:
         yield first
@@ -26,7 +26,7 @@ def choices(buffers: Sequence[Buffer]) -> Iterator[dict[str, str]]:
 
 
 def rectangles(buffers: Sequence[Buffer], places: Mapping[str, str]) -> list[Buffer]:
-    """The buffers, those that share a place as one, by the name of the first that lies there."""
+    """The buffers as rectangles: buffers that share a place are one, under the name of the first of them."""
     made: dict[str, Buffer] = {}
     for buffer in _by_time(buffers):
         name = root(buffer.name, places)
@@ -40,7 +40,7 @@ def rectangles(buffers: Sequence[Buffer], places: Mapping[str, str]) -> list[Buf
 
 
 def root(name: str, places: Mapping[str, str]) -> str:
-    """The buffer that lay first where this one lies."""
+    """The first of the buffers that share a place with this one."""
     while name in places:
         name = places[name]
     return name

@@ -1,8 +1,8 @@
 """The exact method: a constraint model of the same problem, solved by OR-tools CP-SAT.
 
 An extra (`pip install target-arch[exact]`), asked for by `--exact`. One worker, a fixed seed and a
-deterministic limit: every machine finds the same. Where the limit comes first, the best schedule so far is
-kept together with the bound that was proven.
+deterministic limit: every machine finds the same schedule. If the limit comes first, the best schedule so far
+is kept together with the bound that was proven.
 """
 
 from typing import Any

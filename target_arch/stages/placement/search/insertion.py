@@ -3,7 +3,7 @@
 Without a job, the longest path to and from every other is known after one pass; the longest path through the
 job follows at once for every machine and every place between two jobs there (Mastrolilli, Gambardella,
 "Effective neighbourhood functions for the flexible job shop problem", J. Scheduling 3, 2000). Copies count as
-delays here and wait for no channel: what comes of an insertion, a Scheduler has to tell.
+delays here and wait for no channel: only a Scheduler finds the true result of an insertion.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _BLINK = 0.02
 """
 
 Delays = list[list[int]]
-"""By the seat of the producer and the seat of the user: what lies between end and start, at least."""
+"""By the seats of producer and user: the least delay between end and start."""
 Option = tuple[int, int, int]
 """Machine (-1: none), seat, picoseconds."""
 _NOBODY = -1
@@ -51,7 +51,9 @@ class Delayed:
 
 
 def _before(jobs: Jobs, job: int) -> list[tuple[int, Delays]]:
-    """What a job waits for. Early data, brought as soon as the others are begun, lengthens their delays."""
+    """The jobs that a job waits for, with delays. Early data, brought as soon as the others are begun,
+    lengthens their delays.
+    """
     ways: dict[int, list[tuple[tuple[Way | None, ...], ...]]] = {}
     for datum in jobs.needs[job]:
         ways.setdefault(jobs.data[datum].producer, []).append(jobs.data[datum].ways)

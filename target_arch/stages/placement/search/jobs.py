@@ -1,9 +1,8 @@
 """A placement problem as a scheduler sees it: jobs, machines, channels and ways, all by number.
 
-A *machine* is an instance, a *channel* a DMA engine with a width. Machines that are alike in every respect
-that counts sit at one *seat*; a job is given a seat, and the machine among its members that is free first.
-Times are whole picoseconds. Nothing here knows what a tensor or a memory is, so that benchmarks can pose
-problems of their own.
+A *machine* is an instance, a *channel* a DMA engine with a width. Interchangeable machines are one *seat*; a
+job is given a seat, and runs on the machine of the seat that is free first. Times are whole picoseconds. Jobs
+are independent of tensors and memories, so that benchmarks can pose problems of their own.
 """
 
 from functools import cached_property
@@ -14,7 +13,7 @@ UNLIMITED = -1
 """The resource of a hop that never waits for another."""
 
 NEVER = 1 << 62
-"""Picoseconds after which what cannot be there is there."""
+"""Infinity: later than any schedule, in picoseconds."""
 
 Hop = tuple[int, int]
 """Resource (machines come first, then channels; or UNLIMITED) and picoseconds."""
@@ -22,7 +21,7 @@ Hop = tuple[int, int]
 
 @frozen(kw_only=True)
 class Way:
-    """How data gets from one seat to another: hops one after the other, and where it lies then.
+    """The way of data from one seat to another: hops one after the other, and the landing.
 
     Two seats whose ways end in one `landing` share one copy. Without hops the data is there already.
     """
@@ -55,13 +54,13 @@ class Stay:
 
     @cached_property
     def total(self) -> int:
-        """Picoseconds without any waiting."""
+        """Picoseconds from begin to end, without waits."""
         return self.time + sum(time for _, time in self.before) + sum(time for _, time in self.after)
 
 
 @frozen(kw_only=True)
 class Datum:
-    """What one job makes and others need. Data that are alike may share their ways."""
+    """A result of one job that others need. Data that are alike may share their ways."""
 
     name: str
     producer: int
@@ -109,7 +108,7 @@ class Jobs:
 
     @cached_property
     def users(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """For every job who needs its data: pairs of datum and job."""
+        """By job, the users of its data: pairs of datum and job."""
         found: list[list[tuple[int, int]]] = [[] for _ in self.names]
         for job, needed in enumerate(self.needs):
             for datum in needed:

@@ -22,7 +22,9 @@ Need = tuple[int, int, Ways]
 
 @frozen(kw_only=True, eq=False)
 class JobSchedule:
-    """When everything happens, in picoseconds. `work` sums what machines and channels are busy for."""
+    """The times of all jobs and copies, in picoseconds. `work` sums what machines and channels are busy
+    for.
+    """
 
     order: tuple[int, ...] = field(repr=False)
     seats: tuple[int, ...] = field(repr=False)
@@ -37,7 +39,7 @@ class JobSchedule:
 
     @property
     def cost(self) -> tuple[int, int]:
-        """What is to be small: the makespan, and among equal ones the work."""
+        """The objective to minimize: the makespan, and among equal ones the work."""
         return self.makespan, self.work
 
     def by_start(self) -> tuple[int, ...]:
@@ -132,7 +134,7 @@ class Progress:
         return max(times, default=0)
 
     def schedule(self, order: Sequence[int]) -> JobSchedule:
-        """What was scheduled, in the order in which it was."""
+        """The scheduled jobs, in the order in which they were."""
         return JobSchedule(
             order=tuple(order),
             seats=tuple(self.seats),
@@ -175,10 +177,10 @@ class Progress:
 
 
 class Resources:
-    """Which machine and which channel is free from when on.
+    """The times at which machines and channels are free.
 
-    The search's own fast copy of what `stages.steps.clock.Clock` keeps for steps: resources by number, idle
-    times that are filled afterwards, and no host that must begin everything.
+    A fast variant of `stages.steps.clock.Clock` for the search: resources by number, idle times that are
+    filled afterwards, and no host that must begin everything.
     """
 
     def __init__(self, jobs: Jobs) -> None:
@@ -220,7 +222,7 @@ class Resources:
         return begin
 
     def soonest(self, members: Sequence[int], ready: int) -> int:
-        """The machine that can start first, of these the one that did least, of these the first."""
+        """The machine with the earliest start; ties go to the least busy, then to the lowest number."""
         free, busy = self.free, self.busy
         return min([(max(ready, free[machine]), busy[machine], machine) for machine in members])[2]
 

@@ -1,11 +1,11 @@
 """Local search over schedules: jobs are taken out and inserted again where they cost least.
 
-Ruin and recreate (Schrimpf et al., J. Comput. Phys. 159, 2000) with threshold accepting (Dueck, Scheuer,
-J. Comput. Phys. 90, 1990): a change is kept where it loses no more than a threshold, drawn anew each time,
-that shrinks to nothing. Changes begin at a job the makespan hangs on, most of the time: they take connected
-jobs out, or jobs that run at about the same time, or move connected jobs as they are. Random choices come
-from one seeded generator, thresholds from products alone, and the effort is counted in scheduled jobs, so
-that every machine finds the same.
+Ruin and recreate (Schrimpf et al., J. Comput. Phys. 159, 2000) with threshold accepting (Dueck, Scheuer, J.
+Comput. Phys. 90, 1990): a change is kept where it loses no more than a threshold, drawn again each time, that
+shrinks to nothing. Changes begin at a job the makespan hangs on, most of the time: they take connected jobs
+out, or jobs that run at about the same time, or move connected jobs as they are. Random choices come from one
+seeded generator, thresholds from products alone, and the effort is counted in scheduled jobs, so that every
+machine finds the same.
 """
 
 from random import Random

@@ -1,4 +1,4 @@
-"""Lower bounds on the makespan: what no schedule, however clever, can undercut."""
+"""Lower bounds on the makespan: no schedule is shorter."""
 
 from collections import Counter
 from operator import add
@@ -13,8 +13,8 @@ def lower_bound(jobs: Jobs) -> int:
 
 
 def critical_path(jobs: Jobs) -> int:
-    """The longest path where every job is at the seat that is best for what follows it, and waits for no
-    machine.
+    """The longest path with every job at the seat that is best for the jobs after it, without waits for
+    machines.
     """
     toward = [tuple(zip(*delays, strict=True)) for delays in jobs.delays]
     made: list[list[int]] = [[] for _ in jobs.names]
@@ -36,7 +36,9 @@ def critical_path(jobs: Jobs) -> int:
 
 
 def busiest(jobs: Jobs) -> int:
-    """For every set of seats: what can run nowhere else, at its fastest, shared evenly by their machines."""
+    """For every set of seats, the jobs that can run nowhere else, at their fastest, shared evenly by the
+    machines.
+    """
     work: dict[frozenset[int], int] = {}
     members: dict[int, set[int]] = {}
     rows = {id(row): row for row in jobs.stays}

@@ -1,12 +1,12 @@
 """Tabu search over schedules: the best move of any job the makespan hangs on, then a kick, again and again.
 
 A move takes a job to another place between two jobs, on its machine or another. What the makespan becomes is
-estimated from the longest paths to and from every job as they are before the move (Mastrolilli,
-Gambardella, "Effective neighbourhood functions for the flexible job shop problem", J. Scheduling 3, 2000),
-so that one pass over all jobs tells about all moves. A machine a job has left takes it back only some moves
-later. Copies count as delays here; what looks better than what is known, a Scheduler runs. When nothing
-better was found for some time, a few random changes of a good schedule are the next start (iterated local
-search).
+estimated from the longest paths to and from every job as they are before the move (Mastrolilli, Gambardella,
+"Effective neighbourhood functions for the flexible job shop problem", J. Scheduling 3, 2000), so that one
+pass over all jobs tells about all moves. A machine a job has left takes it back only some moves later. Copies
+count as delays here; a Scheduler runs each candidate that looks better than the best known schedule. When
+nothing better was found for some time, a few random changes of a good schedule are the next start (iterated
+local search).
 """
 
 from bisect import bisect_left, bisect_right
@@ -105,7 +105,7 @@ class Tabu:
         return [(other, delays[seats[other]][seat]) for other, delays in self._problem.before[job]]
 
     def _keeps(self, job: int) -> list[tuple[int, int]]:
-        """What waits for a job, and how long after its end."""
+        """The jobs that wait for a job, and how long after its end."""
         seats, seat = self._seats, self._seats[job]
         return [(other, delays[seat][seats[other]]) for other, delays in self._problem.after[job]]
 
@@ -176,7 +176,7 @@ class Tabu:
     def _best_move(self, now: int, known: int) -> tuple[_Move | None, int]:
         """The move that looks best, and how many jobs that counts as.
 
-        What is tabu has to look better than what is known.
+        A tabu move is allowed only if it looks better than the best known schedule.
         """
         dice, rows = self._random.random, [self._row(row) for row in self._rows]
         least, chosen, spent = NEVER, None, 0
