@@ -12,6 +12,8 @@ from target_arch.soc import shipped_socs
 
 SLOWEST_CHECK = 0.5
 """Seconds of this process, imports included; wall time on a busy machine says nothing."""
+RUNS = 5
+"""The quickest counts: a core shared with other work takes longer for the same instructions."""
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -167,7 +169,10 @@ def test_check_starts_fast_and_without_tvm() -> None:
         "heavy = sorted({'tvm', 'numpy', 'networkx', 'onnx'} & set(sys.modules))\n"
         "print(code, heavy, time.process_time() - start)\n"
     )
-    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    code, heavy, seconds = answer.stdout.splitlines()[-1].split(" ")
-    assert (code, heavy) == ("0", "[]")
-    assert float(seconds) < SLOWEST_CHECK
+    took = []
+    for _ in range(RUNS):
+        answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        code, heavy, seconds = answer.stdout.splitlines()[-1].split(" ")
+        assert (code, heavy) == ("0", "[]")
+        took.append(float(seconds))
+    assert min(took) < SLOWEST_CHECK
