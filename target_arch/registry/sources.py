@@ -4,7 +4,8 @@ import hashlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from functools import cache
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from pathlib import Path
 
 from attrs import field, frozen
@@ -110,8 +111,15 @@ def _importer(path: Path, name: str, export: str) -> Callable[[], object]:
 
 
 def _entry_point_origin(point: EntryPoint) -> str:
-    distribution = f" of {point.dist.name} {point.dist.version}" if point.dist else ""
+    distribution = f" of {_release(point.dist)}" if point.dist else ""
     return f"entry point `{point.name} = {point.value}`{distribution}"
+
+
+@cache
+def _release(distribution: Distribution) -> str:
+    """Name and version of a package. Each property of a Distribution reads its metadata file again."""
+    about = distribution.metadata
+    return f"{about['Name']} {about['Version']}"
 
 
 def _folder_error(folder: Path, problem: str, hint: str | None) -> PlugInError:
