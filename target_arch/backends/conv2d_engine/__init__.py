@@ -5,7 +5,6 @@ The engine sees one block RAM and nothing else. Everything it works on is moved 
 """
 
 from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, RuntimeSources
-from target_arch.backends.conv2d_engine.lower import lower
 from target_arch.backends.conv2d_engine.support import OPTIONS, cost, describe, supports
 from target_arch.backends.sources import driver_files, simulator_files
 from target_arch.plan.kernels import Codegen, Kernel
@@ -13,6 +12,8 @@ from target_arch.soc.model import Memory
 
 
 def _lower(request: LoweringRequest) -> Kernel:
+    from target_arch.backends.conv2d_engine.lower import lower
+
     return lower(request, describe(request.soc, request.instance))
 
 

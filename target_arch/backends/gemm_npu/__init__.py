@@ -6,7 +6,6 @@ weight scratchpad, accumulators and int8 results in the accumulator scratchpad.
 """
 
 from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, RuntimeSources
-from target_arch.backends.gemm_npu.lower import lower
 from target_arch.backends.gemm_npu.support import BUFFERS, OPTIONS, cost, describe, supports
 from target_arch.backends.sources import driver_files, simulator_files
 from target_arch.plan.kernels import Codegen, Kernel
@@ -14,6 +13,8 @@ from target_arch.soc.model import Memory
 
 
 def _lower(request: LoweringRequest) -> Kernel:
+    from target_arch.backends.gemm_npu.lower import lower
+
     return lower(request, describe(request.soc, request.instance))
 
 
