@@ -127,17 +127,6 @@ def _macro(inputs: EmitInputs, kind: str, name: str) -> str:
     return f"{numbering.c_prefix(inputs.soc)}_{kind}_{numbering.c_identifier(name)}"
 
 
-def _table(out: Emitter, declaration: str, rows: Sequence[str]) -> None:
-    """One const array; C99 has no empty ones, so none where there are no rows."""
-    if not rows:
-        return
-    out.line()
-    out.line(f"{declaration}[] = {{")
-    with out.indent():
-        out.lines(rows)
-    out.line("};")
-
-
 def _arena_table(out: Emitter, inputs: EmitInputs, every: Sequence[EmittedArena], declaration: str) -> None:
     """The bytes of every arena that the host sees, and the table of all; `declaration` is its beginning."""
     backed = [arena for arena in every if arena.visible and not arena.pool.constant]
@@ -151,7 +140,7 @@ def _arena_table(out: Emitter, inputs: EmitInputs, every: Sequence[EmittedArena]
         f" /* {number}: {comment(arena.name)} */"
         for number, arena in enumerate(every)
     ]
-    _table(out, declaration, rows)
+    out.table(declaration, rows)
 
 
 def _bases(arena: EmittedArena) -> str:
@@ -172,7 +161,7 @@ def _loads(out: Emitter, inputs: EmitInputs, member: Member) -> None:
         f" /* step {number}: {comment(describe(step))} */"
         for number, step in loads
     ]
-    _table(out, "static const ta_load loads", rows)
+    out.table("static const ta_load loads", rows)
 
 
 def _image(out: Emitter, step: Load, macro: str) -> None:
@@ -219,7 +208,7 @@ def _copies(out: Emitter, steps: StepOrder, arenas: Arenas) -> None:
             shape = ", ".join(map(str, copy_shape(step)))
             note = comment(f"step {number}: {describe(step)}")
             rows.append(f"{{{source}, {target}, {shape}, {_CACHE[step.cache]}}}, /* {note} */")
-    _table(out, "static const ta_copy copies", rows)
+    out.table("static const ta_copy copies", rows)
 
 
 def _dispatches(out: Emitter, inputs: EmitInputs, steps: StepOrder, arenas: Arenas) -> None:
@@ -242,9 +231,9 @@ def _dispatches(out: Emitter, inputs: EmitInputs, steps: StepOrder, arenas: Aren
             refs.append(f"{', '.join(operand_refs)}, /* {note} */")
         word_count += len(step.words)
         ref_count += len(step.operands)
-    _table(out, "static const uint32_t words", words)
-    _table(out, "static const ta_ref refs", refs)
-    _table(out, "static const ta_dispatch dispatches", rows)
+    out.table("static const uint32_t words", words)
+    out.table("static const ta_ref refs", refs)
+    out.table("static const ta_dispatch dispatches", rows)
 
 
 def _function(inputs: EmitInputs, step: Dispatch) -> str:
@@ -263,7 +252,7 @@ def _steps(out: Emitter, inputs: EmitInputs, steps: StepOrder) -> None:
         counts[kind] += 1
         note = comment(f"{number}: {describe(step)}")
         rows.append(f"{{TA_STEP_{kind}, {index}, {_event(inputs, event)}}}, /* {note} */")
-    _table(out, "static const ta_step steps", rows)
+    out.table("static const ta_step steps", rows)
 
 
 def _event(inputs: EmitInputs, event: Event | None) -> str:
@@ -282,7 +271,7 @@ def _tensors(
         f"{{{string(tensor)}, {arenas.ref(buffer)}, {member.model.tensors[tensor].bytes}}},"
         for tensor, buffer in pairs
     ]
-    _table(out, f"static const ta_tensor {name}", rows)
+    out.table(f"static const ta_tensor {name}", rows)
 
 
 def _bundle(out: Emitter, inputs: EmitInputs, member: Member, arenas: Arenas) -> None:

@@ -28,13 +28,13 @@ def soc_source(inputs: EmitInputs) -> str:
     if drivers:
         out.line()
     out.lines(f"extern const ta_driver {driver};" for driver in drivers)
-    _rows(out, "static const ta_memory_info memories[]", [_memory(memory) for memory in soc.memories])
-    _rows(out, "static const ta_channel_info channels[]", [f"{{{string(name)}}}," for name in channels])
+    out.table("static const ta_memory_info memories", [_memory(memory) for memory in soc.memories])
+    out.table("static const ta_channel_info channels", [f"{{{string(name)}}}," for name in channels])
     for instance in soc.instances:
         rows = [_observed(soc, prefix, instance, memory) for memory in observed(soc, instance)]
-        _rows(out, f"static const ta_observed observed_{instance.identifier}[]", rows)
+        out.table(f"static const ta_observed observed_{instance.identifier}", rows)
     rows = [_instance(inputs, instance) for instance in soc.instances]
-    _rows(out, "static const ta_instance_info instances[]", rows)
+    out.table("static const ta_instance_info instances", rows)
     out.line()
     out.line(f"extern const ta_soc {soc.name}_soc;")
     out.line(f"const ta_soc {soc.name}_soc = {{")
@@ -81,7 +81,7 @@ def simulation_source(inputs: EmitInputs, arenas: Sequence[EmittedArena]) -> str
             out.line(f"static uint8_t memory_{memory.name}[{size}] TA_ALIGNED({alignment});")
             number = f"{numbering.c_prefix(soc)}_MEMORY_{numbering.c_identifier(memory.name)}"
             rows.append(f"{{{number}, {size}, memory_{memory.name}}},")
-    _rows(out, "static const ta_simulated_memory memories[]", rows)
+    out.table("static const ta_simulated_memory memories", rows)
     checks = _checks(out, inputs)
     used = sorted({symbol for symbol in symbols.values() if symbol})
     if used:
@@ -91,7 +91,7 @@ def simulation_source(inputs: EmitInputs, arenas: Sequence[EmittedArena]) -> str
         f"{f'&{symbol}' if (symbol := symbols[instance.arch.name]) else 'NULL'}, /* {instance.name} */"
         for instance in soc.instances
     ]
-    _rows(out, "static const ta_simulator *const simulators[]", devices)
+    out.table("static const ta_simulator *const simulators", devices)
     processes(out, inputs, sizes)
     out.line()
     fields = ("memories" if rows else "NULL", str(len(rows)), "simulators", str(len(devices)))
@@ -109,7 +109,7 @@ def _checks(out: Emitter, inputs: EmitInputs) -> int:
         out.line()
     out.lines(f"ta_status {kind.check}(const uint8_t *image, uint32_t bytes);" for kind in kinds)
     rows = [f"{{{kind.c_value}, {kind.check}}}," for kind in kinds]
-    _rows(out, "static const ta_image_check checks[]", rows)
+    out.table("static const ta_image_check checks", rows)
     return len(rows)
 
 
@@ -123,16 +123,6 @@ def observed(soc: SoC, instance: Instance) -> tuple[Memory, ...]:
         for memory in soc.memories
         if instance.arch.name in memory.observers and (memory.replica_of is None or memory.name in own)
     )
-
-
-def _rows(out: Emitter, declaration: str, rows: list[str]) -> None:
-    if not rows:
-        return
-    out.line()
-    out.line(f"{declaration} = {{")
-    with out.indent():
-        out.lines(rows)
-    out.line("};")
 
 
 def _memory(memory: Memory) -> str:

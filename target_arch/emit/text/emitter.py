@@ -1,6 +1,6 @@
 """Text in lines, with indentation, to which every generator in `target_arch.emit` writes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 INDENT = "    "
@@ -40,6 +40,16 @@ class Emitter:
             width += len(item) + 2
         if row:
             self.line(", ".join(row) + ",")
+
+    def table(self, declaration: str, rows: Sequence[str]) -> None:
+        """One const array; C99 has no empty ones, so none where there are no rows."""
+        if not rows:
+            return
+        self.line()
+        self.line(f"{declaration}[] = {{")
+        with self.indent():
+            self.lines(rows)
+        self.line("};")
 
     @contextmanager
     def indent(self) -> Iterator[None]:
