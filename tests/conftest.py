@@ -26,6 +26,10 @@ hypothesis.settings.register_profile("ci", derandomize=True, print_blob=True)
 if os.environ.get("CI"):
     hypothesis.settings.load_profile("ci")
 
+# `make test` hands its flags to each make below it; a test's own is a user's, started from a shell.
+for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
+    os.environ.pop(name, None)
+
 TESTS = Path(__file__).parent
 REPOSITORY = TESTS.parent
 
