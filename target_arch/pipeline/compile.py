@@ -39,7 +39,7 @@ from target_arch.plan.model_pools import Sharing
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.relax.importer import import_model
-from target_arch.relax.operators.program import Program
+from target_arch.relax.operators.program import RelaxProgram
 from target_arch.run.bundles.manifest import models_in
 from target_arch.run.references.find import self_test
 from target_arch.soc.model import MemoryMode, SoC
@@ -90,7 +90,7 @@ class Prepared:
     port: PortKind
     backends: Mapping[str, Backend] = field(repr=False)
     model: Model = field(repr=False)
-    program: Program = field(repr=False)
+    program: RelaxProgram = field(repr=False)
 
 
 def prepare(request: CompileRequest) -> Prepared:
@@ -210,7 +210,7 @@ def _processes(soc: SoC) -> tuple[str, ...]:
     return tuple(dict.fromkeys(arch.load.process for arch in soc.archs))
 
 
-def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[Model, Program]:
+def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[Model, RelaxProgram]:
     """Only the backends that take part say what is a composite: the host's and those of the targets."""
     soc = request.soc
     taking = (a for a in soc.archs if a.host or not request.targets or a.name in request.targets)

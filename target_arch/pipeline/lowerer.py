@@ -12,7 +12,7 @@ from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.tuning import Tuning
 from target_arch.registry.guard import Guard
 from target_arch.relax.lower.hook_stages import lower_by_hooks, reach
-from target_arch.relax.operators.program import Program
+from target_arch.relax.operators.program import RelaxProgram
 from target_arch.soc.model import SoC
 
 
@@ -22,7 +22,7 @@ class Lowerer:
 
     soc: SoC
     backends: Mapping[str, Backend]
-    program: Program
+    program: RelaxProgram
     tuning: Tuning
     earlier: dict[tuple[str, tuple[str, ...]], Mapping[str, Any]] = field(factory=dict)
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from attrs import field, frozen
 
 
-class SpanKind(StrEnum):
+class ActivityKind(StrEnum):
     """The kind of a busy span."""
 
     RUN = "run"
@@ -13,14 +13,14 @@ class SpanKind(StrEnum):
 
 
 @frozen(kw_only=True)
-class Span:
+class Activity:
     """Something that keeps an instance or a DMA channel busy. Times are seconds from the start of a run.
 
     `what` is the operator or the buffer that is filled, `where` the instance or the channel (a copy that the
     host performs is at the host).
     """
 
-    kind: SpanKind = field(converter=SpanKind)
+    kind: ActivityKind = field(converter=ActivityKind)
     what: str
     where: str
     start: float
@@ -40,7 +40,7 @@ class Execution:
     bound: float
     alone: float
     overlap: str
-    spans: tuple[Span, ...] = field(repr=False)
+    spans: tuple[Activity, ...] = field(repr=False)
 
     @property
     def gap(self) -> float:

@@ -10,7 +10,7 @@ from target_arch.plan.model import Model, Operator
 
 
 @frozen(kw_only=True)
-class Part:
+class CostItem:
     """One of the copies in a cost: the tensor and the seconds."""
 
     what: str
@@ -28,7 +28,7 @@ class Cost:
 
     compute: float
     copy: float = 0.0
-    parts: tuple[Part, ...] = ()
+    parts: tuple[CostItem, ...] = ()
     load: float = 0.0
     measured: bool = False
     energy: float | None = None

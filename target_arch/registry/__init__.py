@@ -12,7 +12,7 @@ from target_arch.registry.guard import HookError
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.registry.registry import Registry, SocTargets
 from target_arch.registry.table import Table
-from target_arch.registry.target_arch import TargetArch
+from target_arch.registry.target_instance import TargetInstance
 
 __all__ = [
     "Backends",
@@ -22,6 +22,6 @@ __all__ = [
     "Registry",
     "SocTargets",
     "Table",
-    "TargetArch",
+    "TargetInstance",
     "UnknownNameError",
 ]

@@ -6,11 +6,11 @@ from target_arch.backend.contract import Backend
 from target_arch.diagnostics import Diagnostic
 from target_arch.registry.backends import Backends
 from target_arch.registry.errors import PlugInError, UnknownNameError
-from target_arch.registry.target_arch import TargetArch
+from target_arch.registry.target_instance import TargetInstance
 from target_arch.soc.model import DLDevice, SoC
 
 
-class SocTargets(Mapping[str, TargetArch]):
+class SocTargets(Mapping[str, TargetInstance]):
     """The target_archs of one SoC, by instance name.
 
     `["fpga_conv2d[1]"]` is one instance; the bare name of a target_arch with several stands for the first.
@@ -19,11 +19,11 @@ class SocTargets(Mapping[str, TargetArch]):
     def __init__(self, soc: SoC, backends: Mapping[str, Backend]) -> None:
         self.soc = soc
         self._targets = {
-            instance.name: TargetArch(soc=soc, instance=instance, backend=backends[instance.arch.name])
+            instance.name: TargetInstance(soc=soc, instance=instance, backend=backends[instance.arch.name])
             for instance in soc.instances
         }
 
-    def __getitem__(self, name: str) -> TargetArch:
+    def __getitem__(self, name: str) -> TargetInstance:
         """Raises UnknownNameError, which is a KeyError."""
         for candidate in (name, f"{name}[0]"):
             if candidate in self._targets:
@@ -36,14 +36,14 @@ class SocTargets(Mapping[str, TargetArch]):
     def __len__(self) -> int:
         return len(self._targets)
 
-    def instances_of(self, arch: str) -> tuple[TargetArch, ...]:
+    def instances_of(self, arch: str) -> tuple[TargetInstance, ...]:
         """Every instance of a target_arch. Raises UnknownNameError."""
         found = tuple(target for target in self.values() if target.instance.arch.name == arch)
         if not found:
             raise UnknownNameError("target_arch", arch, [described.name for described in self.soc.archs])
         return found
 
-    def of_device(self, device: DLDevice | tuple[int, int]) -> TargetArch:
+    def of_device(self, device: DLDevice | tuple[int, int]) -> TargetInstance:
         """The target_arch behind a DLDevice, or behind DLPack's two numbers. Raises UnknownNameError."""
         for target in self.values():
             own = target.dl_device

@@ -26,7 +26,7 @@ from target_arch.plan.model import Model
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.relax.operators.finder import find_operators
-from target_arch.relax.operators.program import Program
+from target_arch.relax.operators.program import RelaxProgram
 from target_arch.relax.readers.source import Imported, content_kind
 
 _EXTENSIONS = {".tflite": "tflite", ".onnx": "onnx", ".pt2": "pt2"}
@@ -41,7 +41,7 @@ class _Checked:
 
 def import_model(
     path: str | Path, name: str | None = None, patterns: tuple[Pattern, ...] | None = None
-) -> tuple[Model, Program]:
+) -> tuple[Model, RelaxProgram]:
     """The model in a file as operators on NHWC tensors, and its Relax program.
 
     `name` is the model's name (a C identifier is made of it), by default the file's stem. `patterns` are the

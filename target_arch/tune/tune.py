@@ -17,7 +17,7 @@ from target_arch.plan.kernels import Call, CFunction
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic, Lowering
 from target_arch.plan.tuning import NOTHING_TUNED, TuningRecord, tuning_of
-from target_arch.run.execute.measure import LocalRunner, Measured, compile_text
+from target_arch.run.execute.measure import KernelTime, LocalRunner, compile_text
 from target_arch.run.tools.toolchain import Compiler, find_compiler
 from target_arch.tune.report import Gain, TuningReport
 
@@ -61,7 +61,7 @@ class _Task:
     operators: tuple[str, ...]
 
 
-Runner = Callable[[tuple[str, ...]], tuple[Measured | None, ...]]
+Runner = Callable[[tuple[str, ...]], tuple[KernelTime | None, ...]]
 
 
 def tune(request: TuneRequest) -> TuningReport:
@@ -89,7 +89,7 @@ def _tuned(
 ) -> tuple[Gain, TuningRecord | None]:
     from target_arch.relax.tuning.search import Search
 
-    def measured(functions: Sequence[tuple[CFunction, tuple[int, ...]]]) -> tuple[Measured | None, ...]:
+    def measured(functions: Sequence[tuple[CFunction, tuple[int, ...]]]) -> tuple[KernelTime | None, ...]:
         found = run(tuple(harness(f, task.arguments, scratch, _ROUNDS) for f, scratch in functions))
         runners.update(each.runner for each in found if each is not None)
         return found
@@ -216,9 +216,9 @@ def _runner(request: TuneRequest, compiler: Compiler) -> Runner:
     )
     remote.servers()
 
-    def run(texts: tuple[str, ...]) -> tuple[Measured | None, ...]:
+    def run(texts: tuple[str, ...]) -> tuple[KernelTime | None, ...]:
         return tuple(
-            None if each is None else Measured(seconds=each[0], hash=each[1], runner=each[2])
+            None if each is None else KernelTime(seconds=each[0], hash=each[1], runner=each[2])
             for each in remote(texts)
         )
 

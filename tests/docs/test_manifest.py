@@ -10,14 +10,14 @@ from attrs import evolve
 
 from target_arch.emit import manifest
 from target_arch.emit.digests import with_files
-from target_arch.plan.execution import Execution, Span
+from target_arch.plan.execution import Activity, Execution
 from target_arch.plan.kernels import Library
 from target_arch.plan.lowered import Attempt
 from target_arch.plan.memory import Budget, PoolBudget
 from target_arch.plan.partitions import PlacementFacts
 from target_arch.plan.tuning import TuningRecord, tuning_of
 from target_arch.run import Verification
-from target_arch.run.executables.image import Fill, Image, Part
+from target_arch.run.executables.image import Fill, Image, OutputSection
 from target_arch.run.executables.stack_depth import Depth
 from tests import tiny_plans
 from tests.systems import QEMU_MPS2
@@ -54,7 +54,7 @@ def complete() -> dict[str, Any]:
         allowed=0.0,
         self_test="passed",
     )
-    span = Span(kind="run", what="add0", where="dsp", start=0.0, end=1e-6)
+    span = Activity(kind="run", what="add0", where="dsp", start=0.0, end=1e-6)
     facts = PlacementFacts(method="m", search_makespan=1e-6, search_bound=1e-6)
     (member,) = inputs.members
     lowered, library = member.lowered, Library(name="l", include=("include",), sources=("l.c",))
@@ -79,7 +79,7 @@ def complete() -> dict[str, Any]:
     image = Image(
         stack=Depth(bytes=1, path=("main",), unknown=()),
         reserved=64,
-        parts=(Part(section=".text", memory="flash", what="code", predicted=1, linked=1),),
+        parts=(OutputSection(section=".text", memory="flash", what="code", predicted=1, linked=1),),
         fills=(Fill(memory="flash", capacity=4096, predicted=1, linked=1),),
         libraries=(),
     )

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from target_arch.pipeline import Compilation, CompileRequest, partition_model
-from target_arch.plan.execution import Execution, Span
+from target_arch.plan.execution import Activity, Execution
 from tests.e2e.conftest import DIGITS
 
 Compile = Callable[[Path, str], tuple[Compilation, Path]]
 
 
-def busy(spans: Iterable[Span]) -> float:
+def busy(spans: Iterable[Activity]) -> float:
     return sum(span.end - span.start for span in spans)
 
 

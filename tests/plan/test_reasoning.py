@@ -2,7 +2,7 @@
 
 import pytest
 
-from target_arch.plan.partitions import Candidate, Choice, Cost, Part
+from target_arch.plan.partitions import Candidate, Choice, Cost, CostItem
 from target_arch.plan.reasoning import reasoning
 
 
@@ -16,7 +16,7 @@ def said(
 
 
 def test_compute_or_a_copy() -> None:
-    parts = (Part(what="copy of `x`", seconds=6e-6), Part(what="copy of its result", seconds=1e-6))
+    parts = (CostItem(what="copy of `x`", seconds=6e-6), CostItem(what="copy of its result", seconds=1e-6))
     cost = Cost(compute=8e-6, copy=7e-6, parts=parts)
     assert said(cost) == (
         "`dsp`: if its compute fell from 8 us to below 3 us, or the copy of `x` (6 us) vanished"
@@ -24,7 +24,7 @@ def test_compute_or_a_copy() -> None:
 
 
 def test_nothing_alone_helps() -> None:
-    parts = (Part(what="copy of `x`", seconds=15e-6),)
+    parts = (CostItem(what="copy of `x`", seconds=15e-6),)
     assert said(Cost(compute=15e-6, copy=15e-6, parts=parts)) == (
         "`dsp`: if computing and copies together fell by 20 us"
     )

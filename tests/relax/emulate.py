@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from target_arch.plan.model import Model, Operator, Quantization, Tensor
-from target_arch.relax.operators.program import Program
+from target_arch.relax.operators.program import RelaxProgram
 
 Array = np.ndarray[Any, Any]
 
 
-def evaluate(model: Model, inputs: Mapping[str, Array], program: Program | None = None) -> list[Array]:
+def evaluate(model: Model, inputs: Mapping[str, Array], program: RelaxProgram | None = None) -> list[Array]:
     """The outputs of the model for stored inputs by tensor name. `program` runs the `relax` operators."""
     values: dict[str, Array] = dict(inputs)
     for tensor in model.tensors.values():
@@ -33,7 +33,9 @@ def evaluate(model: Model, inputs: Mapping[str, Array], program: Program | None 
     return [values[name] for name in model.outputs]
 
 
-def _moved(operator: Operator, values: Mapping[str, Array], out: Tensor, program: Program | None) -> Array:
+def _moved(
+    operator: Operator, values: Mapping[str, Array], out: Tensor, program: RelaxProgram | None
+) -> Array:
     source = [values[name] for name in operator.inputs]
     if operator.kind == "transpose":
         return source[0].transpose(operator.attributes["axes"])
@@ -45,7 +47,7 @@ def _moved(operator: Operator, values: Mapping[str, Array], out: Tensor, program
     return run_relax(program, operator.id, source).astype(out.dtype)
 
 
-def run_relax(program: Program, id: str, arguments: list[Array]) -> Array:
+def run_relax(program: RelaxProgram, id: str, arguments: list[Array]) -> Array:
     """The result of one Relax function, by TVM's own virtual machine."""
     import tvm
     from tvm import relax

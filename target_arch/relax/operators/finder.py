@@ -17,14 +17,14 @@ from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of
 from target_arch.relax.operators.cover import cover
 from target_arch.relax.operators.layout import Layout
-from target_arch.relax.operators.program import Program, function_of
+from target_arch.relax.operators.program import RelaxProgram, function_of
 from target_arch.relax.operators.tidy import named, without_reshapes
 from target_arch.relax.patterns.matcher import Draft
 
 
 def find_operators(
-    program: Program, patterns: Iterable[Pattern], name: str, source: str, outputs: tuple[str, ...]
-) -> tuple[Model, Program]:
+    program: RelaxProgram, patterns: Iterable[Pattern], name: str, source: str, outputs: tuple[str, ...]
+) -> tuple[Model, RelaxProgram]:
     """The model that `patterns` make of a program, and the program with the functions of its `relax`
     operators.
 

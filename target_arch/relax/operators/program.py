@@ -12,7 +12,7 @@ from target_arch.relax.patterns.matcher import Draft
 
 
 @frozen(kw_only=True, eq=False)
-class Program:
+class RelaxProgram:
     """The Relax program a model was imported as.
 
     `functions` has, for every operator of kind `relax`, a Relax function of its inputs (in the order of

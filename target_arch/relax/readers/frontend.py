@@ -21,7 +21,7 @@ from target_arch.plan.model import DTYPE_BYTES
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import operator_name, read_graph
-from target_arch.relax.operators.program import Program
+from target_arch.relax.operators.program import RelaxProgram
 from target_arch.relax.readers.clips import with_clips
 from target_arch.relax.readers.source import Imported
 
@@ -110,7 +110,9 @@ def imported(
             if isinstance(binding.value, relax.If):
                 raise model_error("unsupported-operator", path, "operator `If` is not supported", HINT)
     graph = read_graph(function, arithmetic, authors)
-    return Imported(program=Program(module=module, graph=graph, constant_names=constants), outputs=outputs)
+    return Imported(
+        program=RelaxProgram(module=module, graph=graph, constant_names=constants), outputs=outputs
+    )
 
 
 def _normalized(module: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from attrs import frozen
 
-from target_arch.relax.operators.program import Program
+from target_arch.relax.operators.program import RelaxProgram
 
 TFLITE_IDENTIFIER = b"TFL3"
 
@@ -22,7 +22,7 @@ _MAGIC = (
 class Imported:
     """A program as a reader found it, and the authors' names of its outputs."""
 
-    program: Program
+    program: RelaxProgram
     outputs: tuple[str, ...]
 
 

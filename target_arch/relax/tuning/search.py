@@ -22,7 +22,7 @@ _INTRINSICS = "tvm.s_tir.tensor_intrin"
 
 
 @frozen(kw_only=True)
-class Candidate:
+class ScheduleCandidate:
     """A scheduled task: its C, the bytes of its scratch parameters, and its trace as JSON text."""
 
     function: CFunction
@@ -53,7 +53,7 @@ class Search:
         self._context.pre_tuning(trials, batch, self._context.generate_design_space(), database, model)
         self._asked: Any = None
 
-    def candidates(self) -> tuple[Candidate, ...]:
+    def candidates(self) -> tuple[ScheduleCandidate, ...]:
         """The next batch; empty where the trials are used up."""
         self._asked = self._context.generate_measure_candidates()
         return tuple(self._candidate(each.sch) for each in self._asked or ())
@@ -68,10 +68,10 @@ class Search:
         ]
         self._context.notify_runner_results(self._asked, results)
 
-    def _candidate(self, schedule: Any) -> Candidate:
+    def _candidate(self, schedule: Any) -> ScheduleCandidate:
         printed = print_scheduled(schedule.mod["main"], self._kind)
         trace = json.dumps(_plain(schedule.trace.as_json()))
-        return Candidate(function=printed.function, scratch=printed.scratch, trace=trace)
+        return ScheduleCandidate(function=printed.function, scratch=printed.scratch, trace=trace)
 
 
 @contextmanager

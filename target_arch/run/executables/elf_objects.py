@@ -75,7 +75,7 @@ def _pointed_at(elf: ELFFile, names: Sequence[str]) -> tuple[str, ...]:
 
 
 @frozen(kw_only=True)
-class Library:
+class ArchiveFile:
     """A static library: the symbols of its index with the offset of the member that defines each, in
     order."""
 
@@ -98,7 +98,7 @@ class Library:
         return names[int(written[1:]) :].split(b"/\n", 1)[0].decode()
 
 
-def read_library(path: Path) -> Library:
+def read_library(path: Path) -> ArchiveFile:
     """The library in a file. ValueError where it is none, or has no index."""
     content = path.read_bytes()
     if not content.startswith(_ARCHIVE_MAGIC):
@@ -108,7 +108,7 @@ def read_library(path: Path) -> Library:
     offsets = struct.unpack_from(f">{count}I", index, 4)
     names = index[4 + 4 * count :].split(b"\0")[:count]
     pairs = tuple((name.decode(), offset) for name, offset in zip(names, offsets, strict=True))
-    return Library(name=path.name, content=content, index=pairs)
+    return ArchiveFile(name=path.name, content=content, index=pairs)
 
 
 def _members(content: bytes) -> Mapping[str, bytes]:
@@ -123,7 +123,7 @@ def _members(content: bytes) -> Mapping[str, bytes]:
     return found
 
 
-def members_taken(objects: Iterable[Object], groups: Sequence[Sequence[Library]]) -> tuple[Object, ...]:
+def members_taken(objects: Iterable[Object], groups: Sequence[Sequence[ArchiveFile]]) -> tuple[Object, ...]:
     """The members that GNU ld takes of libraries, in the order in which it takes them.
 
     Each group is searched until nothing more is found in it, before the next one.
@@ -147,7 +147,7 @@ class _Link:
         self._defined = {name for each in objects for name in each.defined}
         self._wanted = {name for each in objects for name in each.undefined}
 
-    def search(self, library: Library) -> None:
+    def search(self, library: ArchiveFile) -> None:
         """Take the wanted members, going through the index until a whole round finds nothing."""
         found = True
         while found:

@@ -25,7 +25,7 @@ from target_arch.run.executables import rtl as verilated
 from target_arch.run.executables.firmware import FirmwareImage, build_firmware
 from target_arch.run.executables.image import CALL_GRAPH, Image, as_linked, predict, require_fit
 from target_arch.run.executables.libraries import Libraries, libraries_of
-from target_arch.run.executables.machine import Machine, machine_in
+from target_arch.run.executables.machine import CrossMachine, machine_in
 from target_arch.run.tools.toolchain import Compiler, find_compiler, find_cross_compiler
 
 _TIMEOUT = 600.0
@@ -43,7 +43,7 @@ class Executable:
     directory: Path
     runner: Path
     self_test: Path | None
-    machine: Machine | None
+    machine: CrossMachine | None
     image: Image | None = field(repr=False)
     firmware: tuple[FirmwareImage, ...] = field(repr=False)
     input_bytes: tuple[int, ...]
@@ -114,7 +114,7 @@ def build(
         )
 
 
-def _compiler(machine: Machine | None) -> Compiler:
+def _compiler(machine: CrossMachine | None) -> Compiler:
     return find_compiler() if machine is None else find_cross_compiler(machine.compiler, machine.packages)
 
 
@@ -138,7 +138,7 @@ def _prepared(objects: Path, folder: Path) -> Path:
     return objects
 
 
-def _libraries(manifest: Mapping[str, Any], machine: Machine | None, *, cxx: bool) -> tuple[str, ...]:
+def _libraries(manifest: Mapping[str, Any], machine: CrossMachine | None, *, cxx: bool) -> tuple[str, ...]:
     """The libraries after the objects of a link."""
     system = tuple(f"-l{name}" for name in manifest["toolchain"]["libraries"])
     last = () if machine is None else machine.link
@@ -151,7 +151,7 @@ class _Linking:
 
     directory: Path
     manifest: Mapping[str, Any]
-    machine: Machine | None
+    machine: CrossMachine | None
     command: tuple[str, ...]
     libraries: tuple[str, ...]
     made: Mapping[str, Path]

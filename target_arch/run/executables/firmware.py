@@ -22,7 +22,7 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.build_files import FLAGS
 from target_arch.emit.build.firmware import DESCRIPTION, STACK_OPTION
 from target_arch.run.executables.elf_objects import Object, Section, read_object
-from target_arch.run.executables.image import Fill, Part
+from target_arch.run.executables.image import Fill, OutputSection
 from target_arch.run.executables.stack_depth import INDIRECT, Calls, Depth, depth
 from target_arch.run.executables.stack_frames import read_frames
 from target_arch.run.tools.toolchain import missing
@@ -59,7 +59,7 @@ class FirmwareImage:
     core: Core
     path: Path
     boot: Path
-    parts: tuple[Part, ...]
+    parts: tuple[OutputSection, ...]
     fill: Fill
     stack: Depth
     description: Mapping[str, Any] = field(repr=False)
@@ -186,7 +186,7 @@ def _compiled(directory: Path, work: Path, core: Core, about: Mapping[str, Any],
     return made.absolute()
 
 
-def _predict(objects: Sequence[Path], about: Mapping[str, Any]) -> tuple[tuple[Part, ...], int]:
+def _predict(objects: Sequence[Path], about: Mapping[str, Any]) -> tuple[tuple[OutputSection, ...], int]:
     """Every section, and how far the memory is filled behind the last."""
     held = _by_output([read_object(path.name, path.read_bytes()) for path in objects])
     memory, at = about["memory"]["name"], 0
@@ -199,10 +199,10 @@ def _predict(objects: Sequence[Path], about: Mapping[str, Any]) -> tuple[tuple[P
         end = start
         for each in inputs:
             end = round_up(end, each.alignment) + each.bytes
-        parts.append(Part(section=name, memory=memory, what=what, predicted=end - start))
+        parts.append(OutputSection(section=name, memory=memory, what=what, predicted=end - start))
         at = end
     stack = round_up(about["stack"], 64)
-    parts.append(Part(section=".stack", memory=memory, what="stack", predicted=stack))
+    parts.append(OutputSection(section=".stack", memory=memory, what="stack", predicted=stack))
     return tuple(parts), round_up(at, 64) + stack
 
 
@@ -238,7 +238,9 @@ def _output(name: str) -> str | None:
     return next((known for known in _SECTIONS if name == known or name.startswith(f"{known}.")), name)
 
 
-def _require_fit(directory: Path, arch: str, parts: Sequence[Part], fill: Fill, stack: Depth) -> None:
+def _require_fit(
+    directory: Path, arch: str, parts: Sequence[OutputSection], fill: Fill, stack: Depth
+) -> None:
     reserved = parts[-1].predicted
     if stack.bytes > reserved:
         message = (

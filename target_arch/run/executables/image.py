@@ -36,7 +36,7 @@ _KINDS = {
 
 
 @frozen(kw_only=True)
-class Part:
+class OutputSection:
     """An output section: its memory, its contents, its bytes as predicted and as linked."""
 
     section: str
@@ -63,7 +63,7 @@ class Image:
 
     stack: Depth
     reserved: int
-    parts: tuple[Part, ...]
+    parts: tuple[OutputSection, ...]
     fills: tuple[Fill, ...]
     libraries: tuple[str, ...] = field(repr=False)
 
@@ -232,7 +232,7 @@ class _Layout:
     """The scripts, section by section. `used` is how far each memory is filled."""
 
     def __init__(self, machine: Mapping[str, Any], held: Mapping[str, list[Section]]) -> None:
-        self.parts: list[Part] = []
+        self.parts: list[OutputSection] = []
         self.used: dict[str, int] = {}
         self._held = held
         code, data = machine["code"], machine["data"]
@@ -270,4 +270,4 @@ class _Layout:
         start = round_up(self.used.get(memory, 0), alignment)
         self.used[memory] = start + size
         if shown and size:
-            self.parts.append(Part(section=section, memory=memory, what=what, predicted=size))
+            self.parts.append(OutputSection(section=section, memory=memory, what=what, predicted=size))

@@ -7,7 +7,7 @@ from attrs import field, frozen
 
 
 @frozen(kw_only=True)
-class Machine:
+class CrossMachine:
     """A machine without an operating system, and how programs for it are made and run.
 
     `emulator` is the command that runs a program, up to its name; `packages` are the Debian packages of
@@ -26,12 +26,12 @@ class Machine:
     start: str
 
 
-def machine_in(manifest: Mapping[str, Any]) -> Machine | None:
+def machine_in(manifest: Mapping[str, Any]) -> CrossMachine | None:
     """The machine that a bundle's programs are for; None where that is this computer."""
     described, made = manifest["machine"], manifest["toolchain"]
     if described is None:
         return None
-    return Machine(
+    return CrossMachine(
         name=described["name"],
         compiler=made["compiler"],
         flags=tuple(made["flags"]),

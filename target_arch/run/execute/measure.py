@@ -15,7 +15,7 @@ _FLAGS = ("-std=c99", "-w")
 
 
 @frozen(kw_only=True)
-class Measured:
+class KernelTime:
     """Seconds of one call, a hash of the results, and the runner it was measured on (0: this computer)."""
 
     seconds: float
@@ -30,11 +30,11 @@ class LocalRunner:
     compiler: Compiler
     flags: tuple[str, ...]
 
-    def __call__(self, texts: tuple[str, ...]) -> tuple[Measured | None, ...]:
+    def __call__(self, texts: tuple[str, ...]) -> tuple[KernelTime | None, ...]:
         """The measurement of each program; None for one that does not compile, fails, or takes a minute."""
         return tuple(self._one(text) for text in texts)
 
-    def _one(self, text: str) -> Measured | None:
+    def _one(self, text: str) -> KernelTime | None:
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder) / "measure"
             if not compile_text(text, program, self.compiler, self.flags):
@@ -48,7 +48,7 @@ class LocalRunner:
         if answer.returncode != 0:
             return None
         found, seconds = answer.stdout.split()
-        return Measured(seconds=float(seconds), hash=int(found))
+        return KernelTime(seconds=float(seconds), hash=int(found))
 
 
 def compile_text(text: str, output: Path, compiler: Compiler, flags: tuple[str, ...]) -> bool:

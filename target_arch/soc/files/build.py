@@ -42,7 +42,7 @@ _PLACEHOLDER = DLDevice(type=DLDeviceType.CPU, id=0)
 
 
 @define
-class Draft:
+class SocDraft:
     """The result of reading a file: values where it is right, placeholders where it is not.
 
     `wrong` lists the paths that hold placeholders or were not understood: nothing more can be concluded from
@@ -66,9 +66,9 @@ def schema_fault(document: Mapping[str, Any]) -> Fault | None:
     return Fault(rule="schema-version", path=("schema",), message=f"this file {said}", hint=hint)
 
 
-def draft(document: Mapping[str, Any]) -> Draft:
+def draft(document: Mapping[str, Any]) -> SocDraft:
     """Read every table of a document whose schema is supported."""
-    made = Draft()
+    made = SocDraft()
     _unknown_keys((), document, _TOP, made)
     name = _required((), document, "name", made)
     read_name = Text(identifier=True).read(("name",), name, made.faults) if name is not None else None
@@ -99,7 +99,7 @@ def draft(document: Mapping[str, Any]) -> Draft:
 
 
 def _memories(
-    document: Mapping[str, Any], archs: tuple[TargetArch, ...], made: Draft
+    document: Mapping[str, Any], archs: tuple[TargetArch, ...], made: SocDraft
 ) -> tuple[tuple[Memory, ...], dict[str, tuple[str, ...]]]:
     """The memories, each per-instance one multiplied, and for each of the latter the names it became."""
     memories: list[Memory] = []
@@ -117,7 +117,7 @@ def _memories(
     return tuple(memories), replicas
 
 
-def _instances(memory: Memory, archs: tuple[TargetArch, ...], made: Draft) -> int:
+def _instances(memory: Memory, archs: tuple[TargetArch, ...], made: SocDraft) -> int:
     observers = [arch for arch in archs if arch.name in memory.observers]
     if len(memory.observers) != 1:
         message = f"memory `{memory.name}` is per instance, so exactly one target_arch must observe it"
@@ -144,18 +144,18 @@ def _expanded(names: Iterable[str], replicas: Mapping[str, tuple[str, ...]]) -> 
     return tuple(each for name in names for each in replicas.get(name, (name,)))
 
 
-def _dma(name: str, table: Mapping[str, Any], made: Draft) -> Dma:
+def _dma(name: str, table: Mapping[str, Any], made: SocDraft) -> Dma:
     return Dma(name=name, **_values(("dma", name), table, fields.DMA, made))
 
 
-def _uncached(memories: Iterable[Memory], made: Draft) -> set[str]:
+def _uncached(memories: Iterable[Memory], made: SocDraft) -> set[str]:
     """The declared names of the memories that are surely not cached."""
     doubtful = {*made.wrong, *(fault.path for fault in made.faults)}
     names = (memory.replica_of or memory.name for memory in memories if not memory.cached)
     return {name for name in names if ("memory", name, "cached") not in doubtful}
 
 
-def _copies(document: Mapping[str, Any], places: Places, made: Draft) -> tuple[CopyPath, ...]:
+def _copies(document: Mapping[str, Any], places: Places, made: SocDraft) -> tuple[CopyPath, ...]:
     tables = document.get("copy", [])
     if not isinstance(tables, list):
         wrong_type(("copy",), "a list of tables, each written `[[copy]]`", tables, made.faults)
@@ -176,7 +176,7 @@ def _copies(document: Mapping[str, Any], places: Places, made: Draft) -> tuple[C
     return tuple(copies)
 
 
-def _target_arch(name: str, table: Mapping[str, Any], made: Draft) -> TargetArch:
+def _target_arch(name: str, table: Mapping[str, Any], made: SocDraft) -> TargetArch:
     path: Path = ("target_arch", name)
     values = _values(path, table, fields.TARGET_ARCH, made, elsewhere=("device", "load"))
     device = _device(path, _required(path, table, "device", made), made)
@@ -184,14 +184,14 @@ def _target_arch(name: str, table: Mapping[str, Any], made: Draft) -> TargetArch
     return TargetArch(name=name, device=device, load=load, **({"backend": "unknown"} | values))
 
 
-def _device(path: Path, table: object, made: Draft) -> DLDevice:
+def _device(path: Path, table: object, made: SocDraft) -> DLDevice:
     if table is None:
         return _PLACEHOLDER
     values = _table((*path, "device"), table, fields.DEVICE, made)
     return DLDevice(**values) if len(values) == 2 else _PLACEHOLDER
 
 
-def _load(path: Path, value: object, made: Draft) -> LoadProcess:
+def _load(path: Path, value: object, made: SocDraft) -> LoadProcess:
     if isinstance(value, str):
         process = fields.LOAD[0].kind.read(path, value, made.faults)
         return LoadProcess(process=process or "linked")
@@ -200,14 +200,14 @@ def _load(path: Path, value: object, made: Draft) -> LoadProcess:
 
 
 def _mode(
-    name: str, table: Mapping[str, Any], replicas: Mapping[str, tuple[str, ...]], made: Draft
+    name: str, table: Mapping[str, Any], replicas: Mapping[str, tuple[str, ...]], made: SocDraft
 ) -> MemoryMode:
     values = _values(("memory_mode", name), table, fields.MEMORY_MODE, made)
     pools = {key.name: _expanded(values.get(key.name, ()), replicas) for key in fields.MEMORY_MODE}
     return MemoryMode(name=name, **pools)
 
 
-def _ports(document: Mapping[str, Any], made: Draft) -> tuple[Port, ...]:
+def _ports(document: Mapping[str, Any], made: SocDraft) -> tuple[Port, ...]:
     """The ports of a file; one that lacks something is none, its name still judged."""
     ports = []
     for name, table in _named_tables(document, "port", made):
@@ -217,19 +217,19 @@ def _ports(document: Mapping[str, Any], made: Draft) -> tuple[Port, ...]:
     return tuple(ports)
 
 
-def _cost_file(document: Mapping[str, Any], made: Draft) -> str:
+def _cost_file(document: Mapping[str, Any], made: SocDraft) -> str:
     if "cost" not in document:
         return ""
     return str(_table(("cost",), document["cost"], fields.COST, made).get("file", ""))
 
 
-def _partitioning(document: Mapping[str, Any], made: Draft) -> dict[str, Any]:
+def _partitioning(document: Mapping[str, Any], made: SocDraft) -> dict[str, Any]:
     """The partitioning order, and the required, preferred and forbidden targets."""
     table = _required((), document, "partitioning", made)
     return {} if table is None else _table(("partitioning",), table, fields.PARTITIONING, made)
 
 
-def _lowering(document: Mapping[str, Any], made: Draft) -> dict[str, Any]:
+def _lowering(document: Mapping[str, Any], made: SocDraft) -> dict[str, Any]:
     """The order of lowering, and those of single phases; the first may be left out where one of these is
     there.
     """
@@ -250,7 +250,7 @@ def _lowering(document: Mapping[str, Any], made: Draft) -> dict[str, Any]:
     }
 
 
-def _order(path: Path, value: object, made: Draft) -> str | tuple[str, ...] | None:
+def _order(path: Path, value: object, made: SocDraft) -> str | tuple[str, ...] | None:
     """A policy, or a list of names."""
     found: str | tuple[str, ...] | None = (Names() if isinstance(value, list) else Text()).read(
         path, value, made.faults
@@ -259,7 +259,7 @@ def _order(path: Path, value: object, made: Draft) -> str | tuple[str, ...] | No
 
 
 def _named_tables(
-    document: Mapping[str, Any], section: str, made: Draft, *, required: bool = False
+    document: Mapping[str, Any], section: str, made: SocDraft, *, required: bool = False
 ) -> list[tuple[str, Mapping[str, Any]]]:
     """The tables of `[section.name]`; what is none becomes an empty one, its name still known."""
     tables = _required((), document, section, made) if required else document.get(section, {})
@@ -281,7 +281,7 @@ def _named_tables(
 
 
 def _table(
-    path: Path, value: object, keys: tuple[Key, ...], made: Draft, expected: str = "a table"
+    path: Path, value: object, keys: tuple[Key, ...], made: SocDraft, expected: str = "a table"
 ) -> dict[str, Any]:
     if isinstance(value, dict):
         return _values(path, value, keys, made)
@@ -293,7 +293,7 @@ def _values(
     path: Path,
     table: Mapping[str, Any],
     keys: tuple[Key, ...],
-    made: Draft,
+    made: SocDraft,
     elsewhere: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """The good values of a table by their name in the model; `elsewhere` are known keys that others read."""
@@ -307,7 +307,7 @@ def _values(
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _required(path: Path, table: Mapping[str, Any], key: str, made: Draft) -> Any | None:
+def _required(path: Path, table: Mapping[str, Any], key: str, made: SocDraft) -> Any | None:
     """The value of a key, or None; a fault where it is missing, not misspelt, and its table is one."""
     if key in table:
         return table[key]
@@ -317,7 +317,7 @@ def _required(path: Path, table: Mapping[str, Any], key: str, made: Draft) -> An
     return None
 
 
-def _unknown_keys(path: Path, table: Mapping[str, Any], known: tuple[str, ...], made: Draft) -> None:
+def _unknown_keys(path: Path, table: Mapping[str, Any], known: tuple[str, ...], made: SocDraft) -> None:
     """A fault for each unknown key; the key that was probably meant counts as wrong."""
     for key in table:
         if key in known:

@@ -14,7 +14,7 @@ from attrs import evolve
 from target_arch.diagnostics import Diagnostic, DiagnosticError, Note, Span, in_order, name_hint
 from target_arch.resources import soc_configs
 from target_arch.soc.faults import Fault
-from target_arch.soc.files.build import Draft, draft, schema_fault
+from target_arch.soc.files.build import SocDraft, draft, schema_fault
 from target_arch.soc.files.cost_file import read_costs
 from target_arch.soc.files.positions import Positions, declared_twice, span
 from target_arch.soc.model import SoC
@@ -45,7 +45,7 @@ def parse_soc(text: str, path: str) -> SoC:
     text = text.replace("\r\n", "\n")
     document = _document(text, path)
     unsupported = schema_fault(document)
-    made = Draft(faults=[unsupported]) if unsupported else draft(document)
+    made = SocDraft(faults=[unsupported]) if unsupported else draft(document)
     if made.soc is not None:
         made.faults += relations(made.soc, made.wrong, made.origins)
     if made.faults or made.soc is None:

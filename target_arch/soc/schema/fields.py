@@ -7,11 +7,11 @@ from attrs import frozen
 
 from target_arch.soc.schema.kinds import (
     SIZE_IN_BYTES,
-    Choice,
     Flag,
     Integer,
     Kind,
     Names,
+    OneOf,
     OneOrMore,
     Quantity,
     Scalar,
@@ -74,10 +74,10 @@ COPY = (
     ),
     Key(name="max_bytes", kind=SIZE_IN_BYTES, help="the longest transfer, or row of a 2-D one"),
     Key(name="dimensions", kind=Integer(least=1, most=2), help="1, or 2 where rows may have strides"),
-    Key(name="cache", kind=Choice(words=tuple(CacheDuty)), help="what the one who starts it owes the cache"),
+    Key(name="cache", kind=OneOf(words=tuple(CacheDuty)), help="what the one who starts it owes the cache"),
 )
 DEVICE = (
-    Key(name="type", kind=Choice(words=tuple(sorted(DLDeviceType))), required=True, help="DLPack's name"),
+    Key(name="type", kind=OneOf(words=tuple(sorted(DLDeviceType))), required=True, help="DLPack's name"),
     Key(name="id", kind=Integer(least=0, most=2**16 - 1), required=True, help="of the first instance"),
 )
 LOAD = (
@@ -98,7 +98,7 @@ TARGET_ARCH = (
     Key(name="clock", kind=_CLOCK, help="of its compute, for the cost model"),
     Key(name="memory", kind=Names(), required=True, help="where its operands live, best first"),
     Key(name="buffers", kind=Table(of=Text()), help="local buffer of its backend → memory"),
-    Key(name="operands", kind=Choice(words=tuple(OperandRule)), help="what must live in its memory"),
+    Key(name="operands", kind=OneOf(words=tuple(OperandRule)), help="what must live in its memory"),
     Key(name="options", kind=Table(of=Scalar()), help="options of its backend"),
 )
 MEMORY_MODE = (

@@ -161,7 +161,7 @@ class Quantity:
 
 
 @frozen(kw_only=True)
-class Choice:
+class OneOf:
     """One of a few words."""
 
     words: tuple[str, ...]

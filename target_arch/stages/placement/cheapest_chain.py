@@ -36,7 +36,7 @@ class InstanceGroup:
 
 
 @frozen(kw_only=True)
-class Problem:
+class ChainProblem:
     """A placement problem. `computes[operator id][seat]` is seconds, None where the seat is refused."""
 
     model: Model = field(repr=False)
@@ -57,7 +57,7 @@ class Problem:
         return CopyCosts(self.model, self.traffic, [seat.reach for seat in self.seats], self.constants)
 
 
-def cheapest_chain(problem: Problem, beam: int = BEAM) -> dict[str, int] | None:
+def cheapest_chain(problem: ChainProblem, beam: int = BEAM) -> dict[str, int] | None:
     """The seat (by number) of every operator; None if an operator has no seat.
 
     Not searched where more tensors than `WIDE` are needed at a time: the beam alone would decide.
@@ -70,13 +70,13 @@ def cheapest_chain(problem: Problem, beam: int = BEAM) -> dict[str, int] | None:
     return min(options, key=lambda option: option[0])[1]
 
 
-def total(problem: Problem, seats: Mapping[str, int]) -> int | None:
+def total(problem: ChainProblem, seats: Mapping[str, int]) -> int | None:
     """Picoseconds of a whole placement; None where it is impossible."""
     walked = walk(problem, seats)
     return None if walked is None else walked[0]
 
 
-def walk(problem: Problem, seats: Mapping[str, int]) -> tuple[int, list[tuple[int, ...]]] | None:
+def walk(problem: ChainProblem, seats: Mapping[str, int]) -> tuple[int, list[tuple[int, ...]]] | None:
     """Picoseconds of a placement, and the memories of its activations before each operator, as masks. None
     where it is impossible.
     """
@@ -97,7 +97,7 @@ def walk(problem: Problem, seats: Mapping[str, int]) -> tuple[int, list[tuple[in
     return None if ending is None else (spent + ending, before)
 
 
-def _candidates(problem: Problem, beam: int) -> Iterable[dict[str, int]]:
+def _candidates(problem: ChainProblem, beam: int) -> Iterable[dict[str, int]]:
     searched = _search(problem, beam)
     if searched is not None:
         yield searched
@@ -105,7 +105,7 @@ def _candidates(problem: Problem, beam: int) -> Iterable[dict[str, int]]:
     yield {operator.id: host for operator in problem.order}
 
 
-def _ending(problem: Problem, where: Mapping[str, int]) -> int | None:
+def _ending(problem: ChainProblem, where: Mapping[str, int]) -> int | None:
     """Picoseconds until all model outputs are in their memories."""
     cost = 0
     for name in problem.model.outputs:
@@ -122,7 +122,7 @@ _Best = tuple[int, int, tuple[object, ...]]
 """Picoseconds, sum of ranks (for ties), and the seats taken as a linked list (last, earlier)."""
 
 
-def _search(problem: Problem, beam: int) -> dict[str, int] | None:
+def _search(problem: ChainProblem, beam: int) -> dict[str, int] | None:
     live = list(problem.model.inputs)
     last = _last_needed(problem)
     if _width(problem, last) > WIDE:
@@ -143,7 +143,7 @@ def _search(problem: Problem, beam: int) -> dict[str, int] | None:
 
 
 def _step(
-    problem: Problem,
+    problem: ChainProblem,
     operator: Operator,
     live: list[str],
     after: list[str],
@@ -178,7 +178,7 @@ def _step(
     return dict(sorted(found.items(), key=lambda item: (item[1][:2], item[0]))[:beam])
 
 
-def _last_needed(problem: Problem) -> dict[str, int]:
+def _last_needed(problem: ChainProblem) -> dict[str, int]:
     """By tensor, the number of the last operator that reads it; one number after all operators if the caller
     reads it.
     """
@@ -190,7 +190,7 @@ def _last_needed(problem: Problem) -> dict[str, int]:
     return last | dict.fromkeys(problem.model.outputs, len(problem.order))
 
 
-def _width(problem: Problem, last: Mapping[str, int]) -> int:
+def _width(problem: ChainProblem, last: Mapping[str, int]) -> int:
     """The most tensors needed at a time."""
     made = {operator.output: turn for turn, operator in enumerate(problem.order)}
     change = [0] * (len(problem.order) + 1)
@@ -200,7 +200,7 @@ def _width(problem: Problem, last: Mapping[str, int]) -> int:
     return max(accumulate(change[:-1]), default=0)
 
 
-def _unlinked(problem: Problem, path: tuple[object, ...]) -> dict[str, int]:
+def _unlinked(problem: ChainProblem, path: tuple[object, ...]) -> dict[str, int]:
     seats: list[int] = []
     while path:
         number, path = path  # type: ignore[assignment]

@@ -7,19 +7,19 @@ inputs, its constants, and its result to its consumers.
 from collections.abc import Mapping
 
 from target_arch.plan.model import Operator
-from target_arch.plan.partitions import Candidate, Choice, Cost, Part
+from target_arch.plan.partitions import Candidate, Choice, Cost, CostItem
 from target_arch.plan.reasoning import duration
 from target_arch.soc.model import Instance
 from target_arch.stages.paths.routes import PICO
 from target_arch.stages.placement.candidates import CandidateTable, PlacementTask
-from target_arch.stages.placement.cheapest_chain import Problem, walk
+from target_arch.stages.placement.cheapest_chain import ChainProblem, walk
 from target_arch.stages.placement.rules import targets
 
 
 def choices(
     wanted: PlacementTask,
     survey: CandidateTable,
-    problem: Problem,
+    problem: ChainProblem,
     seats: Mapping[str, int],
     chosen: Mapping[str, Instance],
 ) -> tuple[Choice, ...]:
@@ -33,7 +33,7 @@ class _Reasoner:
         self,
         wanted: PlacementTask,
         survey: CandidateTable,
-        problem: Problem,
+        problem: ChainProblem,
         seats: Mapping[str, int],
     ) -> None:
         self._wanted, self._survey, self._problem = wanted, survey, problem
@@ -93,13 +93,13 @@ class _Reasoner:
         if seen is None or onward is None:
             return None
         parts = [
-            Part(what=f"copy of `{name}`", seconds=picos / PICO)
+            CostItem(what=f"copy of `{name}`", seconds=picos / PICO)
             for name, picos in zip(touched.names, seen.brought, strict=True)
             if picos
         ]
         back = seen.left + onward
         named = (("copy of constants", seen.fixed), ("copy of its result", back))
-        parts += [Part(what=what, seconds=picos / PICO) for what, picos in named if picos]
+        parts += [CostItem(what=what, seconds=picos / PICO) for what, picos in named if picos]
         instance = self._problem.seats[number].instances[0]
         answer = self._survey.answers[operator.id][instance.name]
         return Cost(
@@ -176,7 +176,7 @@ class _Reasoner:
         return f"{lead}: {duration(mine.total)} vs {duration(theirs)} on `{rival}`{after}"
 
 
-def _users(problem: Problem, seats: Mapping[str, int]) -> dict[str, list[int]]:
+def _users(problem: ChainProblem, seats: Mapping[str, int]) -> dict[str, list[int]]:
     """By tensor, the seats of all its consumers; the number after the last seat is the caller."""
     found: dict[str, list[int]] = {}
     for operator in problem.order:

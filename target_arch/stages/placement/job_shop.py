@@ -12,7 +12,7 @@ from target_arch.soc.model import HOST_ENGINE, CopyPath
 from target_arch.stages.paths.reach import MemoryAccess
 from target_arch.stages.paths.routes import PICO
 from target_arch.stages.placement.candidates import CandidateTable, PlacementTask
-from target_arch.stages.placement.cheapest_chain import Problem
+from target_arch.stages.placement.cheapest_chain import ChainProblem
 from target_arch.stages.placement.operator_copies import Footprint
 from target_arch.stages.placement.search.jobs import HERE, Datum, Hop, Jobs, Stay, Way
 
@@ -29,7 +29,7 @@ _Alike = tuple[object, ...]
 class JobShop:
     """The jobs of a problem. Seats are numbered as in the problem; three more stand for the outside."""
 
-    def __init__(self, wanted: PlacementTask, survey: CandidateTable, problem: Problem) -> None:
+    def __init__(self, wanted: PlacementTask, survey: CandidateTable, problem: ChainProblem) -> None:
         self._problem, self._survey = problem, survey
         self._machines = {instance.name: number for number, instance in enumerate(wanted.soc.instances)}
         engines = {dma.name: len(self._machines) + number for number, dma in enumerate(wanted.soc.dmas)}

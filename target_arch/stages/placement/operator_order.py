@@ -19,7 +19,7 @@ def execution_order(model: Model, states: int = STATES) -> tuple[Operator, ...]:
     """The operators in execution order. Its peak of live bytes is never above that of the model's own
     order.
     """
-    problem = _Liveness(model)
+    problem = _LiveBytes(model)
     original = tuple(range(len(model.operators)))
     best, peak = original, problem.peak(original)
     if problem.is_chain():
@@ -36,11 +36,11 @@ def execution_order(model: Model, states: int = STATES) -> tuple[Operator, ...]:
 def peaks(model: Model, *orders: Sequence[Operator]) -> list[int]:
     """The largest sum of live activation bytes of each order."""
     number = {operator.id: index for index, operator in enumerate(model.operators)}
-    problem = _Liveness(model)
+    problem = _LiveBytes(model)
     return [problem.peak([number[operator.id] for operator in order]) for order in orders]
 
 
-class _Liveness:
+class _LiveBytes:
     """Live activation bytes of a model, operators and tensors by number."""
 
     def __init__(self, model: Model) -> None:

@@ -20,7 +20,7 @@ from target_arch.stages.errors import PlacementError
 from target_arch.stages.paths.reach import MemoryAccess
 from target_arch.stages.paths.routes import PICO
 from target_arch.stages.placement.candidates import CandidateTable, PlacementTask, place_of
-from target_arch.stages.placement.cheapest_chain import BEAM, InstanceGroup, Problem, cheapest_chain
+from target_arch.stages.placement.cheapest_chain import BEAM, ChainProblem, InstanceGroup, cheapest_chain
 from target_arch.stages.placement.explain import choices
 from target_arch.stages.placement.grouping import Grouping
 from target_arch.stages.placement.job_shop import JobShop
@@ -82,7 +82,7 @@ def place(
 class _Placed:
     """A problem and its solution: the seat and the instance of every operator, the order, facts."""
 
-    problem: Problem
+    problem: ChainProblem
     seats: Mapping[str, int]
     instances: Mapping[str, Instance]
     order: tuple[Operator, ...]
@@ -138,7 +138,7 @@ def _joules(survey: CandidateTable, used: Mapping[str, Instance]) -> list[float]
     return [energy for energy in energies if energy is not None]
 
 
-def _beam(problem: Problem) -> int:
+def _beam(problem: ChainProblem) -> int:
     """How many states the search for the cheapest chain may keep, so that it stays affordable."""
     return max(1, min(BEAM, COVERED // max(1, len(problem.order) * len(problem.seats))))
 
@@ -164,9 +164,9 @@ def _ordered(
     return fast
 
 
-def _problem(wanted: PlacementTask, survey: CandidateTable) -> Problem:
+def _problem(wanted: PlacementTask, survey: CandidateTable) -> ChainProblem:
     seats, order = _seats(wanted, survey), execution_order(wanted.model)
-    return Problem(
+    return ChainProblem(
         model=wanted.model,
         order=order,
         seats=seats,
@@ -216,7 +216,7 @@ def _link_costs(survey: CandidateTable, instance: Instance) -> tuple[object, ...
     )
 
 
-def _hopeless(problem: Problem, survey: CandidateTable) -> list[Diagnostic]:
+def _hopeless(problem: ChainProblem, survey: CandidateTable) -> list[Diagnostic]:
     """One message per operator that every instance refuses."""
     found = []
     for operator in problem.order:

@@ -32,7 +32,7 @@ def capacities(soc: SoC, program: Program) -> dict[str, int]:
 
 
 @frozen(kw_only=True)
-class Refused:
+class NotYet:
     """An item cannot be taken now: `until` is the item whose turn must have come, `time` is when enough bytes
     are free.
     """
@@ -61,21 +61,21 @@ class Headroom:
         for name in sorted(self._begun):
             self._used[program.buffers[name].memory] += whole_units(program.buffers[name])
 
-    def refused(self, number: int, turn: int, now: int) -> Refused | None:
+    def refused(self, number: int, turn: int, now: int) -> NotYet | None:
         """The reason why an item cannot be taken now, while `turn` is the first item not taken; None if it
         can.
         """
         for memory, size in self._new(number, now).items():
             if number > turn:
                 if memory in self._held:
-                    return Refused(until=number)
+                    return NotYet(until=number)
                 there = self._needed[memory][turn:number]
                 over = np.flatnonzero(there + size > self._capacity[memory])
                 if over.size:
-                    return Refused(until=turn + int(over[-1]) + 1)
+                    return NotYet(until=turn + int(over[-1]) + 1)
             time = self._free_at(memory, size, now)
             if time > now:
-                return Refused(until=turn, time=time)
+                return NotYet(until=turn, time=time)
         return None
 
     def take(self, number: int, turn: int, start: int, end: int) -> None:

@@ -26,7 +26,7 @@ AHEAD = 32
 
 
 @frozen(kw_only=True)
-class Problem:
+class OrderProblem:
     """A program as a scheduling problem: for every item its predecessors, its time, and its resource.
 
     `widths` is the number of channels of each engine; every other resource does one thing at a time.
@@ -53,12 +53,12 @@ class Problem:
         return max((*_ranks(self.flow, self.takes), *shared), default=0)
 
 
-def problem(work: PartialLowering, program: Program, times: Times) -> Problem:
+def problem(work: PartialLowering, program: Program, times: Times) -> OrderProblem:
     """The problem of a program."""
     hosts = frozenset(i.name for i in work.soc.instances if i.arch.host)
     found = dependences(program)
     takes = [_takes(item, times) for item in program.items]
-    return Problem(
+    return OrderProblem(
         program=program,
         before=found.before,
         flow=found.flow,
@@ -78,7 +78,7 @@ def _ranks(before: Sequence[tuple[int, ...]], takes: Sequence[int]) -> list[int]
     return ranks
 
 
-def list_order(work: PartialLowering, given: Problem, held: Collection[str] = ()) -> Program:
+def list_order(work: PartialLowering, given: OrderProblem, held: Collection[str] = ()) -> Program:
     """The program with its items in an order that overlaps. In `held` memories no buffer begins early."""
     order = _Interleaver(given, Headroom(work.soc, given.program, held)).order()
     return evolve(given.program, items=tuple(given.program.items[number] for number in order))
@@ -97,7 +97,7 @@ def _where(item: Item, hosts: Collection[str]) -> str:
 
 
 class _Interleaver:
-    def __init__(self, given: Problem, room: Headroom) -> None:
+    def __init__(self, given: OrderProblem, room: Headroom) -> None:
         self._given, self._room = given, room
         count = len(given.takes)
         self._after: list[list[int]] = [[] for _ in range(count)]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from attrs import evolve, frozen
 
 from target_arch.diagnostics import listed
-from target_arch.plan.execution import Execution, Span
+from target_arch.plan.execution import Activity, Execution
 from target_arch.plan.memory import Arena
 from target_arch.plan.steps import StepOrder
 from target_arch.stages.errors import DoesNotFitError
@@ -21,7 +21,7 @@ from target_arch.stages.program.homes import TensorHomes
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
 from target_arch.stages.steps.fit import Fitted
-from target_arch.stages.steps.list_order import Problem, list_order, problem
+from target_arch.stages.steps.list_order import OrderProblem, list_order, problem
 from target_arch.stages.steps.order import steps_of
 from target_arch.stages.steps.replay import replay
 from target_arch.stages.steps.times import Times
@@ -37,7 +37,7 @@ class _Run:
     """A step order with its simulated run."""
 
     steps: StepOrder
-    spans: tuple[Span, ...]
+    spans: tuple[Activity, ...]
     makespan: float
 
 
@@ -81,7 +81,7 @@ def fastest(work: PartialLowering, program: Program, residence: TensorHomes, tim
 
 
 def _steps(
-    work: PartialLowering, residence: TensorHomes, given: Problem, times: Times, held: Sequence[Arena]
+    work: PartialLowering, residence: TensorHomes, given: OrderProblem, times: Times, held: Sequence[Arena]
 ) -> StepOrder:
     """The steps in an order that overlaps."""
     memories = tuple(arena.memory for arena in held if not arena.constant)
@@ -94,7 +94,7 @@ def _run(work: PartialLowering, steps: StepOrder, times: Times) -> _Run:
     return _Run(steps=steps, spans=spans, makespan=makespan)
 
 
-def _execution(given: Problem, found: _Run, alone: _Run, overlap: str) -> Execution:
+def _execution(given: OrderProblem, found: _Run, alone: _Run, overlap: str) -> Execution:
     return Execution(
         makespan=found.makespan,
         bound=given.bound / PICO,

@@ -6,7 +6,7 @@ event takes the time of its timeline, and a Wait stops the host until the event 
 
 from collections.abc import Mapping
 
-from target_arch.plan.execution import Span, SpanKind
+from target_arch.plan.execution import Activity, ActivityKind
 from target_arch.plan.steps import Copy, Dispatch, StepOrder, Wait
 from target_arch.soc.model import HOST_ENGINE
 from target_arch.stages.paths.routes import PICO
@@ -14,11 +14,11 @@ from target_arch.stages.steps.clock import Clock
 from target_arch.stages.steps.times import Times
 
 
-def replay(order: StepOrder, times: Times, host: str) -> tuple[tuple[Span, ...], float]:
+def replay(order: StepOrder, times: Times, host: str) -> tuple[tuple[Activity, ...], float]:
     """The busy spans of every resource and the end of the last step, in seconds. `host` is the host's
     instance.
     """
-    clock, spans = Clock(), list[Span]()
+    clock, spans = Clock(), list[Activity]()
     memories = {buffer.name: buffer.memory for buffer in order.buffers}
     end = 0
     for step in order.steps:
@@ -40,8 +40,10 @@ def _takes(step: Copy | Dispatch, times: Times, memories: Mapping[str, str]) -> 
     return times.copy(source, target, step.engine or HOST_ENGINE, step.source.bytes)
 
 
-def _span(step: Copy | Dispatch, where: str, start: int, stop: int) -> Span:
+def _span(step: Copy | Dispatch, where: str, start: int, stop: int) -> Activity:
     kind, what = (
-        (SpanKind.RUN, step.operator) if isinstance(step, Dispatch) else (SpanKind.COPY, step.target.of)
+        (ActivityKind.RUN, step.operator)
+        if isinstance(step, Dispatch)
+        else (ActivityKind.COPY, step.target.of)
     )
-    return Span(kind=kind, what=what, where=where, start=start / PICO, end=stop / PICO)
+    return Activity(kind=kind, what=what, where=where, start=start / PICO, end=stop / PICO)

@@ -10,7 +10,7 @@ from target_arch.plan.model import Model
 from target_arch.relax.ir.graph import read_graph
 from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.relax.operators.finder import find_operators
-from target_arch.relax.operators.program import Program
+from target_arch.relax.operators.program import RelaxProgram
 from tests.relax.emulate import evaluate
 
 IMAGE = (1, 5, 5, 2)
@@ -24,7 +24,7 @@ def stored(value: Any, scale: float, zero_point: int) -> Any:
     return op.quantize(value, relax.const(scale, "float32"), relax.const(zero_point, "int32"), 0, "int8")
 
 
-def imported(build: Any) -> tuple[Model, Program]:
+def imported(build: Any) -> tuple[Model, RelaxProgram]:
     """The model of a function of one int8 image; `build` gets the builder and the image."""
     builder = relax.BlockBuilder()
     x = relax.Var("x", relax.TensorType(IMAGE, "int8"))
@@ -33,7 +33,7 @@ def imported(build: Any) -> tuple[Model, Program]:
             result = builder.emit_output(builder.normalize(build(builder, x)))
         builder.emit_func_output(result)
     module: Any = relax.transform.CanonicalizeBindings()(builder.get())
-    program = Program(module=module, graph=read_graph(module["main"], "tflite"))
+    program = RelaxProgram(module=module, graph=read_graph(module["main"], "tflite"))
     return find_operators(program, standard_patterns(), "m", "m.tflite", ("y",))
 
 
@@ -45,7 +45,7 @@ def conv(x: Any, weight: np.ndarray[Any, Any]) -> Any:
 WEIGHT = np.random.default_rng(0).integers(-127, 128, (3, 3, 2, 4)).astype(np.int8)
 
 
-def padded(pad_value: float) -> tuple[Model, Program]:
+def padded(pad_value: float) -> tuple[Model, RelaxProgram]:
     def build(builder: Any, x: Any) -> Any:
         wide = builder.emit(op.nn.pad(x, [0, 0, 1, 2, 0, 1, 0, 0], pad_value=pad_value))
         return stored(conv(wide, WEIGHT), 0.25, 3)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from target_arch.backend.planner import Algorithm
 from target_arch.plan import text
-from target_arch.plan.execution import Execution, Span
+from target_arch.plan.execution import Activity, Execution
 from target_arch.plan.memory import Arena
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import PlacementFacts
@@ -165,7 +165,7 @@ def most_in_flight(steps: StepOrder, arch: str) -> int:
     return most
 
 
-def beside(spans: tuple[Span, ...], one: str, other: str) -> bool:
+def beside(spans: tuple[Activity, ...], one: str, other: str) -> bool:
     """True where the two do something at the same time."""
     mine = [span for span in spans if span.what == one]
     return any(a.start < b.end and b.start < a.end for a in mine for b in spans if b.what == other)

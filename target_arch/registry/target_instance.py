@@ -23,7 +23,7 @@ _TVM_KINDS = {
 
 
 @frozen(kw_only=True)
-class TargetArch:
+class TargetInstance:
     """One instance, such as `dsp_cpu`, with everything derived from it."""
 
     soc: SoC = field(repr=False)
