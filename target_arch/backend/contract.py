@@ -99,10 +99,10 @@ class DefaultArch:
 
     `memories` are its own, best first; the SoC that is built calls them `<target_arch>_<name>`, gives them
     addresses, and hides them from the host unless this is the host itself. Without any it works in the
-    memories of the host. `copy` is what every way between the host's memories and these is like, in either
-    direction (its ends are not looked at); its engine is a DMA engine of this target_arch alone, with
-    `channels`. `buffers` maps the backend's local buffers to `memories`. `device` is the device
-    type; the number is the next free one.
+    memories of the host. `copy` describes every way between the host's memories and these, in either
+    direction (its ends are ignored); its engine is a DMA engine of this target_arch alone, with `channels`.
+    `buffers` maps the backend's local buffers to `memories`. `device` is the device type; the number is the
+    next free one.
     """
 
     device: DLDeviceType = field(default=DLDeviceType.EXT_DEV, converter=device_type)
@@ -124,9 +124,9 @@ class Backend:
     """One kind of hardware.
 
     `codegen` is `c` when kernels are C functions, `llvm` when these come with object code for the core (the
-    default lowering order lowers both first), else what else it emits. `supports` returns None, or the reason
-    why not (lower case, no full stop, numbers with units). `cost` returns seconds of computing, copies not
-    counted.
+    default lowering order lowers both first), else the name of its format. `supports` returns None, or the
+    reason why not (lower case, no full stop, numbers with units). `cost` returns seconds of computing, copies
+    not counted.
 
     A backend lowers in one of two ways: `lower` makes the kernel of a partition by itself (and may raise
     `DoesNotFit`); `hooks` fill in the stages from Relax over S-TIR and NS-TIR to code.
@@ -147,8 +147,8 @@ class Backend:
     other at one instance cannot be one partition, None where they can.
 
     Such a kernel touches the tensors that cross the border of its partition whole, where they lie, as C does;
-    what is passed on inside has no place in the plan and is its own affair, in the scratch it asks for. Its
-    budget is one for all operators. `cost` of an operator is then what it adds to a chain. A backend without
+    tensors inside have no place in the plan: it keeps them in the scratch it asks for. Its budget is one for
+    all operators. `cost` of an operator is then its addition to the chain's. A backend without
     this hook gets operators one by one (plain C: runs of them) and, unless it is C, moves tiles.
     """
     needs_buffers: tuple[str, ...] = ()

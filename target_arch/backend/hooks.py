@@ -48,11 +48,11 @@ class Composite:
 class TirFunction:
     """A PrimFunc on its way through the stages, and the meaning of its parameters.
 
-    `operator` is the id of the operator it belongs to, `kind` begins the name of what is made of it.
+    `operator` is the id of the operator it belongs to, `kind` begins the name of its kernel.
     `operands` are the tensors, constants and buffers of its parameters, in order; those in `writes` are
-    written. `constants` are what the legalization packed, `buffers` what lies between functions of one
+    written. `constants` are those that the legalization packed, `buffers` those between functions of one
     operator. `schedule` transforms an `s_tir.Schedule` of the function, where `schedules` is left out.
-    `loops` are better names of loop variables than TIR has, for what is printed. `note`
+    `loops` are better names of loop variables than TIR has, for the printed text. `note`
     is for readers of the report; `tuned` the task of the tuning record that it was scheduled with.
     """
 
@@ -74,7 +74,7 @@ class GraphPass:
     """A pass over the partition as a Relax module. `load` returns the callable, IRModule → IRModule.
 
     In `main`, each operator is one `R.call_dps_packed` of its kind, bound to a variable with the name of the
-    output tensor. A pass may drop, reorder and replace calls; what leaves the partition has to stay.
+    output tensor. A pass may drop, reorder and replace calls; the results of the partition have to stay.
     """
 
     name: str
@@ -116,9 +116,9 @@ class Hooks:
     """How a backend lowers, stage by stage.
 
     `legalize` answers one or several functions in S-TIR, in order. `schedules` answers the `s_tir.Schedule`
-    of a function; what its call site is guaranteed is in `request.budget`. `codegen` makes the kernel of all
-    functions in NS-TIR. A backend that takes the Relax module whole fills `graph_codegen` and, if it likes,
-    `graph_passes`, and nothing else. `schedules` and both code generators may raise DoesNotFit.
+    of a function; the bytes guaranteed to its call site are in `request.budget`. `codegen` makes the kernel
+    of all functions in NS-TIR. A backend that takes the Relax module whole fills `graph_codegen` and, if it
+    likes, `graph_passes`, and nothing else. `schedules` and both code generators may raise DoesNotFit.
     """
 
     graph_passes: tuple[GraphPass, ...] = ()

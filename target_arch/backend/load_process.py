@@ -17,8 +17,8 @@ FIRST_OF_PLUG_INS = 256
 class LoadProcessKind:
     """One way in which an instance gets its program.
 
-    `number` is what `ta_instance_info.load_process` holds; `macro` names it in C where `abi.h` does, else the
-    number is from FIRST_OF_PLUG_INS on and a port compares with that. `image` is how the name of the file
+    `number` is the value of `ta_instance_info.load_process`; `macro` names it in C where `abi.h` does, else
+    the number is from FIRST_OF_PLUG_INS on and a port compares with that. `image` is how the name of the file
     ends that the SoC file names (`.elf`); None where the instance takes no file.
 
     `check` is the C function, `ta_status check(const uint8_t *image, uint32_t bytes)`, by which a port that

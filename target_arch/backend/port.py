@@ -1,6 +1,6 @@
 """The contract of ports: the description of one system for the C runtime by a plug-in, as one value.
 
-A port is a folder of C (`docs/port-the-runtime.md` says what stands in it) and a `PortKind`. It is found by
+A port is a folder of C (`docs/port-the-runtime.md` lists its files) and a `PortKind`. It is found by
 the entry-point group `target_arch.ports`, in the folder `ports` of a `--backend-dir`, or added in Python;
 it is checked when it is first asked for.
 """
@@ -48,7 +48,7 @@ class Hosted:
     `<prefix>_set_lazy` and `<prefix>_set_jitter`. One that takes `modules` runs the kernels of a device that
     has a compiler of its own and nothing else beside the host; its kernels call `<prefix>_launch`. One that
     `complains` has `const char *<prefix>_complaint(void)`: more about a failure, or "". `needs` are things
-    that `run` looks for first, of those that it knows (`target_arch.run.execute.needs`).
+    that `run` looks for first, from `target_arch.run.execute.needs`.
     """
 
     libraries: tuple[str, ...] = ("m",)

@@ -82,7 +82,7 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
 
 @frozen(kw_only=True)
 class Prepared:
-    """A model that was read, and who may take part of it."""
+    """A model that was read, and the instances that may take part of it."""
 
     request: CompileRequest
     mode: MemoryMode
@@ -135,7 +135,7 @@ def _pack(prepared: Sequence[Prepared], arenas: Sharing) -> tuple[Lowered, ...]:
 def emit_inputs(
     name: str, prepared: Sequence[Prepared], lowered: Sequence[Lowered], arenas: Sharing
 ) -> EmitInputs:
-    """What a bundle is emitted from: its models, and their memory together, which is checked."""
+    """The source of a bundle: its models, and their memory together, which is checked."""
     first = prepared[0]
     soc = first.request.soc
     plans = {one.model.name: each.plan for one, each in zip(prepared, lowered, strict=True)}
@@ -211,7 +211,7 @@ def _processes(soc: SoC) -> tuple[str, ...]:
 
 
 def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[Model, RelaxProgram]:
-    """Only the backends that take part say what is a composite: the host's and those of the targets."""
+    """Composites are defined by the backends that take part alone: the host's and those of the targets."""
     soc = request.soc
     taking = (a for a in soc.archs if a.host or not request.targets or a.name in request.targets)
     patterns = dict.fromkeys(pattern for arch in taking for pattern in backends[arch.name].patterns)

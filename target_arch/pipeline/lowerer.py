@@ -18,7 +18,7 @@ from target_arch.soc.model import SoC
 
 @frozen
 class Lowerer:
-    """Hands partitions to the backends of their instances, with what they made of them in earlier phases."""
+    """Hands partitions to the backends of their instances, with the kernels of earlier phases."""
 
     soc: SoC
     backends: Mapping[str, Backend]

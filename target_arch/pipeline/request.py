@@ -1,4 +1,4 @@
-"""What a person asks for: one model, or several for one bundle."""
+"""A request of a user: one model, or several for one bundle."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ from target_arch.stages.memory.planner import BEST, Planner
 
 @frozen(kw_only=True)
 class CompileRequest:
-    """What a person asks for. None and empty mean: as the SoC file says.
+    """A request of a user. None and empty mean: as the SoC file says.
 
     `order` is the partitioning order (target_archs), `lowering_order` a policy or a list of partition
     ids, or one for each phase. `port`, policies and the planner's algorithm are names of plug-ins.

@@ -71,7 +71,7 @@ def programmed(request: CompileRequest, soc: SoC) -> SoC:
 
 
 def measured_costs(request: CompileRequest) -> Costs:
-    """What was measured: as asked for, else as the file says that the SoC names."""
+    """The measured costs: as asked for, else from the file that the SoC names."""
     if request.costs is not None:
         return request.costs
     file = request.soc.cost_file

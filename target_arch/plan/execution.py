@@ -16,8 +16,8 @@ class ActivityKind(StrEnum):
 class Activity:
     """Something that keeps an instance or a DMA channel busy. Times are seconds from the start of a run.
 
-    `what` is the operator or the buffer that is filled, `where` the instance or the channel (a copy that the
-    host performs is at the host).
+    `what` names the operator or the buffer that is filled, `where` the instance or the channel (a copy by the
+    host is at the host).
     """
 
     kind: ActivityKind = field(converter=ActivityKind)
@@ -31,9 +31,9 @@ class Activity:
 class Execution:
     """A simulated run of steps, as one host thread takes them. Times are seconds from the start of the run.
 
-    `bound` is what no order of the same steps undercuts: the longest way through them and the busiest
-    instance or engine. `alone` is the makespan with one partition after the other, as they were placed;
-    `overlap` says what happens at the same time, and what does not for lack of memory.
+    `bound` holds for any order of the same steps: the longest way through them and the busiest instance or
+    engine. `alone` is the makespan with one partition after the other, as they were placed; `overlap` lists
+    the steps that run at the same time, and those that do not for lack of memory.
     """
 
     makespan: float

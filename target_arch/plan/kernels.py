@@ -101,7 +101,7 @@ class Operand:
     several rows, `stride` apart.
 
     `over` are other operands of the call, only read, whose bytes a written one may take: when the call writes
-    an element it has no more use for what lies at the same place in them.
+    an element it no longer needs the bytes at the same offset in them.
     """
 
     of: str
@@ -176,11 +176,11 @@ class DeviceFunction:
 class CFunction:
     """A C function definition. `parameters` are its pointer parameters as C types, such as `const int8_t *`.
 
-    Two functions with equal `text` are one function: the name is derived from the body. `headers` are what it
-    includes beyond C99's. With `fails` it returns an int, 0 where its results are good; else nothing.
-    `object` is the same function as an object file for the instance's core, where the codegen is `llvm`;
-    `device` is what a port with the device itself loads instead. `in_place` are pairs of parameters (written,
-    read) that may be the same memory; none of these is `restrict`.
+    Two functions with equal `text` are one function: the name is derived from the body. `headers` are those
+    it includes beyond C99's. With `fails` it returns an int, 0 where its results are good; else nothing.
+    `object` is the same function as an object file for the instance's core, where the codegen is `llvm`; a
+    port with the device itself loads `device` instead. `in_place` are pairs of parameters (written, read)
+    that may be the same memory; none of these is `restrict`.
     """
 
     name: str
@@ -197,10 +197,10 @@ class CFunction:
 class Library:
     """C sources of a third party that kernels call. The bundle carries them below `libraries/<name>`.
 
-    `include` are the folders of its headers, `sources` the C files that these kernels need, `headers` what
-    else is carried, all with paths below the library's own folder; `texts` has the files by path. Where the
-    user wants the library left where it is, `texts` is empty, and `headers` too: whoever builds the bundle
-    names the folder in the variable `variable`.
+    `include` are the folders of its headers, `sources` the C files that these kernels need, `headers` the
+    other files carried, all with paths below the library's own folder; `texts` has the files by path. Where
+    the user wants the library left where it is, `texts` is empty, and `headers` too: the build of the bundle
+    gets the folder in the variable `variable`.
     """
 
     name: str
@@ -259,6 +259,6 @@ class Kernel:
     """Tasks whose tuning records gave functions of this kernel their schedules."""
     stand_in: StandIn | None = None
     seconds: float | None = None
-    """What all calls take together, where a vendor's compiler says so: it counts instead of the estimates by
-    which the operators were placed.
+    """The time of all calls together, where a vendor's compiler states it: it counts instead of the estimates
+    by which the operators were placed.
     """

@@ -28,7 +28,7 @@ class AttemptKind(StrEnum):
 class Attempt:
     """A partition that did not fit, and the change that followed.
 
-    `operator` and `instance` say where, `reason` why it did not fit, `kind` and `outcome` what was tried.
+    `operator` and `instance` say where, `reason` why it did not fit, `kind` and `outcome` the change tried.
     """
 
     kind: AttemptKind = field(converter=AttemptKind)

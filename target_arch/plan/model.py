@@ -85,7 +85,7 @@ class Operator:
 
     `kind` is one of the table, or the text that a plug-in's pattern gives its own kind. `inputs` are
     activations, `constants` are weights and the like, both by tensor name; every operator has one output.
-    `relax_ops` are the Relax operators it stands for, `location` is what the model's author would recognise.
+    `relax_ops` are the Relax operators it stands for, `location` is its name in the model's file.
     """
 
     id: str
@@ -100,7 +100,7 @@ class Operator:
 
     @property
     def facts(self) -> Facts:
-        """What the table says of its kind."""
+        """The facts of its kind, from the table."""
         return facts_of(self.kind)
 
 

@@ -29,8 +29,8 @@ def sharing(text: str) -> Sharing:
 @frozen(kw_only=True)
 class ModelPool:
     """One pool: the arenas of all models by that name. `peaks` and `offsets` are in bytes, one per model; a
-    model that has nothing there has the peak 0. `alignment` is that of every model's part, and `bytes` what
-    all take together; `apart` is what they would take with bytes of their own.
+    model that has nothing there has the peak 0. `alignment` is that of every model's part, and `bytes` is
+    the size for all; `apart` the sum if each had bytes of its own.
     """
 
     pool: Arena

@@ -21,8 +21,8 @@ class CostItem:
 class Cost:
     """The cost of a candidate at one instance: seconds of computing and of the copies it needs.
 
-    `parts` are these copies one by one. `load` is what bringing up the instance takes, once, and is not in
-    the total. `measured` tells that `compute` is no estimate; `energy` is in joules, None where it is not
+    `parts` are these copies one by one. `load` is the time to bring up the instance, once, and is not in
+    the total. `measured`: `compute` is no estimate; `energy` is in joules, None where it is not
     known.
     """
 
@@ -88,7 +88,7 @@ class PlacementFacts:
     """How a placement was found, and its costs beside the run.
 
     `search_makespan` and `search_bound` are seconds in the search's own model, which approximates a run: they
-    judge the search, not the run. `load` is what bringing up all used instances takes, once, and `load_bytes`
+    judge the search, not the run. `load` is the time to bring up all used instances, once, and `load_bytes`
     the size of their images. `energy` is the joules of computing of the `metered` operators whose energy was
     measured.
     """

@@ -20,8 +20,8 @@ def duration(seconds: float) -> str:
 
 
 def reasoning(choice: Choice) -> str:
-    """Whole lines: for every candidate that did not refuse what it costs in parts, then for every other one
-    than the chosen what would have to change.
+    """Whole lines: the cost in parts of every candidate that did not refuse, then for every one but the
+    chosen the change that would make it win.
     """
     parts = [f"  {each.instance}: {_parts(each.cost)}\n" for each in choice.candidates if each.cost]
     changes = [f"  `{instance}`: {change}\n" for instance, change in changes_to(choice).items()]

@@ -88,8 +88,8 @@ def execution(value: Execution) -> str:
 
 
 def simulated_run(value: Execution, facts: PlacementFacts | None = None, *, lowered: bool = True) -> str:
-    """How long a run takes, how far from the bound that is, what overlaps, how the placement was found and
-    what comes beside a run. A run that is not `lowered` is one of stand-ins for kernels.
+    """The time of a run, its gap to the bound, overlapping steps, how the placement was found, and costs
+    beside a run. A run that is not `lowered` is one of stand-ins for kernels.
     """
     alone = f"; {duration(value.alone)} one after the other" if value.alone > value.makespan else ""
     return (
@@ -165,7 +165,7 @@ def memory_plan(plan: MemoryPlan, capacities: Mapping[Arena, int] | None = None)
 
 
 def model_pools(value: ModelPools) -> str:
-    """One line per pool: what each model takes, and what all of them do, lying over each other or apart."""
+    """One line per pool: the bytes of each model, and of all of them, sharing bytes or apart."""
     rows = [
         (
             str(pool.pool),

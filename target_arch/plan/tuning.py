@@ -24,9 +24,9 @@ _HINT = "`target-arch tune` writes such files"
 class TuningRecord:
     """The best schedule of a task: `trace` are the steps of an `s_tir.Schedule` as JSON text.
 
-    `what` says the task to a person, `measured` what measured it. `baseline` and `tuned` are seconds of one
-    call with the schedule of the definition and with this one, measured in the same run; `scratch` are bytes
-    that the scheduled function wants.
+    `what` describes the task to a person, `measured` names the machine that measured it. `baseline` and
+    `tuned` are seconds of one call with the schedule of the definition and with this one, measured in the
+    same run; `scratch` are bytes that the scheduled function wants.
     """
 
     task: str

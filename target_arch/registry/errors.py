@@ -6,7 +6,7 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
 
 
 class PlugInError(DiagnosticError):
-    """A plug-in that cannot be used, or a SoC that asks for what no plug-in has.
+    """A plug-in that cannot be used, or a SoC that asks for a plug-in that does not exist.
 
     `name` is the name in question; `origins` are the parties, two of them for a clash.
     """

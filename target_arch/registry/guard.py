@@ -19,8 +19,9 @@ from target_arch.plan.kernels import Kernel
 
 
 class HookError(DiagnosticError):
-    """A hook of a plug-in that failed, or answered what the contract does not know. `backend` is the name of
-    the plug-in, `word` what kind of plug-in it is."""
+    """A hook of a plug-in that failed, or answered with a value outside the contract. `backend` is the name
+    of the plug-in, `word` what kind of plug-in it is.
+    """
 
     def __init__(self, backend: str, hook: str, said: str, asked: str = "", word: str = "backend") -> None:
         self.backend, self.hook = backend, hook

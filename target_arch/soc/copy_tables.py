@@ -16,7 +16,9 @@ from target_arch.soc.words import CacheDuty, cache_duty
 
 @frozen(kw_only=True)
 class Places:
-    """What a table needs to know of the memories: the names each stands for, and those surely not cached."""
+    """The facts about memories for a table of copies: names that each stands for, and memories surely not
+    cached.
+    """
 
     replicas: Mapping[str, tuple[str, ...]]
     uncached: Collection[str]

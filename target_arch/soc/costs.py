@@ -66,7 +66,7 @@ class Costs:
     origin: str = "costs"
 
     def measured(self, arch: TargetArch, names: tuple[str, ...]) -> Measured | None:
-        """What was measured at a target_arch under the first of these names; its own table goes before that
+        """The measured cost at a target_arch under the first of these names; its own table goes before that
         of its backend.
         """
         tables = [self.operators[key] for key in (arch.name, arch.backend) if key in self.operators]

@@ -1,8 +1,8 @@
 """The values a SoC description consists of.
 
-The reader (`files/soc_file.py`) makes them from TOML, rules (`rules/`) check what relates several of them,
-and anyone may build them in Python. They describe the chip and nothing about a model. Units are SI: bytes,
-bytes per second, seconds, hertz.
+The reader (`files/soc_file.py`) makes them from TOML, rules (`rules/`) check relations between several of
+them, and anyone may build them in Python. They describe the chip and nothing about a model. Units are SI:
+bytes, bytes per second, seconds, hertz.
 """
 
 from collections.abc import Mapping

@@ -15,7 +15,7 @@ _ADDRESS_GROUP = 4
 def show(soc: SoC, codegen: Mapping[str, str] | None = None) -> str:
     """The summary that `target-arch show` prints, without a final newline.
 
-    `codegen` maps backend names to what they emit (`c`, `command_stream`); it needs the registry, so it is
+    `codegen` maps backend names to code formats (`c`, `command_stream`); it needs the registry, so it is
     given from outside. Where a backend is not in it, the column holds `-`.
     """
     counts = (

@@ -127,8 +127,8 @@ class Blame:
     def _smaller_budget(
         self, partition: Partition, kernel: Kernel | None, memory: str, missing: int
     ) -> tuple[str, int] | None:
-        """A smaller budget (memory, bytes) for a kernel that took too much: less by what is missing than its
-        buffers take, or than these and the growth of its constants. None if it did not take that much.
+        """A smaller budget (memory, bytes) for a kernel that took too much: less by the missing bytes than
+        its buffers take, or than these and the growth of its constants. None if it did not take that much.
         """
         taken = min(_buffered(kernel, memory), self.offered.get((partition.id, memory), 0))
         fixed = memory in self.work.mode.constants

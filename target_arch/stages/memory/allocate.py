@@ -142,7 +142,7 @@ def _plan(
 
 
 def _placed(buffers: Sequence[Buffer], places: Mapping[str, str], run: Pack) -> Offsets:
-    """The offsets of all buffers, from those that the algorithm finds for the rectangles."""
+    """The offsets of all buffers, from the offsets that the algorithm finds for the rectangles."""
     if not buffers:
         return Offsets()
     found = run(rectangles(buffers, places))

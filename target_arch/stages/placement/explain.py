@@ -126,7 +126,7 @@ class _Reasoner:
         return spent
 
     def _brought(self, size: int, lies: int, number: int) -> tuple[int, int] | None:
-        """Picoseconds of bringing a tensor beyond those of a tensor nearby, and the memories that then hold
+        """Picoseconds of copying a tensor beyond those for a tensor nearby, and the memories that then hold
         it.
         """
         goal, traffic = self._goals[number], self._problem.traffic

@@ -53,7 +53,7 @@ class Grouping:
         return PartitionGraph(model=graph.model, partitions=self.partitions(order, by_id), choices=choices)
 
     def _joined(self, instance: Instance, order: Sequence[Operator], run: Sequence[int], number: int) -> bool:
-        """Whether an operator belongs to the partition of those that run before it on the same instance."""
+        """Whether an operator belongs to the partition of its predecessors on the same instance."""
         backend = self.backends.get(instance.arch.name)
         if backend is None or backend.joins is None:
             return self.setting.is_function(instance.name)

@@ -1,7 +1,7 @@
 """A model on a SoC as a problem for the scheduler: operators, where tensors come from, and the caller.
 
-Model inputs and constants are jobs of no work that come first, the caller who wants the outputs is one that
-comes last. All constants of an operator are one datum. Moves between tiles and the memories around them
+Model inputs and constants are jobs without work that come first; the caller, which reads the outputs, is one
+that comes last. All constants of an operator are one datum. Moves between tiles and the memories around them
 belong to the stay of an operator at an accelerator, copies between memories are ways.
 """
 
@@ -88,8 +88,8 @@ class JobShop:
         return self._number[name]
 
     def _needs(self, job: int, operator: Operator) -> tuple[int, ...]:
-        """The data an operator needs; what it makes is known from here on."""
-        # What is made comes first: the scheduler knows then from when on constants are brought.
+        """The data that an operator needs; its results are known from here on."""
+        # Made data comes first: from it the scheduler knows the earliest time for the copies of constants.
         names = self._problem.visits.operands[operator.id].names
         needed = [self._datum(name, self._producer(name)) for name in names]
         fixed = self._fixed(operator)
@@ -99,7 +99,7 @@ class JobShop:
         return tuple(needed)
 
     def _fixed(self, operator: Operator) -> tuple[int, ...]:
-        """The bytes of its constants, of those among the inputs, too."""
+        """The bytes of its constants, constant inputs included."""
         tensors = self._problem.model.tensors
         names = (*operator.constants, *(name for name in operator.inputs if tensors[name].data is not None))
         return tuple([tensors[name].bytes for name in dict.fromkeys(names)])

@@ -66,7 +66,7 @@ def _measured(costs: Costs, question: Question) -> Measured | None:
 
 
 def _count(found: Measured, operator: Operator, model: Model) -> int:
-    """How many of what the amount is given for."""
+    """The number of units (`Measured.per`) that the operator counts."""
     if not found.per:
         return 1
     if found.per == "element":

@@ -29,7 +29,7 @@ class Footprint:
 class CopyCost:
     """The costs of the copies of an operator at a seat, in picoseconds, and the memories of its tensors then.
 
-    `brought` are those of its activations, `fixed` of its constants, `left` of its result; `copy` is the sum.
+    `brought` is for its activations, `fixed` for its constants, `left` for its result; `copy` is the sum.
     """
 
     brought: tuple[int, ...]

@@ -184,8 +184,8 @@ def _quickest(survey: CandidateTable, operator: Operator, seat: InstanceGroup) -
 
 
 def _seats(wanted: PlacementTask, survey: CandidateTable) -> tuple[InstanceGroup, ...]:
-    """Groups of interchangeable instances (seats): those of one accelerator whose paths cost the same. Any
-    other instance is a seat of its own.
+    """Groups of interchangeable instances (seats): instances of one accelerator whose paths cost the same.
+    Any other instance is a seat of its own.
     """
     names = (*wanted.order, *(arch.name for arch in wanted.soc.archs))
     ranks = {name: number for number, name in enumerate(dict.fromkeys(names))}
@@ -206,7 +206,7 @@ def _seats(wanted: PlacementTask, survey: CandidateTable) -> tuple[InstanceGroup
 
 
 def _link_costs(survey: CandidateTable, instance: Instance) -> tuple[object, ...]:
-    """The costs by which two instances differ: those of paths between their own memories and the others."""
+    """The costs by which two instances differ: of paths between their own memories and all others."""
     there, direct = survey.reaches[instance.name], survey.routes.direct
     return tuple(
         (memory, number, path.bandwidth, path.setup, path.engine, path.source == memory)

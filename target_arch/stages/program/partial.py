@@ -19,7 +19,7 @@ class PartialLowering:
     """The partitions with the kernels there are so far (by partition id).
 
     The setting says how partitions without a kernel will touch their tensors: C touches whole tensors; a
-    chain touches whole tensors too, but only those that cross its border; others touch tiles.
+    chain touches whole tensors too, but only the ones across its border; others touch tiles.
     """
 
     setting: Setting

@@ -2,16 +2,16 @@
 
 From fast to exact:
 
-| name | what it does |
+| name | method |
 |---|---|
 | `by-size`, `by-area`, `by-conflicts`, `by-time` | first fit in that order |
-| `skyline` | always what could lie lowest |
+| `skyline` | always the buffer with the lowest possible offset |
 | `greedy` | the lowest of all these and a few more orders |
 | `best` | `greedy`, a local search, a short exact search; the default |
 | `search` | `greedy`, then the exact search restarted until the effort is spent |
 | `cp-sat` | `greedy`, then OR-tools CP-SAT; needs the extra `search` |
 
-Each stops where its peak is the bound, or what alignment makes of it (`least`). Everything is deterministic
+Each stops where its peak is the bound, or the bound with alignment (`least`). Everything is deterministic
 for a seed, unless seconds are asked for.
 Tests: `tests/stages/memory/packing`.
 """

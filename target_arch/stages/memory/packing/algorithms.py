@@ -1,4 +1,4 @@
-"""The built-in planners, by name; they are found by entry point, as those of plug-ins are."""
+"""The built-in planners, by name; they are found by entry point, as a plug-in's are."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -9,7 +9,7 @@ from target_arch.stages.memory.packing.measure import Offsets, least, peak
 from target_arch.stages.memory.packing.search import greedy, improve
 
 _WORK = 500_000
-"""Nodes times buffers of the exact search: less than what would load the compiled core."""
+"""Nodes times buffers of the exact search: too few to load the compiled core."""
 
 _FEW = 1_000
 """Buffers for which a local search gets anywhere."""

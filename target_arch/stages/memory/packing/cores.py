@@ -20,10 +20,10 @@ _FUNCTIONS = (
     "_aligned", "_insert", "_merge", "_push", "_parts", "_split", "_fits", "_find_supports", "_lift",
     "_leave", "_candidate", "_open", "_start", "descend",
 )  # fmt: skip
-"""What the search consists of, callees first."""
+"""The functions of the search, callees first."""
 
 _LONGEST_POOL = 8_000_000
-"""Items; what does not fit there is too much for an exact search anyway."""
+"""Items; a problem that does not fit is too large for an exact search anyway."""
 
 
 def interpreted(columns: Sequence[Sequence[int]], capacity: int, nodes: int) -> tuple[int, int, list[int]]:

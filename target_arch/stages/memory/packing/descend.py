@@ -4,7 +4,7 @@ The search is that of the minimalloc paper (Moffitt, "MiniMalloc: A Lightweight 
 Accelerated Machine Learning", ASPLOS 2023) with a stronger bound. It goes down a tree; every node puts one
 more buffer at the lowest offset that is free above all buffers already there.
 
-**What is tried.** Push every buffer of a plan down until it rests on another or on the ground, and number
+**Candidates.** Push every buffer of a plan down until it rests on another or on the ground, and number
 the buffers by offset: that *canonical* plan is no higher, so only canonical plans are sought. A buffer is put
 down only at its lowest offset (`pool.offset`), and no lower than the one before it (a monotonic floor); of
 two at one offset, which do not touch, the one with the lower number goes first. A buffer that starts at or
@@ -23,13 +23,13 @@ because another was put down at or above its lowest offset, can only come to res
 *lifted* to the lowest place where one of those can end, before the stacks are made once more. minimalloc does
 not lift; it saves between a tenth and nine tenths of the nodes.
 
-**Parts.** Where no buffer that is left crosses from one section to the next, what is before and what is after
-cannot disturb each other: each part is solved on its own, and where a part has no solution, the search goes
+**Parts.** Where no remaining buffer crosses from one section to the next, the buffers before and after that
+border are independent: each part is solved on its own, and where a part has no solution, the search goes
 back at once to the choice that made the part, not to its neighbours.
 
 **How it is written.** There is no recursion: a *frame* is an open choice on a stack, an *entry* is a part
 that waits on the agenda, a linked list whose tail outlives the frames above it; so going back is forgetting
-the frames above, and nothing has to be undone. The list of what is left lies in the pool, once per frame,
+the frames above, and nothing has to be undone. The list of remaining buffers is in the pool, once per frame,
 sorted by (lowest offset, number). The file uses indices and integers only, so that it means the same on lists
 and interpreted as on arrays and compiled (`cores` does both): the result never depends on which it was.
 
@@ -68,8 +68,8 @@ class Pool(NamedTuple):
 
 
 class Agenda(NamedTuple):
-    """Parts that wait: their list in the pool, the frame that made them, the next entry, and the last buffer
-    put down before, which those of the part must not go below.
+    """Waiting parts: their list in the pool, the frame that made them, the next entry, and the last buffer
+    placed before, which bounds the offsets of the part from below.
     """
 
     begin: Ints
@@ -108,8 +108,8 @@ class Sections(NamedTuple):
 
 
 class SearchMemory(NamedTuple):
-    """All the memory the search uses. `raised` are those to be merged into a list; `used` is how much of
-    pool and agenda is in use.
+    """All memory of the search. `raised` are the buffers to be merged into a list; `used` is the length in
+    use of pool and agenda.
     """
 
     pool: Pool
@@ -167,7 +167,7 @@ def _start(count: int, work: SearchMemory) -> int:
 
 
 def _open(task: Task, work: SearchMemory, frame: int, entry: int) -> None:
-    """Begin to choose what comes first of an entry."""
+    """Begin to choose the first buffer of an entry."""
     begin, end, pool = work.agenda.begin[entry], work.agenda.end[entry], work.pool
     ceiling = pool.offset[begin] + task.bytes[pool.number[begin]]
     for position in range(begin, end):
@@ -179,7 +179,7 @@ def _open(task: Task, work: SearchMemory, frame: int, entry: int) -> None:
 
 
 def _candidate(pool: Pool, agenda: Agenda, stack: Stack, frame: int) -> int:
-    """The position in the pool of what the frame tries next; -1 where nothing is left to try."""
+    """The position in the pool of the frame's next candidate; -1 where none is left."""
     entry = stack.entry[frame]
     for position in range(stack.next[frame], agenda.end[entry]):
         offset = pool.offset[position]
@@ -195,8 +195,8 @@ def _candidate(pool: Pool, agenda: Agenda, stack: Stack, frame: int) -> int:
 
 
 def _leave(task: Task, work: SearchMemory, frame: int, chosen: int) -> None:
-    """Write what is left once the chosen one is put down: those live with it that lie too low are raised
-    above it, the others keep their order.
+    """Write the list that remains once the chosen buffer is placed: buffers live with it are raised above it
+    where they are lower, the others keep their order.
     """
     number, offset, entry = work.pool.number, work.pool.offset, work.stack.entry[frame]
     buffer = number[chosen]
@@ -233,8 +233,8 @@ def _insert(raised: Pool, count: int, number: int, offset: int) -> None:
 
 
 def _merge(work: SearchMemory, begin: int, end: int, target: int, count: int) -> None:
-    """Merge a list and the first `count` raised ones into the pool from `target` on, which may lie before the
-    list in the same place. What is marked in the list (negative) was taken out: only the mark is removed.
+    """Merge a list and the first `count` raised ones into the pool from `target` on, which may be before the
+    list in the same array. A marked (negative) entry was taken out: only the mark is removed.
     """
     number, offset, raised = work.pool.number, work.pool.offset, work.raised
     turn = 0
@@ -256,8 +256,8 @@ def _merge(work: SearchMemory, begin: int, end: int, target: int, count: int) ->
 
 
 def _lift(task: Task, work: SearchMemory, frame: int, chosen: int, end: int, capacity: int) -> bool:
-    """Lift those that were passed over: below the chosen one none may be put down any more, so each must come
-    to rest on another one that is left. False where one cannot, or where the stacks no longer fit.
+    """Lift the buffers that were passed over: none may be placed below the chosen one any more, so each must
+    rest on another remaining one. False where one cannot, or where the stacks no longer fit.
     """
     number, offset, begin = work.pool.number, work.pool.offset, work.stack.pool[frame]
     floor, buffer = offset[chosen], number[chosen]
@@ -299,7 +299,7 @@ def _find_supports(task: Task, work: SearchMemory, begin: int, end: int, floor: 
 
 
 def _fits(task: Task, work: SearchMemory, begin: int, end: int, floor: int, capacity: int) -> bool:
-    """True where in every section the stack of what is left ends within the capacity."""
+    """True where in every section the stack of remaining buffers ends within the capacity."""
     number, offset, ends = work.pool.number, work.pool.offset, work.sections.end
     for position in range(begin, end):
         for section in range(task.left[number[position]], task.right[number[position]]):
@@ -317,7 +317,7 @@ def _fits(task: Task, work: SearchMemory, begin: int, end: int, floor: int, capa
 
 
 def _split(task: Task, work: SearchMemory, frame: int, chosen: int, end: int) -> int:
-    """Put the parts of what is left on the agenda. Returns its first entry, -1 where it is empty."""
+    """Put the parts of the remaining buffers on the agenda. Returns its first entry, -1 where it is empty."""
     pool, sections, begin = work.pool, work.sections, work.stack.pool[frame]
     work.used[0], work.used[1] = begin, work.stack.agenda[frame]
     first, last = len(sections.part), 0

@@ -1,9 +1,10 @@
 """Fast plans: every buffer is placed once.
 
 *First fit* takes the buffers in a fixed order, each to the lowest gap that is free during its whole life.
-*Skyline* never looks below what is placed: next comes whichever buffer could lie lowest, by preference where
-several could; it is the first way down of the exact search. On many buffers skyline is better (within 5 % of
-the bound on 10,000 random ones, where first fit is up to 12 % above it), on few ones either may be.
+*Skyline* never looks below a placed buffer: next comes the buffer with the lowest possible offset, by
+preference among equals; it is the first way down of the exact search. On many buffers skyline is better
+(within 5 % of the bound on 10,000 random ones, where first fit is up to 12 % above it), on few ones either
+may be.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -59,7 +60,7 @@ def by_time(buffers: Sequence[Buffer]) -> Offsets:
 
 
 def skyline(buffers: Sequence[Buffer]) -> Offsets:
-    """Always what could lie lowest; first what lives where most bytes are live."""
+    """Always the lowest possible offset; among equals, the buffer with the most bytes live beside it."""
     order = Preference(buffers).order(ORDERS[0])
     packing = Packing(buffers)
     return packing.named(packing.skyline(order), f"skyline {ORDERS[0]}")
@@ -85,8 +86,8 @@ def is_clique(buffers: Sequence[Buffer]) -> bool:
 
 
 def stacked(buffers: Sequence[Buffer]) -> Offsets:
-    """All live at once: one above the other, the coarsest alignment first, and last what would lose most
-    below another.
+    """All live at once: one above the other, the coarsest alignment first, and last the buffer whose end
+    wastes most below another.
     """
     offsets, top = Offsets(found_by="stacked"), 0
     for buffer in sorted(
@@ -126,7 +127,7 @@ class Packing:
         return int((np.array(offsets, np.int64) + self._bytes).max(initial=0)), offsets
 
     def skyline(self, order: Sequence[int]) -> list[int]:
-        """All offsets; the first in the order goes first where several could lie as low."""
+        """All offsets; among equally low ones the first in the order goes first."""
         if self.conflicts is not None:
             return self._skyline_in_lists(order)
         return self._apart(order, self._skyline_in_arrays)
@@ -155,8 +156,8 @@ class Packing:
         return found
 
     def _apart(self, order: Sequence[int], place: Callable[[NDArray[np.int64]], list[int]]) -> list[int]:
-        """All offsets; what shares no step is placed apart, which changes none of them, as arrays take time
-        with the square of their length. What is live at once and alike in alignment is a stack either way.
+        """All offsets. Groups that share no step are placed apart, with the same result, since the time for
+        arrays grows with the square of their length. Buffers all live at once with one alignment are a stack.
         """
         numbers = np.array(order, np.int64)
         groups = self._groups[numbers]
@@ -197,7 +198,7 @@ class Packing:
         return max(ends, default=0), offsets
 
     def _first_fit_in_arrays(self, numbers: NDArray[np.int64]) -> list[int]:
-        """The same; what is placed lies in rows sorted by offset: start, end, first step, last step."""
+        """The same; placed buffers are rows sorted by offset: start, end, first step, last step."""
         offsets: list[int] = []
         rows = np.zeros((4, len(numbers)), np.int64)
         for count, number in enumerate(numbers):
@@ -214,7 +215,7 @@ class Packing:
         return offsets
 
     def _skyline_in_lists(self, order: Sequence[int]) -> list[int]:
-        """A heap of (lowest offset, turn); what was raised since it was put there is put there again."""
+        """A heap of (lowest offset, turn); an entry that was raised meanwhile is pushed again."""
         assert self.conflicts is not None
         turns = {number: turn for turn, number in enumerate(order)}
         sizes, units = self._bytes.tolist(), self._alignment.tolist()
@@ -234,7 +235,7 @@ class Packing:
         return lowest
 
     def _skyline_in_arrays(self, numbers: NDArray[np.int64]) -> list[int]:
-        """The same; rows are turns. Those of what is placed are taken out once they are most."""
+        """The same; rows are turns. Rows of placed buffers are removed once they are the majority."""
         first, last, sizes = self._first[numbers], self._last[numbers], self._bytes[numbers]
         units, kind = np.unique(self._alignment[numbers], return_inverse=True)
         lowest, placed = np.zeros(len(numbers), np.int64), np.int64(2**62)

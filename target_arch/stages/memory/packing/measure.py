@@ -11,8 +11,8 @@ from target_arch.soc.rounding import round_up
 class Offsets(dict[str, int]):
     """Offsets by the names of the buffers.
 
-    `found_by` says in words how they were found, `core` what searched for them (`interpreted`, `compiled` or
-    nothing). No plan has a peak below `lower`, where a search proved that beyond `least`; else it is 0.
+    `found_by` says in words how they were found, `core` which core searched (`interpreted`, `compiled` or
+    empty). No plan has a peak below `lower`, where a search proved that beyond `least`; else it is 0.
     """
 
     def __init__(
@@ -46,8 +46,8 @@ def bound(buffers: Sequence[Buffer]) -> int:
 
 
 def least(buffers: Sequence[Buffer]) -> int:
-    """The bound, or what alignment adds to it: where all offsets are multiples of a unit, all that are live
-    at once but the topmost take whole units.
+    """The bound with alignment: where all offsets are multiples of a unit, all buffers live at once but the
+    topmost take whole units.
     """
     unit = gcd(*(buffer.alignment for buffer in buffers))
     if unit <= 1:

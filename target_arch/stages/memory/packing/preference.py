@@ -1,8 +1,8 @@
 """Sections of time, and the orders in which buffers are preferred.
 
 An order is a word of letters, the most important first, each meaning `more first`: T, the most bytes live at
-once while the buffer is live; W, the steps it is live; S, the sections it lives in; A, bytes times steps;
-Z, bytes. TWA and WAT are among those that minimalloc's authors recommend. Which one is best differs from
+once while the buffer is live; W, the steps it is live; S, the sections it lives in; A, bytes times steps; Z,
+bytes. TWA and WAT are among the orders that minimalloc's authors recommend. The time with each differs from
 instance to instance by orders of magnitude, so they are tried in turn.
 """
 

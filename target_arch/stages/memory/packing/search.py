@@ -2,9 +2,9 @@
 
 One preference may take a thousand times longer than another, so none gets much at first. A round tries all of
 `ORDERS`, then each of them jittered; the next round does so with four times the nodes. The orders as they are
-ask for the goal. The jittered ones ask in turn for half of what is missing, for one byte less than the best
-so far, and for the goal, so that the plan gets better even where the goal is out of reach. What an attempt
-proves impossible raises the goal of all after it.
+ask for the goal. The jittered ones ask in turn for half of the gap to it, for one byte less than the best so
+far, and for the goal, so that the plan gets better even where the goal is out of reach. A height that an
+attempt proves impossible raises the goal of all after it.
 """
 
 from collections.abc import Sequence
@@ -53,8 +53,8 @@ def search(buffers: Sequence[Buffer], *, effort: Effort | None = None) -> Offset
 
 
 def improve(buffers: Sequence[Buffer], start: Offsets, effort: Effort) -> Offsets:
-    """Search for a lower plan than the start. What shares no step is searched for on its own, the highest
-    first.
+    """Search for a lower plan than the start. Groups of buffers that share no step are searched one by one,
+    the highest first.
     """
     goal = max(effort.goal, least(buffers))
     clock = _Clock(effort)
@@ -139,8 +139,8 @@ class _Part:
         return self._best
 
     def _try(self, order: list[int], wanted: int, share: int, label: str) -> bool:
-        """One descent, at the capacity that is `share` halves of what is missing above the goal. False where
-        the search is over.
+        """One descent, at a capacity `share` halves of the gap above the goal. False where the search is
+        over.
         """
         if self._low >= self._high:
             return False

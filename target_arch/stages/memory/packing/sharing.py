@@ -60,7 +60,7 @@ def shared_bound(buffers: Sequence[Buffer]) -> int:
 
 
 def shared_least(buffers: Sequence[Buffer]) -> int:
-    """The same with what alignment adds to it, as in `least`."""
+    """The same with alignment, as in `least`."""
     unit = gcd(*(buffer.alignment for buffer in buffers)) or 1
     if not any(buffer.bytes % unit for buffer in buffers):
         return shared_bound(buffers)

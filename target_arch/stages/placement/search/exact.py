@@ -33,8 +33,8 @@ class Exact:
 def solve(scheduler: ListScheduler, start: JobSchedule, bound: int, limit: float = LIMIT) -> Exact:
     """Search for an optimal schedule from a good one. Raises SolverMissingError without OR-tools.
 
-    Times are rounded up to 1/100,000 of the makespan given, so that numbers stay small; what is proven is
-    proven but for that.
+    Times are rounded up to 1/100,000 of the makespan given, so that numbers stay small; every proof holds up
+    to this rounding.
     """
     try:
         from ortools.sat.python import cp_model
@@ -100,7 +100,9 @@ class _Model:
         )
 
     def brought(self, solver: Any) -> list[int]:
-        """The jobs as their first copies begin in the solution, but none before what it needs."""
+        """The jobs in the order in which their first copies begin in the solution, each after its
+        predecessors.
+        """
         first = [solver.value(start) for start in self._start]
         for job, both, time, takes in self._copied:
             if solver.value(both):
@@ -201,8 +203,8 @@ class _Model:
                         self._copied.append((job, both, time, takes))
 
     def _not_before(self, job: int, time: Any, takes: int, copied: Any) -> None:
-        """Early data is brought to its one user when what makes the other data was begun, or on the host has
-        ended; `time` is when it has come.
+        """Early data is copied to its one user once the makers of the user's other data have begun (on the
+        host: ended); `time` is its arrival.
         """
         for datum in self._jobs.needs[job]:
             maker = self._jobs.data[datum].producer

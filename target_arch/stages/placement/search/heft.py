@@ -31,7 +31,7 @@ def peft(scheduler: ListScheduler) -> JobSchedule | None:
 
 
 def on_host(scheduler: ListScheduler) -> JobSchedule | None:
-    """All jobs on the host, those it cannot take where they come first; None where that is impossible."""
+    """All jobs on the host; those it cannot take at their first possible seat. None where that fails."""
     jobs = scheduler.jobs
     seats = []
     for choices in jobs.choices:
@@ -56,7 +56,7 @@ def optimistic(jobs: Jobs) -> list[list[int]]:
 
 
 def _follows(jobs: Jobs, known: dict[int, list[int]], row: Sequence[int], table: int, user: int) -> list[int]:
-    """For every seat where data with that table of ways is made, what follows at least if a job needs it."""
+    """For every seat that makes data with that table of ways, the least time to the end of its user."""
     if table not in known:
         rests = [
             (seat, stay.total + row[seat]) for seat, stay in enumerate(jobs.stays[user]) if stay is not None
@@ -83,7 +83,7 @@ def _mean(ways: Ways) -> float:
 
 
 def _mean_totals(jobs: Jobs) -> list[float]:
-    """For every job the mean of what it takes where it can be; rows of stays may be shared."""
+    """For every job the mean time of its possible stays; rows of stays may be shared."""
     known: dict[int, float] = {}
     for row in jobs.stays:
         if id(row) not in known:

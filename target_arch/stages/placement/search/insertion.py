@@ -120,7 +120,7 @@ class Partial:
         self.seats, self._machines = list(full.seats), list(full.machines)
 
     def insert(self, limit: int, random: Random, forced: int | None = None) -> tuple[bool, int]:
-        """Insert all that is missing, at the seat `forced` what can be there; and how many jobs that took.
+        """Insert all missing jobs, at the seat `forced` where that is possible; and the number of insertions.
 
         False where the longest path becomes longer than the limit.
         """
@@ -206,7 +206,7 @@ class Partial:
         )
 
     def _rest(self, job: int, seat: int) -> int:
-        """What follows the job at a seat, at least; what is missing is taken to be where it is best."""
+        """The least time that follows the job at a seat, with every missing job at its best seat."""
         rests, seats, places, longest = self._rests, self.seats, self._places, 0
         for other, delays in self._problem.after[job]:
             if places[other] < 0:

@@ -71,10 +71,10 @@ class Datum:
 class Jobs:
     """Everything to be scheduled. Jobs are numbered topologically: data is made before it is needed.
 
-    `stays[job][seat]` is None where the job cannot go there. A job that is no work (a source of data, the
-    caller who wants results) has a stay of no time on no machine. Data of the job `early` is there from the
-    start, but is brought to a job only when what makes its other data was begun (has ended, where that is
-    at the seat `host`): nobody orders a copy for a later job before that.
+    `stays[job][seat]` is None where the job cannot go there. A job without work (a source of data, the caller
+    that reads the results) has a stay of no time on no machine. Data of the job `early` exists from the
+    start, but is copied to a job only after the makers of its other data have begun (ended, at the seat
+    `host`): no step orders a copy for a later job before that.
     """
 
     names: tuple[str, ...] = field(repr=False)
@@ -117,7 +117,7 @@ class Jobs:
 
     @cached_property
     def tables(self) -> tuple[Ways, ...]:
-        """The ways of all data; those that several share once."""
+        """The ways of all data, each shared one once."""
         return tuple({id(datum.ways): datum.ways for datum in self.data}.values())
 
     @cached_property

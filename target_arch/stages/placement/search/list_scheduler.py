@@ -22,8 +22,8 @@ Need = tuple[int, int, Ways]
 
 @frozen(kw_only=True, eq=False)
 class JobSchedule:
-    """The times of all jobs and copies, in picoseconds. `work` sums what machines and channels are busy
-    for.
+    """The times of all jobs and copies, in picoseconds. `work` sums the busy times of machines and
+    channels.
     """
 
     order: tuple[int, ...] = field(repr=False)
@@ -74,9 +74,9 @@ class ListScheduler:
     def within(
         self, limit: int, tails: Sequence[Sequence[int]], order: Sequence[int], seats: Sequence[int]
     ) -> tuple[JobSchedule | None, int]:
-        """As `run`, but None once the makespan is sure to be above a limit; and how many jobs that took.
+        """As `run`, but None once the makespan is sure to exceed a limit; and the number of jobs scheduled.
 
-        `tails` are for every job and seat what at least follows its end.
+        `tails` are, for every job and seat, the least time that follows its end.
         """
         progress = Progress(self)
         put, ends, count = progress.put, progress.ends, 0
@@ -147,7 +147,9 @@ class Progress:
         )
 
     def _bring(self, job: int, seat: int) -> int:
-        """When all the data of a job has come, -1 where no way leads there; notes who made the last of it."""
+        """The arrival of all data of a job, -1 where no way leads there; notes the maker of the last to
+        arrive.
+        """
         seats, ends, needs, early = self.seats, self.ends, self._needs[job], self._early
         ready, cause = 0, -1
         for number, (datum, producer, ways) in enumerate(needs):

@@ -66,7 +66,7 @@ def improve(scheduler: ListScheduler, start: JobSchedule, bound: int, effort: in
 def _accepting(
     scheduler: ListScheduler, change: "_Change", start: JobSchedule, bound: int, effort: int
 ) -> JobSchedule:
-    """Threshold accepting: every change is simulated, with what waits for channels."""
+    """Threshold accepting: every change is simulated, waits for channels included."""
     random, spent = change.generator.random, 0
     best = now = start
     change.accept(now)

@@ -1,6 +1,6 @@
 """Tabu search over schedules: the best move of any job the makespan hangs on, then a kick, again and again.
 
-A move takes a job to another place between two jobs, on its machine or another. What the makespan becomes is
+A move takes a job to another place between two jobs, on its machine or another. The new makespan is
 estimated from the longest paths to and from every job as they are before the move (Mastrolilli, Gambardella,
 "Effective neighbourhood functions for the flexible job shop problem", J. Scheduling 3, 2000), so that one
 pass over all jobs tells about all moves. A machine a job has left takes it back only some moves later. Copies
@@ -37,7 +37,7 @@ SMALL = 64
 _Move = tuple[int, int, int, int, int]
 """Job, machine, seat, place in the order and among the jobs of the machine."""
 _Row = tuple[list[int], list[int], list[int]]
-"""When the jobs of a machine end, what is to come from their start on, below zero, and their places."""
+"""The ends of the jobs of a machine, the time from their start to the end of all (negated), their places."""
 Kick = Callable[[JobSchedule], tuple[JobSchedule, int]]
 """A schedule to another that is not far from it, and how many jobs were looked at for it."""
 
@@ -100,7 +100,7 @@ class Tabu:
         self._measure(0, len(self._order))
 
     def _waits(self, job: int) -> list[tuple[int, int]]:
-        """What a job waits for, and how long after its end, where all are now."""
+        """The predecessors of a job and the delays after their ends, with every job at its present seat."""
         seats, seat = self._seats, self._seats[job]
         return [(other, delays[seats[other]][seat]) for other, delays in self._problem.before[job]]
 
@@ -217,8 +217,8 @@ class Tabu:
     ) -> tuple[int, int, list[tuple[int, list[int]]], list[tuple[int, int, Delays]]]:
         """The places of the last job it waits for and of the first that waits for it.
 
-        For the former, when they end and the delays by seat; for the latter, what is to come from their start
-        on, their seats and the delays.
+        For the former, their ends and the delays by seat; for the latter, the time from their start to the
+        end of all, their seats and the delays.
         """
         ends, rests, seats, places = self._ends, self._rests, self._seats, self._places
         low, high, begun, after = -1, len(ends), [], []
@@ -239,7 +239,7 @@ class Tabu:
     ) -> tuple[int, int] | None:
         """As `_slot` between two places, on the machine where the job is, as if it were not there.
 
-        What follows it there would end earlier, and what precedes it there would have less to follow.
+        Without it, later jobs there end earlier, and earlier jobs there have a shorter path to the end.
         """
         ends, back, at = row
         own = bisect_left(at, self._places[job])
@@ -270,9 +270,9 @@ class Tabu:
 def _slot(row: _Row, first: int, last: int, ready: int, rest: int, limit: int) -> tuple[int, int] | None:
     """Where between two jobs of a machine a job lengthens the longest path least, if less than to the limit.
 
-    That path without the job itself, and the slot. What ends before the job is ready, and what has less to
-    follow than the job, does not lengthen the path: the best slot lies between the last of the former and the
-    first of the latter.
+    That path without the job itself, and the slot. Neither a job that ends before this one is ready nor one
+    with a shorter path to the end lengthens it: the best slot is between the last of the former and the first
+    of the latter.
     """
     ends, back, _ = row
     one, two = bisect_right(ends, ready), bisect_left(back, -rest)
