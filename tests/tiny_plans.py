@@ -5,7 +5,7 @@ import struct
 from attrs import evolve, fields_dict
 
 from target_arch.backend.contract import Backend
-from target_arch.emit import EmitInputs, Member, SelfTest, emit_bundle, manifest
+from target_arch.emit import EmitInputs, Member, SelfTest, Tolerance, emit_bundle, manifest
 from target_arch.plan.bundle import Bundle
 from target_arch.plan.kernels import CFunction, Kernel, Operand, Slice
 from target_arch.plan.lowered import Lowered
@@ -220,7 +220,7 @@ def self_test(outputs: bytes | None = None) -> SelfTest:
         reference="the arithmetic of this file",
         inputs=(frame,),
         outputs=(expected(frame) if outputs is None else outputs,),
-        tolerances=(0.0,),
+        tolerances=(Tolerance(),),
     )
 
 

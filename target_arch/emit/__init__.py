@@ -3,7 +3,7 @@
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.digests import MANIFEST, manifest_text
 from target_arch.emit.manifest import manifest
-from target_arch.emit.model.inputs import EmitInputs, Member, SelfTest
+from target_arch.emit.model.inputs import EmitInputs, Member, SelfTest, Tolerance
 from target_arch.emit.model.steps import describe
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "EmitInputs",
     "Member",
     "SelfTest",
+    "Tolerance",
     "describe",
     "emit_bundle",
     "manifest",

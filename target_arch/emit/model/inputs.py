@@ -18,18 +18,27 @@ from target_arch.soc.model import MemoryMode, SoC
 
 
 @frozen(kw_only=True)
+class Tolerance:
+    """How far an element may be from the reference's: `absolute`, in the output's own units, plus `relative`
+    of the magnitude of the reference's element. Where both are 0, every bit must agree.
+    """
+
+    absolute: float = 0.0
+    relative: float = 0.0
+
+
+@frozen(kw_only=True)
 class SelfTest:
     """One input of the model, and the reference's outputs for it.
 
     `inputs` and `outputs` are the bytes of each model input and output, in the model's order. `tolerances`
-    has one number per output: the largest difference of one element that still passes, in the output's own
-    units; 0 means that every bit must agree.
+    has one per output.
     """
 
     reference: str
     inputs: tuple[bytes, ...] = field(repr=False)
     outputs: tuple[bytes, ...] = field(repr=False)
-    tolerances: tuple[float, ...]
+    tolerances: tuple[Tolerance, ...]
 
 
 @frozen(kw_only=True)

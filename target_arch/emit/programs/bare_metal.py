@@ -44,9 +44,17 @@ for (word = 0; word < sizeof profile / sizeof profile[0]; word++)
 _COMPARE = """
 typedef double (*element_at)(const void *values, uint32_t index);
 
-/* 1 where no element differs by more than `tolerance`; a NaN passes only where the bits agree. */
+/* Whether an element is near enough; NaN and infinity belong where the reference has them. */
+static int near(double actual, double expected, double absolute, double relative)
+{{
+    if (isnan(expected) || isinf(expected))
+        return isnan(expected) ? isnan(actual) : actual == expected;
+    return fabs(actual - expected) <= absolute + relative * fabs(expected);
+}}
+
+/* 1 where every element is near enough, or equal in every bit. */
 static int compare(const char *name, const void *actual, const void *expected, uint32_t count, uint32_t size,
-                   element_at at, double tolerance)
+                   element_at at, double absolute, double relative)
 {{
     uint32_t index, equal = 0, wrong = 0;
     for (index = 0; index < count; index++) {{
@@ -54,7 +62,7 @@ static int compare(const char *name, const void *actual, const void *expected, u
         const uint8_t *b = (const uint8_t *)expected + index * size;
         if (memcmp(a, b, size) == 0)
             equal++;
-        else if (!(fabs(at(actual, index) - at(expected, index)) <= tolerance))
+        else if (!near(at(actual, index), at(expected, index), absolute, relative))
             wrong++;
     }}
     {port}_say(wrong ? "FAIL " : "pass ");

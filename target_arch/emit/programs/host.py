@@ -10,9 +10,17 @@ RUNNER_HEAD = """\
 COMPARE = """
 typedef double (*element_at)(const void *values, uint32_t index);
 
-/* 1 where no element differs by more than `tolerance`; a NaN passes only where the bits agree. */
+/* Whether an element is near enough; NaN and infinity belong where the reference has them. */
+static int near(double actual, double expected, double absolute, double relative)
+{
+    if (isnan(expected) || isinf(expected))
+        return isnan(expected) ? isnan(actual) : actual == expected;
+    return fabs(actual - expected) <= absolute + relative * fabs(expected);
+}
+
+/* 1 where every element is near enough, or equal in every bit. */
 static int compare(const char *name, const void *actual, const void *expected, uint32_t count, uint32_t size,
-                   element_at at, double tolerance)
+                   element_at at, double absolute, double relative)
 {
     uint32_t index, equal = 0, wrong = 0;
     double largest = 0.0;
@@ -24,13 +32,16 @@ static int compare(const char *name, const void *actual, const void *expected, u
             equal++;
             continue;
         }
-        if (!(difference <= tolerance))
+        if (!near(at(actual, index), at(expected, index), absolute, relative))
             wrong++;
         if (!(difference <= largest))
             largest = difference;
     }
-    printf("%s %s: %lu of %lu bit-equal, largest difference %g, allowed %g\\n", wrong ? "FAIL" : "pass", name,
-           (unsigned long)equal, (unsigned long)count, largest, tolerance);
+    printf("%s %s: %lu of %lu bit-equal, largest difference %g, allowed %g", wrong ? "FAIL" : "pass", name,
+           (unsigned long)equal, (unsigned long)count, largest, absolute);
+    if (relative > 0.0)
+        printf(" + %g of the magnitude", relative);
+    printf("\\n");
     return wrong == 0;
 }
 """

@@ -120,14 +120,14 @@ def _given(inputs: EmitInputs, member: Member) -> list[str]:
 def _compared(inputs: EmitInputs, member: Member) -> list[str]:
     """The calls that compare each output with its array."""
     found = []
-    for one, tolerance in zip(split(member)[1], _test_of(member).tolerances, strict=True):
+    for one, near in zip(split(member)[1], _test_of(member).tolerances, strict=True):
         label = string(inputs.qualified(member, one.tensor.name))
         expected = f"{inputs.prefix(member)}expected_{one.number}"
         size = f"{one.macro}_BYTES / {one.macro}_ELEMENTS"
         found += [
             f"passed &= compare({label}, {one.function}(), {expected},",
             f"                  {one.macro}_ELEMENTS, {size},",
-            f"                  {one.tensor.dtype}_at, {float(tolerance)!r});",
+            f"                  {one.tensor.dtype}_at, {near.absolute!r}, {near.relative!r});",
         ]
     return found
 

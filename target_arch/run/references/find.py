@@ -7,7 +7,7 @@ from target_arch.emit import SelfTest
 from target_arch.run.references.litert import litert
 from target_arch.run.references.onnxruntime import ort
 from target_arch.run.references.pytorch import pytorch
-from target_arch.run.references.reference import Reference, refusal, spread
+from target_arch.run.references.reference import Reference, refusal, spread, tolerance
 from target_arch.run.tools.toolchain import ToolMissing
 
 REFERENCES: Mapping[str, Callable[[Path], Reference]] = {".onnx": ort, ".pt2": pytorch, ".tflite": litert}
@@ -44,8 +44,8 @@ def self_test(model: Path, *, seed: int = 0) -> SelfTest | None:
         reference=reference.name,
         inputs=tuple(value.tobytes() for value in frame),
         outputs=tuple(value.tobytes() for value in answers[0]),
-        tolerances=tuple(limit * unit * _ROUNDING for unit in reference.units),
+        tolerances=tuple(
+            tolerance(reference, limit * unit, value.dtype)
+            for unit, value in zip(reference.units, answers[0], strict=True)
+        ),
     )
-
-
-_ROUNDING = 1 + 1e-6  # a step of a quantized output, printed as float, is only nearly its scale

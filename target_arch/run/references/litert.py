@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from target_arch.run.references.reference import (
+    FLOAT_RELATIVE,
     FLOAT_RULE,
     FLOAT_TOLERANCE,
     Frame,
@@ -52,6 +53,7 @@ def litert(model: Path) -> Reference:
         inputs=tuple(_input(details) for details in inputs),
         units=tuple(1.0 for _ in outputs),
         allowed=0.0 if quantized else FLOAT_TOLERANCE,
+        relative=0.0 if quantized else FLOAT_RELATIVE,
         answer=answer,
     )
 

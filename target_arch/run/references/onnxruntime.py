@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from target_arch.run.references.reference import (
+    FLOAT_RELATIVE,
     FLOAT_RULE,
     FLOAT_TOLERANCE,
     Frame,
@@ -44,6 +45,7 @@ def ort(model: Path) -> Reference:
         inputs=tuple(_inputs(model, graph, names)),
         units=tuple(_unit(graph, output.name) for output in graph.output),
         allowed=1.0 if quantized else FLOAT_TOLERANCE,
+        relative=0.0 if quantized else FLOAT_RELATIVE,
         modes=("unoptimized", "optimized") if quantized else ("unoptimized",),
         answer=answer,
     )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from target_arch.run.references.reference import (
+    FLOAT_RELATIVE,
     FLOAT_RULE,
     FLOAT_TOLERANCE,
     Frame,
@@ -54,6 +55,7 @@ def pytorch(model: Path) -> Reference:
         inputs=inputs,
         units=tuple(1.0 for _ in program.graph_signature.user_outputs),
         allowed=FLOAT_TOLERANCE,
+        relative=FLOAT_RELATIVE,
         answer=answer,
     )
 

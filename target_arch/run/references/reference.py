@@ -12,10 +12,16 @@ import numpy as np
 from attrs import field, frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.emit import Tolerance
 from target_arch.run.tools.toolchain import ToolMissing, missing
 
 FLOAT_TOLERANCE = 1e-4
-FLOAT_RULE = f"no element farther than {FLOAT_TOLERANCE:g}"
+FLOAT_RELATIVE = 1e-4
+FLOAT_RULE = f"no element farther than {FLOAT_TOLERANCE:g} + {FLOAT_RELATIVE:g} of its magnitude"
+
+ULPS = 4
+"""The last digits of a float that count for nothing: a quantized output that is printed as float is a product
+that each side rounds once, and so is the step that it is compared in."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Frame = tuple[Array, ...]
@@ -38,7 +44,8 @@ class Reference:
 
     `answer` gives the outputs of a frame, one tuple per way of computing them, named by `modes`.
     Differences in output i are counted in `units[i]` (the step of a quantized output that is printed as
-    float, else 1); `allowed` of these units are let pass, plus what the answers differ among themselves.
+    float, else 1); `allowed` of these units are let pass, plus what the answers differ among themselves, plus
+    `relative` of the magnitude of a float element. NaN and infinity belong where the answer has them.
     """
 
     name: str
@@ -46,6 +53,7 @@ class Reference:
     inputs: tuple[Input, ...]
     units: tuple[float, ...]
     allowed: float
+    relative: float = 0.0
     modes: tuple[str, ...] = ("",)
     answer: Callable[[Frame], tuple[Frame, ...]] = field(repr=False)
 
@@ -61,9 +69,24 @@ class Reference:
 
 
 def spread(reference: Reference, answers: Sequence[tuple[Frame, ...]]) -> float:
-    """The largest difference between two answers to the same frame, in units."""
+    """The largest finite difference between two answers to the same frame, in units."""
     pairs = ((first, other) for first, *others in answers for other in others)
-    return max((distance(reference, first, other) for first, other in pairs), default=0.0)
+    apart = (
+        differences(a, b)[np.isfinite(differences(a, b))].max(initial=0.0) / unit
+        for first, other in pairs
+        for a, b, unit in zip(first, other, reference.units, strict=True)
+    )
+    return float(max(apart, default=0.0))
+
+
+def tolerance(reference: Reference, absolute: float, dtype: np.dtype[Any]) -> Tolerance:
+    """How far an element of an output may be from the answer's. The relative part is at least `ULPS` units in
+    the last place of a float, and nothing of an integer.
+    """
+    if dtype.kind != "f":
+        return Tolerance(absolute=absolute)
+    digits = ULPS * float(np.finfo(dtype).eps)
+    return Tolerance(absolute=absolute * (1 + digits), relative=max(reference.relative, digits))
 
 
 def distance(reference: Reference, first: Frame, other: Frame) -> float:
@@ -71,18 +94,21 @@ def distance(reference: Reference, first: Frame, other: Frame) -> float:
 
     Infinite where one is NaN and the other not.
     """
-    return max(
-        (_distance(a, b, unit) for a, b, unit in zip(first, other, reference.units, strict=True)), default=0.0
+    apart = (
+        float(differences(a, b).max(initial=0.0) / unit)
+        for a, b, unit in zip(first, other, reference.units, strict=True)
     )
+    return max(apart, default=0.0)
 
 
-def _distance(first: Array, other: Array, unit: float) -> float:
-    if first.size == 0:
-        return 0.0
-    a, b = first.astype(np.float64).ravel(), other.astype(np.float64).ravel()
+def differences(first: Array, other: Array) -> Array:
+    """The difference of every element, as float64 in the shape of `first`; infinite where one is NaN or
+    infinite and the other is not so.
+    """
+    a, b = first.astype(np.float64), other.astype(np.float64).reshape(first.shape)
     with np.errstate(invalid="ignore"):
-        difference = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
-    return float(np.where(np.isnan(difference), np.inf, difference).max() / unit)
+        found = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+    return np.where(np.isnan(found), np.inf, found)
 
 
 def _random(terminal: Input, generator: np.random.Generator) -> Array:

@@ -7,6 +7,7 @@ import numpy as np
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.run.references.reference import Frame, Reference, distance, spread
+from target_arch.run.verification.faults import faults
 from target_arch.run.verification.result import Verification
 
 
@@ -14,15 +15,18 @@ def judged(
     reference: Reference,
     results: Sequence[bytes],
     answers: Sequence[tuple[Frame, ...]],
+    names: Sequence[str],
     *,
     seed: int,
     own: bool | None,
 ) -> Verification:
-    """Compare results with the reference's answers to the same frames; `own` is how the self-test ended, None
-    where there is none.
+    """Compare results with the reference's answers to the same frames. `names` are those of the outputs;
+    `own` is how the self-test ended, None where there is none.
     """
     ours = tuple(_split(result, answer[0]) for result, answer in zip(results, answers, strict=True))
     equal, mode = _most_equal(reference, ours, answers)
+    limit = reference.allowed + spread(reference, answers)
+    wrong = faults(reference, ours, answers, limit)
     return Verification(
         reference=reference.name,
         rule=reference.rule,
@@ -32,7 +36,10 @@ def judged(
         equal=equal,
         equal_to=mode,
         largest=_largest(reference, ours, answers),
-        allowed=reference.allowed + spread(reference, answers),
+        allowed=limit,
+        relative=reference.relative,
+        wrong=sum(fault.elements for fault in wrong),
+        first_wrong=wrong[0].said(names) if wrong else "",
         self_test={None: "absent", True: "passed", False: "failed"}[own],
     )
 

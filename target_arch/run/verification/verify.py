@@ -100,7 +100,8 @@ def compare_models(
     results = _by_model(described, run_frames(executable, packed, lazy=lazy))
     own = run_self_test(executable)
     return {
-        name: judged(references[name], results[name], answers[name], seed=seed, own=own) for name in described
+        name: judged(references[name], results[name], answers[name], _names(each), seed=seed, own=own)
+        for name, each in described.items()
     }
 
 
@@ -113,6 +114,10 @@ def _by_model(described: Mapping[str, Mapping[str, Any]], results: Sequence[byte
         found[name] = [result[start : start + size] for result in results]
         start += size
     return found
+
+
+def _names(model: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(tensor["name"] for tensor in model["outputs"])
 
 
 def _sizes(model: Mapping[str, Any], kind: str) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ import pytest
 from attrs import evolve
 
 from target_arch.diagnostics import DiagnosticError
+from target_arch.emit import Tolerance
 from target_arch.run import (
     Executable,
     Verification,
@@ -18,7 +19,16 @@ from target_arch.run import (
     verify,
     write_bundle,
 )
-from target_arch.run.references.reference import Frame, Input, Reference, distance, spread
+from target_arch.run.references.reference import (
+    FLOAT_RELATIVE,
+    FLOAT_TOLERANCE,
+    Frame,
+    Input,
+    Reference,
+    distance,
+    spread,
+)
+from target_arch.run.verification.faults import faults
 from target_arch.run.verification.verify import compare
 from tests import tiny_plans
 
@@ -42,6 +52,9 @@ REFERENCE = Reference(
     allowed=0.0,
     answer=exact,
 )
+
+
+BELONG = "NaN and infinity belong where the reference has them"
 
 
 @pytest.fixture(scope="module")
@@ -101,14 +114,17 @@ def test_verify_writes_the_manifest(
         "allowed": 0.0,
         "equal": 5,
         "equal_to": "",
+        "first_wrong": "",
         "frames": 5,
         "largest": 0.0,
         "outputs": 5,
         "passed": True,
         "reference": "the arithmetic of this file",
+        "relative": 0.0,
         "rule": "every bit equal",
         "seed": 0,
         "self_test": "passed",
+        "wrong": 0,
     }
 
 
@@ -140,7 +156,7 @@ def test_litert(shared: Path) -> None:
     vector = self_test(shared / "models" / "kws_int8.tflite")
     assert vector is not None
     assert ([len(data) for data in vector.inputs], [len(data) for data in vector.outputs]) == ([490], [12])
-    assert vector.tolerances == (0.0,)
+    assert vector.tolerances == (Tolerance(),)
 
 
 def test_litert_float(shared: Path) -> None:
@@ -184,3 +200,32 @@ def test_a_file_without_a_reference(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DiagnosticError, match=r"there is no such file \[model-unreadable\]"):
         reference_for(tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "said"),
+    [
+        (1000.05, 1000.0, ""),  # the relative part
+        (0.00009, 0.0, ""),  # the absolute part
+        (1000.2, 1000.0, "1000.20001 where the reference has 1000: 0.200012 apart, 0.1001 allowed"),
+        (np.nan, np.nan, ""),
+        (np.inf, np.inf, ""),
+        (-np.inf, np.inf, f"-inf where the reference has inf: {BELONG}"),
+        (np.nan, 2.0, f"nan where the reference has 2: {BELONG}"),
+    ],
+)  # fmt: skip
+def test_floats_have_a_relative_and_an_absolute_tolerance(mine: float, theirs: float, said: str) -> None:
+    rule = evolve(REFERENCE, allowed=FLOAT_TOLERANCE, relative=FLOAT_RELATIVE)
+    ours, answer = (np.array([0.0, value], np.float32) for value in (mine, theirs))
+    found = faults(rule, [(ours,)], [((answer,),)], rule.allowed)
+    assert [fault.said(["y"]) for fault in found] == ([f"`y`[1] of frame 0: {said}"] if said else [])
+
+
+def test_steps_that_are_printed_as_floats_have_a_few_ulps() -> None:
+    step = float(np.float32(0.1))
+    rule = evolve(REFERENCE, units=(step,), allowed=1.0)
+    theirs = np.array([step * 90], np.float32)
+    near, far = (np.array([step * number], np.float32) for number in (91, 92))
+    assert float(near[0]) - float(theirs[0]) > step
+    assert faults(rule, [(near,)], [((theirs,),)], 1.0) == []
+    assert len(faults(rule, [(far,)], [((theirs,),)], 1.0)) == 1
