@@ -56,7 +56,7 @@ def optimistic(jobs: Jobs) -> list[list[int]]:
 
 
 def _follows(jobs: Jobs, known: dict[int, list[int]], row: Sequence[int], table: int, user: int) -> list[int]:
-    """For every seat that makes data with that table of ways, the least time to the end of its user."""
+    """For every seat that makes data with that table of ways, the least time to the end by one user."""
     if table not in known:
         rests = [
             (seat, stay.total + row[seat]) for seat, stay in enumerate(jobs.stays[user]) if stay is not None
