@@ -14,10 +14,13 @@ from typing import Any
 from attrs import asdict, field, fields, frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.soc.files.json_text import parsed
 
 FORMAT = "target_arch tuning"
 SCHEMA = 1
 _HINT = "`target-arch tune` writes such files"
+_SHOWN = 80
+"""Characters of a wrong value in a message."""
 
 
 @frozen(kw_only=True)
@@ -66,11 +69,12 @@ def tuning_text(tuning: Tuning) -> str:
 def read_tuning(path: Path) -> Tuning:
     """The records of a file. DiagnosticError where it cannot be read, is no such file, or is foreign."""
     try:
-        read = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise _refused(path, f"cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise _refused(path, f"is no JSON: {error}") from error
+        raise _refused(path, "is not UTF-8") from error
+    read = parsed(text, str(path))
     if (
         not isinstance(read, dict)
         or read.get("format") != FORMAT
@@ -80,7 +84,7 @@ def read_tuning(path: Path) -> Tuning:
     ours = {"schema": SCHEMA, "tvm": version("apache-tvm")}
     for name, known in ours.items():
         if read.get(name) != known:
-            said = f"is foreign: {name} {read.get(name)} wrote it, this is {name} {known}"
+            said = f"is foreign: {name} {_short(read.get(name))} wrote it, this is {name} {known}"
             raise _refused(
                 path, said, "foreign-tuning", "tune again; schedules of another version need not apply"
             )
@@ -105,7 +109,7 @@ def _faults(number: int, entry: Any) -> Iterator[str]:
     if not isinstance(entry, dict):
         yield f"record {number} is no table"
         return
-    name = f"record {number} (`{entry.get('task')}`)"
+    name = f"record {number} (`{_short(entry.get('task'))}`)"
     keys = {each.name for each in fields(TuningRecord)}
     if entry.keys() != keys:
         wrong = ", ".join(f"`{key}`" for key in sorted(map(str, entry.keys() ^ keys)))
@@ -113,7 +117,12 @@ def _faults(number: int, entry: Any) -> Iterator[str]:
         return
     for key, kinds in _TYPES.items():
         if not isinstance(entry[key], kinds) or isinstance(entry[key], bool):
-            yield f"{name}: `{key}` is `{entry[key]}`"
+            yield f"{name}: `{key}` is `{_short(entry[key])}`"
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _refused(path: Path, said: str, rule: str = "bad-tuning", hint: str = _HINT) -> DiagnosticError:

@@ -174,6 +174,8 @@ class _Reader:
             value, self._at = _JSON.raw_decode(self._source, start)
         except json.JSONDecodeError as error:
             raise self._not_json(error) from None
+        except RecursionError:
+            value = None
         if not isinstance(value, str | bool):
             raise self._error(self._here(start, self._at), "a value is text, a number, true or false")
         return self._here(start, self._at, value if isinstance(value, str) else str(value).lower())

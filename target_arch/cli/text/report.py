@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from attrs import fields
+
 from target_arch.plan.execution import Execution
 from target_arch.plan.memory import Arena
 from target_arch.plan.model_pools import ModelPool, ModelPools
@@ -69,7 +71,8 @@ def _run(manifest: Mapping[str, Any]) -> str:
     if found is None:
         return ""
     run = Execution(**{key: found[key] for key in ("makespan", "bound", "alone", "overlap")}, spans=())
-    facts = None if placed is None else PlacementFacts(**{**placed, "energy": placed["energy"] or 0.0})
+    known = {} if placed is None else {each.name: placed[each.name] for each in fields(PlacementFacts)}
+    facts = None if placed is None else PlacementFacts(**{**known, "energy": known["energy"] or 0.0})
     return simulated_run(run, facts)
 
 

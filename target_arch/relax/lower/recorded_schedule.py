@@ -42,12 +42,13 @@ def _replay(record: TuningRecord, schedule: Any) -> None:
     try:
         s_tir.schedule.Trace.apply_json_to_schedule(json.loads(record.trace), schedule)
     except Exception as error:
+        said = str(error).strip() or type(error).__name__
         raise DiagnosticError(
             [
                 Diagnostic(
                     rule="stale-record",
                     place=f"tuning record {record.task}",
-                    message=f"its schedule does not apply: {str(error).strip().splitlines()[-1][:200]}",
+                    message=f"its schedule does not apply: {said.splitlines()[-1][:200]}",
                     hint="tune again, or take the record out of the file",
                 )
             ]

@@ -5,13 +5,14 @@ one folder: path → digests of which one is the file's. A path has several wher
 and the new file; its journal lists both.
 """
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from target_arch.diagnostics import Diagnostic
+from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.digests import FILES, MANIFEST, digest, is_intact, manifest_text
+from target_arch.run.bundles.form import ListOf, TableOf, Text, faults_of
+from target_arch.soc.files.json_text import parsed
 
 Claims = Mapping[str, frozenset[str]]
 
@@ -105,16 +106,19 @@ def _content(folder: Path, path: str, place: Path | None) -> str | None:
 def _manifest(folder: Path) -> tuple[bytes, Mapping[str, object]]:
     try:
         text = (folder / MANIFEST).read_bytes()
-        found = json.loads(text)
-    except (OSError, ValueError, RecursionError):
+        found = parsed(text.decode(), MANIFEST)
+    except (OSError, ValueError, DiagnosticError):
         return b"", {}
     return text, found if isinstance(found, dict) else {}
 
 
 def _journal(folder: Path) -> dict[str, Iterable[str]]:
+    """The digests that files may have; nothing of a journal that is damaged, so that nothing is replaced."""
     try:
-        found = json.loads((folder / JOURNAL).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        found = parsed((folder / JOURNAL).read_text(encoding="utf-8"), JOURNAL)
+    except (FileNotFoundError, ValueError, DiagnosticError):
+        return {}
+    if faults_of(found, TableOf(ListOf(Text()))):
         return {}
     return {path: allowed for path, allowed in found.items() if _is_inside(path)}
 
@@ -122,7 +126,7 @@ def _journal(folder: Path) -> dict[str, Iterable[str]]:
 def _is_inside(path: str) -> bool:
     """Whether a listed path stays in its folder."""
     parts = PurePosixPath(path).parts
-    return bool(parts) and not path.startswith("/") and ".." not in parts
+    return bool(parts) and "\0" not in path and not path.startswith("/") and ".." not in parts
 
 
 def _edited(place: Path) -> Diagnostic:

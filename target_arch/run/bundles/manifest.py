@@ -1,27 +1,30 @@
 """Manifests of bundles on disk."""
 
-import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from target_arch.diagnostics import DiagnosticError
+from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.digests import FILES, MANIFEST, is_intact, manifest_text, sealed
 from target_arch.run.bundles.contents import JOURNAL
 from target_arch.run.bundles.errors import refusal, unwritable
+from target_arch.run.bundles.form import RULE
 from target_arch.run.bundles.lock import locked
+from target_arch.run.bundles.manifest_form import manifest_faults
+from target_arch.soc.faults import Fault
+from target_arch.soc.files.json_positions import JsonPositions
+from target_arch.soc.files.json_text import parsed
 
-_KEYS = frozenset({"soc", "model", "abi_hash", "steps"})
-_KEYS_OF_SEVERAL = frozenset({"soc", "models", "abi_hash", "arenas"})
 _HINT = "name the folder that `compile` wrote"
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:
     """The manifest of the bundle in that folder; waits for a writer that is replacing it.
 
-    DiagnosticError where there is none, it is not one, or a writer was killed between two bundles.
+    DiagnosticError where there is none, it lacks what readers need, or a writer was killed between two
+    bundles.
     """
     if (directory / JOURNAL).exists():
         with locked(directory):
@@ -30,17 +33,28 @@ def read_manifest(directory: Path) -> dict[str, Any]:
 
 
 def _read(directory: Path) -> dict[str, Any]:
+    path = directory / MANIFEST
     try:
-        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise _no_bundle(directory, f"it has no {MANIFEST}") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise _no_bundle(directory, f"{MANIFEST} cannot be read") from error
-    known = isinstance(manifest, dict) and any(manifest.keys() >= keys for keys in (_KEYS, _KEYS_OF_SEVERAL))
-    if not known:
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise _no_bundle(directory, f"{MANIFEST} cannot be read: {why}") from error
+    manifest = parsed(text, str(path))
+    if not isinstance(manifest, dict) or not {"soc", "abi_hash"} <= manifest.keys():
         raise _no_bundle(directory, f"{MANIFEST} is another kind of file")
-    found: dict[str, Any] = manifest
-    return found
+    faults = manifest_faults(manifest)
+    if faults:
+        raise DiagnosticError(_wrong(faults, str(path), text))
+    return manifest
+
+
+def _wrong(faults: Iterable[Fault], shown: str, text: str) -> Iterator[Diagnostic]:
+    positions = JsonPositions(shown, text)
+    for fault in faults:
+        place = positions.key(fault.path) if fault.at_key else positions.value(fault.path)
+        yield Diagnostic(rule=RULE, place=place, message=fault.message, hint="compile the model again")
 
 
 def models_in(manifest: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:

@@ -16,11 +16,15 @@ from target_arch.resources import soc_configs
 from target_arch.soc.faults import Fault
 from target_arch.soc.files.build import SocDraft, draft, schema_fault
 from target_arch.soc.files.cost_file import read_costs
+from target_arch.soc.files.key_depth import longest_key
 from target_arch.soc.files.positions import Positions, declared_twice, span
 from target_arch.soc.model import SoC
 from target_arch.soc.rules.check import relations
 
 _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_DEEPEST = 32
+"""Parts of one dotted key; ours have at most 4. `tomllib` takes seconds and gigabytes for 20,000."""
+_MOST_BYTES = 2**22
 _TWICE = ("Cannot overwrite a value", "Cannot declare ", "Duplicate inline table key")
 
 
@@ -84,9 +88,13 @@ def _located(path_or_name: str | File) -> tuple[File, str]:
 
 def _read(path: File, shown: str) -> str:
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         raise DiagnosticError([_unreadable(shown, error)]) from error
+    if len(data) > _MOST_BYTES:
+        said = f"a SoC file has at most {_MOST_BYTES:,} B, this has more"
+        raise DiagnosticError([Diagnostic(rule="cannot-read", place=shown, message=said)])
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -108,16 +116,18 @@ def _unreadable(shown: str, error: OSError | ValueError) -> Diagnostic:
 
 
 def _document(text: str, path: str) -> dict[str, object]:
+    deep = longest_key(text, _DEEPEST)
+    if deep is not None:
+        raise DiagnosticError([_too_deep(span(path, text, deep))])
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise DiagnosticError([_too_deep(path)]) from None
+        raise DiagnosticError([_too_deep(Span(path=path, line=1, column=1))]) from None
     except ValueError as error:
         raise DiagnosticError([_syntax(text, path, str(error))]) from error
 
 
-def _too_deep(path: str) -> Diagnostic:
-    place = Span(path=path, line=1, column=1)
+def _too_deep(place: Span) -> Diagnostic:
     message = "the file nests deeper than any SoC file does"
     return Diagnostic(rule="too-deep", place=place, message=message)
 
@@ -152,7 +162,7 @@ def _diagnostics(faults: Iterable[Fault], path: str, text: str) -> tuple[Diagnos
     try:
         positions = Positions(path, text)
     except RecursionError:
-        return (_too_deep(path),)
+        return (_too_deep(Span(path=path, line=1, column=1)),)
     return in_order(_placed(fault, positions) for fault in faults)
 
 

@@ -1,0 +1,82 @@
+"""JSON text that others wrote, parsed within limits: what passes can be walked, printed and written again.
+
+Tests: `tests/soc/files/test_json_text.py`.
+"""
+
+import json
+import math
+from typing import Any
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError, Span
+
+DEEPEST = 64
+"""Tables and lists within each other. Our own files have at most 8; Python's recursion ends near 1,000."""
+_LARGEST = 2**63
+
+
+class _OutOfRange(ValueError):
+    """A number that no field of ours can have; the text says which."""
+
+
+def parsed(text: str, shown: str) -> Any:
+    """The value of a JSON text; `shown` is the file's name in messages.
+
+    DiagnosticError with rule `json-syntax` where it is no JSON, has a number that is not finite or has more
+    than 63 bits, or text that is no Unicode; with rule `too-deep` where it nests deeper than `DEEPEST`.
+    """
+    try:
+        value = json.loads(text, parse_int=_integer, parse_float=_number, parse_constant=_no_number)
+        json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError:
+        raise _too_deep(shown) from None
+    except json.JSONDecodeError as error:
+        line = text.split("\n")[error.lineno - 1]
+        place = Span(path=shown, line=error.lineno, column=error.colno, text=line)
+        raise _refused(place, f"{error.msg[:1].lower()}{error.msg[1:]}") from None
+    except UnicodeEncodeError:
+        raise _refused(shown, "an escape `\\ud800` to `\\udfff` that has no partner") from None
+    except _OutOfRange as error:
+        raise _refused(shown, str(error)) from None
+    if _depth(value) > DEEPEST:
+        raise _too_deep(shown)
+    return value
+
+
+def _integer(text: str) -> int:
+    if len(text) > 20 or abs(int(text)) >= _LARGEST:
+        raise _OutOfRange(f"the number {text[:20]}{'…' if len(text) > 20 else ''} has more than 63 bits")
+    return int(text)
+
+
+def _number(text: str) -> float:
+    if not math.isfinite(float(text)):
+        raise _OutOfRange(f"the number {text[:20]} is too large")
+    return float(text)
+
+
+def _no_number(text: str) -> float:
+    raise _OutOfRange(f"`{text}` is no number")
+
+
+def _depth(value: Any) -> int:
+    level, depth = [value] if isinstance(value, dict | list) else [], 0
+    while level:
+        depth += 1
+        level = [
+            child
+            for each in level
+            for child in (each.values() if isinstance(each, dict) else each)
+            if isinstance(child, dict | list)
+        ]
+        if depth > DEEPEST:
+            break
+    return depth
+
+
+def _too_deep(shown: str) -> DiagnosticError:
+    message = f"the file nests deeper than {DEEPEST} tables and lists"
+    return DiagnosticError([Diagnostic(rule="too-deep", place=shown, message=message)])
+
+
+def _refused(place: str | Span, why: str) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(rule="json-syntax", place=place, message=f"not JSON: {why}")])

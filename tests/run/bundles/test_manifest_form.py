@@ -1,0 +1,87 @@
+"""Manifests are read only if they have what readers need; every fault is shown at its place."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.run import read_manifest
+from target_arch.run.bundles.contents import claims_of
+from tests import tiny_plans
+
+Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.fixture(scope="module")
+def manifest() -> str:
+    return tiny_plans.bundle(tiny_plans.on_dsp()).files["manifest.json"].decode()
+
+
+def refusals(folder: Path, text: str) -> list[tuple[str, str]]:
+    (folder / "manifest.json").write_text(text)
+    with pytest.raises(DiagnosticError) as caught:
+        read_manifest(folder)
+    return [(each.rule, each.message) for each in caught.value.diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: m.pop("steps"), "`steps` is missing"),
+        (lambda m: m.update(steps=7), "`steps` must be a list, not an integer"),
+        (lambda m: m["steps"][0].update(kind="jump"), "`kind` cannot be `jump`"),
+        (lambda m: m["partitions"].append(None), "`partitions[1]` must be a table, not null"),
+        (lambda m: m.update(execution={"alone": -1}), "`alone` must not be negative"),
+        (lambda m: m["inputs"][0].update(bytes=1), "`x:0` has 1 B, its shape and type need 8 B"),
+        (lambda m: m["inputs"][0].update(dtype="object"), "`dtype` cannot be `object`"),
+        (
+            lambda m: m["files"].update({"src/../../a.c": "0"}),
+            "`src/../../a.c` is no path inside of this folder",
+        ),
+        (lambda m: m.update(machine=MACHINE), "`compiler` is missing"),
+    ],
+)
+def test_what_readers_need(tmp_path: Path, manifest: str, change: Change, message: str) -> None:
+    value = json.loads(manifest)
+    change(value)
+    assert ("bad-manifest", message) in refusals(tmp_path, json.dumps(value))
+
+
+MACHINE = {"name": "m", "code": "c", "data": "d", "stack": 1, "memories": []}
+
+
+def test_all_faults_at_once_with_their_places(tmp_path: Path, manifest: str) -> None:
+    value = json.loads(manifest)
+    value["inputs"][0]["name"] = 1
+    del value["steps"][0]["what"]
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps(value, indent=1))
+    with pytest.raises(DiagnosticError) as caught:
+        read_manifest(tmp_path)
+    lines = str(caught.value).splitlines()
+    line = 1 + path.read_text().splitlines().index('   "name": 1,')
+    assert lines[:4] == [
+        f"{path}:{line}:12: error: `name` must be text, not an integer [bad-manifest]",
+        f'{line:5} |    "name": 1,',
+        "      |            ^",
+        "hint: compile the model again",
+    ]
+    assert lines[5].endswith("error: `what` is missing [bad-manifest]")
+
+
+def test_new_keys_are_accepted(tmp_path: Path, manifest: str) -> None:
+    value = json.loads(manifest) | {"new": [{}]}
+    (tmp_path / "manifest.json").write_text(json.dumps(value))
+    assert read_manifest(tmp_path)["new"] == [{}]
+
+
+@pytest.mark.parametrize(
+    "journal", ["", "[]", "7", '{"a": 1}', '{"a": [1]}', "[" * 100_000, '{"../a": ["0"]}']
+)
+def test_a_damaged_journal_claims_nothing(tmp_path: Path, journal: str) -> None:
+    (tmp_path / ".target_arch-replacing").mkdir()
+    (tmp_path / ".target_arch-replacing" / "journal.json").write_text(journal)
+    assert claims_of(tmp_path).keys() <= {"manifest.json"}
