@@ -63,6 +63,8 @@ typedef struct workload {
     ta_load loads[8];
     ta_copy copies[MAX_ITEMS];
     ta_dispatch dispatches[MAX_ITEMS];
+    ta_kernel kernels[MAX_ITEMS]; /* that of every dispatch */
+    ta_operand operands[MAX_ITEMS][3];
     ta_ref refs[MAX_ITEMS][3];
     uint32_t words[MAX_ITEMS];
     ta_step steps[MAX_STEPS];

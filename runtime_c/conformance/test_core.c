@@ -115,13 +115,36 @@ static const char *bad_dispatches(void)
 {
     REFUSED(w.steps[1].index = 1, 1);
     REFUSED(w.dispatches[0].instance = INSTANCE_COUNT, 1);
-    REFUSED(w.dispatches[0].function = NULL, 1);
+    REFUSED(w.dispatches[0].kernel = NULL, 1);
+    REFUSED(w.kernels[0].function = NULL, 1);
     REFUSED(w.dispatches[0].refs = NULL, 1);
-    REFUSED(w.dispatches[0].ref_count = TA_MAX_OPERANDS + 1, 1);
+    REFUSED(w.kernels[0].operand_count = w.dispatches[0].ref_count = TA_MAX_OPERANDS + 1, 1);
     REFUSED(w.refs[0][2].offset = SRAM_BYTES, 1);
     REFUSED(w.refs[0][2].arena = 99, 1);
     REFUSED(w.dispatches[0].word_count = 1, 1);
     REFUSED(w.dispatches[0].instance = INSTANCE_DSP, 1); /* asynchronous, but without an event */
+    return NULL;
+}
+
+/* What a kernel needs of its operands, and does not get. */
+static const char *bad_operands(void)
+{
+    REFUSED(w.dispatches[0].ref_count = 2, 1);
+    REFUSED(w.kernels[0].operand_count = 2, 1);
+    REFUSED(w.kernels[0].operands = NULL, 1);
+    REFUSED(w.refs[0][0].offset = SRAM_BYTES - ADD_BYTES + 1, 1);
+    REFUSED(w.refs[0][2].offset = 0xffffffffu, 1);
+    REFUSED(w.operands[0][1].bytes = SRAM_BYTES, 1);
+    REFUSED(w.operands[0][1].bytes = 0, 1);
+    REFUSED((w.operands[0][1].alignment = 4, w.refs[0][1].offset = 66), 1);
+    REFUSED(w.operands[0][1].alignment = 0, 1);
+    REFUSED(w.operands[0][1].alignment = 3, 1);
+    REFUSED(w.refs[0][2] = at(ARENA_CONSTANTS, 0), 1);
+    make_right();
+    w.refs[0][0] = at(ARENA_CONSTANTS, 0);
+    w.operands[0][1].alignment = 64;
+    w.refs[0][2].offset = SRAM_BYTES - ADD_BYTES;
+    CHECK(init() == TA_OK && ta_run(&rt) == TA_OK && ta_stop(&rt) == TA_OK);
     return NULL;
 }
 
@@ -165,7 +188,7 @@ static const char *bad_events(void)
 
 static const char *bad_soc(void)
 {
-    for (uint32_t fault = 0; fault < 4; fault++) {
+    for (uint32_t fault = 0; fault < 6; fault++) {
         ta_soc soc = conformance_soc;
         ta_instance_info instances[INSTANCE_COUNT];
         memcpy(instances, soc.instances, sizeof instances);
@@ -176,8 +199,12 @@ static const char *bad_soc(void)
             instances[INSTANCE_DSP].timeline = 0;
         else if (fault == 2)
             instances[INSTANCE_DSP].is_host = 1;
-        else
+        else if (fault == 3)
             instances[INSTANCE_HOST].is_host = 0;
+        else if (fault == 4) /* their sum wraps */
+            soc.timeline_count = CHANNEL_COUNT - 1, soc.instance_count = 0xffffffffu;
+        else
+            soc.channel_count = TIMELINE_COUNT + 1, soc.instance_count = 0xffffffffu;
         make_right();
         CHECK(ta_init(&rt, &w.bundle, &soc, under_test.port) == TA_ERROR_ARGUMENT);
     }
@@ -220,6 +247,7 @@ const test_case core_tests[] = {
     {"pointers", pointers},
     {"bad copies are refused", bad_copies},
     {"bad dispatches are refused", bad_dispatches},
+    {"bad operands are refused", bad_operands},
     {"bad tables are refused", bad_tables},
     {"bad events are refused", bad_events},
     {"bad SoCs are refused", bad_soc},

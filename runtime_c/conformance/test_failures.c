@@ -115,10 +115,10 @@ static const char *bad_commands(void)
     begin(&w);
     (void)add_load(&w, INSTANCE_ADDER_0);
     const uint32_t step = add_command(&w, INSTANCE_ADDER_0, 4, ram_0(0), ram_0(4), ram_0(8));
-    w.dispatches[0].ref_count = 2;
+    w.kernels[0].operand_count = w.dispatches[0].ref_count = 2;
     INIT(w);
     CHECK(ta_run(&rt) == TA_ERROR_ARGUMENT && rt.failed_step == step);
-    w.dispatches[0].ref_count = 3;
+    w.kernels[0].operand_count = w.dispatches[0].ref_count = 3;
     CHECK(ta_run(&rt) == TA_OK);
     return NULL;
 }
@@ -134,7 +134,7 @@ static const char *a_function_that_fails(void)
     begin(&w);
     (void)add_call(&w, INSTANCE_HOST, sram(0), sram(64), sram(128));
     uint32_t step = add_call(&w, INSTANCE_HOST, sram(0), sram(64), sram(128));
-    w.dispatches[1].function = refuse;
+    w.kernels[1].function = refuse;
     INIT(w);
     CHECK(ta_run(&rt) == TA_ERROR_DEVICE && rt.failed_step == step);
     CHECK(ta_stop(&rt) == TA_OK);
@@ -142,7 +142,7 @@ static const char *a_function_that_fails(void)
     (void)add_load(&w, INSTANCE_DSP);
     step = add_call(&w, INSTANCE_DSP, tcm(0), tcm(64), tcm(128));
     (void)add_wait(&w, TIMELINE_OF(INSTANCE_DSP));
-    w.dispatches[0].function = refuse;
+    w.kernels[0].function = refuse;
     const ta_status status = ta_init(&rt, &w.bundle, &conformance_soc, under_test.port);
     SKIP_WITHOUT(status != TA_ERROR_UNSUPPORTED, "no other cores");
     CHECK(status == TA_OK && ta_run(&rt) == TA_ERROR_DEVICE && rt.failed_step == step);

@@ -53,18 +53,25 @@ uint32_t add_copy(workload *w, uint32_t channel, ta_ref source, ta_ref target, u
     return add_copy_2d(w, channel, copy);
 }
 
-static ta_dispatch *add_dispatch(workload *w, uint32_t instance, ta_ref a, ta_ref b, ta_ref out)
+/* A dispatch that reads and writes so many bytes, of a kernel without a function. Returns its index. */
+static uint32_t add_dispatch(workload *w, uint32_t instance, uint32_t bytes, ta_ref a, ta_ref b, ta_ref out)
 {
     const uint32_t index = w->bundle.dispatch_count++;
     const uint32_t timeline = instance == INSTANCE_HOST ? TA_TIMELINE_NONE : TIMELINE_OF(instance);
+    const ta_operand reads = {bytes, 1, 0}, writes = {bytes, 1, 1};
+    w->operands[index][0] = w->operands[index][1] = reads;
+    w->operands[index][2] = writes;
+    w->kernels[index].operands = w->operands[index];
+    w->kernels[index].operand_count = 3;
     w->refs[index][0] = a;
     w->refs[index][1] = b;
     w->refs[index][2] = out;
     w->dispatches[index].instance = instance;
+    w->dispatches[index].kernel = &w->kernels[index];
     w->dispatches[index].refs = w->refs[index];
     w->dispatches[index].ref_count = 3;
     (void)add_step(w, TA_STEP_DISPATCH, index, timeline);
-    return &w->dispatches[index];
+    return index;
 }
 
 ta_status conformance_add(void *const *pointers)
@@ -79,17 +86,17 @@ ta_status conformance_add(void *const *pointers)
 uint32_t add_call(workload *w, uint32_t instance, ta_ref a, ta_ref b, ta_ref out)
 {
     const int elsewhere = instance == INSTANCE_DSP && under_test.call != NULL;
-    add_dispatch(w, instance, a, b, out)->function = elsewhere ? under_test.call : conformance_add;
+    const uint32_t index = add_dispatch(w, instance, ADD_BYTES, a, b, out);
+    w->kernels[index].function = elsewhere ? under_test.call : conformance_add;
     return w->bundle.step_count - 1u;
 }
 
 uint32_t add_command(workload *w, uint32_t instance, uint32_t count, ta_ref a, ta_ref b, ta_ref out)
 {
-    ta_dispatch *dispatch = add_dispatch(w, instance, a, b, out);
-    uint32_t *words = &w->words[w->bundle.dispatch_count - 1u];
-    *words = count;
-    dispatch->words = words;
-    dispatch->word_count = 1;
+    const uint32_t index = add_dispatch(w, instance, count == 0 || count == ADDER_HANGS ? 1u : count, a, b, out);
+    w->words[index] = count;
+    w->dispatches[index].words = &w->words[index];
+    w->dispatches[index].word_count = w->kernels[index].word_count = 1;
     return w->bundle.step_count - 1u;
 }
 

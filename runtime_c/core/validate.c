@@ -1,7 +1,8 @@
 /* The tables are checked here, once, so that neither the executor nor a port has to.
  *
- * A step that passes has indices that exist, ranges inside their arenas, an event that continues its
- * timeline by one, and operations that the port has.
+ * A step that passes has indices that exist, ranges inside their arenas, as many operands as its kernel takes,
+ * as large and as aligned as it needs them, an event that continues its timeline by one, and operations that
+ * the port has.
  */
 #include "core/internal.h"
 
@@ -46,9 +47,9 @@ static int host_sees(const checked *c, uint32_t arena)
 static ta_status check_soc(const ta_soc *soc)
 {
     uint32_t hosts = 0;
-    if (soc->timeline_count > TA_MAX_TIMELINES || soc->channel_count > TA_MAX_TIMELINES)
+    if (soc->timeline_count > TA_MAX_TIMELINES)
         return TA_ERROR_ARGUMENT;
-    if (soc->timeline_count != soc->channel_count + soc->instance_count)
+    if (soc->channel_count > soc->timeline_count || soc->instance_count != soc->timeline_count - soc->channel_count)
         return TA_ERROR_ARGUMENT;
     if (soc->memories == NULL || soc->instances == NULL || (soc->channel_count != 0 && soc->channels == NULL))
         return TA_ERROR_ARGUMENT;
@@ -159,13 +160,35 @@ static ta_status check_copy(const checked *c, const ta_step *step)
     return c->port->copy == NULL ? TA_ERROR_UNSUPPORTED : check_caches(c, copy);
 }
 
+/* Is the place a multiple of `alignment`: its address, or where the host does not see it, its distance from the
+ * start of the memory? */
+static int aligned(const checked *c, ta_ref where, uint32_t alignment)
+{
+    const ta_arena *arena = &c->bundle->arenas[where.arena];
+    const uint8_t *base = arena->base != NULL ? arena->base : arena->base_const;
+    const uintptr_t start = base != NULL ? (uintptr_t)base : arena->device_offset;
+    return alignment != 0 && (alignment & (alignment - 1u)) == 0 && ((start + where.offset) & (alignment - 1u)) == 0;
+}
+
+static int serves(const checked *c, ta_ref where, const ta_operand *operand)
+{
+    if (!inside(c, where, operand->bytes, 1, 0) || !aligned(c, where, operand->alignment))
+        return 0;
+    return !operand->writes || c->bundle->arenas[where.arena].base_const == NULL;
+}
+
 static ta_status check_operands(const checked *c, const ta_dispatch *dispatch)
 {
-    if (dispatch->ref_count > TA_MAX_OPERANDS || (dispatch->ref_count != 0 && dispatch->refs == NULL))
+    const ta_kernel *kernel = dispatch->kernel;
+    if (kernel == NULL || dispatch->ref_count != kernel->operand_count || dispatch->ref_count > TA_MAX_OPERANDS)
+        return TA_ERROR_ARGUMENT;
+    if (dispatch->ref_count != 0 && (dispatch->refs == NULL || kernel->operands == NULL))
         return TA_ERROR_ARGUMENT;
     for (uint32_t i = 0; i < dispatch->ref_count; i++)
-        if (!inside(c, dispatch->refs[i], 1, 1, 0))
+        if (!serves(c, dispatch->refs[i], &kernel->operands[i]))
             return TA_ERROR_ARGUMENT;
+    if (dispatch->word_count != kernel->word_count)
+        return TA_ERROR_ARGUMENT;
     return require(dispatch->word_count == 0 || dispatch->words != NULL);
 }
 
@@ -178,7 +201,7 @@ static ta_status check_dispatch(const checked *c, const ta_step *step)
         return TA_ERROR_ARGUMENT;
     const ta_instance_info *instance = &c->soc->instances[dispatch->instance];
     const uint32_t timeline = instance->is_host ? TA_TIMELINE_NONE : instance->timeline;
-    if (step->event.timeline != timeline || (instance->driver == NULL) != (dispatch->function != NULL))
+    if (step->event.timeline != timeline || (instance->driver == NULL) != (dispatch->kernel->function != NULL))
         return TA_ERROR_ARGUMENT;
     if (!instance->is_host && !has_events(c->port))
         return TA_ERROR_UNSUPPORTED;

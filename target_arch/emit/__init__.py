@@ -4,7 +4,7 @@ from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.digests import MANIFEST, manifest_text
 from target_arch.emit.manifest import manifest
 from target_arch.emit.model.inputs import EmitInputs, Member, SelfTest, Tolerance
-from target_arch.emit.model.steps import describe
+from target_arch.emit.model.naming import describe
 
 __all__ = [
     "MANIFEST",

@@ -8,7 +8,7 @@ from target_arch.backend.port import PortKind
 from target_arch.emit.build.libraries import described, libraries
 from target_arch.emit.build.machine import machine_of, toolchain
 from target_arch.emit.model.inputs import EmitInputs, Member
-from target_arch.emit.model.steps import describe
+from target_arch.emit.model.naming import describe
 from target_arch.plan.execution import Execution
 from target_arch.plan.lowered import Attempt, Lowered
 from target_arch.plan.memory import Budget, MemoryPlan

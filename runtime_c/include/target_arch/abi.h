@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define TA_ABI_VERSION 2u
+#define TA_ABI_VERSION 3u
 
 /* Fails to compile where the condition is false, in every language version. */
 #define TA_JOIN_(a, b) a##b
@@ -83,10 +83,26 @@ typedef struct ta_copy {
  * it. TA_OK, or TA_ERROR_DEVICE where a library that it calls refuses; its results are then of no use. */
 typedef ta_status (*ta_function)(void *const *pointers);
 
-/* Start `function`, or for a device with a driver, the command `words`, with the operands `refs`. */
+/* What a kernel needs of one operand. */
+typedef struct ta_operand {
+    uint32_t bytes;     /* from the first one touched to the last */
+    uint16_t alignment; /* of the first one, a power of two: for the host where it sees the memory, else in it */
+    uint16_t writes;    /* 0 or 1; where 1, constants will not do */
+} ta_operand;
+
+/* A kernel, and what it needs: `function`, or NULL for a command of a device with a driver. ta_init checks
+ * every dispatch against it, since neither a kernel nor a device checks what it is given. */
+typedef struct ta_kernel {
+    ta_function function;
+    const ta_operand *operands;
+    uint32_t operand_count;
+    uint32_t word_count;
+} ta_kernel;
+
+/* Start `kernel` with the operands `refs`; a command is `words`. */
 typedef struct ta_dispatch {
     uint32_t instance; /* TA_INSTANCE_* of the SoC header */
-    ta_function function;
+    const ta_kernel *kernel;
     const uint32_t *words;
     uint32_t word_count;
     const ta_ref *refs;

@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define TA_PORT_VERSION 2u
+#define TA_PORT_VERSION 3u
 
 typedef struct ta_port ta_port;
 
@@ -75,7 +75,7 @@ struct ta_port {
      * TA_ERROR_ARGUMENT: the channel does not reach a memory, or cannot do this shape or alignment. */
     ta_status (*copy_async)(const ta_port *port, uint32_t channel, const ta_copy *copy);
 
-    /* Run a C function on an instance that has no driver. On the host it is over when this returns. On any
+    /* Run the C function of a kernel on an instance that has no driver. On the host it is over when this returns. On any
      * other it is queued and this does not block; `dispatch` stays the caller's and unchanged until
      * complete. The port resolves the operands to pointers as that instance sees them, and sees to the
      * cache where the instance and the host share a cached memory.

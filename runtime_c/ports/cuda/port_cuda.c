@@ -236,13 +236,13 @@ static ta_status cuda_dispatch(const ta_port *port, const ta_dispatch *dispatch)
         pointers[i] = (void *)(uintptr_t)ta_cuda_place(dispatch->refs[i]);
     }
     if (info->is_host)
-        return dispatch->function(pointers);
+        return dispatch->kernel->function(pointers);
     if (!ta_cuda_state.started || ta_cuda_state.owner != dispatch->instance)
         return TA_ERROR_STATE;
     if (ta_cuda_lane_full(info->timeline))
         return TA_ERROR_BUSY;
     ta_cuda_state.dispatching = dispatch->instance;
-    const ta_status status = dispatch->function(pointers);
+    const ta_status status = dispatch->kernel->function(pointers);
     ta_cuda_state.dispatching = TA_CUDA_NOBODY;
     return status != TA_OK ? status : ta_cuda_lane_submit(info->timeline);
 }

@@ -61,7 +61,7 @@ static ta_status call_core(const ta_core *core, const ta_dispatch *dispatch)
         if (status != TA_OK)
             return status;
     }
-    return core->call(core, dispatch->function, operands, dispatch->ref_count);
+    return core->call(core, dispatch->kernel->function, operands, dispatch->ref_count);
 }
 
 /* Outside the lock, like `command`. */
@@ -72,7 +72,7 @@ static ta_status call(const ta_dispatch *dispatch)
     if (core != NULL)
         return call_core(core, dispatch);
     const ta_status status = ta_host_pointers(dispatch, pointers);
-    return status == TA_OK ? dispatch->function(pointers) : status;
+    return status == TA_OK ? dispatch->kernel->function(pointers) : status;
 }
 
 /* The device works on a copy of its registers, which the host sees when it is done. TA_ERROR_TIMEOUT: it

@@ -196,7 +196,7 @@ static ta_status host_dispatch(const ta_port *port, const ta_dispatch *dispatch)
         return leave(ta_host_lane_submit(lane_of(dispatch->instance), work));
     }
     (void)leave(TA_OK);
-    return dispatch->function(pointers);
+    return dispatch->kernel->function(pointers);
 }
 
 static ta_status host_address(const ta_port *port, uint32_t instance, ta_ref where, ta_address *address)

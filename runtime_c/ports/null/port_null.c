@@ -66,7 +66,7 @@ static ta_status null_dispatch(const ta_port *port, const ta_dispatch *dispatch)
         if (pointers[i] == NULL)
             return TA_ERROR_ARGUMENT; /* the host does not see that memory */
     }
-    return dispatch->function(pointers);
+    return dispatch->kernel->function(pointers);
 }
 
 const ta_port ta_port_null = {

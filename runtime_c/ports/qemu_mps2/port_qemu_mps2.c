@@ -136,7 +136,7 @@ static ta_status mps2_dispatch(const ta_port *port, const ta_dispatch *dispatch)
             return TA_ERROR_ARGUMENT; /* the host does not see that memory */
     }
     const uint64_t since = ta_mps2_ticks();
-    const ta_status status = dispatch->function(pointers);
+    const ta_status status = dispatch->kernel->function(pointers);
     if (step_count != 0)
         count(TA_STEP_DISPATCH, (uint32_t)(dispatch - counted->dispatches), since);
     return status;

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from target_arch.emit.model.arenas import Arenas, EmittedArena
 from target_arch.emit.model.device_modules import image_fields
+from target_arch.emit.model.dispatches import dispatch_tables
 from target_arch.emit.model.inputs import EmitInputs, Member
-from target_arch.emit.model.kernels import entry
+from target_arch.emit.model.naming import describe, macro
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment, identifier, string
 from target_arch.emit.text.sections import define_section, section_macro
@@ -52,7 +53,7 @@ def steps_source(inputs: EmitInputs, member: Member, arenas: Arenas) -> str:
         _arena_table(out, inputs, arenas.all, f"static const ta_arena {arenas_symbol(inputs)}")
     _loads(out, inputs, member)
     _copies(out, steps, arenas)
-    _dispatches(out, inputs, steps, arenas)
+    dispatch_tables(out, inputs, steps, arenas)
     _steps(out, inputs, steps)
     _tensors(out, "inputs", member, steps.inputs, arenas)
     _tensors(out, "outputs", member, steps.outputs, arenas)
@@ -81,19 +82,6 @@ def abi_guard(out: Emitter, inputs: EmitInputs) -> None:
     out.line("#endif")
 
 
-def describe(step: Step) -> str:
-    """A step in a few words: `copy a@sram[0:+64] -> a@tcm[0:+64] by dma, event dma.0#3`."""
-    match step:
-        case Load():
-            return f"load {step.instance} ({step.process})"
-        case Copy():
-            return f"copy {step.source} -> {step.target} by {step.engine}{_signals(step.event)}"
-        case Dispatch():
-            return f"dispatch {step.operator or step.function} on {step.instance}{_signals(step.event)}"
-        case _:
-            return f"wait {step.event}"
-
-
 def copy_shape(copy: Copy) -> tuple[int, int, int, int]:
     """`row_bytes`, `rows`, source stride and target stride of a copy, as `ta_copy` has them.
 
@@ -115,16 +103,8 @@ def _contiguous(slice: Slice) -> bool:
     return slice.rows == 1 or slice.stride == slice.row_bytes
 
 
-def _signals(event: Event | None) -> str:
-    return f", event {event}" if event else ""
-
-
 def _numbered(steps: StepOrder, kind: type[Load] | type[Copy] | type[Dispatch]) -> list[tuple[int, Step]]:
     return [(number, step) for number, step in enumerate(steps.steps) if isinstance(step, kind)]
-
-
-def _macro(inputs: EmitInputs, kind: str, name: str) -> str:
-    return f"{numbering.c_prefix(inputs.soc)}_{kind}_{numbering.c_identifier(name)}"
 
 
 def _arena_table(out: Emitter, inputs: EmitInputs, every: Sequence[EmittedArena], declaration: str) -> None:
@@ -136,7 +116,7 @@ def _arena_table(out: Emitter, inputs: EmitInputs, every: Sequence[EmittedArena]
         place = f"{section_macro(arena.pool)} TA_ALIGNED({arena.alignment})"
         out.line(f"static uint8_t arena_{arena.symbol}[{arena.bytes}] {place};")
     rows = [
-        f"{{{_macro(inputs, 'MEMORY', arena.pool.memory)}, 0, {arena.bytes}, {_bases(arena)}}},"
+        f"{{{macro(inputs, 'MEMORY', arena.pool.memory)}, 0, {arena.bytes}, {_bases(arena)}}},"
         f" /* {number}: {comment(arena.name)} */"
         for number, arena in enumerate(every)
     ]
@@ -157,7 +137,7 @@ def _loads(out: Emitter, inputs: EmitInputs, member: Member) -> None:
         if step.image is not None:
             _image(out, step, macros[number])
     rows = [
-        f"{{{_macro(inputs, 'INSTANCE', step.instance)}, {_image_fields(inputs, step, macros[number])}}},"
+        f"{{{macro(inputs, 'INSTANCE', step.instance)}, {_image_fields(inputs, step, macros[number])}}},"
         f" /* step {number}: {comment(describe(step))} */"
         for number, step in loads
     ]
@@ -195,8 +175,8 @@ def _image_macro(inputs: EmitInputs, member: Member, step: Load) -> str:
     """The macro that names the image of an instance; the model's own if no other model uses that image."""
     described = inputs.soc.instance(step.instance).arch.load.image
     if not inputs.several or step.image == described:
-        return _macro(inputs, "IMAGE", step.instance)
-    return _macro(inputs, f"IMAGE_{member.stem.upper()}", step.instance)
+        return macro(inputs, "IMAGE", step.instance)
+    return macro(inputs, f"IMAGE_{member.stem.upper()}", step.instance)
 
 
 def _copies(out: Emitter, steps: StepOrder, arenas: Arenas) -> None:
@@ -209,37 +189,6 @@ def _copies(out: Emitter, steps: StepOrder, arenas: Arenas) -> None:
             note = comment(f"step {number}: {describe(step)}")
             rows.append(f"{{{source}, {target}, {shape}, {_CACHE[step.cache]}}}, /* {note} */")
     out.table("static const ta_copy copies", rows)
-
-
-def _dispatches(out: Emitter, inputs: EmitInputs, steps: StepOrder, arenas: Arenas) -> None:
-    words: list[str] = []
-    refs: list[str] = []
-    rows: list[str] = []
-    word_count = ref_count = 0
-    for number, step in enumerate(steps.steps):
-        if not isinstance(step, Dispatch):
-            continue
-        note = comment(f"step {number}: {describe(step)}")
-        command = f"&words[{word_count}], {len(step.words)}" if step.words else "NULL, 0"
-        operands = f"&refs[{ref_count}], {len(step.operands)}" if step.operands else "NULL, 0"
-        instance = _macro(inputs, "INSTANCE", step.instance)
-        rows.append(f"{{{instance}, {_function(inputs, step)}, {command}, {operands}}}, /* {note} */")
-        if step.words:
-            words.append(f"{', '.join(f'{word & 0xFFFFFFFF}u' for word in step.words)}, /* {note} */")
-        if step.operands:
-            operand_refs = (arenas.ref(operand.of, operand.offset) for operand in step.operands)
-            refs.append(f"{', '.join(operand_refs)}, /* {note} */")
-        word_count += len(step.words)
-        ref_count += len(step.operands)
-    out.table("static const uint32_t words", words)
-    out.table("static const ta_ref refs", refs)
-    out.table("static const ta_dispatch dispatches", rows)
-
-
-def _function(inputs: EmitInputs, step: Dispatch) -> str:
-    arch = inputs.soc.instance(step.instance).arch.name
-    driver = inputs.backends[arch].runtime.driver
-    return "NULL" if driver else entry(inputs, arch, step.function)
 
 
 def _steps(out: Emitter, inputs: EmitInputs, steps: StepOrder) -> None:
@@ -258,7 +207,7 @@ def _steps(out: Emitter, inputs: EmitInputs, steps: StepOrder) -> None:
 def _event(inputs: EmitInputs, event: Event | None) -> str:
     if event is None:
         return "{TA_TIMELINE_NONE, 0}"
-    return f"{{{_macro(inputs, 'TIMELINE', event.timeline)}, {event.value}}}"
+    return f"{{{macro(inputs, 'TIMELINE', event.timeline)}, {event.value}}}"
 
 
 def _tensors(

@@ -49,8 +49,16 @@ static const ta_ref refs[] = {
     {2, 48}, {2, 16}, {2, 0}, /* step 4: dispatch add0 on dsp, event dsp#1 */
 };
 
+static const ta_operand operands[] = {
+    {8, 16, 0}, {32, 16, 0}, {8, 16, 1}, /* 0: tiny_add_dsp_add_bias */
+};
+
+static const ta_kernel kernels[] = {
+    {tiny_add_dsp_add_bias, &operands[0], 3, 0}, /* 0 */
+};
+
 static const ta_dispatch dispatches[] = {
-    {TINY_INSTANCE_DSP, tiny_add_dsp_add_bias, NULL, 0, &refs[0], 3}, /* step 4: dispatch add0 on dsp, event dsp#1 */
+    {TINY_INSTANCE_DSP, &kernels[0], NULL, 0, &refs[0], 3}, /* step 4: dispatch add0 on dsp, event dsp#1 */
 };
 
 static const ta_step steps[] = {

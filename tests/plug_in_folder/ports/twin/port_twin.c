@@ -34,7 +34,7 @@ static ta_status twin_dispatch(const ta_port *port, const ta_dispatch *dispatch)
             return TA_ERROR_ARGUMENT;
     }
     said[0]++;
-    return dispatch->function(pointers);
+    return dispatch->kernel->function(pointers);
 }
 
 const char *twin_complaint(void)

@@ -1,0 +1,27 @@
+"""How tables name what they are about: the macros of the SoC header, and a step in words for its comment."""
+
+from target_arch.emit.model.inputs import EmitInputs
+from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step
+from target_arch.soc import numbering
+
+
+def macro(inputs: EmitInputs, kind: str, name: str) -> str:
+    """The macro or enumerator of the SoC header: of the kind `INSTANCE`, `MEMORY` or `TIMELINE`."""
+    return f"{numbering.c_prefix(inputs.soc)}_{kind}_{numbering.c_identifier(name)}"
+
+
+def describe(step: Step) -> str:
+    """A step in a few words: `copy a@sram[0:+64] -> a@tcm[0:+64] by dma, event dma.0#3`."""
+    match step:
+        case Load():
+            return f"load {step.instance} ({step.process})"
+        case Copy():
+            return f"copy {step.source} -> {step.target} by {step.engine}{_signals(step.event)}"
+        case Dispatch():
+            return f"dispatch {step.operator or step.function} on {step.instance}{_signals(step.event)}"
+        case _:
+            return f"wait {step.event}"
+
+
+def _signals(event: Event | None) -> str:
+    return f", event {event}" if event else ""
