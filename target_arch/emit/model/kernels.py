@@ -32,7 +32,7 @@ class Kernels:
 def kernels(inputs: EmitInputs) -> tuple[Kernels, ...]:
     """Every target_arch that has C functions, by name.
 
-    ValueError where two functions share a name but not a text.
+    ValueError where two functions share a name but not their code.
     """
     found: dict[str, dict[str, CFunction]] = {}
     called = _called(inputs)
@@ -42,7 +42,7 @@ def kernels(inputs: EmitInputs) -> tuple[Kernels, ...]:
         known = found.setdefault(arch, {})
         unused = _copying(kernel) - called.get(arch, frozenset())
         for function in (each for each in kernel.functions if each.name not in unused):
-            if known.setdefault(function.name, function) != function:
+            if _code(known.setdefault(function.name, function)) != _code(function):
                 raise ValueError(f"two C functions are named `{function.name}` and differ")
     _check_in_place(inputs, found)
     return tuple(
@@ -50,6 +50,13 @@ def kernels(inputs: EmitInputs) -> tuple[Kernels, ...]:
         for arch, known in sorted(found.items())
         if known
     )
+
+
+def _code(function: CFunction) -> tuple[object, ...]:
+    """A function without the comment in front of it, which shows shapes that its code need not depend on."""
+    comment, end, code = function.text.partition("*/\n")
+    text = code if end and comment.startswith("/*") else function.text
+    return function.parameters, text, function.in_place
 
 
 def _copying(kernel: Kernel) -> frozenset[str]:

@@ -1,0 +1,316 @@
+"""ONNX's own tests of single operators: compiled, built, run, and compared with the answers they contain.
+
+    python -m benchmarks.onnx_node_tests [--only TEXT] [--save FILE] [--show]
+
+The tests are those inside the `onnx` package (`onnx.backend.test`) whose inputs and outputs are tensors of
+numbers, without training, `ai.onnx.ml` and the copies in which ONNX replaced an operator by its definition.
+A test is compiled in one of three ways, the first that is not refused:
+
+    as it is      every input is an input of the bundle
+    parameters    inputs 2 and later are constants of the model, as in exported models
+    constant      all inputs are constants: the compiler computes the output
+
+Models that compile become one bundle of several models, which is built with gcc and run once; an output passes
+within the tolerances of its test, NaN and infinity included. A refusal is an answer with a rule of the
+importer; a refusal by a later stage that ought to have been seen, a failed build or run counts as an
+exception. `--save` writes the outcome of every test, from which `docs/operators.md` is made.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import onnx
+from attrs import evolve, frozen
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.pipeline import CompileRequest
+from target_arch.pipeline import compile
+from target_arch.pipeline.compile import Prepared, emit_inputs, plan, prepare
+from target_arch.emit.bundle import emit_bundle
+from target_arch.emit.manifest import manifest
+from target_arch.plan.lowered import Lowered
+from target_arch.plan.model_pools import Sharing
+from target_arch.registry import PlugIns
+from target_arch.run.bundles.manifest import models_in
+from target_arch.run.bundles.write import write_bundle
+from target_arch.run.executables.executable import build
+from target_arch.run.execute.programs import run_frames
+
+RESULTS = Path(__file__).parent / "onnx_node_tests.json"
+WAYS = ("as it is", "parameters", "constant")
+OURS = ("build-failed", "hook-failed", "run-failed", "wrong-kernel")
+"""Rules that a model of a user never ought to meet."""
+TYPES = frozenset(
+    {"bool", "float16", "float32", *(f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64))}
+)
+"""Element types that count; tests with others are counted beside them."""
+GROUP = 48
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@frozen(kw_only=True)
+class Case:
+    """A test: its operator, model, and the inputs and outputs of its first set of data."""
+
+    name: str
+    operator: str
+    model: Any
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    rtol: float
+    atol: float
+
+    @property
+    def counts(self) -> bool:
+        """True where all tensors have element types that count."""
+        return all(str(value.dtype) in TYPES for value in (*self.inputs, *self.outputs))
+
+
+@frozen(kw_only=True)
+class Outcome:
+    """The outcome of one test: `pass` (and the way), `refused` (and the rule), `wrong` or `exception`."""
+
+    case: Case
+    verdict: str
+    detail: str
+    way: str = ""
+
+    def row(self) -> dict[str, object]:
+        """What is saved."""
+        return {
+            "operator": self.case.operator,
+            "counts": self.case.counts,
+            "verdict": self.verdict,
+            "detail": self.detail,
+            "way": self.way,
+        }
+
+
+@frozen(kw_only=True)
+class Compiled:
+    """A test whose model went through the compiler in one way, with the inputs left to feed."""
+
+    case: Case
+    way: str
+    prepared: Prepared
+    lowered: Lowered
+    feed: tuple[Array, ...]
+
+
+def cases(modules: Iterable[str] | None = None) -> tuple[Case, ...]:
+    """The tests, by name: all, or those of some files of `onnx.backend.test.case.node`."""
+    from onnx.backend.test.case import node
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if modules is None:
+            found = node.collect_testcases(None)
+        else:
+            for module in modules:
+                __import__(f"{node.__name__}.{module}")
+            found = node._NodeTestCases
+    made = (_case(each) for each in found if "_expanded" not in each.name)
+    return tuple(sorted((case for case in made if case is not None), key=lambda case: case.name))
+
+
+def _case(found: Any) -> Case | None:
+    graph, domains = found.model.graph, {node.domain for node in found.model.graph.node}
+    inputs, outputs = found.data_sets[0]
+    values = (*graph.input, *graph.output)
+    if any(not value.type.HasField("tensor_type") for value in values) or domains - {"", "ai.onnx"}:
+        return None
+    if any(value.type.tensor_type.elem_type == onnx.TensorProto.STRING for value in values):
+        return None
+    return Case(
+        name=found.name,
+        operator=graph.node[-1].op_type,
+        model=found.model,
+        inputs=tuple(np.asarray(value) for value in inputs),
+        outputs=tuple(np.asarray(value) for value in outputs),
+        rtol=found.rtol,
+        atol=found.atol,
+    )
+
+
+def outcomes(tests: Sequence[Case], folder: Path, plug_ins: PlugIns) -> Iterator[Outcome]:
+    """The outcome of every test; those that compile are run in groups."""
+    waiting: list[Compiled] = []
+    for case in tests:
+        found = compiled(case, folder, plug_ins)
+        if isinstance(found, Outcome):
+            yield found
+            continue
+        waiting.append(found)
+        if len(waiting) == GROUP:
+            yield from judged(waiting, folder)
+            waiting = []
+    yield from judged(waiting, folder)
+
+
+def compiled(case: Case, folder: Path, plug_ins: PlugIns) -> Compiled | Outcome:
+    """The test as far as the memory plan, in the first way that is not refused."""
+    last = None
+    for way, constants in _ways(case):
+        path = folder / f"{case.name}.onnx"
+        path.write_bytes(_with_constants(case, constants).SerializeToString())
+        request = CompileRequest(model_path=path, soc=plug_ins.backends.default_soc("c"), plug_ins=plug_ins)
+        try:
+            prepared = prepare(request)
+            lowered = plan(prepared, request.soc)
+        except DiagnosticError as refusal:
+            last = Outcome(case=case, verdict=_verdict(refusal), detail=_said(refusal, path))
+            if last.verdict == "refused":
+                continue
+            return last
+        except Exception as error:
+            return Outcome(case=case, verdict="exception", detail=f"{type(error).__name__}: {error}"[:200])
+        feed = tuple(value for number, value in enumerate(case.inputs) if number not in constants)
+        return Compiled(case=case, way=way, prepared=prepared, lowered=lowered, feed=feed)
+    assert last is not None
+    return last
+
+
+def _ways(case: Case) -> Iterator[tuple[str, range]]:
+    count = len(case.inputs)
+    yield WAYS[0], range(0)
+    if count > 1:
+        yield WAYS[1], range(1, count)
+    if count:
+        yield WAYS[2], range(count)
+
+
+def _with_constants(case: Case, constants: range) -> Any:
+    """The model, some of whose inputs are initializers instead."""
+    model = onnx.ModelProto()
+    model.CopyFrom(case.model)
+    inputs = list(model.graph.input)
+    for number in constants:
+        model.graph.input.remove(inputs[number])
+        model.graph.initializer.append(onnx.numpy_helper.from_array(case.inputs[number], inputs[number].name))
+    return model
+
+
+def _verdict(refusal: DiagnosticError) -> str:
+    return "exception" if any(each.rule in OURS for each in refusal.diagnostics) else "refused"
+
+
+def _said(refusal: DiagnosticError, path: Path) -> str:
+    first = refusal.diagnostics[0]
+    return f"[{first.rule}] {first.message}".replace(str(path), path.name)[:200]
+
+
+def judged(group: Sequence[Compiled], folder: Path) -> Iterator[Outcome]:
+    """The outcomes of tests whose bundle is built and run; a group that fails is halved."""
+    if not group:
+        return
+    try:
+        results = _run(group, folder)
+    except Exception as error:
+        if len(group) > 1:
+            yield from judged(group[: len(group) // 2], folder)
+            yield from judged(group[len(group) // 2 :], folder)
+            return
+        detail = " ".join(str(error).split())[:200]
+        yield Outcome(case=group[0].case, verdict="exception", detail=detail, way=group[0].way)
+        return
+    for each, (shapes, values) in zip(group, results, strict=True):
+        fault = _fault(each.case, shapes, values)
+        yield Outcome(case=each.case, verdict="wrong" if fault else "pass", detail=fault, way=each.way)
+
+
+def _run(
+    group: Sequence[Compiled], folder: Path
+) -> list[tuple[list[tuple[tuple[int, ...], str]], list[bytes]]]:
+    """For each test the shapes and types of the outputs, and their bytes."""
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        prepared = [
+            evolve(each.prepared, model=evolve(each.prepared.model, name=f"t{number}"))
+            for number, each in enumerate(group)
+        ]
+        lowered = [each.lowered for each in group]
+        with patch.object(compile, "self_test", lambda _: None):
+            inputs = emit_inputs("t0" if len(group) == 1 else "tests", prepared, lowered, Sharing.SHARED)
+        facts = manifest(inputs)
+        write_bundle(emit_bundle(inputs, facts), Path(name))
+        executable = build(Path(name), optimize="-O1", cache=folder)
+        frame = b"".join(np.ascontiguousarray(value).tobytes() for each in group for value in each.feed)
+        (answer,) = run_frames(executable, [frame], timeout=60)
+    found, place = [], 0
+    for model in models_in(facts):
+        shapes, parts = [], []
+        for tensor in model["outputs"]:
+            shapes.append((tuple(tensor["shape"]), tensor["dtype"]))
+            parts.append(answer[place : place + tensor["bytes"]])
+            place += tensor["bytes"]
+        found.append((shapes, parts))
+    return found
+
+
+def _fault(case: Case, shapes: Sequence[tuple[tuple[int, ...], str]], values: Sequence[bytes]) -> str:
+    """What is wrong with the outputs; empty where they are right."""
+    if len(values) != len(case.outputs):
+        return f"{len(values)} outputs for {len(case.outputs)}"
+    for number, (expected, (shape, dtype), data) in enumerate(
+        zip(case.outputs, shapes, values, strict=True)
+    ):
+        if (tuple(expected.shape), str(expected.dtype)) != (shape, dtype):
+            return f"output {number} is {dtype}{list(shape)} for {expected.dtype}{list(expected.shape)}"
+        found = np.frombuffer(data, expected.dtype).reshape(shape)
+        exact = expected.dtype.kind != "f"
+        if not (found == expected).all() if exact else not np.allclose(
+            found, expected, rtol=case.rtol, atol=case.atol, equal_nan=True
+        ):
+            differ = np.flatnonzero((found != expected).ravel())
+            first = differ[0] if differ.size else 0
+            return f"output {number}: {found.flat[first]} for {expected.flat[first]} at element {first}"
+    return ""
+
+
+def totals(found: Iterable[Outcome]) -> Counter[str]:
+    """How many tests had which verdict."""
+    return Counter(f"{each.verdict} ({each.way})" if each.verdict == "pass" else each.verdict for each in found)
+
+
+def main() -> int:
+    """Print a line for every test that does not pass, and the totals; 1 where one is wrong or an exception."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", default="", metavar="TEXT", help="tests whose name contains this")
+    parser.add_argument("--operator", action="append", metavar="NAME", help="tests of these operators")
+    parser.add_argument("--save", type=Path, metavar="FILE")
+    arguments = parser.parse_args()
+    start = time.monotonic()
+    wanted = [
+        case
+        for case in cases()
+        if arguments.only in case.name and (not arguments.operator or case.operator in arguments.operator)
+    ]
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for outcome in outcomes(wanted, Path(folder), PlugIns.discover(())):
+            found.append(outcome)
+            if outcome.verdict != "pass":
+                print(f"{outcome.verdict:9} {outcome.case.name}: {outcome.detail}", flush=True)
+    for title, part in (("types that count", True), ("other types", False)):
+        chosen = [each for each in found if each.case.counts is part]
+        print(f"{title}: {len(chosen)} tests;", dict(sorted(totals(chosen).items())))
+    print(f"{time.monotonic() - start:.0f} s")
+    if arguments.save:
+        rows = {each.case.name: each.row() for each in sorted(found, key=lambda each: each.case.name)}
+        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
+        arguments.save.write_text(f"{{\n{lines}\n}}\n")
+    return 1 if any(each.verdict in ("wrong", "exception") for each in found) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
