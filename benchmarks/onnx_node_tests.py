@@ -10,9 +10,9 @@ A test is compiled in one of three ways, the first that is not refused:
     parameters    inputs 2 and later are constants of the model, as in exported models
     constant      all inputs are constants: the compiler computes the output
 
-Models that compile become one bundle of several models, which is built with gcc and run once; an output passes
-within the tolerances of its test, NaN and infinity included. A refusal is an answer with a rule of the
-importer; a refusal by a later stage that ought to have been seen, a failed build or run counts as an
+Models that compile become one bundle of several models, which is built with gcc and run once; an output
+passes within the tolerances of its test, NaN and infinity included. A refusal is an answer with a rule; where
+that rule is one that no model of a user ought to meet, or the build or the run fails, it counts as an
 exception. `--save` writes the outcome of every test, from which `docs/operators.md` is made.
 """
 
@@ -33,11 +33,11 @@ import onnx
 from attrs import evolve, frozen
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.pipeline import CompileRequest
-from target_arch.pipeline import compile
-from target_arch.pipeline.compile import Prepared, emit_inputs, plan, prepare
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.manifest import manifest
+from target_arch.pipeline import CompileRequest
+from target_arch.pipeline import compile as compiling
+from target_arch.pipeline.compile import Prepared, emit_inputs, plan, prepare
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.model_pools import Sharing
 from target_arch.registry import PlugIns
@@ -136,11 +136,17 @@ def _case(found: Any) -> Case | None:
         name=found.name,
         operator=graph.node[-1].op_type,
         model=found.model,
-        inputs=tuple(np.asarray(value) for value in inputs),
-        outputs=tuple(np.asarray(value) for value in outputs),
+        inputs=tuple(map(_array, inputs)),
+        outputs=tuple(map(_array, outputs)),
         rtol=found.rtol,
         atol=found.atol,
     )
+
+
+def _array(value: Any) -> Array:
+    if isinstance(value, onnx.TensorProto):
+        return onnx.numpy_helper.to_array(value)
+    return np.asarray(value)
 
 
 def outcomes(tests: Sequence[Case], folder: Path, plug_ins: PlugIns) -> Iterator[Outcome]:
@@ -239,7 +245,8 @@ def _run(
             for number, each in enumerate(group)
         ]
         lowered = [each.lowered for each in group]
-        with patch.object(compile, "self_test", lambda _: None):
+        # The answers of the tests are the reference: no self-test from another one.
+        with patch.object(compiling, "self_test", lambda _: None):
             inputs = emit_inputs("t0" if len(group) == 1 else "tests", prepared, lowered, Sharing.SHARED)
         facts = manifest(inputs)
         write_bundle(emit_bundle(inputs, facts), Path(name))
@@ -261,15 +268,15 @@ def _fault(case: Case, shapes: Sequence[tuple[tuple[int, ...], str]], values: Se
     """What is wrong with the outputs; empty where they are right."""
     if len(values) != len(case.outputs):
         return f"{len(values)} outputs for {len(case.outputs)}"
-    for number, (expected, (shape, dtype), data) in enumerate(
-        zip(case.outputs, shapes, values, strict=True)
-    ):
+    for number, (expected, (shape, dtype), data) in enumerate(zip(case.outputs, shapes, values, strict=True)):
         if (tuple(expected.shape), str(expected.dtype)) != (shape, dtype):
             return f"output {number} is {dtype}{list(shape)} for {expected.dtype}{list(expected.shape)}"
         found = np.frombuffer(data, expected.dtype).reshape(shape)
         exact = expected.dtype.kind != "f"
-        if not (found == expected).all() if exact else not np.allclose(
-            found, expected, rtol=case.rtol, atol=case.atol, equal_nan=True
+        if (
+            not (found == expected).all()
+            if exact
+            else not np.allclose(found, expected, rtol=case.rtol, atol=case.atol, equal_nan=True)
         ):
             differ = np.flatnonzero((found != expected).ravel())
             first = differ[0] if differ.size else 0
@@ -279,11 +286,13 @@ def _fault(case: Case, shapes: Sequence[tuple[tuple[int, ...], str]], values: Se
 
 def totals(found: Iterable[Outcome]) -> Counter[str]:
     """How many tests had which verdict."""
-    return Counter(f"{each.verdict} ({each.way})" if each.verdict == "pass" else each.verdict for each in found)
+    return Counter(
+        f"{each.verdict} ({each.way})" if each.verdict == "pass" else each.verdict for each in found
+    )
 
 
 def main() -> int:
-    """Print a line for every test that does not pass, and the totals; 1 where one is wrong or an exception."""
+    """Print a line for every test that does not pass, and the totals; 1 where one is wrong or raises."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", default="", metavar="TEXT", help="tests whose name contains this")
     parser.add_argument("--operator", action="append", metavar="NAME", help="tests of these operators")

@@ -52,17 +52,7 @@ def run_relax(program: RelaxProgram, id: str, arguments: list[Array]) -> Array:
     import tvm
     from tvm import relax
 
-    module = tvm.IRModule(
-        {
-            **{
-                var: program.module[var]
-                for var in program.module.get_global_vars()
-                if var.name_hint != "main"
-            },
-            "main": program.functions[id].with_attr("global_symbol", "main"),
-        }
-    )
-    executable = relax.build(module, "llvm")
+    executable = relax.build(program.alone(id), "llvm")
     machine = relax.VirtualMachine(executable, tvm.cpu())
     return machine["main"](*[tvm.runtime.tensor(argument) for argument in arguments]).numpy()
 

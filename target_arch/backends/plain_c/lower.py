@@ -173,7 +173,7 @@ def _called(
 
 def _relax_piece(operator: Operator, request: LoweringRequest) -> Piece:
     """Several functions in a row, where TVM made several; values between them are scratch."""
-    lowered = lower_relax(request.program.functions[operator.id], operator)
+    lowered = lower_relax(request.program.alone(operator.id), operator)
     sizes = (*lowered.intermediates.items(), *lowered.scratch.items())
     memory = scratch_memory(operator.id, request, sum(size for _, size in sizes))
     buffers = tuple(_local(name, size, memory) for name, size in sizes)

@@ -101,9 +101,20 @@ def dtype_of(expr: Any) -> str:
 
 
 def operator_name(value: Any) -> str:
-    """The name of the Relax operator that a call applies, without `relax.`; empty for anything else."""
+    """The name of the Relax operator that a call applies, without `relax.`, or of the TIR function; empty for
+    anything else.
+    """
+    called = called_function(value)
+    if called is not None:
+        return str(called.name_hint).rstrip("0123456789")
     operator = getattr(value, "op", None)
     return str(getattr(operator, "name", "")).removeprefix("relax.")
+
+
+def called_function(value: Any) -> Any | None:
+    """The variable of the TIR function that a `call_tir` calls; None for anything else."""
+    name = str(getattr(getattr(value, "op", None), "name", ""))
+    return value.args[0] if name == "relax.call_tir" else None
 
 
 def _outputs(function: Any, bound: dict[Any, Any]) -> tuple[Any, ...]:

@@ -44,20 +44,19 @@ class LoweredRelax:
     scratch: Mapping[str, int]
 
 
-def lower_relax(function: Any, operator: Operator) -> LoweredRelax:
-    """The C of a Relax function whose parameters are the operator's inputs.
+def lower_relax(module: Any, operator: Operator) -> LoweredRelax:
+    """The C of the Relax function `main` of a module, whose parameters are the operator's inputs.
 
     Raises NotLegalizedError where TVM has no TIR for it, UnprintableError where there is no C.
     """
     try:
-        module = _legalized(function)
+        module = _legalized(module)
     except tvm.error.InternalError as error:
         raise NotLegalizedError(f"`{operator.id}`: TVM refuses it: {str(error).splitlines()[0]}") from error
     return _Lowering(module, operator).run()
 
 
-def _legalized(function: Any) -> Any:
-    module = tvm.IRModule({"main": function.with_attr("global_symbol", "main")})
+def _legalized(module: Any) -> Any:
     passes = (
         relax.transform.LegalizeOps(),
         relax.transform.AnnotateTIROpPattern(),
@@ -153,7 +152,12 @@ class _Lowering:
 
 
 def simplify(function: Any) -> Any:
-    """An S-TIR function without the intermediates that can be computed where they are read."""
+    """An S-TIR function without the intermediates that can be computed where they are read.
+
+    A function of one block that was written as loops stays as it is.
+    """
+    if function.body.block.name_hint != "root":
+        return function
     schedule = s_tir.Schedule(function)
     root = schedule.get_sblock("root")
     for block in schedule.get_child_blocks(root):

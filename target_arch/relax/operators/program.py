@@ -7,7 +7,7 @@ from attrs import field, frozen
 from tvm import relax
 from tvm.ir import IRModule
 
-from target_arch.relax.ir.graph import Graph, variables_of
+from target_arch.relax.ir.graph import Graph, called_function, variables_of
 from target_arch.relax.patterns.matcher import Draft
 
 
@@ -24,6 +24,13 @@ class RelaxProgram:
     graph: Graph = field(repr=False)
     functions: Mapping[str, Any] = field(factory=dict, repr=False)
     constant_names: Mapping[bytes, str] = field(factory=dict, repr=False)
+
+    def alone(self, operator: str) -> IRModule:
+        """The function of a `relax` operator as `main` of a module, with the TIR functions that it calls."""
+        function = self.functions[operator].with_attr("global_symbol", "main")
+        values = (binding.value for block in function.body.blocks for binding in block.bindings)
+        called = {tir: self.module[tir] for value in values if (tir := called_function(value)) is not None}
+        return IRModule({"main": function, **called})
 
 
 def function_of(graph: Graph, draft: Draft) -> Any:
