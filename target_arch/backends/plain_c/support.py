@@ -21,7 +21,8 @@ def refusal(question: Question) -> str | None:
             return f"element type {tensor.dtype} of `{name}` has no C type"
         if prod(tensor.shape) <= 0:
             return f"`{name}` has no elements"
-    return None if operator.facts.lowering is Lowering.TVM else _arithmetic_refusal(operator, model)
+    opaque = operator.facts.structure is Structure.OPAQUE
+    return None if opaque else _arithmetic_refusal(operator, model)
 
 
 def _arithmetic_refusal(operator: Operator, model: Model) -> str | None:

@@ -170,12 +170,17 @@ def _move(
 
 
 def _opaque(
-    *, attributes: tuple[Role, ...], arithmetics: tuple[Arithmetic, ...], lowering: Lowering
+    *,
+    constants: tuple[Role, ...],
+    attributes: tuple[Role, ...],
+    arithmetics: tuple[Arithmetic, ...],
+    integer_only: bool,
+    lowering: Lowering,
 ) -> Facts:
     """Nothing is known but the tensors."""
     return Facts(
         inputs=(Role(name="x", meaning="any number, of any shape"),),
-        constants=(),
+        constants=constants,
         attributes=attributes,
         structure=Structure.OPAQUE,
         layout=LayoutRule.AUTHOR,
@@ -185,7 +190,7 @@ def _opaque(
         arithmetics=arithmetics,
         float_inputs=False,
         float_output=False,
-        integer_only=False,
+        integer_only=integer_only,
         scaling=Scaling.NONE,
         keeps_quantization=False,
         aliasing=Aliasing.NONE,
@@ -363,17 +368,37 @@ class OperatorKind(StrEnum):
             scaling=Scaling.NONE,
         ),
     )
+    DEFINED = (
+        "defined",
+        _opaque(
+            constants=(Role(name="constant", meaning="any number, as its definition wants them"),),
+            attributes=(
+                Role(name="operator", meaning="(the name of its definition, which says the others)"),
+            ),
+            arithmetics=EVERY_ARITHMETIC,
+            integer_only=True,
+            lowering=Lowering.DEFINITION,
+        ),
+    )
     RELAX = (
         "relax",
         _opaque(
+            constants=(),
             attributes=(Role(name="relax_op", meaning="(the Relax operator)"),),
             arithmetics=(Arithmetic.FLOAT,),
+            integer_only=False,
             lowering=Lowering.TVM,
         ),
     )
 
 
-FOREIGN = _opaque(attributes=(), arithmetics=EVERY_ARITHMETIC, lowering=Lowering.FOREIGN)
+FOREIGN = _opaque(
+    constants=(),
+    attributes=(),
+    arithmetics=EVERY_ARITHMETIC,
+    integer_only=False,
+    lowering=Lowering.FOREIGN,
+)
 """The facts about a kind from a plug-in's pattern: its own backend knows the rest."""
 
 _BY_NAME = {str(kind): kind for kind in OperatorKind}

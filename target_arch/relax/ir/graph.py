@@ -10,6 +10,7 @@ from typing import Any
 from attrs import field, frozen
 from tvm import relax
 
+from target_arch.plan.model import Quantization
 from target_arch.plan.operators.facts import Arithmetic
 
 
@@ -32,6 +33,8 @@ class Graph:
     """The author's names of the operators that compute these variables; not every variable has one."""
     constant: frozenset[Any] = field(repr=False)
     """Variables whose value follows from constants alone. Used for membership only, never for order."""
+    quantizations: Mapping[Any, Quantization] = field(factory=dict, repr=False)
+    """Those that the model file states of its activations, by variable; composites may state others."""
 
     def is_parameter(self, var: Any) -> bool:
         """True for an input of the function."""
@@ -47,11 +50,18 @@ class Graph:
         return value if isinstance(value, relax.Call) else None
 
 
-def read_graph(function: Any, arithmetic: Arithmetic, authors: Mapping[Any, str] | None = None) -> Graph:
+def read_graph(
+    function: Any,
+    arithmetic: Arithmetic,
+    authors: Mapping[Any, str] | None = None,
+    quantizations: Mapping[Any, Quantization] | None = None,
+) -> Graph:
     """The facts of a Relax function whose quantized operators follow `arithmetic`.
 
-    `authors` has the authors' names of expressions that variables are bound to.
+    `authors` has the authors' names of expressions that variables are bound to, `quantizations` those that
+    the model file states, by parameters and by such expressions.
     """
+    stated = quantizations or {}
     bindings = [binding for block in function.body.blocks for binding in block.bindings]
     bound = {binding.var: binding.value for binding in bindings}
     outputs = _outputs(function, bound)
@@ -73,6 +83,11 @@ def read_graph(function: Any, arithmetic: Arithmetic, authors: Mapping[Any, str]
         outputs=outputs,
         names={var: authors[bound[var]] for var in live if bound[var] in authors} if authors else {},
         constant=frozenset(constant),
+        quantizations={
+            var: stated[bound.get(var, var)]
+            for var in (*function.params, *live)
+            if bound.get(var, var) in stated
+        },
     )
 
 

@@ -5,7 +5,7 @@ again on the same program.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import evolve
@@ -33,7 +33,11 @@ def find_operators(
     """
     graph = program.graph
     drafts = cover(graph, patterns)
-    layout = Layout(graph=graph, quantizations=_quantizations(drafts, source), names=program.constant_names)
+    layout = Layout(
+        graph=graph,
+        quantizations=_quantizations(drafts, graph.quantizations, source),
+        names=program.constant_names,
+    )
     inputs = _names([str(var.name) for var in graph.function.params], "input", ())
     found = layout.run(drafts, inputs)
     operators, tensors = without_reshapes(layout.operators, layout.tensors, found)
@@ -87,15 +91,21 @@ def _names(wanted: list[str], otherwise: str, taken: tuple[str, ...]) -> tuple[s
     return tuple(found)
 
 
-def _quantizations(drafts: tuple[Draft, ...], source: str) -> dict[Any, Quantization]:
-    """Quantizations of activations that the composites state, and those that follow through operators that
-    only pass values on.
+def _quantizations(
+    drafts: tuple[Draft, ...], stated: Mapping[Any, Quantization], source: str
+) -> dict[Any, Quantization]:
+    """Quantizations of activations that the composites state, then those that the model file states, and
+    those that follow through operators that only pass values on.
     """
     known: dict[Any, Quantization] = {}
     for draft in drafts:
         for var, quantization in draft.quantizations.items():
             if known.setdefault(var, quantization) != quantization:
                 raise DiagnosticError([_two_quantizations(var, source)])
+    for draft in drafts:
+        for var in (*draft.inputs, draft.output):
+            if var in stated:
+                known.setdefault(var, stated[var])
     passing = [draft for draft in drafts if draft.facts.keeps_quantization]
     for draft in passing:
         _pass_on(known, draft.inputs[0], draft.output)

@@ -17,7 +17,7 @@ import tvm
 from tvm import relax, tirx
 
 from target_arch.diagnostics import DiagnosticError, listed
-from target_arch.plan.model import DTYPE_BYTES
+from target_arch.plan.model import DTYPE_BYTES, Quantization
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import operator_name, read_graph
@@ -91,12 +91,13 @@ def imported(
     outputs: tuple[str, ...],
     constants: Mapping[bytes, str],
     authors: Mapping[Any, str] | None = None,
+    quantizations: Mapping[Any, Quantization] | None = None,
 ) -> Imported:
     """The reader's result from a frontend's module whose quantized operators follow `arithmetic`.
 
     `outputs`, `constants` (by stored bytes) and `authors` (by the frontend's expressions) are the names in
-    the file. Raises DiagnosticError for control flow, dynamic shapes and element types that no tensor of ours
-    can have.
+    the file, `quantizations` (by the same expressions, and by parameters) the grids it states. Raises
+    DiagnosticError for control flow, dynamic shapes and element types that no tensor of ours can have.
     """
     module = _normalized(module)
     function = module["main"]
@@ -109,7 +110,7 @@ def imported(
         for binding in block.bindings:
             if isinstance(binding.value, relax.If):
                 raise model_error("unsupported-operator", path, "operator `If` is not supported", HINT)
-    graph = read_graph(function, arithmetic, authors)
+    graph = read_graph(function, arithmetic, authors, quantizations)
     return Imported(
         program=RelaxProgram(module=module, graph=graph, constant_names=constants), outputs=outputs
     )

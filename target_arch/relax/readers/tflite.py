@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import tflite
-from tvm.relax.frontend.tflite import from_tflite
-from tvm.relax.frontend.tflite.tflite_frontend import OperatorConverter
 
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.flatbuffer import TFLITE_MODEL, Damaged, verify
 from target_arch.relax.readers.frontend import HINT, imported, plural, translated
 from target_arch.relax.readers.source import TFLITE_IDENTIFIER, Imported
+from target_arch.relax.readers.tflite_operators.driver import Refused, Translation, translate
 
 _AGAIN = "copy or export the model again"
 _BYTES = {
@@ -53,25 +52,22 @@ def read_tflite(path: Path, data: bytes) -> Imported:
     _refuse_dynamic_shapes(path, graph)
     _refuse_custom_operators(path, model, graph)
     _refuse_dynamic_range(path, model, graph)
-    authors: dict[Any, str] = {}
-    module = translated(path, lambda: _translate(model, authors))
+    found: Translation = translated(path, lambda: translate(model, _layer))
+    _refuse(path, found.refused)
     outputs = tuple(_name(graph.Tensors(int(index))) for index in graph.OutputsAsNumpy())
-    return imported(path, module, Arithmetic.TFLITE, outputs, _constant_names(model, graph), authors)
+    names = _constant_names(model, graph)
+    return imported(path, found.module, Arithmetic.TFLITE, outputs, names, found.authors, found.quantizations)
 
 
-def _translate(model: Any, authors: dict[Any, str]) -> Any:
-    """The frontend's module; `authors` receives the names of its expressions, which it keeps for itself."""
-    converters: list[OperatorConverter] = []
-
-    class Observed(OperatorConverter):  # type: ignore[misc]  # TVM has no types
-        def __init__(self, *arguments: Any) -> None:
-            super().__init__(*arguments)
-            converters.append(self)
-
-    module = from_tflite(model, op_converter=Observed)
-    for name, expr in converters[0].exp_tab.exprs.items():
-        authors[expr] = _layer(name)
-    return module
+def _refuse(path: Path, refused: tuple[Refused, ...]) -> None:
+    """One message for all operators without a form; for a form of a known operator, its tensor and why."""
+    if not refused:
+        return
+    unknown = sorted({each.code for each in refused if not each.why})
+    forms = [f"`{each.code}`, tensor `{each.tensor}`: {each.why}" for each in refused if each.why]
+    parts = [f"{plural(unknown)} not supported"] if unknown else []
+    parts += [f"a form of an operator is not supported: {'; '.join(forms)}"] if forms else []
+    raise model_error("unsupported-operator", path, "; ".join(parts), HINT)
 
 
 def _check_indices(model: Any) -> None:

@@ -130,13 +130,21 @@ def in_lanes(stages: Sequence[str], lanes: int) -> Callable[[Any], None]:
         for name in reversed(stages):
             sch.compute_at(sch.get_sblock(name), inner)
         acc = sch.get_sblock("acc")
-        sch.compute_at(acc, outer)
+        sch.compute_at(acc, outer, preserve_unit_loops=count == 1 or sums_nothing(sch, acc))
         own = len(sch.get_loops(sch.get_sblock("out"))) - 1
         neighbours, *reduced = sch.get_loops(acc)[own:]
         sch.reorder(*reduced, neighbours)
         sch.decompose_reduction(acc, reduced[0])
 
     return schedule
+
+
+def sums_nothing(sch: Any, block: Any) -> bool:
+    """True for a reduction whose reduced axes all have extent 1: they have to remain for its start value to
+    be taken out of them.
+    """
+    reduced = [axis for axis in sch.get(block).iter_vars if axis.iter_type == tirx.IterVar.CommReduce]
+    return bool(reduced) and all(int(axis.dom.extent) == 1 for axis in reduced)
 
 
 def one_by_one(stages: Sequence[str], reductions: Sequence[str]) -> Callable[[Any], None]:
@@ -151,7 +159,7 @@ def one_by_one(stages: Sequence[str], reductions: Sequence[str]) -> Callable[[An
         depth = len(sch.get_loops(sch.get_sblock("out")))
         for name in reversed(stages):
             block = sch.get_sblock(name)
-            sch.compute_at(block, at)
+            sch.compute_at(block, at, preserve_unit_loops=sums_nothing(sch, block))
             if name in reductions:
                 sch.decompose_reduction(block, sch.get_loops(block)[depth])
 

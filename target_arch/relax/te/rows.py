@@ -15,6 +15,7 @@ from target_arch.relax.te.definition import (
     one_by_one,
     placeholder,
     stage,
+    sums_nothing,
     tensor_of,
 )
 from target_arch.relax.te.elementwise import per_tensor, rounded
@@ -76,7 +77,7 @@ def _row_by_row(sch: Any) -> None:
     row = sch.get_loops(sch.get_sblock("out"))[0]
     for name in ("share", "total", "greatest"):
         block = sch.get_sblock(name)
-        sch.compute_at(block, row)
+        sch.compute_at(block, row, preserve_unit_loops=sums_nothing(sch, block))
         if name != "share":
             sch.decompose_reduction(block, sch.get_loops(block)[1])
 

@@ -17,6 +17,7 @@ from target_arch.run.references.reference import (
     package_missing,
     unreadable,
 )
+from target_arch.run.references.repaired import repaired
 
 
 def litert(model: Path) -> Reference:
@@ -31,7 +32,8 @@ def litert(model: Path) -> Reference:
         raise package_missing("ai-edge-litert", "verify") from error
     try:
         interpreter = Interpreter(
-            model_content=model.read_bytes(), experimental_op_resolver_type=OpResolverType.BUILTIN_REF
+            model_content=repaired(model.read_bytes()),
+            experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
         )
         interpreter.allocate_tensors()
     except (ValueError, RuntimeError, OSError) as error:

@@ -11,13 +11,13 @@ from attrs import evolve
 from target_arch.plan.operators.facts import ACTIVATION
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.importer import import_model
-from target_arch.relax.kinds import elementwise, functions, products, rows, windows
+from target_arch.relax.kinds import elementwise, functions, named, products, rows, windows
 from target_arch.relax.kinds.form import Form
 from target_arch.relax.kinds.table import FORMS, IncompleteTableError, joined
 from tests.relax.models import convnet, save
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits" / "digits_int8.onnx"
-FAMILIES = (products, elementwise, functions, windows, rows)
+FAMILIES = (products, elementwise, functions, windows, rows, named)
 VALUES = ("Form", "Function", "Expression")
 
 

@@ -1,0 +1,98 @@
+"""Elements at other places, of any element type."""
+
+from typing import Any
+
+from tvm import tirx
+
+from target_arch.plan.model import Model, Operator
+from target_arch.relax.definitions.operands import operands_of
+from target_arch.relax.te.definition import Definition, guarded
+
+
+def strided(operator: Operator, model: Model) -> Definition:
+    """Element `begin + index * step` of every dimension; steps may be negative."""
+    given = operands_of(operator, model)
+    begin, step = given.numbers("begin"), given.numbers("step")
+
+    def element(*i: Any) -> Any:
+        return given.data[0](*(b + index * s for index, b, s in zip(i, begin, step, strict=False)))
+
+    return given.finished(element)
+
+
+def padded(operator: Operator, model: Model) -> Definition:
+    """The input at offset `before`, and `fill` around it."""
+    given = operands_of(operator, model)
+    before, shape = given.numbers("before"), given.tensors[0].shape
+    fill = tirx.const(given.operator.attributes["fill"], given.out.dtype)
+
+    def element(*i: Any) -> Any:
+        at = [index - b for index, b in zip(i, before, strict=True)]
+        tests = []
+        for place, first, extent, whole in zip(at, before, shape, given.out.shape, strict=True):
+            tests += [place >= 0] if first else []
+            tests += [place < extent] if first + extent < whole else []
+        return guarded(tirx.all(*tests) if tests else None, given.data[0](*at), fill)
+
+    return given.finished(element)
+
+
+def mirrored(operator: Operator, model: Model) -> Definition:
+    """The input at offset `before`, and around it its mirror image; `repeat` is 1 where the element at the
+    border is repeated.
+    """
+    given = operands_of(operator, model)
+    before, shape, repeat = given.numbers("before"), given.tensors[0].shape, given.number("repeat")
+
+    def place(index: Any, first: int, extent: int) -> Any:
+        at = index - first
+        below = tirx.Select(at < 0, -at - repeat, at)
+        return tirx.Select(at >= extent, 2 * (extent - 1) + repeat - at, below)
+
+    def element(*i: Any) -> Any:
+        return given.data[0](*(place(*each) for each in zip(i, before, shape, strict=True)))
+
+    return given.finished(element)
+
+
+def repeated(operator: Operator, model: Model) -> Definition:
+    """Every dimension again and again until it has the output's extent; dimensions the input lacks come
+    first.
+    """
+    given = operands_of(operator, model)
+    shape = given.tensors[0].shape
+
+    def element(*i: Any) -> Any:
+        last = i[len(i) - len(shape) :]
+        return given.data[0](
+            *(tirx.floormod(index, extent) for index, extent in zip(last, shape, strict=True))
+        )
+
+    return given.finished(element)
+
+
+def taken(operator: Operator, model: Model) -> Definition:
+    """Dimension `axis` of the first operand at the places that the second one holds; its first `batch`
+    dimensions are those of the second, too. Places outside are clamped.
+    """
+    given = operands_of(operator, model)
+    axis, batch = given.number("axis"), given.number("batch")
+    x, places = given.data
+    rank, extent = len(given.tensors[1].shape), given.tensors[0].shape[axis]
+
+    def element(*i: Any) -> Any:
+        at = (*i[:batch], *i[axis : axis + rank - batch]) or (0,)
+        place = places(*at).astype("int32")
+        place = tirx.max(tirx.min(place, tirx.const(extent - 1, "int32")), tirx.const(0, "int32"))
+        return x(*i[:axis], place, *i[axis + rank - batch :][: len(given.tensors[0].shape) - axis - 1])
+
+    return given.finished(element)
+
+
+DEFINITIONS = {
+    "strided": strided,
+    "padded": padded,
+    "mirrored": mirrored,
+    "repeated": repeated,
+    "taken": taken,
+}

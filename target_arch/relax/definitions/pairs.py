@@ -1,0 +1,153 @@
+"""Two tensors element by element, each repeated along dimensions where its extent is 1: LiteRT's arithmetic.
+
+Attributes: `offset0` and `offset1` are added to stored values, `multiplier*` and `shift*` scale them,
+`offset`, `low` and `high` finish the result.
+"""
+
+import operator as operators
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tvm import tirx
+
+from target_arch.plan.arithmetic import Rounding
+from target_arch.plan.model import Model, Operator
+from target_arch.relax.definitions.operands import Operands, operands_of
+from target_arch.relax.te.definition import Definition
+from target_arch.relax.te.fixed_point import Scale, bound, wide
+from target_arch.relax.te.scaling import clamped
+
+Combine = Callable[[Any, Any], Any]
+
+COMPARISONS: Mapping[str, Combine] = {
+    "equal": tirx.EQ,
+    "not_equal": tirx.NE,
+    "less": operators.lt,
+    "less_equal": operators.le,
+    "greater": operators.gt,
+    "greater_equal": operators.ge,
+}
+
+
+def scaled_sum(operator: Operator, model: Model) -> Definition:
+    """Both operands shifted to the left and scaled by themselves, their sum (difference, square of the
+    difference) scaled again.
+    """
+    given = operands_of(operator, model)
+    combine = _SUMS[given.text("combine")]
+
+    def element(*i: Any) -> Any:
+        total = combine(*(_scaled(given, side, i) for side in (0, 1)))
+        return _finished(given, _scale(given, "out").of(total))
+
+    return given.finished(element)
+
+
+def scaled_product(operator: Operator, model: Model) -> Definition:
+    """The product of both operands, scaled."""
+    given = operands_of(operator, model)
+
+    def element(*i: Any) -> Any:
+        product = _stored(given, 0, i) * _stored(given, 1, i)
+        return _finished(given, _scale(given, "out").of(product))
+
+    return given.finished(element)
+
+
+def scaled_comparison(operator: Operator, model: Model) -> Definition:
+    """Both operands scaled by themselves and compared."""
+    given = operands_of(operator, model)
+    compare = COMPARISONS[given.text("combine")]
+    return given.finished(lambda *i: compare(*(_scaled(given, side, i) for side in (0, 1))))
+
+
+def shifted_sum(operator: Operator, model: Model) -> Definition:
+    """int16 values whose scales are powers of two: one operand is shifted to the right, rounded half away
+    from zero, and the sum (difference) saturates.
+    """
+    given = operands_of(operator, model)
+    combine = _SUMS[given.text("combine")]
+
+    def side(index: int, i: tuple[Any, ...]) -> Any:
+        return _halved(_stored(given, index, i), given.number(f"right{index}"))
+
+    def element(*i: Any) -> Any:
+        total = clamped(combine(side(0, i), side(1, i)), -(2**15), 2**15 - 1)
+        return clamped(total, given.number("low"), given.number("high")).astype(given.out.dtype)
+
+    return given.finished(element)
+
+
+def extremum(operator: Operator, model: Model) -> Definition:
+    """The greater (or the less) of two values of one type."""
+    given = operands_of(operator, model)
+    combine = {"maximum": tirx.max, "minimum": tirx.min}[given.text("combine")]
+    return given.finished(lambda *i: combine(_at(given, 0, i), _at(given, 1, i)))
+
+
+def leaky(operator: Operator, model: Model) -> Definition:
+    """Values from zero on scaled by `multiplier0`, negative ones times the second operand, scaled by
+    `multiplier1` (PRELU), or alone (LEAKY_RELU).
+    """
+    given = operands_of(operator, model)
+
+    def either(x: Any, i: tuple[Any, ...]) -> Any:
+        negative = x * _stored(given, 1, i) if len(given.data) > 1 else x
+        scaled = _scale(given, "0").of(x), _scale(given, "1").of(negative)
+        return bound(scaled[0], lambda p: bound(scaled[1], lambda n: tirx.Select(x >= wide(0), p, n)))
+
+    return given.finished(lambda *i: _finished(given, bound(_stored(given, 0, i), lambda x: either(x, i))))
+
+
+def _halved(value: Any, right: int) -> Any:
+    """value / 2**right, rounded half away from zero."""
+    if right == 0:
+        return value
+    return bound(value, lambda v: (v + wide(1 << (right - 1)) - (v < wide(0)).astype("int64")) >> wide(right))
+
+
+def _scale(given: Operands, which: str) -> Scale:
+    rounding = Rounding(str(given.operator.attributes.get("rounding", "tflite")))
+    return Scale(
+        multiplier=given.number(f"multiplier_{which}"),
+        shift=given.number(f"shift_{which}"),
+        rounding=rounding,
+    )
+
+
+def _at(given: Operands, side: int, i: tuple[Any, ...]) -> Any:
+    shape = given.tensors[side].shape or (1,)
+    last = i[len(i) - len(shape) :]
+    return given.data[side](*(0 if extent == 1 else index for index, extent in zip(last, shape, strict=True)))
+
+
+def _stored(given: Operands, side: int, i: tuple[Any, ...]) -> Any:
+    offset = given.number(f"offset{side}")
+    value = _at(given, side, i).astype("int64")
+    return value + wide(offset) if offset else value
+
+
+def _scaled(given: Operands, side: int, i: tuple[Any, ...]) -> Any:
+    value = _stored(given, side, i) * wide(1 << given.number("left_shift"))
+    return _scale(given, str(side)).of(value)
+
+
+def _finished(given: Operands, value: Any) -> Any:
+    value = value + wide(given.number("offset"))
+    return clamped(value, given.number("low"), given.number("high")).astype(given.out.dtype)
+
+
+_SUMS: Mapping[str, Combine] = {
+    "add": operators.add,
+    "sub": operators.sub,
+    "squared_difference": lambda a, b: bound(a - b, lambda d: d * d),
+}
+
+DEFINITIONS = {
+    "scaled_sum": scaled_sum,
+    "scaled_product": scaled_product,
+    "scaled_comparison": scaled_comparison,
+    "shifted_sum": shifted_sum,
+    "extremum": extremum,
+    "leaky": leaky,
+}

@@ -1,0 +1,59 @@
+"""Images of another size: the nearest pixel, or four of them weighed."""
+
+from typing import Any
+
+from tvm import tirx
+
+from target_arch.plan.model import Model, Operator
+from target_arch.relax.definitions.operands import operands_of
+from target_arch.relax.te.definition import Definition
+from target_arch.relax.te.fixed_point import bound, truncated_quotient, wide
+
+FRACTION = 10
+"""Bits below the binary point of a place in the image."""
+
+
+def nearest(operator: Operator, model: Model) -> Definition:
+    """Pixel (`constant0[y]`, `constant1[x]`) of the image."""
+    given = operands_of(operator, model)
+    x, rows, columns = given.data
+    return given.finished(lambda b, i, j, k: x[b, rows[i].astype("int32"), columns[j].astype("int32"), k])
+
+
+def bilinear(operator: Operator, model: Model) -> Definition:
+    """Stored pixels of two rows and two columns, weighed in fixed point and rounded half away from zero.
+
+    Constants: the upper row of each output row, the lower one, the weight of the lower one in 1/1024, and the
+    same for columns.
+    """
+    given = operands_of(operator, model)
+    x, *tables = given.data
+    one = wide(1 << FRACTION)
+
+    def element(b: Any, i: Any, j: Any, k: Any) -> Any:
+        rows, columns = (
+            [table[index].astype("int32") for table in tables[first : first + 2]]
+            for first, index in ((0, i), (3, j))
+        )
+        down, right = tables[2][i].astype("int64"), tables[5][j].astype("int64")
+        total = wide(0)
+        for row, high in zip(rows, (one - down, down), strict=True):
+            for column, long in zip(columns, (one - right, right), strict=True):
+                total = total + x[b, row, column, k].astype("int64") * high * long
+        return _rounded(total).astype(given.out.dtype)
+
+    return given.finished(element)
+
+
+def _rounded(total: Any) -> Any:
+    half = wide(1 << (2 * FRACTION - 1))
+
+    def nudged(value: Any) -> Any:
+        return truncated_quotient(
+            tirx.Select(value > wide(0), value + half, value - half), 1 << (2 * FRACTION)
+        )
+
+    return bound(total, nudged)
+
+
+DEFINITIONS = {"nearest": nearest, "bilinear": bilinear}

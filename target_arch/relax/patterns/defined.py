@@ -1,0 +1,38 @@
+"""Operators with definitions of their own, as a reader wrote them (`ir/defined.py`)."""
+
+from tvm.relax.dpl import is_op, wildcard
+
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.relax.ir.defined import ARITHMETIC, attributes_of
+from target_arch.relax.patterns.constants import Constant
+from target_arch.relax.patterns.matcher import Draft, Match, Matcher
+
+_ROOT = "call_dps_packed"
+
+
+def defined() -> Matcher:
+    """An operator that the reader of the model named by its definition."""
+    call = is_op(f"relax.{_ROOT}")(wildcard(), wildcard())
+    return Matcher(roots=(_ROOT,), pattern=call, calls={"call": call}, build=_build)
+
+
+def _build(match: Match) -> Draft | None:
+    call = match.required("call")
+    attributes = attributes_of(call)
+    if attributes is None:
+        return None
+    operands = tuple(call.args[1].fields)
+    inputs = tuple(operand for operand in operands if match.is_activation(operand))
+    constants = [match.constant(operand) for operand in operands[len(inputs) :]]
+    known: tuple[Constant, ...] = tuple(constant for constant in constants if constant is not None)
+    if len(known) != len(constants):
+        return None
+    return Draft(
+        kind=OperatorKind.DEFINED,
+        arithmetic=Arithmetic(str(attributes.pop(ARITHMETIC))),
+        inputs=inputs,
+        output=match.root,
+        constants=known,
+        attributes=attributes,
+    )

@@ -1,0 +1,270 @@
+"""The walk over a TFLite model: our converters first, TVM's frontend for what they leave.
+
+All operators are tried, so that a refusal names every one that has no form: the outputs of such an operator
+stand in as fresh variables.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import tflite
+from attrs import define, field, frozen
+from tvm import relax
+from tvm.relax.frontend.tflite.tflite_frontend import ExprTable, OperatorConverter, TensorWrapper
+
+from target_arch.plan.model import Quantization
+from target_arch.relax.ir.graph import dtype_of, shape_of
+from target_arch.relax.readers.tflite_operators.site import Operand, Site, Unreadable
+from target_arch.relax.readers.tflite_operators.table import CONVERTERS
+
+_CODES = {value: name for name, value in vars(tflite.BuiltinOperator).items() if isinstance(value, int)}
+_TYPES = {
+    tflite.TensorType.FLOAT32: "float32",
+    tflite.TensorType.FLOAT16: "float16",
+    tflite.TensorType.FLOAT64: "float64",
+    tflite.TensorType.INT8: "int8",
+    tflite.TensorType.UINT8: "uint8",
+    tflite.TensorType.INT16: "int16",
+    tflite.TensorType.UINT16: "uint16",
+    tflite.TensorType.INT32: "int32",
+    tflite.TensorType.UINT32: "uint32",
+    tflite.TensorType.INT64: "int64",
+    tflite.TensorType.UINT64: "uint64",
+    tflite.TensorType.BOOL: "bool",
+}
+
+
+@frozen(kw_only=True, eq=False)
+class Refused:
+    """An operator without a form, by its name in TFLite; `why` is empty where the whole operator is not
+    known.
+    """
+
+    code: str
+    tensor: str
+    why: str
+
+
+@frozen(kw_only=True, eq=False)
+class Translation:
+    """A model as a Relax module, with the authors' names and the grids of its expressions."""
+
+    module: Any
+    authors: Mapping[Any, str]
+    quantizations: Mapping[Any, Quantization]
+    refused: tuple[Refused, ...]
+
+
+class _Named:
+    """A tensor of the file under a name that no other tensor has, and with the quantization as read here."""
+
+    def __init__(self, tensor: Any, name: bytes) -> None:
+        self._tensor, self._name = tensor, name
+        self.author = (tensor.Name() or b"").decode("utf-8", errors="replace")
+
+    def Name(self) -> bytes:
+        return self._name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tensor, name)
+
+
+class _Graph:
+    """A subgraph whose tensors have names of their own."""
+
+    def __init__(self, graph: Any) -> None:
+        self._graph = graph
+
+    def Tensors(self, index: int) -> Any:
+        return _Named(self._graph.Tensors(index), f"tensor{index}".encode())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._graph, name)
+
+
+class _Frontend(OperatorConverter):  # type: ignore[misc]  # TVM has no types
+    """TVM's converters, with quantizations as they are read here."""
+
+    def get_tensors(self, tensors_idx_list: Any) -> list[Any]:
+        found = []
+        for index in self._indices_or_empty(tensors_idx_list):
+            if index < 0:
+                found.append(TensorWrapper(index, 0, 0))
+                continue
+            tensor = self.subgraph.Tensors(index)
+            wrapped = TensorWrapper(index, tensor, self.model.Buffers(tensor.Buffer()))
+            quantization = quantization_of(tensor)
+            if quantization is not None:
+                wrapped.qnn_params = _parameters(quantization)
+            found.append(wrapped)
+        return found
+
+
+def _parameters(quantization: Quantization) -> dict[str, Any]:
+    single = len(quantization.scale) == 1
+    scale: Any = quantization.scale[0] if single else np.asarray(quantization.scale, np.float32)
+    if any(zero != quantization.zero_point[0] for zero in quantization.zero_point):
+        raise Unreadable("channels have different zero points")
+    return {
+        "scale": relax.const(scale, "float32"),
+        "zero_point": relax.const(quantization.zero_point[0], "int32"),
+        "axis": quantization.axis or 0,
+    }
+
+
+def quantization_of(tensor: Any) -> Quantization | None:
+    """The grid of a tensor, None where it has none.
+
+    An axis that the tensor does not have is read as TFLite Micro does, which never looks at it: the tensor's
+    own, where it has one dimension.
+    """
+    stored = tensor.Quantization()
+    if stored is None or stored.ScaleLength() == 0 or stored.ZeroPointLength() == 0:
+        return None
+    scale = tuple(float(stored.Scale(index)) for index in range(stored.ScaleLength()))
+    zero = tuple(int(stored.ZeroPoint(index)) for index in range(stored.ZeroPointLength()))
+    if not any(scale):
+        return None
+    if len(scale) == 1:
+        return Quantization(scale=scale, zero_point=zero[:1])
+    zero = zero * len(scale) if len(zero) == 1 else zero
+    axis, rank = stored.QuantizedDimension(), tensor.ShapeLength()
+    return Quantization(scale=scale, zero_point=zero, axis=0 if rank == 1 else axis)
+
+
+@define(eq=False)
+class _Walk:
+    """The state of one translation."""
+
+    frontend: Any
+    graph: Any
+    refused: list[Refused] = field(factory=list)
+
+    def operator(self, operator: Any, code: str) -> None:
+        outputs = [int(operator.Outputs(index)) for index in range(operator.OutputsLength())]
+        try:
+            results = self._results(operator, code, outputs)
+            for index, result in zip(outputs, results, strict=True):
+                self._keep(index, result)
+        except Unreadable as error:
+            self._refuse(code, outputs, str(error))
+        except Exception:  # TVM's converters raise whatever they stumble over
+            self._refuse(code, outputs, "" if code not in self.frontend.convert_map else "this form of it")
+
+    def _results(self, operator: Any, code: str, outputs: list[int]) -> list[Any]:
+        made = CONVERTERS[code](self._site(operator, code, outputs)) if code in CONVERTERS else None
+        if made is None:
+            made = self._by_frontend(operator, code)
+        if made is None:
+            return []
+        made = self.frontend.bb.normalize(made) if not isinstance(made, list) else made
+        if isinstance(made, list):
+            return [self.frontend.bb.normalize(each) for each in made]
+        return [made] if len(outputs) == 1 else [made[index] for index in range(len(outputs))]
+
+    def _by_frontend(self, operator: Any, code: str) -> Any:
+        quantized = any(
+            wrapped.qnn_params is not None
+            for wrapped in (
+                *self.frontend.get_input_tensors(operator),
+                *self.frontend.get_output_tensors(operator),
+            )
+        )
+        if quantized and code not in OperatorConverter._SUPPORTED_QUANTIZED_OPS:
+            raise Unreadable("")
+        return self.frontend.convert_map[code](op=operator)
+
+    def _keep(self, index: int, result: Any) -> None:
+        """The result as the tensor of the file that it is."""
+        tensor = self.graph.Tensors(index)
+        result = self.frontend.bb.normalize(result)
+        shape, dtype = _shape(tensor), _TYPES[tensor.Type()]
+        if dtype_of(result) != dtype:
+            result = self.frontend.bb.normalize(relax.op.astype(result, dtype))
+        if shape_of(result) != shape:
+            result = self.frontend.bb.normalize(relax.op.reshape(result, shape))
+        self.frontend.exp_tab.set_expr(tensor.Name().decode(), result)
+
+    def _refuse(self, code: str, outputs: list[int], why: str) -> None:
+        self.refused.append(
+            Refused(code=code, tensor=self.graph.Tensors(outputs[0]).author if outputs else "", why=why)
+        )
+        for index in outputs:
+            tensor = self.graph.Tensors(index)
+            name = tensor.Name().decode()
+            kind = relax.TensorType(_shape(tensor), _TYPES.get(tensor.Type(), "float32"))
+            self.frontend.exp_tab.set_expr(name, relax.Var(name, kind))
+
+    def _site(self, operator: Any, code: str, outputs: list[int]) -> Site:
+        inputs = [int(operator.Inputs(index)) for index in range(operator.InputsLength())]
+        return Site(
+            code=code,
+            inputs=tuple(None if index < 0 else self._operand(index) for index in inputs),
+            outputs=tuple(self._operand(index) for index in outputs),
+            operator=operator,
+        )
+
+    def _operand(self, index: int) -> Operand:
+        (wrapped,) = self.frontend.get_tensors([index])
+        tensor = wrapped.tensor
+        return Operand(
+            name=tensor.author,
+            shape=_shape(tensor),
+            dtype=_TYPES.get(tensor.Type(), "unknown"),
+            quantization=quantization_of(tensor),
+            value=self._value(index, wrapped),
+            expression=lambda: self.frontend.get_tensor_expr(wrapped),
+        )
+
+    def _value(self, index: int, wrapped: Any) -> Any:
+        if self.frontend.is_prefetched(index):
+            return self.frontend.get_prefetched_node(index)
+        if self.frontend.has_expr(index):
+            expr = self.frontend.get_expr(index)
+            return expr.value.numpy() if hasattr(expr, "value") and hasattr(expr.value, "numpy") else None
+        if wrapped.buffer.DataLength() == 0:
+            return None
+        return self.frontend.get_tensor_value(wrapped)
+
+
+def translate(model: Any, layer: Callable[[str], str]) -> Translation:
+    """The first subgraph as the function `main`; `layer` gives the layer that a tensor's name tells of."""
+    graph = _Graph(model.Subgraphs(0))
+    builder, table = relax.BlockBuilder(), ExprTable()
+    with builder.function("main"):
+        with builder.dataflow():
+            entering = [graph.Tensors(graph.Inputs(number)) for number in range(graph.InputsLength())]
+            parameters = [_parameter(tensor) for tensor in entering]
+            for tensor, parameter in zip(entering, parameters, strict=True):
+                table.set_expr(tensor.Name().decode(), parameter)
+            walk = _Walk(frontend=_Frontend(model, graph, table, builder), graph=graph)
+            for number in range(graph.OperatorsLength()):
+                operator = graph.Operators(number)
+                code = model.OperatorCodes(operator.OpcodeIndex())
+                walk.operator(operator, _CODES[max(code.BuiltinCode(), code.DeprecatedBuiltinCode())])
+            results = [
+                walk.frontend.get_tensor_expr(each)
+                for each in walk.frontend.get_tensors(
+                    [int(graph.Outputs(n)) for n in range(graph.OutputsLength())]
+                )
+            ]
+            result = builder.emit_output(results[0] if len(results) == 1 else relax.Tuple(results))
+        builder.emit_func_output(result, parameters)
+    names = {f"tensor{index}": index for index in range(graph.TensorsLength())}
+    known = {names[name]: expr for name, expr in table.exprs.items() if name in names}
+    grids = {index: quantization_of(graph.Tensors(index)) for index in known}
+    return Translation(
+        module=builder.get(),
+        authors={expr: layer(graph.Tensors(index).author) for index, expr in known.items()},
+        quantizations={known[index]: grid for index, grid in grids.items() if grid is not None},
+        refused=tuple(walk.refused),
+    )
+
+
+def _parameter(tensor: Any) -> Any:
+    return relax.Var(tensor.author, relax.TensorType(_shape(tensor), _TYPES[tensor.Type()]))
+
+
+def _shape(tensor: Any) -> tuple[int, ...]:
+    return tuple(int(tensor.Shape(index)) for index in range(tensor.ShapeLength()))

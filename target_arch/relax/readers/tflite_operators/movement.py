@@ -1,0 +1,304 @@
+"""Operators that move elements: on stored integers as on floats, where input and output have one grid."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from tvm import relax
+
+from target_arch.relax.readers.tflite_operators.site import Converter, Operand, Site, Unreadable, same_grid
+
+
+def _of_one_grid(convert: Converter) -> Converter:
+    """The converter for outputs on the grid of the input; another grid is a requantization afterwards, which
+    LiteRT has in none of these operators.
+    """
+
+    def checked(site: Site) -> Any:
+        if any(not same_grid(site.x, out) for out in site.outputs):
+            raise Unreadable("its output is quantized unlike its input")
+        return convert(site)
+
+    return checked
+
+
+def _axis(value: int, rank: int) -> int:
+    if not -rank <= value < max(rank, 1):
+        raise Unreadable(f"axis {value} of {rank}")
+    return value % max(rank, 1)
+
+
+def _numbers(operand: Operand) -> tuple[int, ...]:
+    return tuple(int(value) for value in operand.constant.ravel())
+
+
+def _sliced(site: Site, x: Any, begin: tuple[int, ...], step: tuple[int, ...], out: Operand) -> Any:
+    return site.defined("strided", x, out=out, begin=begin, step=step)
+
+
+def transpose(site: Site) -> Any:
+    """TRANSPOSE."""
+    return relax.op.permute_dims(site.x.expr, _numbers(site.operand(1)))
+
+
+def reshape(site: Site) -> Any:
+    """RESHAPE, SQUEEZE, EXPAND_DIMS: the output's shape is in the file."""
+    return relax.op.reshape(site.x.expr, site.out.shape)
+
+
+def pad(site: Site) -> Any:
+    """PAD and PADV2: with the zero point, or with a value of the output's grid."""
+    widths = site.operand(1).constant.reshape(-1, 2)
+    given = site.optional(2)
+    if given is not None:
+        fill = given.constant.ravel()[0]
+    else:
+        fill = 0 if site.x.quantization is None else site.x.zero_point
+    value = float(fill) if site.out.dtype.startswith("float") else int(fill)
+    rank = len(site.x.shape)
+    if value == (0 if site.x.quantization is None else site.x.zero_point) and rank == 4:
+        return relax.op.nn.pad(site.x.expr, [int(width) for width in widths.ravel()], pad_value=float(value))
+    before = tuple(int(width) for width in widths[:, 0])
+    return site.defined("padded", site.x.expr, before=before, fill=value)
+
+
+def mirror_pad(site: Site) -> Any:
+    """MIRROR_PAD, with or without the element at the border repeated."""
+    before = tuple(int(width) for width in site.operand(1).constant.reshape(-1, 2)[:, 0])
+    repeat = int(site.options("MirrorPadOptions").Mode())
+    return site.defined("mirrored", site.x.expr, before=before, repeat=repeat)
+
+
+def slice_(site: Site) -> Any:
+    """SLICE."""
+    begin = _numbers(site.operand(1))
+    return _sliced(site, site.x.expr, begin, (1,) * len(begin), site.out)
+
+
+def strided_slice(site: Site) -> Any:
+    """STRIDED_SLICE with its masks, but for `offset`."""
+    options = site.options("StridedSliceOptions")
+    begin, end, step = (_numbers(site.operand(index)) for index in (1, 2, 3))
+    masks = {name: int(getattr(options, name)()) for name in _MASKS}
+    if options.Offset():
+        raise Unreadable("the attribute `offset`")
+    begin, end, step, kept = _plain_slice(site.x.shape, begin, end, step, masks)
+    shape = tuple(
+        max(0, -(-(last - first) // each)) for first, last, each in zip(begin, end, step, strict=True)
+    )
+    if int(np.prod([shape[axis] for axis in kept])) != int(np.prod(site.out.shape)):
+        raise Unreadable("its output has another shape than the file says")
+    from attrs import evolve
+
+    made = _sliced(site, site.x.expr, begin, step, evolve(site.out, shape=shape, expression=lambda: None))
+    return relax.op.reshape(made, site.out.shape)
+
+
+_MASKS = ("BeginMask", "EndMask", "EllipsisMask", "NewAxisMask", "ShrinkAxisMask")
+
+
+def _plain_slice(
+    shape: tuple[int, ...],
+    begin: tuple[int, ...],
+    end: tuple[int, ...],
+    step: tuple[int, ...],
+    masks: Mapping[str, int],
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Begin, end and step of every dimension of the input, and the dimensions that are kept."""
+    places: list[tuple[int, int, int]] = []
+    kept: list[int] = []
+    new = bin(masks["NewAxisMask"]).count("1")
+    for index in range(len(begin)):
+        bit, axis = 1 << index, len(places)
+        if masks["EllipsisMask"] & bit:
+            count = len(shape) - (len(begin) - 1 - new)
+            kept += range(axis, axis + count)
+            places += [(0, shape[each], 1) for each in range(axis, axis + count)]
+        elif not masks["NewAxisMask"] & bit:
+            places.append(_place(shape[axis], begin[index], end[index], step[index], masks, bit))
+            kept += [] if masks["ShrinkAxisMask"] & bit else [axis]
+    kept += range(len(places), len(shape))
+    places += [(0, extent, 1) for extent in shape[len(places) :]]
+    first, last, steps = zip(*places, strict=True) if places else ((), (), ())
+    return first, last, steps, tuple(kept)
+
+
+def _place(
+    extent: int, begin: int, end: int, step: int, masks: Mapping[str, int], bit: int
+) -> tuple[int, int, int]:
+    low, high = (0, extent) if step > 0 else (-1, extent - 1)
+    first = begin + extent if begin < 0 else begin
+    last = end + extent if end < 0 else end
+    first = (0 if step > 0 else extent - 1) if masks["BeginMask"] & bit else min(max(first, low), high)
+    if masks["ShrinkAxisMask"] & bit:
+        return first, first + 1, 1
+    last = (extent if step > 0 else -1) if masks["EndMask"] & bit else min(max(last, low), high)
+    return first, last, step
+
+
+def split(site: Site) -> list[Any]:
+    """SPLIT into equal parts; the axis comes first."""
+    return _parts(site, site.operand(1), int(site.operand(0).constant.ravel()[0]))
+
+
+def split_v(site: Site) -> list[Any]:
+    """SPLIT_V into parts of given sizes."""
+    return _parts(site, site.x, int(site.operand(2).constant.ravel()[0]))
+
+
+def _parts(site: Site, x: Operand, axis: int) -> list[Any]:
+    axis, at, made = _axis(axis, len(x.shape)), 0, []
+    for out in site.outputs:
+        begin = tuple(at if index == axis else 0 for index in range(len(x.shape)))
+        made.append(_sliced(site, x.expr, begin, (1,) * len(begin), out))
+        at += out.shape[axis]
+    return made
+
+
+def unpack(site: Site) -> list[Any]:
+    """UNPACK: slices of extent 1, without that dimension."""
+    from attrs import evolve
+
+    shape = site.x.shape
+    axis = _axis(int(site.options("UnpackOptions").Axis()), len(shape))
+    made = []
+    for number, out in enumerate(site.outputs):
+        begin = tuple(number if index == axis else 0 for index in range(len(shape)))
+        wide = evolve(out, shape=(*shape[:axis], 1, *shape[axis + 1 :]), expression=lambda: None)
+        part = _sliced(site, site.x.expr, begin, (1,) * len(begin), wide)
+        made.append(relax.op.reshape(part, out.shape))
+    return made
+
+
+def pack(site: Site) -> Any:
+    """PACK: concatenation along a new dimension."""
+    axis = _axis(int(site.options("PackOptions").Axis()), len(site.out.shape))
+    shape = (*site.out.shape[:axis], 1, *site.out.shape[axis + 1 :])
+    parts = [relax.op.reshape(site.operand(index).expr, shape) for index in range(len(site.inputs))]
+    return parts[0] if len(parts) == 1 else relax.op.concat(parts, axis)
+
+
+def reverse(site: Site) -> Any:
+    """REVERSE_V2."""
+    axes = {_axis(value, len(site.x.shape)) for value in _numbers(site.operand(1))}
+    begin = tuple(extent - 1 if axis in axes else 0 for axis, extent in enumerate(site.x.shape))
+    step = tuple(-1 if axis in axes else 1 for axis in range(len(site.x.shape)))
+    return _sliced(site, site.x.expr, begin, step, site.out)
+
+
+def tile(site: Site) -> Any:
+    """TILE and BROADCAST_TO: every dimension again and again."""
+    return site.defined("repeated", site.x.expr)
+
+
+def gather(site: Site) -> Any:
+    """GATHER, with constant and with computed indices."""
+    options = site.options("GatherOptions")
+    places = site.operand(1)
+    batch = int(options.BatchDims())
+    batch = batch + len(places.shape) if batch < 0 else batch
+    axis = _axis(int(options.Axis()), len(site.x.shape))
+    given = site.x.expr if site.x.value is None else site.x.constant
+    if site.x.value is not None and places.value is not None:
+        return None
+    index = places.expr if places.value is None else places.constant.astype(np.int32)
+    if site.x.value is None:
+        return site.defined("taken", given, index, axis=axis, batch=batch)
+    return site.defined("taken_from_constant", index, given, axis=axis, batch=batch)
+
+
+def depth_to_space(site: Site) -> Any:
+    """DEPTH_TO_SPACE: a channel's blocks become rows and columns."""
+    n, height, width, channels = site.x.shape
+    size = int(site.options("DepthToSpaceOptions").BlockSize())
+    apart = relax.op.reshape(site.x.expr, (n, height, width, size, size, channels // size**2))
+    return relax.op.reshape(relax.op.permute_dims(apart, (0, 1, 3, 2, 4, 5)), site.out.shape)
+
+
+def space_to_depth(site: Site) -> Any:
+    """SPACE_TO_DEPTH: blocks of rows and columns become channels."""
+    n, height, width, channels = site.x.shape
+    size = int(site.options("SpaceToDepthOptions").BlockSize())
+    apart = relax.op.reshape(site.x.expr, (n, height // size, size, width // size, size, channels))
+    return relax.op.reshape(relax.op.permute_dims(apart, (0, 1, 3, 2, 4, 5)), site.out.shape)
+
+
+def batch_to_space(site: Site) -> Any:
+    """BATCH_TO_SPACE_ND: blocks of the batch become rows and columns, of which some are cut off."""
+    from attrs import evolve
+
+    block, crops = _numbers(site.operand(1)), site.operand(2).constant.reshape(-1, 2)
+    batch, shape, count = site.x.shape[0], site.x.shape, len(block)
+    rest = batch // int(np.prod(block))
+    apart = relax.op.reshape(site.x.expr, (*block, rest, *shape[1:]))
+    order = [count]
+    for index in range(count):
+        order += [count + 1 + index, index]
+    order += range(2 * count + 1, count + len(shape))
+    inner = tuple(extent * size for extent, size in zip(shape[1 : 1 + count], block, strict=True))
+    joined = relax.op.reshape(relax.op.permute_dims(apart, order), (rest, *inner, *shape[1 + count :]))
+    if not crops.any():
+        return joined
+    begin = (0, *(int(crop) for crop in crops[:, 0]), *(0 for _ in shape[1 + count :]))
+    return _sliced(site, joined, begin, (1,) * len(begin), evolve(site.out, expression=lambda: None))
+
+
+def space_to_batch(site: Site) -> Any:
+    """SPACE_TO_BATCH_ND: padded rows and columns become blocks of the batch."""
+    from attrs import evolve
+
+    block, pads = _numbers(site.operand(1)), site.operand(2).constant.reshape(-1, 2)
+    shape, count = site.x.shape, len(block)
+    inner = tuple(extent + int(pad.sum()) for extent, pad in zip(shape[1 : 1 + count], pads, strict=True))
+    fill = 0 if site.x.quantization is None else site.x.zero_point
+    x = site.x.expr
+    if pads.any():
+        wide = evolve(site.out, shape=(shape[0], *inner, *shape[1 + count :]), expression=lambda: None)
+        before = (0, *(int(pad) for pad in pads[:, 0]), *(0 for _ in shape[1 + count :]))
+        x = site.defined("padded", x, out=wide, before=before, fill=fill)
+    split = [part for extent, size in zip(inner, block, strict=True) for part in (extent // size, size)]
+    apart = relax.op.reshape(x, (shape[0], *split, *shape[1 + count :]))
+    order = [2 * (index + 1) for index in range(count)] + [0] + [2 * index + 1 for index in range(count)]
+    order += range(2 * count + 1, count + len(shape))
+    return relax.op.reshape(relax.op.permute_dims(apart, order), site.out.shape)
+
+
+def concatenation(site: Site) -> Any:
+    """CONCATENATION of tensors of one grid; of others TVM's frontend requantizes each."""
+    options = site.options("ConcatenationOptions")
+    operands = [site.operand(index) for index in range(len(site.inputs))]
+    if options.FusedActivationFunction() or any(not same_grid(each, site.out) for each in operands):
+        return None
+    axis = _axis(int(options.Axis()), len(site.out.shape))
+    return relax.op.concat([each.expr for each in operands], axis)
+
+
+CONVERTERS: Mapping[str, Converter] = {
+    "CONCATENATION": concatenation,
+    **{
+        code: _of_one_grid(convert)
+        for code, convert in {
+            "TRANSPOSE": transpose,
+            "RESHAPE": reshape,
+            "SQUEEZE": reshape,
+            "EXPAND_DIMS": reshape,
+            "PAD": pad,
+            "PADV2": pad,
+            "MIRROR_PAD": mirror_pad,
+            "SLICE": slice_,
+            "STRIDED_SLICE": strided_slice,
+            "SPLIT_V": split_v,
+            "UNPACK": unpack,
+            "PACK": pack,
+            "REVERSE_V2": reverse,
+            "TILE": tile,
+            "BROADCAST_TO": tile,
+            "GATHER": gather,
+            "DEPTH_TO_SPACE": depth_to_space,
+            "SPACE_TO_DEPTH": space_to_depth,
+            "BATCH_TO_SPACE_ND": batch_to_space,
+            "SPACE_TO_BATCH_ND": space_to_batch,
+        }.items()
+    },
+    "SPLIT": split,
+}

@@ -1,0 +1,136 @@
+"""One operator of a TFLite file as a converter sees it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tflite
+from attrs import field, frozen
+from tvm import relax
+
+from target_arch.plan.model import Attribute, Quantization
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.ir.defined import defined_call
+
+STORED = ("int8", "uint8")
+INTEGERS = ("int8", "uint8", "int16", "int32", "int64")
+
+
+@frozen(kw_only=True, eq=False)
+class Operand:
+    """A tensor that an operator reads or writes.
+
+    `value` is what a constant holds, None for an activation. `quantization` is None where the file has none.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    quantization: Quantization | None
+    value: np.ndarray[Any, Any] | None = field(repr=False)
+    _expression: Callable[[], Any] = field(repr=False)
+
+    @property
+    def expr(self) -> Any:
+        """Its Relax expression."""
+        return self._expression()
+
+    @property
+    def scale(self) -> float:
+        """The scale of a tensor that has one. Unreadable for any other."""
+        return self._single().scale[0]
+
+    @property
+    def zero_point(self) -> int:
+        """The zero point of a tensor that has one. Unreadable for any other."""
+        return self._single().zero_point[0]
+
+    def _single(self) -> Quantization:
+        if self.quantization is None or len(self.quantization.scale) != 1:
+            raise Unreadable(f"tensor `{self.name}` has no single scale")
+        return self.quantization
+
+    @property
+    def constant(self) -> np.ndarray[Any, Any]:
+        """What it holds. Unreadable for an activation."""
+        if self.value is None:
+            raise Unreadable(f"tensor `{self.name}` is computed, only a constant is supported here")
+        return self.value
+
+
+class Unreadable(Exception):
+    """An operator has a form that is not supported; the text says which."""
+
+
+@frozen(kw_only=True, eq=False)
+class Site:
+    """An operator: `code` is its name in TFLite, an operand that is left out is None."""
+
+    code: str
+    inputs: tuple[Operand | None, ...]
+    outputs: tuple[Operand, ...]
+    _operator: Any = field(repr=False)
+
+    @property
+    def x(self) -> Operand:
+        """The first input."""
+        return self.operand(0)
+
+    @property
+    def out(self) -> Operand:
+        """The first output."""
+        return self.outputs[0]
+
+    def operand(self, index: int) -> Operand:
+        """An input that has to be there. Unreadable where it is left out."""
+        found = self.inputs[index] if index < len(self.inputs) else None
+        if found is None:
+            raise Unreadable(f"input {index} is left out")
+        return found
+
+    def optional(self, index: int) -> Operand | None:
+        """An input that may be left out."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def options(self, name: str) -> Any:
+        """Its options, of the table `name` of TFLite's schema; Unreadable where it has none."""
+        stored = self._operator.BuiltinOptions()
+        if stored is None:
+            raise Unreadable("its options are missing")
+        found = getattr(tflite, name)()
+        found.Init(stored.Bytes, stored.Pos)
+        return found
+
+    @property
+    def stored(self) -> bool:
+        """True where the first input holds integers on a grid."""
+        return self.x.dtype in INTEGERS and self.x.quantization is not None
+
+    def defined(
+        self,
+        name: str,
+        *operands: Any,
+        out: Operand | None = None,
+        arithmetic: Arithmetic = Arithmetic.TFLITE,
+        **attributes: Attribute,
+    ) -> Any:
+        """A call of a definition (`relax.definitions`); arrays among the operands are its constants."""
+        result = self.out if out is None else out
+        given = tuple(relax.const(each) if isinstance(each, np.ndarray) else each for each in operands)
+        return defined_call(name, given, result.shape, result.dtype, attributes, arithmetic)
+
+
+Converter = Callable[[Site], Any]
+"""The Relax expression of an operator's output, a list of those of its outputs, or None to leave the operator
+to TVM's frontend. Raises Unreadable for a form that is not supported.
+"""
+
+
+def same_grid(first: Operand, second: Operand) -> bool:
+    """True where equal stored values are equal reals."""
+    one, other = first.quantization, second.quantization
+    return (one is None and other is None) or (
+        one is not None
+        and other is not None
+        and (one.scale, one.zero_point) == (other.scale, other.zero_point)
+    )

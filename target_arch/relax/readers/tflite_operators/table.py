@@ -1,0 +1,10 @@
+"""The converters by the operators' names in TFLite."""
+
+from collections.abc import Mapping
+
+from target_arch.relax.readers.tflite_operators import movement
+from target_arch.relax.readers.tflite_operators.site import Converter
+
+CONVERTERS: Mapping[str, Converter] = {
+    **movement.CONVERTERS,
+}
