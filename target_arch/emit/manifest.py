@@ -71,6 +71,8 @@ def _model(inputs: EmitInputs, member: Member) -> dict[str, object]:
         "libraries": described(libraries(lowered.kernels)),
         "tuning": _used_records(member),
         "abi_hash": f"0x{abi_hash(soc):016x}",
+        "input_shapes": _input_shapes(member),
+        "self_test": _self_test(member),
         "inputs": _tensors(model, steps.inputs),
         "outputs": _tensors(model, steps.outputs),
         "partitions": _partitions(soc, lowered),
@@ -88,6 +90,25 @@ def _model(inputs: EmitInputs, member: Member) -> dict[str, object]:
         "verification": None,
         "image": None,
     }
+
+
+def _input_shapes(member: Member) -> dict[str, object] | None:
+    """Shapes that were asked for; None where the file's count."""
+    wanted = member.input_shapes
+    if not wanted:
+        return None
+    return {
+        "shapes": {name: list(shape) for name, shape in sorted(wanted.shapes.items())},
+        "batch": wanted.batch,
+    }
+
+
+def _self_test(member: Member) -> dict[str, object]:
+    """The reference whose answer the self-test has, or why it has none."""
+    test = member.self_test
+    if test is None:
+        return {"reference": None, "missing": member.no_self_test}
+    return {"reference": test.reference, "missing": None}
 
 
 def _used_records(member: Member) -> dict[str, list[str]] | None:

@@ -18,7 +18,7 @@ from target_arch.backend.port import PortKind
 from target_arch.emit.build.machine import require_machine
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.manifest import manifest
-from target_arch.emit.model.inputs import EmitInputs, Member
+from target_arch.emit.model.inputs import EmitInputs, Member, SelfTest
 from target_arch.pipeline.compilation import Compilation, ModelsCompilation
 from target_arch.pipeline.lowerer import Lowerer
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
@@ -154,9 +154,16 @@ def emit_inputs(
 
 
 def _member(prepared: Prepared, lowered: Lowered) -> Member:
-    request = prepared.request
-    vector = self_test(request.model_path)
-    return Member(model=prepared.model, lowered=lowered, tuning=request.tuning, self_test=vector)
+    request, model = prepared.request, prepared.model
+    vector = self_test(request.model_path, [model.tensors[name].shape for name in model.inputs])
+    return Member(
+        model=model,
+        lowered=lowered,
+        tuning=request.tuning,
+        input_shapes=request.input_shapes,
+        self_test=vector if isinstance(vector, SelfTest) else None,
+        no_self_test=vector if isinstance(vector, str) else "",
+    )
 
 
 def _compilation(
@@ -215,7 +222,7 @@ def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[M
     soc = request.soc
     taking = (a for a in soc.archs if a.host or not request.targets or a.name in request.targets)
     patterns = dict.fromkeys(pattern for arch in taking for pattern in backends[arch.name].patterns)
-    return import_model(request.model_path, request.name, tuple(patterns))
+    return import_model(request.model_path, request.name, tuple(patterns), request.input_shapes)
 
 
 def _setting(request: CompileRequest, backends: Mapping[str, Backend]) -> Setting:

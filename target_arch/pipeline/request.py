@@ -5,6 +5,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
+from target_arch.plan.input_shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.model_pools import Sharing, sharing
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.registry.plug_ins import PlugIns
@@ -26,6 +27,7 @@ class CompileRequest:
     file names; with `exact` a solver goes on where the search for a placement ends. `plug_ins` are backends,
     ports and others; without them they are those that are installed and those in `backend_dirs`.
     `images` are programs that the model wants on target_archs, instead of those that the SoC file names.
+    `input_shapes` fix dimensions that the model file leaves open.
     """
 
     model_path: Path
@@ -46,6 +48,7 @@ class CompileRequest:
     name: str | None = None
     port: str = "host"
     images: Mapping[str, str] = field(factory=dict)
+    input_shapes: InputShapes = AS_IN_FILE
 
 
 @frozen(kw_only=True)

@@ -9,6 +9,7 @@ Any fault of the file becomes a DiagnosticError with one message; rules:
     unsupported-operator an operator that cannot be imported
     unsupported-model    anything else a frontend refuses, with its words
     dynamic-shape        a dimension without a fixed extent
+    input-shape          a wanted shape of an input that it cannot have
     dynamic-range        float activations with quantized weights
     unsupported-type     elements of a type that is not supported, such as float16
     missing-extra        the file type needs an optional dependency
@@ -22,6 +23,7 @@ from pathlib import Path
 from attrs import frozen
 
 from target_arch.backend.contract import Pattern
+from target_arch.plan.input_shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.model import Model
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.kinds.catalogue import standard_patterns
@@ -40,33 +42,37 @@ class _Checked:
 
 
 def import_model(
-    path: str | Path, name: str | None = None, patterns: tuple[Pattern, ...] | None = None
+    path: str | Path,
+    name: str | None = None,
+    patterns: tuple[Pattern, ...] | None = None,
+    shapes: InputShapes = AS_IN_FILE,
 ) -> tuple[Model, RelaxProgram]:
     """The model in a file as operators on NHWC tensors, and its Relax program.
 
     `name` is the model's name (a C identifier is made of it), by default the file's stem. `patterns` are the
-    composites to look for, by default `standard_patterns()`. Raises DiagnosticError, see above.
+    composites to look for, by default `standard_patterns()`. `shapes` fix open dimensions of inputs. Raises
+    DiagnosticError, see above.
     """
     path = Path(path)
     checked = _checked(path)
-    imported = _imported(path, checked)
+    imported = _imported(path, checked, shapes)
     wanted = standard_patterns() if patterns is None else patterns
     return find_operators(imported.program, wanted, name or path.stem, path.name, imported.outputs)
 
 
-def _imported(path: Path, checked: _Checked) -> Imported:
+def _imported(path: Path, checked: _Checked, shapes: InputShapes) -> Imported:
     """Read by the reader of the file's kind; only that reader is imported, since each imports a library."""
     if checked.kind == "tflite":
         from target_arch.relax.readers.tflite import read_tflite
 
-        return read_tflite(path, checked.data)
+        return read_tflite(path, checked.data, shapes)
     if checked.kind == "onnx":
-        from target_arch.relax.readers.onnx import read_onnx
+        from target_arch.relax.readers.onnx.reader import read_onnx
 
-        return read_onnx(path, checked.data)
+        return read_onnx(path, checked.data, shapes)
     from target_arch.relax.readers.torch_export import read_torch
 
-    return read_torch(path)
+    return read_torch(path, shapes)
 
 
 def _checked(path: Path) -> _Checked:

@@ -11,6 +11,7 @@ from attrs import evolve
 from target_arch.emit import manifest
 from target_arch.emit.digests import with_files
 from target_arch.plan.execution import Activity, Execution
+from target_arch.plan.input_shapes import InputShapes
 from target_arch.plan.kernels import Library
 from target_arch.plan.lowered import Attempt
 from target_arch.plan.memory import Budget, PoolBudget
@@ -74,6 +75,7 @@ def complete() -> dict[str, Any]:
                 Attempt(kind="re-place", operator="a", instance="npu", reason="r", outcome="on `dsp`"),
             ),
             tuning=tuning_of((record,)),
+            input_shapes=InputShapes(batch=1),
         )
     )
     image = Image(

@@ -113,6 +113,17 @@ def _model(to: ArgumentParser) -> None:
     _soc(to)
 
 
+def _input_shapes(to: "argparse._ActionsContainer") -> None:
+    to.add_argument(
+        "--input-shape", action="append", default=[], metavar="NAME=EXTENTxEXTENT...",
+        help="the shape of a model input whose file leaves dimensions open, as in x=1x3x224x224 (of several "
+        "models MODEL:NAME=...); may repeat",
+    )  # fmt: skip
+    to.add_argument(
+        "--batch", type=_positive, metavar="N", help="the extent of every first dimension that is left open"
+    )
+
+
 def _soc(to: ArgumentParser) -> None:
     to.add_argument("--soc", metavar="SOC", help="a SoC file, or the name of a shipped one")
     _planning(to)
@@ -126,6 +137,7 @@ _RULES = (
 
 
 def _planning(to: ArgumentParser) -> None:
+    _input_shapes(to.add_argument_group("model"))
     plan = to.add_argument_group("plan")
     plan.add_argument("--mode", default="default", help="memory mode of the SoC file (default: default)")
     plan.add_argument(

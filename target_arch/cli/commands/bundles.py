@@ -78,6 +78,9 @@ def verify(options: argparse.Namespace) -> int:
             if options.target:
                 text = "`--target` says what to compile for, `--bundle` is compiled already"
                 raise failure("two-socs", "command line", text, "leave one of them out")
+            if options.input_shape or options.batch:
+                text = "`--input-shape` and `--batch` say what to compile, `--bundle` is compiled already"
+                raise failure("two-shapes", "command line", text, "leave them out: the bundle has its shapes")
         else:
             made = compiled(options)
             directory = Path(folder) / made.bundle.name

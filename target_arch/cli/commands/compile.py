@@ -13,7 +13,7 @@ from target_arch.plan.model_pools import Sharing
 if TYPE_CHECKING:
     from target_arch.pipeline import ModelsCompilation
 
-_QUALIFIED = ("require", "prefer", "forbid", "image")
+_QUALIFIED = ("require", "prefer", "forbid", "image", "input_shape")
 """Options whose values may begin with the name of the model they are for."""
 
 

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from target_arch.cli.arguments.input_shapes import input_shapes
 from target_arch.cli.arguments.parser import DUMPS
 from target_arch.cli.arguments.soc_argument import target_of
 from target_arch.cli.arguments.targets import required, with_options
@@ -60,6 +61,7 @@ def request(options: argparse.Namespace) -> "CompileRequest":
         name=getattr(options, "name", None),
         port=getattr(options, "port", None) or "host",
         images=_images(getattr(options, "image", [])),
+        input_shapes=input_shapes(options.input_shape, options.batch),
     )
 
 

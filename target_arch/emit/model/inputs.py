@@ -8,6 +8,7 @@ from target_arch.backend.contract import Backend
 from target_arch.backend.load_process import LoadProcessKind
 from target_arch.backend.port import PortKind
 from target_arch.emit.text.names import identifier
+from target_arch.plan.input_shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.model import Model, Tensor
@@ -43,12 +44,18 @@ class SelfTest:
 
 @frozen(kw_only=True)
 class Member:
-    """One model of a bundle, planned. `tuning` are the records that its kernels could take schedules from."""
+    """One model of a bundle, planned. `tuning` are the records that its kernels could take schedules from.
+
+    `input_shapes` were asked for where its file leaves dimensions open; `no_self_test` says why it has no
+    `self_test`.
+    """
 
     model: Model
     lowered: Lowered
     tuning: Tuning = NOTHING_TUNED
+    input_shapes: InputShapes = AS_IN_FILE
     self_test: SelfTest | None = None
+    no_self_test: str = ""
 
     @property
     def name(self) -> str:

@@ -27,7 +27,7 @@ from target_arch.relax.readers.source import Imported
 
 # What the frontends were seen to raise on models they cannot take; none of them is raised by our own code in
 # there.
-_REFUSALS = (
+FAILURES = (
     tvm.error.InternalError,
     RuntimeError,
     ValueError,
@@ -51,11 +51,14 @@ def translated(path: Path, translate: Callable[[], Any]) -> Any:
     with quiet():
         try:
             return translate()
-        except _REFUSALS as error:
-            text = _first_line(error)
+        except DiagnosticError as error:
+            refusal = error
+            traceback.clear_frames(error.__traceback__)
+        except FAILURES as error:
+            refusal = _refusal(path, _first_line(error))
             traceback.clear_frames(error.__traceback__)
         gc.collect()  # objects in reference cycles would complain later, on the terminal
-    raise _refusal(path, text)
+    raise refusal.with_traceback(None)
 
 
 @contextlib.contextmanager

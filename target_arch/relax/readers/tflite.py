@@ -10,12 +10,14 @@ from typing import Any
 
 import tflite
 
+from target_arch.plan.input_shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.flatbuffer import TFLITE_MODEL, Damaged, verify
 from target_arch.relax.readers.frontend import HINT, imported, plural, translated
 from target_arch.relax.readers.source import TFLITE_IDENTIFIER, Imported
 from target_arch.relax.readers.tflite_operators.driver import Refused, Translation, translate
+from target_arch.relax.readers.tflite_shapes import with_input_shapes
 
 _AGAIN = "copy or export the model again"
 _BYTES = {
@@ -35,10 +37,10 @@ _WEIGHTED = (
 )
 
 
-def read_tflite(path: Path, data: bytes) -> Imported:
-    """The first subgraph of a TFLite model. Raises DiagnosticError, see `importer.py`.
+def read_tflite(path: Path, data: bytes, shapes: InputShapes) -> Imported:
+    """The first subgraph of a TFLite model, with open dimensions as in `shapes` (see `tflite_shapes.py`).
 
-    A batch dimension that the model leaves open is 1, as in TFLite's own interpreter.
+    Raises DiagnosticError, see `importer.py`.
     """
     if data[4:8] != TFLITE_IDENTIFIER:
         raise model_error("model-type", path, "this is not a TFLite model (no `TFL3` at offset 4)", _AGAIN)
@@ -48,6 +50,7 @@ def read_tflite(path: Path, data: bytes) -> Imported:
         _check_indices(model)
     except Damaged as error:
         raise model_error("model-damaged", path, f"the file is cut off or damaged: {error}", _AGAIN) from None
+    model = tflite.Model.GetRootAsModel(with_input_shapes(path, data, shapes), 0)
     graph = model.Subgraphs(0)
     _refuse_dynamic_shapes(path, graph)
     _refuse_custom_operators(path, model, graph)
@@ -109,15 +112,11 @@ def _check_constant(model: Any, tensor: Any) -> None:
 
 
 def _refuse_dynamic_shapes(path: Path, graph: Any) -> None:
-    """Dimensions of extent 0 or less, and inputs with an open dimension other than the batch."""
-    inputs = [graph.Inputs(index) for index in range(graph.InputsLength())]
+    """Dimensions of an extent below 0."""
     for index in range(graph.TensorsLength()):
         tensor = graph.Tensors(index)
-        extents = [tensor.Shape(number) for number in range(tensor.ShapeLength())]
-        signature = [tensor.ShapeSignature(number) for number in range(tensor.ShapeSignatureLength())]
-        for number, extent in enumerate(extents):
-            is_open = index in inputs and number > 0 and number < len(signature) and signature[number] < 0
-            if extent < 0 or is_open:
+        for number in range(tensor.ShapeLength()):
+            if tensor.Shape(number) < 0:
                 message = f"dimension {number} of tensor `{_name(tensor)}` is dynamic"
                 raise model_error("dynamic-shape", path, message, "export the model with fixed shapes")
 

@@ -4,12 +4,14 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, is_zipfile
 
+from target_arch.plan.input_shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import imported, quiet, translated
 from target_arch.relax.readers.source import Imported
 from target_arch.relax.readers.torch_indices import count_from_start
 from target_arch.relax.readers.torch_misread import refuse_misread
+from target_arch.relax.readers.torch_shapes import with_input_shapes
 
 _UNREADABLE = (
     RuntimeError,
@@ -23,8 +25,11 @@ _UNREADABLE = (
 )
 
 
-def read_torch(path: Path) -> Imported:
-    """A program that `torch.export.save` wrote. Raises DiagnosticError, see `importer.py`."""
+def read_torch(path: Path, shapes: InputShapes) -> Imported:
+    """A program that `torch.export.save` wrote, with open dimensions as in `shapes`.
+
+    Raises DiagnosticError, see `importer.py`.
+    """
     if not is_zipfile(path):
         raise model_error("model-damaged", path, "the archive is cut off or damaged", "export it again")
     try:
@@ -33,8 +38,7 @@ def read_torch(path: Path) -> Imported:
         raise model_error(
             "missing-extra", path, "reading `.pt2` needs PyTorch", "install `target-arch[torch]`"
         ) from None
-    program = _loaded(path, torch)
-    _refuse_dynamic(path, program)
+    program = with_input_shapes(path, _loaded(path, torch), shapes)
     module = translated(path, lambda: _module(path, program))
     outputs = tuple(str(output.arg.name) for output in program.graph_signature.output_specs)
     weights = reversed(list(program.state_dict.items()))
@@ -59,18 +63,3 @@ def _module(path: Path, program: Any) -> Any:
     count_from_start(path, decomposed)
     refuse_misread(path, decomposed)
     return from_exported_program(decomposed, unwrap_unit_return_tuple=True, run_ep_decomposition=False)
-
-
-def _refuse_dynamic(path: Path, program: Any) -> None:
-    import torch
-
-    for node in program.graph.nodes:
-        value = node.meta.get("val") if node.op == "placeholder" else None
-        for index, extent in enumerate(getattr(value, "shape", ())):
-            if isinstance(extent, torch.SymInt):
-                raise model_error(
-                    "dynamic-shape",
-                    path,
-                    f"dimension {index} of tensor `{node.name}` is dynamic (`{extent}`)",
-                    "export it without `dynamic_shapes`",
-                )

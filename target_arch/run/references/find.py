@@ -3,20 +3,25 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from target_arch.diagnostics import DiagnosticError
 from target_arch.emit import SelfTest
 from target_arch.run.references.litert import litert
 from target_arch.run.references.onnxruntime import ort
 from target_arch.run.references.pytorch import pytorch
-from target_arch.run.references.reference import Reference, refusal, spread, tolerance
-from target_arch.run.tools.toolchain import ToolMissing
+from target_arch.run.references.reference import Reference, Shapes, refusal, spread, tolerance
 
-REFERENCES: Mapping[str, Callable[[Path], Reference]] = {".onnx": ort, ".pt2": pytorch, ".tflite": litert}
+REFERENCES: Mapping[str, Callable[[Path, Shapes], Reference]] = {
+    ".onnx": ort,
+    ".pt2": pytorch,
+    ".tflite": litert,
+}
 
 
-def reference_for(model: Path) -> Reference:
+def reference_for(model: Path, shapes: Shapes = ()) -> Reference:
     """The reference of a model file, by its ending.
 
-    ToolMissing where its package is not installed, DiagnosticError where it has none or cannot read the file.
+    `shapes` are those of the inputs, in order, where the file leaves dimensions open. ToolMissing where its
+    package is not installed, DiagnosticError where it has none or cannot read the file.
     """
     if model.suffix not in REFERENCES:
         hint = f"a model file ends with one of {', '.join(f'`{suffix}`' for suffix in sorted(REFERENCES))}"
@@ -25,18 +30,21 @@ def reference_for(model: Path) -> Reference:
         )
     if not model.is_file():
         raise refusal("model-unreadable", model, "there is no such file", None)
-    return REFERENCES[model.suffix](model)
+    return REFERENCES[model.suffix](model, shapes)
 
 
-def self_test(model: Path, *, seed: int = 0) -> SelfTest | None:
-    """One random input and the reference's answer, for the bundle to carry.
+def self_test(model: Path, shapes: Shapes = (), *, seed: int = 0) -> SelfTest | str:
+    """One random input and the reference's answer, for the bundle to carry; `shapes` as in `reference_for`.
 
-    None where the package is missing.
+    The reason where there is no answer: the package is missing, or cannot run the model.
     """
     try:
-        reference = reference_for(model)
-    except ToolMissing:
-        return None
+        return _vector(reference_for(model, shapes), seed)
+    except DiagnosticError as error:
+        return error.diagnostics[0].message
+
+
+def _vector(reference: Reference, seed: int) -> SelfTest:
     (frame,) = reference.frames(1, seed)
     answers = reference.answer(frame)
     limit = reference.allowed + spread(reference, [answers])

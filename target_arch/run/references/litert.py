@@ -13,6 +13,9 @@ from target_arch.run.references.reference import (
     Frame,
     Input,
     Reference,
+    Shapes,
+    cannot_run,
+    fixed_shape,
     limits,
     package_missing,
     unreadable,
@@ -20,7 +23,7 @@ from target_arch.run.references.reference import (
 from target_arch.run.references.repaired import repaired
 
 
-def litert(model: Path) -> Reference:
+def litert(model: Path, shapes: Shapes = ()) -> Reference:
     """The built-in reference kernels, not the optimized ones nor XNNPACK: quantized models must agree in
     every bit.
 
@@ -35,6 +38,7 @@ def litert(model: Path) -> Reference:
             model_content=repaired(model.read_bytes()),
             experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
         )
+        _resize(interpreter, shapes)
         interpreter.allocate_tensors()
     except (ValueError, RuntimeError, OSError) as error:
         raise unreadable(model, "LiteRT", error) from error
@@ -44,9 +48,12 @@ def litert(model: Path) -> Reference:
     )
 
     def answer(frame: Frame) -> tuple[Frame, ...]:
-        for details, value in zip(inputs, frame, strict=True):
-            interpreter.set_tensor(details["index"], value)
-        interpreter.invoke()
+        try:
+            for details, value in zip(inputs, frame, strict=True):
+                interpreter.set_tensor(details["index"], value)
+            interpreter.invoke()
+        except (ValueError, RuntimeError) as error:
+            raise cannot_run(model, "LiteRT", error) from error
         return (tuple(interpreter.get_tensor(details["index"]) for details in outputs),)
 
     return Reference(
@@ -58,6 +65,15 @@ def litert(model: Path) -> Reference:
         relative=0.0 if quantized else FLOAT_RELATIVE,
         answer=answer,
     )
+
+
+def _resize(interpreter: Any, shapes: Shapes) -> None:
+    """Give inputs with open dimensions the shapes that are wanted."""
+    for number, details in enumerate(interpreter.get_input_details()):
+        signature = [None if extent < 0 else int(extent) for extent in details["shape_signature"]]
+        shape = fixed_shape(shapes, number, signature)
+        if shape is not None and shape != tuple(details["shape"]):
+            interpreter.resize_tensor_input(details["index"], shape)
 
 
 def _input(details: Mapping[str, Any]) -> Input:

@@ -13,6 +13,9 @@ from target_arch.run.references.reference import (
     Frame,
     Input,
     Reference,
+    Shapes,
+    cannot_run,
+    fixed_shape,
     limits,
     package_missing,
     quantized_limits,
@@ -23,7 +26,7 @@ from target_arch.run.references.reference import (
 _QDQ_RULE = "no farther than its optimized and unoptimized modes are from each other, plus one step"
 
 
-def ort(model: Path) -> Reference:
+def ort(model: Path, shapes: Shapes = ()) -> Reference:
     """Quantized models are computed with and without graph optimizations, others without.
 
     ToolMissing without `onnxruntime`, DiagnosticError for a file it cannot read.
@@ -37,12 +40,15 @@ def ort(model: Path) -> Reference:
     def answer(frame: Frame) -> tuple[Frame, ...]:
         feed = dict(zip(names, frame, strict=True))
         used = sessions if quantized else sessions[:1]
-        return tuple(tuple(session.run(None, feed)) for session in used)
+        try:
+            return tuple(tuple(session.run(None, feed)) for session in used)
+        except _failures() as error:
+            raise cannot_run(model, "onnxruntime", error) from error
 
     return Reference(
         name=f"onnxruntime {_version()}",
         rule=_QDQ_RULE if quantized else FLOAT_RULE,
-        inputs=tuple(_inputs(model, graph, names)),
+        inputs=tuple(_inputs(model, graph, names, shapes)),
         units=tuple(_unit(graph, output.name) for output in graph.output),
         allowed=1.0 if quantized else FLOAT_TOLERANCE,
         relative=0.0 if quantized else FLOAT_RELATIVE,
@@ -61,13 +67,8 @@ def _sessions(model: Path, content: bytes) -> list[Any]:
     """Without graph optimizations, then with all of them; one thread each, so that sums have one order."""
     try:
         import onnxruntime
-        from onnxruntime.capi import onnxruntime_pybind11_state as state
     except ImportError as error:
         raise package_missing("onnxruntime", "verify") from error
-    failures = (
-        state.EPFail, state.Fail, state.InvalidArgument, state.InvalidGraph, state.InvalidProtobuf,
-        state.NoModel, state.NotImplemented, state.RuntimeException, RuntimeError, ValueError,
-    )  # fmt: skip
     levels = onnxruntime.GraphOptimizationLevel
     sessions = []
     for level in (levels.ORT_DISABLE_ALL, levels.ORT_ENABLE_ALL):
@@ -79,9 +80,19 @@ def _sessions(model: Path, content: bytes) -> list[Any]:
             sessions.append(
                 onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
             )
-        except failures as error:
+        except _failures() as error:
             raise unreadable(model, "onnxruntime", error) from error
     return sessions
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What onnxruntime raises where it cannot read or run a model."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    return (
+        state.EPFail, state.Fail, state.InvalidArgument, state.InvalidGraph, state.InvalidProtobuf,
+        state.NoModel, state.NotImplemented, state.RuntimeException, RuntimeError, ValueError,
+    )  # fmt: skip
 
 
 def _graph(model: Path, content: bytes) -> Any:
@@ -94,17 +105,19 @@ def _graph(model: Path, content: bytes) -> Any:
         raise unreadable(model, "onnx", error) from error
 
 
-def _inputs(model: Path, graph: Any, names: list[str]) -> Iterator[Input]:
+def _inputs(model: Path, graph: Any, names: list[str], shapes: Shapes) -> Iterator[Input]:
+    """The inputs; of those that are initializers, too, as old files list them, only the values count."""
     import onnx
 
-    for value in graph.input:
-        if value.name not in names:
-            continue  # an initializer that is listed among the inputs, as old files do
+    for number, value in enumerate(value for value in graph.input if value.name in names):
         tensor = value.type.tensor_type
-        shape = tuple(extent.dim_value for extent in tensor.shape.dim)
-        if 0 in shape:
-            hint = "export the model with fixed shapes"
-            raise refusal("dynamic-shape", model, f"input `{value.name}` has no fixed shape", hint)
+        if tensor.HasField("shape"):
+            extents = [extent.dim_value if extent.dim_value > 0 else None for extent in tensor.shape.dim]
+            shape = fixed_shape(shapes, number, extents)
+        else:
+            shape = shapes[number] if number < len(shapes) else None
+        if shape is None:
+            raise refusal("dynamic-shape", model, f"input `{value.name}` has no fixed shape", None)
         dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))
         low, high = _limits(graph, value.name, dtype)
         yield Input(name=value.name, shape=shape, dtype=dtype, low=low, high=high)

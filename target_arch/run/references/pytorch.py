@@ -1,6 +1,7 @@
 """PyTorch: the reference of exported programs."""
 
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,17 @@ from target_arch.run.references.reference import (
     Frame,
     Input,
     Reference,
+    Shape,
+    Shapes,
+    fixed_shape,
     limits,
     package_missing,
+    refusal,
     unreadable,
 )
 
 
-def pytorch(model: Path) -> Reference:
+def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
     """The exported program, run eagerly.
 
     ToolMissing without `torch`, DiagnosticError for a file it cannot read.
@@ -47,7 +52,10 @@ def pytorch(model: Path) -> Reference:
         return (tuple(value.numpy() for value in results),)
 
     inputs = tuple(
-        _input(name, value) for name, value in zip(program.graph_signature.user_inputs, values, strict=True)
+        _input(name, value, shape)
+        for name, value, shape in zip(
+            program.graph_signature.user_inputs, values, _shapes(model, values, shapes), strict=True
+        )
     )
     return Reference(
         name=f"PyTorch {torch.__version__}",
@@ -60,9 +68,18 @@ def pytorch(model: Path) -> Reference:
     )
 
 
-def _input(name: str, value: Any) -> Input:
+def _shapes(model: Path, values: list[Any], shapes: Shapes) -> Iterator[Shape]:
+    """The shape of every input; DiagnosticError where one stays open."""
+    for number, value in enumerate(values):
+        shape = fixed_shape(
+            shapes, number, [extent if isinstance(extent, int) else None for extent in value.shape]
+        )
+        if shape is None:
+            raise refusal("dynamic-shape", model, f"input {number} has no fixed shape", None)
+        yield shape
+
+
+def _input(name: str, value: Any, shape: Shape) -> Input:
     dtype = np.dtype(str(value.dtype).removeprefix("torch."))
     low, high = limits(dtype)
-    return Input(
-        name=name, shape=tuple(int(extent) for extent in value.shape), dtype=dtype, low=low, high=high
-    )
+    return Input(name=name, shape=shape, dtype=dtype, low=low, high=high)

@@ -23,8 +23,11 @@ ULPS = 4
 """The last digits of a float that count for nothing: a quantized output that is printed as float is a product
 that each side rounds once, and so is the step that it is compared in."""
 
+Shape = tuple[int, ...]
 Array = np.ndarray[Any, np.dtype[Any]]
 Frame = tuple[Array, ...]
+Shapes = Sequence[Shape]
+"""Of the inputs of a model, in order; empty where only the file's own are known."""
 
 
 @frozen(kw_only=True)
@@ -136,6 +139,18 @@ def quantized_limits(scale: float, zero_point: int, dtype: np.dtype[Any]) -> tup
     return (bounds.min - zero_point) * scale, (bounds.max - zero_point) * scale
 
 
+def fixed_shape(shapes: Shapes, number: int, extents: Sequence[int | None]) -> Shape | None:
+    """The shape of an input whose file says `extents` (None for an open one), open ones as in `shapes`; None
+    where one stays open.
+    """
+    given: Sequence[int | None] = shapes[number] if number < len(shapes) else extents
+    fits = len(given) == len(extents) and all(
+        own in (None, one) for own, one in zip(extents, given, strict=True)
+    )
+    found = tuple(extent for extent in (given if fits else extents) if extent is not None)
+    return found if len(found) == len(extents) else None
+
+
 def package_missing(name: str, extra: str) -> ToolMissing:
     """The error for a reference whose Python package is not there."""
     return missing(
@@ -147,6 +162,12 @@ def unreadable(model: Path, reader: str, error: Exception) -> DiagnosticError:
     """The error for a model file that a reference does not accept."""
     said = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return refusal("model-unreadable", model, f"{reader} cannot read the model: {said}", None)
+
+
+def cannot_run(model: Path, reader: str, error: Exception) -> DiagnosticError:
+    """The error for a model that a reference reads, but cannot execute."""
+    said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return refusal("reference-failed", model, f"{reader} cannot run the model: {said}", None)
 
 
 def refusal(rule: str, place: Path, message: str, hint: str | None) -> DiagnosticError:

@@ -57,12 +57,20 @@ def verify_models(
     without a compiler or without a reference's package.
     """
     files = _by_name(models, read_manifest(directory), directory)
-    references = {name: reference_for(path) for name, path in files.items()}
+    references = _references(files, read_manifest(directory))
     executable = build(directory, **how)
     found = compare_models(references, executable, count=count, seed=seed)
     if record:
         _record(found, executable)
     return found
+
+
+def _references(files: Mapping[str, Path], manifest: Mapping[str, Any]) -> dict[str, Reference]:
+    """The references of the models in a bundle, with inputs of its shapes where a file leaves them open."""
+    shapes = {
+        each["model"]: [tuple(tensor["shape"]) for tensor in each["inputs"]] for each in models_in(manifest)
+    }
+    return {name: reference_for(path, shapes[name]) for name, path in files.items()}
 
 
 def compare(

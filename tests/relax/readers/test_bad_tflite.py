@@ -62,8 +62,8 @@ def test_dynamic_range_quantization(kws: Patched, path: Path) -> None:
 def test_an_open_dimension_other_than_the_batch(kws: Patched, path: Path) -> None:
     kws.element(kws.graph.Tensors(kws.graph.Inputs(0)), 7, 1, -1)
     assert kws.complaint(path) == (
-        "m.tflite: error: dimension 1 of tensor `input_1` is dynamic [dynamic-shape]\n"
-        "hint: export the model with fixed shapes"
+        "m.tflite: error: an input has open dimensions: `input_1` (1x?x10x1) [dynamic-shape]\n"
+        "hint: add `--input-shape input_1=1xD1x10x1`, with a number for `D1`"
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from target_arch.diagnostics import DiagnosticError
+from target_arch.plan.input_shapes import InputShapes
 from target_arch.relax.importer import import_model
 from tests.relax.emulate import evaluate
 
@@ -86,8 +87,10 @@ def test_dynamic_shapes(tmp_path: Path) -> None:
     program = torch.export.export(torch.nn.ReLU(), (torch.randn(2, 3),), dynamic_shapes=({0: batch},))
     torch.export.save(program, path)
     text = complaint(path)
-    assert text.startswith("m.pt2: error: dimension 0 of tensor `input` is dynamic (")
-    assert text.endswith("[dynamic-shape]\nhint: export it without `dynamic_shapes`")
+    assert text.startswith("m.pt2: error: an input has open dimensions: `input` (")
+    assert text.endswith("x3) [dynamic-shape]\nhint: add `--batch 1`")
+    model, _ = import_model(path, shapes=InputShapes(shapes={"input": (5, 3)}))
+    assert model.tensors["input"].shape == (5, 3)
 
 
 def difference(forward: Callable[..., Any], path: Path, *inputs: Any, parts: Any = None) -> float:

@@ -107,7 +107,7 @@ def test_another_model(executable: Executable) -> None:
 def test_verify_writes_the_manifest(
     executable: Executable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("target_arch.run.verification.verify.reference_for", lambda model: REFERENCE)
+    monkeypatch.setattr("target_arch.run.verification.verify.reference_for", lambda *_: REFERENCE)
     found = verify(tmp_path / "model.tflite", executable.directory, count=5)
     assert isinstance(found, Verification)
     assert read_manifest(executable.directory)["verification"] == {

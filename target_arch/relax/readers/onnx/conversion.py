@@ -1,0 +1,137 @@
+"""Operators of a model in normal form become Relax, one by one, so that each that cannot is named."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tvm import relax, topi
+from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter, _get_convert_map, get_type, onnx_input
+
+from target_arch.relax.readers.frontend import FAILURES
+from target_arch.relax.readers.onnx.functions import ONNX_DOMAINS
+from target_arch.relax.readers.onnx.graph import TensorKind
+from target_arch.relax.readers.onnx.opset import opset_of
+from target_arch.relax.readers.unsupported import Unsupported, unsupported
+
+_FOREIGN = frozenset(
+    (
+        "Attention",
+        "BiasGelu",
+        "EmbedLayerNormalization",
+        "FastGelu",
+        "MatMulInteger16",
+        "SkipLayerNormalization",
+    )
+)
+"""Of the frontend's operators those of `com.microsoft`; all others are ONNX's."""
+
+
+def is_known(domain: str, operator: str) -> bool:
+    """Whether a converter takes the operator."""
+    ours = domain == "com.microsoft" if operator in _FOREIGN else domain in ONNX_DOMAINS
+    return ours and operator in _get_convert_map()
+
+
+def convert(path: Path, model: Any, types: Mapping[str, TensorKind], authors: dict[Any, str]) -> Any:
+    """The Relax module of a model in normal form, whose tensors have `types`.
+
+    `authors` receives the nodes' names by the expressions they became. Raises DiagnosticError that names
+    every operator that cannot be converted.
+    """
+    return _Importer(path, types, authors).from_onnx(model.graph, opset_of(model))
+
+
+class _Importer(ONNXGraphImporter):  # type: ignore[misc]
+    """The frontend, which goes on after an operator that fails, with a stand-in for its outputs.
+
+    A `Pad` with a value is the Relax operator. TVM's own makes a function of it, into which no pattern can
+    look.
+    """
+
+    def __init__(self, path: Path, types: Mapping[str, TensorKind], authors: dict[Any, str]) -> None:
+        super().__init__(None, None)
+        self._path = path
+        self._types = types
+        self._authors = authors
+
+    def _check_for_unsupported_ops(self, graph: Any) -> None:
+        """They are met one by one."""
+
+    def _construct_nodes(self, graph: Any) -> None:
+        failures: list[Unsupported] = []
+        for node in graph.node:
+            if is_known(node.domain, node.op_type) and any(n and n not in self._nodes for n in node.input):
+                continue  # it reads what a failed operator of unknown type would have written
+            reason = self._construct(node)
+            if reason is not None:
+                place = node.name or node.output[0]
+                failures.append(Unsupported(operator=node.op_type, place=place, reason=reason))
+                self._stand_in(node)
+            for name in node.output:
+                if name in self._nodes:
+                    self._authors.setdefault(self._nodes[name], node.name or name)
+        if failures:
+            raise unsupported(self._path, failures)
+
+    def _construct(self, node: Any) -> str | None:
+        """Convert an operator; the reason where that is not possible."""
+        if not is_known(node.domain, node.op_type):
+            return "not known here"
+        given = ", ".join(str(self._types.get(name, "?")) for name in node.input if name)
+        try:
+            found = self._converted(node)
+        except FAILURES:
+            return f"not with these attributes and operands: {given}"
+        if len(found) < len(node.output):
+            return f"its output {len(found)} is not computed"
+        for name, value in zip(node.output, found, strict=False):
+            self._nodes[name] = value
+        return None
+
+    def _converted(self, node: Any) -> list[Any]:
+        inputs = onnx_input()
+        for name in node.input:
+            inputs.append(self._nodes[name] if name else None)
+        attributes = self._parse_attr(node.attribute)
+        attributes["tvm_custom"] = {"name": node.name, "num_outputs": len(node.output)}
+        found = self._convert_operator(node.op_type, inputs, attributes, self.opset)
+        if isinstance(found, relax.Tuple):
+            return list(found.fields)
+        if isinstance(found.ty, relax.TupleType):
+            return [self.bb.emit(relax.TupleGetItem(found, index)) for index in range(len(found.ty.fields))]
+        return [found]
+
+    def _convert_operator(self, op_name: str, inputs: Any, attrs: Any, opset: int) -> Any:
+        if op_name != "Pad":
+            return super()._convert_operator(op_name, inputs, attrs, opset)
+        builder: Any = self.bb
+        self.bb: Any = _Padding(builder)
+        try:
+            return super()._convert_operator(op_name, inputs, attrs, opset)
+        finally:
+            self.bb = builder
+
+    def _stand_in(self, node: Any) -> None:
+        """Zeros for the outputs of an operator that failed, so that those behind it are judged, too."""
+        for name in node.output:
+            kind = self._types.get(name)
+            if kind is not None and kind.shape is not None and kind.elements:
+                self._nodes[name] = self.bb.emit(relax.op.zeros(kind.shape, get_type(kind.elements)))
+
+
+class _Padding:
+    """A block builder that emits the Relax operator for a pad with a value that cuts nothing off."""
+
+    def __init__(self, builder: Any) -> None:
+        self._builder = builder
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._builder, name)
+
+    def emit_te(self, function: Any, *arguments: Any) -> Any:
+        """As the builder, but for `topi.nn.pad`: data, widths before and after, and the value."""
+        if function is not topi.nn.pad or min((*arguments[1], *arguments[2]), default=0) < 0:
+            return self._builder.emit_te(function, *arguments)
+        data, before, after, value = arguments
+        widths = [width for pair in zip(before, after, strict=True) for width in pair]
+        return relax.op.nn.pad(data, widths, pad_value=value)

@@ -1,0 +1,55 @@
+"""The bytes of an ONNX file as a model: complete, and consistent as ONNX's own checker sees it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import onnx
+from google.protobuf.message import DecodeError
+from onnx.external_data_helper import load_external_data_for_model, uses_external_data
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.relax.ir.errors import model_error
+from target_arch.relax.readers.frontend import HINT, plural
+
+_AGAIN = "copy or export the model again"
+
+
+def loaded(path: Path, data: bytes) -> Any:
+    """The model, with its external data. Raises DiagnosticError, see `importer.py`."""
+    try:
+        model = onnx.load_model_from_string(data)
+    except DecodeError:
+        raise model_error("model-damaged", path, "the file is cut off or damaged", _AGAIN) from None
+    if not model.graph.node and not model.graph.output:
+        raise model_error("model-damaged", path, "the model has no graph, or one without operators", _AGAIN)
+    if any(uses_external_data(value) for value in model.graph.initializer):
+        _load_external(path, model)
+    try:
+        onnx.checker.check_model(model)
+    except UnicodeDecodeError:
+        raise model_error(
+            "model-damaged", path, "the model is not valid: a name is no text", _AGAIN
+        ) from None
+    except onnx.checker.ValidationError as error:
+        raise invalid(path, error) from None
+    return model
+
+
+def invalid(path: Path, error: Exception) -> DiagnosticError:
+    """The refusal of a model in which ONNX's own checks found a fault."""
+    reason = str(error).strip().splitlines()[0].rstrip(".")
+    unknown = re.match(r"No Op registered for (\S+)", reason)
+    if unknown is None:
+        return model_error("model-damaged", path, f"the model is not valid: {reason}", _AGAIN)
+    return model_error("unsupported-operator", path, f"{plural([unknown.group(1)])} not supported", HINT)
+
+
+def _load_external(path: Path, model: Any) -> None:
+    try:
+        load_external_data_for_model(model, str(path.resolve().parent))
+    except (OSError, ValueError, onnx.checker.ValidationError) as error:
+        reason = str(error).strip().splitlines()[0].rstrip(".")
+        hint = "put the file with the weights beside the model"
+        message = f"its external data cannot be read: {reason}"
+        raise model_error("model-damaged", path, message, hint) from None

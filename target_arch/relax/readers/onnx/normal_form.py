@@ -1,0 +1,44 @@
+"""The normal form of an ONNX model, and the way to it.
+
+Functions are inlined, open dimensions fixed, shapes inferred, constants folded, branches and loops of known
+course opened, operators brought to one version; operators that no converter knows, but ONNX defines by
+others, become these. What passes its input on or is not read is gone.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from target_arch.plan.input_shapes import InputShapes
+from target_arch.relax.readers.onnx.cleaning import clean
+from target_arch.relax.readers.onnx.folding import fold_constants
+from target_arch.relax.readers.onnx.functions import expand_operators, inlined
+from target_arch.relax.readers.onnx.graph import OnnxGraph
+from target_arch.relax.readers.onnx.inputs import fix_inputs
+from target_arch.relax.readers.onnx.opset import raise_opset
+from target_arch.relax.readers.onnx.shapes import infer_shapes
+
+
+def normal_form(
+    path: Path, model: Any, wanted: InputShapes, is_known: Callable[[str, str], bool]
+) -> OnnxGraph:
+    """The graph of a model in normal form, with the types of all tensors; `is_known` says whether a converter
+    takes an operator. Raises DiagnosticError where the model is not consistent, or an input stays open.
+    """
+    graph = OnnxGraph.of(inlined(model))
+    fix_inputs(path, graph, wanted)
+    _settle(path, graph)
+    raise_opset(graph)
+    _settle(path, graph)
+    while expand_operators(graph, is_known):
+        _settle(path, graph)
+    return graph
+
+
+def _settle(path: Path, graph: OnnxGraph) -> None:
+    """Infer, fold and clean until nothing more follows. Every round makes the graph smaller, so it ends."""
+    changed = True
+    while changed:
+        infer_shapes(path, graph)
+        changed = fold_constants(graph)
+        changed = clean(graph) or changed

@@ -1,0 +1,27 @@
+"""ONNX files."""
+
+from pathlib import Path
+
+from target_arch.plan.input_shapes import InputShapes
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.readers.frontend import imported, translated
+from target_arch.relax.readers.onnx.conversion import convert, is_known
+from target_arch.relax.readers.onnx.file import loaded
+from target_arch.relax.readers.onnx.graph import array_of
+from target_arch.relax.readers.onnx.normal_form import normal_form
+from target_arch.relax.readers.source import Imported
+
+
+def read_onnx(path: Path, data: bytes, wanted: InputShapes) -> Imported:
+    """The graph of an ONNX model, with open dimensions as `wanted`.
+
+    Raises DiagnosticError, see `importer.py`.
+    """
+    graph = normal_form(path, loaded(path, data), wanted, is_known)
+    authors: dict[object, str] = {}
+    types = graph.types()
+    model = graph.whole()
+    module = translated(path, lambda: convert(path, model, types, authors))
+    stored = [(array_of(value).tobytes(), value.name) for value in model.graph.initializer]
+    outputs = tuple(value.name for value in model.graph.output)
+    return imported(path, module, Arithmetic.ONNX, outputs, dict(reversed(stored)), authors)

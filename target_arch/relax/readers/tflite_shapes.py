@@ -1,0 +1,85 @@
+"""Open dimensions of a TFLite model get the extents that were asked for.
+
+A file has a shape for every tensor, even where its signature leaves dimensions open. LiteRT computes the
+shapes that follow from others of the inputs.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import flatbuffers
+import tflite
+
+from target_arch.plan.input_shapes import Extent, InputShapes, ModelInput, Shape
+from target_arch.relax.ir.errors import model_error
+from target_arch.relax.readers.frontend import quiet
+from target_arch.relax.readers.source import TFLITE_IDENTIFIER
+
+
+def with_input_shapes(path: Path, data: bytes, wanted: InputShapes) -> bytes:
+    """The file with the shapes that were asked for in all of its tensors.
+
+    A batch dimension that the model leaves open is as in the file (1), as in TFLite's own interpreter.
+    Raises DiagnosticError where an input stays open, and where LiteRT is missing or cannot give the model
+    other shapes.
+    """
+    graph = tflite.Model.GetRootAsModel(data, 0).Subgraphs(0)
+    tensors = [graph.Tensors(graph.Inputs(index)) for index in range(graph.InputsLength())]
+    declared = [ModelInput(name=_name(tensor), extents=_extents(tensor, wanted)) for tensor in tensors]
+    fixed = wanted.fixed(str(path), declared)
+    shapes = [fixed[one.name] for one in declared]
+    if all(shape == _shape(tensor) for shape, tensor in zip(shapes, tensors, strict=True)):
+        return data
+    return _rewritten(data, _followed(path, data, shapes))
+
+
+def _extents(tensor: Any, wanted: InputShapes) -> tuple[Extent, ...]:
+    shape = _shape(tensor)
+    signature = [tensor.ShapeSignature(number) for number in range(tensor.ShapeSignatureLength())] or shape
+    is_open = [signature[number] < 0 or extent < 0 for number, extent in enumerate(shape)]
+    if is_open and shape[0] > 0 and wanted.batch is None and _name(tensor) not in wanted.shapes:
+        is_open[0] = False
+    return tuple(None if is_open[number] else extent for number, extent in enumerate(shape))
+
+
+def _followed(path: Path, data: bytes, shapes: list[Shape]) -> list[Shape]:
+    """The shapes of all tensors of the first subgraph as LiteRT computes them from those of the inputs."""
+    try:
+        from ai_edge_litert.interpreter import Interpreter, OpResolverType
+    except ImportError:
+        message = "other shapes for the inputs of a TFLite model need LiteRT, which is not installed"
+        raise model_error("missing-extra", path, message, "install `target-arch[verify]`") from None
+    try:
+        with quiet():
+            interpreter = Interpreter(
+                model_content=data, experimental_op_resolver_type=OpResolverType.BUILTIN_REF
+            )
+            for details, shape in zip(interpreter.get_input_details(), shapes, strict=True):
+                interpreter.resize_tensor_input(details["index"], shape)
+            interpreter.allocate_tensors()
+            found = {
+                details["index"]: tuple(int(extent) for extent in details["shape"])
+                for details in interpreter.get_tensor_details()
+            }
+    except (ValueError, RuntimeError):
+        given = ", ".join("x".join(map(str, shape)) for shape in shapes)
+        message = f"the model cannot take inputs of {given}: an operator inside has a fixed shape"
+        raise model_error("input-shape", path, message, "export it with these shapes") from None
+    return [found[index] for index in sorted(found)]
+
+
+def _rewritten(data: bytes, shapes: list[Shape]) -> bytes:
+    model = tflite.ModelT.InitFromObj(tflite.Model.GetRootAsModel(data, 0))
+    for tensor, shape in zip(model.subgraphs[0].tensors, shapes, strict=False):
+        tensor.shape, tensor.shapeSignature = list(shape), list(shape)
+    builder = flatbuffers.Builder(len(data))
+    builder.Finish(model.Pack(builder), file_identifier=TFLITE_IDENTIFIER)
+    return bytes(builder.Output())
+
+
+def _shape(tensor: Any) -> Shape:
+    return tuple(tensor.Shape(number) for number in range(tensor.ShapeLength()))
+
+
+def _name(tensor: Any) -> str:
+    return str((tensor.Name() or b"").decode("utf-8", errors="replace"))

@@ -1,0 +1,37 @@
+"""The refusal of a model for its operators: all of them in one message, each with its first place."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from attrs import frozen
+
+from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.diagnostics.diagnostic import Note
+from target_arch.relax.readers.frontend import HINT, plural
+
+
+@frozen(kw_only=True)
+class Unsupported:
+    """One use of an operator that has no form here: where it stands, and why."""
+
+    operator: str
+    place: str
+    reason: str
+
+
+def unsupported(path: Path, found: Iterable[Unsupported]) -> DiagnosticError:
+    """One message with every operator, to be raised."""
+    by_operator: dict[str, list[Unsupported]] = {}
+    for each in found:
+        by_operator.setdefault(each.operator, []).append(each)
+    notes = tuple(Note(place=str(path), message=_note(uses)) for _, uses in sorted(by_operator.items()))
+    message = f"{plural(list(by_operator))} not supported"
+    return DiagnosticError(
+        [Diagnostic(rule="unsupported-operator", place=str(path), message=message, notes=notes, hint=HINT)]
+    )
+
+
+def _note(uses: list[Unsupported]) -> str:
+    first = uses[0]
+    times = f"{len(uses)} times, first" if len(uses) > 1 else "once,"
+    return f"`{first.operator}` {times} at `{first.place}`: {first.reason}"

@@ -1,0 +1,33 @@
+"""`--input-shape` and `--batch`."""
+
+import pytest
+
+from target_arch.cli.arguments.input_shapes import input_shapes
+from target_arch.diagnostics import DiagnosticError
+from target_arch.plan.input_shapes import InputShapes
+
+
+def test_shapes_by_name() -> None:
+    """A name may have any character; the last `=` ends it."""
+    given = ["x=1x3x224x224", "serving:0=7", "a=b=2x2", "scalar="]
+    shapes = {"x": (1, 3, 224, 224), "serving:0": (7,), "a=b": (2, 2), "scalar": ()}
+    assert input_shapes(given, 4) == InputShapes(shapes=shapes, batch=4)
+
+
+@pytest.mark.parametrize("text", ["x", "=1x2", "x=1x", "x=1,2", "x=0x2", "x=-1", "x=9999999999", "x=1X2"])
+def test_what_is_no_shape(text: str) -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        input_shapes([text], None)
+    assert str(caught.value) == (
+        f"command line: error: `{text}` is not NAME=EXTENTxEXTENT... [bad-shape]\n"
+        "hint: as in `--input-shape x=1x3x224x224`; a scalar is `x=`"
+    )
+
+
+def test_two_shapes_for_one_input() -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        input_shapes(["x=1x2", "x=1x2", "x=2x2"], None)
+    assert str(caught.value) == (
+        "command line: error: input `x` is to have two shapes: 1x2 and 2x2 [bad-shape]\n"
+        "hint: name one of them"
+    )
