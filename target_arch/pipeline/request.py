@@ -5,7 +5,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from target_arch.plan.input_shapes import AS_IN_FILE, InputShapes
+from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.model_pools import Sharing, sharing
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.registry.plug_ins import PlugIns

@@ -23,7 +23,7 @@ from pathlib import Path
 from attrs import frozen
 
 from target_arch.backend.contract import Pattern
-from target_arch.plan.input_shapes import AS_IN_FILE, InputShapes
+from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.model import Model
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.kinds.catalogue import standard_patterns

@@ -11,7 +11,7 @@ from attrs import evolve
 from target_arch.emit import manifest
 from target_arch.emit.digests import with_files
 from target_arch.plan.execution import Activity, Execution
-from target_arch.plan.input_shapes import InputShapes
+from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.kernels import Library
 from target_arch.plan.lowered import Attempt
 from target_arch.plan.memory import Budget, PoolBudget

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from target_arch.cli.text.output import failure
-from target_arch.plan.input_shapes import InputShapes
+from target_arch.plan.inputs.shapes import InputShapes
 
 _SHAPE = re.compile(r"([1-9]\d{0,8}(x[1-9]\d{0,8})*)?", re.ASCII)
 

@@ -8,7 +8,7 @@ from target_arch.backend.contract import Backend
 from target_arch.backend.load_process import LoadProcessKind
 from target_arch.backend.port import PortKind
 from target_arch.emit.text.names import identifier
-from target_arch.plan.input_shapes import AS_IN_FILE, InputShapes
+from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.model import Model, Tensor

@@ -10,7 +10,7 @@ from typing import Any
 
 import tflite
 
-from target_arch.plan.input_shapes import InputShapes
+from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.flatbuffer import TFLITE_MODEL, Damaged, verify

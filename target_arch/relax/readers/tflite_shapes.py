@@ -10,7 +10,7 @@ from typing import Any
 import flatbuffers
 import tflite
 
-from target_arch.plan.input_shapes import Extent, InputShapes, ModelInput, Shape
+from target_arch.plan.inputs.shapes import Extent, InputShapes, ModelInput, Shape
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import quiet
 from target_arch.relax.readers.source import TFLITE_IDENTIFIER

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, is_zipfile
 
-from target_arch.plan.input_shapes import InputShapes
+from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import imported, quiet, translated

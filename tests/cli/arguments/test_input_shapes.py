@@ -4,7 +4,7 @@ import pytest
 
 from target_arch.cli.arguments.input_shapes import input_shapes
 from target_arch.diagnostics import DiagnosticError
-from target_arch.plan.input_shapes import InputShapes
+from target_arch.plan.inputs.shapes import InputShapes
 
 
 def test_shapes_by_name() -> None:

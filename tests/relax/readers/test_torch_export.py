@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.plan.input_shapes import InputShapes
+from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.relax.importer import import_model
 from tests.relax.emulate import evaluate
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from target_arch.plan.input_shapes import Extent, InputShapes, ModelInput
+from target_arch.plan.inputs.shapes import Extent, InputShapes, ModelInput
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.onnx.graph import OnnxGraph, replace
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from target_arch.plan.input_shapes import InputShapes
+from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.relax.readers.onnx.cleaning import clean
 from target_arch.relax.readers.onnx.folding import fold_constants
 from target_arch.relax.readers.onnx.functions import expand_operators, inlined

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from target_arch.plan.input_shapes import InputShapes
+from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.onnx.conversion import convert, is_known

@@ -3,7 +3,7 @@
 import pytest
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.plan.input_shapes import AS_IN_FILE, InputShapes, ModelInput, Shape
+from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes, ModelInput, Shape
 
 IMAGE = ModelInput(name="x", extents=("N", 3, "height", None))
 MASK = ModelInput(name="m", extents=("N", "height"))

@@ -1,7 +1,7 @@
 """The extents that a person gives to the open dimensions of a model's inputs.
 
 Readers ask `InputShapes.fixed` for the shape of every input; the command line makes one of `--input-shape`
-and `--batch`. Tests: `tests/plan/test_input_shapes.py`.
+and `--batch`. Tests: `tests/plan/inputs/test_shapes.py`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

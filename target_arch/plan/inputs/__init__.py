@@ -1,0 +1,1 @@
+"""The inputs of a model: shapes that are asked for."""
