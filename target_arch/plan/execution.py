@@ -20,7 +20,7 @@ class Activity:
     host is at the host).
     """
 
-    kind: ActivityKind = field(converter=ActivityKind)
+    kind: ActivityKind
     what: str
     where: str
     start: float

@@ -23,34 +23,43 @@ from target_arch.plan.model import Tensor
 class Codegen(StrEnum):
     """The output of a backend: C text, object code by LLVM for a core, CUDA C, commands that a driver hands
     to its device, or nothing.
+
+    `is_function` is True where kernels are functions over whole tensors; every other codegen is an
+    accelerator's.
     """
 
-    C = "c"
-    LLVM = "llvm"
-    CUDA = "cuda"
-    COMMAND_STREAM = "command_stream"
-    NONE = "none"
+    is_function: bool
 
-    @property
-    def is_function(self) -> bool:
-        """True where kernels are functions over whole tensors; every other codegen is an accelerator's."""
-        return self in (Codegen.C, Codegen.LLVM, Codegen.CUDA)
+    C = "c", True
+    LLVM = "llvm", True
+    CUDA = "cuda", True
+    COMMAND_STREAM = "command_stream", False
+    NONE = "none", False
+
+    def __new__(cls, text: str, is_function: bool) -> "Codegen":
+        member = str.__new__(cls, text)
+        member._value_, member.is_function = text, is_function
+        return member
 
 
 class Access(StrEnum):
     """Whether a call reads or writes the bytes of an operand."""
 
-    READ = "r"
-    WRITE = "w"
-    READ_WRITE = "rw"
+    reads: bool
+    writes: bool
 
-    @property
-    def reads(self) -> bool:
-        return "r" in self
+    READ = "r", True, False
+    WRITE = "w", False, True
+    READ_WRITE = "rw", True, True
 
-    @property
-    def writes(self) -> bool:
-        return "w" in self
+    def __new__(cls, text: str, reads: bool, writes: bool) -> "Access":
+        member = str.__new__(cls, text)
+        member._value_, member.reads, member.writes = text, reads, writes
+        return member
+
+
+def _access(text: str) -> Access:
+    return text if isinstance(text, Access) else Access(text)
 
 
 @frozen(kw_only=True)
@@ -105,7 +114,7 @@ class Operand:
     """
 
     of: str
-    access: Access = field(converter=Access)
+    access: Access = field(converter=_access)
     offset: int = 0
     over: tuple[str, ...] = ()
     bytes: int | None = None

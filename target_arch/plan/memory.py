@@ -23,6 +23,10 @@ class BufferKind(StrEnum):
     LOCAL = "local"
 
 
+def _kind(text: str) -> BufferKind:
+    return text if isinstance(text, BufferKind) else BufferKind(text)
+
+
 @frozen(order=True)
 class Arena:
     """The static run of bytes that a bundle carves from a memory: `sram`, or, `constant`, `ddr.constants` for
@@ -58,7 +62,7 @@ class Buffer:
     """
 
     name: str
-    kind: BufferKind = field(converter=BufferKind)
+    kind: BufferKind = field(converter=_kind)
     memory: str
     bytes: int
     alignment: int

@@ -57,7 +57,7 @@ class Quantization:
     axis: int | None = None
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class Tensor:
     """A value of the model.
 

@@ -102,7 +102,7 @@ class PlacementFacts:
     metered: int = 0
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class PartitionGraph:
     """The model cut into partitions, in execution order, with the choice behind every operator."""
 

@@ -72,7 +72,7 @@ class Dma:
     channels: int = 1
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, cache_hash=True)
 class CopyPath:
     """A declared way from one memory to another.
 
@@ -128,7 +128,7 @@ class TargetArch:
     options: Mapping[str, int | float | str | bool] = field(factory=dict)
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class Instance:
     """One of the identical pieces of a target_arch, with its own DLDevice and its own replicas of memories.
 
@@ -176,7 +176,7 @@ class Port:
     stack: int
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class SoC:
     """A whole described chip. `partitioning` is the order in which target_archs may claim an operator.
 

@@ -96,6 +96,8 @@ def member_or_text(kind: type[_W], word: str) -> _W:
     """The member of that text, or the text itself where there is none: for fields whose values come from
     outside and are checked together later.
     """
+    if isinstance(word, kind):
+        return word
     try:
         return kind(word)
     except ValueError:

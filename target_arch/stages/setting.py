@@ -12,7 +12,7 @@ from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.memory.planner import BEST, Planner
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class Setting:
     """A chip as one compilation sees it.
 

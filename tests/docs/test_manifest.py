@@ -10,7 +10,7 @@ from attrs import evolve
 
 from target_arch.emit import manifest
 from target_arch.emit.digests import with_files
-from target_arch.plan.execution import Activity, Execution
+from target_arch.plan.execution import Activity, ActivityKind, Execution
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.kernels import Library
 from target_arch.plan.lowered import Attempt
@@ -55,7 +55,7 @@ def complete() -> dict[str, Any]:
         allowed=0.0,
         self_test="passed",
     )
-    span = Activity(kind="run", what="add0", where="dsp", start=0.0, end=1e-6)
+    span = Activity(kind=ActivityKind.RUN, what="add0", where="dsp", start=0.0, end=1e-6)
     facts = PlacementFacts(method="m", search_makespan=1e-6, search_bound=1e-6)
     (member,) = inputs.members
     lowered, library = member.lowered, Library(name="l", include=("include",), sources=("l.c",))

@@ -49,6 +49,8 @@ class ConstantUse:
         before, after = self._read(partition, None), self._read(partition, kernel)
         fewer, more = before.keys() - after.keys(), after.keys() - before.keys()
         memories = {n: self._preferred(after[n]) for n in after if n not in self._memories}
+        if not (fewer or more or memories):
+            return self, {}
         readers = {name: self._readers.get(name, 0) - 1 for name in fewer}
         readers |= {name: self._readers.get(name, 0) + 1 for name in more}
         packed = {tensor.name: tensor.bytes for tensor in kernel.constants}

@@ -165,7 +165,8 @@ class Ledger:
         if refused is not None:
             return ledger._holding({memory: -size for memory, size in growth.items()}), refused
         copies = any(isinstance(action, Call) and action.copies for action in kernel.actions)
-        ledger = evolve(ledger, constants=constants, aliasing=self.aliasing + copies)
+        if copies or constants is not self._constants:
+            ledger = evolve(ledger, constants=constants, aliasing=self.aliasing + copies)
         if not self._foreseen.conforms(partition, kernel):
             return evolve(ledger, unforeseen=self.unforeseen + 1), None
         return ledger._sharing(list(self._foreseen.dying(partition, kernel))), None
@@ -209,6 +210,8 @@ class Ledger:
             refused = self._overdrawn(partition, memory, buffers)
             if refused is not None:
                 return self, refused
+        if not own:
+            return self, None
         pools = dict(self._pools)
         for memory, buffers in there.items():
             block = self._promised.get((partition.id, memory))
@@ -221,16 +224,16 @@ class Ledger:
                     available=0 if block is None else block.bytes,
                 )
                 return evolve(self, pools={**self._pools, memory: pools[memory]}), refused
-        return evolve(self, pools=pools, taken=self._taken.changed({number: own} if own else {})), None
+        return evolve(self, pools=pools, taken=self._taken.changed({number: own})), None
 
     def _sharing(self, places: Sequence[tuple[str, tuple[str, ...]]]) -> "Ledger":
         """The ledger in which a result and the operand whose place it may reuse count once."""
         found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
         for result, operands in places:
             found.setdefault(self._foreseen.memory(result), []).append((result, operands))
-        pools = {m: self._pools[m].sharing(mine) for m, mine in found.items() if m in self._pools}
         if not found:
             return self
+        pools = {m: self._pools[m].sharing(mine) for m, mine in found.items() if m in self._pools}
         return evolve(self, pools={**self._pools, **pools}, reuses=self._reuses.changed(dict(places)))
 
     def _overdrawn(self, partition: Partition, memory: str, own: Sequence[Buffer]) -> Overdrawn | None:

@@ -13,7 +13,7 @@ from target_arch.stages.memory.live_sums import Span
 Numbers = NDArray[np.int64]
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class Residents:
     """The buffers that need bytes of a memory whatever kernels use there, up to the moment `end`.
 

@@ -35,7 +35,7 @@ class InstanceGroup:
     host: bool = False
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class ChainProblem:
     """A placement problem. `computes[operator id][seat]` is seconds, None where the seat is refused."""
 

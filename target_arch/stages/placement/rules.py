@@ -13,7 +13,7 @@ from target_arch.stages.errors import PlacementError
 EVERY = "*"
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class Rules:
     """Rules for the placement. An operator is named by id, by kind, or as `*`; the id goes before the kind,
     and the kind before `*`.

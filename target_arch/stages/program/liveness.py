@@ -31,7 +31,7 @@ from target_arch.stages.program.in_place import reusable_operands
 from target_arch.stages.program.items import Item, Slot
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class Liveness:
     """The lives of the buffers (`slots`) of a program's items; `kept` are the buffers that the caller reads
     at the end.

@@ -14,7 +14,7 @@ from target_arch.stages.paths.routes import Routes
 from target_arch.stages.setting import Setting
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class PartialLowering:
     """The partitions with the kernels there are so far (by partition id).
 

@@ -9,7 +9,7 @@ from target_arch.stages.program.items import Item, Slot
 from target_arch.stages.program.liveness import Liveness
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class Program:
     """All items in order, the buffers they name, and the buffers of the model's inputs and outputs."""
 

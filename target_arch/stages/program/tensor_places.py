@@ -18,7 +18,7 @@ from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.transfers import Site, Transfers
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class TensorPlaces:
     """The program so far: its `items`, its buffers (`slots`), and which of these hold each tensor.
 

@@ -29,10 +29,11 @@ class Times:
 
     def transfer(self, path: CopyPath, bytes: int) -> int:
         """One copy over a declared path."""
-        if (path, bytes) not in self._known:
-            seconds = self._routes.seconds(self._paths[path], bytes, 1)
-            self._known[path, bytes] = round(seconds * PICO)
-        return self._known[path, bytes]
+        known = self._known.get((path, bytes))
+        if known is None:
+            known = round(self._routes.seconds(self._paths[path], bytes, 1) * PICO)
+            self._known[path, bytes] = known
+        return known
 
     def copy(self, source: str, target: str, engine: str, bytes: int) -> int:
         """One copy between two memories by an engine."""

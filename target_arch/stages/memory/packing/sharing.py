@@ -27,16 +27,20 @@ def choices(buffers: Sequence[Buffer]) -> Iterator[dict[str, str]]:
 
 def rectangles(buffers: Sequence[Buffer], places: Mapping[str, str]) -> list[Buffer]:
     """The buffers as rectangles: buffers that share a place are one, under the name of the first of them."""
-    made: dict[str, Buffer] = {}
+    sharing: dict[str, list[Buffer]] = {}
     for buffer in _by_time(buffers):
-        name = root(buffer.name, places)
-        there = made.get(name)
-        if there is None:
-            made[name] = evolve(buffer, name=name, over=())
-        else:
-            alignment = lcm(there.alignment, buffer.alignment)
-            made[name] = evolve(there, last=max(there.last, buffer.last), alignment=alignment)
-    return [made[buffer.name] for buffer in buffers if buffer.name in made]
+        sharing.setdefault(root(buffer.name, places), []).append(buffer)
+    names = (buffer.name for buffer in buffers if buffer.name in sharing)
+    return [_rectangle(name, sharing[name]) for name in names]
+
+
+def _rectangle(name: str, sharing: Sequence[Buffer]) -> Buffer:
+    """The rectangle of buffers that share a place, which come in the order of time."""
+    first = sharing[0]
+    if len(sharing) == 1 and not first.over:
+        return first
+    last, alignment = max(b.last for b in sharing), lcm(*(b.alignment for b in sharing))
+    return evolve(first, name=name, last=last, alignment=alignment, over=())
 
 
 def root(name: str, places: Mapping[str, str]) -> str:

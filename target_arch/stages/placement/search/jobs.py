@@ -19,7 +19,7 @@ Hop = tuple[int, int]
 """Resource (machines come first, then channels; or UNLIMITED) and picoseconds."""
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class Way:
     """The way of data from one seat to another: hops one after the other, and the landing.
 
@@ -40,7 +40,7 @@ Ways = tuple[tuple[Way | None, ...], ...]
 """By the seat where data is made and the seat where it is needed; None where no way leads there."""
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class Stay:
     """A job at a seat: the machines of the seat that may take it, moves before, computing, moves after.
 
@@ -67,7 +67,7 @@ class Datum:
     ways: Ways = field(repr=False)
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, slots=False)
 class Jobs:
     """Everything to be scheduled. Jobs are numbered topologically: data is made before it is needed.
 
