@@ -48,14 +48,12 @@ class Access(StrEnum):
     reads: bool
     writes: bool
 
-    READ = "r", True, False
-    WRITE = "w", False, True
-    READ_WRITE = "rw", True, True
+    READ = "r"
+    WRITE = "w"
+    READ_WRITE = "rw"
 
-    def __new__(cls, text: str, reads: bool, writes: bool) -> "Access":
-        member = str.__new__(cls, text)
-        member._value_, member.reads, member.writes = text, reads, writes
-        return member
+    def __init__(self, text: str) -> None:
+        self.reads, self.writes = "r" in text, "w" in text
 
 
 def _access(text: str) -> Access:
