@@ -22,7 +22,6 @@ from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import operator_name, read_graph
 from target_arch.relax.operators.program import RelaxProgram
-from target_arch.relax.readers.clips import with_clips
 from target_arch.relax.readers.source import Imported
 
 # What the frontends were seen to raise on models they cannot take; none of them is raised by our own code in
@@ -120,10 +119,8 @@ def imported(
 
 
 def _normalized(module: Any) -> Any:
-    """Without variables that only rename others, with `clip` as such, and with batch normalization inside
-    convolutions.
-    """
-    module = with_clips(relax.transform.CanonicalizeBindings()(module))
+    """Without variables that only rename others, and with batch normalization inside convolutions."""
+    module = relax.transform.CanonicalizeBindings()(module)
     values = [binding.value for block in module["main"].body.blocks for binding in block.bindings]
     if any(operator_name(value) == "nn.batch_norm" for value in values):
         module = relax.transform.FoldBatchnormToConv2D()(module)

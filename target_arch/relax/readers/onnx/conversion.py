@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tvm import relax, topi
+from tvm import relax
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter, _get_convert_map, get_type, onnx_input
 
+from target_arch.relax.onnx_operators.node import Node, NotConverted
+from target_arch.relax.onnx_operators.table import CONVERTERS, converted
 from target_arch.relax.readers.frontend import FAILURES
 from target_arch.relax.readers.onnx.functions import ONNX_DOMAINS
 from target_arch.relax.readers.onnx.graph import TensorKind
@@ -25,11 +27,16 @@ _FOREIGN = frozenset(
 )
 """Of the frontend's operators those of `com.microsoft`; all others are ONNX's."""
 
+_EXPANDED = frozenset(("ReduceLogSum", "ReduceLogSumExp", "RMSNormalization"))
+"""Operators of which the frontend takes only some forms; their definition by other operators has all."""
+
 
 def is_known(domain: str, operator: str) -> bool:
     """Whether a converter takes the operator."""
+    if domain in ONNX_DOMAINS and operator in CONVERTERS:
+        return True
     ours = domain == "com.microsoft" if operator in _FOREIGN else domain in ONNX_DOMAINS
-    return ours and operator in _get_convert_map()
+    return ours and operator not in _EXPANDED and operator in _get_convert_map()
 
 
 def convert(path: Path, model: Any, types: Mapping[str, TensorKind], authors: dict[Any, str]) -> Any:
@@ -42,11 +49,7 @@ def convert(path: Path, model: Any, types: Mapping[str, TensorKind], authors: di
 
 
 class _Importer(ONNXGraphImporter):  # type: ignore[misc]
-    """The frontend, which goes on after an operator that fails, with a stand-in for its outputs.
-
-    A `Pad` with a value is the Relax operator. TVM's own makes a function of it, into which no pattern can
-    look.
-    """
+    """The frontend, which goes on after an operator that fails, with a stand-in for its outputs."""
 
     def __init__(self, path: Path, types: Mapping[str, TensorKind], authors: dict[Any, str]) -> None:
         super().__init__(None, None)
@@ -80,6 +83,8 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         given = ", ".join(str(self._types.get(name, "?")) for name in node.input if name)
         try:
             found = self._converted(node)
+        except NotConverted as refusal:
+            return str(refusal)
         except FAILURES:
             return f"not with these attributes and operands: {given}"
         if len(found) < len(node.output):
@@ -93,23 +98,30 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         for name in node.input:
             inputs.append(self._nodes[name] if name else None)
         attributes = self._parse_attr(node.attribute)
-        attributes["tvm_custom"] = {"name": node.name, "num_outputs": len(node.output)}
-        found = self._convert_operator(node.op_type, inputs, attributes, self.opset)
+        if node.domain in ONNX_DOMAINS and node.op_type in CONVERTERS:
+            found = self._by_ours(node, tuple(inputs), attributes)
+        else:
+            attributes["tvm_custom"] = {"name": node.name, "num_outputs": len(node.output)}
+            found = self._convert_operator(node.op_type, inputs, attributes, self.opset)
         if isinstance(found, relax.Tuple):
             return list(found.fields)
         if isinstance(found.ty, relax.TupleType):
             return [self.bb.emit(relax.TupleGetItem(found, index)) for index in range(len(found.ty.fields))]
         return [found]
 
-    def _convert_operator(self, op_name: str, inputs: Any, attrs: Any, opset: int) -> Any:
-        if op_name != "Pad":
-            return super()._convert_operator(op_name, inputs, attrs, opset)
-        builder: Any = self.bb
-        self.bb: Any = _Padding(builder)
-        try:
-            return super()._convert_operator(op_name, inputs, attrs, opset)
-        finally:
-            self.bb = builder
+    def _by_ours(self, node: Any, inputs: tuple[Any, ...], attributes: Mapping[str, Any]) -> Any:
+        """Converted by our table. Raises NotConverted."""
+        found = converted(
+            Node(
+                operator=node.op_type,
+                inputs=inputs,
+                attributes=attributes,
+                outputs=len(node.output),
+                opset=self.opset,
+                builder=self.bb,
+            )
+        )
+        return self.bb.normalize(relax.Tuple(found) if isinstance(found, tuple) else found)
 
     def _stand_in(self, node: Any) -> None:
         """Zeros for the outputs of an operator that failed, so that those behind it are judged, too."""
@@ -117,21 +129,3 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
             kind = self._types.get(name)
             if kind is not None and kind.shape is not None and kind.elements:
                 self._nodes[name] = self.bb.emit(relax.op.zeros(kind.shape, get_type(kind.elements)))
-
-
-class _Padding:
-    """A block builder that emits the Relax operator for a pad with a value that cuts nothing off."""
-
-    def __init__(self, builder: Any) -> None:
-        self._builder = builder
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._builder, name)
-
-    def emit_te(self, function: Any, *arguments: Any) -> Any:
-        """As the builder, but for `topi.nn.pad`: data, widths before and after, and the value."""
-        if function is not topi.nn.pad or min((*arguments[1], *arguments[2]), default=0) < 0:
-            return self._builder.emit_te(function, *arguments)
-        data, before, after, value = arguments
-        widths = [width for pair in zip(before, after, strict=True) for width in pair]
-        return relax.op.nn.pad(data, widths, pad_value=value)

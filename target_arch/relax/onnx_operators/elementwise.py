@@ -1,0 +1,197 @@
+"""Functions of elements at the same place whose attributes or types TVM's frontend passes over."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from tvm import relax, te, tirx
+from tvm.ir import GenericConst
+
+from target_arch.plan.model import DTYPE_BYTES
+from target_arch.relax.c.expressions import dtype_of as dtype_of_expression
+from target_arch.relax.ir.graph import dtype_of, shape_of
+from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted, converter, zero
+
+
+def _pairwise(function: Callable[[Any, Any], Any], dtype: str | None = None) -> Callable[[Node], Any]:
+    """A function of two elements, with repetition along dimensions of extent 1."""
+
+    def convert(node: Node) -> Any:
+        return broadcast(node, function, node.operand(0), node.operand(1))
+
+    return convert
+
+
+def broadcast(node: Node, function: Callable[..., Any], *operands: Any) -> Any:
+    """A function of one element of each operand, which are repeated along dimensions of extent 1."""
+    shapes = [shape_of(each) for each in operands]
+    shape = np.broadcast_shapes(*shapes)
+
+    def definition(*tensors: Any) -> Any:
+        def element(*at: Any) -> Any:
+            values = []
+            for tensor, own in zip(tensors, shapes, strict=True):
+                places = at[len(shape) - len(own) :]
+                values.append(tensor(*(0 if n == 1 else v for v, n in zip(places, own, strict=True))))
+            return function(*values)
+
+        return te.compute(shape, element)
+
+    return node.computed(definition, *operands)
+
+
+def _mod(node: Node) -> Any:
+    dtype, fmod = node.dtype(0), node.integer("fmod", 0)
+    if dtype.startswith("float"):
+        rest = tirx.fmod if fmod else _floored
+        return broadcast(node, rest, node.operand(0), node.operand(1))
+
+    def remainder(a: Any, b: Any) -> Any:
+        safe = tirx.Select(b == zero(dtype), tirx.const(1, dtype), b)
+        left = tirx.truncmod(a, safe)
+        if fmod or dtype.startswith("u"):
+            return left
+        other = tirx.all(left != zero(dtype), (left < zero(dtype)) != (safe < zero(dtype)))
+        return tirx.Select(other, left + safe, left)
+
+    return broadcast(node, remainder, node.operand(0), node.operand(1))
+
+
+def _floored(a: Any, b: Any) -> Any:
+    """The remainder with the sign of the divisor, also where it is zero."""
+    dtype = dtype_of_expression(a)
+    left = tirx.Var("left", dtype)
+    none = zero(dtype)
+    other = tirx.all(left != none, (left < none) != (b < none))
+    signed = tirx.Select(left == none, tirx.copysign(none, b), left)
+    return tirx.Let(left, tirx.fmod(a, b), tirx.Select(other, left + b, signed))
+
+
+def _bit_shift(node: Node) -> Any:
+    """By the width or more, or by less than nothing, every bit leaves; to the right, the sign stays."""
+    dtype = node.dtype(0)
+    bits = 8 * DTYPE_BYTES[dtype]
+    wide = f"{dtype.rstrip('0123456789')}{max(bits, 32)}"
+    left = node.text("direction", "", ("LEFT", "RIGHT")) == "LEFT"
+
+    def shifted(a: Any, b: Any) -> Any:
+        value, by = a.astype(wide), b.astype(wide)
+        inside = by < tirx.const(bits, wide)
+        if not wide.startswith("u"):
+            inside = tirx.all(inside, by >= zero(wide))
+        last = zero(wide) if left else value >> tirx.const(bits - 1, wide)
+        last = zero(wide) if wide.startswith("u") else last
+        safe = tirx.Select(inside, by, zero(wide))
+        moved = value << safe if left else value >> safe
+        return tirx.Select(inside, moved, last).astype(dtype)
+
+    return broadcast(node, shifted, node.operand(0), node.operand(1))
+
+
+def _is_inf(node: Node) -> Any:
+    positive, negative = node.integer("detect_positive", 1), node.integer("detect_negative", 1)
+
+    def test(x: Any) -> Any:
+        infinite = tirx.isinf(x)
+        if positive and negative:
+            return infinite
+        if not positive and not negative:
+            return tirx.const(False, "bool")
+        return tirx.all(
+            infinite, x > zero(dtype_of(node.operand(0))) if positive else x < zero(node.dtype(0))
+        )
+
+    return broadcast(node, test, node.operand(0))
+
+
+def _pow(node: Node) -> Any:
+    """In the type of the base, as ONNX demands."""
+    base, exponent = node.dtype(0), node.dtype(1)
+    if base == exponent == "float32":
+        return relax.op.power(node.operand(0), node.operand(1))
+    wide = "float32" if base == "float32" else "float64"
+
+    def power(a: Any, b: Any) -> Any:
+        return tirx.pow(a.astype(wide), b.astype(wide)).astype(base)
+
+    return broadcast(node, power, node.operand(0), node.operand(1))
+
+
+def _extremum(function: Callable[[Any, Any], Any], op: Callable[[Any, Any], Any]) -> Callable[[Node], Any]:
+    def convert(node: Node) -> Any:
+        found = node.operand(0)
+        for other in node.inputs[1:]:
+            found = node.emit(op(found, other))
+        return found
+
+    return convert
+
+
+def _clip(node: Node) -> Any:
+    """One clip between constants, else what its bounds allow, computed or not."""
+    x = node.operand(0)
+    bounds = [_bound(node, index, name) for index, name in ((1, "min"), (2, "max"))]
+    limits = [_limit(each, node.dtype(0), low=low) for each, low in zip(bounds, (True, False), strict=True)]
+    if None not in limits:
+        return relax.op.clip(x, *limits)
+    for bound, op in zip(bounds, (relax.op.maximum, relax.op.minimum), strict=True):
+        if bound is not None:
+            x = node.emit(op(x, bound))
+    return x
+
+
+def _bound(node: Node, index: int, name: str) -> Any | None:
+    value = node.attributes.get(name)
+    return relax.const(value, node.dtype(0)) if value is not None else node.given(index)
+
+
+def _limit(bound: Any | None, dtype: str, *, low: bool) -> float | int | None:
+    """The bound as a number; None where it is computed, or where a float may not hold it."""
+    if bound is None:
+        if dtype.startswith("float"):
+            return -np.inf if low else np.inf
+        kind = np.iinfo(dtype)
+        return int(kind.min if low else kind.max)
+    if not isinstance(bound, GenericConst) or bound.value.numpy().size != 1:
+        return None
+    found = bound.value.numpy().reshape(-1)[0]
+    return float(found) if dtype.startswith("float") else int(found)
+
+
+def _shrink(node: Node) -> Any:
+    bias, limit = float(node.attributes.get("bias", 0.0)), float(node.attributes.get("lambd", 0.5))
+    dtype = node.dtype(0)
+
+    def shrunk(x: Any) -> Any:
+        value = x.astype("float32")
+        below = tirx.Select(
+            value < tirx.const(-limit, "float32"), value + tirx.const(bias, "float32"), zero("float32")
+        )
+        above = value > tirx.const(limit, "float32")
+        return tirx.Select(above, value - tirx.const(bias, "float32"), below).astype(dtype)
+
+    return broadcast(node, shrunk, node.operand(0))
+
+
+def _dropout(node: Node) -> Any:
+    """Nothing is dropped outside of training; the mask says that everything is kept."""
+    training = node.constant(2, "training_mode")
+    ratio = node.constant(1, "ratio")
+    drops = ratio is None or float(ratio.reshape(-1)[0]) != 0.0
+    if training is not None and bool(training.reshape(-1)[0]) and drops:
+        raise NotConverted("it drops elements at random: it is in training mode")
+    mask = node.emit(relax.op.ones(node.shape(0), "bool"))
+    return (node.operand(0), mask) if node.outputs > 1 else node.operand(0)
+
+
+CONVERTERS: Mapping[str, Converter] = {
+    "BitShift": converter(_bit_shift, "direction"),
+    "Clip": converter(_clip, "max min"),
+    "Dropout": converter(_dropout, "ratio seed"),
+    "IsInf": converter(_is_inf, "detect_negative detect_positive"),
+    "Max": converter(_extremum(tirx.max, relax.op.maximum)),
+    "Min": converter(_extremum(tirx.min, relax.op.minimum)),
+    "Mod": converter(_mod, "fmod"),
+    "Pow": converter(_pow),
+    "Shrink": converter(_shrink, "bias lambd"),
+}

@@ -1,0 +1,49 @@
+"""Norms along dimensions, with all of their outputs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tvm import relax
+
+from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted, converter
+
+
+def _layer_normalization(node: Node) -> Any:
+    """With mean and inverse deviation where they are asked for. Everything is computed in float32."""
+    shape = node.shape(0)
+    first = node.axis(-1, rank=len(shape))
+    axes = list(range(first, len(shape)))
+    dtype, x = node.dtype(0), node.cast(node.operand(0), "float32")
+    epsilon = relax.const(float(node.attributes.get("epsilon", 1e-5)), "float32")
+    mean = node.emit(relax.op.mean(x, axes, keepdims=True))
+    apart = node.emit(relax.op.subtract(x, mean))
+    variance = node.emit(relax.op.mean(node.emit(relax.op.multiply(apart, apart)), axes, keepdims=True))
+    inverse = node.emit(relax.op.rsqrt(node.emit(relax.op.add(variance, epsilon))))
+    made = node.cast(node.emit(relax.op.multiply(apart, inverse)), dtype)
+    made = node.emit(relax.op.multiply(made, node.operand(1)))
+    if node.given(2) is not None:
+        made = node.emit(relax.op.add(made, node.operand(2)))
+    return (made, mean, inverse)[: node.outputs] if node.outputs > 1 else made
+
+
+def _lp_normalization(node: Node) -> Any:
+    """Nothing is divided where the norm is zero."""
+    x, p = node.operand(0), node.integer("p", 2)
+    axis = node.axis(-1, rank=len(node.shape(0)))
+    if p not in (1, 2):
+        raise NotConverted(f"its attribute `p` is {p}")
+    if p == 1:
+        norm = node.emit(relax.op.sum(node.emit(relax.op.abs(x)), [axis], keepdims=True))
+    else:
+        squares = node.emit(relax.op.sum(node.emit(relax.op.multiply(x, x)), [axis], keepdims=True))
+        norm = node.emit(relax.op.sqrt(squares))
+    none = relax.const(0, node.dtype(0))
+    nothing = node.emit(relax.op.equal(norm, none))
+    safe = node.emit(relax.op.where(nothing, relax.const(1, node.dtype(0)), norm))
+    return relax.op.where(nothing, none, node.emit(relax.op.divide(x, safe)))
+
+
+CONVERTERS: Mapping[str, Converter] = {
+    "LayerNormalization": converter(_layer_normalization, "axis epsilon stash_type"),
+    "LpNormalization": converter(_lp_normalization, "axis p"),
+}
