@@ -246,7 +246,7 @@ def _run(
         ]
         lowered = [each.lowered for each in group]
         # The answers of the tests are the reference: no self-test from another one.
-        with patch.object(compiling, "self_test", lambda _: None):
+        with patch.object(compiling, "self_test", lambda *_: "the tests have answers"):
             inputs = emit_inputs("t0" if len(group) == 1 else "tests", prepared, lowered, Sharing.SHARED)
         facts = manifest(inputs)
         write_bundle(emit_bundle(inputs, facts), Path(name))

@@ -13,15 +13,6 @@ from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted, converter, zero
 
 
-def _pairwise(function: Callable[[Any, Any], Any], dtype: str | None = None) -> Callable[[Node], Any]:
-    """A function of two elements, with repetition along dimensions of extent 1."""
-
-    def convert(node: Node) -> Any:
-        return broadcast(node, function, node.operand(0), node.operand(1))
-
-    return convert
-
-
 def broadcast(node: Node, function: Callable[..., Any], *operands: Any) -> Any:
     """A function of one element of each operand, which are repeated along dimensions of extent 1."""
     shapes = [shape_of(each) for each in operands]
@@ -117,8 +108,9 @@ def _pow(node: Node) -> Any:
     return broadcast(node, power, node.operand(0), node.operand(1))
 
 
-def _extremum(function: Callable[[Any, Any], Any], op: Callable[[Any, Any], Any]) -> Callable[[Node], Any]:
+def _folded(op: Callable[[Any, Any], Any]) -> Callable[[Node], Any]:
     def convert(node: Node) -> Any:
+        """From the first operand to the last."""
         found = node.operand(0)
         for other in node.inputs[1:]:
             found = node.emit(op(found, other))
@@ -189,8 +181,8 @@ CONVERTERS: Mapping[str, Converter] = {
     "Clip": converter(_clip, "max min"),
     "Dropout": converter(_dropout, "ratio seed"),
     "IsInf": converter(_is_inf, "detect_negative detect_positive"),
-    "Max": converter(_extremum(tirx.max, relax.op.maximum)),
-    "Min": converter(_extremum(tirx.min, relax.op.minimum)),
+    "Max": converter(_folded(relax.op.maximum)),
+    "Min": converter(_folded(relax.op.minimum)),
     "Mod": converter(_mod, "fmod"),
     "Pow": converter(_pow),
     "Shrink": converter(_shrink, "bias lambd"),

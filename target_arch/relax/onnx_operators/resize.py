@@ -298,7 +298,8 @@ def _row(place: float, dimension: _Dimension, rules: _Rules) -> tuple[Array, Arr
 
 
 def _linear(distances: Array) -> Array:
-    return np.clip(1 - distances, 0, 1)
+    weights: Array = np.clip(1 - distances, 0, 1)
+    return weights
 
 
 def _cubic(d: Array, a: float) -> Array:

@@ -118,7 +118,8 @@ def _max_unpool(node: Node) -> Any:
             ib.buffer_store(out, zero(str(x.dtype)), list(at))
         with ib.grid(*shape) as at:
             target = index[list(at)].astype("int32")
-            place, rest = [], target
+            place: list[Any] = []
+            rest = target
             for extent in reversed(full):
                 place.insert(0, tirx.floormod(rest, extent))
                 rest = tirx.floordiv(rest, extent)
