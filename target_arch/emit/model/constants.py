@@ -11,6 +11,7 @@ from attrs import frozen
 from target_arch.emit.model.arenas import EmittedArena
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.text.emitter import Emitter
+from target_arch.emit.text.listing import Listing
 from target_arch.emit.text.literals import literals
 from target_arch.emit.text.names import comment, identifiers
 from target_arch.emit.text.sections import define_section, section_macro
@@ -21,7 +22,7 @@ from target_arch.soc.rounding import round_up
 class _StructMember:
     name: str
     c_type: str
-    items: Sequence[str]
+    items: Listing
     offset: int
     bytes: int
     what: str

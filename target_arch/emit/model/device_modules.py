@@ -13,6 +13,7 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.model.kernels import Kernels, entry, kernels
 from target_arch.emit.text.emitter import Emitter
+from target_arch.emit.text.listing import Listing
 from target_arch.emit.text.names import comment
 
 PROCESS = "module"
@@ -102,7 +103,7 @@ def module_source(inputs: EmitInputs, module: Module) -> str:
     out.lines((f'#include "{inputs.stem}_internal.h"', inputs.port.include, ""))
     out.line(f"const uint8_t {module.declaration} = {{")
     with out.indent():
-        out.wrapped(str(byte) for byte in module.image)
+        out.wrapped(Listing.of(map(str, module.image)))
     out.line("};")
     for function in of.functions:
         if function.name not in of.called or function.device is None:

@@ -14,6 +14,7 @@ from target_arch.emit.model.dispatches import dispatch_tables
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.naming import describe, macro
 from target_arch.emit.text.emitter import Emitter
+from target_arch.emit.text.listing import Listing
 from target_arch.emit.text.names import comment, identifier, string
 from target_arch.emit.text.sections import define_section, section_macro
 from target_arch.plan.kernels import Slice
@@ -159,7 +160,7 @@ def _image(out: Emitter, step: Load, macro: str) -> None:
     out.line(f"#define {macro}_CRC32 0x{zlib.crc32(stand_in):08x}u")
     out.line(f"static const uint8_t image_{identifier(instance)}[] = {{")
     with out.indent():
-        out.wrapped(str(byte) for byte in stand_in)
+        out.wrapped(Listing.of(map(str, stand_in)))
     out.line("};")
     out.line("#endif")
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from target_arch.emit.text.emitter import Emitter
+from target_arch.emit.text.listing import Listing
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import C_TYPES
 from target_arch.soc.rounding import ceil_div
@@ -139,7 +140,7 @@ def harness(function: CFunction, arguments: Sequence[Argument], scratch: Sequenc
         if each.values:
             out.line(f"static const {C_TYPES[each.dtype]} given_{name}[{each.count}] = {{")
             with out.indent():
-                out.wrapped([str(value) for value in each.values])
+                out.wrapped(Listing.of(map(str, each.values)))
             out.line("};")
     for number, size in enumerate(scratch):
         out.line(f"static int64_t s{number}[{ceil_div(size, 8)}];")

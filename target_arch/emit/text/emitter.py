@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from target_arch.emit.text.listing import Listing
+
 INDENT = "    "
 LINE = 110
 
@@ -27,19 +29,9 @@ class Emitter:
         """Add text that already has its own lines and indentation, such as a function from a backend."""
         self._lines.extend(text.rstrip("\n").split("\n"))
 
-    def wrapped(self, items: Iterable[str]) -> None:
+    def wrapped(self, items: Listing) -> None:
         """Add items separated by commas, as many to a line as fit, with a comma after the last."""
-        room = LINE - len(INDENT) * self._depth
-        row: list[str] = []
-        width = 0
-        for item in items:
-            if row and width + len(item) + 2 > room:
-                self.line(", ".join(row) + ",")
-                row, width = [], 0
-            row.append(item)
-            width += len(item) + 2
-        if row:
-            self.line(", ".join(row) + ",")
+        self.lines(items.lines(LINE - len(INDENT) * self._depth))
 
     def table(self, declaration: str, rows: Sequence[str]) -> None:
         """One const array; C99 has no empty ones, so none where there are no rows."""

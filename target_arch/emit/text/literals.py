@@ -5,11 +5,11 @@ hexadecimal. A float tensor that holds an infinity or a NaN is written as its bi
 carries a NaN's payload.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from attrs import frozen
 
+from target_arch.emit.text.digits import decimal, hexadecimal
+from target_arch.emit.text.listing import Listing
 from target_arch.plan.model import C_TYPES, Tensor
 
 _SUFFIXES = {"uint32": "u", "int64": "LL", "float32": "f"}
@@ -21,7 +21,7 @@ class Literals:
     """The elements of a tensor, in row-major order, and the C type they have."""
 
     c_type: str
-    items: Sequence[str]
+    items: Listing
 
 
 def c_type(dtype: str) -> str:
@@ -38,31 +38,21 @@ def literals(tensor: Tensor) -> Literals:
     values = np.frombuffer(tensor.data, dtype=np.dtype(dtype).newbyteorder("<"))
     if dtype.startswith("float"):
         return _floats(values, dtype)
-    return Literals(c_type=c_type(dtype), items=_integers(values.tolist(), dtype))
+    return Literals(c_type=c_type(dtype), items=_integers(values, dtype))
 
 
-def _integers(values: list[int], dtype: str) -> list[str]:
-    suffix = _SUFFIXES.get(dtype, "")
-    lowest = _LOWEST.get(dtype)
-    if lowest is None:
-        return [f"{value}{suffix}" for value in values]
-    bound = int(np.iinfo(dtype).min)
-    return [lowest if value == bound else f"{value}{suffix}" for value in values]
+def _integers(values: np.ndarray, dtype: str) -> Listing:
+    suffix, lowest = _SUFFIXES.get(dtype, ""), _LOWEST.get(dtype)
+    bound = np.iinfo(dtype).min
+    if lowest is None or not (values == bound).any():
+        return decimal(values, suffix)
+    return Listing.of(lowest if value == bound else f"{value}{suffix}" for value in values.tolist())
 
 
 def _floats(values: np.ndarray, dtype: str) -> Literals:
     if not np.isfinite(values).all():
         bits = values.view(f"<u{values.itemsize}").tolist()
         digits, suffix = values.itemsize * 2, "u" if values.itemsize == 4 else "ULL"
-        items = [f"0x{word:0{digits}x}{suffix}" for word in bits]
+        items = Listing.of(f"0x{word:0{digits}x}{suffix}" for word in bits)
         return Literals(c_type=f"uint{values.itemsize * 8}_t", items=items)
-    suffix = _SUFFIXES.get(dtype, "")
-    return Literals(
-        c_type=c_type(dtype), items=[f"{hexadecimal(value)}{suffix}" for value in values.tolist()]
-    )
-
-
-def hexadecimal(value: float) -> str:
-    """The shortest hexadecimal floating literal of a finite number, without a type suffix: `-0x1.8p+0`."""
-    mantissa, exponent = value.hex().split("p")
-    return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}p{exponent}"
+    return Literals(c_type=c_type(dtype), items=hexadecimal(values, _SUFFIXES.get(dtype, "")))

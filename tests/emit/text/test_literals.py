@@ -34,7 +34,7 @@ def compiled(tmp_path: Path, cc: str, constants: list[Tensor]) -> bytes:
     writes = []
     for number, constant in enumerate(constants):
         made = literals(constant)
-        lines.append(f"static const {made.c_type} c{number}[] = {{{', '.join(made.items)}}};")
+        lines.append(f"static const {made.c_type} c{number}[] = {{{made.items.text}}};")
         writes.append(f"fwrite(c{number}, 1, sizeof c{number}, stdout);")
     lines += ["int main(void) {", *writes, "return 0; }", ""]
     source = tmp_path / "constants.c"
@@ -56,8 +56,8 @@ def test_every_type_survives_the_compiler(tmp_path: Path, needs_tool: Callable[[
 
 
 def test_text() -> None:
-    assert literals(tensor("int32", np.array([-(2**31), 5], np.int32))).items == ["(-2147483647-1)", "5"]
-    assert literals(tensor("float32", np.array([-0.0, 0.5], np.float32))).items == ["-0x0p+0f", "0x1p-1f"]
+    assert literals(tensor("int32", np.array([-(2**31), 5], np.int32))).items.text == "(-2147483647-1), 5, "
+    assert literals(tensor("float32", np.array([-0.0, 0.5], np.float32))).items.text == "-0x0p+0f, 0x1p-1f, "
 
 
 def test_data_of_the_wrong_length_is_refused() -> None:

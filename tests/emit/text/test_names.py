@@ -1,4 +1,5 @@
 from target_arch.emit.text.emitter import Emitter
+from target_arch.emit.text.listing import Listing
 from target_arch.emit.text.names import comment, identifier, identifiers, string
 
 
@@ -25,6 +26,6 @@ def test_emitter() -> None:
     with out.indent():
         out.line("b")
         out.line()
-        out.wrapped(["1" * 60, "2" * 60])
+        out.wrapped(Listing.of(["1" * 60, "2" * 60]))
     out.line("}")
     assert out.text() == "a {\n    b\n\n    " + "1" * 60 + ",\n    " + "2" * 60 + ",\n}\n"
