@@ -6,10 +6,10 @@ uint8_t conformance_sram[SRAM_STORAGE] TA_ALIGNED(CONFORMANCE_ALIGNMENT) = {
 };
 
 static const ta_memory_info memories[] = {
-    {"sram", 65536, SRAM_ADDRESS, 1},
-    {"tcm", TCM_BYTES, 0, 0},
-    {"ram_0", RAM_BYTES, 0, 0},
-    {"ram_1", RAM_BYTES, 0, 0},
+    {"sram", 65536, SRAM_ADDRESS, 1, 64},
+    {"tcm", TCM_BYTES, 0, 0, 0},
+    {"ram_0", RAM_BYTES, 0, 0, 0},
+    {"ram_1", RAM_BYTES, 0, 0, 0},
 };
 static const ta_channel_info channels[] = {{"dma.0"}, {"dma.1"}};
 static const ta_observed dsp_observes[] = {{MEMORY_TCM, TCM_ADDRESS}, {MEMORY_SRAM, SRAM_ADDRESS}};

@@ -138,7 +138,6 @@ static const char *bad_operands(void)
     REFUSED(w.operands[0][1].bytes = 0, 1);
     REFUSED((w.operands[0][1].alignment = 4, w.refs[0][1].offset = 66), 1);
     REFUSED(w.operands[0][1].alignment = 0, 1);
-    REFUSED(w.operands[0][1].alignment = 3, 1);
     REFUSED(w.refs[0][2] = at(ARENA_CONSTANTS, 0), 1);
     make_right();
     w.refs[0][0] = at(ARENA_CONSTANTS, 0);
@@ -156,6 +155,9 @@ static const char *bad_tables(void)
     REFUSED(w.arenas[ARENA_SRAM].base = NULL, TA_NO_STEP);
     REFUSED(w.arenas[ARENA_TCM].base = conformance_sram, TA_NO_STEP);
     REFUSED(w.arenas[ARENA_TCM].device_offset = 65, TA_NO_STEP);
+    REFUSED(w.arenas[ARENA_SRAM].bytes = SRAM_BYTES - 4, TA_NO_STEP); /* ends inside a cache line */
+    REFUSED(w.arenas[ARENA_SRAM].base = conformance_sram + 4, TA_NO_STEP);
+    REFUSED(w.arenas[ARENA_CONSTANTS].base_const += 4, TA_NO_STEP);
     REFUSED(w.steps[1].kind = 4, 1);
     REFUSED(w.steps[1].kind = TA_STEP_LOAD, 1);
     REFUSED(w.steps[1].kind = TA_STEP_WAIT, 1);

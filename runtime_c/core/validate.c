@@ -80,6 +80,13 @@ static ta_status check_tables(const ta_bundle *b)
     return require(b->step_count == 0 || b->steps != NULL);
 }
 
+/* The address of an arena, or where the host does not see it, its distance from the start of the memory. */
+static uintptr_t start_of(const ta_arena *arena)
+{
+    const uint8_t *base = arena->base != NULL ? arena->base : arena->base_const;
+    return base != NULL ? (uintptr_t)base : arena->device_offset;
+}
+
 static ta_status check_arenas(const checked *c)
 {
     for (uint32_t i = 0; i < c->bundle->arena_count; i++) {
@@ -89,6 +96,8 @@ static ta_status check_arenas(const checked *c)
         const ta_memory_info *memory = &c->soc->memories[arena->memory];
         const int backed = (arena->base != NULL) + (arena->base_const != NULL);
         if (arena->bytes != 0 && backed != (memory->host_visible != 0))
+            return TA_ERROR_ARGUMENT;
+        if (memory->cache_line != 0 && ((start_of(arena) | arena->bytes) & (memory->cache_line - 1u)) != 0)
             return TA_ERROR_ARGUMENT;
         if ((uint64_t)arena->device_offset + arena->bytes > memory->bytes)
             return TA_ERROR_ARGUMENT;
@@ -160,14 +169,10 @@ static ta_status check_copy(const checked *c, const ta_step *step)
     return c->port->copy == NULL ? TA_ERROR_UNSUPPORTED : check_caches(c, copy);
 }
 
-/* Is the place a multiple of `alignment`: its address, or where the host does not see it, its distance from the
- * start of the memory? */
 static int aligned(const checked *c, ta_ref where, uint32_t alignment)
 {
-    const ta_arena *arena = &c->bundle->arenas[where.arena];
-    const uint8_t *base = arena->base != NULL ? arena->base : arena->base_const;
-    const uintptr_t start = base != NULL ? (uintptr_t)base : arena->device_offset;
-    return alignment != 0 && (alignment & (alignment - 1u)) == 0 && ((start + where.offset) & (alignment - 1u)) == 0;
+    const uintptr_t start = start_of(&c->bundle->arenas[where.arena]);
+    return ((start + where.offset) & (alignment - 1u)) == 0;
 }
 
 static int serves(const checked *c, ta_ref where, const ta_operand *operand)

@@ -47,7 +47,8 @@ class DLDevice:
 class Memory:
     """A physical memory.
 
-    `base` is the host's address of its first byte, None where the host cannot see it. `observers` gives the
+    `base` is the host's address of its first byte, None where the host cannot see it. Where it is `cached`,
+    `cache_line` are the bytes of a line of the host's cache. `observers` gives the
     address at which a target_arch sees it; the host observes every memory that has a base. `replica_of` names
     the declaration that a per-instance memory was expanded from (`conv_bram_2` has `replica_of="conv_bram"`).
     """
@@ -60,6 +61,7 @@ class Memory:
     write_bandwidth: float | None = None
     latency: float = 0.0
     cached: bool = False
+    cache_line: int = 64
     writable: bool = True
     replica_of: str | None = None
 
@@ -246,6 +248,18 @@ class SoC:
         replicated = self.memory(memory).replica_of
         own = replicated is None or instance.arch.host or memory == f"{replicated}_{instance.index}"
         return own and self.observes(instance.arch.name, memory)
+
+    def own_line(self, memory: str) -> int:
+        """Bytes in units of which the memory is shared out, so that no two buffers share a line: the host's
+        cache line where something else writes or reads behind that cache, else 1.
+
+        A cache is written back and invalidated by whole lines, whatever else is in them.
+        """
+        described = self.memory(memory)
+        paths = (path for path in self.copies if memory in (path.source, path.target))
+        duties = any(path.cache != CacheDuty.NONE for path in paths)
+        shared = described.writable and described.base is not None and bool(described.observers)
+        return described.cache_line if described.cached and (duties or shared) else 1
 
     def _instance(self, arch: TargetArch, index: int) -> Instance:
         replicas = {

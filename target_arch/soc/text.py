@@ -78,7 +78,7 @@ def _memories(soc: SoC) -> list[Row]:
 
 
 def _memory(memory: Memory) -> Row:
-    remarks = ["cached"] if memory.cached else []
+    remarks = [f"cached, lines of {memory.cache_line} B"] if memory.cached else []
     remarks += [] if memory.writable else ["read-only"]
     observers = (f"{name} at {_address(address)}" for name, address in sorted(memory.observers.items()))
     return (

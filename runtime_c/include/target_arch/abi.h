@@ -166,12 +166,15 @@ typedef struct ta_bundle {
 typedef uint64_t ta_address;
 
 /* A memory of the SoC, indexed by TA_MEMORY_*. `address` is the host's of the first byte, 0 where it
- * cannot see it. */
+ * cannot see it. `cache_line` is that of the host's cache where something else writes or reads behind it, and 0
+ * elsewhere: arenas begin and end at multiples of it, since what shares a line with them would be lost when the
+ * line is dropped. */
 typedef struct ta_memory_info {
     const char *name;
     uint64_t bytes;
     ta_address address;
     uint32_t host_visible; /* 0 or 1; where 0, only copies reach it */
+    uint32_t cache_line;
 } ta_memory_info;
 
 /* A DMA channel. Its index is its timeline. */

@@ -1,6 +1,7 @@
 /* What only the host port can do: make latency and failure visible to tests. No bundle needs this to run.
  * Set these between ta_stop and ta_init unless said otherwise; they stay set. Not thread-safe.
- * A program that sets nothing may be compiled with -DTA_HOST_LAZY=1 or -DTA_HOST_JITTER=<seed> instead.
+ * A program that sets nothing may be compiled with -DTA_HOST_LAZY=1, -DTA_HOST_JITTER=<seed> or
+ * -DTA_HOST_CACHE=<seed> (with -DTA_HOST_CACHE_BYTES=<bytes> where 32 MiB are not enough) instead.
  */
 #ifndef TARGET_ARCH_PORT_HOST_H
 #define TARGET_ARCH_PORT_HOST_H
@@ -23,6 +24,12 @@ void ta_host_set_lazy(uint32_t lazy);
 
 /* Where all counters start at the next open. A value near 2^32 shows what wraps. */
 void ta_host_set_counters(uint32_t value);
+
+/* From the next open on: memories with cache duties are behind a cache of the host, of which random lines are evicted at
+ * random times that follow from `seed`; DMA channels see what is behind it. `store` holds twice the bytes of the cached
+ * arenas and stays the caller's, in use until the port is closed; open answers TA_ERROR_ARGUMENT where it is too small.
+ * NULL: all is coherent. */
+void ta_host_set_cache(uint8_t *store, uint32_t bytes, uint32_t seed);
 
 /* When open: the operation after the next `skip` ones on a timeline ends with `status` and does nothing
  * else, once.

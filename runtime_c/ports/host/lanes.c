@@ -107,7 +107,7 @@ static ta_status do_work(ta_host_lane *lane)
     if (delay_us != 0)
         pause_us(delay_us);
     if (work.copy != NULL)
-        ta_host_copy(work.copy);
+        ta_host_transfer(work.copy);
     else if (work.dispatch != NULL)
         status = call(work.dispatch);
     else

@@ -156,10 +156,8 @@ ta_status ta_host_pointers(const ta_dispatch *dispatch, void **pointers)
     return TA_OK;
 }
 
-void ta_host_copy(const ta_copy *copy)
+void ta_host_rows(const ta_copy *copy, uint8_t *target, const uint8_t *source)
 {
-    uint8_t *target = ta_host_byte(copy->target);
-    const uint8_t *source = ta_host_byte(copy->source);
     const size_t target_stride = copy->target_stride, source_stride = copy->source_stride;
     for (size_t row = 0; row < copy->rows; row++)
         memmove(target + row * target_stride, source + row * source_stride, copy->row_bytes);

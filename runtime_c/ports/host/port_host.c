@@ -81,6 +81,8 @@ static ta_status open_locked(const ta_soc *soc, const ta_bundle *bundle)
     if (ta_host.soc != NULL)
         return TA_ERROR_STATE;
     ta_status status = ta_host_check(soc, bundle);
+    if (status == TA_OK)
+        status = ta_host_cache_open(soc, bundle);
     if (status != TA_OK)
         return status;
     ta_host.soc = soc;
@@ -167,9 +169,12 @@ static ta_status host_copy(const ta_port *port, const ta_copy *copy)
     (void)port;
     if (ta_host.soc == NULL)
         return TA_ERROR_STATE;
-    if (ta_pointer(ta_host.bundle, copy->source) == NULL || ta_pointer(ta_host.bundle, copy->target) == NULL)
+    uint8_t *target = ta_pointer(ta_host.bundle, copy->target);
+    const uint8_t *source = ta_pointer(ta_host.bundle, copy->source);
+    if (source == NULL || target == NULL)
         return TA_ERROR_ARGUMENT; /* the CPU does not reach it */
-    ta_host_copy(copy);
+    ta_host_cache_evict();
+    ta_host_rows(copy, target, source);
     return TA_OK;
 }
 
@@ -179,6 +184,7 @@ static ta_status host_copy_async(const ta_port *port, uint32_t channel, const ta
     if (enter() != TA_OK)
         return TA_ERROR_STATE;
     const ta_host_work work = {copy, NULL, NULL};
+    ta_host_cache_evict();
     return leave(ta_host_lane_submit(&ta_host.lanes[channel], work));
 }
 
@@ -196,6 +202,7 @@ static ta_status host_dispatch(const ta_port *port, const ta_dispatch *dispatch)
         return leave(ta_host_lane_submit(lane_of(dispatch->instance), work));
     }
     (void)leave(TA_OK);
+    ta_host_cache_evict();
     return dispatch->kernel->function(pointers);
 }
 
@@ -219,6 +226,7 @@ static ta_status host_wait(const ta_port *port, uint32_t timeline, uint32_t valu
     (void)port;
     if (enter() != TA_OK)
         return TA_ERROR_STATE;
+    ta_host_cache_evict();
     return leave(ta_host_lane_wait(&ta_host.lanes[timeline], value, timeout_us));
 }
 
@@ -268,20 +276,19 @@ static ta_status host_mmio_write32(const ta_port *port, uint32_t instance, uint3
     return enter() != TA_OK ? TA_ERROR_STATE : leave(write_locked(instance, offset, value));
 }
 
-/* Threads share one coherent memory. */
 static ta_status host_cache_clean(const ta_port *port, const void *start, uint32_t bytes)
 {
     (void)port;
-    (void)start;
-    (void)bytes;
+    ta_host_cache_evict();
+    ta_host_cache_maintain(start, bytes, 1);
     return TA_OK;
 }
 
 static ta_status host_cache_invalidate(const ta_port *port, void *start, uint32_t bytes)
 {
     (void)port;
-    (void)start;
-    (void)bytes;
+    ta_host_cache_evict();
+    ta_host_cache_maintain(start, bytes, 0);
     return TA_OK;
 }
 

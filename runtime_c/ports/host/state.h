@@ -78,13 +78,25 @@ ta_status ta_host_address(uint32_t instance, ta_ref where, ta_address *address);
 uint32_t ta_host_windows(uint32_t instance, ta_window *windows);
 /* Pointers for a C function that runs on the instance. TA_ERROR_ARGUMENT as in ta_host_address. */
 ta_status ta_host_pointers(const ta_dispatch *dispatch, void **pointers);
-/* Row by row. Runs of one row may overlap. */
-void ta_host_copy(const ta_copy *copy);
+/* Move the rows of a copy that begins at these bytes. Runs of one row may overlap. */
+void ta_host_rows(const ta_copy *copy, uint8_t *target, const uint8_t *source);
 /* The simulator of an instance; NULL where it runs C functions. */
 const ta_simulator *ta_host_simulator(uint32_t instance);
 /* The core of an instance that does not share this program; NULL for any other, and for channels' lanes. */
 const ta_core *ta_host_core(uint32_t instance);
 const ta_core *ta_host_lane_core(const ta_host_lane *lane);
+
+/* cache.c: the host's cache, where the program asked for one. Only the core's thread calls these, but for
+ * ta_host_transfer. */
+
+/* TA_ERROR_ARGUMENT where the store is too small for the cached arenas. */
+ta_status ta_host_cache_open(const ta_soc *soc, const ta_bundle *bundle);
+/* Write back a few lines and fetch them again, as a cache may at any time. */
+void ta_host_cache_evict(void);
+/* Write back the lines that hold these bytes, or drop them. */
+void ta_host_cache_maintain(const uint8_t *start, uint32_t bytes, int clean);
+/* A copy by a DMA channel: it sees what is behind the cache. */
+void ta_host_transfer(const ta_copy *copy);
 
 /* images.c: TA_ERROR_IMAGE where an image is not what the load process of the instance takes. */
 ta_status ta_host_image(uint32_t instance, const uint8_t *image, uint32_t bytes);

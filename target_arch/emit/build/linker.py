@@ -37,7 +37,7 @@ def linker_fragment(soc: SoC, port: Port | None = None) -> str:
     out.block(_HEAD.format(soc=soc.name))
     with out.indent():
         for memory in visible:
-            out.lines(_sections(memory, memory.name in shared))
+            out.lines(_sections(memory, memory.name in shared, soc.own_line(memory.name)))
     out.block(_TAIL)
     for memory in visible:
         end = f"ta_{memory.name}_end - 0x{memory.base:x} <= 0x{memory.size:x}"
@@ -45,8 +45,8 @@ def linker_fragment(soc: SoC, port: Port | None = None) -> str:
     return out.text()
 
 
-def _sections(memory: Memory, shared: bool) -> list[str]:
-    behind = f"ALIGN({begin_symbol(memory.name)}, {ARENA_ALIGNMENT})"
+def _sections(memory: Memory, shared: bool, line: int) -> list[str]:
+    behind = f"ALIGN({begin_symbol(memory.name)}, {max(ARENA_ALIGNMENT, line)})"
     start = f". = {behind if shared else f'0x{memory.base:08x}'};"
     name = f".ta_{memory.name}_constants"
     constants = f"AT(ADDR({name})){{align}} {{{{ *({section_name(Arena(memory.name, constant=True))}) }}}}"
@@ -57,6 +57,6 @@ def _sections(memory: Memory, shared: bool) -> list[str]:
     return [
         start,
         f".ta_{memory.name} . (NOLOAD) : {arenas}",
-        f"{name} : {constants.format(align=' ALIGN(16)')}",
+        f"{name} : {constants.format(align=f' ALIGN({max(16, line)})')}",
         end,
     ]

@@ -11,6 +11,7 @@ from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.text.names import identifier
 from target_arch.plan.memory import Arena, Buffer
 from target_arch.plan.model_pools import ModelPool
+from target_arch.soc.rounding import round_up
 
 
 @frozen(kw_only=True)
@@ -18,8 +19,9 @@ class EmittedArena:
     """An arena of the bundle's C: the part of a pool that is one model's, or the models' in turn.
 
     `owner` is the only model that uses it, empty where models use it in turn. `symbol` is the arena as part
-    of a C identifier: `sram`, `digits_ddr_constants`. `buffers` are those of the first model that has any,
-    sorted by offset, then by name.
+    of a C identifier: `sram`, `digits_ddr_constants`. `bytes` are whole cache lines where something writes
+    behind the host's cache, so that the last line is nobody else's. `buffers` are those of the first model
+    that has any, sorted by offset, then by name.
     """
 
     pool: Arena
@@ -92,13 +94,14 @@ def _arena(inputs: EmitInputs, pool: ModelPool, number: int) -> EmittedArena:
     member = inputs.members[number]
     held = _held(member, pool)
     own = not pool.overlaid
+    size = pool.peaks[number] if pool.pool.constant else pool.part(number)
     return EmittedArena(
         pool=pool.pool,
         owner=member.name if own else "",
         name=f"{pool.pool} of {member.name}" if own and inputs.several else str(pool.pool),
         symbol=f"{_prefix(inputs, member, pool)}{identifier(str(pool.pool))}",
         visible=inputs.soc.memory(pool.memory).base is not None,
-        bytes=pool.peaks[number] if pool.pool.constant else pool.part(number),
+        bytes=round_up(size, inputs.soc.own_line(pool.memory)),
         alignment=pool.alignment,
         buffers=tuple(held),
     )

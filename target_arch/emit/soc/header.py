@@ -103,6 +103,9 @@ def _memories(out: Emitter, soc: SoC) -> None:
     out.lines(("", "/* Size of each memory, and its address for the host and for whoever else sees it. */"))
     for memory in soc.memories:
         out.lines(_memory(f"{prefix}_MEMORY_{c_identifier(memory.name)}", memory))
+        if soc.own_line(memory.name) > 1:
+            line = f"#define {prefix}_MEMORY_{c_identifier(memory.name)}_CACHE_LINE {memory.cache_line}u"
+            out.line(f"{line} /* arenas begin and end at multiples */")
 
 
 def _memory(name: str, memory: Memory) -> Iterable[str]:

@@ -28,7 +28,7 @@ def soc_source(inputs: EmitInputs) -> str:
     if drivers:
         out.line()
     out.lines(f"extern const ta_driver {driver};" for driver in drivers)
-    out.table("static const ta_memory_info memories", [_memory(memory) for memory in soc.memories])
+    out.table("static const ta_memory_info memories", [_memory(soc, memory) for memory in soc.memories])
     out.table("static const ta_channel_info channels", [f"{{{string(name)}}}," for name in channels])
     for instance in soc.instances:
         rows = [_observed(soc, prefix, instance, memory) for memory in observed(soc, instance)]
@@ -125,9 +125,11 @@ def observed(soc: SoC, instance: Instance) -> tuple[Memory, ...]:
     )
 
 
-def _memory(memory: Memory) -> str:
+def _memory(soc: SoC, memory: Memory) -> str:
     base = f"0x{memory.base:x}ULL" if memory.base is not None else "0"
-    return f"{{{string(memory.name)}, {memory.size}ULL, {base}, {int(memory.base is not None)}}},"
+    visible = memory.base is not None
+    line = soc.own_line(memory.name) if visible and soc.own_line(memory.name) > 1 else 0
+    return f"{{{string(memory.name)}, {memory.size}ULL, {base}, {int(visible)}, {line}}},"
 
 
 def _observed(soc: SoC, prefix: str, instance: Instance, memory: Memory) -> str:

@@ -54,6 +54,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "not-observed": "a target_arch works in a memory it cannot see",
         "not-utf-8": "the file is not UTF-8",
         "out-of-range": "a number is negative, zero, not whole or too large",
+        "partial-line": "a memory that is shared behind the host's cache begins or ends inside a cache line",
         "per-instance": "a per-instance memory has not exactly one observer",
         "pool-not-visible": "the host cannot see a memory it plans tensors or constants in",
         "read-only": "something is to be written in a memory that is not writable",

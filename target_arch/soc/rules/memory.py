@@ -82,6 +82,18 @@ def _overlap(one: Placed, other: Placed, observer: str, uses: tuple[Path, ...]) 
     )
 
 
+def _partial_line(soc: SoC) -> Iterator[Fault]:
+    """A line at an end of the memory would hold bytes of its neighbour."""
+    for memory in soc.memories:
+        line = soc.own_line(memory.name)
+        for key, number in (("base", memory.base or 0), ("size", memory.size)):
+            if number % line:
+                path: Path = (*declared(memory), key)
+                message = f"the `{key}` of memory `{path[1]}` is no multiple of its cache lines of {line} B"
+                uses = (path, (*declared(memory), "cached"), (*declared(memory), "cache_line"))
+                yield Fault(rule="partial-line", path=path, message=message, uses=uses)
+
+
 def _not_observed(soc: SoC) -> Iterator[Fault]:
     for arch in soc.archs:
         for path, name in _worked_in(soc, arch):
@@ -204,4 +216,13 @@ def _observer_path(memory: Memory, observer: str) -> Path:
     return (*declared(memory), "observers", observer)
 
 
-MEMORY = (_unobserved, _host_address, _overlaps, _not_observed, _read_only, _pools, _host_workspace)
+MEMORY = (
+    _unobserved,
+    _host_address,
+    _overlaps,
+    _partial_line,
+    _not_observed,
+    _read_only,
+    _pools,
+    _host_workspace,
+)

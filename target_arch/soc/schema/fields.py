@@ -57,6 +57,11 @@ MEMORY = (
     Key(name="write_bandwidth", kind=_BANDWIDTH, help="sustained, for one writer"),
     Key(name="latency", kind=_TIME, help="of one access"),
     Key(name="cached", kind=Flag(), help="the host's cache stands before it"),
+    Key(
+        name="cache_line",
+        kind=Integer(least=4, most=1024, power_of_two=True),
+        help="bytes of a line of the host's cache, where the memory is cached",
+    ),
     Key(name="writable", kind=Flag(), help="false for flash and ROM"),
     Key(name="per_instance", kind=Flag(), help="each instance of its one observer has its own"),
 )

@@ -10,6 +10,7 @@ from target_arch.diagnostics import Diagnostic
 from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.model_pools import ModelPool, ModelPools, Sharing
 from target_arch.soc.model import SoC
+from target_arch.soc.rounding import round_up
 from target_arch.stages.errors import CheckError
 
 
@@ -51,7 +52,8 @@ def _apart(soc: SoC, pools: ModelPools) -> list[Diagnostic]:
         if not (pool.pool.constant or (pools.arenas != Sharing.SHARED and seen)):
             continue
         spans = [(pool.offsets[i], pool.offsets[i] + pool.peaks[i], n) for i, n in enumerate(pools.models)]
-        there = sorted(span for span in spans if span[0] < span[1])
+        line = soc.own_line(pool.memory)
+        there = sorted((at, round_up(end, line), name) for at, end, name in spans if at < end)
         for (_, end, one), (start, _, other) in pairwise(there):
             if start < end:
                 faults.append(_fault("overlap", other, f"lies over `{one}` in pool `{pool.pool}`"))
@@ -62,7 +64,7 @@ def _capacities(soc: SoC, pools: ModelPools) -> list[Diagnostic]:
     faults = []
     for memory in soc.memories:
         ends: list[ModelPool] = [pool for pool in pools.pools if pool.memory == memory.name]
-        total = sum(pool.bytes for pool in ends)
+        total = sum(round_up(pool.bytes, soc.own_line(memory.name)) for pool in ends)
         if total > memory.size:
             message = f"`{memory.name}` needs {total:,} B for all models, it has {memory.size:,} B"
             faults.append(Diagnostic(rule="over-capacity", place="memory of all models", message=message))

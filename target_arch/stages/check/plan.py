@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from target_arch.diagnostics import Diagnostic
 from target_arch.plan.kernels import Access, Slice
@@ -35,7 +35,8 @@ def check(
     """Raises CheckError with every fault. `sizes` are the bytes of tensors, and of buffers that hold none, by
     name, `parts` are tensors that the model makes parts of others.
 
-    Covers: offsets, alignment and capacity; buffers that share bytes and time, unless a call that may do
+    Covers: offsets, alignment and capacity, in whole cache lines where a memory is shared behind the cache;
+    buffers that share bytes and time, unless a call that may do
     so writes one over the other; tensors inside the buffers of others; declared copy paths with their
     engine, limits and cache duties; which memories an instance can touch; numbering of events, steps that
     race with one in flight, steps still in flight at the end; bytes read before they were written;
@@ -120,6 +121,8 @@ class _Checker:
                 self._fault(
                     "misaligned", f"buffer `{buffer.name}` at {offset} is not aligned to {buffer.alignment} B"
                 )
+            elif offset % self._soc.own_line(buffer.memory):
+                self._fault("shared-line", f"buffer `{buffer.name}` at {offset} begins inside a cache line")
         if {*self._plan.buffers} != {*self._order.buffers}:
             self._fault("wrong-buffers", "the memory plan and the step order have different buffers")
 
@@ -136,6 +139,7 @@ class _Checker:
             fixed = self._top(b for b in self._of(memory.name) if b.kind == BufferKind.CONSTANT)
             other = self._top(b for b in self._of(memory.name) if b.kind != BufferKind.CONSTANT)
             end = (round_up(fixed, unit) if other else fixed) + other
+            end = round_up(end, self._soc.own_line(memory.name))
             if end > memory.size:
                 self._fault("over-capacity", f"`{memory.name}` needs {end:,} B, it has {memory.size:,} B")
 
@@ -179,9 +183,11 @@ class _Checker:
         arenas: dict[Arena, list[Lying]] = {}
         for buffer in self._order.buffers:
             if buffer.name in places:
-                arenas.setdefault(buffer.arena, []).append(places[buffer.name])
-        for there in arenas.values():
-            for one, other in meeting(there):
+                there = places[buffer.name]
+                lines = round_up(there.bytes, self._soc.own_line(buffer.memory))
+                arenas.setdefault(buffer.arena, []).append(evolve(there, bytes=lines))
+        for lying in arenas.values():
+            for one, other in meeting(lying):
                 if not {(one.name, other.name), (other.name, one.name)} & {*self._plan.in_place}:
                     self._fault(
                         "overlap",

@@ -3,7 +3,7 @@
 
 #include "tiny_add_internal.h"
 
-#if TINY_ABI_HASH != 0x41fa5e240cf83bc1ULL
+#if TINY_ABI_HASH != 0x714b6e58273f4823ULL
 #error "tiny_soc.h is the header of another description of the SoC"
 #endif
 

@@ -2,14 +2,14 @@
 #include <tiny_soc.h>
 #include "target_arch/driver.h"
 
-#if TINY_ABI_HASH != 0x41fa5e240cf83bc1ULL
+#if TINY_ABI_HASH != 0x714b6e58273f4823ULL
 #error "tiny_soc.h is the header of another description of the SoC"
 #endif
 
 static const ta_memory_info memories[] = {
-    {"flash", 4096ULL, 0x8000000ULL, 1},
-    {"sram", 4096ULL, 0x20000000ULL, 1},
-    {"tcm", 1024ULL, 0, 0},
+    {"flash", 4096ULL, 0x8000000ULL, 1, 0},
+    {"sram", 4096ULL, 0x20000000ULL, 1, 0},
+    {"tcm", 1024ULL, 0, 0, 0},
 };
 
 static const ta_channel_info channels[] = {
@@ -42,7 +42,7 @@ const ta_soc tiny_soc = {
 #include <tiny_soc.h>
 #include "ports/host/simulator.h"
 
-#if TINY_ABI_HASH != 0x41fa5e240cf83bc1ULL
+#if TINY_ABI_HASH != 0x714b6e58273f4823ULL
 #error "tiny_soc.h is the header of another description of the SoC"
 #endif
 

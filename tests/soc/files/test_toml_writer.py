@@ -22,7 +22,7 @@ def test_rules_options_and_odd_numbers() -> None:
         for arch in soc.archs
     )
     wishes = {"require": {"*": "dsp_cpu"}, "forbid": {"dense": ("dsp_cpu", "accelerator")}}
-    memories = tuple(evolve(memory, size=memory.size - 1, latency=1.5e-10) for memory in soc.memories)
+    memories = tuple(evolve(memory, size=memory.size - 64, latency=1.5e-10) for memory in soc.memories)
     odd = evolve(soc, archs=archs, memories=memories, lowering=("dsp_cpu", "host_cpu"), **wishes)
     assert parse_soc(toml(odd), "written.toml") == odd
 

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define ORIN_LIKE_ABI_HASH UINT64_C(0x2ad081ca2ab83c82)
+#define ORIN_LIKE_ABI_HASH UINT64_C(0xad7d07f37c0aaf63)
 
 enum orin_like_target_arch {
     ORIN_LIKE_TARGET_ARCH_HOST_CPU = 0,

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define QUAD_CONV_ABI_HASH UINT64_C(0xb8215395f4485431)
+#define QUAD_CONV_ABI_HASH UINT64_C(0xab6de5e7bcdc448c)
 
 enum quad_conv_target_arch {
     QUAD_CONV_TARGET_ARCH_HOST_CPU = 0,
@@ -81,6 +81,7 @@ enum quad_conv_pool {
 /* Size of each memory, and its address for the host and for whoever else sees it. */
 #define QUAD_CONV_MEMORY_DDR_BYTES 33554432u
 #define QUAD_CONV_MEMORY_DDR_BASE UINT64_C(0x100000)
+#define QUAD_CONV_MEMORY_DDR_CACHE_LINE 64u /* arenas begin and end at multiples */
 #define QUAD_CONV_MEMORY_SRAM_BYTES 262144u
 #define QUAD_CONV_MEMORY_SRAM_BASE UINT64_C(0x20000000)
 #define QUAD_CONV_MEMORY_CONV_BRAM_0_BYTES 32768u

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define ZYNQ_EDGE_ABI_HASH UINT64_C(0xc2754e5eb094ee77)
+#define ZYNQ_EDGE_ABI_HASH UINT64_C(0x3db5eb1286c307b8)
 
 enum zynq_edge_target_arch {
     ZYNQ_EDGE_TARGET_ARCH_HOST_CPU = 0,
@@ -84,6 +84,7 @@ enum zynq_edge_pool {
 /* Size of each memory, and its address for the host and for whoever else sees it. */
 #define ZYNQ_EDGE_MEMORY_DDR_BYTES 67108864u
 #define ZYNQ_EDGE_MEMORY_DDR_BASE UINT64_C(0x100000)
+#define ZYNQ_EDGE_MEMORY_DDR_CACHE_LINE 64u /* arenas begin and end at multiples */
 #define ZYNQ_EDGE_MEMORY_SRAM_BYTES 524288u
 #define ZYNQ_EDGE_MEMORY_SRAM_BASE UINT64_C(0x20000000)
 #define ZYNQ_EDGE_MEMORY_DSP_TCM_BYTES 262144u
