@@ -2,6 +2,7 @@
 
 import argparse
 import tempfile
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from target_arch.run import Executable, Verification
+
+_NPY_HEADER = 10_000
+"""Bytes that numpy reads of a header."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -207,12 +211,23 @@ def _tensor(path: Path, tensor: dict[str, Any]) -> bytes:
 
 
 def _npy(path: Path, tensor: dict[str, Any]) -> bytes:
+    """The elements of an `.npy` file, which is no larger than its header and the tensor."""
     import numpy as np
 
+    size, most = path.stat().st_size, tensor["bytes"] + _NPY_HEADER
+    if size > most:
+        text = f"has {size:,} B, an `.npy` file of input `{tensor['name']}` at most {most:,} B"
+        raise failure("wrong-input", str(path), text)
     try:
-        array: NDArray[Any] = np.load(path, allow_pickle=False)
-    except ValueError as error:
-        raise failure("wrong-input", str(path), f"is not an .npy file: {error}") from error
+        with path.open("rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    except OSError:
+        raise
+    except Exception as error:
+        # numpy evaluates the header as Python, and raises whatever that does.
+        said = (str(error) or type(error).__name__).splitlines()[0]
+        raise failure("wrong-input", str(path), f"is not an .npy file: {said}") from error
     if str(array.dtype) != tensor["dtype"]:
         text = f"holds {array.dtype}, input `{tensor['name']}` is {tensor['dtype']}"
         raise failure("wrong-input", str(path), text)

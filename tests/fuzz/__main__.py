@@ -1,0 +1,50 @@
+"""`python -m tests.fuzz [READER…] [--executions N] [--start N]`: read mutants, print what was found.
+
+`--keep FOLDER` writes the mutants of all findings there; `--start 1234 --executions 1` reads one of them.
+Exit code 1 where there is a finding.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from tests.fuzz.campaign import campaign
+from tests.fuzz.readers import READERS
+
+
+def main() -> int:
+    """Run the campaigns that the arguments name, all readers by default."""
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument("readers", nargs="*", metavar="READER", help=", ".join(READERS))
+    arguments.add_argument("--executions", type=int, default=1_000_000, metavar="N", help="of each reader")
+    arguments.add_argument("--start", type=int, default=0, metavar="N", help="the number of the first mutant")
+    arguments.add_argument("--keep", type=Path, metavar="FOLDER", help="write the mutants of findings there")
+    options = arguments.parse_args()
+    wrong = 0
+    for name in options.readers or READERS:
+        wrong += _run(name, range(options.start, options.start + options.executions), options.keep)
+    return min(wrong, 1)
+
+
+def _run(name: str, numbers: range, keep: Path | None) -> int:
+    reader, start = READERS[name], time.monotonic()
+    found = campaign(reader, numbers)
+    seconds, last = time.monotonic() - start, numbers.start + found.executions - 1
+    print(
+        f"{name}: {found.executions:,} executions, {found.accepted:,} accepted, "
+        f"{len(found.findings)} findings, {seconds:.0f} s, mutants {numbers.start} to {last}",
+        flush=True,
+    )
+    for finding in found.findings:
+        print(f"  mutant {finding.number}: {finding.what}", flush=True)
+        if keep is not None:
+            keep.mkdir(parents=True, exist_ok=True)
+            (keep / f"{name}-{finding.number}").write_bytes(reader.mutate(reader.seeds(), finding.number))
+    return len(found.findings)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""Every reader of files that others may have made, as a function of bytes.
+
+A reader either returns or raises DiagnosticError. Anything else is a finding: another exception, a signal, an
+execution that does not end.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from target_arch.diagnostics import DiagnosticError
+from tests.fuzz import corpus, mutate
+
+
+@frozen(kw_only=True)
+class Reader:
+    """`read` gets a file of its own; `sample` is how many mutants each run of the tests tries."""
+
+    name: str
+    file: str
+    seeds: Callable[[], Sequence[bytes]]
+    mutate: mutate.Mutate
+    read: Callable[[Path], object]
+    sample: int
+
+    def accepts(self, content: bytes, folder: Path) -> bool:
+        """True where the reader takes this content, False where it refuses it with a message."""
+        path = folder / self.file
+        path.write_bytes(content)
+        try:
+            self.read(path)
+        except DiagnosticError as error:
+            str(error).encode(errors="backslashreplace")
+            return False
+        return True
+
+
+def _soc(path: Path) -> object:
+    from target_arch.soc import read_soc
+
+    return str(read_soc(path))
+
+
+def _costs(path: Path) -> object:
+    from target_arch.soc.files.cost_file import read_costs
+
+    return read_costs(path, _zynq())
+
+
+def _zynq() -> Any:
+    from target_arch.soc import read_soc
+
+    if not _CHIP:
+        _CHIP.append(read_soc("zynq_edge"))
+    return _CHIP[0]
+
+
+_CHIP: list[Any] = []
+
+
+def _manifest(path: Path) -> object:
+    from target_arch.cli.text.report import report_text
+    from target_arch.run.bundles.contents import claims_of
+    from target_arch.run.bundles.manifest import read_manifest, tensors_in
+    from target_arch.run.executables.machine import machine_in
+
+    claims_of(path.parent)
+    manifest = read_manifest(path.parent)
+    machine_in(manifest)
+    tensors_in(manifest, "inputs")
+    return report_text(manifest)
+
+
+def _tuning(path: Path) -> object:
+    from target_arch.plan.tuning import read_tuning
+
+    return read_tuning(path)
+
+
+def _target(path: Path) -> object:
+    from target_arch.cli.arguments.target_text import parsed
+    from target_arch.cli.arguments.targets import built
+    from target_arch.registry import PlugIns
+
+    if not _FOUND:
+        _FOUND.append(PlugIns.discover())
+    words = path.read_bytes().replace(b"\0", b"").decode(errors="surrogateescape")
+    return built(parsed([words]), _FOUND[0].backends)
+
+
+_FOUND: list[Any] = []
+
+
+def _array(path: Path) -> object:
+    from target_arch.cli.commands.bundles import _tensor
+
+    return _tensor(path, {"name": "x", "dtype": "int8", "shape": [1, 8], "bytes": 8})
+
+
+def _model(path: Path) -> object:
+    from target_arch.relax.importer import import_model
+
+    return str(import_model(path)[0])
+
+
+_EVERY = (
+    Reader(name="soc", file="a.toml", seeds=corpus.soc_files, mutate=mutate.of_text, read=_soc, sample=150),
+    Reader(
+        name="cost", file="a.json", seeds=corpus.cost_files, mutate=mutate.of_json, read=_costs, sample=1500
+    ),
+    Reader(
+        name="manifest",
+        file="manifest.json",
+        seeds=corpus.manifests,
+        mutate=mutate.of_json,
+        read=_manifest,
+        sample=600,
+    ),
+    Reader(
+        name="tuning",
+        file="a.json",
+        seeds=corpus.tuning_files,
+        mutate=mutate.of_json,
+        read=_tuning,
+        sample=1500,
+    ),
+    Reader(
+        name="target", file="a.txt", seeds=corpus.targets, mutate=mutate.of_text, read=_target, sample=1000
+    ),
+    Reader(name="npy", file="a.npy", seeds=corpus.arrays, mutate=mutate.of_bytes, read=_array, sample=2000),
+    Reader(
+        name="onnx", file="a.onnx", seeds=corpus.onnx_models, mutate=mutate.of_onnx, read=_model, sample=60
+    ),
+    Reader(
+        name="tflite",
+        file="a.tflite",
+        seeds=corpus.tflite_models,
+        mutate=mutate.of_bytes,
+        read=_model,
+        sample=60,
+    ),
+    Reader(
+        name="pt2",
+        file="a.pt2",
+        seeds=corpus.exported_programs,
+        mutate=mutate.of_archive,
+        read=_model,
+        sample=10,
+    ),
+)
+READERS: Mapping[str, Reader] = {reader.name: reader for reader in _EVERY}
