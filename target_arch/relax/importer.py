@@ -12,6 +12,7 @@ Any fault of the file becomes a DiagnosticError with one message; rules:
     input-shape          a wanted shape of an input that it cannot have
     dynamic-range        float activations with quantized weights
     unsupported-type     elements of a type that is not supported, such as float16
+    unsafe-model         a `.pt2` file that PyTorch would run code from
     missing-extra        the file type needs an optional dependency
     two-quantizations    see `finder.py`
 
@@ -72,7 +73,7 @@ def _imported(path: Path, checked: _Checked, shapes: InputShapes) -> Imported:
         return read_onnx(path, checked.data, shapes)
     from target_arch.relax.readers.torch_export import read_torch
 
-    return read_torch(path, shapes)
+    return read_torch(path, checked.data, shapes)
 
 
 def _checked(path: Path) -> _Checked:

@@ -234,7 +234,10 @@ def _tune(to: ArgumentParser) -> None:
     to.add_argument(
         "--scratch", type=int, default=0, metavar="BYTES", help="scratch that a kernel may want (default: 0)"
     )
-    to.add_argument("--tracker", metavar="HOST:PORT", help="measure on servers of TVM's RPC tracker")
+    to.add_argument(
+        "--tracker", metavar="[HOST:]PORT",
+        help="measure on servers of TVM's RPC tracker, on this computer where no host is named",
+    )  # fmt: skip
     to.add_argument("--key", default="target_arch", help="of these servers (default: target_arch)")
 
 
@@ -338,7 +341,7 @@ def _backend_dirs(to: "argparse._ActionsContainer") -> None:
     to.add_argument(
         "--backend-dir", type=Path, action="append", default=[], metavar="DIR",
         help="a folder with backends of your own, and in its folders ports, load_processes, policies and "
-        "planners other plug-ins; may repeat",
+        "planners other plug-ins; may repeat. Its Python files are run: name only folders that you trust",
     )  # fmt: skip
 
 

@@ -7,6 +7,8 @@ from target_arch.cli.commands.models import request
 from target_arch.cli.text.output import data, failure, json_data, progress, unwritable
 from target_arch.plan.tuning import tuning_text
 
+_LOOPBACK = "127.0.0.1"
+
 
 def tune(options: argparse.Namespace) -> int:
     """Tune the C kernels of a compilation, write the records, and print the gains."""
@@ -40,9 +42,10 @@ def tune(options: argparse.Namespace) -> int:
 
 
 def _tracker(given: str | None) -> tuple[str, int] | None:
+    """HOST:PORT, or the PORT of a tracker on this computer."""
     if given is None:
         return None
-    host, colon, port = given.rpartition(":")
-    if not colon or not host or not port.isdigit():
-        raise failure("bad-tracker", "command line", f"`--tracker {given}` is not HOST:PORT")
-    return host, int(port)
+    host, _, port = given.rpartition(":")
+    if not (port.isascii() and port.isdecimal() and 0 < int(port[:6]) < 65536):
+        raise failure("bad-tracker", "command line", f"`--tracker {given}` is not HOST:PORT or PORT")
+    return host or _LOOPBACK, int(port)

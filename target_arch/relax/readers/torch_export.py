@@ -1,44 +1,27 @@
 """Saved `torch.export` programs. PyTorch is an optional dependency, imported here and nowhere else."""
 
+import io
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, is_zipfile
+from zipfile import is_zipfile
 
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import imported, quiet, translated
+from target_arch.relax.readers.pt2_archive import NoProgram, Unsafe, plain_archive
 from target_arch.relax.readers.source import Imported
 from target_arch.relax.readers.torch_indices import count_from_start
 from target_arch.relax.readers.torch_misread import refuse_misread
 from target_arch.relax.readers.torch_shapes import with_input_shapes
 
-_UNREADABLE = (
-    RuntimeError,
-    ValueError,
-    KeyError,
-    AttributeError,
-    TypeError,
-    AssertionError,
-    BadZipFile,
-    OSError,
-)
 
-
-def read_torch(path: Path, shapes: InputShapes) -> Imported:
+def read_torch(path: Path, data: bytes, shapes: InputShapes) -> Imported:
     """A program that `torch.export.save` wrote, with open dimensions as in `shapes`.
 
     Raises DiagnosticError, see `importer.py`.
     """
-    if not is_zipfile(path):
-        raise model_error("model-damaged", path, "the archive is cut off or damaged", "export it again")
-    try:
-        import torch
-    except ImportError:
-        raise model_error(
-            "missing-extra", path, "reading `.pt2` needs PyTorch", "install `target-arch[torch]`"
-        ) from None
-    program = with_input_shapes(path, _loaded(path, torch), shapes)
+    program = with_input_shapes(path, load_program(path, data), shapes)
     module = translated(path, lambda: _module(path, program))
     outputs = tuple(str(output.arg.name) for output in program.graph_signature.output_specs)
     weights = reversed(list(program.state_dict.items()))
@@ -46,13 +29,34 @@ def read_torch(path: Path, shapes: InputShapes) -> Imported:
     return imported(path, module, Arithmetic.ONNX, outputs, names)
 
 
-def _loaded(path: Path, torch: Any) -> Any:
+def load_program(path: Path, data: bytes) -> Any:
+    """The exported program in an archive, loaded without running code from it. Raises DiagnosticError."""
+    if not is_zipfile(io.BytesIO(data)):
+        raise model_error("model-damaged", path, "the archive is cut off or damaged", "export it again")
+    try:
+        import torch
+    except ImportError:
+        raise model_error(
+            "missing-extra", path, "reading `.pt2` needs PyTorch", "install `target-arch[torch]`"
+        ) from None
+    try:
+        archive = plain_archive(data)
+    except NoProgram as error:
+        message = f"this is no saved torch.export program: {error}"
+        raise model_error("model-damaged", path, message, _WRITE) from None
+    except Unsafe as error:
+        message = f"to load it, PyTorch would run code from the file: it contains {error}"
+        raise model_error("unsafe-model", path, message, "export tensors and ATen operators alone") from None
     try:
         with quiet():
-            return torch.export.load(path)
-    except _UNREADABLE:
-        hint = "write it with `torch.export.save`"
-        raise model_error("model-damaged", path, "this is no saved torch.export program", hint) from None
+            return torch.export.load(io.BytesIO(archive))
+    except Exception as error:
+        # PyTorch checks what it builds with exceptions of every kind.
+        message = "this is no saved torch.export program: its parts contradict each other"
+        raise model_error("model-damaged", path, message, _WRITE) from error
+
+
+_WRITE = "write it with `torch.export.save`"
 
 
 def _module(path: Path, program: Any) -> Any:

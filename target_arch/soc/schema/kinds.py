@@ -122,7 +122,8 @@ class Quantity:
         return int(exact) if self.whole else float(exact)
 
     def check(self, path: Path, value: float | Fraction, faults: Faults) -> None:
-        if not math.isfinite(value) or value < 0 or (value == 0 and not self.zero) or value > self.most:
+        finite = not isinstance(value, float) or math.isfinite(value)
+        if not finite or value < 0 or (value == 0 and not self.zero) or value > self.most:
             least = "at least 0" if self.zero else "above 0"
             most = written(self.most, self.units)
             out_of_range(path, f"`{path[-1]}` must be {least} and at most {most}", faults)

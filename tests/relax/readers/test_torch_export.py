@@ -45,7 +45,8 @@ def test_an_archive_of_something_else(tmp_path: Path) -> None:
     with ZipFile(path, "w") as archive:
         archive.writestr("version", "0")
     assert complaint(path) == (
-        "m.pt2: error: this is no saved torch.export program [model-damaged]\n"
+        "m.pt2: error: this is no saved torch.export program: `models/model.json` is missing "
+        "[model-damaged]\n"
         "hint: write it with `torch.export.save`"
     )
 
