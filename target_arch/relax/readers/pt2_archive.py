@@ -31,11 +31,10 @@ _EMPTY: Mapping[str, Any] = {"metadata": {}, "guards_code": []}
 _NAME = re.compile(r"[A-Za-z0-9_./-]{0,500}")
 _PAYLOAD = re.compile(r"weight_[0-9]{1,6}|tensor_[0-9]{1,6}")
 _SYMBOL = re.compile(r"[a-z]{1,9}[0-9]{1,6}")
-_EXPRESSIONS = frozenset(
-    ("Symbol", "Integer", "Add", "Mul", "Max", "Min", "Mod", "PythonMod", "ModularIndexing", "FloorDiv", "CeilDiv",
-     "CleanDiv", "Equality", "Unequality", "LessThan", "GreaterThan", "StrictLessThan", "StrictGreaterThan", "Not",
-     "And", "Or")
-)  # fmt: skip
+_EXPRESSION = re.compile(
+    "Symbol|Integer|Add|Mul|Max|Min|Mod|PythonMod|ModularIndexing|FloorDiv|CeilDiv|CleanDiv|Equality|"
+    "Unequality|LessThan|GreaterThan|StrictLessThan|StrictGreaterThan|Not|And|Or"
+)
 _LONGEST_EXPRESSION = 2000
 _TARGET = re.compile(
     r"torch\.ops\.(aten|prims|quantized_decomposed)\.[a-z0-9_]{1,80}\.[A-Za-z0-9_]{1,80}"
@@ -91,7 +90,7 @@ def plain_archive(data: bytes) -> bytes:
 
 
 def _plain_samples(pickled: bytes) -> bytes:
-    """The sample inputs if they are tensors and plain values, else none: then PyTorch would unpickle the rest."""
+    """The sample inputs if they are tensors and plain values, else none: PyTorch would unpickle the rest."""
     import torch
 
     try:
@@ -191,19 +190,15 @@ def _is_expression(text: str) -> bool:
 
 def _is_part(node: ast.AST) -> bool:
     match node:
-        case ast.Expression() | ast.keyword() | ast.Load():
-            return True
-        case ast.Call(func=ast.Name(id=name)):
-            return name in _EXPRESSIONS
+        case ast.Call(func=called):
+            return isinstance(called, ast.Name)
         case ast.Name(id=name):
-            return name in _EXPRESSIONS or _SYMBOL.fullmatch(name) is not None
-        case ast.UnaryOp(op=ast.USub()) | ast.USub():
-            return True
+            return _EXPRESSION.fullmatch(name) is not None or _SYMBOL.fullmatch(name) is not None
         case ast.Constant(value=str(text)):
             return _SYMBOL.fullmatch(text) is not None
         case ast.Constant(value=value):
             return isinstance(value, int) and abs(value) < 2**63
-    return False
+    return isinstance(node, ast.Expression | ast.keyword | ast.Load | ast.UnaryOp | ast.USub)
 
 
 def _check_specification(text: str) -> None:

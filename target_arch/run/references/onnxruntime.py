@@ -32,9 +32,10 @@ def ort(model: Path, shapes: Shapes = ()) -> Reference:
     ToolMissing without `onnxruntime`, DiagnosticError for a file it cannot read.
     """
     content = model.read_bytes()
-    sessions = _sessions(model, content)
+    whole = _whole(model, content)
+    sessions = _sessions(model, content if whole is None else whole)
     names = [value.name for value in sessions[0].get_inputs()]
-    graph = _graph(model, content)
+    graph = _graph(model, content if whole is None else whole)
     quantized = any("Linear" in node.op_type for node in graph.node)
 
     def answer(frame: Frame) -> tuple[Frame, ...]:
@@ -93,6 +94,27 @@ def _failures() -> tuple[type[Exception], ...]:
         state.EPFail, state.Fail, state.InvalidArgument, state.InvalidGraph, state.InvalidProtobuf,
         state.NoModel, state.NotImplemented, state.RuntimeException, RuntimeError, ValueError,
     )  # fmt: skip
+
+
+def _whole(model: Path, content: bytes) -> bytes | None:
+    """The model with its external data inside; None where it has none. onnxruntime looks for data in the
+    current folder.
+    """
+    from onnx.external_data_helper import uses_external_data
+
+    if b"location" not in content:
+        return None
+    import onnx
+
+    try:
+        parsed = onnx.load_model_from_string(content)
+        if not any(uses_external_data(value) for value in parsed.graph.initializer):
+            return None
+        onnx.load_external_data_for_model(parsed, str(model.resolve().parent))
+        return bytes(parsed.SerializeToString())
+    except Exception as error:
+        # protobuf, ONNX's checker, the system: each has exceptions of its own.
+        raise unreadable(model, "onnx", error) from error
 
 
 def _graph(model: Path, content: bytes) -> Any:

@@ -1,11 +1,7 @@
 """PyTorch: the reference of exported programs."""
 
-<<<<<<< HEAD
-import zipfile
-from collections.abc import Iterator
-=======
 import io
->>>>>>> fea6bf6 (Exported programs run no code; SECURITY.md; tuning servers behind SSH; --tracker PORT means this computer)
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 

@@ -1,6 +1,7 @@
 """The bytes of an ONNX file as a model: complete, and consistent as ONNX's own checker sees it."""
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,9 @@ def loaded(path: Path, data: bytes) -> Any:
         raise model_error("model-damaged", path, "the file is cut off or damaged", _AGAIN) from None
     if not model.graph.node and not model.graph.output:
         raise model_error("model-damaged", path, "the model has no graph, or one without operators", _AGAIN)
-    if any(uses_external_data(value) for value in model.graph.initializer):
-        _load_external(path, model)
+    outside = [tensor for tensor in _tensors(model) if uses_external_data(tensor)]
+    if outside:
+        _load_external(path, model, outside)
     try:
         onnx.checker.check_model(model)
     except UnicodeDecodeError:
@@ -45,11 +47,39 @@ def invalid(path: Path, error: Exception) -> DiagnosticError:
     return model_error("unsupported-operator", path, f"{plural([unknown.group(1)])} not supported", HINT)
 
 
-def _load_external(path: Path, model: Any) -> None:
+def _load_external(path: Path, model: Any, tensors: Iterable[Any]) -> None:
+    folder = path.resolve().parent
+    for tensor in tensors:
+        _check_location(path, folder, tensor)
     try:
-        load_external_data_for_model(model, str(path.resolve().parent))
+        load_external_data_for_model(model, str(folder))
     except (OSError, ValueError, onnx.checker.ValidationError) as error:
-        reason = str(error).strip().splitlines()[0].rstrip(".")
-        hint = "put the file with the weights beside the model"
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         message = f"its external data cannot be read: {reason}"
-        raise model_error("model-damaged", path, message, hint) from None
+        raise model_error("model-damaged", path, message, _BESIDE) from None
+
+
+def _check_location(path: Path, folder: Path, tensor: Any) -> None:
+    """DiagnosticError where the data of a tensor is not in the folder of the model, or below."""
+    location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
+    if "\0" in location or not (folder / location).resolve().is_relative_to(folder):
+        message = f"the data of tensor `{tensor.name}` is outside of the model's folder: `{location}`"
+        raise model_error("model-damaged", path, message, _BESIDE)
+
+
+def _tensors(model: Any) -> Iterator[Any]:
+    """Every tensor with data: initializers, and attributes of nodes, in subgraphs and functions as well."""
+    graphs, nodes = [model.graph], [node for function in model.functions for node in function.node]
+    while graphs or nodes:
+        if graphs:
+            graph = graphs.pop()
+            yield from graph.initializer
+            nodes += graph.node
+            continue
+        for attribute in nodes.pop().attribute:
+            yield attribute.t
+            yield from attribute.tensors
+            graphs += [attribute.g, *attribute.graphs] if attribute.HasField("g") else attribute.graphs
+
+
+_BESIDE = "put the file with the weights beside the model"
