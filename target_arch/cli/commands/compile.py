@@ -9,6 +9,7 @@ from target_arch.cli.commands.models import dump, request, summary
 from target_arch.cli.text.output import data, failure, message, progress
 from target_arch.plan import text
 from target_arch.plan.model_pools import Sharing
+from target_arch.relax.tvm_import import import_tvm
 
 if TYPE_CHECKING:
     from target_arch.pipeline import ModelsCompilation
@@ -44,6 +45,7 @@ def compiled(options: argparse.Namespace) -> "ModelsCompilation":
     """
     _require_several_for_arenas(options)
     progress(f"planning {', '.join(options.models)}")
+    import_tvm()
     from target_arch.pipeline import ModelsRequest, compile_models
 
     files = [named_file(given) for given in options.models]

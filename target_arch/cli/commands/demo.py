@@ -7,6 +7,7 @@ from pathlib import Path
 from target_arch.cli.arguments.soc_argument import described, found
 from target_arch.cli.commands.models import DUMPERS, summary
 from target_arch.cli.text.output import data, progress
+from target_arch.relax.tvm_import import import_tvm
 from target_arch.resources import examples
 
 _SHOWN = ("partitions", "execution", "lowering", "budgets", "memory", "steps")
@@ -16,6 +17,7 @@ _FULL_SCALE = 16
 
 def demo(options: argparse.Namespace) -> int:
     """Compile, print every value on the way, build, verify, and count right answers on held-out digits."""
+    import_tvm()
     from target_arch.pipeline import CompileRequest, compile_model
     from target_arch.run import verify, write_bundle
 

@@ -16,6 +16,7 @@ from target_arch.plan.orders import PHASES
 from target_arch.plan.partitions import Candidate, Choice, Partition
 from target_arch.plan.reasoning import changes_to
 from target_arch.plan.tuning import NOTHING_TUNED, read_tuning
+from target_arch.relax.tvm_import import import_tvm
 from target_arch.soc import SoC
 from target_arch.soc.files.cost_file import read_costs
 
@@ -68,6 +69,7 @@ def request(options: argparse.Namespace) -> "CompileRequest":
 def partition(options: argparse.Namespace) -> int:
     """Print the partition table."""
     progress(f"placing {options.model}")
+    import_tvm()
     from target_arch.pipeline import partition_model
 
     graph = partition_model(request(options))
@@ -86,6 +88,7 @@ def partition(options: argparse.Namespace) -> int:
 def explain(options: argparse.Namespace) -> int:
     """Print for each operator every instance, with its cost or the reason against it."""
     progress(f"placing {options.model}")
+    import_tvm()
     from target_arch.pipeline import explain_model
 
     graph = explain_model(request(options), options.operator)
