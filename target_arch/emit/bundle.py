@@ -42,7 +42,7 @@ def emit_bundle(inputs: EmitInputs, facts: Mapping[str, object]) -> Bundle:
         [
             (f"include/{inputs.soc.name}_soc.h", soc_header(inputs.soc)),
             *headers(inputs),
-            *sources(inputs),
+            *sources(inputs, every),
             (f"src/{inputs.stem}_internal.h", _internal_header(inputs, every)),
             *_arena_files(inputs, every),
             *_step_files(inputs, every),

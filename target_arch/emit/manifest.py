@@ -15,7 +15,7 @@ from target_arch.plan.memory import Budget, MemoryPlan
 from target_arch.plan.model import Model
 from target_arch.plan.model_pools import ModelPool, ModelPools
 from target_arch.plan.partitions import PartitionGraph
-from target_arch.plan.steps import Load, Step
+from target_arch.plan.steps import Load, Step, StepOrder
 from target_arch.soc.model import SoC
 from target_arch.soc.numbering import abi_hash
 
@@ -75,6 +75,7 @@ def _model(inputs: EmitInputs, member: Member) -> dict[str, object]:
         "self_test": _self_test(member),
         "inputs": _tensors(model, steps.inputs),
         "outputs": _tensors(model, steps.outputs),
+        "states": _states(model, steps),
         "partitions": _partitions(soc, lowered),
         "lowering_order": [
             {"partition": slot.partition, "phase": slot.phase, "reason": slot.reason} for slot in order.slots
@@ -148,6 +149,21 @@ def _tensors(model: Model, pairs: tuple[tuple[str, str], ...]) -> list[dict[str,
             "buffer": buffer,
         }
         for tensor, buffer in pairs
+    ]
+
+
+def _states(model: Model, steps: StepOrder) -> list[dict[str, object]]:
+    """The states, with the numbers of the input and output that they are in the model's file."""
+    authors = {state.tensor: state for state in model.states}
+    return [
+        {
+            **facts,
+            "next_buffer": held.next,
+            "initial_buffer": held.initial,
+            "pair": authors[held.tensor].pair,
+        }
+        for held in steps.states
+        for facts in _tensors(model, ((held.tensor, held.now),))
     ]
 
 

@@ -155,7 +155,9 @@ def emit_inputs(
 
 def _member(prepared: Prepared, lowered: Lowered) -> Member:
     request, model = prepared.request, prepared.model
-    vector = self_test(request.model_path, [model.tensors[name].shape for name in model.inputs])
+    pairs = [state.pair for state in model.states if state.pair is not None]
+    shapes = [model.tensors[name].shape for name in model.in_file]
+    vector = self_test(request.model_path, shapes, pairs)
     return Member(
         model=model,
         lowered=lowered,
@@ -222,7 +224,9 @@ def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[M
     soc = request.soc
     taking = (a for a in soc.archs if a.host or not request.targets or a.name in request.targets)
     patterns = dict.fromkeys(pattern for arch in taking for pattern in backends[arch.name].patterns)
-    return import_model(request.model_path, request.name, tuple(patterns), request.input_shapes)
+    return import_model(
+        request.model_path, request.name, tuple(patterns), request.input_shapes, request.states
+    )
 
 
 def _setting(request: CompileRequest, backends: Mapping[str, Backend]) -> Setting:

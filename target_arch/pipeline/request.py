@@ -26,6 +26,7 @@ class CompileRequest:
     host always stays. `costs` were measured and count instead of estimates and of the cost file that the SoC
     file names; with `exact` a solver goes on where the search for a placement ends. `plug_ins` are backends,
     ports and others; without them they are those that are installed and those in `backend_dirs`.
+    `states` maps names of inputs to those of outputs that are their values in the next run.
     `images` are programs that the model wants on target_archs, instead of those that the SoC file names.
     `input_shapes` fix dimensions that the model file leaves open.
     """
@@ -49,6 +50,7 @@ class CompileRequest:
     port: str = "host"
     images: Mapping[str, str] = field(factory=dict)
     input_shapes: InputShapes = AS_IN_FILE
+    states: Mapping[str, str] = field(factory=dict)
 
 
 @frozen(kw_only=True)

@@ -12,8 +12,8 @@ from attrs import field, frozen
 
 
 class BufferKind(StrEnum):
-    """The content of a buffer: a model input or output, another tensor that the model computes, constants, or
-    bytes that one kernel needs for itself.
+    """The content of a buffer: a model input or output, another tensor that the model computes, constants,
+    bytes that one kernel needs for itself, a state as a run finds it, or the value that the run leaves there.
     """
 
     INPUT = "input"
@@ -21,6 +21,13 @@ class BufferKind(StrEnum):
     ACTIVATION = "activation"
     CONSTANT = "constant"
     LOCAL = "local"
+    STATE = "state"
+    NEXT = "next state"
+
+    @property
+    def settled(self) -> bool:
+        """True where its bytes are never free: those of constants and states."""
+        return self in (BufferKind.CONSTANT, BufferKind.STATE, BufferKind.NEXT)
 
 
 def _kind(text: str) -> BufferKind:
@@ -29,15 +36,22 @@ def _kind(text: str) -> BufferKind:
 
 @frozen(order=True)
 class Arena:
-    """The static run of bytes that a bundle carves from a memory: `sram`, or, `constant`, `ddr.constants` for
-    the read-only part that the linker fills. In the order of its text, as names of memories are identifiers.
+    """The static run of bytes that a bundle carves from a memory: `sram`; `constant`, `ddr.constants` for the
+    read-only part that the linker fills; `state`, `sram.states` for what lives from run to run. In the order
+    of its text, as names of memories are identifiers.
     """
 
     memory: str
+    state: bool = field(default=False, kw_only=True)
     constant: bool = field(default=False, kw_only=True)
 
+    @property
+    def shareable(self) -> bool:
+        """True where bytes are free when a run is over, so that another model may have them in its turn."""
+        return not (self.constant or self.state)
+
     def __str__(self) -> str:
-        return f"{self.memory}.constants" if self.constant else self.memory
+        return self.memory + (".constants" if self.constant else ".states" if self.state else "")
 
 
 @frozen(kw_only=True)
@@ -59,6 +73,9 @@ class Buffer:
 
     `aliases` are further tensors that are bytes of it: the operands of a concatenation, a tensor in other
     shapes.
+
+    `replaces` is, for the next value of a state, the buffer of the state: both have the same bytes, so that
+    the next run finds the value there.
     """
 
     name: str
@@ -71,11 +88,13 @@ class Buffer:
     tensor: str | None = None
     over: tuple[str, ...] = ()
     aliases: tuple[Alias, ...] = ()
+    replaces: str | None = None
 
     @property
     def arena(self) -> Arena:
         """The arena that holds the buffer."""
-        return Arena(self.memory, constant=self.kind == BufferKind.CONSTANT)
+        constant = self.kind == BufferKind.CONSTANT
+        return Arena(self.memory, state=self.kind.settled and not constant, constant=constant)
 
     def overlaps(self, other: "Buffer") -> bool:
         """True where both are live in some step."""

@@ -105,15 +105,56 @@ class Operator:
 
 
 @frozen(kw_only=True)
+class State:
+    """A value that lives from run to run.
+
+    A run finds it in `tensor`, which no operator writes, and leaves its successor in `next`, the output of
+    an operator of kind `store` that nothing reads. Both have one shape and type. `initial` is the constant
+    tensor it starts with, and has again after a reset; None for zeros. `pair` are the numbers of the
+    input and the output that the two are in the model's file, None where the file itself has a state.
+    """
+
+    tensor: str
+    next: str
+    initial: str | None = None
+    pair: tuple[int, int] | None = None
+
+    def __str__(self) -> str:
+        return f"then {self.next}, at first {self.initial or 'zeros'}"
+
+
+@frozen(kw_only=True)
 class Model:
-    """A model after import: operators in a topological order of the original program."""
+    """A model after import: operators in a topological order of the original program, those that store
+    states last.
+    """
 
     name: str
     source: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    states: tuple[State, ...] = ()
     tensors: Mapping[str, Tensor] = field(repr=False)
     operators: tuple[Operator, ...] = field(repr=False)
+
+    @property
+    def in_file(self) -> tuple[str, ...]:
+        """The inputs of the model's file, in its order: also those that are states only here."""
+        names = list(self.inputs)
+        asked = {state.pair: state.tensor for state in self.states if state.pair is not None}
+        for pair in sorted(asked):
+            names.insert(pair[0], asked[pair])
+        return tuple(names)
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The activations that are there when a run begins: inputs and states."""
+        return (*self.inputs, *(state.tensor for state in self.states))
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The tensors that are needed when a run is over: outputs and the next values of states."""
+        return (*self.outputs, *(state.next for state in self.states))
 
     def operator(self, id: str) -> Operator:
         """The operator with that id. KeyError where there is none."""
@@ -134,6 +175,7 @@ class Model:
     def __str__(self) -> str:
         lines = [f"model {self.name} ({self.source})"]
         lines += [f"  input  {self.tensors[name]}" for name in self.inputs]
+        lines += [f"  state  {self.tensors[state.tensor]}, {state}" for state in self.states]
         for op in self.operators:
             operands = ", ".join((*op.inputs, *op.constants))
             lines.append(f"  {op.id} {op.kind}[{op.arithmetic}]({operands}) -> {self.tensors[op.output]}")

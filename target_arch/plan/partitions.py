@@ -78,7 +78,7 @@ def border(model: Model, operators: Sequence[Operator]) -> tuple[tuple[str, ...]
     inside = {operator.id for operator in operators}
     read = dict.fromkeys(name for operator in operators for name in operator.inputs)
     wanted = {name for operator in model.operators if operator.id not in inside for name in operator.inputs}
-    wanted |= set(model.outputs)
+    wanted |= set(model.kept)
     reads = tuple(name for name in read if name not in made and model.tensors[name].data is None)
     return reads, tuple(operator.output for operator in operators if operator.output in wanted)
 

@@ -71,13 +71,27 @@ Step = Load | Copy | Dispatch | Wait
 
 
 @frozen(kw_only=True)
+class StateBuffers:
+    """The buffers of the state that a model has in `tensor`: of its value, of its next one, which has the
+    same bytes, and of the constant it starts with; None where it starts with zeros.
+    """
+
+    tensor: str
+    now: str
+    next: str
+    initial: str | None = None
+
+
+@frozen(kw_only=True)
 class StepOrder:
     """All steps, and the buffers they name with the steps over which each is live.
 
-    `inputs` and `outputs` pair a model input or output tensor with the buffer that holds it.
+    `inputs` and `outputs` pair a model input or output tensor with the buffer that holds it. `states` are
+    the buffers of states.
     """
 
     steps: tuple[Step, ...]
     buffers: tuple[Buffer, ...]
     inputs: tuple[tuple[str, str], ...]
     outputs: tuple[tuple[str, str], ...]
+    states: tuple[StateBuffers, ...] = ()

@@ -189,6 +189,10 @@ def step_list(order: StepOrder) -> str:
         ("step", "kind", "where", "what", "event"), rows, right=(0,)
     )
     text += "".join(f"input {tensor} in {buffer}\n" for tensor, buffer in order.inputs)
+    text += "".join(
+        f"state {each.tensor} in {each.now}, then {each.next}, at first {each.initial or 'zeros'}\n"
+        for each in order.states
+    )
     return text + "".join(f"output {tensor} in {buffer}\n" for tensor, buffer in order.outputs)
 
 

@@ -15,11 +15,14 @@ Any fault of the file becomes a DiagnosticError with one message; rules:
     unsafe-model         a `.pt2` file that PyTorch would run code from
     missing-extra        the file type needs an optional dependency
     two-quantizations    see `finder.py`
+    wrong-state          an input and an output that cannot be one state
 
 Tests: `tests/relax/readers`.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from attrs import frozen
 
@@ -30,7 +33,10 @@ from target_arch.relax.ir.errors import model_error
 from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.relax.operators.finder import find_operators
 from target_arch.relax.operators.program import RelaxProgram
+from target_arch.relax.readers.asked_states import asked_states
 from target_arch.relax.readers.source import Imported, content_kind
+
+NO_STATES: Mapping[str, str] = MappingProxyType({})
 
 _EXTENSIONS = {".tflite": "tflite", ".onnx": "onnx", ".pt2": "pt2"}
 _NAMES = {"tflite": "a TFLite model", "onnx": "an ONNX model", "pt2": "a saved torch.export program"}
@@ -47,18 +53,21 @@ def import_model(
     name: str | None = None,
     patterns: tuple[Pattern, ...] | None = None,
     shapes: InputShapes = AS_IN_FILE,
+    states: Mapping[str, str] = NO_STATES,
 ) -> tuple[Model, RelaxProgram]:
     """The model in a file as operators on NHWC tensors, and its Relax program.
 
     `name` is the model's name (a C identifier is made of it), by default the file's stem. `patterns` are the
-    composites to look for, by default `standard_patterns()`. `shapes` fix open dimensions of inputs. Raises
-    DiagnosticError, see above.
+    composites to look for, by default `standard_patterns()`. `shapes` fix open dimensions of inputs. `states`
+    maps names of inputs to those of outputs that are their values in the next run. Raises DiagnosticError,
+    see above.
     """
     path = Path(path)
     checked = _checked(path)
     imported = _imported(path, checked, shapes)
     wanted = standard_patterns() if patterns is None else patterns
-    return find_operators(imported.program, wanted, name or path.stem, path.name, imported.outputs)
+    pairs = (*imported.states, *asked_states(path, imported, states))
+    return find_operators(imported.program, wanted, name or path.stem, path.name, imported.outputs, pairs)
 
 
 def _imported(path: Path, checked: _Checked, shapes: InputShapes) -> Imported:

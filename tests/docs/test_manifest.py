@@ -15,7 +15,9 @@ from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.kernels import Library
 from target_arch.plan.lowered import Attempt
 from target_arch.plan.memory import Budget, PoolBudget
+from target_arch.plan.model import State
 from target_arch.plan.partitions import PlacementFacts
+from target_arch.plan.steps import StateBuffers
 from target_arch.plan.tuning import TuningRecord, tuning_of
 from target_arch.run import Verification
 from target_arch.run.executables.image import Fill, Image, OutputSection
@@ -58,6 +60,7 @@ def complete() -> dict[str, Any]:
     span = Activity(kind=ActivityKind.RUN, what="add0", where="dsp", start=0.0, end=1e-6)
     facts = PlacementFacts(method="m", search_makespan=1e-6, search_bound=1e-6)
     (member,) = inputs.members
+    tensor, buffer = member.lowered.steps.inputs[0]
     lowered, library = member.lowered, Library(name="l", include=("include",), sources=("l.c",))
     record = TuningRecord(
         task="conv2d_0", what="w", measured="m", baseline=2.0, tuned=1.0, scratch=0, trace="[]"
@@ -68,6 +71,8 @@ def complete() -> dict[str, Any]:
             soc=evolve(inputs.soc, ports=(tiny_plans.port(),)),
             port=QEMU_MPS2,
             graph=evolve(lowered.graph, facts=facts),
+            model=evolve(member.model, states=(State(tensor=tensor, next="y"),)),
+            steps=evolve(lowered.steps, states=(StateBuffers(tensor=tensor, now=buffer, next=buffer),)),
             kernels={"p0": evolve(lowered.kernels["p0"], libraries=(library,), tuned=("conv2d_0",))},
             budgets=(Budget(partition="p0", sites={"add0": (offered,)}),),
             execution=Execution(makespan=1e-6, bound=1e-6, alone=1e-6, overlap="o", spans=(span,)),

@@ -269,7 +269,7 @@ def c_kernel(partition: Partition, sizes: Mapping[str, int] = NO_SIZES) -> Kerne
     """
     actions: list[Call] = []
     for op in partition.operators:
-        if op.kind in ("reshape", "concat"):
+        if op.kind in ("reshape", "concat", "store"):
             actions += copies(op, sizes)
             continue
         operands = (

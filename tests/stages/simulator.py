@@ -18,7 +18,7 @@ from target_arch.plan.model import Model
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, StepOrder, Wait
 
 Bytes = bytes | bytearray
-COPYING = ("reshape", "concat")
+COPYING = ("reshape", "concat", "store")
 """Kinds of operators whose calls copy bytes."""
 
 
@@ -32,7 +32,7 @@ def compute(operator: str, inputs: list[Bytes], size: int) -> bytes:
 
 
 def reference(model: Model, inputs: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The outputs of a model."""
+    """The outputs of a model, and the next values of its states, whose present ones are among the inputs."""
     known: dict[str, Bytes] = dict(inputs)
     known |= {name: tensor.data for name, tensor in model.tensors.items() if tensor.data is not None}
     for op in model.operators:
@@ -41,7 +41,7 @@ def reference(model: Model, inputs: Mapping[str, bytes]) -> dict[str, bytes]:
             known[op.output] = b"".join(operands)
         else:
             known[op.output] = compute(op.id, operands, model.tensors[op.output].bytes)
-    return {name: bytes(known[name]) for name in model.outputs}
+    return {name: bytes(known[name]) for name in model.kept}
 
 
 def random_inputs(model: Model, seed: int) -> dict[str, bytes]:
@@ -60,7 +60,7 @@ class Simulator:
         self._kinds = {operator.id: operator.kind for operator in model.operators}
         random = self._random = Random(seed)
         self._beginning: dict[int, list[str]] = {}
-        kept = {"constant", "input"}
+        kept = {"constant", "input", "state"}
         in_place = {over for over, _ in plan.in_place}
         for buffer in steps.buffers:
             if buffer.kind not in kept and buffer.name not in in_place:
@@ -69,6 +69,11 @@ class Simulator:
             buffer.arena: bytearray(random.randbytes(plan.peaks[buffer.arena])) for buffer in steps.buffers
         }
         self._pending: list[tuple[Event, Copy | Dispatch]] = []
+
+    def reset(self) -> None:
+        """Give every state zeros."""
+        for state in self._order.states:
+            self._write(self._rest(state.now, 0), bytes(self._buffers[state.now].bytes))
 
     def run(self, inputs: Mapping[str, bytes], skipped: int | None = None) -> dict[str, bytes]:
         """The outputs of one run. The step number `skipped` has no effect but its event."""

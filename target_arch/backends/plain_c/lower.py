@@ -72,6 +72,8 @@ def piece(operator: Operator, request: LoweringRequest) -> Piece:
         match operator.facts.lowering:
             case Lowering.COPIES:
                 return concat_piece(operator, request, {})
+            case Lowering.ONE_COPY:
+                return store_piece(operator, request)
             case Lowering.TVM:
                 return _relax_piece(operator, request)
             case Lowering.DEFINITION | Lowering.FOREIGN:
@@ -109,6 +111,16 @@ def concat_piece(operator: Operator, request: LoweringRequest, through: Mapping[
                 )
             )
     return Piece(functions=tuple(functions.values()), constants=(), buffers=(), calls=tuple(calls))
+
+
+def store_piece(operator: Operator, request: LoweringRequest) -> Piece:
+    """A copy of the next value of a state to where it is kept."""
+    (name,) = operator.inputs
+    tensor = request.model.tensors[name]
+    made = lower_copy(tensor, tensor.bytes, tensor.bytes)
+    moved = (Operand(of=name, access=Access.READ), Operand(of=operator.output, access=Access.WRITE))
+    call = Call(function=made.function.name, operands=moved, operator=operator.id, copies=True)
+    return Piece(functions=(made.function,), constants=(), buffers=(), calls=(call,))
 
 
 def rows_piece(operator: Operator, slot: Slot, request: LoweringRequest) -> Piece:

@@ -162,6 +162,11 @@ def _planning(to: ArgumentParser) -> None:
     for rule, what in _RULES:
         plan.add_argument(rule, action="append", default=[], metavar="OPERATOR=TARGET", help=what)
     plan.add_argument(
+        "--state", action="append", default=[], metavar="[MODEL:]INPUT=OUTPUT",
+        help="the output of a run is the input of the next one: both become a state of the model, zeros at "
+        "first; may repeat",
+    )  # fmt: skip
+    plan.add_argument(
         "--cost",
         type=Path,
         metavar="FILE",

@@ -63,7 +63,22 @@ def request(options: argparse.Namespace) -> "CompileRequest":
         port=getattr(options, "port", None) or "host",
         images=_images(getattr(options, "image", [])),
         input_shapes=input_shapes(options.input_shape, options.batch),
+        states=_pairs(options.state),
     )
+
+
+def _pairs(given: list[str]) -> dict[str, str]:
+    """`IN=OUT`, each input once. DiagnosticError where one is no pair."""
+    found: dict[str, str] = {}
+    for each in given:
+        source, equals, target = each.partition("=")
+        if not (source and equals and target) or source in found:
+            text = f"`--state {each}` names " + (
+                "an input twice" if source in found else "no input and output"
+            )
+            raise failure("wrong-state", "command line", text, "write `--state INPUT=OUTPUT`, once per input")
+        found[source] = target
+    return found
 
 
 def partition(options: argparse.Namespace) -> int:

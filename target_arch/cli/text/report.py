@@ -28,6 +28,7 @@ def report_text(manifest: Mapping[str, Any]) -> str:
         _budgets(manifest),
         _attempts(manifest),
         _pools(manifest),
+        _states(manifest),
         _steps(manifest),
         _verification(manifest),
     ]
@@ -42,7 +43,7 @@ def _model_pools(manifest: Mapping[str, Any]) -> ModelPools:
         arenas=manifest["arenas"],
         pools=tuple(
             ModelPool(
-                pool=Arena(pools[name]["memory"], constant=name != pools[name]["memory"]),
+                pool=_arena(name, pools[name]["memory"]),
                 capacity=pools[name]["capacity"],
                 alignment=1,
                 overlaid=pools[name]["overlaid"],
@@ -54,6 +55,12 @@ def _model_pools(manifest: Mapping[str, Any]) -> ModelPools:
             for name in sorted(pools)
         ),
     )
+
+
+def _arena(name: str, memory: str) -> Arena:
+    """The arena of that name."""
+    constant, state = Arena(memory, constant=True), Arena(memory, state=True)
+    return next((each for each in (constant, state) if str(each) == name), Arena(memory))
 
 
 def _partitions(manifest: Mapping[str, Any]) -> str:
@@ -115,6 +122,23 @@ def _pools(manifest: Mapping[str, Any]) -> str:
     ]
     header = ("pool", "capacity", "peak", "bound", "in place")
     return "pools in bytes\n" + table(header, rows, right=range(1, 5))
+
+
+def _states(manifest: Mapping[str, Any]) -> str:
+    if not manifest["states"]:
+        return ""
+    offsets = {buffer["name"]: buffer for buffer in manifest["buffers"]}
+    rows = [
+        (
+            each["name"],
+            each["dtype"] + str(each["shape"]),
+            offsets[each["buffer"]]["pool"],
+            _number(offsets[each["buffer"]]["offset"]),
+            each["initial_buffer"] or "zeros",
+        )
+        for each in manifest["states"]
+    ]
+    return "states\n" + table(("state", "type", "pool", "offset", "at first"), rows, right=(3,))
 
 
 def _steps(manifest: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ bundle, `include/<bundle>.h`, with `init` and `stop`; a single one has these in 
 from attrs import field, frozen
 
 from target_arch.emit.model.inputs import EmitInputs, Member
+from target_arch.emit.model.states import RESET
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.literals import c_type
 from target_arch.emit.text.names import comment, identifiers
@@ -204,10 +205,19 @@ def _of_model(inputs: EmitInputs, words: _Words, member: Member) -> _Header:
         stem=member.stem,
         port="" if words.bundle else inputs.port.name,
         head=words.model.format(name=name, soc=inputs.soc.name, bundle=inputs.stem),
-        functions=words.functions.format(model=member.stem, bundle=inputs.stem),
+        functions=words.functions.format(model=member.stem, bundle=inputs.stem) + _reset(member),
         terminals=terminals(member),
         words=words,
     )
+
+
+def _reset(member: Member) -> str:
+    """The declaration of the model's reset, and its states; nothing where it has none."""
+    if not member.model.states:
+        return ""
+    held = (comment(f"{member.model.tensors[each.tensor]}") for each in member.model.states)
+    listed = "".join(f"\n *   {each}" for each in held)
+    return "\n" + RESET.format(model=member.stem, states=listed)
 
 
 def _text(header: _Header) -> str:

@@ -3,12 +3,14 @@
 The functions of a model that has the bundle's name are in the bundle's file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
+from target_arch.emit.model.arenas import EmittedArena, placed
 from target_arch.emit.model.header import accessor, pointee, terminals
 from target_arch.emit.model.inputs import EmitInputs, Member
+from target_arch.emit.model.states import reset_body, reset_signature
 from target_arch.emit.model.steps import abi_guard, bundle_symbol
 from target_arch.emit.text.emitter import Emitter
 
@@ -27,6 +29,10 @@ class _Runtime:
     pointer: str
 
 
+_Functions = dict[str, tuple[str, ...]]
+"""The statements of functions, by signature."""
+
+
 @frozen(kw_only=True)
 class _Source:
     """One C file: the name of it and its header, the rest of its first line, and its definitions."""
@@ -34,15 +40,16 @@ class _Source:
     stem: str
     about: str = ""
     declarations: tuple[str, ...] = ()
-    functions: Mapping[str, str]
+    functions: Mapping[str, tuple[str, ...]]
 
 
-def sources(inputs: EmitInputs) -> list[tuple[str, str]]:
+def sources(inputs: EmitInputs, arenas: Sequence[EmittedArena]) -> list[tuple[str, str]]:
     """Path and C text of every file."""
     runtime = _together(inputs) if inputs.several else _alone(inputs)
     inside = tuple(member for member in inputs.members if member.stem == inputs.stem)
-    every = [_of_bundle(inputs, runtime, inside)]
-    every += [_of_model(runtime, member) for member in inputs.members if member not in inside]
+    resets = {member.name: _reset(inputs, member, arenas) for member in inputs.members}
+    every = [_of_bundle(inputs, runtime, inside, resets)]
+    every += [_of_model(runtime, member, resets) for member in inputs.members if member not in inside]
     return [(f"src/{each.stem}.c", _text(inputs, each)) for each in every]
 
 
@@ -80,12 +87,14 @@ def _together(inputs: EmitInputs) -> _Runtime:
     )
 
 
-def _of_bundle(inputs: EmitInputs, runtime: _Runtime, inside: tuple[Member, ...]) -> _Source:
-    functions = {f"ta_status {inputs.stem}_init(const ta_port *port)": runtime.init}
+def _of_bundle(
+    inputs: EmitInputs, runtime: _Runtime, inside: tuple[Member, ...], resets: Mapping[str, _Functions]
+) -> _Source:
+    functions = {f"ta_status {inputs.stem}_init(const ta_port *port)": _init(inputs, runtime)}
     for member in inside:
-        functions |= _run(runtime, member)
-    functions[f"ta_status {inputs.stem}_stop(void)"] = runtime.stop
-    functions[f"ta_runtime *{inputs.stem}_runtime(void)"] = runtime.pointer
+        functions |= _run(runtime, member) | resets[member.name]
+    functions[f"ta_status {inputs.stem}_stop(void)"] = _returning(runtime.stop)
+    functions[f"ta_runtime *{inputs.stem}_runtime(void)"] = _returning(runtime.pointer)
     for member in inside:
         functions |= _accessors(member)
     about = "this model, and its inputs and outputs" if inside else "all models"
@@ -97,26 +106,50 @@ def _of_bundle(inputs: EmitInputs, runtime: _Runtime, inside: tuple[Member, ...]
     )
 
 
-def _of_model(runtime: _Runtime, member: Member) -> _Source:
-    return _Source(stem=member.stem, functions={**_run(runtime, member), **_accessors(member)})
+def _of_model(runtime: _Runtime, member: Member, resets: Mapping[str, _Functions]) -> _Source:
+    own = _run(runtime, member) | resets[member.name] | _accessors(member)
+    return _Source(stem=member.stem, functions=own)
 
 
-def _run(runtime: _Runtime, member: Member) -> dict[str, str]:
-    return {f"ta_status {member.stem}_run(void)": runtime.runs[member.name]}
+def _init(inputs: EmitInputs, runtime: _Runtime) -> tuple[str, ...]:
+    """With the initial values of all states, where there are any."""
+    resets = [f"{member.stem}_reset();" for member in inputs.members if member.model.states]
+    if not resets:
+        return _returning(runtime.init)
+    failed = ("if (status != TA_OK)", "    return status;")
+    return (f"ta_status status = {runtime.init};", *failed, *resets, "return TA_OK;")
 
 
-def _accessors(member: Member) -> dict[str, str]:
-    """The C expression that the function of each input and output returns, by its signature."""
+def _run(runtime: _Runtime, member: Member) -> _Functions:
+    return {f"ta_status {member.stem}_run(void)": _returning(runtime.runs[member.name])}
+
+
+def _reset(inputs: EmitInputs, member: Member, every: Sequence[EmittedArena]) -> _Functions:
+    """Nothing for a model without states."""
+    if not member.model.states:
+        return {}
+    return {reset_signature(member): reset_body(member, placed(inputs, member, every))}
+
+
+def _returning(value: str) -> tuple[str, ...]:
+    return (f"return {value};",)
+
+
+def _accessors(member: Member) -> _Functions:
+    """The functions that return the pointers of inputs and outputs."""
     symbol = bundle_symbol(member)
     places = {each: f"{symbol}.{each.kind}s[{each.number}].where" for each in terminals(member)}
     return {
-        accessor(each): f"({pointee(each)} *)ta_pointer(&{symbol}, {where})" for each, where in places.items()
+        accessor(each): _returning(f"({pointee(each)} *)ta_pointer(&{symbol}, {where})")
+        for each, where in places.items()
     }
 
 
 def _text(inputs: EmitInputs, source: _Source) -> str:
     out = Emitter()
     out.line(f"/* The functions of {source.stem}.h{source.about}. */")
+    if any(line.startswith("mem") for lines in source.functions.values() for line in lines):
+        out.lines(("#include <string.h>", ""))
     out.line(f"#include <{inputs.soc.name}_soc.h>")
     out.line(f"#include <{source.stem}.h>")
     out.line()
@@ -126,9 +159,9 @@ def _text(inputs: EmitInputs, source: _Source) -> str:
     if source.declarations:
         out.line()
     out.lines(source.declarations)
-    for signature, value in source.functions.items():
+    for signature, statements in source.functions.items():
         out.lines(("", signature, "{"))
         with out.indent():
-            out.line(f"return {value};")
+            out.lines(statements)
         out.line("}")
     return out.text()

@@ -111,7 +111,8 @@ def _rounds(out: Emitter, inputs: EmitInputs, tested: Sequence[Member]) -> None:
 
 
 def _given(inputs: EmitInputs, member: Member) -> list[str]:
-    return [
+    reset = [f"{member.stem}_reset();"] if member.model.states else []
+    return reset + [
         f"memcpy({one.function}(), {inputs.prefix(member)}input_{one.number}, {one.macro}_BYTES);"
         for one in split(member)[0]
     ]

@@ -11,11 +11,12 @@ def section_macro(arena: Arena) -> str:
 
 
 def section_name(arena: Arena) -> str:
-    """The section the linker fragment places: `.bss.ta_sram`, `.rodata.ta_ddr_constants`.
+    """The section the linker fragment places: `.bss.ta_sram`, which has the states too, and
+    `.rodata.ta_ddr_constants`.
 
     The prefixes make the compiler treat an arena as zeroed memory and constants as read-only data.
     """
-    return f"{'.rodata' if arena.constant else '.bss'}.ta_{_stem(arena).lower()}"
+    return f".rodata.ta_{_stem(arena).lower()}" if arena.constant else f".bss.ta_{identifier(arena.memory)}"
 
 
 def define_section(out: Emitter, arena: Arena) -> None:
@@ -31,4 +32,5 @@ def define_section(out: Emitter, arena: Arena) -> None:
 
 
 def _stem(arena: Arena) -> str:
-    return f"{identifier(arena.memory)}_constants" if arena.constant else identifier(arena.memory)
+    kind = "_constants" if arena.constant else "_states" if arena.state else ""
+    return identifier(arena.memory) + kind

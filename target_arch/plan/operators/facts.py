@@ -75,6 +75,7 @@ class Lowering(Enum):
 
     DEFINITION = "by its definition in TE"
     COPIES = "by a copy for each operand"
+    ONE_COPY = "by one copy; import makes it, where a state is stored"
     TVM = "by TVM's own legalization of its Relax call"
     FOREIGN = "by the backend that brought its pattern"
 

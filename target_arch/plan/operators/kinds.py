@@ -380,6 +380,17 @@ class OperatorKind(StrEnum):
             lowering=Lowering.DEFINITION,
         ),
     )
+    STORE = (
+        "store",
+        _move(
+            inputs=(Role(name="x", meaning="the next value of a state, of any shape"),),
+            attributes=(),
+            layout=LayoutRule.RENAME,
+            element_work=0.25,
+            aliasing=Aliasing.WHOLE,
+            lowering=Lowering.ONE_COPY,
+        ),
+    )
     RELAX = (
         "relax",
         _opaque(

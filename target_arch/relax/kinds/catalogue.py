@@ -8,7 +8,8 @@ from target_arch.backend.contract import Pattern
 from target_arch.plan.operators.facts import Lowering
 from target_arch.plan.operators.kinds import OperatorKind, kind_of
 
-_MATCHED = tuple(kind for kind in OperatorKind if kind.facts.lowering is not Lowering.TVM)
+_OTHERWISE = (Lowering.TVM, Lowering.ONE_COPY)
+_MATCHED = tuple(kind for kind in OperatorKind if kind.facts.lowering not in _OTHERWISE)
 
 
 @frozen(kw_only=True)

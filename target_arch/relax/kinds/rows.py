@@ -22,5 +22,6 @@ FORMS: Mapping[OperatorKind, Form] = {
     OperatorKind.CONCAT: Form(
         patterns=(joining.quantized_concat, joining.concat), definition=None, paired=None
     ),
+    OperatorKind.STORE: Form(patterns=(), definition=None, paired=None),
     OperatorKind.RELAX: Form(patterns=(), definition=None, paired=None),
 }

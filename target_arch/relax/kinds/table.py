@@ -36,7 +36,7 @@ def _faults(kind: OperatorKind, form: Form) -> Iterator[str]:
     if (form.paired is not None) != kind.facts.weighted:
         has = "no form" if form.paired is None else "a form"
         yield f"`{kind}` computes {kind.facts.structure.value}, and has {has} with another operator after it"
-    if bool(form.patterns) != (lowering is not Lowering.TVM):
+    if bool(form.patterns) != (lowering not in (Lowering.TVM, Lowering.ONE_COPY)):
         yield f"`{kind}` is lowered {lowering.value}, and has {len(form.patterns)} patterns"
 
 

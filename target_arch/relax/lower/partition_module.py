@@ -31,7 +31,7 @@ def leaving(partition: Partition, model: Model) -> tuple[str, ...]:
     """The tensors a partition computes that an operator outside reads, or that the model returns."""
     inside = {operator.id for operator in partition.operators}
     wanted = {name for other in model.operators if other.id not in inside for name in other.inputs}
-    wanted |= set(model.outputs)
+    wanted |= set(model.kept)
     return tuple(operator.output for operator in partition.operators if operator.output in wanted)
 
 

@@ -5,7 +5,7 @@ again on the same program.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -18,18 +18,25 @@ from target_arch.relax.ir.graph import dtype_of
 from target_arch.relax.operators.cover import cover
 from target_arch.relax.operators.layout import Layout
 from target_arch.relax.operators.program import RelaxProgram, function_of
+from target_arch.relax.operators.states import StatePair, with_states
 from target_arch.relax.operators.tidy import named, without_reshapes
 from target_arch.relax.patterns.matcher import Draft
 
 
 def find_operators(
-    program: RelaxProgram, patterns: Iterable[Pattern], name: str, source: str, outputs: tuple[str, ...]
+    program: RelaxProgram,
+    patterns: Iterable[Pattern],
+    name: str,
+    source: str,
+    outputs: tuple[str, ...],
+    states: Sequence[StatePair] = (),
 ) -> tuple[Model, RelaxProgram]:
     """The model that `patterns` make of a program, and the program with the functions of its `relax`
     operators.
 
     Where several patterns fit, the largest wins, then the earlier one. `outputs` are the authors' names of
-    the outputs. Raises DiagnosticError where one tensor is read with two quantizations.
+    the outputs, `states` the inputs and outputs that are states. Raises DiagnosticError where one tensor is
+    read with two quantizations.
     """
     graph = program.graph
     drafts = cover(graph, patterns)
@@ -48,15 +55,16 @@ def find_operators(
         for operator, draft in zip(layout.operators, layout.owners, strict=True)
         if draft is not None and operator.kind is OperatorKind.RELAX
     }
+    results = tuple(called.get(name, name) for name in found)
     model = Model(
         name=identifier(name, "model"),
         source=source,
         inputs=inputs,
-        outputs=tuple(called.get(name, name) for name in found),
+        outputs=results,
         tensors=tensors,
         operators=tuple(operators),
     )
-    return model, evolve(program, functions=functions)
+    return with_states(model, states, results), evolve(program, functions=functions)
 
 
 def identifier(name: str, otherwise: str) -> str:

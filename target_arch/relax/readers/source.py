@@ -3,6 +3,7 @@
 from attrs import frozen
 
 from target_arch.relax.operators.program import RelaxProgram
+from target_arch.relax.operators.states import StatePair
 
 TFLITE_IDENTIFIER = b"TFL3"
 
@@ -20,10 +21,11 @@ _MAGIC = (
 
 @frozen(kw_only=True, eq=False)
 class Imported:
-    """A program as a reader found it, and the authors' names of its outputs."""
+    """A program as a reader found it, the authors' names of its outputs, and its states."""
 
     program: RelaxProgram
     outputs: tuple[str, ...]
+    states: tuple[StatePair, ...] = ()
 
 
 def content_kind(data: bytes) -> str | None:

@@ -1,6 +1,6 @@
 """The reference of a model, and the self-test vector from it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from target_arch.diagnostics import DiagnosticError
@@ -9,6 +9,7 @@ from target_arch.run.references.litert import litert
 from target_arch.run.references.onnxruntime import ort
 from target_arch.run.references.pytorch import pytorch
 from target_arch.run.references.reference import Reference, Shapes, refusal, spread, tolerance
+from target_arch.run.references.stateful import stateful
 
 REFERENCES: Mapping[str, Callable[[Path, Shapes], Reference]] = {
     ".onnx": ort,
@@ -17,8 +18,10 @@ REFERENCES: Mapping[str, Callable[[Path, Shapes], Reference]] = {
 }
 
 
-def reference_for(model: Path, shapes: Shapes = ()) -> Reference:
-    """The reference of a model file, by its ending.
+def reference_for(model: Path, shapes: Shapes = (), states: Sequence[tuple[int, int]] = ()) -> Reference:
+    """The reference of a model file, by its ending. `states` are the numbers of its inputs and outputs that
+    are states.
+
 
     `shapes` are those of the inputs, in order, where the file leaves dimensions open. ToolMissing where its
     package is not installed, DiagnosticError where it has none or cannot read the file.
@@ -30,16 +33,18 @@ def reference_for(model: Path, shapes: Shapes = ()) -> Reference:
         )
     if not model.is_file():
         raise refusal("model-unreadable", model, "there is no such file", None)
-    return REFERENCES[model.suffix](model, shapes)
+    return stateful(REFERENCES[model.suffix](model, shapes), states)
 
 
-def self_test(model: Path, shapes: Shapes = (), *, seed: int = 0) -> SelfTest | str:
-    """One random input and the reference's answer, for the bundle to carry; `shapes` as in `reference_for`.
+def self_test(
+    model: Path, shapes: Shapes = (), states: Sequence[tuple[int, int]] = (), *, seed: int = 0
+) -> SelfTest | str:
+    """One random input and the reference's answer, for the bundle to carry; the rest as in `reference_for`.
 
     The reason where there is no answer: the package is missing, or cannot run the model.
     """
     try:
-        return _vector(reference_for(model, shapes), seed)
+        return _vector(reference_for(model, shapes, states), seed)
     except DiagnosticError as error:
         return error.diagnostics[0].message
 

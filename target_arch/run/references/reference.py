@@ -41,6 +41,10 @@ class Input:
     high: float
 
 
+def _nothing() -> None:
+    """The reset of a model without states."""
+
+
 @frozen(kw_only=True)
 class Reference:
     """An interpreter with a model in it.
@@ -49,6 +53,8 @@ class Reference:
     Differences in output i are counted in `units[i]` (the step of a quantized output that is printed as
     float, else 1); `allowed` of these units are let pass, plus what the answers differ among themselves, plus
     `relative` of the magnitude of a float element. NaN and infinity belong where the answer has them.
+
+    A model with states answers frame after frame of a sequence; `reset` begins a new one.
     """
 
     name: str
@@ -59,6 +65,7 @@ class Reference:
     relative: float = 0.0
     modes: tuple[str, ...] = ("",)
     answer: Callable[[Frame], tuple[Frame, ...]] = field(repr=False)
+    reset: Callable[[], None] = field(default=_nothing, repr=False)
 
     def frames(self, count: int, seed: int) -> tuple[Frame, ...]:
         """Random inputs; the same for the same seed, and the first ones the same for any count."""

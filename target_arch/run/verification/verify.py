@@ -50,7 +50,8 @@ def verify_models(
     """Build the bundle in `directory`, run it on `count` random inputs and its own vectors, and compare.
 
     `models` are the model files by the names that they have in the bundle; a single one may be called
-    otherwise. Each model runs once in every frame, one after the other. `how` is for `build`.
+    otherwise. Each model runs once in every frame, one after the other; the frames of a model with states are
+    one sequence, from its initial states on. `how` is for `build`.
 
     With `record` the results are written into the bundle's manifest. A difference is not an error, see
     `passed`. DiagnosticError where the bundle cannot be built or run, or is of other models; ToolMissing
@@ -67,10 +68,19 @@ def verify_models(
 
 def _references(files: Mapping[str, Path], manifest: Mapping[str, Any]) -> dict[str, Reference]:
     """The references of the models in a bundle, with inputs of its shapes where a file leaves them open."""
-    shapes = {
-        each["model"]: [tuple(tensor["shape"]) for tensor in each["inputs"]] for each in models_in(manifest)
+    described = {each["model"]: each for each in models_in(manifest)}
+    return {
+        name: reference_for(path, _shapes(described[name]), _states(described[name]))
+        for name, path in files.items()
     }
-    return {name: reference_for(path, shapes[name]) for name, path in files.items()}
+
+
+def _shapes(model: Mapping[str, Any]) -> list[tuple[int, ...]]:
+    """The shapes of the inputs of the model's file, in its order."""
+    shapes = [tuple(tensor["shape"]) for tensor in model["inputs"]]
+    for state in sorted((each for each in model["states"] if each["pair"]), key=lambda each: each["pair"]):
+        shapes.insert(state["pair"][0], tuple(state["shape"]))
+    return shapes
 
 
 def compare(
@@ -94,6 +104,8 @@ def compare_models(
     `run_frames`.
     """
     described = {each["model"]: each for each in models_in(executable.manifest)}
+    for name in described:
+        references[name].reset()
     frames = {name: references[name].frames(count, seed) for name in described}
     answers = {name: tuple(references[name].answer(frame) for frame in frames[name]) for name in described}
     for name, each in described.items():
@@ -122,6 +134,11 @@ def _by_model(described: Mapping[str, Mapping[str, Any]], results: Sequence[byte
         found[name] = [result[start : start + size] for result in results]
         start += size
     return found
+
+
+def _states(model: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """The inputs and outputs of the model's file that are states of the bundle, by number."""
+    return [tuple(each["pair"]) for each in model["states"] if each["pair"] is not None]
 
 
 def _names(model: Mapping[str, Any]) -> tuple[str, ...]:

@@ -45,11 +45,11 @@ def _placed(pools: ModelPools, plans: Mapping[str, MemoryPlan]) -> list[Diagnost
 
 
 def _apart(soc: SoC, pools: ModelPools) -> list[Diagnostic]:
-    """Constants never share bytes, and workspace does not where a model keeps it."""
+    """Constants and states never share bytes, and workspace does not where a model keeps it."""
     faults = []
     for pool in pools.pools:
         seen = soc.memory(pool.memory).base is not None
-        if not (pool.pool.constant or (pools.arenas != Sharing.SHARED and seen)):
+        if pool.pool.shareable and not (pools.arenas != Sharing.SHARED and seen):
             continue
         spans = [(pool.offsets[i], pool.offsets[i] + pool.peaks[i], n) for i, n in enumerate(pools.models)]
         line = soc.own_line(pool.memory)

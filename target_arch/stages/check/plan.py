@@ -15,12 +15,14 @@ from attrs import evolve, frozen
 from target_arch.diagnostics import Diagnostic
 from target_arch.plan.kernels import Access, Slice
 from target_arch.plan.memory import Arena, Buffer, BufferKind, MemoryPlan
+from target_arch.plan.model import State
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
 from target_arch.soc.model import HOST_ENGINE, SoC
 from target_arch.soc.rounding import round_up
 from target_arch.soc.words import OperandRule
 from target_arch.stages.check.aliases import Holders, Part
 from target_arch.stages.check.places import Lying, Overwriting, described, meeting, violation
+from target_arch.stages.check.states import state_faults
 from target_arch.stages.check.written import Written, meet
 from target_arch.stages.errors import CheckError
 
@@ -31,21 +33,35 @@ def check(
     plan: MemoryPlan,
     sizes: Mapping[str, int] = MappingProxyType({}),
     parts: Iterable[Part] = (),
+    states: Iterable[State] = (),
 ) -> None:
     """Raises CheckError with every fault. `sizes` are the bytes of tensors, and of buffers that hold none, by
-    name, `parts` are tensors that the model makes parts of others.
+    name, `parts` are tensors that the model makes parts of others, `states` its states.
 
     Covers: offsets, alignment and capacity, in whole cache lines where a memory is shared behind the cache;
     buffers that share bytes and time, unless a call that may do
     so writes one over the other; tensors inside the buffers of others; declared copy paths with their
     engine, limits and cache duties; which memories an instance can touch; numbering of events, steps that
     race with one in flight, steps still in flight at the end; bytes read before they were written;
-    instances used before they are loaded.
+    instances used before they are loaded; states whose next value the next run would not find, or that
+    are read after it was written.
     """
     checker = _Checker(soc, steps, plan)
     checker.run(sizes, tuple(parts))
+    checker.faults += (
+        Diagnostic(rule="wrong-state", place="memory plan", message=said)
+        for said in state_faults(soc, steps, plan, states)
+    )
     if checker.faults:
         raise CheckError(checker.faults)
+
+
+_THERE = (BufferKind.INPUT, BufferKind.CONSTANT, BufferKind.STATE)
+_IN_ORDER = (
+    (BufferKind.CONSTANT,),
+    (BufferKind.STATE, BufferKind.NEXT),
+    (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.ACTIVATION, BufferKind.LOCAL),
+)
 
 
 @frozen(kw_only=True)
@@ -80,10 +96,10 @@ class _Checker:
         self._started = False
         self._live: dict[str, tuple[int, int]] = {}
         constants = (buffer.name for buffer in steps.buffers if buffer.kind == BufferKind.CONSTANT)
-        self._overwriting = Overwriting((*(name for _, name in steps.outputs), *constants))
+        kept = (*(name for _, name in steps.outputs), *(each.next for each in steps.states))
+        self._overwriting = Overwriting((*kept, *constants))
         self._written = {
-            name: Written(buffer.bytes, buffer.kind in (BufferKind.INPUT, BufferKind.CONSTANT))
-            for name, buffer in self._buffers.items()
+            name: Written(buffer.bytes, buffer.kind in _THERE) for name, buffer in self._buffers.items()
         }
         self._holders = Holders(steps.buffers)
 
@@ -133,12 +149,13 @@ class _Checker:
                 self._fault("wrong-size", f"buffer `{buffer.name}` has {buffer.bytes:,} B for {size:,} B")
 
     def _capacities(self) -> None:
-        """The arenas of a memory are one after the other, the constants first."""
+        """The arenas of a memory are one after the other, constants and states first."""
         for memory in self._soc.memories:
             unit = max((buffer.alignment for buffer in self._of(memory.name)), default=1)
-            fixed = self._top(b for b in self._of(memory.name) if b.kind == BufferKind.CONSTANT)
-            other = self._top(b for b in self._of(memory.name) if b.kind != BufferKind.CONSTANT)
-            end = (round_up(fixed, unit) if other else fixed) + other
+            end = 0
+            for kinds in _IN_ORDER:
+                size = self._top(b for b in self._of(memory.name) if b.kind in kinds)
+                end = round_up(end, unit) + size if size else end
             end = round_up(end, self._soc.own_line(memory.name))
             if end > memory.size:
                 self._fault("over-capacity", f"`{memory.name}` needs {end:,} B, it has {memory.size:,} B")
@@ -150,11 +167,13 @@ class _Checker:
         return max((self._plan.offsets.get(buffer.name, 0) + buffer.bytes for buffer in buffers), default=0)
 
     def _extremes(self) -> None:
-        """Inputs are written before the run, outputs read after it, constants are there always."""
+        """Inputs are written before the run, outputs read after it, constants are there always; a state is
+        found by the run, and its next value by the next one.
+        """
         last = max(len(self._order.steps) - 1, 0)
-        outputs = {name for _, name in self._order.outputs}
+        outputs = {name for _, name in self._order.outputs} | {each.next for each in self._order.states}
         for buffer in self._order.buffers:
-            if buffer.kind in (BufferKind.INPUT, BufferKind.CONSTANT):
+            if buffer.kind in _THERE:
                 self._lives(buffer.name, 0)
             if buffer.kind == BufferKind.CONSTANT or buffer.name in outputs:
                 self._lives(buffer.name, last)
@@ -199,6 +218,8 @@ class _Checker:
         names = (over, under)
         if any(name not in places for name in names):
             self._fault("unsafe-in-place", f"buffer `{over}` is written over `{under}`: one is never used")
+            return
+        if self._buffers[over].replaces == under and places[under].last < places[over].first:
             return
         apart = self._buffers[over].arena != self._buffers[under].arena
         why = "they lie in two arenas" if apart else self._overwriting.fault(places[over], places[under])
@@ -297,6 +318,8 @@ class _Checker:
         for touch in touches:
             if touch.write and self._buffers[touch.part.of].kind == BufferKind.CONSTANT:
                 self._fault("constant-written", f"`{touch.part}` is a constant and written to")
+            if touch.write and self._buffers[touch.part.of].kind == BufferKind.STATE:
+                self._fault("wrong-state", f"`{touch.part}` is what the run finds, not what it leaves")
             if touch.write:
                 self._written[touch.part.of].write(touch.part)
         if event is not None:
@@ -320,7 +343,8 @@ class _Checker:
         left = (flying for timeline in self._flying.values() for flying in timeline)
         for flying in sorted(left, key=lambda flying: flying.number):
             self._fault("in-flight", f"step {flying.number} (`{flying.event}`) is still in flight")
-        for tensor, name in self._order.outputs:
+        nexts = ((f"next value of {each.tensor}", each.next) for each in self._order.states)
+        for tensor, name in (*self._order.outputs, *nexts):
             if name in self._buffers and not self._written[name].complete:
                 self._fault("read-before-write", f"output `{tensor}` in `{name}` is not written entirely")
 

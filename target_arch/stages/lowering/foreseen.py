@@ -124,7 +124,8 @@ class Foreseen:
         """The ledger of one memory, whose constants have grown by `growth` bytes."""
         soc, lives = self.work.soc, self._program.liveness.lives
         there = [slot for slot in self._program.buffers.values() if slot.memory == memory]
-        constants = sum(constant_bytes(soc, memory, s.bytes) for s in there if s.kind == BufferKind.CONSTANT)
+        lasting = (BufferKind.CONSTANT, BufferKind.STATE)
+        fixed = sum(constant_bytes(soc, memory, slot.bytes) for slot in there if slot.kind in lasting)
         held = [
             evolve(_buffer(slot, lives[slot.name]), over=reuses.get(slot.name, ()))
             for slot in there
@@ -132,7 +133,7 @@ class Foreseen:
         ]
         return PoolLedger.of(
             Residents(buffers=held, turns=self._call_sites.turns, end=len(self._program.items)),
-            soc.memory(memory).size - constants - growth,
+            soc.memory(memory).size - fixed - growth,
             least_alignment(soc, memory),
             taken,
         )

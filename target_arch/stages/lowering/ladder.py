@@ -79,7 +79,7 @@ def _climbed(
         passed = passes.run(graph, slots)
         if passed.settled is not None:
             settled, known = passed.settled, sizes(graph, passed.kernels)
-            check(soc, settled.steps, settled.plan, known, parts(graph.model))
+            check(soc, settled.steps, settled.plan, known, parts(graph.model), graph.model.states)
             return _lowered(graph, slots, passed, settled, tuple(ladder.attempts))
         ladder.climb(graph.model, passed.refused)
         graph = ladder.graph()

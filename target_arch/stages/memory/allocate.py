@@ -42,9 +42,9 @@ def allocate(
 ) -> MemoryPlan:
     """Give every buffer an offset in its arena.
 
-    `capacities` are bytes per memory; the two arenas of a memory share those, the constants first. `effort`
-    limits the search per arena, for an algorithm that takes one. A buffer without bytes gets offset 0. A
-    buffer reuses the place of another (`Buffer.over`) if that makes the plan lower.
+    `capacities` are bytes per memory; the arenas of a memory share those, constants and states first.
+    `effort` limits the search per arena, for an algorithm that takes one. A buffer without bytes gets offset
+    0. A buffer reuses the place of another (`Buffer.over`) if that makes the plan lower.
 
     Raises DoesNotFitError for the first memory (by name) that overflows; PlanError for an unknown algorithm,
     an effort it does not take, and invalid buffers or capacities.
@@ -174,19 +174,21 @@ def _pairs(joined: MemoryPlan, part: MemoryPlan) -> tuple[tuple[str, str], ...]:
 
 
 def arena_capacity(plan: MemoryPlan, memory: str, size: int) -> int:
-    """The bytes of a memory that its constants leave."""
-    constants = plan.peaks.get(Arena(memory, constant=True), 0)
+    """The bytes of a memory that its constants and states leave."""
     alignment = lcm(*(buffer.alignment for buffer in plan.buffers if buffer.memory == memory))
-    return size - round_up(constants, alignment)
+    lasting = (Arena(memory, constant=True), Arena(memory, state=True))
+    return size - sum(round_up(plan.peaks.get(arena, 0), alignment) for arena in lasting)
 
 
 def _fitted(
     plan: MemoryPlan, memory: str, size: int, arenas: Mapping[Arena, Sequence[Buffer]], algorithm: str
 ) -> MemoryPlan:
     """The plan if it fits its memory; `best` searches longer before it gives up."""
-    arena, constants = Arena(memory), Arena(memory, constant=True)
+    arena, constants, states = Arena(memory), Arena(memory, constant=True), Arena(memory, state=True)
     if plan.peaks.get(constants, 0) > size:
         raise _refusal(plan, constants, size, arenas)
+    if plan.peaks.get(states, 0) > size - plan.peaks.get(constants, 0):
+        raise _refusal(plan, states, size - plan.peaks.get(constants, 0), arenas)
     available = arena_capacity(plan, memory, size)
     if plan.peaks.get(arena, 0) <= available:
         return plan

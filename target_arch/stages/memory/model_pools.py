@@ -26,7 +26,7 @@ def model_pools(soc: SoC, plans: Mapping[str, MemoryPlan], arenas: Sharing) -> M
 
 def _pool(soc: SoC, arena: Arena, plans: Sequence[MemoryPlan], arenas: Sharing) -> ModelPool:
     memory = soc.memory(arena.memory)
-    overlaid = not arena.constant and (arenas == Sharing.SHARED or memory.base is None)
+    overlaid = arena.shareable and (arenas == Sharing.SHARED or memory.base is None)
     peaks = tuple(plan.peaks.get(arena, 0) for plan in plans)
     alignment = max((ALIGNMENT, *(b.alignment for plan in plans for b in plan.buffers if b.arena == arena)))
     sizes = [round_up(peak, alignment) for peak in peaks] if len(peaks) > 1 else list(peaks)

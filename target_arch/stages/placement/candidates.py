@@ -11,6 +11,7 @@ from attrs import field, frozen
 from target_arch.backend.contract import Backend, Question
 from target_arch.diagnostics import Diagnostic, listed
 from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.soc.model import Instance, MemoryMode, SoC
 from target_arch.soc.words import OperandRule
 from target_arch.stages.errors import PlacementError
@@ -134,6 +135,8 @@ class CandidateTable:
             return f"a rule requires it on `{required}`"
         if instance.arch.name in rules.left_out:
             return "it is not among the chosen targets"
+        if operator.kind is OperatorKind.STORE and not instance.arch.host:
+            return "the host stores states"
         if rules.forbids(operator, instance):
             return "a rule forbids it"
         unfit = rules.unfit(operator.id, instance)

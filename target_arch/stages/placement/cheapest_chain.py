@@ -80,7 +80,7 @@ def walk(problem: ChainProblem, seats: Mapping[str, int]) -> tuple[int, list[tup
     """Picoseconds of a placement, and the memories of its activations before each operator, as masks. None
     where it is impossible.
     """
-    where = dict.fromkeys(problem.model.inputs, problem.inputs)
+    where = dict.fromkeys(problem.model.given, problem.inputs)
     visits, spent, before = problem.visits, 0, list[tuple[int, ...]]()
     for operator in problem.order:
         names, number = visits.operands[operator.id].names, seats[operator.id]
@@ -123,7 +123,7 @@ _Best = tuple[int, int, tuple[object, ...]]
 
 
 def _search(problem: ChainProblem, beam: int) -> dict[str, int] | None:
-    live = list(problem.model.inputs)
+    live = list(problem.model.given)
     last = _last_needed(problem)
     if _width(problem, last) > WIDE:
         return None

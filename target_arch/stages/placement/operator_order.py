@@ -45,7 +45,7 @@ class _LiveBytes:
 
     def __init__(self, model: Model) -> None:
         self.count = len(model.operators)
-        names = dict.fromkeys((*model.inputs, *(op.output for op in model.operators)))
+        names = dict.fromkeys((*model.given, *(op.output for op in model.operators)))
         numbers = {name: number for number, name in enumerate(names)}
         self._size = [model.tensors[name].bytes for name in names]
         self._inputs = [
@@ -59,10 +59,10 @@ class _LiveBytes:
         for index, read in enumerate(self._inputs):
             for tensor in read:
                 self._users[tensor].append(index)
-        self._kept = frozenset(numbers[name] for name in model.outputs if name in numbers)
+        self._kept = frozenset(numbers[name] for name in model.kept if name in numbers)
         self._needed = [len(users) + (n in self._kept) for n, users in enumerate(self._users)]
         """The readers of each tensor, the caller included."""
-        self._start = sum(model.tensors[name].bytes for name in model.inputs)
+        self._start = sum(model.tensors[name].bytes for name in model.given)
 
     def is_chain(self) -> bool:
         """True where no other order is possible."""

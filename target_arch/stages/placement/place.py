@@ -14,6 +14,7 @@ from attrs import frozen
 from target_arch.backend.contract import Backend
 from target_arch.diagnostics import Diagnostic
 from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.partitions import PartitionGraph, PlacementFacts
 from target_arch.soc.model import Instance
 from target_arch.stages.errors import PlacementError
@@ -70,12 +71,18 @@ def place(
     placed = _Placed.search(wanted, survey, exact=exact)
     made = choices(wanted, survey, placed.problem, placed.seats, placed.instances)
     by_id = {choice.operator: choice for choice in made}
+    ordered = _stores_last(placed.order)
     return PartitionGraph(
         model=model,
-        partitions=Grouping(model=model, setting=setting, backends=backends).partitions(placed.order, by_id),
-        choices=tuple(by_id[operator.id] for operator in placed.order),
+        partitions=Grouping(model=model, setting=setting, backends=backends).partitions(ordered, by_id),
+        choices=tuple(by_id[operator.id] for operator in ordered),
         facts=placed.facts,
     )
+
+
+def _stores_last(order: Sequence[Operator]) -> tuple[Operator, ...]:
+    """The order with what stores states after everything that may read them."""
+    return tuple(sorted(order, key=lambda operator: operator.kind is OperatorKind.STORE))
 
 
 @frozen(kw_only=True)

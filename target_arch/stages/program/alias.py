@@ -8,6 +8,8 @@ valid as long as they are read. A copy is elided where this is safe:
   input nor output of the model, nor a constant, nor local to a kernel.
 - The source is complete before the copy, and nothing but the copy writes the target.
 - The slice begins and ends at multiples of the alignment that the buffer had, or ends with the other.
+- The next value of a state is written where the state is: only after the last item that reads the state, or
+  by that item, where it writes each element after it has read the same element of the state.
 
 Two buffers of one size become one without cost. A slice makes the larger buffer live earlier or longer, so it
 is used only where the largest sum of live bytes in the memory does not grow.
@@ -32,7 +34,13 @@ from target_arch.stages.program.items import Item, Run, Transfer
 from target_arch.stages.program.liveness import live_bytes
 from target_arch.stages.program.program import Program
 
-_MOVABLE = (BufferKind.ACTIVATION, BufferKind.INPUT, BufferKind.OUTPUT)
+_MOVABLE = (
+    BufferKind.ACTIVATION,
+    BufferKind.INPUT,
+    BufferKind.OUTPUT,
+    BufferKind.STATE,
+    BufferKind.NEXT,
+)
 _INNER = BufferKind.ACTIVATION
 _Access = tuple[int, Slice, bool]
 """An item, the bytes of a buffer that it touches, and whether it writes them."""
@@ -132,6 +140,7 @@ class _Eliding:
             buffers={name: self._slots[name] for name in self._slots if name not in self._places},
             inputs=self._program.inputs,
             outputs=self._program.outputs,
+            states=self._program.states,
         )
 
     def gone(self) -> dict[str, str]:
@@ -154,9 +163,34 @@ class _Eliding:
             return None
         for inner, outer in ((source, target), (target, source)):
             move = _Move(number=number, inner=inner.of, outer=outer.of, offset=outer.offset)
-            if self._fits(move, inner):
+            if self._fits(move, inner) and self._keeps_states(move):
                 return move
         return None
+
+    def _keeps_states(self, move: _Move) -> bool:
+        """True if no item reads a state after its next value has begun."""
+        pairs = [(state.now, state.next) for state in self._program.states]
+        return all(self._in_turn(move, now, later) for now, later in pairs if move.outer in (now, later))
+
+    def _in_turn(self, move: _Move, now: str, later: str) -> bool:
+        gone = {*self._gone, move.number}
+
+        def items(name: str) -> list[int]:
+            names = (name, move.inner) if name == move.outer else (name,)
+            return [n for each in names for n, _, _ in self._touched.get(each, ()) if n not in gone]
+
+        reads, begins = items(now), min(items(later), default=len(self._program.items))
+        return all(n < begins or (n == begins and self._in_place(n, move, now, later)) for n in reads)
+
+    def _in_place(self, number: int, move: _Move, now: str, later: str) -> bool:
+        """True if an item that reads the state may write its next value over it."""
+        item = self._program.items[number]
+        written = {later, move.inner} if move.outer == later else {later}
+        for operand in item.operands if isinstance(item, Run) else ():
+            if self._place(operand.of)[0] in written:
+                over = {self._place(name)[0] for name in operand.over}
+                return now in over and self._size(operand.of) == self._slots[now].bytes
+        return False
 
     def _settled(self, number: int, source: Slice, target: Slice) -> bool:
         """True where the source is complete before the copy, and nothing else writes the target."""

@@ -2,7 +2,8 @@
 
 Two items that share bytes keep their order if one of them writes the bytes. All runs of one instance keep
 their order too, so that a partition ends before the next one there begins. Only the flow of data is forced by
-the model: buffers and instances that are used twice could be used in another order.
+the model: buffers and instances that are used twice could be used in another order. A state and its next
+value are the same bytes.
 """
 
 from collections.abc import Sequence
@@ -45,8 +46,10 @@ def dependences(program: Program) -> Dependences:
     for number, item in enumerate(program.items):
         before, read = set[int](), set[int]()
         for part, access in _touches(program, item):
-            if program.buffers[part.of].kind != BufferKind.CONSTANT:
-                _touch(touched.setdefault(part.of, _Bytes()), number, part, access, (before, read))
+            slot = program.buffers[part.of]
+            if slot.kind != BufferKind.CONSTANT:
+                there = touched.setdefault(slot.replaces or slot.name, _Bytes())
+                _touch(there, number, part, access, (before, read))
         if isinstance(item, Run):
             before.update([latest[item.instance]] if item.instance in latest else [])
             latest[item.instance] = number

@@ -79,16 +79,20 @@ def choose_homes(
     tensors = work.tensors
     for name in model.outputs:
         reads.setdefault(name, {})[mode.io] = None
+    for name in (state.initial for state in model.states if state.initial is not None):
+        reads.setdefault(name, {})[mode.constants] = None
     made = {operator.output for operator in model.operators}
     outputs = frozenset(model.outputs)
     candidates = {name: _common(found) for name, found in writes.items() if name in made}
     candidates |= {name: _preferred(mode, candidates[name]) for name in candidates if name in outputs}
     candidates |= dict.fromkeys(model.inputs, mode.io)
+    candidates |= {state.tensor: candidates[state.next] for state in model.states}
     chooser = _Chooser(routes, reads)
     ordered = {name: chooser.ordered(tensors[name], homes) for name, homes in candidates.items()}
     fixed = [tensors[name] for name in reads if name in tensors and tensors[name].data is not None]
+    homes = {name: _home(found, spilled.get(name, 0), pinned.get(name)) for name, found in ordered.items()}
     return TensorHomes(
-        homes={name: _home(found, spilled.get(name, 0), pinned.get(name)) for name, found in ordered.items()},
+        homes=homes | {state.next: homes[state.tensor] for state in model.states},
         constants=_constants(work.soc, mode, chooser, fixed),
         others={name: found[spilled.get(name, 0) + 1 :] for name, found in ordered.items()},
         drained=drained,

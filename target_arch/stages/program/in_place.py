@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator, Mapping
 from attrs import evolve
 
 from target_arch.plan.kernels import Access, Call, Kernel
-from target_arch.plan.memory import BufferKind
 from target_arch.plan.partitions import Partition
 from target_arch.stages.program.items import Item, Run, Slot
 
@@ -20,7 +19,7 @@ def reusable_operands(buffers: Mapping[str, Slot], kept: Collection[str], item: 
             for name in operand.over
             if buffers[name].memory == result.memory
             and buffers[name].bytes == result.bytes
-            and buffers[name].kind != BufferKind.CONSTANT
+            and not buffers[name].kind.settled
             and name not in kept
         ]
         if places:

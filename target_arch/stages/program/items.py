@@ -60,6 +60,8 @@ class Slot:
     partition: str | None = None
     """The partition of a local buffer."""
     aliases: tuple[Alias, ...] = ()
+    replaces: str | None = None
+    """The buffer of the state whose next value this is."""
 
 
 def local_slot(partition: str, buffer: LocalBuffer, alignment: int) -> Slot:

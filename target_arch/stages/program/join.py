@@ -35,6 +35,7 @@ def join(work: PartialLowering, homes: TensorHomes, *, timed: bool = False) -> P
     places, demands, tiles = TensorPlaces(work=work, homes=homes), MemoryDemands(work), Tiles()
     stand_ins = StandIns(places=places, demands=demands, timed=timed)
     inputs = tuple((name, places.input(name)) for name in work.graph.model.inputs)
+    states = tuple(places.state(state) for state in work.graph.model.states)
     for partition in work.graph.partitions:
         instance, kernel = work.instance(partition), work.kernels.get(partition.id)
         site = Site(partition=partition.id, place=f"partition {partition.id} on {partition.instance}")
@@ -48,8 +49,10 @@ def join(work: PartialLowering, homes: TensorHomes, *, timed: bool = False) -> P
                 places=places, demands=demands, tiles=tiles, site=site, instance=instance, local=local
             ).add(partition, kernel)
     outputs = tuple((name, places.output(name)) for name in work.graph.model.outputs)
-    kept = {name for _, name in outputs}
-    return Program(items=_needed(places, kept), buffers=places.slots, inputs=inputs, outputs=outputs)
+    kept = {*(name for _, name in outputs), *(state.next for state in states)}
+    return Program(
+        items=_needed(places, kept), buffers=places.slots, inputs=inputs, outputs=outputs, states=states
+    )
 
 
 def _needed(places: TensorPlaces, kept: set[str]) -> tuple[Item, ...]:

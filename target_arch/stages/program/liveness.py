@@ -57,16 +57,18 @@ class Liveness:
 
     @cached_property
     def lives(self) -> Mapping[str, Span]:
-        """First and last moment in which each buffer is live: inputs from the start, outputs to the end.
+        """First and last moment in which each buffer is live: inputs and states from the start, outputs and
+        next values of states to the end.
 
         Constants, which are always live, and unused buffers are left out.
         """
         lives: dict[str, Span] = {}
+        given = (BufferKind.INPUT, BufferKind.STATE)
         for name, slot in self.slots.items():
-            used = name in self.uses or slot.kind == BufferKind.INPUT or name in self.kept
+            used = name in self.uses or slot.kind in given or name in self.kept
             if slot.kind != BufferKind.CONSTANT and used:
                 first, last = self.uses.get(name, (self.end, 0))
-                first = 0 if slot.kind == BufferKind.INPUT else first
+                first = 0 if slot.kind in given else first
                 lives[name] = first, self.end if name in self.kept else last
         return lives
 
@@ -92,10 +94,14 @@ class Liveness:
 
     @cached_property
     def unshared(self) -> Mapping[str, Span]:
-        """The lives, but a result that can reuse the place of an operand begins one item later: in between,
-        both are the same bytes.
+        """The lives of what needs bytes for a time, so not of states. A result that can reuse the place of an
+        operand begins one item later: in between, both are the same bytes.
         """
-        return {name: (life[0] + (name in self.reuses), life[1]) for name, life in self.lives.items()}
+        return {
+            name: (life[0] + (name in self.reuses), life[1])
+            for name, life in self.lives.items()
+            if not self.slots[name].kind.settled
+        }
 
 
 def live_bytes(

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from attrs import field, frozen
 
+from target_arch.plan.steps import StateBuffers
 from target_arch.stages.program.items import Item, Slot
 from target_arch.stages.program.liveness import Liveness
 
@@ -17,11 +18,14 @@ class Program:
     buffers: Mapping[str, Slot] = field(repr=False)
     inputs: tuple[tuple[str, str], ...]
     outputs: tuple[tuple[str, str], ...]
+    states: tuple[StateBuffers, ...] = ()
 
     @cached_property
     def kept(self) -> frozenset[str]:
-        """The buffers of the outputs, which the caller reads after the last item."""
-        return frozenset(name for _, name in self.outputs)
+        """The buffers that are read after the last item: of outputs by the caller, of next values of states
+        by the next run.
+        """
+        return frozenset((*(name for _, name in self.outputs), *(state.next for state in self.states)))
 
     @cached_property
     def liveness(self) -> Liveness:

@@ -11,6 +11,8 @@ from attrs import evolve, field, frozen
 
 from target_arch.plan.kernels import LocalBuffer, Operand, Slice
 from target_arch.plan.memory import BufferKind
+from target_arch.plan.model import State
+from target_arch.plan.steps import StateBuffers
 from target_arch.stages.paths.alignment import least_alignment
 from target_arch.stages.program.homes import TensorHomes
 from target_arch.stages.program.items import Item, Slot, local_slot
@@ -41,6 +43,16 @@ class TensorPlaces:
     def input(self, tensor: str) -> str:
         """The buffer in which the caller leaves a model input."""
         return self._add(tensor, self.homes.homes[tensor], BufferKind.INPUT)
+
+    def state(self, state: State) -> StateBuffers:
+        """The buffers of a state; the one of its next value is written by an item that is still to come."""
+        now = self._add(state.tensor, self.homes.homes[state.tensor], BufferKind.STATE)
+        later = self._add(state.next, self.homes.homes[state.next], BufferKind.NEXT, now)
+        initial = None
+        if state.initial is not None:
+            home = self.homes.constants[state.initial]
+            initial = self._add(state.initial, home, BufferKind.CONSTANT)
+        return StateBuffers(tensor=state.tensor, now=now, next=later, initial=initial)
 
     def output(self, tensor: str) -> str:
         """The buffer in which the caller finds a model output."""
@@ -111,7 +123,7 @@ class TensorPlaces:
             end = self._add(tensor, path.target, BufferKind.ACTIVATION)
             self.items.append(self.transfers.transfer(self.whole(start), self.whole(end), site))
 
-    def _add(self, tensor: str, memory: str, kind: BufferKind) -> str:
+    def _add(self, tensor: str, memory: str, kind: BufferKind, replaces: str | None = None) -> str:
         name = f"{tensor}@{memory}"
         self._buffers.setdefault(tensor, {})[memory] = name
         if name not in self.slots:
@@ -122,6 +134,7 @@ class TensorPlaces:
                 bytes=self.work.tensors[tensor].bytes,
                 alignment=self._alignments[memory],
                 tensor=tensor,
+                replaces=replaces,
             )
         return name
 

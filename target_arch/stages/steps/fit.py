@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from target_arch.plan.execution import Execution
-from target_arch.plan.memory import Arena, Buffer, BufferKind, MemoryPlan
+from target_arch.plan.memory import Arena, Buffer, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import DoesNotFitError
@@ -69,7 +69,7 @@ def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitte
         if isinstance(planned, Fitted):
             return planned
         refusal, steps = planned
-        if not refusal.pool.constant and refusal.memory not in drained:
+        if refusal.pool.shareable and refusal.memory not in drained:
             drained = (*drained, refusal.memory)
         elif reuse:
             reuse = False
@@ -112,7 +112,7 @@ def _proven(work: PartialLowering, witness: KnownPlan) -> Fitted | None:
     residence = foreseen(work, witness.homes)
     program, _ = alias_whole(join(work, residence), witness.aliased)
     steps = steps_of(work, program, residence, Times(work))
-    moving = [buffer for buffer in steps.buffers if buffer.kind != BufferKind.CONSTANT]
+    moving = [buffer for buffer in steps.buffers if not buffer.kind.settled]
     open_ = {buffer.memory for buffer in moving if buffer.name not in witness.offsets}
     fixed = [buffer for buffer in moving if buffer.memory not in open_]
     held = frozenset(buffer.name for buffer in fixed)
@@ -205,7 +205,7 @@ def _nearest_operator(soc: SoC, steps: StepOrder, refusal: DoesNotFitError) -> s
     """The operator on an accelerator with this local memory that runs at the peak or next after it, else last
     before.
     """
-    units = () if refusal.pool.constant else soc.instances
+    units = soc.instances if refusal.pool.shareable else ()
     owners = {i.name for i in units if not i.arch.host and refusal.memory in access.owned(i)}
     mine = [
         (number < refusal.step, abs(number - refusal.step), step)

@@ -22,11 +22,11 @@ from target_arch.stages.program.program import Program
 
 
 def capacities(soc: SoC, program: Program) -> dict[str, int]:
-    """The bytes that constants leave of every memory with buffers of the program."""
+    """The bytes that constants and states leave of every memory with buffers of the program."""
     drafts = program.buffers.values()
     left = {name: soc.memory(name).size for name in sorted({draft.memory for draft in drafts})}
     for draft in drafts:
-        if draft.kind == BufferKind.CONSTANT:
+        if draft.kind in (BufferKind.CONSTANT, BufferKind.STATE):
             left[draft.memory] -= whole_units(draft)
     return left
 
@@ -90,7 +90,7 @@ class Headroom:
             self._ends[name] = max(end, self._ends.get(name, 0))
             draft = self._program.buffers[name]
             dies = not self._left[name] and name not in self._kept and name not in gone
-            if dies and draft.kind != BufferKind.CONSTANT:
+            if dies and not draft.kind.settled:
                 heapq.heappush(self._dead[draft.memory], (self._ends[name], whole_units(draft)))
 
     def _new(self, number: int, now: int) -> Mapping[str, int]:
@@ -98,7 +98,7 @@ class Headroom:
         places = self._places(number, now)
         for name in self._names[number]:
             draft = self._program.buffers[name]
-            if name not in self._begun and name not in places and draft.kind != BufferKind.CONSTANT:
+            if name not in self._begun and name not in places and not draft.kind.settled:
                 sizes[draft.memory] = sizes.get(draft.memory, 0) + whole_units(draft)
         return sizes
 

@@ -3,7 +3,8 @@ buffer.
 
 A buffer is live from the first step that touches it to the last, and while a step that touches it may be in
 flight: to the Wait that completes it. Model inputs are live from step 0 (the caller writes them before a
-run), outputs to the end, constants always.
+run), outputs to the end, constants always. A state is live from step 0 to where its next value begins, which
+is live to the end.
 
 A result may reuse the place of an operand (`Buffer.over`) if the kernel allows it, the operand is not used
 again, and no step in flight touches it.
@@ -11,6 +12,7 @@ again, and no step in flight touches it.
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
 from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
@@ -47,6 +49,10 @@ def steps_of(
     buffers.
     """
     return _Orderer(work, program, residence, times, crowded=crowded).order()
+
+
+_FROM_THE_START = (BufferKind.INPUT, BufferKind.CONSTANT, BufferKind.STATE)
+_ALWAYS = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.STATE, BufferKind.NEXT)
 
 
 class _Orderer:
@@ -88,15 +94,21 @@ class _Orderer:
             ),
             inputs=self._program.inputs,
             outputs=self._program.outputs,
+            states=self._program.states,
         )
 
     def _begin(self, number: int, item: Item, new: list[str]) -> None:
         """Wait until the new buffers of an item may begin."""
-        for name in self._dead.reused(number, item, new):
+        for name in (*self._dead.reused(number, item, new), *self._replaced(new)):
             self._wait(self._flight.touching(name))
         self._wait(self._dead.before(item, new))
         if self._free is not None:
             self._free.begin(number, item, new)
+
+    def _replaced(self, new: Iterable[str]) -> Iterator[str]:
+        """The states whose next values are new, and have their bytes."""
+        slots = (self._program.buffers[name] for name in new)
+        return (slot.replaces for slot in slots if slot.replaces is not None)
 
     def _end(self, names: Iterable[str]) -> None:
         """Note that no later item names these buffers."""
@@ -207,13 +219,14 @@ class _Orderer:
         )
 
     def _used(self, draft: Slot) -> bool:
-        """True for a buffer that a step or the caller touches; others need no bytes."""
-        return draft.kind in (BufferKind.INPUT, BufferKind.OUTPUT) or draft.name in self._first
+        """True for a buffer that a step, the caller or a reset touches; others need no bytes."""
+        return draft.kind in _ALWAYS or draft.name in self._first or draft.name in self._initial
 
     def _buffer(self, draft: Slot) -> Buffer:
         end = max(len(self._steps) - 1, 0)
-        first = 0 if draft.kind in (BufferKind.INPUT, BufferKind.CONSTANT) else self._first.get(draft.name, 0)
+        first = 0 if draft.kind in _FROM_THE_START else self._first.get(draft.name, 0)
         kept = draft.kind == BufferKind.CONSTANT or draft.name in self._program.kept
+        last = max(self._last.get(draft.name, 0), self._followed.get(draft.name, 0))
         return Buffer(
             name=draft.name,
             kind=draft.kind,
@@ -221,11 +234,22 @@ class _Orderer:
             bytes=draft.bytes,
             alignment=draft.alignment,
             first=first,
-            last=end if kept else self._last.get(draft.name, 0),
+            last=end if kept else last,
             tensor=draft.tensor,
             over=tuple(name for name in self._over.get(draft.name, ()) if self._may_take(draft, name)),
             aliases=draft.aliases,
+            replaces=draft.replaces,
         )
+
+    @cached_property
+    def _initial(self) -> frozenset[str | None]:
+        """The constants that states start with."""
+        return frozenset(state.initial for state in self._program.states)
+
+    @cached_property
+    def _followed(self) -> dict[str, int]:
+        """By state, the step before the one in which its next value begins: until then it keeps its bytes."""
+        return {state.now: self._first[state.next] - 1 for state in self._program.states}
 
     def _may_take(self, draft: Slot, name: str) -> bool:
         """True if a buffer's life ends with the step in which the other's begins, and both have the same
@@ -235,7 +259,7 @@ class _Orderer:
         return (
             place.memory == draft.memory
             and place.bytes == draft.bytes
-            and place.kind != BufferKind.CONSTANT
+            and (not place.kind.settled or draft.replaces == name)
             and name not in self._program.kept
             and self._final[name] == self._first[draft.name]
         )

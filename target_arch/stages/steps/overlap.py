@@ -84,7 +84,7 @@ def _steps(
     work: PartialLowering, residence: TensorHomes, given: OrderProblem, times: Times, held: Sequence[Arena]
 ) -> StepOrder:
     """The steps in an order that overlaps."""
-    memories = tuple(arena.memory for arena in held if not arena.constant)
+    memories = tuple(arena.memory for arena in held if arena.shareable)
     drained = evolve(residence, drained=memories)
     return steps_of(work, list_order(work, given, memories), drained, times, crowded=True)
 

@@ -28,8 +28,10 @@ class Spilling:
         self._work, self._times = WORK, 0
 
     def next(self, refusal: DoesNotFitError, steps: StepOrder, residence: TensorHomes) -> tuple[str, ...]:
-        """The tensors that leave the memory of the refusal next; empty if none can, as for constants."""
-        if refusal.pool.constant:
+        """The tensors that leave the memory of the refusal next; empty if none can, as for constants
+        and states.
+        """
+        if not refusal.pool.shareable:
             return ()
         able = {
             buffer.name: buffer.tensor

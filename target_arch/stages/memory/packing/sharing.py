@@ -16,13 +16,16 @@ from target_arch.stages.memory.packing.measure import bound
 
 
 def choices(buffers: Sequence[Buffer]) -> Iterator[dict[str, str]]:
-    """The choices of reused places: always the first possible place, always the last possible, none."""
+    """The choices of reused places: always the first possible place, always the last possible, none. The next
+    value of a state has the state's place in all of them.
+    """
+    states = {buffer.name: buffer.replaces for buffer in buffers if buffer.replaces is not None}
     first, last = _chosen(buffers, 0), _chosen(buffers, -1)
     if first:
-        yield first
+        yield first | states
     if last != first:
-        yield last
-    yield {}
+        yield last | states
+    yield states
 
 
 def rectangles(buffers: Sequence[Buffer], places: Mapping[str, str]) -> list[Buffer]:

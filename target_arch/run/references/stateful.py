@@ -1,0 +1,52 @@
+"""A reference that carries states: outputs of one answer are inputs of the next."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import evolve
+
+from target_arch.run.references.reference import Array, Frame, Reference
+
+
+def stateful(reference: Reference, pairs: Sequence[tuple[int, int]]) -> Reference:
+    """The reference whose inputs and outputs with these numbers are states, zeros at first; each of its modes
+    carries states of its own.
+    """
+    if not pairs:
+        return reference
+    fed, given = dict(pairs), {output for _, output in pairs}
+    left = [number for number in range(len(reference.units)) if number not in given]
+    held: list[dict[int, Array]] = []
+
+    def reset() -> None:
+        reference.reset()
+        zeros = {number: np.zeros(at.shape, at.dtype) for number, at in enumerate(reference.inputs)}
+        held[:] = [{number: zeros[number] for number in fed} for _ in reference.modes]
+
+    def answer(frame: Frame) -> tuple[Frame, ...]:
+        return tuple(_step(reference, mode, states, frame, fed, left) for mode, states in enumerate(held))
+
+    reset()
+    return evolve(
+        reference,
+        inputs=tuple(each for number, each in enumerate(reference.inputs) if number not in fed),
+        units=tuple(reference.units[number] for number in left),
+        answer=answer,
+        reset=reset,
+    )
+
+
+def _step(
+    reference: Reference,
+    mode: int,
+    states: dict[int, Array],
+    frame: Frame,
+    fed: dict[int, int],
+    left: Sequence[int],
+) -> Frame:
+    """The answer of one mode, whose states become the next ones."""
+    rest = iter(frame)
+    whole = tuple(states[number] if number in fed else next(rest) for number in range(len(reference.inputs)))
+    results = reference.answer(whole)[mode]
+    states |= {number: results[output] for number, output in fed.items()}
+    return tuple(results[number] for number in left)
