@@ -26,8 +26,8 @@ class StatePair:
 def with_states(model: Model, pairs: Sequence[StatePair], outputs: Sequence[str]) -> Model:
     """The model with these inputs and outputs as states; `outputs` are its output tensors by their numbers.
 
-    A next value that is an input, a state or a model output, or the next value of two states, is copied
-    before it is stored, so that a state's next value has bytes of its own.
+    A next value that no operator makes, and a state that is an output, are copied, so that each next value
+    and each output has bytes of its own.
     """
     if not pairs:
         return model
@@ -45,10 +45,15 @@ def with_states(model: Model, pairs: Sequence[StatePair], outputs: Sequence[str]
         numbers = (pair.input, pair.output) if pair.asked else None
         states.append(State(tensor=tensor, next=later, initial=initial, pair=numbers))
     held = {state.tensor for state in states}
+    found = {
+        name: _moved(OperatorKind.RESHAPE, name, f"{name}_out", tensors, operators)
+        for name in dict.fromkeys(left)
+        if name in held
+    }
     return evolve(
         model,
         inputs=tuple(name for name in model.inputs if name not in held),
-        outputs=left,
+        outputs=tuple(found.get(name, name) for name in left),
         states=tuple(states),
         tensors=tensors,
         operators=tuple(sorted(operators, key=lambda operator: operator.kind is OperatorKind.STORE)),

@@ -167,13 +167,13 @@ class _Checker:
         return max((self._plan.offsets.get(buffer.name, 0) + buffer.bytes for buffer in buffers), default=0)
 
     def _extremes(self) -> None:
-        """Inputs are written before the run, outputs read after it, constants are there always; a state is
-        found by the run, and its next value by the next one.
+        """Inputs are written before the run, outputs and next values of states read after it, constants are
+        there always.
         """
         last = max(len(self._order.steps) - 1, 0)
         outputs = {name for _, name in self._order.outputs} | {each.next for each in self._order.states}
         for buffer in self._order.buffers:
-            if buffer.kind in _THERE:
+            if buffer.kind in (BufferKind.INPUT, BufferKind.CONSTANT):
                 self._lives(buffer.name, 0)
             if buffer.kind == BufferKind.CONSTANT or buffer.name in outputs:
                 self._lives(buffer.name, last)
@@ -182,7 +182,12 @@ class _Checker:
                 self._fault("unknown-buffer", f"`{tensor}` is said to be in `{name}`, which is no buffer")
 
     def _lifetimes(self) -> None:
-        """The lives by the steps must be within the lives that the buffers state."""
+        """The lives by the steps must be within the lives that the buffers state. A state that is read is
+        there from the start.
+        """
+        for buffer in self._order.buffers:
+            if buffer.kind == BufferKind.STATE and buffer.name in self._live:
+                self._lives(buffer.name, 0)
         for buffer in self._order.buffers:
             first, last = self._live.get(buffer.name, (buffer.first, buffer.last))
             if first < buffer.first or last > buffer.last:
@@ -216,10 +221,14 @@ class _Checker:
     def _overwritten(self, places: dict[str, Lying], over: str, under: str) -> None:
         """One buffer has the place of another: from the call that writes it on, the place is its own."""
         names = (over, under)
+        later = self._buffers.get(over)
+        follows = later is not None and later.replaces == under
+        if follows and under not in places:
+            return
         if any(name not in places for name in names):
             self._fault("unsafe-in-place", f"buffer `{over}` is written over `{under}`: one is never used")
             return
-        if self._buffers[over].replaces == under and places[under].last < places[over].first:
+        if follows and places[under].last < places[over].first:
             return
         apart = self._buffers[over].arena != self._buffers[under].arena
         why = "they lie in two arenas" if apart else self._overwriting.fault(places[over], places[under])
