@@ -35,15 +35,31 @@ def frame_functions(out: Emitter, inputs: EmitInputs, member: Member) -> None:
         kind, frames, results = "int32_t", "int frames", "int results"
     out.lines(("", "/* 1: all read, 0: the end, -1: cut short. */", f"static int read_{name}({frames})", "{"))
     with out.indent():
-        out.line(f"{kind} got = 0;")
+        if ins:
+            out.line(f"{kind} got = 0;")
+        else:
+            out.lines(_without_inputs(inputs, member))
         out.lines(f"got += {_transfer('read', one, machine)};" for one in ins)
-        out.line(f"return got == {_bytes(ins, machine)} ? 1 : got == 0 ? 0 : -1;")
+        if ins:
+            out.line(f"return got == {_bytes(ins, machine)} ? 1 : got == 0 ? 0 : -1;")
     out.lines(("}", "", f"static int write_{name}({results})", "{"))
     with out.indent():
         out.line(f"{kind} put = 0;")
         out.lines(f"put += {_transfer('write', one, machine)};" for one in outs)
         out.line(f"return put == {_bytes(outs, machine)};")
     out.line("}")
+
+
+def _without_inputs(inputs: EmitInputs, member: Member) -> tuple[str, ...]:
+    """The body of a reader without inputs. That of the first model says whether there is a frame: one, or
+    as many as others have inputs for.
+    """
+    unused = ("(void)frames;",) if inputs.port.bare_metal else ()
+    if member is not inputs.members[0]:
+        return (*unused, "return 1;")
+    if inputs.port.bare_metal or not any(split(each)[0] for each in inputs.members):
+        return ("static int left = 1;", *unused, "return left-- > 0;")
+    return ("int next = getc(stdin);", "return ungetc(next, stdin) != EOF;")
 
 
 def _transfer(verb: str, one: Terminal, machine: str | None) -> str:

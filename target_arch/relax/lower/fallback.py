@@ -57,10 +57,11 @@ def lower_relax(module: Any, operator: Operator) -> LoweredRelax:
 
 
 def _legalized(module: Any) -> Any:
+    computes = bool(module["main"].params)  # else all is constant, and nothing would be left to call
     passes = (
         relax.transform.LegalizeOps(),
         relax.transform.AnnotateTIROpPattern(),
-        relax.transform.FoldConstant(),
+        *((relax.transform.FoldConstant(),) if computes else ()),
         relax.transform.FuseOps(),
         relax.transform.FuseTIR(),
         relax.transform.DeadCodeElimination(),

@@ -53,7 +53,17 @@ class Layout:
             self._hold(var, name, plain(shape_of(var)))
         for draft in drafts:
             self._place(draft)
-        return tuple(self._with(var, plain(shape_of(var))) for var in self.graph.outputs)
+        found: list[str] = []
+        for var in self.graph.outputs:
+            name = self._with(var, plain(shape_of(var)))
+            found.append(self._copied(name) if name in found else name)
+        return tuple(found)
+
+    def _copied(self, name: str) -> str:
+        """A tensor of its own for an output that is another output, too."""
+        source = self.tensors[name]
+        self._moved.pop((name, source.shape, ()), None)
+        return self._move(OperatorKind.RESHAPE, name, source.shape, {})
 
     def _place(self, draft: Draft) -> None:
         match draft.facts.layout:
@@ -294,7 +304,7 @@ def _laid_out(constant: Constant, shape: tuple[int, ...], storage: Storage) -> C
     there.
     """
     spread = np.broadcast_to(constant.values, shape).transpose(storage.axes)
-    last = spread.reshape(-1, spread.shape[-1])
+    last = spread.reshape(-1, *spread.shape[-1:] or (1,))
     if bool((last == last[0]).all()):
         return evolve(constant, values=last[0].copy())
     return evolve(constant, values=spread.copy())

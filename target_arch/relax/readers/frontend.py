@@ -22,6 +22,7 @@ from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import operator_name, read_graph
 from target_arch.relax.operators.program import RelaxProgram
+from target_arch.relax.readers.outputs import with_computed_outputs
 from target_arch.relax.readers.source import Imported
 
 # What the frontends were seen to raise on models they cannot take; none of them is raised by our own code in
@@ -101,7 +102,7 @@ def imported(
     the file, `quantizations` (by the same expressions, and by parameters) the grids it states. Raises
     DiagnosticError for control flow, dynamic shapes and element types that no tensor of ours can have.
     """
-    module = _normalized(module)
+    module = with_computed_outputs(_normalized(module))
     function = module["main"]
     for var in (
         *function.params,

@@ -4,15 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tvm import relax
+from tvm import relax, tirx
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter, _get_convert_map, get_type, onnx_input
 
 from target_arch.relax.onnx_operators.node import Node, NotConverted
 from target_arch.relax.onnx_operators.table import CONVERTERS, converted
 from target_arch.relax.readers.frontend import FAILURES
-from target_arch.relax.readers.onnx.functions import ONNX_DOMAINS
-from target_arch.relax.readers.onnx.graph import TensorKind
-from target_arch.relax.readers.onnx.opset import opset_of
+from target_arch.relax.readers.onnx.graph import ONNX_DOMAINS, TensorKind, opset_of
 from target_arch.relax.readers.unsupported import Unsupported, unsupported
 
 _FOREIGN = frozenset(
@@ -89,6 +87,8 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
             return f"not with these attributes and operands: {given}"
         if len(found) < len(node.output):
             return f"its output {len(found)} is not computed"
+        if not all(map(_is_fixed, found)):
+            return "the shape of its output depends on values"
         for name, value in zip(node.output, found, strict=False):
             self._nodes[name] = value
         return None
@@ -129,3 +129,9 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
             kind = self._types.get(name)
             if kind is not None and kind.shape is not None and kind.elements:
                 self._nodes[name] = self.bb.emit(relax.op.zeros(kind.shape, get_type(kind.elements)))
+
+
+def _is_fixed(value: Any) -> bool:
+    """Whether a value is a tensor of a fixed shape."""
+    shape = getattr(value.ty, "shape", None)
+    return isinstance(shape, relax.ShapeExpr) and all(isinstance(extent, tirx.IntImm) for extent in shape)

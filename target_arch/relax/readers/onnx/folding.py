@@ -13,9 +13,16 @@ import numpy as np
 import onnx
 from onnx.reference import ReferenceEvaluator
 
-from target_arch.relax.readers.onnx.functions import ONNX_DOMAINS
-from target_arch.relax.readers.onnx.graph import Array, OnnxGraph, TensorKind, array_of, replace, tensor_of
-from target_arch.relax.readers.onnx.opset import opset_of
+from target_arch.relax.readers.onnx.graph import (
+    ONNX_DOMAINS,
+    Array,
+    OnnxGraph,
+    TensorKind,
+    array_of,
+    opset_of,
+    replace,
+    tensor_of,
+)
 
 _FOLDED = frozenset(
     (

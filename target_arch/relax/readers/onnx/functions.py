@@ -1,14 +1,12 @@
 """Functions become the operators of their bodies: functions of the file, and those that define operators."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import onnx
 import onnx.inliner
 
-from target_arch.relax.readers.onnx.graph import OnnxGraph
-
-ONNX_DOMAINS = ("", "ai.onnx")
+from target_arch.relax.readers.onnx.graph import ONNX_DOMAINS, OnnxGraph, opset_of
 
 
 def inlined(model: Any) -> Any:
@@ -23,24 +21,68 @@ def expand_operators(graph: OnnxGraph, is_known: Callable[[str, str], bool]) -> 
 
     True where something was replaced.
     """
-    wanted = [
-        name
-        for name in dict.fromkeys(
-            node.op_type for node in graph.model.graph.node if node.domain in ONNX_DOMAINS
+    types = {value.name: value.type for value in (*graph.model.graph.input, *graph.model.graph.value_info)}
+    types |= {
+        value.name: onnx.helper.make_tensor_type_proto(value.data_type, list(value.dims))
+        for value in graph.model.graph.initializer
+    }
+    opset = opset_of(graph.model)
+    for node in graph.model.graph.node:
+        body = None if is_known(node.domain, node.op_type) else _body(node, types, opset)
+        if body is not None:
+            body.domain, body.name = _DOMAIN, f"{node.op_type}_{len(graph.model.functions)}"
+            graph.model.functions.append(body)
+            node.domain, node.op_type = body.domain, body.name
+    if not graph.model.functions:
+        return False
+    graph.model.opset_import.append(onnx.helper.make_opsetid(_DOMAIN, 1))
+    graph.model = onnx.inliner.inline_local_functions(graph.model)
+    return True
+
+
+_DOMAIN = "target_arch.bodies"
+"""Of the functions that live only until they are inlined."""
+
+
+def _body(node: Any, types: Mapping[str, Any], opset: int) -> Any | None:
+    """The function that defines an operator, for operands of these types; None where ONNX has none.
+
+    The operator gets the attributes that it leaves to their defaults, since a body refers to them.
+    """
+    if node.domain not in ONNX_DOMAINS or not onnx.defs.has(node.op_type, max_inclusive_version=opset):
+        return None
+    schema = onnx.defs.get_schema(node.op_type, max_inclusive_version=opset)
+    _add_defaults(node, schema)
+    content = _content(node, schema, types, opset)
+    if not content:
+        return None
+    body = onnx.FunctionProto()
+    body.ParseFromString(content)
+    del body.opset_import[:]
+    body.opset_import.append(onnx.helper.make_opsetid("", opset))
+    return body
+
+
+def _content(node: Any, schema: Any, types: Mapping[str, Any], opset: int) -> bytes:
+    """The body for the newest version up to `opset`, serialized; empty where there is none."""
+    plain = [version for version in schema.function_opset_versions if version <= opset]
+    if plain:
+        return bytes(schema.get_function_with_opset_version(max(plain)))
+    by_context = [version for version in schema.context_dependent_function_opset_versions if version <= opset]
+    if not by_context or any(name and name not in types for name in node.input):
+        return b""
+    operands = [types.get(name, onnx.TypeProto()).SerializeToString() for name in node.input]
+    try:
+        found = schema.get_context_dependent_function_with_opset_version(
+            max(by_context), node.SerializeToString(), operands
         )
-        if not is_known("", name) and _has_body(name)
-    ]
-    if not wanted:
-        return False
-    before = len(graph.model.graph.node)
-    graph.model = onnx.inliner.inline_selected_functions(
-        graph.model, [("", name) for name in wanted], inline_schema_functions=True
-    )
-    return len(graph.model.graph.node) != before
+    except RuntimeError:
+        return b""
+    return bytes(found)
 
 
-def _has_body(name: str) -> bool:
-    if not onnx.defs.has(name):
-        return False
-    schema = onnx.defs.get_schema(name)
-    return bool(schema.has_function or schema.has_context_dependent_function)
+def _add_defaults(node: Any, schema: Any) -> None:
+    given = {attribute.name for attribute in node.attribute}
+    for name, attribute in schema.attributes.items():
+        if name not in given and attribute.default_value.name:
+            node.attribute.append(attribute.default_value)

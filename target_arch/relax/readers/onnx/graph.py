@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 from attrs import define, field
-from onnx import TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
+
+ONNX_DOMAINS = ("", "ai.onnx")
+"""Both names of ONNX's own operators."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -171,9 +174,8 @@ def rename(node: Any, names: Mapping[str, str]) -> None:
             rename(each, names)
 
 
-def declared(name: str, elements: int) -> Any:
-    """A value of a type whose shape is to be inferred."""
-    value = ValueInfoProto()
-    value.name = name
-    value.type.tensor_type.elem_type = elements
-    return value
+def opset_of(model: Any) -> int:
+    """The version of ONNX's own operators that a model asks for."""
+    return max(
+        (int(entry.version) for entry in model.opset_import if entry.domain in ONNX_DOMAINS), default=1
+    )

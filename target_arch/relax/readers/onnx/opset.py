@@ -5,23 +5,13 @@ newer, it has operators of other domains, or the library lacks the conversion of
 Converters then go by the version that the model has.
 """
 
-from typing import Any
-
 import onnx
 import onnx.version_converter
 
-from target_arch.relax.readers.onnx.functions import ONNX_DOMAINS
-from target_arch.relax.readers.onnx.graph import OnnxGraph
+from target_arch.relax.readers.onnx.graph import ONNX_DOMAINS, OnnxGraph, opset_of
 
 OPSET = 21
 """The newest that the lowest supported version of `onnx` knows."""
-
-
-def opset_of(model: Any) -> int:
-    """The version of ONNX's own operators that a model asks for."""
-    return max(
-        (int(entry.version) for entry in model.opset_import if entry.domain in ONNX_DOMAINS), default=1
-    )
 
 
 def raise_opset(graph: OnnxGraph) -> None:
