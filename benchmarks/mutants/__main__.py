@@ -1,0 +1,125 @@
+"""Which faults does no test notice?
+
+    python -m benchmarks.mutants [ROOM ...] [--only TEXT] [--every N] [--list]
+
+For every room, or those named: plants each fault, and prints the survivors that `explained.toml` does not
+explain, the explanations that are of no survivor, and how many mutants there were. `--only` takes mutants
+whose name contains the text, `--every` each n-th of them. Exit code 1 where anything is left to do.
+"""
+
+import argparse
+import sys
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from attrs import frozen
+
+from benchmarks.mutants.mutations import Mutant, mutants
+from benchmarks.mutants.rooms import PACKAGE, ROOMS, Room
+from benchmarks.mutants.trials import Fate, trials
+
+EXPLAINED = Path(__file__).with_name("explained.toml")
+
+
+@frozen(kw_only=True)
+class Explanation:
+    """Why a mutant survives: its name, its change, and the reason that no test can notice, or need."""
+
+    mutant: str
+    change: str
+    reason: str
+
+
+def explanations(text: str) -> dict[str, Explanation]:
+    """By name of the mutant. ValueError for a mutant that is there twice."""
+    found: dict[str, Explanation] = {}
+    for entry in tomllib.loads(text).get("survivor", ()):
+        if entry["mutant"] in found:
+            raise ValueError(f"{entry['mutant']} is explained twice")
+        found[entry["mutant"]] = Explanation(**entry)
+    return found
+
+
+def planned(room: Room, only: str, every: int) -> list[tuple[Path, Mutant]]:
+    """The mutants of a room that are asked for, with their files."""
+    found = (
+        (path, mutant)
+        for path in room.sources()
+        for mutant in mutants(path.relative_to(PACKAGE).as_posix(), path.read_text())
+        if only in mutant.name
+    )
+    return [pair for number, pair in enumerate(found) if number % every == 0]
+
+
+def faults_of(fates: Mapping[str, tuple[Mutant, Fate]], known: Mapping[str, Explanation]) -> Iterator[str]:
+    """Survivors without explanation, and explanations of something else."""
+    for name, (mutant, fate) in fates.items():
+        note = known.get(name)
+        if note is None and fate.survives:
+            yield f"{fate}: {name} (line {mutant.first}): {mutant.change}"
+        elif note is not None and not fate.survives:
+            yield f"explained, but {fate}: {name}: {mutant.change}"
+        elif note is not None and note.change != mutant.change:
+            yield f"explained as `{note.change}`, but it is `{mutant.change}`: {name}"
+
+
+def tried(name: str, room: Room, chosen: list[tuple[Path, Mutant]], known: Mapping[str, Explanation]) -> bool:
+    """Try the mutants of a room and print what is to be done and the numbers; True if nothing is."""
+    fates: dict[str, tuple[Mutant, Fate]] = {}
+    start = time.monotonic()
+
+    def seen(mutant: Mutant, fate: Fate) -> None:
+        fates[mutant.name] = (mutant, fate)
+        print(f"\r{name}: {len(fates)} of {len(chosen)}", end="", file=sys.stderr, flush=True)
+
+    trials(room.tests, chosen, seen)
+    print(f"\r{' ' * 40}\r", end="", file=sys.stderr)
+    left = list(faults_of(fates, known))
+    for line in left:
+        print(line)
+    count = Counter(fate for _, fate in fates.values())
+    explained = sum(fate.survives and each in known for each, (_, fate) in fates.items())
+    survived = count[Fate.SURVIVED] + count[Fate.UNREACHED]
+    print(
+        f"{name}: {len(fates):,} mutants, {count[Fate.KILLED]:,} killed, {count[Fate.TIMED_OUT]:,} out of "
+        f"time, {survived:,} survived, {explained:,} of them explained; {time.monotonic() - start:.0f} s"
+    )
+    return not left
+
+
+def unknown(known: Mapping[str, Explanation]) -> list[str]:
+    """Explanations of mutants that do not exist, whatever is asked for."""
+    names = {mutant.name for room in ROOMS.values() for _, mutant in planned(room, "", 1)}
+    return sorted(set(known) - names)
+
+
+def main() -> int:
+    """Exit code: 0 where every survivor is explained."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
+    parser.add_argument("rooms", nargs="*", metavar="ROOM", help=", ".join(ROOMS))
+    parser.add_argument("--only", default="", help="mutants whose name contains this")
+    parser.add_argument("--every", type=int, default=1, help="each n-th mutant")
+    parser.add_argument("--list", action="store_true", help="print the mutants, and try none")
+    options = parser.parse_args()
+    for name in options.rooms:
+        if name not in ROOMS:
+            parser.error(f"there is no room `{name}`; there are {', '.join(ROOMS)}")
+    known, done = explanations(EXPLAINED.read_text()), True
+    for name in options.rooms or ROOMS:
+        chosen = planned(ROOMS[name], options.only, options.every)
+        if options.list:
+            for _, mutant in chosen:
+                print(f"{mutant.name} (line {mutant.first}): {mutant.change}")
+        elif chosen:
+            done &= tried(name, ROOMS[name], chosen, known)
+    gone = unknown(known)
+    for name in gone:
+        print(f"explained, but there is no such mutant: {name}")
+    return 0 if done and not gone else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""The parts of the program that are tested this way, each with the tests that are to notice."""
+
+from pathlib import Path
+
+from attrs import frozen
+
+REPOSITORY = Path(__file__).parents[2]
+PACKAGE = REPOSITORY / "target_arch"
+
+
+@frozen(kw_only=True)
+class Room:
+    """Source files below `target_arch/`, and tests. A folder is all files in it."""
+
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+
+    def sources(self) -> tuple[Path, ...]:
+        """The source files."""
+        found = (PACKAGE / name for name in self.files)
+        each = (sorted(path.glob("*.py")) if path.is_dir() else [path] for path in found)
+        return tuple(path for paths in each for path in paths if path.name != "__init__.py")
+
+
+ROOMS = {
+    "checker": Room(
+        files=("stages/check",),
+        tests=(
+            "tests/stages/check/test_rules.py",
+            "tests/stages/check/test_time.py",
+            "tests/stages/memory/test_model_pools.py",
+        ),
+    ),
+    "ledger": Room(
+        files=(
+            "stages/lowering/budget.py",
+            "stages/lowering/ledger.py",
+            "stages/lowering/current_ledger.py",
+            "stages/lowering/constant_bytes.py",
+            "stages/lowering/foreseen.py",
+            "stages/lowering/rebuild.py",
+            "stages/memory/pool_ledger.py",
+            "stages/memory/residents.py",
+            "stages/memory/offsets.py",
+            "stages/memory/live_sums.py",
+        ),
+        tests=(
+            "tests/stages/lowering/test_budget.py",
+            "tests/stages/lowering/test_ledger.py",
+            "tests/stages/lowering/test_exact_budgets.py",
+            "tests/stages/lowering/test_rebuild.py",
+        ),
+    ),
+    "in-place": Room(
+        files=("stages/program/in_place.py", "stages/program/alias.py"),
+        tests=("tests/stages/program/test_in_place.py", "tests/stages/program/test_alias.py"),
+    ),
+    "allocator": Room(
+        files=(
+            "stages/memory/allocate.py",
+            "stages/memory/packing/sharing.py",
+            "stages/memory/packing/fast.py",
+        ),
+        tests=("tests/stages/memory/test_allocate.py", "tests/stages/memory/packing"),
+    ),
+}

@@ -1,0 +1,71 @@
+"""Rules of a memory plan that no step is needed for: every buffer has a place, inside its memory and aligned,
+and the size of its content; the arenas of a memory fit it together.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from target_arch.plan.memory import Buffer, BufferKind, MemoryPlan
+from target_arch.plan.steps import StepOrder
+from target_arch.soc.model import SoC
+from target_arch.soc.rounding import round_up
+from target_arch.stages.check.faults import Fault
+
+
+def offsets(soc: SoC, order: StepOrder, plan: MemoryPlan) -> Iterator[Fault]:
+    """Buffers without offset, outside their memory or not aligned; a plan of other buffers than the steps."""
+    seen: set[str] = set()
+    for buffer in order.buffers:
+        if buffer.name in seen:
+            yield "duplicate-buffer", f"buffer `{buffer.name}` is there twice"
+        seen.add(buffer.name)
+        offset = plan.offsets.get(buffer.name)
+        if offset is None:
+            yield "no-offset", f"buffer `{buffer.name}` has no offset"
+        elif offset < 0 or offset + buffer.bytes > soc.memory(buffer.memory).size:
+            yield "out-of-bounds", f"buffer `{buffer.name}` at {offset} ends outside `{buffer.memory}`"
+        elif offset % buffer.alignment:
+            message = f"buffer `{buffer.name}` at {offset} is not aligned to {buffer.alignment} B"
+            yield "misaligned", message
+        elif offset % soc.own_line(buffer.memory):
+            yield "shared-line", f"buffer `{buffer.name}` at {offset} begins inside a cache line"
+    if {*plan.buffers} != {*order.buffers}:
+        yield "wrong-buffers", "the memory plan and the step order have different buffers"
+
+
+def sizes(buffers: Iterable[Buffer], known: Mapping[str, int]) -> Iterator[Fault]:
+    """Buffers with other bytes than their tensor; `known` is by the name of the tensor, or of a buffer that
+    holds none.
+    """
+    for buffer in buffers:
+        size = known.get(buffer.tensor or buffer.name, buffer.bytes)
+        if buffer.bytes != size:
+            yield "wrong-size", f"buffer `{buffer.name}` has {buffer.bytes:,} B for {size:,} B"
+
+
+def ends(order: StepOrder) -> Iterator[Fault]:
+    """Inputs and outputs of the model that are in no buffer, or where nobody puts or looks for them."""
+    kinds = {buffer.name: buffer.kind for buffer in order.buffers}
+    for tensor, name in (*order.inputs, *order.outputs):
+        if name not in kinds:
+            yield "unknown-buffer", f"`{tensor}` is said to be in `{name}`, which is no buffer"
+    given = {name for _, name in order.inputs}
+    for name, kind in kinds.items():
+        if (kind == BufferKind.INPUT) != (name in given):
+            yield "wrong-input", f"buffer `{name}` of kind `{kind}` and the inputs of the model do not agree"
+
+
+def capacities(soc: SoC, buffers: Iterable[Buffer], plan: MemoryPlan) -> Iterator[Fault]:
+    """Memories that are too small for their arenas, one after the other, the constants first."""
+    for memory in soc.memories:
+        there = [buffer for buffer in buffers if buffer.memory == memory.name]
+        unit = max((buffer.alignment for buffer in there), default=1)
+        fixed = _top(plan, (buffer for buffer in there if buffer.kind == BufferKind.CONSTANT))
+        other = _top(plan, (buffer for buffer in there if buffer.kind != BufferKind.CONSTANT))
+        end = (round_up(fixed, unit) if other else fixed) + other
+        end = round_up(end, soc.own_line(memory.name))
+        if end > memory.size:
+            yield "over-capacity", f"`{memory.name}` needs {end:,} B, it has {memory.size:,} B"
+
+
+def _top(plan: MemoryPlan, buffers: Iterable[Buffer]) -> int:
+    return max((plan.offsets.get(buffer.name, 0) + buffer.bytes for buffer in buffers), default=0)

@@ -1,0 +1,74 @@
+"""Content of buffers during a run: bytes read before they were written, and constants written to."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_arch.plan.kernels import Slice
+from target_arch.plan.memory import BufferKind
+from target_arch.plan.steps import StepOrder
+from target_arch.stages.check.faults import Fault
+from target_arch.stages.check.touches import Touch, listed
+
+
+class Contents:
+    """The bytes written so far; inputs and constants are there from the start."""
+
+    def __init__(self, order: StepOrder) -> None:
+        self._outputs = order.outputs
+        self._constants = {b.name for b in order.buffers if b.kind == BufferKind.CONSTANT}
+        self._written = {
+            buffer.name: Written(buffer.bytes, buffer.kind in (BufferKind.INPUT, BufferKind.CONSTANT))
+            for buffer in order.buffers
+        }
+
+    def touch(self, touches: Iterable[Touch]) -> Iterator[Fault]:
+        """A step reads its bytes, then writes."""
+        there = tuple(touches)
+        for touch in there:
+            if not touch.write and not self._written[touch.part.of].covers(touch.part):
+                yield "read-before-write", f"`{touch.part}` is read before all of it was written"
+        for touch in there:
+            if touch.write and touch.part.of in self._constants:
+                yield "constant-written", f"`{touch.part}` is a constant and written to"
+            if touch.write:
+                self._written[touch.part.of].write(touch.part)
+
+    def missing(self) -> Iterator[Fault]:
+        """Outputs that are not complete at the end."""
+        for tensor, name in self._outputs:
+            if name in self._written and not self._written[name].complete:
+                yield "read-before-write", f"output `{tensor}` in `{name}` is not written entirely"
+
+
+class Written:
+    """Which bytes of a buffer were written. Whole buffers need no array."""
+
+    def __init__(self, size: int, everything: bool) -> None:
+        self._size, self._everything = size, everything
+        self._bytes: NDArray[np.bool_] | None = None
+
+    def write(self, part: Slice) -> None:
+        """The bytes of the slice are written."""
+        if self._everything or (part.rows == 1 and part.row_bytes == self._size):
+            self._everything, self._bytes = True, None
+            return
+        if self._bytes is None:
+            self._bytes = np.zeros(self._size, dtype=np.bool_)
+        self._bytes[_picked(part)] = True
+        if self._bytes.all():
+            self._everything, self._bytes = True, None
+
+    def covers(self, part: Slice) -> bool:
+        """True where all bytes of the slice were written."""
+        return self._everything or (self._bytes is not None and bool(self._bytes[_picked(part)].all()))
+
+    @property
+    def complete(self) -> bool:
+        """True where every byte was written."""
+        return self._everything
+
+
+def _picked(part: Slice) -> slice | NDArray[np.int64]:
+    return slice(part.offset, part.end) if part.rows == 1 else listed(part)
