@@ -75,7 +75,7 @@ def trials(
 ) -> None:
     """Try every mutant with these tests; `seen` hears of each in turn. Raises BaselineError."""
     plugin = _Trials(of, seen)
-    options = ["-q", "-s", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    options = ["-q", "-s", "--tb=line", "-p", "no:xdist", "-p", "no:cacheprovider"]
     with redirect_stdout(io.StringIO()):
         pytest.main([*options, "--rootdir", str(REPOSITORY), *tests], plugins=[plugin])
     if plugin.error:
