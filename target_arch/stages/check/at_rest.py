@@ -10,6 +10,13 @@ from target_arch.soc.model import SoC
 from target_arch.soc.rounding import round_up
 from target_arch.stages.check.faults import Fault
 
+_IN_ORDER = (
+    (BufferKind.CONSTANT,),
+    (BufferKind.STATE, BufferKind.NEXT),
+    (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.ACTIVATION, BufferKind.LOCAL),
+)
+"""The arenas of a memory, by what is in them."""
+
 
 def offsets(soc: SoC, order: StepOrder, plan: MemoryPlan) -> Iterator[Fault]:
     """Buffers without offset, outside their memory or not aligned; a plan of other buffers than the steps."""
@@ -55,13 +62,14 @@ def ends(order: StepOrder) -> Iterator[Fault]:
 
 
 def capacities(soc: SoC, buffers: Iterable[Buffer], plan: MemoryPlan) -> Iterator[Fault]:
-    """Memories that are too small for their arenas, one after the other, the constants first."""
+    """Memories that are too small for their arenas, one after the other, constants and states first."""
     for memory in soc.memories:
         there = [buffer for buffer in buffers if buffer.memory == memory.name]
         unit = max((buffer.alignment for buffer in there), default=1)
-        fixed = _top(plan, (buffer for buffer in there if buffer.kind == BufferKind.CONSTANT))
-        other = _top(plan, (buffer for buffer in there if buffer.kind != BufferKind.CONSTANT))
-        end = (round_up(fixed, unit) if other else fixed) + other
+        end = 0
+        for kinds in _IN_ORDER:
+            size = _top(plan, (buffer for buffer in there if buffer.kind in kinds))
+            end = round_up(end, unit) + size if size else end
         end = round_up(end, soc.own_line(memory.name))
         if end > memory.size:
             yield "over-capacity", f"`{memory.name}` needs {end:,} B, it has {memory.size:,} B"

@@ -11,16 +11,18 @@ from target_arch.plan.steps import StepOrder
 from target_arch.stages.check.faults import Fault
 from target_arch.stages.check.touches import Touch, listed
 
+_THERE = (BufferKind.INPUT, BufferKind.CONSTANT, BufferKind.STATE)
+
 
 class Contents:
-    """The bytes written so far; inputs and constants are there from the start."""
+    """The bytes written so far; inputs, constants and states are there from the start."""
 
     def __init__(self, order: StepOrder) -> None:
-        self._outputs = order.outputs
-        self._constants = {b.name for b in order.buffers if b.kind == BufferKind.CONSTANT}
+        nexts = ((f"next value of {each.tensor}", each.next) for each in order.states)
+        self._outputs = (*order.outputs, *nexts)
+        self._kinds = {buffer.name: buffer.kind for buffer in order.buffers}
         self._written = {
-            buffer.name: Written(buffer.bytes, buffer.kind in (BufferKind.INPUT, BufferKind.CONSTANT))
-            for buffer in order.buffers
+            buffer.name: Written(buffer.bytes, buffer.kind in _THERE) for buffer in order.buffers
         }
 
     def touch(self, touches: Iterable[Touch]) -> Iterator[Fault]:
@@ -30,10 +32,15 @@ class Contents:
             if not touch.write and not self._written[touch.part.of].covers(touch.part):
                 yield "read-before-write", f"`{touch.part}` is read before all of it was written"
         for touch in there:
-            if touch.write and touch.part.of in self._constants:
-                yield "constant-written", f"`{touch.part}` is a constant and written to"
             if touch.write:
-                self._written[touch.part.of].write(touch.part)
+                yield from self._write(touch.part)
+
+    def _write(self, part: Slice) -> Iterator[Fault]:
+        if self._kinds[part.of] == BufferKind.CONSTANT:
+            yield "constant-written", f"`{part}` is a constant and written to"
+        if self._kinds[part.of] == BufferKind.STATE:
+            yield "wrong-state", f"`{part}` is what the run finds, not what it leaves"
+        self._written[part.of].write(part)
 
     def missing(self) -> Iterator[Fault]:
         """Outputs that are not complete at the end."""

@@ -9,14 +9,14 @@ from target_arch.stages.check.faults import Fault
 
 class Lives:
     """From which step to which each buffer is live, both included. Inputs are written before the run, outputs
-    read after it, constants are there always.
+    and next values of states read after it, constants are there always.
     """
 
     def __init__(self, order: StepOrder) -> None:
         self._live: dict[str, tuple[int, int]] = {}
         self._buffers = order.buffers
         last = max(len(order.steps) - 1, 0)
-        outputs = {name for _, name in order.outputs}
+        outputs = {name for _, name in order.outputs} | {each.next for each in order.states}
         for buffer in order.buffers:
             if buffer.kind in (BufferKind.INPUT, BufferKind.CONSTANT):
                 self.touch(0, (buffer.name,))
@@ -34,7 +34,12 @@ class Lives:
         return self._live.get(name)
 
     def faults(self) -> Iterator[Fault]:
-        """Buffers that are live outside the life that they state."""
+        """Buffers that are live outside the life that they state. A state that is read is there from the
+        start.
+        """
+        for buffer in self._buffers:
+            if buffer.kind == BufferKind.STATE and buffer.name in self._live:
+                self.touch(0, (buffer.name,))
         for buffer in self._buffers:
             first, last = self._live.get(buffer.name, (buffer.first, buffer.last))
             if first < buffer.first or last > buffer.last:

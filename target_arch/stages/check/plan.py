@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from target_arch.diagnostics import Diagnostic
 from target_arch.plan.memory import BufferKind, MemoryPlan
+from target_arch.plan.model import State
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
 from target_arch.soc.model import SoC
 from target_arch.stages.check import at_rest
@@ -18,10 +19,10 @@ from target_arch.stages.check.aliases import Holders, Part
 from target_arch.stages.check.contents import Contents
 from target_arch.stages.check.copies import copy_faults
 from target_arch.stages.check.faults import Fault
-from target_arch.stages.check.in_place import InPlace
 from target_arch.stages.check.instances import Instances
 from target_arch.stages.check.lives import Lives
-from target_arch.stages.check.sharing import sharing
+from target_arch.stages.check.sharing import InPlace, sharing
+from target_arch.stages.check.states import state_faults
 from target_arch.stages.check.timelines import Timelines
 from target_arch.stages.check.touches import Touch, bounds, touches
 from target_arch.stages.errors import CheckError
@@ -33,17 +34,20 @@ def check(
     plan: MemoryPlan,
     sizes: Mapping[str, int] = MappingProxyType({}),
     parts: Iterable[Part] = (),
+    states: Iterable[State] = (),
 ) -> None:
     """Raises CheckError with every fault. `sizes` are the bytes of tensors, and of buffers that hold none, by
-    name, `parts` are tensors that the model makes parts of others.
+    name, `parts` are tensors that the model makes parts of others, `states` its states.
 
     Covers: offsets, alignment and capacity, in whole cache lines where a memory is shared behind the cache;
-    buffers that share bytes and time, unless a call that may do so writes one over the other; tensors inside the buffers of others; declared copy paths with their
-    engine, limits and cache duties; which memories an instance can touch; numbering of events, steps that
-    race with one in flight, steps still in flight at the end; bytes read before they were written;
-    instances used before they are loaded, or loaded otherwise than described.
+    buffers that share bytes and time, unless a call that may do so writes one over the other; tensors inside
+    the buffers of others; declared copy paths with their engine, limits and cache duties; which memories an
+    instance can touch; numbering of events, steps that race with one in flight, steps still in flight at the
+    end; bytes read before they were written; instances used before they are loaded, or loaded otherwise than
+    described; states whose next value the next run would not find, or that are read after it was written.
     """
-    faults = tuple(_faults(soc, steps, plan, sizes, parts))
+    unfound = (("wrong-state", said) for said in state_faults(soc, steps, plan, states))
+    faults = (*_faults(soc, steps, plan, sizes, parts), *_at("memory plan", unfound))
     if faults:
         raise CheckError(faults)
 
@@ -79,7 +83,8 @@ class _Replay:
         self._contents = Contents(order)
         self._started = False
         constants = (buffer.name for buffer in order.buffers if buffer.kind == BufferKind.CONSTANT)
-        self.in_place = InPlace((*(name for _, name in order.outputs), *constants))
+        left = (*(name for _, name in order.outputs), *(each.next for each in order.states))
+        self.in_place = InPlace((*left, *constants))
         self.lives = Lives(order)
         self.holders = Holders(order.buffers)
 

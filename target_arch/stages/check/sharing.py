@@ -1,29 +1,86 @@
-"""Buffers that share bytes of an arena, while both are live or one in the place of the other."""
+"""Buffers that share bytes of an arena: one may be written over another by the calls in the steps, no others
+may while both are live.
+"""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from attrs import evolve
 
+from target_arch.plan.kernels import Access
 from target_arch.plan.memory import Arena, Buffer, MemoryPlan
-from target_arch.plan.steps import StepOrder
+from target_arch.plan.steps import Dispatch, Event, StepOrder
 from target_arch.soc.model import SoC
 from target_arch.soc.rounding import round_up
 from target_arch.stages.check.faults import Fault
-from target_arch.stages.check.in_place import InPlace
 from target_arch.stages.check.lives import Lives
 from target_arch.stages.check.occupancy import Occupancy, meeting
 
 
-def sharing(
-    soc: SoC, order: StepOrder, plan: MemoryPlan, lives: Lives, in_place: InPlace
-) -> Iterator[Fault]:
+class InPlace:
+    """The buffers that may overwrite others.
+
+    A call may write one over another where it says so itself, where nothing touched the one before and
+    nothing touches the other afterwards, and where nothing in flight touches the other when the call starts.
+    """
+
+    def __init__(self, kept: Iterable[str]) -> None:
+        self._kept = frozenset(kept)
+        self._first: dict[str, int] = {}
+        self._last: dict[str, int] = {}
+        self._calls: dict[tuple[str, str], int] = {}
+
+    def touched(self, number: int, names: Iterable[str]) -> None:
+        """A step that starts now touches these buffers."""
+        for name in names:
+            self._first.setdefault(name, number)
+            self._last[name] = number
+
+    def dispatched(self, number: int, call: Dispatch, busy: Callable[[str, Event | None], bool]) -> None:
+        """A call starts now; `busy` answers whether something in flight touches a buffer that may last
+        longer.
+        """
+        read = {
+            operand.of for operand in call.operands if operand.access == Access.READ and not operand.offset
+        }
+        read -= {operand.of for operand in call.operands if operand.access != Access.READ or operand.offset}
+        for operand in call.operands:
+            if operand.access == Access.WRITE and not operand.offset:
+                for name in read.intersection(operand.over):
+                    if not busy(name, call.event):
+                        self._calls.setdefault((operand.of, name), number)
+
+    def fault(self, one: Occupancy, other: Occupancy) -> str | None:
+        """Why the one may not be written over the other; None where it may."""
+        over, under = one.name, other.name
+        number = self._calls.get((over, under))
+        if (one.offset, one.bytes) != (other.offset, other.bytes):
+            return "they are not the same bytes"
+        if number is None:
+            return "no call may do that"
+        if self._first[over] < number:
+            return f"step {self._first[over]} touches `{over}` before"
+        if self._last[under] > number or under in self._kept:
+            until = "the end of the run" if under in self._kept else f"step {self._last[under]}"
+            return f"`{under}` is needed until {until}"
+        return None
+
+    def cut(self, over: Occupancy, under: Occupancy) -> Occupancy:
+        """The one under, live only until the other is written over it. Only for two without a fault."""
+        number = self._calls[over.name, under.name]
+        return evolve(under, last=min(under.last, number - 1))
+
+
+def sharing(soc: SoC, order: StepOrder, plan: MemoryPlan, lives: Lives, in_place: InPlace) -> Iterator[Fault]:
     """Pairs that may not be in place, and buffers that are live together on the same bytes, or on the same
     cache line where that must not be.
     """
     places = {buffer.name: _occupancy(buffer, plan, lives) for buffer in order.buffers}
     there = {name: place for name, place in places.items() if place is not None}
     arenas = {buffer.name: buffer.arena for buffer in order.buffers}
+    next_values = {(buffer.name, buffer.replaces) for buffer in order.buffers if buffer.replaces}
     for over, under in plan.in_place:
+        if (over, under) in next_values and _follows(there.get(over), there.get(under)):
+            continue
         why = _refusal(there, arenas, in_place, over, under)
         if why is None:
             there[under] = in_place.cut(there[over], there[under])
@@ -35,6 +92,11 @@ def sharing(
         for one, other in meeting(lines):
             if not {(one.name, other.name), (other.name, one.name)} & {*plan.in_place}:
                 yield "overlap", f"buffers `{one.name}` and `{other.name}` share bytes while both are live"
+
+
+def _follows(over: Occupancy | None, under: Occupancy | None) -> bool:
+    """True where the next value of a state begins after the state was last read."""
+    return under is None or (over is not None and under.last < over.first)
 
 
 def _refusal(
