@@ -5,8 +5,10 @@ Control flow is refused by the importers.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
+import tvm_ffi
 from attrs import field, frozen
 from tvm import relax
 
@@ -14,7 +16,7 @@ from target_arch.plan.model import Quantization
 from target_arch.plan.operators.facts import Arithmetic
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, slots=False)
 class Graph:
     """A Relax function with the definition and the users of every variable, and the variables it returns.
 
@@ -35,6 +37,16 @@ class Graph:
     """Variables whose value follows from constants alone. Used for membership only, never for order."""
     quantizations: Mapping[Any, Quantization] = field(factory=dict, repr=False)
     """Those that the model file states of its activations, by variable; composites may state others."""
+
+    @cached_property
+    def positions(self) -> Mapping[Any, int]:
+        """The number of each variable in program order."""
+        return {var: number for number, var in enumerate(self.variables)}
+
+    @cached_property
+    def matchable(self) -> Any:
+        """`bound` as TVM's patterns take it; made once, as a model of n operators is matched n times."""
+        return tvm_ffi.convert(self.bound)
 
     def is_parameter(self, var: Any) -> bool:
         """True for an input of the function."""

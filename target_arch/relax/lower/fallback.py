@@ -6,13 +6,14 @@ Values between them are intermediates, which the caller has to place, as it has 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 import tvm
 import tvm_ffi
-from attrs import frozen
+from attrs import evolve, frozen
 from tvm import relax, s_tir, tirx
 
 from target_arch.plan.kernels import CFunction
@@ -43,17 +44,54 @@ class LoweredRelax:
     intermediates: Mapping[str, int]
     scratch: Mapping[str, int]
 
+    def of(self, operator: Operator) -> "LoweredRelax":
+        """The same steps for an operator: with its tensors, and with values of its own."""
+        tensors = {f"{_INPUT}{number}": name for number, name in enumerate(operator.inputs)}
+        tensors[_OUTPUT] = operator.output
+
+        def names(given: Iterable[str]) -> tuple[str, ...]:
+            return tuple(tensors.get(name, f"{operator.id}.{name}") for name in given)
+
+        def sizes(given: Mapping[str, int]) -> dict[str, int]:
+            return dict(zip(names(given), given.values(), strict=True))
+
+        steps = (
+            evolve(step, reads=names(step.reads), writes=names(step.writes), scratch=names(step.scratch))
+            for step in self.steps
+        )
+        return LoweredRelax(
+            steps=tuple(steps),
+            constants=tuple(evolve(each, name=f"{operator.id}.{each.name}") for each in self.constants),
+            intermediates=sizes(self.intermediates),
+            scratch=sizes(self.scratch),
+        )
+
+
+_INPUT, _OUTPUT = "input", "output"
+"""Names of the tensors of a nameless operator; the inputs are numbered."""
+
 
 def lower_relax(module: Any, operator: Operator) -> LoweredRelax:
-    """The C of the Relax function `main` of a module, whose parameters are the operator's inputs.
+    """The C of the Relax function `main` of a module, whose parameters are the operator's inputs. Equal
+    functions are lowered once.
 
     Raises NotLegalizedError where TVM has no TIR for it, UnprintableError where there is no C.
     """
+    kind = re.sub(r"\W", "_", str(operator.attributes.get("relax_op", operator.kind)))
     try:
-        module = _legalized(module)
+        return _lowered(tvm_ffi.StructuralKey(module), kind).of(operator)
+    except NotLegalizedError as error:
+        raise NotLegalizedError(f"`{operator.id}`: {error}") from error
+
+
+@lru_cache(maxsize=256)
+def _lowered(module: Any, kind: str) -> LoweredRelax:
+    """The lowered form of a structure, for an operator without a name."""
+    try:
+        legal = _legalized(module.key)
     except tvm.error.InternalError as error:
-        raise NotLegalizedError(f"`{operator.id}`: TVM refuses it: {str(error).splitlines()[0]}") from error
-    return _Lowering(module, operator).run()
+        raise NotLegalizedError(f"TVM refuses it: {str(error).splitlines()[0]}") from error
+    return _Lowering(legal, kind).run()
 
 
 def _legalized(module: Any) -> Any:
@@ -74,12 +112,11 @@ def _legalized(module: Any) -> Any:
 class _Lowering:
     """Walks the bindings of a legalized function and names the values that they stand for."""
 
-    def __init__(self, module: Any, operator: Operator) -> None:
-        self.module, self.operator = module, operator
-        self.kind = re.sub(r"\W", "_", str(operator.attributes.get("relax_op", operator.kind)))
+    def __init__(self, module: Any, kind: str) -> None:
+        self.module, self.kind = module, kind
         main = module["main"]
         self.names: dict[Any, tuple[str, ...]] = {
-            parameter: (name,) for parameter, name in zip(main.params, operator.inputs, strict=True)
+            parameter: (f"{_INPUT}{number}",) for number, parameter in enumerate(main.params)
         }
         self.bindings = [binding for block in main.body.blocks for binding in block.bindings]
         self.result = main.body.body
@@ -117,15 +154,15 @@ class _Lowering:
             self.names[var] = self._outputs(var, is_output=is_output)
             self._call(value, self.names[var])
         else:
-            raise NotLegalizedError(f"`{self.operator.id}`: TVM has no TIR for {str(value).splitlines()[0]}")
+            raise NotLegalizedError(f"TVM has no TIR for {str(value).splitlines()[0]}")
 
     def _outputs(self, var: Any, *, is_output: bool) -> tuple[str, ...]:
         if is_output:
-            return (self.operator.output,)
+            return (_OUTPUT,)
         fields = getattr(var.ty, "fields", None) or [var.ty]
         names = []
         for field in fields:
-            name = f"{self.operator.id}.value{len(self.intermediates)}"
+            name = f"value{len(self.intermediates)}"
             size = prod(int(extent) for extent in field.shape) * DTYPE_BYTES[str(field.dtype)]
             self.intermediates[name] = size
             names.append(name)
@@ -135,9 +172,7 @@ class _Lowering:
         reads = tuple(self._operand(argument) for argument in call.args[1].fields)
         scheduled = simplify(self.module[call.args[0]])
         printed = print_scheduled(scheduled, self.kind, wraps=True)
-        scratch = tuple(
-            f"{self.operator.id}.scratch{len(self.scratch) + n}" for n in range(len(printed.scratch))
-        )
+        scratch = tuple(f"scratch{len(self.scratch) + n}" for n in range(len(printed.scratch)))
         self.scratch.update(zip(scratch, printed.scratch, strict=True))
         self.steps.append(Step(function=printed.function, reads=reads, writes=writes, scratch=scratch))
 
@@ -145,7 +180,7 @@ class _Lowering:
         if isinstance(argument, relax.Var):
             return self.names[argument][0]
         values = argument.value.numpy()
-        name = f"{self.operator.id}.constant{len(self.constants)}"
+        name = f"constant{len(self.constants)}"
         self.constants.append(
             Tensor(name=name, shape=tuple(values.shape), dtype=str(values.dtype), data=values.tobytes())
         )

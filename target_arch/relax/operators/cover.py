@@ -89,8 +89,8 @@ def _is_closed(graph: Graph, inside: tuple[Any, ...]) -> bool:
 
 def _names(graph: Graph, inside: tuple[Any, ...]) -> tuple[str, ...]:
     """The Relax operators of a composite in program order."""
-    members = frozenset(inside)
-    return tuple(operator_name(graph.bound[var]) for var in graph.variables if var in members)
+    ordered = sorted(inside, key=graph.positions.__getitem__)
+    return tuple(operator_name(graph.bound[var]) for var in ordered)
 
 
 def _single(graph: Graph, var: Any) -> Draft:

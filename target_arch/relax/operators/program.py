@@ -50,13 +50,13 @@ def function_of(graph: Graph, draft: Draft) -> Any:
 
 def _inside(graph: Graph, draft: Draft) -> list[Any]:
     """The variables to compute from the inputs of a draft to its output, constants too, in program order."""
-    needed = dict.fromkeys([draft.output])
-    order = []
-    for var in reversed(graph.variables):
-        if var in needed and var not in draft.inputs:
-            order.append(var)
-            needed.update(dict.fromkeys(variables_of(graph.bound[var])))
-    return order[::-1]
+    needed, queue = dict.fromkeys([draft.output]), [draft.output]
+    while queue:
+        for read in variables_of(graph.bound[queue.pop()]):
+            if read in graph.positions and read not in draft.inputs and read not in needed:
+                needed[read] = None
+                queue.append(read)
+    return sorted(needed, key=graph.positions.__getitem__)
 
 
 def _substituted(value: Any, known: Mapping[Any, Any]) -> Any:

@@ -104,7 +104,7 @@ class Matcher:
         call = graph.call(var)
         if call is None or operator_name(call) not in self.roots:
             return None
-        found = self.pattern.extract_matched_expr(call, graph.bound)
+        found = self.pattern.extract_matched_expr(call, graph.matchable)
         if not found:
             return None
         return self.build(Match(graph=graph, root=var, found=found, calls=self.calls))

@@ -21,7 +21,7 @@ from target_arch.stages.memory.packing import (
     live_bytes,
     peak,
 )
-from target_arch.stages.memory.packing.sharing import choices, rectangles, root, shared_bound, shared_least
+from target_arch.stages.memory.packing.sharing import choices, rectangles, roots, shared_bound, shared_least
 
 _LAST_RESORT = Effort(nodes=20_000)
 """The effort of `best` if its plan does not fit, although the lower bound does."""
@@ -147,7 +147,7 @@ def _placed(buffers: Sequence[Buffer], places: Mapping[str, str], run: Pack) -> 
         return Offsets()
     found = run(rectangles(buffers, places))
     notes = found if isinstance(found, Offsets) else Offsets(found)
-    offsets = {buffer.name: found[root(buffer.name, places)] for buffer in buffers}
+    offsets = {name: found[first] for name, first in roots(buffers, places).items()}
     return Offsets(offsets, notes.found_by, notes.lower, notes.core)
 
 

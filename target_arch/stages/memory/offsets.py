@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from target_arch.plan.memory import Buffer
 from target_arch.soc.rounding import round_up
 from target_arch.stages.memory.packing import ALGORITHMS, peak
-from target_arch.stages.memory.packing.sharing import choices, rectangles, root
+from target_arch.stages.memory.packing.sharing import choices, rectangles, roots
 
 Occupied = Sequence[tuple[int, int]]
 """Begin and end of runs of occupied bytes."""
@@ -36,7 +36,7 @@ def planned(buffers: Sequence[Buffer], goal: int, algorithm: str = "best") -> di
         if best and peak(whole, best) <= goal:
             break
         found = ALGORITHMS[algorithm](rectangles(whole, places))
-        offsets = {buffer.name: found[root(buffer.name, places)] for buffer in whole}
+        offsets = {name: found[first] for name, first in roots(whole, places).items()}
         if not best or peak(whole, offsets) < peak(whole, best):
             best = offsets
     return best

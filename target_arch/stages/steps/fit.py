@@ -19,7 +19,7 @@ from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.gc_paused import gc_paused
 from target_arch.stages.memory.allocate import arena_capacity, capacities
 from target_arch.stages.memory.packing import bound, peak
-from target_arch.stages.memory.packing.sharing import root, shared_bound
+from target_arch.stages.memory.packing.sharing import roots, shared_bound
 from target_arch.stages.paths import reach as access
 from target_arch.stages.program.alias import alias_whole, elide_copies
 from target_arch.stages.program.homes import NOWHERE, TensorHomes, choose_homes
@@ -158,13 +158,14 @@ def apart(buffers: Sequence[Buffer], offsets: Mapping[str, int], places: Mapping
     `places`.
     """
     live: dict[Arena, list[Buffer]] = {}
+    first = roots(buffers, places)
     for buffer in sorted(buffers, key=lambda buffer: buffer.first):
-        start, own = offsets[buffer.name], root(buffer.name, places)
+        start, own = offsets[buffer.name], first[buffer.name]
         others = [other for other in live.get(buffer.arena, ()) if other.last >= buffer.first]
         for other in others:
             there = offsets[other.name]
             shared = start < there + other.bytes and there < start + buffer.bytes
-            if shared and root(other.name, places) != own:
+            if shared and first[other.name] != own:
                 return False
         live[buffer.arena] = [*others, buffer]
     return True

@@ -50,7 +50,7 @@ def lowered(function: Any, arrays: tuple[Array, ...]) -> LoweredRelax:
         output="out",
         attributes={"relax_op": "nn.some_op"},
     )
-    return lower_relax(function, operator)
+    return lower_relax(tvm.IRModule({"main": function}), operator)
 
 
 def run(result: LoweredRelax, build: Compile, arrays: tuple[Array, ...], like: Array) -> Array:

@@ -30,9 +30,10 @@ def choices(buffers: Sequence[Buffer]) -> Iterator[dict[str, str]]:
 
 def rectangles(buffers: Sequence[Buffer], places: Mapping[str, str]) -> list[Buffer]:
     """The buffers as rectangles: buffers that share a place are one, under the name of the first of them."""
+    first = roots(buffers, places)
     sharing: dict[str, list[Buffer]] = {}
     for buffer in _by_time(buffers):
-        sharing.setdefault(root(buffer.name, places), []).append(buffer)
+        sharing.setdefault(first[buffer.name], []).append(buffer)
     names = (buffer.name for buffer in buffers if buffer.name in sharing)
     return [_rectangle(name, sharing[name]) for name in names]
 
@@ -46,11 +47,15 @@ def _rectangle(name: str, sharing: Sequence[Buffer]) -> Buffer:
     return evolve(first, name=name, last=last, alignment=alignment, over=())
 
 
-def root(name: str, places: Mapping[str, str]) -> str:
-    """The first of the buffers that share a place with this one."""
-    while name in places:
-        name = places[name]
-    return name
+def roots(buffers: Sequence[Buffer], places: Mapping[str, str]) -> dict[str, str]:
+    """By buffer, the first of the buffers that share its place."""
+    found: dict[str, str] = {}
+    for buffer in buffers:
+        way = [buffer.name]
+        while way[-1] in places and way[-1] not in found:
+            way.append(places[way[-1]])
+        found |= dict.fromkeys(way, found.get(way[-1], way[-1]))
+    return {buffer.name: found[buffer.name] for buffer in buffers}
 
 
 def shared_bound(buffers: Sequence[Buffer]) -> int:

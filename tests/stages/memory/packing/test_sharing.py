@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from target_arch.plan.memory import Arena, Buffer
 from target_arch.stages.memory.allocate import allocate
 from target_arch.stages.memory.packing import bound, least, peak
-from target_arch.stages.memory.packing.sharing import choices, rectangles, root, shared_bound, shared_least
+from target_arch.stages.memory.packing.sharing import choices, rectangles, roots, shared_bound, shared_least
 from tests.stages.memory.packing.instances import buffer, is_valid
 
 RESIDUAL = [
@@ -25,7 +25,7 @@ def test_a_chain_of_places_is_one_rectangle() -> None:
     one, other = (rectangles(RESIDUAL, way) for way in ways[:2])
     assert [(r.name, r.first, r.last) for r in one] == [("b0", 0, 6), ("b1", 1, 2), ("b2", 2, 3)]
     assert [(r.name, r.first, r.last) for r in other] == [("b0", 0, 3), ("b1", 1, 2), ("b2", 2, 6)]
-    assert root("b4", ways[0]) == "b0"
+    assert roots(RESIDUAL, ways[0])["b4"] == "b0"
     assert (bound(RESIDUAL), shared_bound(RESIDUAL)) == (120, 120)
     assert (bound(RESIDUAL[2:]), shared_bound(RESIDUAL[2:])) == (80, 40)
 
