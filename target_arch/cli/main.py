@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from target_arch.cli.arguments.backend_options import second_phase, unknown
 from target_arch.cli.arguments.parser import command_of, late_words, parser
-from target_arch.cli.text.output import message, rendered
+from target_arch.cli.text.output import discard_stdout, flush, message, rendered
 from target_arch.diagnostics import DiagnosticError
 
 DONE = 0
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _exit_code(error)
     except BrokenPipeError:
         # The reader of stdout has closed it. Python would complain once more when it flushes stdout at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_stdout()
         return DONE
     except KeyboardInterrupt:
         message("interrupted")
@@ -66,7 +66,7 @@ def _run(
     options.selection = chosen
     options.backend_options = getattr(options, "backend_options", [])
     code = command.function()(options)
-    sys.stdout.flush()
+    flush()
     return code
 
 

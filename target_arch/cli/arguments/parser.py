@@ -14,7 +14,8 @@ ArgumentParser = argparse.ArgumentParser
 Run = Callable[[argparse.Namespace], int]
 
 _EXIT_CODES = (
-    "Exit codes: 0 done, 1 what was made is not right, 2 the input is wrong, 3 a needed tool is missing."
+    "Exit codes: 0 done, 1 what was made is not right, 2 the input is wrong, 3 a needed tool is missing, 4 a "
+    "defect or the system ended the process, 130 interrupted."
 )
 
 _TARGET = "NAME[,NAME|,OPTION=VALUE]..."
@@ -35,6 +36,11 @@ class Command:
     add: Callable[[ArgumentParser], None]
     takes_backend_options: bool = False
     late: str | None = None
+
+    @property
+    def reads_models(self) -> bool:
+        """Whether it runs native code on files of others: as all do that place a model."""
+        return self.takes_backend_options
 
     def function(self) -> Run:
         """The function, imported now."""

@@ -4,7 +4,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, Note, Place, Span
@@ -15,8 +16,33 @@ _CARETS = re.compile(r"(?m)^( {6}\| \s*)(\^+)$")
 
 
 def data(text: str) -> None:
-    """Print to stdout, with exactly one newline at the end."""
-    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    """Print to stdout, with exactly one newline at the end. DiagnosticError where it cannot be written."""
+    with _written():
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def flush() -> None:
+    """Hand what was printed to the system. DiagnosticError where it cannot be written."""
+    with _written():
+        sys.stdout.flush()
+
+
+def discard_stdout() -> None:
+    """Let what is still to be printed go nowhere: Python would complain about it once more at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+@contextmanager
+def _written() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        discard_stdout()
+        raise failure("output-unwritable", "stdout", f"cannot be written: {error.strerror}") from error
 
 
 def json_data(value: object) -> None:
