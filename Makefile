@@ -2,6 +2,7 @@
 # make demo    the example model over all four kinds of zynq_edge: plan, C, simulation, verification, accuracy
 # make test    the test suite, on up to four cores; ARGS="tests/soc -k units" narrows it, ARGS="-n 0" is one process
 # make lint    ruff and mypy
+# make fuzz    mutants of every kind of file that is read, for hours; ARGS="onnx --executions 10000" narrows it
 # make simulators   compilers and emulators for cores and RTL that are not this machine's (Debian and Ubuntu, as root)
 #
 # EXTRAS names the optional parts to install; add torch to import .pt2 files: make EXTRAS=verify,test,torch test
@@ -14,7 +15,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed-$(EXTRAS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint simulators clean
+.PHONY: help setup demo test lint fuzz simulators clean
 
 # What the tests skip without. One name per program that a test or `target-arch run` asks for, with its libraries.
 # libclang-rt-dev: clang's sanitizers, which a minimal installation of clang leaves out.
@@ -42,6 +43,9 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.fuzz $(ARGS)
 
 simulators:
 	@command -v apt-get >/dev/null || { echo "make simulators needs apt-get; install: $(SIMULATORS)" >&2; exit 3; }

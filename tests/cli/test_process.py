@@ -60,7 +60,7 @@ def crash(*arguments, **named):
 module.{name} = crash
 sys.exit(process.run(sys.argv[1:]))
 """
-SEGFAULT = "import tvm; ctypes.string_at(0)"
+BUS_ERROR = "import os; os.kill(os.getpid(), 7)"
 
 
 def crashing(module: str, name: str, first: str) -> tuple[int, str]:
@@ -76,9 +76,9 @@ def crashing(module: str, name: str, first: str) -> tuple[int, str]:
         (
             "relax.importer",
             "content_kind",
-            SEGFAULT,
+            BUS_ERROR,
             2,
-            f"{DIGITS}: error: the library that reads it crashed (SIGSEGV) [model-crash]\n"
+            f"{DIGITS}: error: the library that reads it crashed (SIGBUS) [model-crash]\n"
             "hint: the file is damaged, or meets a defect of the library\n",
         ),
         (
@@ -100,10 +100,7 @@ def crashing(module: str, name: str, first: str) -> tuple[int, str]:
     ],
 )
 def test_a_crash_is_a_message(module: str, name: str, first: str, code: int, said: str) -> None:
-    """TVM's own handler may print before the message."""
-    ended, printed = crashing(module, name, first)
-    assert (ended, printed[-len(said) :]) == (code, said)
-    assert "Traceback" not in printed
+    assert crashing(module, name, first) == (code, said)
 
 
 def interrupted(

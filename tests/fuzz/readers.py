@@ -108,7 +108,7 @@ def _model(path: Path) -> object:
 _EVERY = (
     Reader(name="soc", file="a.toml", seeds=corpus.soc_files, mutate=mutate.of_text, read=_soc, sample=150),
     Reader(
-        name="cost", file="a.json", seeds=corpus.cost_files, mutate=mutate.of_json, read=_costs, sample=1500
+        name="cost", file="a.json", seeds=corpus.cost_files, mutate=mutate.of_json, read=_costs, sample=500
     ),
     Reader(
         name="manifest",
@@ -116,7 +116,7 @@ _EVERY = (
         seeds=corpus.manifests,
         mutate=mutate.of_json,
         read=_manifest,
-        sample=600,
+        sample=200,
     ),
     Reader(
         name="tuning",
@@ -124,14 +124,14 @@ _EVERY = (
         seeds=corpus.tuning_files,
         mutate=mutate.of_json,
         read=_tuning,
-        sample=1500,
+        sample=500,
     ),
     Reader(
-        name="target", file="a.txt", seeds=corpus.targets, mutate=mutate.of_text, read=_target, sample=1000
+        name="target", file="a.txt", seeds=corpus.targets, mutate=mutate.of_text, read=_target, sample=500
     ),
-    Reader(name="npy", file="a.npy", seeds=corpus.arrays, mutate=mutate.of_bytes, read=_array, sample=2000),
+    Reader(name="npy", file="a.npy", seeds=corpus.arrays, mutate=mutate.of_bytes, read=_array, sample=500),
     Reader(
-        name="onnx", file="a.onnx", seeds=corpus.onnx_models, mutate=mutate.of_onnx, read=_model, sample=60
+        name="onnx", file="a.onnx", seeds=corpus.onnx_models, mutate=mutate.of_onnx, read=_model, sample=30
     ),
     Reader(
         name="tflite",
@@ -139,7 +139,7 @@ _EVERY = (
         seeds=corpus.tflite_models,
         mutate=mutate.of_bytes,
         read=_model,
-        sample=60,
+        sample=30,
     ),
     Reader(
         name="pt2",
@@ -147,7 +147,7 @@ _EVERY = (
         seeds=corpus.exported_programs,
         mutate=mutate.of_archive,
         read=_model,
-        sample=10,
+        sample=4,
     ),
 )
 READERS: Mapping[str, Reader] = {reader.name: reader for reader in _EVERY}

@@ -1,0 +1,80 @@
+"""A sample of the mutants of every reader; `make fuzz` reads as many as there is time for."""
+
+import importlib.util
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from target_arch.diagnostics import DiagnosticError
+from tests.fuzz import campaign as campaigns
+from tests.fuzz.campaign import campaign
+from tests.fuzz.mutate import of_bytes
+from tests.fuzz.readers import READERS, Reader
+
+NEEDS = {"pt2": "torch"}
+
+
+MODELS = ("onnx", "tflite", "pt2")
+"""Their libraries take seconds to import."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in MODELS else []) for name in READERS]
+)
+def test_every_mutant_is_read_or_refused(name: str) -> None:
+    needed = NEEDS.get(name)
+    if needed is not None and importlib.util.find_spec(needed) is None:
+        pytest.skip(f"pip install target-arch[{needed}]")
+    reader = READERS[name]
+    found = campaign(reader, range(reader.sample))
+    assert found.findings == ()
+    assert found.executions == reader.sample
+
+
+def broken(path: Path) -> None:
+    """A reader with one fault of every kind."""
+    text = path.read_bytes()
+    if text == b"a":
+        raise IndexError("list index out of range")
+    if text == b"b":
+        raise SystemExit
+    if text == b"c":
+        os.abort()
+    if text == b"d":
+        time.sleep(30)
+    raise DiagnosticError([])
+
+
+def lone_seed() -> list[bytes]:
+    return [b"-"]
+
+
+def test_findings_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaigns, "SECONDS", 1)
+    letters = (b"a", b"-", b"b", b"c", b"d", b"-")
+    reader = Reader(
+        name="broken",
+        file="a",
+        seeds=lone_seed,
+        mutate=lambda seeds, number: letters[number],
+        read=broken,
+        sample=0,
+    )
+    found = campaign(reader, range(len(letters)))
+    assert (found.executions, found.accepted) == (6, 0)
+    assert [(each.number, each.what.partition(" (")[0]) for each in found.findings] == [
+        (0, "IndexError: list index out of range"),
+        (2, "SystemExit"),
+        (3, "signal SIGABRT"),
+        (4, "TimeoutError: not done after 1 s"),
+    ]
+
+
+def test_the_same_number_is_the_same_mutant() -> None:
+    seeds = [bytes(range(100)), b"other"]
+    assert [of_bytes(seeds, number) for number in range(50)] == [
+        of_bytes(seeds, number) for number in range(50)
+    ]
+    assert len({of_bytes(seeds, number) for number in range(50)}) > 40
