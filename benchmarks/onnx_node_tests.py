@@ -54,6 +54,11 @@ TYPES = frozenset(
     {"bool", "float16", "float32", *(f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64))}
 )
 """Element types that count; tests with others are counted beside them."""
+NOISY = ("DFT",)
+"""Operators whose answers are rounding errors where the true value is zero.
+
+Their elements may differ by one unit in the last place of the largest.
+"""
 GROUP = 48
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -129,6 +134,8 @@ def _case(found: Any) -> Case | None:
     inputs, outputs = found.data_sets[0]
     values = (*graph.input, *graph.output)
     if any(not value.type.HasField("tensor_type") for value in values) or domains - {"", "ai.onnx"}:
+        return None
+    if graph.node[-1].op_type.startswith(("Optional", "Sequence")):
         return None
     if any(value.type.tensor_type.elem_type == onnx.TensorProto.STRING for value in values):
         return None
@@ -272,14 +279,12 @@ def _fault(case: Case, shapes: Sequence[tuple[tuple[int, ...], str]], values: Se
         if (tuple(expected.shape), str(expected.dtype)) != (shape, dtype):
             return f"output {number} is {dtype}{list(shape)} for {expected.dtype}{list(expected.shape)}"
         found = np.frombuffer(data, expected.dtype).reshape(shape)
-        exact = expected.dtype.kind != "f"
-        if (
-            not (found == expected).all()
-            if exact
-            else not np.allclose(found, expected, rtol=case.rtol, atol=case.atol, equal_nan=True)
-        ):
-            differ = np.flatnonzero((found != expected).ravel())
-            first = differ[0] if differ.size else 0
+        right = found == expected
+        if expected.dtype.kind == "f":
+            noise = np.spacing(np.abs(expected).max()) if case.operator in NOISY else 0.0
+            right = np.isclose(found, expected, rtol=case.rtol, atol=case.atol + noise, equal_nan=True)
+        if not right.all():
+            first = np.flatnonzero(~right.ravel())[0]
             return f"output {number}: {found.flat[first]} for {expected.flat[first]} at element {first}"
     return ""
 

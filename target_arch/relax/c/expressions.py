@@ -272,12 +272,21 @@ def _let(expr: Any, scope: Scope) -> tuple[str, int]:
 
 def _call(expr: Any, scope: Scope) -> tuple[str, int]:
     name = str(getattr(expr.op, "name", "")).rpartition(".")[2]
+    if name == "reinterpret":
+        return _reinterpreted(expr, scope)
     printer = _CALLS.get(name)
     return printer(list(expr.args), scope) if printer is not None else _math_call(expr, name, scope)
 
 
 def _extern(args: list[Any], scope: Scope) -> tuple[str, int]:
     return f"{args[0].value}({', '.join(at_level(arg, scope) for arg in args[1:])})", PRIMARY
+
+
+def _reinterpreted(expr: Any, scope: Scope) -> tuple[str, int]:
+    """The bits of a value as another type: of C's ways the one that no optimizer may take apart."""
+    (value,) = expr.args
+    source, target = C_TYPES[dtype_of(value)], C_TYPES[dtype_of(expr)]
+    return f"((union {{ {source} from; {target} to; }}){{{at_level(value, scope)}}}).to", PRIMARY
 
 
 def _math_call(expr: Any, name: str, scope: Scope) -> tuple[str, int]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 from attrs import field, frozen
 from tvm import relax, te, tirx
 from tvm.ir import GenericConst
@@ -17,6 +18,13 @@ from tvm.script.ir_builder import tirx as ib
 from target_arch.relax.ir.graph import dtype_of, shape_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+ELEMENTS: Mapping[int, str] = {
+    number: str(onnx.helper.tensor_dtype_to_np_dtype(number))
+    for number in (1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13)
+}
+"""The names of element types by their numbers in ONNX."""
 
 
 class NotConverted(ValueError):
@@ -142,15 +150,20 @@ Convert = Callable[[Node], Any]
 
 @frozen
 class Converter:
-    """A converter and the attributes that it honours."""
+    """A converter and the attributes that it honours; `only` says which operators of its name it takes, where
+    TVM's own takes the others.
+    """
 
     convert: Convert
-    attributes: tuple[str, ...] = ()
+    attributes: tuple[str, ...]
+    only: Callable[[Node], bool]
 
 
-def converter(convert: Convert, attributes: str = "") -> Converter:
+def converter(
+    convert: Convert, attributes: str = "", *, only: Callable[[Node], bool] = lambda _: True
+) -> Converter:
     """A converter with the names of its attributes in one text."""
-    return Converter(convert, tuple(attributes.split()))
+    return Converter(convert, tuple(attributes.split()), only)
 
 
 def counted(axis: int, rank: int) -> int:

@@ -3,30 +3,29 @@
 from collections.abc import Mapping
 from typing import Any
 
-from target_arch.relax.onnx_operators import (
+from target_arch.relax.onnx_operators import recurrent
+from target_arch.relax.onnx_operators.arithmetic import (
     elementwise,
-    movement,
     normalization,
-    ordering,
-    padding,
     quantized,
-    recurrent,
-    regions,
-    resize,
-    scans,
-    scatter,
+    reductions,
     transforms,
 )
+from target_arch.relax.onnx_operators.images import padding, pooling, regions, resize
+from target_arch.relax.onnx_operators.indexing import counting, movement, ordering, scans, scatter
 from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted
 
 CONVERTERS: Mapping[str, Converter] = {
+    **counting.CONVERTERS,
     **elementwise.CONVERTERS,
     **movement.CONVERTERS,
     **normalization.CONVERTERS,
     **ordering.CONVERTERS,
     **padding.CONVERTERS,
+    **pooling.CONVERTERS,
     **quantized.CONVERTERS,
     **recurrent.CONVERTERS,
+    **reductions.CONVERTERS,
     **regions.CONVERTERS,
     **resize.CONVERTERS,
     **scans.CONVERTERS,
@@ -35,8 +34,13 @@ CONVERTERS: Mapping[str, Converter] = {
 }
 
 
+def takes(node: Node) -> bool:
+    """Whether the table has a converter for such an operator."""
+    return node.operator in CONVERTERS and CONVERTERS[node.operator].only(node)
+
+
 def converted(node: Node) -> Any:
-    """The Relax expression of an operator in the table, or a tuple of one for each output.
+    """The Relax expression of an operator that the table takes, or a tuple of one for each output.
 
     Raises NotConverted where an attribute is not honoured, or as the converter does.
     """

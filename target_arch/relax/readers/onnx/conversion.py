@@ -8,7 +8,7 @@ from tvm import relax, tirx
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter, _get_convert_map, get_type, onnx_input
 
 from target_arch.relax.onnx_operators.node import Node, NotConverted
-from target_arch.relax.onnx_operators.table import CONVERTERS, converted
+from target_arch.relax.onnx_operators.table import CONVERTERS, converted, takes
 from target_arch.relax.readers.frontend import FAILURES
 from target_arch.relax.readers.onnx.graph import ONNX_DOMAINS, TensorKind, opset_of
 from target_arch.relax.readers.unsupported import Unsupported, unsupported
@@ -25,7 +25,7 @@ _FOREIGN = frozenset(
 )
 """Of the frontend's operators those of `com.microsoft`; all others are ONNX's."""
 
-_EXPANDED = frozenset(("ReduceLogSum", "ReduceLogSumExp", "RMSNormalization"))
+_EXPANDED = frozenset(("GroupNormalization", "RMSNormalization"))
 """Operators of which the frontend takes only some forms; their definition by other operators has all."""
 
 
@@ -98,8 +98,17 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         for name in node.input:
             inputs.append(self._nodes[name] if name else None)
         attributes = self._parse_attr(node.attribute)
-        if node.domain in ONNX_DOMAINS and node.op_type in CONVERTERS:
-            found = self._by_ours(node, tuple(inputs), attributes)
+        ours = Node(
+            operator=node.op_type,
+            inputs=tuple(inputs),
+            attributes=dict(attributes),
+            outputs=len(node.output),
+            opset=self.opset,
+            builder=self.bb,
+        )
+        if node.domain in ONNX_DOMAINS and takes(ours):
+            made = converted(ours)
+            found = self.bb.normalize(relax.Tuple(made) if isinstance(made, tuple) else made)
         else:
             attributes["tvm_custom"] = {"name": node.name, "num_outputs": len(node.output)}
             found = self._convert_operator(node.op_type, inputs, attributes, self.opset)
@@ -108,20 +117,6 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         if isinstance(found.ty, relax.TupleType):
             return [self.bb.emit(relax.TupleGetItem(found, index)) for index in range(len(found.ty.fields))]
         return [found]
-
-    def _by_ours(self, node: Any, inputs: tuple[Any, ...], attributes: Mapping[str, Any]) -> Any:
-        """Converted by our table. Raises NotConverted."""
-        found = converted(
-            Node(
-                operator=node.op_type,
-                inputs=inputs,
-                attributes=attributes,
-                outputs=len(node.output),
-                opset=self.opset,
-                builder=self.bb,
-            )
-        )
-        return self.bb.normalize(relax.Tuple(found) if isinstance(found, tuple) else found)
 
     def _stand_in(self, node: Any) -> None:
         """Zeros for the outputs of an operator that failed, so that those behind it are judged, too."""

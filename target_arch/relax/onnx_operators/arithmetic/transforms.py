@@ -7,7 +7,6 @@ import numpy as np
 from tvm import relax, te, tirx
 from tvm.script.ir_builder import tirx as ib
 
-from target_arch.relax.ir.graph import dtype_of
 from target_arch.relax.onnx_operators.node import (
     Array,
     Converter,
@@ -55,9 +54,7 @@ def _spectrum(
     terms = min(length, shape[axis])
     cosines, sines = _roots(kept, terms, length)
     scale = 1 / length if inverse else 1.0
-    # Parts that ought to cancel in an inverse are compared with zero, which sums of floats miss.
-    wide = "float64" if inverse else "float32"
-    tables = [table(cosines * scale, wide), table(sines * (scale if inverse else -scale), wide)]
+    tables = [table(cosines * scale, "float32"), table(sines * (scale if inverse else -scale), "float32")]
     final = list(shape)
     final[axis], final[-1] = kept, 2
     is_complex = shape[-1] == 2
@@ -67,7 +64,7 @@ def _spectrum(
 
         def element(*at: Any) -> Any:
             def part(which: int) -> Any:
-                return x(*at[:axis], t, *at[axis + 1 : -1], which).astype(wide)
+                return x(*at[:axis], t, *at[axis + 1 : -1], which)
 
             row = at[axis]
             real = tirx.Select(at[-1] == 0, cosine(row, t), sine(row, t)) * part(0)
@@ -76,10 +73,7 @@ def _spectrum(
                 real = real + turned * part(1)
             return te.sum(real, axis=t)
 
-        summed = te.compute(tuple(final), element, name="summed")
-        if wide == dtype_of(signal):
-            return summed
-        return te.compute(tuple(final), lambda *at: summed(*at).astype(dtype_of(signal)))
+        return te.compute(tuple(final), element)
 
     return node.computed(definition, signal, *tables)
 

@@ -10,7 +10,7 @@ from tvm.ir import GenericConst
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.c.expressions import dtype_of as dtype_of_expression
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted, converter, zero
+from target_arch.relax.onnx_operators.node import ELEMENTS, Converter, Node, NotConverted, converter, zero
 
 
 def broadcast(node: Node, function: Callable[..., Any], *operands: Any) -> Any:
@@ -95,6 +95,17 @@ def _is_inf(node: Node) -> Any:
     return broadcast(node, test, node.operand(0))
 
 
+def _bit_cast(node: Node) -> Any:
+    """The same bits as another type of the same width."""
+    dtype = node.dtype(0)
+    target = ELEMENTS.get(node.integer("to", 0), "")
+    if DTYPE_BYTES.get(target) != DTYPE_BYTES[dtype]:
+        raise NotConverted("its type has another width")
+    if target.startswith("float") == dtype.startswith("float"):
+        return broadcast(node, lambda x: x.astype(target), node.operand(0))
+    return broadcast(node, lambda x: tirx.reinterpret(target, x), node.operand(0))
+
+
 def _pow(node: Node) -> Any:
     """In the type of the base, as ONNX demands."""
     base, exponent = node.dtype(0), node.dtype(1)
@@ -177,6 +188,7 @@ def _dropout(node: Node) -> Any:
 
 
 CONVERTERS: Mapping[str, Converter] = {
+    "BitCast": converter(_bit_cast, "to"),
     "BitShift": converter(_bit_shift, "direction"),
     "Clip": converter(_clip, "max min"),
     "Dropout": converter(_dropout, "ratio seed"),

@@ -26,6 +26,33 @@ def _layer_normalization(node: Node) -> Any:
     return (made, mean, inverse)[: node.outputs] if node.outputs > 1 else made
 
 
+def _trained_batch(node: Node) -> Any:
+    """In training: by mean and variance of the batch, and with the running ones that they lead to."""
+    x, shape = node.operand(0), node.shape(0)
+    axes = [axis for axis in range(len(shape)) if axis != 1]
+    epsilon = relax.const(float(node.attributes.get("epsilon", 1e-5)), "float32")
+    momentum = float(node.attributes.get("momentum", 0.9))
+    mean = node.emit(relax.op.mean(x, axes, keepdims=True))
+    apart = node.emit(relax.op.subtract(x, mean))
+    variance = node.emit(relax.op.mean(node.emit(relax.op.multiply(apart, apart)), axes, keepdims=True))
+
+    def channels(value: Any) -> Any:
+        return node.reshaped(value, (1, shape[1], *([1] * (len(shape) - 2))))
+
+    def running(before: Any, now: Any) -> Any:
+        old = node.emit(relax.op.multiply(before, relax.const(momentum, "float32")))
+        flat = node.reshaped(now, (shape[1],))
+        new = node.emit(relax.op.multiply(flat, relax.const(1.0 - momentum, "float32")))
+        return node.emit(relax.op.add(old, new))
+
+    inverse = node.emit(relax.op.rsqrt(node.emit(relax.op.add(variance, epsilon))))
+    made = node.emit(relax.op.multiply(apart, inverse))
+    made = node.emit(relax.op.multiply(made, channels(node.operand(1))))
+    made = node.emit(relax.op.add(made, channels(node.operand(2))))
+    found = (made, running(node.operand(3), mean), running(node.operand(4), variance))
+    return found[: node.outputs] if node.outputs > 1 else made
+
+
 def _lp_normalization(node: Node) -> Any:
     """Nothing is divided where the norm is zero."""
     x, p = node.operand(0), node.integer("p", 2)
@@ -44,6 +71,11 @@ def _lp_normalization(node: Node) -> Any:
 
 
 CONVERTERS: Mapping[str, Converter] = {
+    "BatchNormalization": converter(
+        _trained_batch,
+        "epsilon momentum training_mode",
+        only=lambda node: bool(node.integer("training_mode", 0)),
+    ),
     "LayerNormalization": converter(_layer_normalization, "axis epsilon stash_type"),
     "LpNormalization": converter(_lp_normalization, "axis p"),
 }

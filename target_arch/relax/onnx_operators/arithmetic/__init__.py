@@ -1,0 +1,1 @@
+"""Operators that compute: elements, products, reductions, norms, spectra, quantized numbers."""

@@ -1,0 +1,1 @@
+"""Operators whose work is where elements go: gathers, scatters, running sums, the largest elements."""
