@@ -120,7 +120,7 @@ def _soc_files(inputs: EmitInputs, every: Sequence[EmittedArena]) -> Files:
 
 def _programs(inputs: EmitInputs) -> Files:
     files = [("src/runner.c", runner_source(inputs))]
-    if any(member.self_test is not None for member in inputs.members):
+    if inputs.port.bare_metal is None or any(member.self_test is not None for member in inputs.members):
         files.append(("src/selftest.c", selftest_source(inputs)))
     return files
 

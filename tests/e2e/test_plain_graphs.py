@@ -1,5 +1,7 @@
 """Graphs that exporters leave behind: constant outputs, outputs twice, no inputs, scalars."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +9,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
-from target_arch.pipeline import CompileRequest, ModelsRequest, compile_models
-from target_arch.run import verify_models, write_bundle
+from target_arch.pipeline import CompileRequest, ModelsRequest, compile_model, compile_models
+from target_arch.run import build, verify_models, write_bundle
 from target_arch.soc.files.soc_file import read_soc
 
 pytest.importorskip("onnxruntime", reason="pip install target-arch[verify]")
@@ -64,3 +66,17 @@ def test_each_is_computed_as_by_its_reference(tmp_path: Path) -> None:
     assert {name: (each.passed, each.equal) for name, each in found.items()} == {
         name: (True, 3 * len(outputs)) for name, (_, _, outputs, _) in GRAPHS.items()
     }
+
+
+def test_without_a_reference_the_bundle_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the manifest, and in the program that would compare."""
+    path = written(tmp_path, "scalar")
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    made = compile_model(CompileRequest(model_path=path, soc=read_soc("mcu_m55")))
+    missing = "the package `onnxruntime` is not installed"
+    assert made.manifest["self_test"] == {"reference": None, "missing": missing}
+    write_bundle(made.bundle, tmp_path / "bundle")
+    assert build(tmp_path / "bundle").self_test is None
+    program = tmp_path / "bundle" / "build" / "selftest"
+    answer = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert (answer.returncode, answer.stdout) == (3, f"scalar: no self-test: {missing}\n")

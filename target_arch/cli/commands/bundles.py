@@ -178,7 +178,11 @@ def _self_test(passed: bool | None, options: argparse.Namespace) -> int:
 
 
 def _no_vector(options: argparse.Namespace) -> DiagnosticError:
-    text = "the bundle has no test vector of its own"
+    from target_arch.run import read_manifest
+    from target_arch.run.bundles.manifest import models_in
+
+    reasons = [str(each["self_test"]["missing"]) for each in models_in(read_manifest(options.bundle))]
+    text = f"the bundle has no test vector of its own: {'; '.join(reasons)}"
     return failure("no-input", str(options.bundle), text, "give an --input FILE for each model input")
 
 

@@ -162,6 +162,9 @@ def summary(made: "Compilation") -> str:
             "code, read-only data and variables are not counted here, but before it is linked: "
             "`report --image`"
         )
+    test = made.manifest["self_test"]
+    if isinstance(test, dict) and test["missing"]:
+        lines.append(f"  no self-test vector: {test['missing']}")
     run = "" if made.execution is None else text.simulated_run(made.execution, made.graph.facts)
     return "\n".join(lines) + f"\n{run}"
 

@@ -22,6 +22,17 @@ _HEAD = """\
 
 #include <{bundle}.h>"""
 
+_ABSENT = """\
+/* Self-test of {names}: there is none. Returns 3. */
+#include <stdio.h>
+
+int main(void)
+{{
+{reasons}
+    return 3;
+}}
+"""
+
 _TURNS = "\n * The models run in turn, twice."
 
 _ELEMENT_AT = """
@@ -37,8 +48,10 @@ _ROUNDS = 2
 
 
 def selftest_source(inputs: EmitInputs) -> str:
-    """The C text: it prints a line per output."""
+    """The C text: it prints a line per output, and why a model has no vector."""
     tested = tuple(member for member in inputs.members if member.self_test is not None)
+    if not tested:
+        return _ABSENT.format(names=names(inputs.members), reasons="\n".join(_absent(inputs)))
     machine = inputs.port.bare_metal is not None
     out = Emitter()
     _head(out, inputs, tested)
@@ -81,12 +94,23 @@ def _main(out: Emitter, inputs: EmitInputs, tested: Sequence[Member]) -> None:
     out.lines(["uint64_t since;"] if machine else [])
     out.line(f"ta_status status = {inputs.stem}_init(&ta_port_{inputs.port.name});")
     out.lines(("if (status != TA_OK)", '    return failed("init", status);'))
+    if not machine:
+        out.lines(line.strip() for line in _absent(inputs))
     _rounds(out, inputs, tested)
     out.line(f"status = {inputs.stem}_stop();")
     out.lines(("if (status != TA_OK)", '    return failed("stop", status);'))
     if machine:
         out.lines(("if (!write_profile())", "    return 2;"))
     out.line("return passed ? 0 : 1;")
+
+
+def _absent(inputs: EmitInputs) -> list[str]:
+    """Lines that print why models have no vector."""
+    return [
+        f"    puts({string(f'{member.name}: no self-test: {member.no_self_test}')});"
+        for member in inputs.members
+        if member.self_test is None
+    ]
 
 
 def _rounds(out: Emitter, inputs: EmitInputs, tested: Sequence[Member]) -> None:

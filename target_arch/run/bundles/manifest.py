@@ -62,6 +62,11 @@ def models_in(manifest: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
     return tuple(manifest["models"]) if "models" in manifest else (manifest,)
 
 
+def has_vectors(manifest: Mapping[str, Any]) -> bool:
+    """Whether a model of the bundle has a self-test vector."""
+    return any(each["self_test"]["reference"] is not None for each in models_in(manifest))
+
+
 def facts_of_models(
     manifest: Mapping[str, Any], facts: Mapping[str, Mapping[str, object]]
 ) -> dict[str, object]:

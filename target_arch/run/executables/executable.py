@@ -20,7 +20,7 @@ from target_arch.emit.build.build_files import FLAGS, library_sources, programs
 from target_arch.emit.build.libraries import QUIET
 from target_arch.emit.digests import FILES
 from target_arch.run.bundles.errors import unwritable
-from target_arch.run.bundles.manifest import tensors_in, unchanged
+from target_arch.run.bundles.manifest import has_vectors, tensors_in, unchanged
 from target_arch.run.executables import rtl as verilated
 from target_arch.run.executables.firmware import FirmwareImage, build_firmware
 from target_arch.run.executables.image import CALL_GRAPH, Image, as_linked, predict, require_fit
@@ -104,7 +104,7 @@ def build(
         return Executable(
             directory=directory,
             runner=runner,
-            self_test=linked["selftest"][0] if "selftest" in linked else None,
+            self_test=linked["selftest"][0] if has_vectors(manifest) else None,
             machine=machine,
             image=image,
             firmware=images,
