@@ -70,6 +70,12 @@ def import_model(
     return find_operators(imported.program, wanted, name or path.stem, path.name, imported.outputs, pairs)
 
 
+def model_kind(path: Path) -> tuple[str, bytes]:
+    """`onnx`, `pt2` or `tflite`, and the bytes of the file. Raises DiagnosticError."""
+    checked = _checked(path)
+    return checked.kind, checked.data
+
+
 def _imported(path: Path, checked: _Checked, shapes: InputShapes) -> Imported:
     """Read by the reader of the file's kind; only that reader is imported, since each imports a library."""
     if checked.kind == "tflite":

@@ -204,6 +204,12 @@ def _partition(to: ArgumentParser) -> None:
     _model(to)
 
 
+def _operators(to: ArgumentParser) -> None:
+    to.add_argument("model", type=Path, metavar="MODEL", help="an .onnx, .tflite or .pt2 file")
+    _input_shapes(to)
+    _format(to)
+
+
 def _explain(to: ArgumentParser) -> None:
     _model(to)
     said = "operator ids: these with the run that each place would give; none for all, without"
@@ -368,6 +374,7 @@ COMMANDS = (
     Command("show", "describe", "print what a SoC file describes, or what --target builds", _show),
     Command("headers", "describe", "print the C header of a SoC", _soc_and_output),
     Command("backends", "describe", "list the backends that were found", _backends),
+    Command("operators", "operators", "list a model's operators, and which have no form yet", _operators),
     Command("partition", "models", "print which operator goes where", _partition, True),
     Command(
         "explain",

@@ -16,10 +16,10 @@ from typing import Any
 import tvm
 from tvm import relax, tirx
 
-from target_arch.diagnostics import DiagnosticError, listed
+from target_arch.diagnostics import Diagnostic, DiagnosticError, listed
 from target_arch.plan.model import DTYPE_BYTES, Quantization
 from target_arch.plan.operators.facts import Arithmetic
-from target_arch.relax.ir.errors import model_error
+from target_arch.relax.ir.errors import UnsupportedOperatorsError, model_error
 from target_arch.relax.ir.graph import operator_name, read_graph
 from target_arch.relax.operators.program import RelaxProgram
 from target_arch.relax.readers.outputs import with_computed_outputs
@@ -80,8 +80,15 @@ def quiet() -> Iterator[None]:
 def _refusal(path: Path, text: str) -> DiagnosticError:
     names = _operators_in(text)
     if names:
-        return model_error("unsupported-operator", path, f"{plural(names)} not supported", HINT)
+        return unknown_operators(path, names)
     return model_error("unsupported-model", path, f"the model cannot be imported: {text}", HINT)
+
+
+def unknown_operators(path: Path, names: list[str], message: str = "") -> DiagnosticError:
+    """The refusal of a model for operators that nothing here knows."""
+    said = message or f"{plural(names)} not supported"
+    diagnostic = Diagnostic(rule="unsupported-operator", place=str(path), message=said, hint=HINT)
+    return UnsupportedOperatorsError(diagnostic, dict.fromkeys(names, "not known here"))
 
 
 HINT = "replace it in the model, or split the model before it"

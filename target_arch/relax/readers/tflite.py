@@ -10,13 +10,14 @@ from typing import Any
 
 import tflite
 
+from target_arch.diagnostics import Diagnostic
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
-from target_arch.relax.ir.errors import model_error
+from target_arch.relax.ir.errors import UnsupportedOperatorsError, model_error
 from target_arch.relax.readers.flatbuffer import TFLITE_MODEL, Damaged, verify
-from target_arch.relax.readers.frontend import HINT, imported, plural, translated
+from target_arch.relax.readers.frontend import HINT, imported, plural, translated, unknown_operators
 from target_arch.relax.readers.source import TFLITE_IDENTIFIER, Imported
-from target_arch.relax.readers.tflite_operators.driver import Refused, Translation, translate
+from target_arch.relax.readers.tflite_operators.driver import CODES, Refused, Translation, translate
 from target_arch.relax.readers.tflite_shapes import with_input_shapes
 
 _AGAIN = "copy or export the model again"
@@ -42,14 +43,7 @@ def read_tflite(path: Path, data: bytes, shapes: InputShapes) -> Imported:
 
     Raises DiagnosticError, see `importer.py`.
     """
-    if data[4:8] != TFLITE_IDENTIFIER:
-        raise model_error("model-type", path, "this is not a TFLite model (no `TFL3` at offset 4)", _AGAIN)
-    try:
-        verify(data, TFLITE_MODEL)
-        model = tflite.Model.GetRootAsModel(data, 0)
-        _check_indices(model)
-    except Damaged as error:
-        raise model_error("model-damaged", path, f"the file is cut off or damaged: {error}", _AGAIN) from None
+    _verified(path, data)
     model = tflite.Model.GetRootAsModel(with_input_shapes(path, data, shapes), 0)
     graph = model.Subgraphs(0)
     _refuse_dynamic_shapes(path, graph)
@@ -62,6 +56,34 @@ def read_tflite(path: Path, data: bytes, shapes: InputShapes) -> Imported:
     return imported(path, found.module, Arithmetic.TFLITE, outputs, names, found.authors, found.quantizations)
 
 
+def _verified(path: Path, data: bytes) -> Any:
+    """The model in a file whose offsets and indices were followed once. Raises DiagnosticError."""
+    if data[4:8] != TFLITE_IDENTIFIER:
+        raise model_error("model-type", path, "this is not a TFLite model (no `TFL3` at offset 4)", _AGAIN)
+    try:
+        verify(data, TFLITE_MODEL)
+        model = tflite.Model.GetRootAsModel(data, 0)
+        _check_indices(model)
+    except Damaged as error:
+        raise model_error("model-damaged", path, f"the file is cut off or damaged: {error}", _AGAIN) from None
+    return model
+
+
+def named_operators(path: Path, data: bytes) -> Iterator[tuple[str, str]]:
+    """The operators of the first subgraph, each with the name of the tensor it writes."""
+    model = _verified(path, data)
+    graph = model.Subgraphs(0)
+    for operator in _operators(graph):
+        code = model.OperatorCodes(operator.OpcodeIndex())
+        kind = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+        name = _custom(code) if kind == tflite.BuiltinOperator.CUSTOM else CODES.get(kind, str(kind))
+        yield name, _name(graph.Tensors(operator.Outputs(0))) if operator.OutputsLength() else ""
+
+
+def _custom(code: Any) -> str:
+    return str((code.CustomCode() or b"?").decode("utf-8", errors="replace"))
+
+
 def _refuse(path: Path, refused: tuple[Refused, ...]) -> None:
     """One message for all operators without a form; for a form of a known operator, its tensor and why."""
     if not refused:
@@ -70,7 +92,10 @@ def _refuse(path: Path, refused: tuple[Refused, ...]) -> None:
     forms = [f"`{each.code}`, tensor `{each.tensor}`: {each.why}" for each in refused if each.why]
     parts = [f"{plural(unknown)} not supported"] if unknown else []
     parts += [f"a form of an operator is not supported: {'; '.join(forms)}"] if forms else []
-    raise model_error("unsupported-operator", path, "; ".join(parts), HINT)
+    message = "; ".join(parts)
+    diagnostic = Diagnostic(rule="unsupported-operator", place=str(path), message=message, hint=HINT)
+    reasons = {each.code: each.why or "not known here" for each in reversed(refused)}
+    raise UnsupportedOperatorsError(diagnostic, reasons)
 
 
 def _check_indices(model: Any) -> None:
@@ -124,9 +149,9 @@ def _refuse_dynamic_shapes(path: Path, graph: Any) -> None:
 def _refuse_custom_operators(path: Path, model: Any, graph: Any) -> None:
     codes = [model.OperatorCodes(operator.OpcodeIndex()) for operator in _operators(graph)]
     custom = [code for code in codes if code.BuiltinCode() == tflite.BuiltinOperator.CUSTOM]
-    names = sorted({(code.CustomCode() or b"?").decode("utf-8", errors="replace") for code in custom})
+    names = sorted(set(map(_custom, custom)))
     if names:
-        raise model_error("unsupported-operator", path, f"custom {plural(names)} not supported", HINT)
+        raise unknown_operators(path, names, f"custom {plural(names)} not supported")
 
 
 def _refuse_dynamic_range(path: Path, model: Any, graph: Any) -> None:

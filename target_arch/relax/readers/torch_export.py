@@ -1,6 +1,7 @@
 """Saved `torch.export` programs. PyTorch is an optional dependency, imported here and nowhere else."""
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
@@ -27,6 +28,16 @@ def read_torch(path: Path, data: bytes, shapes: InputShapes) -> Imported:
     weights = reversed(list(program.state_dict.items()))
     names = {value.detach().numpy().tobytes(): str(name) for name, value in weights}
     return imported(path, module, Arithmetic.ONNX, outputs, names)
+
+
+def named_calls(path: Path, data: bytes) -> Iterator[tuple[str, str]]:
+    """The core operators of an exported program, each with the name of its node."""
+    program = load_program(path, data)
+    with quiet():
+        nodes = list(program.run_decompositions().graph.nodes)
+    for node in nodes:
+        if node.op == "call_function":
+            yield str(node.target.__name__).removesuffix(".default"), node.name
 
 
 def load_program(path: Path, data: bytes) -> Any:

@@ -7,6 +7,7 @@ from attrs import frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.diagnostics.diagnostic import Note
+from target_arch.relax.ir.errors import UnsupportedOperatorsError
 from target_arch.relax.readers.frontend import HINT, plural
 
 
@@ -26,9 +27,10 @@ def unsupported(path: Path, found: Iterable[Unsupported]) -> DiagnosticError:
         by_operator.setdefault(each.operator, []).append(each)
     notes = tuple(Note(place=str(path), message=_note(uses)) for _, uses in sorted(by_operator.items()))
     message = f"{plural(list(by_operator))} not supported"
-    return DiagnosticError(
-        [Diagnostic(rule="unsupported-operator", place=str(path), message=message, notes=notes, hint=HINT)]
+    diagnostic = Diagnostic(
+        rule="unsupported-operator", place=str(path), message=message, notes=notes, hint=HINT
     )
+    return UnsupportedOperatorsError(diagnostic, {name: uses[0].reason for name, uses in by_operator.items()})
 
 
 def _note(uses: list[Unsupported]) -> str:

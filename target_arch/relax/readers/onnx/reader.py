@@ -1,5 +1,6 @@
 """ONNX files."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from target_arch.plan.inputs.shapes import InputShapes
@@ -10,6 +11,12 @@ from target_arch.relax.readers.onnx.file import loaded
 from target_arch.relax.readers.onnx.graph import array_of
 from target_arch.relax.readers.onnx.normal_form import normal_form
 from target_arch.relax.readers.source import Imported
+
+
+def named_nodes(path: Path, data: bytes, wanted: InputShapes) -> Iterator[tuple[str, str]]:
+    """The operators of a model in normal form, each with its name or that of its first output."""
+    for node in normal_form(path, loaded(path, data), wanted, is_known).model.graph.node:
+        yield node.op_type, node.name or node.output[0]
 
 
 def read_onnx(path: Path, data: bytes, wanted: InputShapes) -> Imported:

@@ -18,7 +18,7 @@ from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.readers.tflite_operators.site import Operand, Site, Unreadable
 from target_arch.relax.readers.tflite_operators.table import CONVERTERS
 
-_CODES = {value: name for name, value in vars(tflite.BuiltinOperator).items() if isinstance(value, int)}
+CODES = {value: name for name, value in vars(tflite.BuiltinOperator).items() if isinstance(value, int)}
 _TYPES = {
     tflite.TensorType.FLOAT32: "float32",
     tflite.TensorType.FLOAT16: "float16",
@@ -242,7 +242,7 @@ def translate(model: Any, layer: Callable[[str], str]) -> Translation:
             for number in range(graph.OperatorsLength()):
                 operator = graph.Operators(number)
                 code = model.OperatorCodes(operator.OpcodeIndex())
-                walk.operator(operator, _CODES[max(code.BuiltinCode(), code.DeprecatedBuiltinCode())])
+                walk.operator(operator, CODES[max(code.BuiltinCode(), code.DeprecatedBuiltinCode())])
             results = [
                 walk.frontend.get_tensor_expr(each)
                 for each in walk.frontend.get_tensors(

@@ -1,0 +1,76 @@
+"""The operators of a model file, and which of them have no form here, all at once.
+
+Tests: `tests/cli/commands/test_operators.py`.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from attrs import frozen
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
+from target_arch.relax.importer import import_model, model_kind
+from target_arch.relax.ir.errors import UnsupportedOperatorsError
+
+Named = Iterable[tuple[str, str]]
+"""Operators in the model's order, each with its place."""
+
+
+@frozen(kw_only=True)
+class OperatorUse:
+    """An operator of a model: how often it is there, where first, and why it has no form; None if it has."""
+
+    name: str
+    count: int
+    first: str
+    reason: str | None
+
+
+@frozen(kw_only=True)
+class Inventory:
+    """The operators of a model by name, and the refusal of the whole model where there is one."""
+
+    uses: tuple[OperatorUse, ...]
+    refusal: DiagnosticError | None
+
+
+def inventory(path: Path, shapes: InputShapes = AS_IN_FILE) -> Inventory:
+    """The operators of a model file: of an ONNX model in normal form, of others as they are in the file.
+
+    Raises DiagnosticError where they cannot be read.
+    """
+    places: dict[str, list[str]] = {}
+    for name, place in _named(path, shapes):
+        places.setdefault(name, []).append(place)
+    refusal = _refusal(path, shapes)
+    reasons = refusal.reasons if isinstance(refusal, UnsupportedOperatorsError) else {}
+    uses = [
+        OperatorUse(name=name, count=len(found), first=found[0], reason=reasons.get(name))
+        for name, found in sorted(places.items())
+    ]
+    return Inventory(uses=tuple(uses), refusal=refusal)
+
+
+def _refusal(path: Path, shapes: InputShapes) -> DiagnosticError | None:
+    try:
+        import_model(path, shapes=shapes)
+    except DiagnosticError as error:
+        return error
+    return None
+
+
+def _named(path: Path, shapes: InputShapes) -> Named:
+    """Read by the reader of the file's kind; only that reader is imported."""
+    kind, data = model_kind(path)
+    if kind == "tflite":
+        from target_arch.relax.readers.tflite import named_operators
+
+        return named_operators(path, data)
+    if kind == "onnx":
+        from target_arch.relax.readers.onnx.reader import named_nodes
+
+        return named_nodes(path, data, shapes)
+    from target_arch.relax.readers.torch_export import named_calls
+
+    return named_calls(path, data)
