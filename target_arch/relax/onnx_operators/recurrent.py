@@ -234,8 +234,11 @@ def _outputs(node: Node, found: Sequence[Any]) -> Any:
 
 
 def _lstm(node: Node) -> Any:
-    """Gates: input, output, forget, cell. `P` are the weights of the memory in the gates."""
+    """Gates: input, output, forget, cell. `P` are the weights of the memory in the gates. `cell_clip`, which
+    only TFLite has, limits the memory.
+    """
     cell = _cell(node, 4, ("Sigmoid", "Tanh", "Tanh"))
+    limit = float(node.attributes.get("cell_clip", 0.0))
     couples = bool(node.integer("input_forget", 0))
 
     def step(kernel: _Kernel, d: int, time: Any, b: Any) -> None:
@@ -260,7 +263,10 @@ def _lstm(node: Node) -> Any:
             else:
                 gate(2, j, f, peep(2, j) if peeps else None)
             gate(3, j, g, None)
-            ib.buffer_store(memory, sums[2, j] * memory[b, j] + sums[0, j] * sums[3, j], [b, j])
+            kept = sums[2, j] * memory[b, j] + sums[0, j] * sums[3, j]
+            if limit > 0.0:
+                kept = tirx.max(tirx.min(kept, _number(limit)), _number(-limit))
+            ib.buffer_store(memory, kept, [b, j])
             gate(1, j, f, peep(1, j) if peeps else None)
             ib.buffer_store(kernel.state, sums[1, j] * h(memory[b, j]), [b, j])
 

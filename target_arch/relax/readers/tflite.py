@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import tflite
+from attrs import evolve
 
 from target_arch.diagnostics import Diagnostic
 from target_arch.plan.inputs.shapes import InputShapes
@@ -51,9 +52,13 @@ def read_tflite(path: Path, data: bytes, shapes: InputShapes) -> Imported:
     _refuse_dynamic_range(path, model, graph)
     found: Translation = translated(path, lambda: translate(model, _layer))
     _refuse(path, found.refused)
-    outputs = tuple(_name(graph.Tensors(int(index))) for index in graph.OutputsAsNumpy())
+    outputs = [_name(graph.Tensors(int(index))) for index in graph.OutputsAsNumpy()]
+    outputs += [f"{pair.input}_next" for pair in found.states]
     names = _constant_names(model, graph)
-    return imported(path, found.module, Arithmetic.TFLITE, outputs, names, found.authors, found.quantizations)
+    made = imported(
+        path, found.module, Arithmetic.TFLITE, tuple(outputs), names, found.authors, found.quantizations
+    )
+    return evolve(made, states=found.states)
 
 
 def _verified(path: Path, data: bytes) -> Any:

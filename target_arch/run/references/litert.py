@@ -64,6 +64,7 @@ def litert(model: Path, shapes: Shapes = ()) -> Reference:
         allowed=0.0 if quantized else FLOAT_TOLERANCE,
         relative=0.0 if quantized else FLOAT_RELATIVE,
         answer=answer,
+        reset=interpreter.reset_all_variables,
     )
 
 

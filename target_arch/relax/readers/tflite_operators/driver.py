@@ -15,8 +15,10 @@ from tvm.relax.frontend.tflite.tflite_frontend import ExprTable, OperatorConvert
 
 from target_arch.plan.model import Quantization
 from target_arch.relax.ir.graph import dtype_of, shape_of
+from target_arch.relax.operators.states import StatePair
 from target_arch.relax.readers.tflite_operators.site import Operand, Site, Unreadable
 from target_arch.relax.readers.tflite_operators.table import CONVERTERS
+from target_arch.relax.readers.tflite_operators.variables import RESOURCES, Variables
 
 CODES = {value: name for name, value in vars(tflite.BuiltinOperator).items() if isinstance(value, int)}
 _TYPES = {
@@ -54,6 +56,7 @@ class Translation:
     authors: Mapping[Any, str]
     quantizations: Mapping[Any, Quantization]
     refused: tuple[Refused, ...]
+    states: tuple[StatePair, ...]
 
 
 class _Named:
@@ -139,20 +142,38 @@ class _Walk:
 
     frontend: Any
     graph: Any
+    variables: Variables
     refused: list[Refused] = field(factory=list)
 
     def operator(self, operator: Any, code: str) -> None:
         outputs = [int(operator.Outputs(index)) for index in range(operator.OutputsLength())]
         try:
             results = self._results(operator, code, outputs)
-            for index, result in zip(outputs, results, strict=True):
+            for index, result in zip(outputs, results, strict=code != "VAR_HANDLE"):
                 self._keep(index, result)
         except Unreadable as error:
             self._refuse(code, outputs, str(error))
         except Exception:  # TVM's converters raise whatever they stumble over
             self._refuse(code, outputs, "" if code not in self.frontend.convert_map else "this form of it")
 
+    def _resource(self, operator: Any, code: str, outputs: list[int]) -> list[Any]:
+        """The outputs of an operator on resource variables."""
+        if code == "CALL_ONCE":
+            self.variables.once(operator)
+        elif code == "VAR_HANDLE":
+            self.variables.handle(operator, outputs[0])
+        elif code == "ASSIGN_VARIABLE":
+            value = self._operand(operator.Inputs(1))
+            name = self.variables.named(operator.Inputs(0))
+            self.variables.assign(name, value.expr, value.shape, value.dtype)
+        else:
+            out = self._operand(outputs[0])
+            return [self.variables.value(self.variables.named(operator.Inputs(0)), out.shape, out.dtype)]
+        return []
+
     def _results(self, operator: Any, code: str, outputs: list[int]) -> list[Any]:
+        if code in RESOURCES:
+            return self._resource(operator, code, outputs)
         made = CONVERTERS[code](self._site(operator, code, outputs)) if code in CONVERTERS else None
         if made is None:
             made = self._by_frontend(operator, code)
@@ -203,7 +224,23 @@ class _Walk:
             inputs=tuple(None if index < 0 else self._operand(index) for index in inputs),
             outputs=tuple(self._operand(index) for index in outputs),
             operator=operator,
+            builder=self.frontend.bb,
+            variable=lambda number, shape: self._variable(inputs[number], shape),
+            update=lambda number, value: self._update(inputs[number], value),
         )
+
+    def _variable(self, index: int, shape: tuple[int, ...]) -> Any:
+        """The value of a variable tensor, kept in that shape."""
+        tensor = self.graph.Tensors(index)
+        if not tensor.IsVariable():
+            raise Unreadable(f"tensor `{tensor.author}` is no variable")
+        name = tensor.Name().decode()
+        return self.variables.value(name, shape, _TYPES[tensor.Type()], tensor.author)
+
+    def _update(self, index: int, value: Any) -> None:
+        value = self.frontend.bb.emit(value)
+        name = self.graph.Tensors(index).Name().decode()
+        self.variables.assign(name, value, shape_of(value), dtype_of(value))
 
     def _operand(self, index: int) -> Operand:
         (wrapped,) = self.frontend.get_tensors([index])
@@ -214,8 +251,14 @@ class _Walk:
             dtype=_TYPES.get(tensor.Type(), "unknown"),
             quantization=quantization_of(tensor),
             value=self._value(index, wrapped),
-            expression=lambda: self.frontend.get_tensor_expr(wrapped),
+            expression=lambda: self._expression(index, wrapped),
         )
+
+    def _expression(self, index: int, wrapped: Any) -> Any:
+        tensor = self.graph.Tensors(index)
+        if tensor.IsVariable():
+            return self._variable(index, _shape(tensor))
+        return self.frontend.get_tensor_expr(wrapped)
 
     def _value(self, index: int, wrapped: Any) -> Any:
         if self.frontend.is_prefetched(index):
@@ -238,7 +281,8 @@ def translate(model: Any, layer: Callable[[str], str]) -> Translation:
             parameters = [_parameter(tensor) for tensor in entering]
             for tensor, parameter in zip(entering, parameters, strict=True):
                 table.set_expr(tensor.Name().decode(), parameter)
-            walk = _Walk(frontend=_Frontend(model, graph, table, builder), graph=graph)
+            frontend, variables = _Frontend(model, graph, table, builder), Variables(model=model)
+            walk = _Walk(frontend=frontend, graph=graph, variables=variables)
             for number in range(graph.OperatorsLength()):
                 operator = graph.Operators(number)
                 code = model.OperatorCodes(operator.OpcodeIndex())
@@ -249,8 +293,10 @@ def translate(model: Any, layer: Callable[[str], str]) -> Translation:
                     [int(graph.Outputs(n)) for n in range(graph.OutputsLength())]
                 )
             ]
+            states = tuple(variables.pairs(len(parameters), len(results)))
+            results += variables.values
             result = builder.emit_output(results[0] if len(results) == 1 else relax.Tuple(results))
-        builder.emit_func_output(result, parameters)
+        builder.emit_func_output(result, [*parameters, *variables.parameters])
     names = {f"tensor{index}": index for index in range(graph.TensorsLength())}
     known = {names[name]: expr for name, expr in table.exprs.items() if name in names}
     grids = {index: quantization_of(graph.Tensors(index)) for index in known}
@@ -259,6 +305,7 @@ def translate(model: Any, layer: Callable[[str], str]) -> Translation:
         authors={expr: layer(graph.Tensors(index).author) for index, expr in known.items()},
         quantizations={known[index]: grid for index, grid in grids.items() if grid is not None},
         refused=tuple(walk.refused),
+        states=states,
     )
 
 

@@ -70,6 +70,11 @@ class Site:
     inputs: tuple[Operand | None, ...]
     outputs: tuple[Operand, ...]
     _operator: Any = field(repr=False)
+    builder: Any = field(repr=False)
+    variable: Callable[[int, tuple[int, ...]], Any] = field(repr=False)
+    """The value of the variable that an input is, by its number and the shape in which it is kept."""
+    update: Callable[[int, Any], None] = field(repr=False)
+    """The value of such a variable after this operator."""
 
     @property
     def x(self) -> Operand:
@@ -118,6 +123,18 @@ class Site:
         result = self.out if out is None else out
         given = tuple(relax.const(each) if isinstance(each, np.ndarray) else each for each in operands)
         return defined_call(name, given, result.shape, result.dtype, attributes, arithmetic)
+
+    def defined_as(
+        self,
+        name: str,
+        operands: tuple[Any, ...],
+        shape: tuple[int, ...],
+        dtype: str,
+        **attributes: Attribute,
+    ) -> Any:
+        """The same with a result that is no tensor of the file."""
+        given = tuple(relax.const(each) if isinstance(each, np.ndarray) else each for each in operands)
+        return defined_call(name, given, shape, dtype, attributes, Arithmetic.TFLITE)
 
 
 Converter = Callable[[Site], Any]

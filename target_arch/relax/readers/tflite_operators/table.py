@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
-from target_arch.relax.readers.tflite_operators import movement
+from target_arch.relax.readers.tflite_operators import movement, recurrent
 from target_arch.relax.readers.tflite_operators.site import Converter
 
 CONVERTERS: Mapping[str, Converter] = {
     **movement.CONVERTERS,
+    **recurrent.CONVERTERS,
 }
