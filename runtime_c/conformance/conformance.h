@@ -111,7 +111,7 @@ typedef struct test_case {
 } test_case;
 /* Each ends with a NULL name. */
 extern const test_case core_tests[], copy_tests[], event_tests[], device_tests[], failure_tests[],
-    fault_tests[];
+    fault_tests[], table_tests[];
 
 #define TEXT_(value) #value
 #define TEXT(value) TEXT_(value)

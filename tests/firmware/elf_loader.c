@@ -37,6 +37,8 @@ static ta_status attempt(const uint8_t *image, uint32_t bytes, uint32_t machine)
     memcpy(own, image, bytes);
     ta_status status = ta_elf_open(&elf, own, bytes, machine);
     if (status == TA_OK)
+        status = ta_elf_check(own, bytes);
+    if (status == TA_OK)
         status = ta_elf_note(&elf, "TA", 1, &content, &content_bytes);
     if (status == TA_OK)
         status = ta_elf_place(&elf, &room, 1);
@@ -72,6 +74,14 @@ static uint32_t survived_flips(uint8_t *image, uint32_t bytes, uint32_t machine)
     return survived;
 }
 
+/* Where the core sees what is in the room, and what is not. */
+static int bytes_are_found(void)
+{
+    const ta_address first = room.device;
+    return ta_elf_byte(&room, 1, first, room.bytes) == room.base && ta_elf_byte(&room, 1, first - 1u, 1) == NULL &&
+           ta_elf_byte(&room, 1, first, room.bytes + 1u) == NULL && ta_elf_byte(NULL, 0, first, 1) == NULL;
+}
+
 int main(int argc, char **argv)
 {
     FILE *file = argc == 6 ? fopen(argv[1], "rb") : NULL;
@@ -88,6 +98,8 @@ int main(int argc, char **argv)
     if (storage == NULL)
         return 2;
     room.base = storage + GUARD;
+    if (!bytes_are_found() || ta_elf_check(NULL, bytes) != TA_ERROR_IMAGE)
+        return 1;
 
     paint();
     printf("whole: %d\n", (int)attempt(image, bytes, machine));

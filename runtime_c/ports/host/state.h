@@ -17,7 +17,9 @@
 
 #define TA_HOST_QUEUE_DEPTH 4u /* a power of two, so that slots continue where counters wrap */
 #define TA_HOST_MAX_WINDOWS 64u
+#ifndef TA_HOST_PATIENCE_US
 #define TA_HOST_PATIENCE_US 2000000u /* for a device that was told to halt */
+#endif
 
 typedef struct ta_host_work {
     const ta_copy *copy;         /* a DMA transfer, */
