@@ -3,6 +3,7 @@
 # make test    the test suite, on up to four cores; ARGS="tests/soc -k units" narrows it, ARGS="-n 0" is one process
 # make lint    ruff and mypy
 # make fuzz    mutants of every kind of file that is read, for hours; ARGS="onnx --executions 10000" narrows it
+# make fuzz-c  the fuzz targets of the C runtime, FUZZ_SECONDS each (an hour); corpus and findings go to fuzz_out
 # make simulators   compilers and emulators for cores and RTL that are not this machine's (Debian and Ubuntu, as root)
 #
 # EXTRAS names the optional parts to install; add torch to import .pt2 files: make EXTRAS=verify,test,torch test
@@ -10,12 +11,13 @@
 PYTHON ?= python3
 EXTRAS ?= verify,test
 ARGS ?=
+FUZZ_SECONDS ?= 3600
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed-$(EXTRAS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint fuzz simulators clean
+.PHONY: help setup demo test lint fuzz fuzz-c simulators clean
 
 # What the tests skip without. One name per program that a test or `target-arch run` asks for, with its libraries.
 # libclang-rt-dev: clang's sanitizers, which a minimal installation of clang leaves out.
@@ -47,6 +49,9 @@ lint: $(STAMP)
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
+fuzz-c: $(STAMP)
+	$(BIN)/python -m benchmarks.fuzz_c --seconds $(FUZZ_SECONDS) --keep fuzz_out
+
 simulators:
 	@command -v apt-get >/dev/null || { echo "make simulators needs apt-get; install: $(SIMULATORS)" >&2; exit 3; }
 	dpkg -s $(SIMULATORS) >/dev/null 2>&1 || { \
@@ -54,4 +59,4 @@ simulators:
 	    $(SIMULATORS) >/dev/null; }
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info demo_out
+	rm -rf $(VENV) build dist *.egg-info demo_out fuzz_out
