@@ -31,7 +31,32 @@ def _max_pool(node: Node) -> Any:
 
 
 def _is_special(node: Node) -> bool:
-    return node.outputs > 1 or bool(node.integer("ceil_mode", 0)) or not node.dtype(0).startswith("float")
+    """Where TVM's own pool is wrong: it also computes windows that begin behind the image."""
+    if node.outputs > 1 or not node.dtype(0).startswith("float"):
+        return True
+    if not node.integer("ceil_mode", 0):
+        return False
+    return _drops(node, _windows(node))
+
+
+def _drops(node: Node, windows: _Windows) -> bool:
+    """Whether a window that reaches the padding behind the image is left out."""
+    rank = len(windows.kernel)
+    after = [int(each) for each in node.attributes.get("pads", [0] * 2 * rank)][rank:]
+    rows = zip(
+        windows.result,
+        windows.strides,
+        windows.before,
+        after,
+        windows.kernel,
+        windows.dilations,
+        node.shape(0)[2:],
+        strict=True,
+    )
+    return any(
+        n < -(-(extent + front + back - (k - 1) * dilation - 1) // stride) + 1
+        for n, stride, front, back, k, dilation, extent in rows
+    )
 
 
 def _windows(node: Node) -> _Windows:
