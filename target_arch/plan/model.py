@@ -24,6 +24,7 @@ DTYPE_BYTES = {
     "uint32": 4,
     "float32": 4,
     "int64": 8,
+    "uint64": 8,
     "float64": 8,
 }
 

@@ -196,3 +196,38 @@ def test_a_value_read_twice_stays_an_operator_of_its_own(tmp_path: Path) -> None
     kinds = [operator.kind for operator in found.operators]
     assert kinds == ["transpose", "conv2d", "relu", "add", "transpose"]
     assert_agrees(path, {"x": drawn(1, 2, 3, 3)}, 1e-5)
+
+
+def test_branches_and_loops_of_known_course_become_operators(tmp_path: Path) -> None:
+    """Two rounds of `v = 2 v`, whose values are stacked, in the branch that a constant chooses."""
+    graph, value = helper.make_graph, helper.make_tensor_value_info
+    twice = graph(
+        [
+            helper.make_node("Add", ["v", "v"], ["w"]),
+            helper.make_node("Identity", ["w"], ["each"]),
+            helper.make_node("Identity", ["goes"], ["on"]),
+        ],
+        "twice",
+        [value("i", 7, ()), value("goes", 9, ()), value("v", 1, (1, 4))],
+        [value("on", 9, ()), value("w", 1, (1, 4)), value("each", 1, (1, 4))],
+    )
+    taken = graph(
+        [helper.make_node("Loop", ["trips", "", "x"], ["last", "all"], body=twice)],
+        "taken",
+        [],
+        [value("last", 1, (1, 4)), value("all", 1, (2, 1, 4))],
+    )
+    other = graph(
+        [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("RandomUniformLike", ["x"], ["n"])],
+        "other",
+        [],
+        [value("r", 1, (1, 4)), value("n", 1, (1, 4))],
+    )
+    nodes = [helper.make_node("If", ["yes"], ["y", "z"], then_branch=taken, else_branch=other)]
+    constants = {"yes": np.array(True), "trips": np.array(2)}
+    model = onnx_model(nodes, {"x": (1, 4)}, {"y": (1, 4), "z": (2, 1, 4)}, constants)
+    found, program = import_model(save(model, tmp_path / "m.onnx"))
+    x = drawn(1, 4)
+    last, every = evaluate(found, {"x": x}, program)
+    np.testing.assert_array_equal(last, 4 * x)
+    np.testing.assert_array_equal(every, np.stack([2 * x, 4 * x]))

@@ -11,6 +11,7 @@ from typing import Any
 
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.relax.readers.onnx.cleaning import clean
+from target_arch.relax.readers.onnx.control_flow import open_control_flow
 from target_arch.relax.readers.onnx.folding import fold_constants
 from target_arch.relax.readers.onnx.functions import expand_operators, inlined
 from target_arch.relax.readers.onnx.graph import OnnxGraph
@@ -36,9 +37,12 @@ def normal_form(
 
 
 def _settle(path: Path, graph: OnnxGraph) -> None:
-    """Infer, fold and clean until nothing more follows. Every round makes the graph smaller, so it ends."""
+    """Infer, fold, open and clean until nothing more follows. Every round takes an operator away, of this
+    graph or of one inside, or unrolls one of its loops, so it ends.
+    """
     changed = True
     while changed:
         infer_shapes(path, graph)
         changed = fold_constants(graph)
+        changed = open_control_flow(graph) or changed
         changed = clean(graph) or changed

@@ -7,6 +7,7 @@ from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.onnx.conversion import convert, is_known
+from target_arch.relax.readers.onnx.element_types import check_element_types
 from target_arch.relax.readers.onnx.file import loaded
 from target_arch.relax.readers.onnx.graph import array_of
 from target_arch.relax.readers.onnx.normal_form import normal_form
@@ -27,6 +28,7 @@ def read_onnx(path: Path, data: bytes, wanted: InputShapes) -> Imported:
     graph = normal_form(path, loaded(path, data), wanted, is_known)
     authors: dict[object, str] = {}
     types = graph.types()
+    check_element_types(path, types)
     model = graph.whole()
     module = translated(path, lambda: convert(path, model, types, authors))
     stored = [(array_of(value).tobytes(), value.name) for value in model.graph.initializer]

@@ -1,0 +1,126 @@
+"""Branches and loops whose course is known before the model runs become the operators inside."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from onnx import helper
+
+from target_arch.relax.readers.onnx.graph import OnnxGraph, array_of, rename, replace
+
+_MOST_OPERATORS = 20_000
+"""A loop that would become more operators stays one."""
+
+
+def open_control_flow(graph: OnnxGraph) -> bool:
+    """Replace every `If` with a constant condition by its branch, and every `Loop` with a constant trip count
+    that nothing ends early by its iterations. True where there was one.
+    """
+    constants = graph.constants()
+    nodes: list[Any] = []
+    for node in graph.model.graph.node:
+        nodes += _opened(graph, node, constants) or (node,)
+    if len(nodes) == len(graph.model.graph.node) and all(map(_is, nodes, graph.model.graph.node)):
+        return False
+    replace(graph.model.graph.node, nodes)
+    return True
+
+
+def _is(one: Any, other: Any) -> bool:
+    return one is other
+
+
+def _opened(graph: OnnxGraph, node: Any, constants: Mapping[str, Any]) -> list[Any] | None:
+    if node.op_type == "If" and node.input[0] in constants:
+        wanted = "then_branch" if np.all(array_of(constants[node.input[0]])) else "else_branch"
+        return _branch(graph, node, _attribute(node, wanted))
+    if node.op_type == "Loop" and node.input[0] in constants:
+        return _iterations(graph, node, int(array_of(constants[node.input[0]]).item()), constants)
+    return None
+
+
+def _branch(graph: OnnxGraph, node: Any, body: Any) -> list[Any]:
+    nodes, results = _inlined(graph, body, f"{node.output[0]}/", {})
+    return nodes + [_same(result, name) for result, name in zip(results, node.output, strict=True) if name]
+
+
+def _iterations(graph: OnnxGraph, node: Any, trips: int, constants: Mapping[str, Any]) -> list[Any] | None:
+    """The operators of all iterations, and what joins the values that each of them gives."""
+    body = _attribute(node, "body")
+    started = not node.input[1] or (
+        node.input[1] in constants and bool(np.all(array_of(constants[node.input[1]])))
+    )
+    small = 0 < trips <= _MOST_OPERATORS // max(1, len(body.node))
+    if not started or not small or not _goes_on(body, constants):
+        return None
+    carried = list(node.input[2:])
+    given: list[list[str]] = []
+    nodes: list[Any] = []
+    for number in range(trips):
+        prefix = f"{node.output[0]}/{number}/"
+        count, goes = f"{prefix}iteration", f"{prefix}condition"
+        graph.add(helper.make_tensor(count, 7, (), [number]))
+        graph.add(helper.make_tensor(goes, 9, (), [True]))
+        bound = dict(zip((value.name for value in body.input), (count, goes, *carried), strict=True))
+        inside, results = _inlined(graph, body, prefix, bound)
+        nodes += inside
+        carried, more = results[1 : 1 + len(carried)], results[1 + len(carried) :]
+        given.append(more)
+    ends = [_same(result, name) for result, name in zip(carried, node.output, strict=False) if name]
+    return nodes + ends + _joined(graph, node, len(carried), given)
+
+
+def _joined(graph: OnnxGraph, node: Any, first: int, given: list[list[str]]) -> list[Any]:
+    """Operators that stack, in a new first dimension, what the iterations give for each further output."""
+    nodes = []
+    for index, name in enumerate(node.output[first:]):
+        if not name:
+            continue
+        axes = f"{name}/axes"
+        graph.add(helper.make_tensor(axes, 7, (1,), [0]))
+        parts = [f"{name}/{number}/part" for number in range(len(given))]
+        for part, values in zip(parts, given, strict=True):
+            nodes.append(helper.make_node("Unsqueeze", [values[index], axes], [part]))
+        nodes.append(helper.make_node("Concat", parts, [name], axis=0))
+    return nodes
+
+
+def _goes_on(body: Any, constants: Mapping[str, Any]) -> bool:
+    """Whether the condition that a body gives is always true, or the one that it was given."""
+    name = body.output[0].name
+    known = dict(constants) | {value.name: value for value in body.initializer}
+    for node in reversed(body.node):
+        if name in node.output and node.op_type == "Identity":
+            name = node.input[0]
+        elif name in node.output and node.op_type == "Constant" and node.attribute[0].name == "value":
+            return bool(np.all(array_of(node.attribute[0].t)))
+    return name == body.input[1].name or (name in known and bool(np.all(array_of(known[name]))))
+
+
+def _inlined(
+    graph: OnnxGraph, body: Any, prefix: str, bound: Mapping[str, str]
+) -> tuple[list[Any], list[str]]:
+    """The operators of a body under names of their own, and the names of its results."""
+    made = [name for node in body.node for name in node.output if name]
+    names = {name: prefix + name for name in (*made, *(value.name for value in body.initializer))}
+    names |= bound
+    for value in body.initializer:
+        copy = type(value)()
+        copy.CopyFrom(value)
+        copy.name = names[value.name]
+        graph.add(copy)
+    nodes = []
+    for node in body.node:
+        copy = type(node)()
+        copy.CopyFrom(node)
+        rename(copy, names)
+        nodes.append(copy)
+    return nodes, [names.get(value.name, value.name) for value in body.output]
+
+
+def _same(source: str, name: str) -> Any:
+    return helper.make_node("Identity", [source], [name])
+
+
+def _attribute(node: Any, name: str) -> Any:
+    return next(attribute.g for attribute in node.attribute if attribute.name == name)
