@@ -31,7 +31,9 @@ class Emitter:
 
     def wrapped(self, items: Listing) -> None:
         """Add items separated by commas, as many to a line as fit, with a comma after the last."""
-        self.lines(items.lines(LINE - len(INDENT) * self._depth))
+        if items:
+            indent = INDENT * self._depth
+            self._lines.append(indent + items.lines(LINE - len(indent)).replace("\n", f"\n{indent}"))
 
     def table(self, declaration: str, rows: Sequence[str]) -> None:
         """One const array; C99 has no empty ones, so none where there are no rows."""

@@ -4,8 +4,7 @@ Python object for each.
 Tests: `tests/emit/text/test_listing.py`.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from attrs import field, frozen
@@ -52,13 +51,21 @@ class Listing:
     def __len__(self) -> int:
         return len(self.ends)
 
-    def lines(self, room: int) -> Iterator[str]:
-        """Lines of at most `room` characters, blank included, unless one item alone is longer. Each ends with
-        a comma.
+    def lines(self, room: int) -> str:
+        """The items in lines of at most `room` characters, unless one item alone is longer; the blank at the end of
+        a line counts, and is left out. Each line ends with a comma.
         """
-        ends: list[int] = self.ends.tolist()
-        first = start = 0
-        while first < len(ends):
-            last = max(bisect_right(ends, start + room, first, min(first + room, len(ends))), first + 1)
-            yield self.text[start : ends[last - 1] - 1]
-            first, start = last, ends[last - 1]
+        characters = np.frombuffer(self.text.encode("ascii"), dtype=np.uint8).copy()
+        characters[self.ends[self._lasts(room)] - 1] = ord("\n")
+        return characters.tobytes().decode("ascii").removesuffix("\n")
+
+    def _lasts(self, room: int) -> list[int]:
+        """The last item of every line."""
+        starts = np.concatenate([np.zeros(1, dtype=np.int64), self.ends[:-1]])
+        fitting = np.searchsorted(self.ends, starts + room, side="right")
+        after: list[int] = np.maximum(fitting, np.arange(1, len(self) + 1)).tolist()
+        first, lasts = 0, list[int]()
+        while first < len(after):
+            first = after[first]
+            lasts.append(first - 1)
+        return lasts
