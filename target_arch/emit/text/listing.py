@@ -52,8 +52,8 @@ class Listing:
         return len(self.ends)
 
     def lines(self, room: int) -> str:
-        """The items in lines of at most `room` characters, unless one item alone is longer; the blank at the end of
-        a line counts, and is left out. Each line ends with a comma.
+        """The items in lines of at most `room` characters, unless one item alone is longer. The blank at the
+        end of a line counts, but is left out. Each line ends with a comma.
         """
         characters = np.frombuffer(self.text.encode("ascii"), dtype=np.uint8).copy()
         characters[self.ends[self._lasts(room)] - 1] = ord("\n")
