@@ -125,18 +125,20 @@ def _pools(manifest: Mapping[str, Any]) -> str:
 
 
 def _states(manifest: Mapping[str, Any]) -> str:
-    if not manifest["states"]:
+    states = manifest.get("states", ())
+    if not states:
         return ""
-    offsets = {buffer["name"]: buffer for buffer in manifest["buffers"]}
+    places = {buffer["name"]: (buffer["pool"], buffer["offset"]) for buffer in manifest.get("buffers", ())}
+    held = {each["name"]: places.get(each["buffer"], ("", None)) for each in states}
     rows = [
         (
             each["name"],
             each["dtype"] + str(each["shape"]),
-            offsets[each["buffer"]]["pool"],
-            _number(offsets[each["buffer"]]["offset"]),
+            held[each["name"]][0],
+            _number(held[each["name"]][1]),
             each["initial_buffer"] or "zeros",
         )
-        for each in manifest["states"]
+        for each in states
     ]
     return "states\n" + table(("state", "type", "pool", "offset", "at first"), rows, right=(3,))
 

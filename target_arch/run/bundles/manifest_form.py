@@ -148,7 +148,22 @@ _MODEL: dict[str, Form] = {
     "pools": TableOf(_POOL),
     "steps": ListOf(_STEP),
 }
-_MODEL_LATER: dict[str, Form] = {"mode": Text(), "verification": Maybe(_VERIFICATION)}
+_STATE = Record(
+    {
+        "name": Text(),
+        "shape": ListOf(Integer()),
+        "dtype": Text(),
+        "buffer": Text(),
+        "initial_buffer": Maybe(Text()),
+        "pair": Maybe(ListOf(Integer())),
+    }
+)
+_MODEL_LATER: dict[str, Form] = {
+    "mode": Text(),
+    "states": ListOf(_STATE),
+    "buffers": ListOf(Record({"name": Text(), "pool": Text(), "offset": Integer()})),
+    "verification": Maybe(_VERIFICATION),
+}
 _SHARED_POOL = Record(
     {
         "memory": Text(),

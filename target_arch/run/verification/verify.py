@@ -78,7 +78,9 @@ def _references(files: Mapping[str, Path], manifest: Mapping[str, Any]) -> dict[
 def _shapes(model: Mapping[str, Any]) -> list[tuple[int, ...]]:
     """The shapes of the inputs of the model's file, in its order."""
     shapes = [tuple(tensor["shape"]) for tensor in model["inputs"]]
-    for state in sorted((each for each in model["states"] if each["pair"]), key=lambda each: each["pair"]):
+    for state in sorted(
+        (each for each in model.get("states", ()) if each["pair"]), key=lambda each: each["pair"]
+    ):
         shapes.insert(state["pair"][0], tuple(state["shape"]))
     return shapes
 
@@ -138,7 +140,7 @@ def _by_model(described: Mapping[str, Mapping[str, Any]], results: Sequence[byte
 
 def _states(model: Mapping[str, Any]) -> list[tuple[int, int]]:
     """The inputs and outputs of the model's file that are states of the bundle, by number."""
-    return [tuple(each["pair"]) for each in model["states"] if each["pair"] is not None]
+    return [tuple(each["pair"]) for each in model.get("states", ()) if each["pair"] is not None]
 
 
 def _names(model: Mapping[str, Any]) -> tuple[str, ...]:
