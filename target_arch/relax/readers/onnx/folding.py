@@ -1,8 +1,8 @@
 """Operators whose operands are constants become constants, and with them the arithmetic on shapes.
 
 The values are those of `onnx.reference`, which travels with the library that reads the file. onnxruntime's
-offline optimizer and `onnxsim`, which is built on it, would add a dependency and operators of their own;
-`onnxslim` computes with `onnx.reference`, too.
+offline optimizer would add a dependency and operators of its own domain; `onnxsim` and `onnxslim` add a
+dependency and rewrite operators by patterns of their own.
 """
 
 import warnings
