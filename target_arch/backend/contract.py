@@ -53,11 +53,19 @@ class Pattern:
 
 @frozen(kw_only=True)
 class Option:
-    """A typed option of a target_arch, settable in the SoC file and as `--<target_arch>-<name>`."""
+    """A typed option of a target_arch, settable in the SoC file and as `--<target_arch>-<name>`.
+
+    Where `positive`, its numbers are finite and above 0: a rate, which costs are divided by.
+    """
 
     name: str
     default: int | float | str | bool
     help: str
+    positive: bool = False
+
+    def takes(self, value: object) -> bool:
+        """Whether a value of its type is one that makes sense."""
+        return not self.positive or (isinstance(value, int | float) and 0 < value < float("inf"))
 
 
 @frozen(kw_only=True)

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_LONGEST = 200
+
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, or None when none is like it."""
@@ -16,7 +18,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 def listed(names: Iterable[str]) -> str:
     """The names in backticks, sorted, separated by commas."""
-    return ", ".join(f"`{name}`" for name in sorted(names))
+    return ", ".join(f"`{_short(name)}`" for name in sorted(names))
 
 
 def name_hint(name: str, known: Iterable[str], lead: str) -> str:
@@ -26,3 +28,7 @@ def name_hint(name: str, known: Iterable[str], lead: str) -> str:
     if near is not None:
         return f"did you mean `{near}`?"
     return f"{lead}: {listed(choices)}" if choices else f"{lead}: nothing"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"

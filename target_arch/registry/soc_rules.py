@@ -10,6 +10,7 @@ from target_arch.soc.model import TargetArch
 
 RULES: Mapping[str, str] = MappingProxyType(
     {
+        "option-range": "an option of a backend is not above 0, although costs are divided by it",
         "option-type": "an option of a backend has a value of the wrong type",
         "unknown-backend": "a backend is named that is not installed",
         "unknown-buffer": "a buffer is mapped that the backend does not have",
@@ -50,6 +51,10 @@ def _option_faults(arch: TargetArch, options: Mapping[str, Option]) -> Iterator[
             message = f"option `{name}` of backend `{arch.backend}` is {wanted}, not `{_toml(value)}`"
             hint = f"{options[name].help}; default `{_toml(options[name].default)}`"
             yield Fault(rule="option-type", path=path, message=message, hint=hint)
+        elif not options[name].takes(value):
+            message = f"option `{name}` of backend `{arch.backend}` must be above 0, not `{_toml(value)}`"
+            hint = f"{options[name].help}; default `{_toml(options[name].default)}`"
+            yield Fault(rule="option-range", path=path, message=message, hint=hint)
 
 
 def _buffer_faults(arch: TargetArch, needed: tuple[str, ...]) -> Iterator[Fault]:

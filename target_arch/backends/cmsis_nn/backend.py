@@ -31,6 +31,7 @@ LIBRARY_RATE = Option(
     name="library_macs_per_cycle",
     default=2.0,
     help="8-bit multiply-accumulates per clock cycle of the library",
+    positive=True,
 )
 
 

@@ -12,7 +12,9 @@ OPTIONS = (
     Option(name="max_stride", default=4, help="greatest stride in either direction"),
     Option(name="max_channels", default=1024, help="most input or output channels of one layer"),
     Option(name="max_width", default=1024, help="greatest width of an input or output row, in pixels"),
-    Option(name="macs_per_cycle", default=64, help="int8 multiply-accumulates per clock cycle"),
+    Option(
+        name="macs_per_cycle", default=64, help="int8 multiply-accumulates per clock cycle", positive=True
+    ),
     Option(
         name="start_cycles", default=400, help="cycles to write the registers and see the end of a command"
     ),

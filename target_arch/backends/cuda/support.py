@@ -8,7 +8,10 @@ from target_arch.backends.plain_c import support
 from target_arch.plan.operators.facts import Lowering
 
 RATE = Option(
-    name="macs_per_cycle", default=128.0, help="multiply-accumulates per clock cycle of the whole device"
+    name="macs_per_cycle",
+    default=128.0,
+    help="multiply-accumulates per clock cycle of the whole device",
+    positive=True,
 )
 LAUNCH = Option(name="launch_us", default=5.0, help="microseconds from a dispatch to its first thread")
 OPTIONS = (RATE, LAUNCH)

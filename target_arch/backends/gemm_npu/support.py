@@ -9,7 +9,9 @@ from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.soc.model import Instance, SoC
 
 OPTIONS = (
-    Option(name="macs_per_cycle", default=256, help="int8 multiply-accumulates per clock cycle"),
+    Option(
+        name="macs_per_cycle", default=256, help="int8 multiply-accumulates per clock cycle", positive=True
+    ),
     Option(
         name="start_cycles", default=400, help="cycles to write the registers and see the end of a command"
     ),

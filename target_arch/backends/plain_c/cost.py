@@ -12,12 +12,16 @@ from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
 
 INTEGER_RATE = Option(
-    name="macs_per_cycle", default=1.0, help="8-bit multiply-accumulates per clock cycle of compiled C"
+    name="macs_per_cycle",
+    default=1.0,
+    help="8-bit multiply-accumulates per clock cycle of compiled C",
+    positive=True,
 )
 FLOAT_RATE = Option(
     name="float_macs_per_cycle",
     default=0.5,
     help="float32 multiply-accumulates per clock cycle of compiled C",
+    positive=True,
 )
 CLOCK = 100e6
 """Hertz, where the description gives no clock."""

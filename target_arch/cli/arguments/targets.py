@@ -80,11 +80,15 @@ def typed(text: str, option: Option, arch: str, place: Place) -> Value:
     try:
         if isinstance(option.default, bool):
             return _TRUTH[text.lower()]
-        return type(option.default)(text)
+        value = type(option.default)(text)
     except (KeyError, ValueError):
         said = f"option `{option.name}` of `{arch}` is {_KINDS[type(option.default)]}, not `{text}`"
         found = Diagnostic(rule="option-type", place=place, message=said, hint=option.help)
         raise DiagnosticError([found]) from None
+    if not option.takes(value):
+        said = f"option `{option.name}` of `{arch}` must be above 0, not `{text}`"
+        raise DiagnosticError([Diagnostic(rule="option-range", place=place, message=said, hint=option.help)])
+    return value
 
 
 def _selected(targets: Sequence[Target], soc: SoC, plug_ins: PlugIns) -> Selection:

@@ -18,6 +18,7 @@ from target_arch.soc.files.build import SocDraft, draft, schema_fault
 from target_arch.soc.files.cost_file import read_costs
 from target_arch.soc.files.key_depth import longest_key
 from target_arch.soc.files.positions import Positions, declared_twice, span
+from target_arch.soc.host_copies import with_host_copies
 from target_arch.soc.model import SoC
 from target_arch.soc.rules.check import relations
 
@@ -54,7 +55,7 @@ def parse_soc(text: str, path: str) -> SoC:
         made.faults += relations(made.soc, made.wrong, made.origins)
     if made.faults or made.soc is None:
         raise DiagnosticError(_diagnostics(made.faults, path, text))
-    return made.soc
+    return with_host_copies(made.soc)
 
 
 def _with_costs(soc: SoC, path: File, shown: str, text: str) -> SoC:

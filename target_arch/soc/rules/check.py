@@ -30,7 +30,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "address-range": "a memory ends behind the last 64-bit address",
         "bad-choice": "a word is none of those allowed",
         "bad-identifier": "a name cannot become part of a C identifier",
-        "bad-text": "text is empty or not printable on one line",
+        "bad-text": "text is empty, not printable on one line, or a path where a file name is needed",
         "bad-unit": "a quantity lacks its unit or has one of another quantity",
         "cannot-read": "the file is missing, a folder, larger than 4 MiB, or may not be read",
         "copy-block": "`max_bytes` of a copy path is no multiple of its alignment",

@@ -1,11 +1,11 @@
 """Rules about copy paths: their ends, their engine, their duties, and where they lead together."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from target_arch.diagnostics import listed
 from target_arch.soc.c_names import declared
 from target_arch.soc.faults import Fault, Path, Related
-from target_arch.soc.model import HOST_ENGINE, CopyPath, Memory, SoC
+from target_arch.soc.model import HOST_ENGINE, CopyPath, Instance, Memory, SoC
 from target_arch.soc.rules.memory import named
 from target_arch.soc.rules.references import ALL_MEMORIES, declared_name, named_in_list
 
@@ -96,13 +96,12 @@ def _no_duty(soc: SoC, copy: CopyPath, memory: Memory) -> str | None:
 
 
 def _unreachable(soc: SoC) -> Iterator[Fault]:
-    visible = [memory.name for memory in soc.memories if memory.base is not None]
-    reached = _reached(visible, [(copy.source, copy.target) for copy in soc.copies])
-    for memory in _operand_memories(soc):
-        if memory.name not in reached:
+    links = [(copy.source, copy.target) for copy in soc.copies]
+    for instance, memory in _operand_memories(soc):
+        if memory.name not in _reached(soc, instance, links):
             name = memory.replica_of or memory.name
             message = f"no copy path leads from a memory the host sees to memory `{name}`"
-            hint = f'add a `[[copy]]` with `to = "{name}"`'
+            hint = f'add a `[[copy]]` with `to = "{name}"`{_detour(soc, memory.name, links)}'
             path = declared(memory)
             yield Fault(
                 rule="unreachable-memory",
@@ -115,11 +114,10 @@ def _unreachable(soc: SoC) -> Iterator[Fault]:
 
 
 def _no_way_back(soc: SoC) -> Iterator[Fault]:
-    visible = [memory.name for memory in soc.memories if memory.base is not None]
-    leading = _reached(visible, [(copy.target, copy.source) for copy in soc.copies])
+    links = [(copy.target, copy.source) for copy in soc.copies]
     for instance in soc.instances:
         names = [name for name in instance.memory if named(soc, name)]
-        if names and not leading & set(names):
+        if names and not _reached(soc, instance, links) & set(names):
             arch = instance.arch
             path: Path = ("target_arch", arch.name, "memory")
             declared_names = listed(name for _, name in named_in_list(soc, path, arch.memory))
@@ -129,24 +127,35 @@ def _no_way_back(soc: SoC) -> Iterator[Fault]:
             yield Fault(rule="no-way-back", path=path, message=message, uses=uses)
 
 
-def _operand_memories(soc: SoC) -> Iterator[Memory]:
-    """The memories that copies must reach.
+def _operand_memories(soc: SoC) -> Iterator[tuple[Instance, Memory]]:
+    """The memories that copies must reach, with the instance that works there.
 
     An instance that works in a memory of the host fills its buffers by itself.
     """
     for instance in soc.instances:
         own = [memory for name in instance.memory for memory in named(soc, name)]
-        yield from own
+        yield from ((instance, memory) for memory in own)
         if all(memory.base is None for memory in own):
             for name in dict.fromkeys(instance.buffers.values()):
-                yield from (memory for memory in named(soc, name) if memory not in own)
+                yield from ((instance, memory) for memory in named(soc, name) if memory not in own)
 
 
-def _reached(start: Iterable[str], links: list[tuple[str, str]]) -> set[str]:
-    reached = set(start)
-    while more := {target for source, target in links if source in reached} - reached:
+def _reached(soc: SoC, instance: Instance, links: list[tuple[str, str]]) -> set[str]:
+    """The memories that copies lead to from those of the host. Bytes rest on their way in memories that the
+    host sees, or where another target_arch works, but nowhere inside of the instance's own.
+    """
+    resting = {memory.name for memory in soc.memories if memory.base is not None}
+    reached = set(resting)
+    resting |= {name for each in soc.instances if each.arch != instance.arch for name in each.memory}
+    while more := {target for source, target in links if source in reached & resting} - reached:
         reached |= more
     return reached
+
+
+def _detour(soc: SoC, memory: str, links: list[tuple[str, str]]) -> str:
+    """What the hint adds where a path ends there that starts in a memory of the same target_arch."""
+    sources = sorted({declared_name(soc, source) for source, target in links if target == memory})
+    return f"; tensors do not rest in {listed(sources)} on their way" if sources else ""
 
 
 def _ends(soc: SoC, copy: CopyPath) -> str:

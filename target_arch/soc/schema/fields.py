@@ -92,7 +92,7 @@ LOAD = (
         required=True,
         help="how it gets its program: linked, firmware, bitstream, module, command_stream or a plug-in's",
     ),
-    Key(name="image", kind=Text(), help="file name of its image, where it takes one"),
+    Key(name="image", kind=Text(file_name=True), help="file name of its image, where it takes one"),
     Key(name="bytes", kind=SIZE_IN_BYTES, help="size of the image"),
     Key(name="time", kind=_TIME, help="to load and start it"),
 )

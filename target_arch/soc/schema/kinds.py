@@ -19,6 +19,9 @@ from target_arch.soc.units import PATTERN, SIZE, split, written
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
+LONGEST_NAME = 63
+"""Characters of an internal identifier that every C99 compiler distinguishes (5.2.4.1)."""
+
 Faults = list[Fault]
 
 
@@ -34,9 +37,12 @@ class Kind(Protocol):
 
 @frozen(kw_only=True)
 class Text:
-    """Text that is not empty; an identifier of C where `identifier`."""
+    """Text that is not empty; an identifier of C where `identifier`, a name without folders where
+    `file_name`.
+    """
 
     identifier: bool = False
+    file_name: bool = False
 
     def read(self, path: Path, value: object, faults: Faults) -> Any:
         if not isinstance(value, str):
@@ -51,6 +57,9 @@ class Text:
             faults.append(
                 Fault(rule="bad-text", path=path, message=f"`{path[-1]}` must be printable text on one line")
             )
+        elif self.file_name and ("/" in value or "\\" in value or value in (".", "..")):
+            message = f"`{path[-1]}` must be the name of a file, without folders"
+            faults.append(Fault(rule="bad-text", path=path, message=message))
 
     def schema(self) -> dict[str, Any]:
         pattern = f"^{IDENTIFIER.pattern}$" if self.identifier else "^[^\\n]+$"
@@ -148,10 +157,19 @@ class Quantity:
             )
         number, unit = parts
         if unit not in self.units:
-            said = f"`{unit}` is no unit of {self.what}" if unit else f"`{path[-1]}` needs a unit"
-            hint = name_hint(unit, self.units, "units are") if unit else example
-            return self._bad(path, said, hint, faults)
+            return self._bad(path, *self._unit_fault(path, unit, example), faults)
         return number * self.units[unit]
+
+    def _unit_fault(self, path: Path, unit: str, example: str) -> tuple[str, str]:
+        """Message and hint for what stands behind a number and is no unit."""
+        if unit[:1].isdigit():
+            return (
+                f"`{path[-1]}` has a number of more than 15 digits",
+                f"write it in a larger unit, {example}",
+            )
+        if unit:
+            return f"`{unit}` is no unit of {self.what}", name_hint(unit, self.units, "units are")
+        return f"`{path[-1]}` needs a unit", example
 
     def _example(self) -> str:
         return f"64 {list(self.units)[1]}"
@@ -279,7 +297,13 @@ SIZE_IN_BYTES = Quantity(what="size", units=SIZE, most=2**44, whole=True)
 
 def check_identifier(path: Path, name: str, faults: Faults) -> None:
     """A fault where the name cannot become part of a C identifier."""
-    if not IDENTIFIER.fullmatch(name):
+    if len(name) > LONGEST_NAME:
+        message = f"`{name[:24]}…` has {len(name):,} characters"
+        hint = f"C tells names apart by their first {LONGEST_NAME}"
+        faults.append(
+            Fault(rule="bad-identifier", path=path, message=message, hint=hint, at_key=name == path[-1])
+        )
+    elif not IDENTIFIER.fullmatch(name):
         message = f"`{name}` is not a C identifier"
         hint = "use letters, digits and `_`, and start with a letter or `_`"
         faults.append(
