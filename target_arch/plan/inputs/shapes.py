@@ -121,15 +121,15 @@ def _extents(wanted: InputShapes, one: ModelInput, named: Mapping[str, int]) -> 
     return tuple(extents)
 
 
-def _closed(extents: Iterable[Extent]) -> bool:
-    return all(isinstance(extent, int) for extent in extents)
+def _closed(extents: Iterable[Extent] | None) -> bool:
+    return extents is not None and all(isinstance(extent, int) for extent in extents)
 
 
 def _still_open(
     place: str, inputs: Sequence[ModelInput], found: Mapping[str, tuple[Extent, ...] | None]
 ) -> Diagnostic:
     """The refusal of a model with open inputs; its hint is what to add to the command."""
-    rest = {one.name: found[one.name] for one in inputs if not _closed(found[one.name] or (None,))}
+    rest = {one.name: found[one.name] for one in inputs if not _closed(found[one.name])}
     message = ", ".join(f"`{name}` ({_text(extents)})" for name, extents in rest.items())
     only_batch = all(extents and _closed(extents[1:]) for extents in rest.values())
     flags = "--batch 1" if only_batch else " ".join(_flag(name, extents) for name, extents in rest.items())

@@ -32,7 +32,7 @@ def test_every_input_gets_a_shape(
     [
         (
             AS_IN_FILE,
-            (ModelInput(name="x", extents=("N", 3)), FIXED),
+            (ModelInput(name="x", extents=("N", 3)), FIXED, ModelInput(name="scalar", extents=())),
             "m.onnx: error: an input has open dimensions: `x` (Nx3) [dynamic-shape]\nhint: add `--batch 1`",
         ),
         (
