@@ -48,6 +48,7 @@ from target_arch.run.execute.programs import run_frames
 
 RESULTS = Path(__file__).parent / "onnx_node_tests.json"
 WAYS = ("as it is", "parameters", "constant")
+VERDICTS = ("pass", "refused", "wrong", "exception")
 OURS = ("build-failed", "hook-failed", "run-failed", "wrong-kernel")
 """Rules that a model of a user never ought to meet."""
 TYPES = frozenset(
@@ -294,6 +295,46 @@ def totals(found: Iterable[Outcome]) -> Counter[str]:
     return Counter(
         f"{each.verdict} ({each.way})" if each.verdict == "pass" else each.verdict for each in found
     )
+
+
+def page() -> str:
+    """The saved outcomes as the tables of `docs/operators.md`."""
+    rows = list(json.loads(RESULTS.read_text()).values())
+    head = ("element types", "tests", "pass", "with parameters", "constant", "refused", "wrong", "exception")
+    lines = []
+    for title, part in (("float32, float16, bool, integers of 8 to 64 bits", True), ("others", False)):
+        chosen = [row for row in rows if row["counts"] is part]
+        passed = Counter(row["way"] for row in chosen if row["verdict"] == "pass")
+        others = Counter(row["verdict"] for row in chosen)
+        numbers = (len(chosen), *(passed[way] for way in WAYS), *(others[each] for each in VERDICTS[1:]))
+        lines.append((title, *map(str, numbers)))
+    whole, rest = _by_operator([row for row in rows if row["counts"]])
+    return "\n\n".join(
+        (
+            _table(head, lines),
+            f"Every test passes of: {', '.join(f'`{name}`' for name in whole)}.",
+            _table(("operator", "tests", "pass", "the first of the others"), rest),
+        )
+    )
+
+
+def _by_operator(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Operators of which every test passes, and a line for each other one."""
+    whole, rest = [], []
+    for name in sorted({row["operator"] for row in rows}):
+        own = [row for row in rows if row["operator"] == name]
+        others = [row for row in own if row["verdict"] != "pass"]
+        if not others:
+            whole.append(name)
+            continue
+        said = f"{others[0]['verdict']}: {others[0]['detail']}".replace("|", "\\|").rstrip()
+        rest.append((f"`{name}`", str(len(own)), str(len(own) - len(others)), said))
+    return whole, rest
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = (head, ["---"] * len(head), *rows)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main() -> int:

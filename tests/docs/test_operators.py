@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.onnx_node_tests import page
 from target_arch.plan.operators.facts import ACTIVATION, EVERY_ARITHMETIC, Facts, Role
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.kinds.table import FORMS
@@ -87,7 +88,7 @@ def patterns_table() -> str:
 
 
 def test_the_tables_of_the_page(pytestconfig: pytest.Config) -> None:
-    made = {"kinds": kinds_table, "rules": rules_table, "patterns": patterns_table}
+    made = {"kinds": kinds_table, "rules": rules_table, "patterns": patterns_table, "onnx": page}
     text = PAGE.read_text()
     assert set(made) == {name for _, name, _ in MARKED.findall(text)}
     written = MARKED.sub(lambda found: f"{found[1]}\n{made[found[2]]()}\n\n{found[3]}", text)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from target_arch.plan.model import DTYPE_BYTES
+from target_arch.relax.ir.graph import dtype_of
 from target_arch.relax.onnx_operators import recurrent
 from target_arch.relax.onnx_operators.arithmetic import (
     elementwise,
@@ -45,6 +47,9 @@ def converted(node: Node) -> Any:
     Raises NotConverted where an attribute is not honoured, or as the converter does.
     """
     entry = CONVERTERS[node.operator]
+    for dtype in {dtype_of(value): None for value in node.inputs if value is not None}:
+        if dtype not in DTYPE_BYTES:
+            raise NotConverted(f"its elements are {dtype}")
     for name in node.attributes:
         if name not in entry.attributes:
             raise NotConverted(f"its attribute `{name}` is not supported")
