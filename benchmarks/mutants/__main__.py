@@ -69,17 +69,18 @@ def faults_of(fates: Mapping[str, tuple[Mutant, Fate]], known: Mapping[str, Expl
 def tried(name: str, room: Room, chosen: list[tuple[Path, Mutant]], known: Mapping[str, Explanation]) -> bool:
     """Try the mutants of a room and print what is to be done and the numbers; True if nothing is."""
     fates: dict[str, tuple[Mutant, Fate]] = {}
+    left: list[str] = []
     start = time.monotonic()
 
     def seen(mutant: Mutant, fate: Fate) -> None:
         fates[mutant.name] = (mutant, fate)
-        print(f"\r{name}: {len(fates)} of {len(chosen)}", end="", file=sys.stderr, flush=True)
+        for line in faults_of({mutant.name: (mutant, fate)}, known):
+            left.append(line)
+            print(line, flush=True)
+        print(f"\r{name}: {len(fates)} of {len(chosen)} ", end="", file=sys.stderr, flush=True)
 
     trials(room.tests, chosen, seen)
-    print(f"\r{' ' * 40}\r", end="", file=sys.stderr)
-    left = list(faults_of(fates, known))
-    for line in left:
-        print(line)
+    print(file=sys.stderr)
     count = Counter(fate for _, fate in fates.values())
     explained = sum(fate.survives and each in known for each, (_, fate) in fates.items())
     survived = count[Fate.SURVIVED] + count[Fate.UNREACHED]

@@ -28,6 +28,8 @@ ROOMS = {
         tests=(
             "tests/stages/check/test_rules.py",
             "tests/stages/check/test_time.py",
+            "tests/stages/check/test_states.py",
+            "tests/stages/check/test_messages.py",
             "tests/stages/memory/test_model_pools.py",
         ),
     ),

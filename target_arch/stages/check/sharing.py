@@ -39,9 +39,7 @@ class InPlace:
         """A call starts now; `busy` answers whether something in flight touches a buffer that may last
         longer.
         """
-        read = {
-            operand.of for operand in call.operands if operand.access == Access.READ and not operand.offset
-        }
+        read = {operand.of for operand in call.operands}
         read -= {operand.of for operand in call.operands if operand.access != Access.READ or operand.offset}
         for operand in call.operands:
             if operand.access == Access.WRITE and not operand.offset:

@@ -42,7 +42,7 @@ REST: dict[str, tuple[Case, list[str]]] = {
     "a buffer at half of its alignment": (case([held("b", 8, alignment=16)]), ["misaligned"]),
     "a buffer without a place": (case([held("b", None)]), ["no-offset"]),
     "a buffer without a place in a full memory": (
-        case([held("a", 0, 256), held("b", None, 8, memory="out")]),
+        case([held("a", 0, 256), held("b", None, 128, memory="out")]),
         ["no-offset"],
     ),
     "two buffers of one name": (case([held("b"), held("b", 8)]), ["duplicate-buffer"]),
@@ -95,6 +95,12 @@ def test_the_arenas_of_a_memory_fit_one_behind_the_other(
     if workspace:
         buffers += [held("w", 0, workspace, alignment=other)]
     assert found(buffers) == ([] if fits else ["memory plan: over-capacity"])
+
+
+def test_an_arena_ends_with_its_last_buffer() -> None:
+    constants = [constant("c", 100, 100), constant("d", 0, 100)]
+    assert found([*constants, held("w", 0, 56)]) == []
+    assert found([*constants, held("w", 0, 57)]) == ["memory plan: over-capacity"]
 
 
 def test_every_memory_has_its_own_capacity_and_alignment() -> None:
@@ -237,6 +243,23 @@ STEPS: dict[str, tuple[Case, list[str]]] = {
         ["0: read-before-write"],
     ),
     "a call reads what it writes": (case([Y], call(writes("y"), reads("y"))), ["0: read-before-write"]),
+    "what was not written is missing each time": (
+        case([Y], call(reads("y")), call(reads("y"))),
+        ["0: read-before-write", "1: read-before-write"],
+    ),
+    "an output of two halves": (
+        case([X, Y], copy(part("x", 0, 4), part("y", 0, 4)), copy(part("x"), part("y")), outputs=["y"]),
+        [],
+    ),
+    "an output of two halves that are each other's rest": (
+        case(
+            [X, Y],
+            copy(part("x", 0, 4), part("y", 0, 4)),
+            copy(part("x", 0, 4), part("y", 4, 4)),
+            outputs=["y"],
+        ),
+        [],
+    ),
     "an output that is complete": (case([X, Y], copy("x", "y"), outputs=["y"]), []),
     "an output without its last byte": (
         case([X, Y], copy(part("x", 0, 7), part("y", 0, 7)), outputs=["y"]),
@@ -297,6 +320,18 @@ STEPS: dict[str, tuple[Case, list[str]]] = {
             wait("dma.0#1"),
         ),
         ["0: copy-path-limit"],
+    ),
+    "an address that is right by chance": (
+        case([given("x", 2, 16, alignment=8), T], copy(part("x", 6), "t", "dma.0#1"), wait("dma.0#1")),
+        ["misaligned"],
+    ),
+    "an address that is wrong with its buffer": (
+        case([given("x", 4, 16, alignment=8), T], copy("x", "t", "dma.0#1"), wait("dma.0#1")),
+        ["misaligned", "0: copy-path-limit"],
+    ),
+    "an address of no place": (
+        case([given("x", None, 16, alignment=8), T], copy("x", "t", "dma.0#1"), wait("dma.0#1")),
+        ["no-offset"],
     ),
     "rows over a path of two dimensions": (
         case([WIDE, T], copy(part("x", 0, 8, 2, 32), part("t", 0, 8, 2, 8), "dma.0#1"), wait("dma.0#1")),
@@ -398,6 +433,10 @@ STEPS: dict[str, tuple[Case, list[str]]] = {
     "an operand that only the others see": (case([OUT], call(writes("o"))), ["0: not-observed"]),
     "an operand that the npu reads where it sees it": (
         case([X, OUT], LOAD_NPU, call(reads("x"), writes("o"), on="npu#1"), wait("npu#1")),
+        [],
+    ),
+    "an operand in a buffer of the npu": (
+        case([held("a", memory="sums")], LOAD_NPU, call(writes("a"), on="npu#1"), wait("npu#1")),
         [],
     ),
     "an operand that the npu does not see": (

@@ -185,6 +185,15 @@ RACES: dict[str, tuple[list[Step], list[str]]] = {
         ],
         [],
     ),
+    "after a wait for nothing": ([wait("dma.0#0"), FIRST, to_t(0), *BOTH], ["2: race"]),
+    "the end of a row": (
+        [
+            copy(part("x", 0, 8, 2, 16), part("v", 0, 8, 2, 16), "bus.0#1"),
+            call(writes("v", offset=4, bytes=4)),
+            wait("bus.0#1"),
+        ],
+        ["1: race"],
+    ),
     "with both that are in flight": (
         [FIRST, to_t(8), call(writes("t")), *BOTH],
         ["2: race", "2: race", "2: not-observed"],
@@ -199,7 +208,7 @@ RACES: dict[str, tuple[list[Step], list[str]]] = {
 @pytest.mark.parametrize("name", RACES)
 def test_a_race(name: str) -> None:
     steps, wanted = RACES[name]
-    assert faults([X, T], *steps) == wanted
+    assert faults([X, T, held("v", 64, 24)], *steps) == wanted
 
 
 # Bytes in common.
@@ -394,6 +403,25 @@ PLACES: dict[str, tuple[Case, list[str]]] = {
         case([IN, ON, held("z", 8, 16)], call(writes("z")), SAFE, call(reads("z")), in_place=PAIR),
         ["overlap"] * 2,
     ),
+    "another on the bytes of the operand, long before": (
+        case(
+            [IN, ON, held("z", 8, 16)], IDLE, IDLE, call(writes("z")), call(reads("z")), SAFE, in_place=PAIR
+        ),
+        ["overlap"],
+    ),
+    "two calls of a core one behind the other, each over its operand": (
+        case(
+            [X, *(held(name, 0, 16, memory="tcm_0", alignment=8) for name in ("t", "u", "v"))],
+            LOADS[0],
+            copy(part("x", 0, 16), part("t", 0, 16), "dma.0#1"),
+            wait("dma.0#1"),
+            call(reads("t"), over("u", "t"), on="core[0]#1"),
+            call(reads("u"), over("v", "u"), on="core[0]#2"),
+            wait("core[0]#2"),
+            in_place=[("u", "t"), ("v", "u")],
+        ),
+        [],
+    ),
     "the operand of an earlier step, whose place is taken over twice": (
         case(
             [IN, ON, held("z", 0, 16)],
@@ -470,6 +498,17 @@ HELD: dict[str, tuple[Case, list[str]]] = {
         case([evolve(whole(("b", 8, 8), alignment=16), offset=8)], parts=PARTS),
         ["misaligned"],
     ),
+    "a part that is aligned with its buffer alone": (
+        case(
+            [evolve(whole(("b", 12, 4), alignment=16), offset=4)],
+            parts=[Part(tensor="b", whole="w", offset=12)],
+        ),
+        ["misaligned"],
+    ),
+    "a part of a buffer without a place": (
+        case([evolve(whole(("a", 0, 8), alignment=2), offset=None)], parts=PARTS),
+        ["no-offset"],
+    ),
     "a part of a part": (
         case([whole(("b", 8, 8), ("c", 12, 4))], parts=(*PARTS, Part(tensor="c", whole="b", offset=4))),
         [],
@@ -530,6 +569,11 @@ WRITERS: dict[str, tuple[list[Step], list[str]]] = {
     "bytes of the first and its own": (
         [piece("one", 0), piece("two", 8), piece("two", 6)],
         ["2: written-twice"],
+    ),
+    "bytes of the second": ([piece("one", 0), piece("two", 8), piece("three", 8)], ["2: written-twice"]),
+    "behind three rows": (
+        [copy(part("x", 0, 2, 3, 4), part("w", 0, 2, 3, 4), partition="q"), piece("one", 12, 4)],
+        [],
     ),
     "each byte has its last writer": (
         [piece("one", 0), piece("two", 0), piece("two", 0)],

@@ -7,7 +7,8 @@ from attrs import frozen
 
 from target_arch.plan.kernels import Operand, Slice
 from target_arch.plan.memory import Buffer, MemoryPlan
-from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
+from target_arch.plan.model import State
+from target_arch.plan.steps import Copy, Dispatch, Event, Load, StateBuffers, Step, StepOrder, Wait
 from target_arch.soc.model import CopyPath, DLDevice, Dma, LoadProcess, Memory, SoC, TargetArch
 from target_arch.soc.words import OperandRule
 from target_arch.stages.check.aliases import Part
@@ -29,13 +30,14 @@ CHIP = SoC(
         Memory(name="tcm_0", size=128, observers={"core": 0}, replica_of="tcm"),
         Memory(name="tcm_1", size=128, observers={"core": 0}, replica_of="tcm"),
         Memory(name="out", size=128, observers={"npu": 0}),
+        Memory(name="sums", size=64, observers={"npu": 0}),
         Memory(name="flash", size=128, observers={"npu": 0}, writable=False),
     ),
     dmas=(Dma(name="dma", channels=2), Dma(name="bus", channels=1)),
     copies=(
         CopyPath(source="rom", target="ram"),
         CopyPath(source="ram", target="ram", dimensions=2),
-        CopyPath(source="ram", target="ram", engine="bus"),
+        CopyPath(source="ram", target="ram", engine="bus", dimensions=2),
         CopyPath(source="ram", target="tcm_0", engine="dma", alignment=8, max_bytes=64, dimensions=2),
         CopyPath(source="tcm_0", target="ram", engine="dma", cache="invalidate destination"),
     ),
@@ -48,7 +50,7 @@ CHIP = SoC(
             "npu",
             9,
             memory=("out", "flash"),
-            buffers={"acc": "out"},
+            buffers={"acc": "sums"},
             operands=OperandRule.OUTPUTS,
             load=LoadProcess(process="command_stream"),
         ),
@@ -77,7 +79,7 @@ def held(name: str, at: int | None = 0, size: int = 8, **facts: object) -> Held:
     return Held(Buffer(name=name, bytes=size, **given), at)  # type: ignore[arg-type]
 
 
-def given(name: str, at: int = 0, size: int = 8, **facts: object) -> Held:
+def given(name: str, at: int | None = 0, size: int = 8, **facts: object) -> Held:
     """An input of the model."""
     return held(name, at, size, **{"kind": "input", **facts})
 
@@ -130,6 +132,8 @@ def found(
     sizes: Mapping[str, int] | None = None,
     parts: Sequence[Part] = (),
     soc: SoC = CHIP,
+    states: Sequence[State] = (),
+    state_buffers: Sequence[StateBuffers] = (),
 ) -> list[str]:
     """Place and rule of every fault, in the order in which they are reported. Buffers of the kind `input` are
     the inputs of the model.
@@ -140,10 +144,11 @@ def found(
         buffers=all_buffers,
         inputs=tuple((each.name, each.name) for each in all_buffers if each.kind == "input"),
         outputs=tuple((name, name) for name in outputs),
+        states=tuple(state_buffers),
     )
     offsets = {each.buffer.name: each.offset for each in buffers if each.offset is not None}
     plan = MemoryPlan(buffers=all_buffers, offsets=offsets, in_place=tuple(in_place))
-    return found_in(order, plan, sizes, parts, soc)
+    return found_in(order, plan, sizes, parts, soc, states)
 
 
 def found_in(
@@ -152,11 +157,14 @@ def found_in(
     sizes: Mapping[str, int] | None = None,
     parts: Sequence[Part] = (),
     soc: SoC = CHIP,
+    states: Sequence[State] = (),
 ) -> list[str]:
     """The same, of an order and a plan."""
     try:
-        check(soc, order, plan, sizes or {}, parts)
+        check(soc, order, plan, sizes or {}, parts, states)
     except CheckError as error:
+        if not error.diagnostics:
+            raise
         return [f"{fault.place.partition(' (')[0]}: {fault.rule}" for fault in error.diagnostics]
     return []
 
