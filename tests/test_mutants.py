@@ -1,8 +1,5 @@
-"""The faults that mutation testing plants, how it plants them, and a sample of the checker's, all noticed."""
+"""The faults that mutation testing plants, and how it plants them."""
 
-import subprocess
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -11,8 +8,6 @@ from benchmarks.mutants.__main__ import EXPLAINED, explanations, faults_of
 from benchmarks.mutants.mutations import Mutant, mutants
 from benchmarks.mutants.planting import live, plant
 from benchmarks.mutants.trials import Fate
-
-REPOSITORY = Path(__file__).parent.parent
 
 TEXT = '''\
 """A file."""
@@ -110,10 +105,3 @@ def test_a_survivor_is_explained_and_an_explanation_is_of_a_survivor() -> None:
 
 def test_every_explanation_has_a_reason() -> None:
     assert all(each.reason for each in explanations(EXPLAINED.read_text()).values())
-
-
-def test_a_sample_of_the_faults_in_the_checker_is_noticed() -> None:
-    """Every 40th; all of them by `python -m benchmarks.mutants`."""
-    command = [sys.executable, "-m", "benchmarks.mutants", "checker", "--every", "40"]
-    run = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stdout + run.stderr

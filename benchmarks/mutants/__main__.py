@@ -70,13 +70,14 @@ def tried(name: str, room: Room, chosen: list[tuple[Path, Mutant]], known: Mappi
     """Try the mutants of a room and print what is to be done and the numbers; True if nothing is."""
     fates: dict[str, tuple[Mutant, Fate]] = {}
     left: list[str] = []
+    out = sys.stdout  # pytest's own output goes elsewhere while it runs
     start = time.monotonic()
 
     def seen(mutant: Mutant, fate: Fate) -> None:
         fates[mutant.name] = (mutant, fate)
         for line in faults_of({mutant.name: (mutant, fate)}, known):
             left.append(line)
-            print(line, flush=True)
+            print(line, file=out, flush=True)
         print(f"\r{name}: {len(fates)} of {len(chosen)} ", end="", file=sys.stderr, flush=True)
 
     trials(room.tests, chosen, seen)

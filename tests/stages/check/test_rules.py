@@ -103,6 +103,11 @@ def test_an_arena_ends_with_its_last_buffer() -> None:
     assert found([*constants, held("w", 0, 57)]) == ["memory plan: over-capacity"]
 
 
+def test_nothing_is_aligned_behind_the_last_arena() -> None:
+    small = evolve(CHIP, memories=tuple(evolve(m, size=250) if m.name == "ram" else m for m in CHIP.memories))
+    assert found([constant("c", 0, 250, alignment=16)], soc=small) == []
+
+
 def test_every_memory_has_its_own_capacity_and_alignment() -> None:
     wide = held("wide", 0, 64, memory="out", alignment=64)
     buffers = [constant("c", 0, 100), held("w", 100, 56), held("v", 0, 100), wide]
