@@ -1,15 +1,27 @@
 """TFLite files that TFLite Micro reads and LiteRT does not, repaired for LiteRT."""
 
+import struct
+
 import tflite
+
+_IDENTIFIER = b"TFL3"
 
 
 def repaired(data: bytes) -> bytes:
     """The file with axis 0 for scales along the only dimension of a tensor.
 
     Some converters left there the axis of the weights that the tensor belongs to. TFLite Micro never reads
-    that axis, LiteRT refuses the file.
+    that axis, LiteRT refuses the file. A damaged file stays as it is, for LiteRT to refuse.
     """
-    changed = bytearray(data)
+    if data[4:8] != _IDENTIFIER:
+        return data
+    try:
+        return _with_axes(bytearray(data))
+    except struct.error:
+        return data
+
+
+def _with_axes(changed: bytearray) -> bytes:
     model = tflite.Model.GetRootAsModel(changed, 0)
     for number in range(model.SubgraphsLength()):
         graph = model.Subgraphs(number)
