@@ -4,16 +4,15 @@ A file has a shape for every tensor, even where its signature leaves dimensions 
 shapes that follow from others of the inputs.
 """
 
+import struct
 from pathlib import Path
 from typing import Any
 
-import flatbuffers
 import tflite
 
 from target_arch.plan.inputs.shapes import Extent, InputShapes, ModelInput, Shape
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import quiet
-from target_arch.relax.readers.source import TFLITE_IDENTIFIER
 
 
 def with_input_shapes(path: Path, data: bytes, wanted: InputShapes) -> bytes:
@@ -30,7 +29,7 @@ def with_input_shapes(path: Path, data: bytes, wanted: InputShapes) -> bytes:
     shapes = [fixed[one.name] for one in declared]
     if all(shape == _shape(tensor) for shape, tensor in zip(shapes, tensors, strict=True)):
         return data
-    return _rewritten(data, _followed(path, data, shapes))
+    return _rewritten(path, data, _followed(path, data, shapes))
 
 
 def _extents(tensor: Any, wanted: InputShapes) -> tuple[Extent, ...]:
@@ -68,13 +67,27 @@ def _followed(path: Path, data: bytes, shapes: list[Shape]) -> list[Shape]:
     return [found[index] for index in sorted(found)]
 
 
-def _rewritten(data: bytes, shapes: list[Shape]) -> bytes:
-    model = tflite.ModelT.InitFromObj(tflite.Model.GetRootAsModel(data, 0))
-    for tensor, shape in zip(model.subgraphs[0].tensors, shapes, strict=False):
-        tensor.shape, tensor.shapeSignature = list(shape), list(shape)
-    builder = flatbuffers.Builder(len(data))
-    builder.Finish(model.Pack(builder), file_identifier=TFLITE_IDENTIFIER)
-    return bytes(builder.Output())
+def _rewritten(path: Path, data: bytes, shapes: list[Shape]) -> bytes:
+    """The file with other extents in the vectors of its shapes, which stay where they are."""
+    changed = bytearray(data)
+    graph = tflite.Model.GetRootAsModel(data, 0).Subgraphs(0)
+    written: dict[int, Shape] = {}
+    for index, shape in zip(range(graph.TensorsLength()), shapes, strict=False):
+        tensor = graph.Tensors(index)
+        for field in (_SHAPE, _SIGNATURE):
+            offset = tensor._tab.Offset(field)
+            if not offset:
+                continue
+            start = tensor._tab.Vector(offset)
+            if tensor._tab.VectorLen(offset) != len(shape) or written.setdefault(start, shape) != shape:
+                message = f"tensor `{_name(tensor)}` cannot have the shape that follows"
+                raise model_error("input-shape", path, message, "export the model with these shapes")
+            struct.pack_into(f"<{len(shape)}i", changed, start, *shape)
+    return bytes(changed)
+
+
+_SHAPE, _SIGNATURE = 4, 18
+"""Where the table of a tensor in the schema has them."""
 
 
 def _shape(tensor: Any) -> Shape:
