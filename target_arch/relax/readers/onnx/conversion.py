@@ -7,8 +7,8 @@ from typing import Any
 from tvm import relax, tirx
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter, _get_convert_map, get_type, onnx_input
 
+from target_arch.relax.onnx_converters import CONVERTERS, converted, takes
 from target_arch.relax.onnx_operators.node import Node, NotConverted
-from target_arch.relax.onnx_operators.table import CONVERTERS, converted, takes
 from target_arch.relax.readers.frontend import FAILURES
 from target_arch.relax.readers.onnx.graph import ONNX_DOMAINS, TensorKind, opset_of
 from target_arch.relax.readers.unsupported import Unsupported, unsupported

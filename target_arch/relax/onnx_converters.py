@@ -1,4 +1,4 @@
-"""The table of converters, and how a node is converted by it."""
+"""The table of our own converters of ONNX operators, and how a node is converted by it."""
 
 from collections.abc import Mapping
 from typing import Any
