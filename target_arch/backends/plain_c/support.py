@@ -46,9 +46,10 @@ def _integer_refusal(operator: Operator, model: Model) -> str | None:
     facts = operator.facts
     real = (*operator.inputs,) if facts.float_inputs else (operator.output,) if facts.float_output else ()
     bias = operator.constants[1:2] if facts.weighted else ()
+    stored = (*_STORED, "int16") if real or facts.structure is Structure.POOL else _STORED
     for name in (*operator.inputs, *operator.constants, operator.output):
         tensor = model.tensors[name]
-        expected = ("float32",) if name in real else ("int32",) if name in bias else _STORED
+        expected = ("float32",) if name in real else ("int32",) if name in bias else stored
         if tensor.dtype not in expected:
             return f"{operator.arithmetic} arithmetic on {tensor.dtype} `{name}`"
         if name in real or name in bias:

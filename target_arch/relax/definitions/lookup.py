@@ -7,8 +7,7 @@ from tvm import tirx
 from target_arch.plan.arithmetic import DTYPE_RANGE
 from target_arch.plan.model import Model, Operator
 from target_arch.relax.definitions.operands import operands_of
-from target_arch.relax.te.definition import Definition
-from target_arch.relax.te.fixed_point import bound
+from target_arch.relax.te.definition import Definition, stage
 
 
 def lookup(operator: Operator, model: Model) -> Definition:
@@ -27,9 +26,7 @@ def interpolated(operator: Operator, model: Model) -> Definition:
     x, table = given.data
 
     def element(*i: Any) -> Any:
-        return bound(x(*i).astype("int32"), between)
-
-    def between(value: Any) -> Any:
+        value = x(*i).astype("int32")
         index = (value >> 7) + 256
         rest = tirx.bitwise_and(value, tirx.const(127, "int32"))
         base = table[index].astype("int32")
@@ -39,4 +36,42 @@ def interpolated(operator: Operator, model: Model) -> Definition:
     return given.finished(element)
 
 
-DEFINITIONS = {"lookup": lookup, "interpolated": interpolated}
+def sigmoid(operator: Operator, model: Model) -> Definition:
+    """LiteRT's sigmoid of int16 values, or with `tanh` its hyperbolic tangent.
+
+    The value times `multiplier`, shifted to the right by `shift`, has unit 1 / (3 * 4096); `constant0` has
+    256 values of the sigmoid for steps of 1 / 24, between which it is a line.
+    """
+    given = operands_of(operator, model)
+    x, table = given.data
+    tanh, right = given.number("tanh"), given.number("shift")
+    bits = 8 if tanh else 9
+
+    def unit(*i: Any) -> Any:
+        value = x(*i).astype("int32") * given.number("multiplier")
+        return (value + (1 << (right - 1))) >> right if right else value
+
+    value = stage("value", given.axes, unit)
+    size = stage("size", given.axes, lambda *i: tirx.max(value(*i), -value(*i)))
+
+    def line(*i: Any) -> Any:
+        place, last = size(*i) >> bits, tirx.const(255, "int32")
+        first = table[tirx.min(place, last)].astype("int32")
+        second = table[tirx.min(place + 1, last)].astype("int32")
+        rest = tirx.bitwise_and(size(*i), tirx.const((1 << bits) - 1, "int32"))
+        most = tirx.const(0xFFFF << 8 if tanh else 0x7FFF << 10, "int32")
+        return tirx.Select(place >= 255, most, first * (1 << bits) + rest * (second - first))
+
+    y = stage("line", given.axes, line)
+
+    def element(*i: Any) -> Any:
+        if tanh:
+            ends = y(*i) - (1 << 23) + (1 << 7), (1 << 23) + (1 << 7) - 1 - y(*i)
+        else:
+            ends = y(*i) + (1 << 9), (1 << 25) + (1 << 9) - 1 - y(*i)
+        return (tirx.Select(value(*i) >= 0, *ends) >> (8 if tanh else 10)).astype(given.out.dtype)
+
+    return given.finished(element, ("value", "size", "line"))
+
+
+DEFINITIONS = {"lookup": lookup, "interpolated": interpolated, "sigmoid": sigmoid}

@@ -1,7 +1,7 @@
 """Two tensors element by element, each repeated along dimensions where its extent is 1: LiteRT's arithmetic.
 
-Attributes: `offset0` and `offset1` are added to stored values, `multiplier*` and `shift*` scale them,
-`offset`, `low` and `high` finish the result.
+Attributes: `swapped` is 1 where the second operand comes first; `offset0` and `offset1` are added to stored
+values, `multiplier_*` and `shift_*` scale them, `offset`, `low` and `high` finish the result.
 """
 
 import operator as operators
@@ -116,6 +116,8 @@ def _scale(given: Operands, which: str) -> Scale:
 
 
 def _at(given: Operands, side: int, i: tuple[Any, ...]) -> Any:
+    """The element of operand `side`; a constant comes last, so that the first one may be the second here."""
+    side = side ^ given.number("swapped")
     shape = given.tensors[side].shape or (1,)
     last = i[len(i) - len(shape) :]
     return given.data[side](*(0 if extent == 1 else index for index, extent in zip(last, shape, strict=True)))

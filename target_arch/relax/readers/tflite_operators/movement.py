@@ -32,8 +32,10 @@ def _numbers(operand: Operand) -> tuple[int, ...]:
     return tuple(int(value) for value in operand.constant.ravel())
 
 
-def _sliced(site: Site, x: Any, begin: tuple[int, ...], step: tuple[int, ...], out: Operand) -> Any:
-    return site.defined("strided", x, out=out, begin=begin, step=step)
+def _sliced(
+    site: Site, x: Any, begin: tuple[int, ...], shape: tuple[int, ...], step: tuple[int, ...] = ()
+) -> Any:
+    return site.writing(shape).defined("strided", x, begin=begin, step=step or (1,) * len(begin))
 
 
 def transpose(site: Site) -> Any:
@@ -72,7 +74,7 @@ def mirror_pad(site: Site) -> Any:
 def slice_(site: Site) -> Any:
     """SLICE."""
     begin = _numbers(site.operand(1))
-    return _sliced(site, site.x.expr, begin, (1,) * len(begin), site.out)
+    return _sliced(site, site.x.expr, begin, site.out.shape)
 
 
 def strided_slice(site: Site) -> Any:
@@ -88,9 +90,7 @@ def strided_slice(site: Site) -> Any:
     )
     if int(np.prod([shape[axis] for axis in kept])) != int(np.prod(site.out.shape)):
         raise Unreadable("its output has another shape than the file says")
-    from attrs import evolve
-
-    made = _sliced(site, site.x.expr, begin, step, evolve(site.out, shape=shape, expression=lambda: None))
+    made = _sliced(site, site.x.expr, begin, shape, step)
     return relax.op.reshape(made, site.out.shape)
 
 
@@ -150,22 +150,19 @@ def _parts(site: Site, x: Operand, axis: int) -> list[Any]:
     axis, at, made = _axis(axis, len(x.shape)), 0, []
     for out in site.outputs:
         begin = tuple(at if index == axis else 0 for index in range(len(x.shape)))
-        made.append(_sliced(site, x.expr, begin, (1,) * len(begin), out))
+        made.append(_sliced(site, x.expr, begin, out.shape))
         at += out.shape[axis]
     return made
 
 
 def unpack(site: Site) -> list[Any]:
     """UNPACK: slices of extent 1, without that dimension."""
-    from attrs import evolve
-
     shape = site.x.shape
     axis = _axis(int(site.options("UnpackOptions").Axis()), len(shape))
     made = []
     for number, out in enumerate(site.outputs):
         begin = tuple(number if index == axis else 0 for index in range(len(shape)))
-        wide = evolve(out, shape=(*shape[:axis], 1, *shape[axis + 1 :]), expression=lambda: None)
-        part = _sliced(site, site.x.expr, begin, (1,) * len(begin), wide)
+        part = _sliced(site, site.x.expr, begin, (*shape[:axis], 1, *shape[axis + 1 :]))
         made.append(relax.op.reshape(part, out.shape))
     return made
 
@@ -183,7 +180,7 @@ def reverse(site: Site) -> Any:
     axes = {_axis(value, len(site.x.shape)) for value in _numbers(site.operand(1))}
     begin = tuple(extent - 1 if axis in axes else 0 for axis, extent in enumerate(site.x.shape))
     step = tuple(-1 if axis in axes else 1 for axis in range(len(site.x.shape)))
-    return _sliced(site, site.x.expr, begin, step, site.out)
+    return _sliced(site, site.x.expr, begin, site.x.shape, step)
 
 
 def tile(site: Site) -> Any:
@@ -225,8 +222,6 @@ def space_to_depth(site: Site) -> Any:
 
 def batch_to_space(site: Site) -> Any:
     """BATCH_TO_SPACE_ND: blocks of the batch become rows and columns, of which some are cut off."""
-    from attrs import evolve
-
     block, crops = _numbers(site.operand(1)), site.operand(2).constant.reshape(-1, 2)
     batch, shape, count = site.x.shape[0], site.x.shape, len(block)
     rest = batch // int(np.prod(block))
@@ -240,22 +235,21 @@ def batch_to_space(site: Site) -> Any:
     if not crops.any():
         return joined
     begin = (0, *(int(crop) for crop in crops[:, 0]), *(0 for _ in shape[1 + count :]))
-    return _sliced(site, joined, begin, (1,) * len(begin), evolve(site.out, expression=lambda: None))
+    return _sliced(site, joined, begin, site.out.shape)
 
 
 def space_to_batch(site: Site) -> Any:
     """SPACE_TO_BATCH_ND: padded rows and columns become blocks of the batch."""
-    from attrs import evolve
-
     block, pads = _numbers(site.operand(1)), site.operand(2).constant.reshape(-1, 2)
     shape, count = site.x.shape, len(block)
     inner = tuple(extent + int(pad.sum()) for extent, pad in zip(shape[1 : 1 + count], pads, strict=True))
     fill = 0 if site.x.quantization is None else site.x.zero_point
     x = site.x.expr
     if pads.any():
-        wide = evolve(site.out, shape=(shape[0], *inner, *shape[1 + count :]), expression=lambda: None)
         before = (0, *(int(pad) for pad in pads[:, 0]), *(0 for _ in shape[1 + count :]))
-        x = site.defined("padded", x, out=wide, before=before, fill=fill)
+        x = site.writing((shape[0], *inner, *shape[1 + count :])).defined(
+            "padded", x, before=before, fill=fill
+        )
     split = [part for extent, size in zip(inner, block, strict=True) for part in (extent // size, size)]
     apart = relax.op.reshape(x, (shape[0], *split, *shape[1 + count :]))
     order = [2 * (index + 1) for index in range(count)] + [0] + [2 * index + 1 for index in range(count)]

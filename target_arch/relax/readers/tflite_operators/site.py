@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import tflite
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from tvm import relax
 
 from target_arch.plan.model import Attribute, Quantization
@@ -111,18 +111,18 @@ class Site:
         """True where the first input holds integers on a grid."""
         return self.x.dtype in INTEGERS and self.x.quantization is not None
 
-    def defined(
-        self,
-        name: str,
-        *operands: Any,
-        out: Operand | None = None,
-        arithmetic: Arithmetic = Arithmetic.TFLITE,
-        **attributes: Attribute,
-    ) -> Any:
-        """A call of a definition (`relax.definitions`); arrays among the operands are its constants."""
-        result = self.out if out is None else out
+    def writing(self, shape: tuple[int, ...]) -> "Site":
+        """The same operator with an output of another shape, for a part of it."""
+        return evolve(self, outputs=(evolve(self.out, shape=shape),))
+
+    def defined(self, name: str, *operands: Any, **attributes: Attribute) -> Any:
+        """A call of a definition (`relax.definitions`) that gives the first output; arrays among the operands
+        are its constants.
+        """
         given = tuple(relax.const(each) if isinstance(each, np.ndarray) else each for each in operands)
-        return defined_call(name, given, result.shape, result.dtype, attributes, arithmetic)
+        real = self.out.dtype.startswith("float")
+        arithmetic = Arithmetic.FLOAT if real else Arithmetic.TFLITE
+        return defined_call(name, given, self.out.shape, self.out.dtype, attributes, arithmetic)
 
     def defined_as(
         self,

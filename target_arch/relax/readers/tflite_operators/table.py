@@ -2,10 +2,25 @@
 
 from collections.abc import Mapping
 
-from target_arch.relax.readers.tflite_operators import movement, recurrent
+from target_arch.relax.readers.tflite_operators import (
+    functions,
+    images,
+    movement,
+    pairs,
+    products,
+    recurrent,
+    reductions,
+    rows,
+)
 from target_arch.relax.readers.tflite_operators.site import Converter
 
 CONVERTERS: Mapping[str, Converter] = {
+    **functions.CONVERTERS,
+    **images.CONVERTERS,
     **movement.CONVERTERS,
+    **pairs.CONVERTERS,
+    **products.CONVERTERS,
     **recurrent.CONVERTERS,
+    **reductions.CONVERTERS,
+    **rows.CONVERTERS,
 }

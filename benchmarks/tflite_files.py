@@ -1,0 +1,119 @@
+"""TFLite files made operator by operator, for benchmarks and tests."""
+
+from typing import Any
+
+import flatbuffers
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+from attrs import define, field
+
+Array = np.ndarray[Any, Any]
+Options = tuple[str, dict[str, Any]]
+
+
+@define
+class TfliteFile:
+    """A model under construction; tensors are named by their index."""
+
+    _graph: Any = field(factory=schema.SubGraphT)
+    _model: Any = field(factory=schema.ModelT)
+    _codes: dict[tuple[str, int], int] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self._model.version, self._model.subgraphs = 3, [self._graph]
+        self._model.buffers, self._model.operatorCodes = [schema.BufferT()], []
+        self._graph.tensors, self._graph.operators = [], []
+        self._graph.inputs, self._graph.outputs = [], []
+
+    def tensor(
+        self,
+        shape: tuple[int, ...],
+        dtype: str,
+        scale: float | list[float] | None = None,
+        zero_point: int = 0,
+        *,
+        data: Array | None = None,
+        axis: int = 0,
+    ) -> int:
+        """A new tensor; a constant where `data` is given. A list of scales is along `axis`."""
+        made, buffer = schema.TensorT(), schema.BufferT()
+        made.name, made.shape = f"t{len(self._graph.tensors)}", list(shape)
+        made.type = getattr(schema.TensorType, dtype.upper())
+        if data is not None:
+            buffer.data = np.ascontiguousarray(data.astype(dtype)).ravel().view(np.uint8)
+        made.buffer = len(self._model.buffers)
+        self._model.buffers.append(buffer)
+        if scale is not None:
+            scales = scale if isinstance(scale, list) else [scale]
+            made.quantization = schema.QuantizationParametersT()
+            made.quantization.scale = [float(np.float32(each)) for each in scales]
+            made.quantization.zeroPoint = [zero_point] * len(scales)
+            made.quantization.quantizedDimension = axis
+        self._graph.tensors.append(made)
+        return len(self._graph.tensors) - 1
+
+    def input(
+        self, shape: tuple[int, ...], dtype: str, scale: float | None = None, zero_point: int = 0
+    ) -> int:
+        """A new tensor that is an input of the model."""
+        index = self.tensor(shape, dtype, scale, zero_point)
+        self._graph.inputs.append(index)
+        return index
+
+    def output(
+        self, shape: tuple[int, ...], dtype: str, scale: float | None = None, zero_point: int = 0
+    ) -> int:
+        """A new tensor that is an output of the model."""
+        index = self.tensor(shape, dtype, scale, zero_point)
+        self._graph.outputs.append(index)
+        return index
+
+    def numbers(self, *values: int) -> int:
+        """A constant vector of int32."""
+        return self.tensor((len(values),), "int32", data=np.array(values, np.int32))
+
+    def operator(
+        self,
+        code: str,
+        inputs: list[int],
+        outputs: list[int],
+        options: Options | None = None,
+        version: int = 1,
+    ) -> None:
+        """A new operator; input -1 is one that is left out."""
+        call = schema.OperatorT()
+        key = (code, version)
+        if key not in self._codes:
+            self._codes[key] = len(self._model.operatorCodes)
+            self._model.operatorCodes.append(_code(code, version))
+        call.opcodeIndex, call.inputs, call.outputs = self._codes[key], inputs, outputs
+        if options is not None:
+            table, values = options
+            call.builtinOptionsType = getattr(schema.BuiltinOptions, table)
+            call.builtinOptions = getattr(schema, f"{table}T")()
+            for name, value in values.items():
+                setattr(call.builtinOptions, name, value)
+        self._graph.operators.append(call)
+
+    def rename(self, name: str) -> None:
+        """Give all tensors one name."""
+        for tensor in self._graph.tensors:
+            tensor.name = name
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs the model has."""
+        return len(self._graph.outputs)
+
+    def content(self) -> bytes:
+        """The bytes of the file."""
+        builder = flatbuffers.Builder(1024)
+        builder.Finish(self._model.Pack(builder), b"TFL3")
+        return bytes(builder.Output())
+
+
+def _code(name: str, version: int) -> Any:
+    made = schema.OperatorCodeT()
+    made.builtinCode = getattr(schema.BuiltinOperator, name)
+    made.deprecatedBuiltinCode, made.version = min(made.builtinCode, 127), version
+    return made

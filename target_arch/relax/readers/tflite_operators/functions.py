@@ -1,0 +1,180 @@
+"""Functions of one number. Of 8-bit values LiteRT makes a table: the function in float32, rounded half away
+from zero; some it computes in integers.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from target_arch.plan.arithmetic import DTYPE_RANGE, float32, multiply_tflite, quantize_multiplier
+from target_arch.relax.readers.tflite_operators.grids import encoded, ending
+from target_arch.relax.readers.tflite_operators.site import STORED, Converter, Operand, Site, Unreadable
+
+Real = Callable[[np.float32], np.float32]
+
+
+def _rounded(value: Any) -> int:
+    return int(math.copysign(math.floor(abs(value) + 0.5), value))
+
+
+def _by_floats(real: Real, x: Operand, out: Operand) -> list[int]:
+    """The stored result of every stored value, not yet clamped (LiteRT `LUTPopulate`)."""
+    scale, inverse = np.float32(x.scale), np.float32(1) / np.float32(out.scale)
+    least, most = DTYPE_RANGE[x.dtype]
+    with np.errstate(all="ignore"):
+        reals = (np.float32(scale * np.float32(value - x.zero_point)) for value in range(least, most + 1))
+        return [_rounded(float(np.float32(real(each) * inverse))) + out.zero_point for each in reals]
+
+
+def _looked_up(site: Site, results: list[int]) -> Any:
+    table = np.clip(results, *DTYPE_RANGE[site.out.dtype]).astype(site.out.dtype)
+    return site.defined("lookup", site.x.expr, table)
+
+
+def _narrow(site: Site) -> bool:
+    return site.stored and site.x.dtype in STORED and site.out.dtype == site.x.dtype
+
+
+def by_table(real: Callable[[Site], Real], site: Site) -> Any:
+    """A function that LiteRT computes in float32 for its table; of int16 values at 513 places."""
+    if site.stored and site.x.dtype == site.out.dtype == "int16" and site.code in ("EXP", "GELU"):
+        reach = (np.float32(site.x.scale), np.float32(site.out.scale))
+        return site.defined("interpolated", site.x.expr, interpolation(real(site), *reach))
+    if site.stored and not _narrow(site):
+        raise Unreadable(f"stored values of type {site.x.dtype}")
+    return _looked_up(site, _by_floats(real(site), site.x, site.out)) if site.stored else None
+
+
+def sigmoid(real: Real, site: Site) -> Any:
+    """LOGISTIC and TANH, whose int16 values LiteRT computes with one table."""
+    if not site.stored or site.x.dtype != "int16":
+        return by_table(lambda _: real, site)
+    tanh = site.code == "TANH"
+    mantissa, exponent = math.frexp(site.x.scale)
+    left = 12 + exponent - 1
+    multiplier, shift = float(3 << max(left, 0)), 0
+    if mantissa != 0.5 or left not in ((0, 1) if tanh else (0,)):
+        multiplier = site.x.scale * 4096.0 * 3.0
+        while multiplier <= 32767.0 / 2.0 and shift <= 30:
+            multiplier, shift = multiplier * 2.0, shift + 1
+    table = np.array([_sigmoid_entry(index) for index in range(256)], np.uint16)
+    return site.defined(
+        "sigmoid", site.x.expr, table, multiplier=int(multiplier), shift=shift, tanh=int(tanh)
+    )
+
+
+def _sigmoid_entry(index: int) -> int:
+    """65536 times the sigmoid of index / 24, less half of the error that a line to the next entry has in its
+    middle; the last entry saturates.
+    """
+
+    def value(x: float) -> float:
+        return 1 / (1 + math.exp(-x / 24))
+
+    bow = (value(index) + value(index + 1)) / 2 - value(index + 0.5)
+    return 65535 if index == 255 else math.floor(65536 * (value(index) - bow / 2) + 0.5)
+
+
+def interpolation(real: Real, scale: np.float32, out_scale: np.float32, zero: int = 0) -> Any:
+    """513 results of a function of int16 values, less half of the error in the middle between two of them
+    (LiteRT `LUTPopulateInt16`, in float32).
+    """
+    f = np.float32
+    least, most = f(scale * f(-32768 - zero)), f(scale * f(32767 - zero))
+    step = f((most - least) / f(512))
+    steps = f(f(65536) / f(f(out_scale * f(32767)) - f(out_scale * f(-32768))))
+    found = []
+    with np.errstate(all="ignore"):
+        for index in range(512):
+            here = f(least + f(index) * step)
+            value, middle = f(real(here)), f(real(f(here + f(step / f(2)))))
+            following = f(real(f(least + f(index + 1) * step)))
+            sample = _rounded(f(value * steps))
+            line = _rounded(f(f(f(following * steps) + f(sample)) / f(2)))
+            found.append(sample - _rounded((line - _rounded(f(middle * steps))) / 2))
+        found.append(_rounded(f(f(real(most)) * steps)))
+    return np.clip(found, -32768, 32767).astype(np.int16)
+
+
+def _gelu(site: Site) -> Real:
+    if site.options("GeluOptions").Approximate():
+        root = np.float32(math.sqrt(2 / math.pi))
+
+        def approximate(x: np.float32) -> np.float32:
+            inner = root * (x + np.float32(0.044715) * x * x * x)
+            return np.float32(np.float32(0.5) * x * (np.float32(1) + np.tanh(inner)))
+
+        return approximate
+    return lambda x: np.float32(0.5 * float(x) * (1 + math.erf(float(x) * math.sqrt(0.5))))
+
+
+def _elu(x: np.float32) -> np.float32:
+    return x if x >= 0 else np.float32(np.expm1(x))
+
+
+def _logistic(x: np.float32) -> np.float32:
+    return np.float32(np.float32(1) / (np.float32(1) + np.exp(-x)))
+
+
+def _log(x: np.float32) -> np.float32:
+    return np.float32(np.log(x)) if x > 0 else np.float32(-1e30)
+
+
+def _rsqrt(x: np.float32) -> np.float32:
+    return np.float32(np.float32(1) / np.sqrt(x)) if x > 0 else np.float32(np.finfo(np.float32).max)
+
+
+def absolute(site: Site) -> Any:
+    """ABS: in integers, scaled where the scales differ."""
+    if not site.stored or site.x.dtype not in STORED:
+        return None
+    least, most = DTYPE_RANGE[site.x.dtype]
+    sizes = [abs(value - site.x.zero_point) for value in range(least, most + 1)]
+    if site.x.scale != site.out.scale:
+        pair = quantize_multiplier(float32(site.x.scale / site.out.scale))
+        sizes = [multiply_tflite(size, *pair) for size in sizes]
+    return _looked_up(site, [size + site.out.zero_point for size in sizes])
+
+
+def leaky_relu(site: Site) -> Any:
+    """LEAKY_RELU: two multipliers."""
+    if not site.stored:
+        return None
+    alpha = float32(site.options("LeakyReluOptions").Alpha())
+    steep = encoded(float32(site.x.scale / site.out.scale))
+    flat = encoded(float32(float32(site.x.scale * alpha) / site.out.scale))
+    attributes = {**steep.named("0"), **flat.named("1"), **ending(site.out)}
+    return site.defined("leaky", site.x.expr, swapped=0, offset0=-site.x.zero_point, **attributes)
+
+
+def rescaled(low: float | None, high: float | None, site: Site) -> Any:
+    """RELU and its kin, and QUANTIZE, of stored values on another grid. 8-bit values of one type have kinds
+    of their own.
+    """
+    if not site.stored or site.out.quantization is None or _narrow(site):
+        return None
+    ratio = site.x.scale / site.out.scale
+    scale = encoded(ratio if site.code == "QUANTIZE" else float32(ratio))
+    attributes = {**scale.named("0"), **scale.named("1"), **ending(site.out, low, high)}
+    return site.defined("leaky", site.x.expr, swapped=0, offset0=-site.x.zero_point, **attributes)
+
+
+CONVERTERS: Mapping[str, Converter] = {
+    "ABS": absolute,
+    "ELU": partial(by_table, lambda _: _elu),
+    "EXP": partial(by_table, lambda _: np.exp),
+    "GELU": partial(by_table, _gelu),
+    "LEAKY_RELU": leaky_relu,
+    "LOG": partial(by_table, lambda _: _log),
+    "LOGISTIC": partial(sigmoid, _logistic),
+    "QUANTIZE": partial(rescaled, None, None),
+    "RELU": partial(rescaled, 0.0, None),
+    "RELU6": partial(rescaled, 0.0, 6.0),
+    "RELU_0_TO_1": partial(rescaled, 0.0, 1.0),
+    "RELU_N1_TO_1": partial(rescaled, -1.0, 1.0),
+    "RSQRT": partial(by_table, lambda _: _rsqrt),
+    "TANH": partial(sigmoid, np.tanh),
+}

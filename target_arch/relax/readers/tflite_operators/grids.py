@@ -1,0 +1,51 @@
+"""Multipliers, shifts and bounds from the grids of an operator's tensors, rounded where LiteRT rounds."""
+
+import tflite
+from attrs import frozen
+
+from target_arch.plan.arithmetic import DTYPE_RANGE, quantize_multiplier
+from target_arch.plan.model import Attribute
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.patterns.matcher import activation_range
+from target_arch.relax.readers.tflite_operators.site import Operand, Unreadable
+
+_BOUNDS: dict[int, tuple[float | None, float | None]] = {
+    tflite.ActivationFunctionType.NONE: (None, None),
+    tflite.ActivationFunctionType.RELU: (0.0, None),
+    tflite.ActivationFunctionType.RELU6: (0.0, 6.0),
+    tflite.ActivationFunctionType.RELU_N1_TO_1: (-1.0, 1.0),
+}
+
+
+@frozen
+class Encoded:
+    """A real multiplier in fixed point."""
+
+    multiplier: int
+    shift: int
+
+    def named(self, suffix: str) -> dict[str, Attribute]:
+        """As attributes of a definition."""
+        return {f"multiplier_{suffix}": self.multiplier, f"shift_{suffix}": self.shift}
+
+
+def encoded(real: float) -> Encoded:
+    """LiteRT's QuantizeMultiplier."""
+    return Encoded(*quantize_multiplier(real))
+
+
+def bounds(activation: int) -> tuple[float | None, float | None]:
+    """Least and greatest real after a fused activation. Unreadable for another than the clamps."""
+    if activation not in _BOUNDS:
+        raise Unreadable("its fused activation")
+    return _BOUNDS[activation]
+
+
+def ending(out: Operand, low: float | None = None, high: float | None = None) -> dict[str, Attribute]:
+    """Attributes `offset`, `low` and `high` of a stored result that is clamped to two reals."""
+    if out.quantization is None:
+        raise Unreadable(f"tensor `{out.name}` has no scale")
+    if out.dtype not in DTYPE_RANGE:
+        raise Unreadable(f"results of type {out.dtype}")
+    least, most = activation_range(out.quantization, out.dtype, low, high, Arithmetic.TFLITE)
+    return {"offset": out.zero_point, "low": least, "high": most}

@@ -1,0 +1,72 @@
+"""Images of another size."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from target_arch.relax.readers.tflite_operators.site import Converter, Site, Unreadable, same_grid
+
+Array = np.ndarray[Any, Any]
+
+
+def nearest(site: Site) -> Any:
+    """RESIZE_NEAREST_NEIGHBOR: of stored values as of reals."""
+    corners, centers = _options(site, "ResizeNearestNeighborOptions")
+    places = [
+        _nearest(before, after, corners=corners, centers=centers)
+        for before, after in zip(site.x.shape[1:3], site.out.shape[1:3], strict=True)
+    ]
+    return site.defined("nearest", site.x.expr, *places)
+
+
+def _nearest(before: int, after: int, *, corners: bool, centers: bool) -> Array:
+    """The place in the image of each row (or column) of the result, in float32 as LiteRT computes it."""
+    f = np.float32
+    scale = f(before - 1) / f(after - 1) if corners and after > 1 else f(before) / f(after)
+    value = (np.arange(after, dtype=np.float32) + f(0.5 if centers else 0.0)) * scale
+    whole = np.floor(value + f(0.5)) if corners else np.floor(value)
+    places: Array = np.clip(whole, 0, before - 1).astype(np.int32)
+    return places
+
+
+def bilinear(site: Site) -> Any:
+    """RESIZE_BILINEAR of stored values; of floats TVM's frontend computes it."""
+    if not site.stored:
+        return None
+    if site.x.dtype == "uint8":
+        raise Unreadable("uint8, which LiteRT computes in float32")
+    corners, centers = _options(site, "ResizeBilinearOptions")
+    tables: list[Array] = []
+    for before, after in zip(site.x.shape[1:3], site.out.shape[1:3], strict=True):
+        tables += _weighed(before, after, corners=corners, centers=centers)
+    return site.defined("bilinear", site.x.expr, *tables)
+
+
+def _weighed(before: int, after: int, *, corners: bool, centers: bool) -> tuple[Array, Array, Array]:
+    """For each row (or column) of the result the one at or before it, the one after, and the weight of that
+    in 1/1024 (LiteRT `ComputeInterpolationValuesInteger`).
+    """
+    step = ((1 << 10) * before + after // 2) // after
+    if corners and after > 1:
+        step = ((1 << 10) * (before - 1) + (after - 1) // 2) // (after - 1)
+    scaled = np.arange(after, dtype=np.int64) * step
+    if centers:
+        scaled = scaled + step // 2 - (1 << 9)
+    lower = np.maximum((scaled / 1024).astype(np.int64), 0)
+    upper = np.minimum(((scaled + 1023) / 1024).astype(np.int64), before - 1)
+    weight = scaled - 1024 * lower
+    return lower.astype(np.int32), upper.astype(np.int32), weight.astype(np.int32)
+
+
+def _options(site: Site, table: str) -> tuple[bool, bool]:
+    if not same_grid(site.x, site.out):
+        raise Unreadable("its output is quantized unlike its input")
+    options = site.options(table)
+    return bool(options.AlignCorners()), bool(options.HalfPixelCenters())
+
+
+CONVERTERS: Mapping[str, Converter] = {
+    "RESIZE_BILINEAR": bilinear,
+    "RESIZE_NEAREST_NEIGHBOR": nearest,
+}

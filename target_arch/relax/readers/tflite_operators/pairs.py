@@ -1,0 +1,143 @@
+"""Operators on two tensors element by element."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from target_arch.plan.arithmetic import float32
+from target_arch.plan.model import Attribute
+from target_arch.relax.readers.tflite_operators.grids import bounds, encoded, ending
+from target_arch.relax.readers.tflite_operators.site import STORED, Converter, Site, Unreadable
+
+_TABLES = {"ADD": "AddOptions", "SUB": "SubOptions", "MUL": "MulOptions"}
+
+
+def _has_kind(site: Site) -> bool:
+    """True for 8-bit operands that the kinds `add`, `sub` and `mul` take: backends know those."""
+    a, b = site.operand(0), site.operand(1)
+    if a.dtype not in STORED or site.code not in _TABLES:
+        return False
+    if a.shape == b.shape == site.out.shape:
+        return True
+    out = site.out.shape
+    return a.shape == out and len(out) == 4 and b.shape == (out[0], 1, 1, out[3])
+
+
+def _operands(site: Site) -> list[Any]:
+    """Both operands, constants as arrays. Unreadable where both are constant."""
+    given = [site.operand(0), site.operand(1)]
+    if all(each.value is not None for each in given):
+        raise Unreadable("both operands are constant")
+    return [each.expr if each.value is None else each.constant for each in given]
+
+
+def _offsets(site: Site) -> dict[str, Attribute]:
+    return {"offset0": -site.operand(0).zero_point, "offset1": -site.operand(1).zero_point}
+
+
+def _activation(site: Site) -> tuple[float | None, float | None]:
+    if site.code not in _TABLES:
+        return None, None
+    return bounds(int(site.options(_TABLES[site.code]).FusedActivationFunction()))
+
+
+def _made(site: Site, name: str, **attributes: Attribute) -> Any:
+    first, second = _operands(site)
+    if isinstance(first, np.ndarray):
+        return site.defined(name, second, first, swapped=1, **attributes)
+    return site.defined(name, first, second, swapped=0, **attributes)
+
+
+def scaled_sum(site: Site) -> Any:
+    """ADD, SUB and SQUARED_DIFFERENCE of stored values."""
+    if not site.stored or site.x.dtype in ("int32", "int64") or _has_kind(site):
+        return None
+    combine = site.code.lower()
+    scales = [site.operand(index).scale for index in (0, 1)]
+    out, wide = site.out.scale, site.x.dtype == "int16"
+    ends = ending(site.out, *_activation(site))
+    if wide and site.code in ("ADD", "SUB") and site.options(_TABLES[site.code]).PotScaleInt16():
+        shifts = _powers_of_two(scales[0], scales[1], out)
+        if shifts is not None:
+            right = {"right0": -shifts[0], "right1": -shifts[1]}
+            return _made(site, "shifted_sum", combine=combine, **right, **_offsets(site), **ends)
+    twice = 2.0 * max(scales)
+    left = 7 if site.code == "SQUARED_DIFFERENCE" else 15 if wide else 20
+    total = twice / ((1 << left) * out)
+    if site.code == "SQUARED_DIFFERENCE":
+        total = twice * twice / ((1 << (2 * left)) * out)
+    return _made(
+        site,
+        "scaled_sum",
+        combine=combine,
+        left_shift=left,
+        **encoded(scales[0] / twice).named("0"),
+        **encoded(scales[1] / twice).named("1"),
+        **encoded(total).named("out"),
+        **_offsets(site),
+        **ends,
+    )
+
+
+def _powers_of_two(first: float, second: float, out: float) -> tuple[int, int] | None:
+    """The exponents of both scales over the output's, where all are powers of two; LiteRT then shifts."""
+    mantissas, exponents = zip(*(math.frexp(scale) for scale in (first, second, out)), strict=True)
+    if set(mantissas) != {0.5}:
+        return None
+    shifts = (exponents[0] - exponents[2], exponents[1] - exponents[2])
+    return shifts if max(shifts) == 0 else None
+
+
+def scaled_product(site: Site) -> Any:
+    """MUL of stored values."""
+    if not site.stored or site.x.dtype in ("int32", "int64") or _has_kind(site):
+        return None
+    first, second = (site.operand(index).scale for index in (0, 1))
+    scale = encoded(float32(float32(first * second) / site.out.scale))
+    ends = ending(site.out, *_activation(site))
+    return _made(site, "scaled_product", **scale.named("out"), **_offsets(site), **ends)
+
+
+def extremum(site: Site) -> Any:
+    """MAXIMUM and MINIMUM: of stored values as of reals."""
+    a, b = site.operand(0), site.operand(1)
+    if (a.quantization, b.quantization) != (site.out.quantization, site.out.quantization):
+        raise Unreadable("its tensors have different scales")
+    return _made(site, "extremum", combine=site.code.lower())
+
+
+def comparison(site: Site) -> Any:
+    """Comparisons of stored values: both are scaled by their scale, 8 bits finer."""
+    if not site.stored or site.x.dtype not in STORED:
+        return None
+    scales = [encoded(site.operand(index).scale).named(str(index)) for index in (0, 1)]
+    return _made(
+        site,
+        "scaled_comparison",
+        combine=site.code.lower(),
+        left_shift=8,
+        **scales[0],
+        **scales[1],
+        **_offsets(site),
+    )
+
+
+def prelu(site: Site) -> Any:
+    """PRELU of stored values."""
+    if not site.stored:
+        return None
+    x, alpha = site.operand(0), site.operand(1)
+    steep = encoded(x.scale / site.out.scale)
+    flat = encoded(x.scale * alpha.scale / site.out.scale)
+    return _made(site, "leaky", **steep.named("0"), **flat.named("1"), **_offsets(site), **ending(site.out))
+
+
+CONVERTERS: Mapping[str, Converter] = {
+    **dict.fromkeys(("ADD", "SUB", "SQUARED_DIFFERENCE"), scaled_sum),
+    "MUL": scaled_product,
+    **dict.fromkeys(("MAXIMUM", "MINIMUM"), extremum),
+    **dict.fromkeys(("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"), comparison),
+    "PRELU": prelu,
+}

@@ -1,0 +1,226 @@
+"""Sums of products. The ones that have kinds of their own (int8 weights without zero point, 8-bit
+activations; floats) are left to TVM's frontend and to the patterns; all others are definitions.
+"""
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from tvm import relax
+
+from target_arch.plan.arithmetic import Rounding, float32, quantize_multiplier
+from target_arch.plan.model import Attribute
+from target_arch.relax.readers.tflite_operators.grids import bounds, ending
+from target_arch.relax.readers.tflite_operators.site import Converter, Operand, Site, Unreadable
+
+Array = np.ndarray[Any, Any]
+
+
+@frozen(kw_only=True, eq=False)
+class _Requantizer:
+    """Constants and attributes that finish a sum."""
+
+    constants: tuple[Array, ...]
+    attributes: Mapping[str, Attribute]
+
+
+def _has_kind(site: Site, weight: Operand) -> bool:
+    """True for operands that the kinds `conv2d`, `depthwise_conv2d` and `dense` take."""
+    if not site.stored:
+        return True
+    grid = weight.quantization
+    return (
+        site.x.dtype == "int8"
+        and weight.dtype == "int8"
+        and weight.value is not None
+        and grid is not None
+        and not any(grid.zero_point)
+    )
+
+
+def _finish(
+    site: Site, x: Operand, weight: Operand, bias: Array, activation: int, *, once: bool
+) -> _Requantizer:
+    """The requantizer of an operator on stored values; `once` where LiteRT rounds 32-bit sums once."""
+    if weight.quantization is None:
+        raise Unreadable(f"weights `{weight.name}` have no scale")
+    scales, wide = weight.quantization.scale, bias.dtype == np.int64
+    if len(scales) == 1 and (x.dtype == "uint8" or once):
+        reals = [float32(x.scale * scales[0]) / site.out.scale]
+    else:
+        reals = [x.scale * scale / site.out.scale for scale in scales]
+    pairs = [quantize_multiplier(real) for real in reals]
+    rounding = Rounding.TFLITE_SINGLE if once or wide else Rounding.TFLITE
+    multipliers = [multiplier if once or not wide else _reduced(multiplier) for multiplier, _ in pairs]
+    base = 31 if once else 15 if wide else 0
+    rights = [base - shift for _, shift in pairs]
+    attributes: dict[str, Attribute] = {
+        "rounding": str(rounding),
+        "accumulator": "int64" if wide else "int32",
+        "offset0": -x.zero_point,
+        "offset1": -weight.quantization.zero_point[0],
+        "least_right": min(rights),
+        **ending(site.out, *bounds(activation)),
+    }
+    tables = (bias, np.array(multipliers, np.int32), np.array(rights, np.int8))
+    return _Requantizer(constants=tables, attributes=attributes)
+
+
+def _reduced(multiplier: int) -> int:
+    """The 16 bits of a multiplier that LiteRT scales 64-bit sums with."""
+    return (multiplier + (1 << 15)) >> 16 if multiplier < 0x7FFF0000 else 0x7FFF
+
+
+def _bias(site: Site, index: int, x: Operand, channels: int) -> Array:
+    given = site.optional(index)
+    if given is not None:
+        return given.constant.reshape(-1)
+    dtype = (
+        "float32" if not site.stored and x.dtype == "float32" else "int64" if x.dtype == "int16" else "int32"
+    )
+    return np.zeros(channels, dtype)
+
+
+def _weight(operand: Operand) -> Any:
+    return operand.constant
+
+
+def _padding(
+    same: bool,
+    extents: tuple[int, ...],
+    kernel: tuple[int, ...],
+    strides: tuple[int, int],
+    dilation: tuple[int, int],
+) -> tuple[int, ...]:
+    """Rows and columns of padding before the image (LiteRT `ComputePadding`)."""
+    found = []
+    for extent, size, step, by in zip(extents, kernel, strides, dilation, strict=True):
+        reach = (size - 1) * by + 1
+        count = -(-extent // step)
+        found.append(max((count - 1) * step + reach - extent, 0) // 2 if same else 0)
+    return tuple(found)
+
+
+def convolution(table: str, name: str, site: Site) -> Any:
+    """CONV_2D and DEPTHWISE_CONV_2D."""
+    weight, options = site.operand(1), site.options(table)
+    if _has_kind(site, weight):
+        return None
+    strides = int(options.StrideH()), int(options.StrideW())
+    dilation = int(options.DilationHFactor()), int(options.DilationWFactor())
+    kernel, channels = weight.shape[1:3], site.out.shape[3]
+    padding = _padding(options.Padding() == 0, site.x.shape[1:3], kernel, strides, dilation)
+    bias = _bias(site, 2, site.x, channels)
+    finish = _finish(site, site.x, weight, bias, int(options.FusedActivationFunction()), once=False)
+    return site.defined(
+        name,
+        site.x.expr,
+        _weight(weight),
+        *finish.constants,
+        strides=strides,
+        dilation=dilation,
+        padding=padding,
+        **finish.attributes,
+    )
+
+
+def transposed_convolution(site: Site) -> Any:
+    """TRANSPOSE_CONV, of stored values and of floats."""
+    weight, x = site.operand(1), site.operand(2)
+    options = site.options("TransposeConvOptions")
+    strides = int(options.StrideH()), int(options.StrideW())
+    padding = _padding(options.Padding() == 0, site.out.shape[1:3], weight.shape[1:3], strides, (1, 1))
+    bias = _bias(site, 3, x, site.out.shape[3])
+    activation = int(options.FusedActivationFunction())
+    place: dict[str, Attribute] = {"strides": strides, "padding": padding}
+    if x.dtype == "float32":
+        ends = {
+            key: value
+            for key, value in zip(("low", "high"), bounds(activation), strict=True)
+            if value is not None
+        }
+        return site.defined(
+            "transposed_conv2d",
+            x.expr,
+            _weight(weight),
+            bias.astype(np.float32),
+            rounding="float",
+            **place,
+            **ends,
+        )
+    finish = _finish(site, x, weight, bias, activation, once=False)
+    return site.defined(
+        "transposed_conv2d", x.expr, _weight(weight), *finish.constants, **place, **finish.attributes
+    )
+
+
+def fully_connected(site: Site) -> Any:
+    """FULLY_CONNECTED on tensors of any rank."""
+    weight, options = site.operand(1), site.options("FullyConnectedOptions")
+    if _has_kind(site, weight):
+        return None if site.x.shape[-1:] == weight.shape[1:] else _as_rows(site, weight)
+    bias = _bias(site, 2, site.x, weight.shape[0])
+    finish = _finish(site, site.x, weight, bias, int(options.FusedActivationFunction()), once=True)
+    return site.defined("dense", site.x.expr, _weight(weight), *finish.constants, **finish.attributes)
+
+
+def _as_rows(site: Site, weight: Operand) -> Any:
+    """A layer whose rows span several dimensions, in the form that the patterns of `dense` look for."""
+    inputs = weight.shape[1]
+    low, high = bounds(int(site.options("FullyConnectedOptions").FusedActivationFunction()))
+    rows = relax.op.reshape(site.x.expr, (math.prod(site.x.shape) // inputs, inputs))
+    columns = relax.op.permute_dims(_real(weight, weight.expr), [1, 0])
+    value = relax.op.matmul(_real(site.x, rows), columns)
+    bias = site.optional(2)
+    if bias is not None:
+        value = relax.op.add(value, _real(bias, bias.expr))
+    if low is not None or high is not None:
+        least, most = -math.inf if low is None else low, math.inf if high is None else high
+        value = relax.op.nn.relu(value) if (low, high) == (0.0, None) else relax.op.clip(value, least, most)
+    if site.stored:
+        zero = relax.const(site.out.zero_point, "int32")
+        value = relax.op.quantize(value, relax.const(site.out.scale, "float32"), zero, 0, site.out.dtype)
+    return relax.op.reshape(value, site.out.shape)
+
+
+def _real(operand: Operand, expr: Any) -> Any:
+    """The reals of stored values; floats as they are."""
+    grid = operand.quantization
+    if grid is None or operand.dtype == "float32":
+        return expr
+    scale = grid.scale[0] if len(grid.scale) == 1 else np.asarray(grid.scale, np.float32)
+    zero = relax.const(grid.zero_point[0], "int32")
+    return relax.op.dequantize(expr, relax.const(scale, "float32"), zero, grid.axis or 0)
+
+
+def batch_matmul(site: Site) -> Any:
+    """BATCH_MATMUL of stored values; of floats TVM's frontend computes it."""
+    if not site.stored:
+        return None
+    x, y, options = site.operand(0), site.operand(1), site.options("BatchMatMulOptions")
+    bias = np.zeros(site.out.shape[-1], "int64" if x.dtype == "int16" else "int32")
+    finish = _finish(site, x, y, bias, 0, once=False)
+    if x.value is not None:
+        raise Unreadable("its first operand is constant")
+    other = y.expr if y.value is None else y.constant
+    return site.defined(
+        "matrix_product",
+        x.expr,
+        other,
+        *finish.constants,
+        adjoint0=int(options.AdjX()),
+        adjoint1=int(options.AdjY()),
+        **finish.attributes,
+    )
+
+
+CONVERTERS: Mapping[str, Converter] = {
+    "BATCH_MATMUL": batch_matmul,
+    "CONV_2D": partial(convolution, "Conv2DOptions", "conv2d"),
+    "DEPTHWISE_CONV_2D": partial(convolution, "DepthwiseConv2DOptions", "depthwise_conv2d"),
+    "FULLY_CONNECTED": fully_connected,
+    "TRANSPOSE_CONV": transposed_convolution,
+}

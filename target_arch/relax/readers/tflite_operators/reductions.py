@@ -1,0 +1,61 @@
+"""Operators along some dimensions of a tensor."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from target_arch.plan.arithmetic import quantize_multiplier
+from target_arch.relax.readers.tflite_operators.site import STORED, Converter, Site, Unreadable, same_grid
+
+
+def _axes(site: Site) -> tuple[int, ...]:
+    rank = len(site.x.shape)
+    given = {int(value) for value in site.operand(1).constant.ravel()}
+    if any(not -rank <= value < rank for value in given):
+        raise Unreadable(f"axes {sorted(given)} of {rank}")
+    return tuple(sorted({value % rank for value in given}))
+
+
+def total(site: Site) -> Any:
+    """MEAN and SUM of stored values; the mean over height and width that keeps the dimensions is a pool."""
+    if not site.stored or site.x.dtype in ("int32", "int64"):
+        return None
+    axes, x, out = _axes(site), site.x, site.out
+    count = math.prod(x.shape[axis] for axis in axes)
+    multiplier, shift = quantize_multiplier(x.scale / out.scale)
+    if site.code == "MEAN":
+        if x.dtype in STORED and axes == (1, 2) and len(x.shape) == 4:
+            return None
+        more = min(count.bit_length() - 1, 32, 31 + shift)
+        multiplier, shift = (multiplier << more) // count, shift - more
+    return site.defined(
+        "scaled_total",
+        x.expr,
+        axes=axes,
+        offset0=-x.zero_point * count,
+        multiplier=multiplier,
+        shift=shift,
+        offset=out.zero_point,
+    )
+
+
+def greatest(site: Site) -> Any:
+    """REDUCE_MAX and REDUCE_MIN: of stored values as of reals."""
+    if not same_grid(site.x, site.out):
+        raise Unreadable("its output is quantized unlike its input")
+    return site.defined("greatest", site.x.expr, axes=_axes(site), least=int(site.code == "REDUCE_MIN"))
+
+
+def place(site: Site) -> Any:
+    """ARG_MAX and ARG_MIN."""
+    axes = _axes(site)
+    if len(axes) != 1:
+        raise Unreadable(f"{len(axes)} axes")
+    return site.defined("place_of_greatest", site.x.expr, axes=axes, least=int(site.code == "ARG_MIN"))
+
+
+CONVERTERS: Mapping[str, Converter] = {
+    **dict.fromkeys(("MEAN", "SUM"), total),
+    **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), greatest),
+    **dict.fromkeys(("ARG_MAX", "ARG_MIN"), place),
+}

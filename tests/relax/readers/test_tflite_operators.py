@@ -1,0 +1,67 @@
+"""A sample of `benchmarks/tflite_operators.py`: random models of one operator, every bit as LiteRT's."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
+
+from benchmarks.tflite_files import TfliteFile
+from benchmarks.tflite_operators import EQUAL, Variant, outcomes
+from target_arch.diagnostics import DiagnosticError
+from target_arch.relax.importer import import_model
+
+SAMPLE = {
+    "int8": (
+        "ADD",
+        "BATCH_MATMUL",
+        "GREATER",
+        "LEAKY_RELU",
+        "LOGISTIC",
+        "MEAN",
+        "RESIZE_BILINEAR",
+        "TRANSPOSE_CONV",
+    ),
+    "uint8": ("CONV_2D", "FULLY_CONNECTED", "PRELU", "STRIDED_SLICE"),
+    "int16": ("CONV_2D", "FULLY_CONNECTED", "MUL", "SOFTMAX", "TANH"),
+}
+
+
+@pytest.mark.parametrize("dtype", SAMPLE)
+def test_operators_are_bit_equal(dtype: str, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    needs_tool("gcc")
+    variants = [Variant(code=code, dtype=dtype, seed=7) for code in SAMPLE[dtype]]
+    found = {
+        outcome.variant.code: (outcome.verdict, outcome.detail) for outcome in outcomes(variants, tmp_path)
+    }
+    assert found == dict.fromkeys(SAMPLE[dtype], (EQUAL, ""))
+
+
+def test_tensors_may_have_one_name(tmp_path: Path) -> None:
+    """Nothing obliges a file to name its tensors apart."""
+    file = TfliteFile()
+    x = file.input((1, 4), "int8", 0.1, 3)
+    middle, y = file.tensor((4, 1), "int8", 0.1, 3), file.output((2, 2), "int8", 0.1, 3)
+    file.operator("TRANSPOSE", [x, file.numbers(1, 0)], [middle], ("TransposeOptions", {}), 2)
+    file.operator("RESHAPE", [middle, file.numbers(2, 2)], [y], ("ReshapeOptions", {"newShape": [2, 2]}))
+    file.rename("same")
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    model, _ = import_model(path)
+    assert [model.tensors[name].shape for name in (*model.inputs, *model.outputs)] == [(1, 4), (2, 2)]
+
+
+def test_a_refusal_names_every_operator(tmp_path: Path) -> None:
+    file = TfliteFile()
+    x = file.input((1, 4), "int8", 0.1, 3)
+    middle, y = file.tensor((1, 4), "int8", 1 / 128, 0), file.output((1, 4), "int8", 0.1, 3)
+    file.operator("L2_NORMALIZATION", [x], [middle], ("L2NormOptions", {}), 2)
+    file.operator("LOCAL_RESPONSE_NORMALIZATION", [middle], [y], None)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(path)
+    assert caught.value.diagnostics[0].message == (
+        "operators `L2_NORMALIZATION`, `LOCAL_RESPONSE_NORMALIZATION` are not supported"
+    )
