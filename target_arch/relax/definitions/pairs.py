@@ -78,10 +78,10 @@ def shifted_sum(operator: Operator, model: Model) -> Definition:
     return given.finished(element)
 
 
-def extremum(operator: Operator, model: Model) -> Definition:
-    """The greater (or the less) of two values of one type."""
+def chosen(operator: Operator, model: Model) -> Definition:
+    """The greater (or the less) of two values of one type, or whether they compare."""
     given = operands_of(operator, model)
-    combine = {"maximum": tirx.max, "minimum": tirx.min}[given.text("combine")]
+    combine = {"maximum": tirx.max, "minimum": tirx.min, **COMPARISONS}[given.text("combine")]
     return given.finished(lambda *i: combine(_at(given, 0, i), _at(given, 1, i)))
 
 
@@ -150,6 +150,6 @@ DEFINITIONS = {
     "scaled_product": scaled_product,
     "scaled_comparison": scaled_comparison,
     "shifted_sum": shifted_sum,
-    "extremum": extremum,
+    "chosen": chosen,
     "leaky": leaky,
 }

@@ -26,7 +26,8 @@ def _by_floats(real: Real, x: Operand, out: Operand) -> list[int]:
     least, most = DTYPE_RANGE[x.dtype]
     with np.errstate(all="ignore"):
         reals = (np.float32(scale * np.float32(value - x.zero_point)) for value in range(least, most + 1))
-        return [_rounded(float(np.float32(real(each) * inverse))) + out.zero_point for each in reals]
+        results = [float(np.float32(real(each) * inverse)) for each in reals]
+    return [_rounded(min(max(result, -1e9), 1e9)) + out.zero_point for result in results]
 
 
 def _looked_up(site: Site, results: list[int]) -> Any:

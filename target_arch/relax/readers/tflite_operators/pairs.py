@@ -105,13 +105,17 @@ def extremum(site: Site) -> Any:
     a, b = site.operand(0), site.operand(1)
     if (a.quantization, b.quantization) != (site.out.quantization, site.out.quantization):
         raise Unreadable("its tensors have different scales")
-    return _made(site, "extremum", combine=site.code.lower())
+    return _made(site, "chosen", combine=site.code.lower())
 
 
 def comparison(site: Site) -> Any:
-    """Comparisons of stored values: both are scaled by their scale, 8 bits finer."""
-    if not site.stored or site.x.dtype not in STORED:
+    """Comparisons of stored values: both are scaled by their scale, 8 bits finer; int16 values are compared
+    as they are stored, whatever their scales.
+    """
+    if not site.stored:
         return None
+    if site.x.dtype not in STORED:
+        return _made(site, "chosen", combine=site.code.lower())
     scales = [encoded(site.operand(index).scale).named(str(index)) for index in (0, 1)]
     return _made(
         site,
@@ -128,6 +132,8 @@ def prelu(site: Site) -> Any:
     """PRELU of stored values."""
     if not site.stored:
         return None
+    if site.x.dtype not in STORED:
+        raise Unreadable(f"stored values of type {site.x.dtype}")
     x, alpha = site.operand(0), site.operand(1)
     steep = encoded(x.scale / site.out.scale)
     flat = encoded(x.scale * alpha.scale / site.out.scale)
