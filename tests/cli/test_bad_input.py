@@ -79,7 +79,7 @@ def dynamic(folder: Path) -> Path:
 
 
 def unsupported(folder: Path) -> Path:
-    return model(folder, "NonMaxSuppression", [4, 4])
+    return model(folder, "Bernoulli", [4, 4])
 
 
 @pytest.mark.parametrize(
