@@ -5,7 +5,7 @@ from typing import Any
 from tvm import tirx
 
 from target_arch.plan.model import Model, Operator
-from target_arch.relax.definitions.operands import operands_of
+from target_arch.relax.definitions.operands import Operands, operands_of
 from target_arch.relax.te.definition import Definition, guarded
 
 
@@ -75,16 +75,24 @@ def taken(operator: Operator, model: Model) -> Definition:
     """Dimension `axis` of the first operand at the places that the second one holds; its first `batch`
     dimensions are those of the second, too. Places outside are clamped.
     """
-    given = operands_of(operator, model)
+    return _taken(operands_of(operator, model), table=0)
+
+
+def taken_from_constant(operator: Operator, model: Model) -> Definition:
+    """As `taken`, of a constant: it comes second, after the places."""
+    return _taken(operands_of(operator, model), table=1)
+
+
+def _taken(given: Operands, *, table: int) -> Definition:
     axis, batch = given.number("axis"), given.number("batch")
-    x, places = given.data
-    rank, extent = len(given.tensors[1].shape), given.tensors[0].shape[axis]
+    x, places = given.data[table], given.data[1 - table]
+    shape, rank = given.tensors[table].shape, len(given.tensors[1 - table].shape)
+    last = tirx.const(shape[axis] - 1, "int32")
 
     def element(*i: Any) -> Any:
         at = (*i[:batch], *i[axis : axis + rank - batch]) or (0,)
-        place = places(*at).astype("int32")
-        place = tirx.max(tirx.min(place, tirx.const(extent - 1, "int32")), tirx.const(0, "int32"))
-        return x(*i[:axis], place, *i[axis + rank - batch :][: len(given.tensors[0].shape) - axis - 1])
+        place = tirx.max(tirx.min(places(*at).astype("int32"), last), tirx.const(0, "int32"))
+        return x(*i[:axis], place, *i[axis + rank - batch :][: len(shape) - axis - 1])
 
     return given.finished(element)
 
@@ -95,4 +103,5 @@ DEFINITIONS = {
     "mirrored": mirrored,
     "repeated": repeated,
     "taken": taken,
+    "taken_from_constant": taken_from_constant,
 }

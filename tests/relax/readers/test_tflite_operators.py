@@ -1,8 +1,10 @@
 """A sample of `benchmarks/tflite_operators.py`: random models of one operator, every bit as LiteRT's."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
@@ -10,7 +12,12 @@ pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 
 from benchmarks.tflite_files import TfliteFile
 from benchmarks.tflite_operators import EQUAL, Variant, outcomes
 from target_arch.diagnostics import DiagnosticError
+from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.relax.definitions.table import DEFINITIONS
 from target_arch.relax.importer import import_model
+from target_arch.relax.readers import tflite_operators
+from target_arch.run import build, run_frames, write_bundle
+from target_arch.soc.files.soc_file import read_soc
 
 SAMPLE = {
     "int8": (
@@ -65,3 +72,32 @@ def test_a_refusal_names_every_operator(tmp_path: Path) -> None:
     assert caught.value.diagnostics[0].message == (
         "operators `L2_NORMALIZATION`, `LOCAL_RESPONSE_NORMALIZATION` are not supported"
     )
+
+
+def test_every_definition_that_a_converter_names_exists() -> None:
+    folder = Path(tflite_operators.__file__).parent
+    named = {
+        name
+        for file in sorted(folder.glob("*.py"))
+        for name in re.findall(r'\.defined\(\s*"(\w+)"', file.read_text())
+    }
+    assert named <= set(DEFINITIONS)
+
+
+def test_a_constant_table_is_read_at_computed_places(
+    tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    """An embedding. Places are int32 inputs, drawn within the table for LiteRT, which refuses others."""
+    needs_tool("gcc")
+    file = TfliteFile()
+    places = file.input((3,), "int32")
+    table = file.tensor((5, 2), "float32", data=np.arange(10, dtype=np.float32).reshape(5, 2))
+    y = file.output((3, 2), "float32")
+    file.operator("GATHER", [table, places], [y], ("GatherOptions", {"axis": 0, "batchDims": 0}))
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    made = compile_model(CompileRequest(model_path=path, soc=read_soc("mcu_m7")))
+    write_bundle(made.bundle, tmp_path / "bundle")
+    frame = np.array([4, 0, 9], np.int32).tobytes()
+    (answer,) = run_frames(build(tmp_path / "bundle"), (frame,))
+    assert np.frombuffer(answer, np.float32).tolist() == [8.0, 9.0, 0.0, 1.0, 8.0, 9.0]
