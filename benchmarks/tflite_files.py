@@ -95,6 +95,11 @@ class TfliteFile:
                 setattr(call.builtinOptions, name, value)
         self._graph.operators.append(call)
 
+    def open_batch(self) -> None:
+        """Leave the first dimension of every tensor open in its signature."""
+        for tensor in self._graph.tensors:
+            tensor.shapeSignature = [-1, *tensor.shape[1:]]
+
     def rename(self, name: str) -> None:
         """Give all tensors one name."""
         for tensor in self._graph.tensors:

@@ -13,6 +13,7 @@ from benchmarks.tflite_files import TfliteFile
 from benchmarks.tflite_operators import EQUAL, Variant, outcomes
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.relax.definitions.table import DEFINITIONS
 from target_arch.relax.importer import import_model
 from target_arch.relax.readers import tflite_operators
@@ -101,3 +102,20 @@ def test_a_constant_table_is_read_at_computed_places(
     frame = np.array([4, 0, 9], np.int32).tobytes()
     (answer,) = run_frames(build(tmp_path / "bundle"), (frame,))
     assert np.frombuffer(answer, np.float32).tolist() == [8.0, 9.0, 0.0, 1.0, 8.0, 9.0]
+
+
+def test_an_open_batch_gets_the_extent_that_is_asked_for(tmp_path: Path) -> None:
+    """In every tensor that follows from it. As in the file, an open batch is 1."""
+    file = TfliteFile()
+    x = file.input((1, 4), "float32")
+    middle, y = file.tensor((1, 4), "float32"), file.output((1, 4), "float32")
+    file.operator("RELU", [x], [middle], None)
+    file.operator("EXP", [middle], [y], ("ExpOptions", {}))
+    file.open_batch()
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    shapes = {}
+    for batch in (None, 3):
+        model, _ = import_model(path, shapes=InputShapes(batch=batch))
+        shapes[batch] = {tensor.shape for tensor in model.tensors.values()}
+    assert shapes == {None: {(1, 4)}, 3: {(3, 4)}}
