@@ -56,10 +56,10 @@ def test_files() -> None:
     } <= files.keys()
 
 
-def test_without_a_vector_there_is_no_self_test() -> None:
+def test_without_a_vector_the_self_test_says_so() -> None:
     files = tiny_plans.bundle(tiny_plans.on_host(self_test=None)).files
-    assert "src/selftest.c" not in files
-    assert b"build/selftest" not in files["Makefile"]
+    assert b'puts("tiny-add: no self-test: ");\n    return 3;' in files["src/selftest.c"]
+    assert b"$(BUILD)/selftest" in files["Makefile"]
 
 
 def test_the_null_port_has_no_simulation() -> None:

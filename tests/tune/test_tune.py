@@ -212,6 +212,6 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     note = f"{path}: note: record `{record().task}` belongs to no kernel of this compilation\n"
     assert note in capsys.readouterr().err
     assert main(["tune", str(DIGITS), "--soc", "mcu_m7", "--tracker", "here"]) == 2
-    assert "`--tracker here` is not HOST:PORT [bad-tracker]" in capsys.readouterr().err
+    assert "`--tracker here` is not HOST:PORT or PORT [bad-tracker]" in capsys.readouterr().err
     assert main(["tune", str(DIGITS), "--soc", "mcu_m7", "--cc", "no-such-cc"]) == 3
     assert Tuning() == NOTHING_TUNED

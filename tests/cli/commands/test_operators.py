@@ -22,7 +22,7 @@ def test_operators_with_and_without_a_form(tmp_path: Path, capsys: pytest.Captur
     printed = capsys.readouterr()
     assert printed.out == (
         "     1  Cast               y\n"
-        "     1  NonZero            d      no form: the shape of its output depends on values\n"
+        "     1  NonZero            d      no form: the shape of its result depends on values\n"
         "     1  RandomUniformLike  c      no form: not known here\n"
         "     2  Relu               first\n"
     )

@@ -61,4 +61,4 @@ def test_without_the_reference(
         reference_for(model)
     message = f"reference: error: the package `{package}` is not installed [tool-missing]"
     assert str(failure.value) == f"{message}\nhint: pip install 'target-arch[{extra}]'"
-    assert self_test(model) is None
+    assert self_test(model) == f"the package `{package}` is not installed"

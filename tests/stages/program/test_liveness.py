@@ -3,13 +3,14 @@
 from operator import attrgetter
 
 from target_arch.plan.kernels import Operand
+from target_arch.plan.memory import BufferKind
 from target_arch.stages.program.items import Run, Slot
 from target_arch.stages.program.liveness import live_bytes, whole_units
 from target_arch.stages.program.program import Program
 
 
 def slot(name: str, kind: str, bytes: int = 100) -> Slot:
-    return Slot(name=name, kind=kind, memory="sram", bytes=bytes, alignment=64)
+    return Slot(name=name, kind=BufferKind(kind), memory="sram", bytes=bytes, alignment=64)
 
 
 def run(result: str, *reads: str, over: tuple[str, ...] = ()) -> Run:
