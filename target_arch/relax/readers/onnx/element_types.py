@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from target_arch.diagnostics import listed
 from target_arch.plan.model import DTYPE_BYTES
@@ -11,12 +11,17 @@ from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.onnx.graph import TensorKind
 
 
+_NAMES = {"float": "float32", "double": "float64"}
+"""ONNX's names that are not NumPy's. (`onnx.helper` of older versions calls bfloat16 float32.)"""
+
+
 def check_element_types(path: Path, types: Mapping[str, TensorKind]) -> None:
     """DiagnosticError that names every type of a tensor that is not supported, each with its first tensor."""
     found: dict[str, str] = {}
     for name, kind in types.items():
-        if kind.elements and str(helper.tensor_dtype_to_np_dtype(kind.elements)) not in DTYPE_BYTES:
-            found.setdefault(TensorProto.DataType.Name(kind.elements).lower(), name)
+        word = TensorProto.DataType.Name(kind.elements).lower() if kind.elements else ""
+        if word and _NAMES.get(word, word) not in DTYPE_BYTES:
+            found.setdefault(word, name)
     if found:
         said = ", ".join(f"`{kind}` (tensor `{name}`)" for kind, name in found.items())
         message = f"elements of a type that is not supported: {said}"
