@@ -119,7 +119,7 @@ def test_what_no_pattern_knows_becomes_a_relax_operator(tmp_path: Path) -> None:
 
 def test_a_split_is_one_operator_per_part(tmp_path: Path) -> None:
     nodes = [
-        helper.make_node("Split", ["x"], ["a", "b"], axis=1, num_outputs=2),
+        helper.make_node("Split", ["x"], ["a", "b"], axis=1),
         helper.make_node("Mul", ["a", "b"], ["y"]),
     ]
     path = save(onnx_model(nodes, {"x": (1, 4)}, {"y": (1, 2)}), tmp_path / "m.onnx")

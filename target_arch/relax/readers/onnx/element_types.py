@@ -10,7 +10,6 @@ from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.onnx.graph import TensorKind
 
-
 _NAMES = {"float": "float32", "double": "float64"}
 """ONNX's names that are not NumPy's. (`onnx.helper` of older versions calls bfloat16 float32.)"""
 
