@@ -110,6 +110,7 @@ def test_they_agree_with_the_reference(bundle: Path, model: Path) -> None:
     assert found.self_test == "passed"
 
 
+@pytest.mark.long
 def test_every_fault_is_named_and_survived(bundle: Path, frame: bytes, tmp_path: Path) -> None:
     """On real programs: a run that fails names the device, and after stop and init the next one is right."""
     expected = run_frames(build(bundle, rtl=True, firmware=True), (frame,))[0]

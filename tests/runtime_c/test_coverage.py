@@ -13,6 +13,7 @@ from tests.runtime_c.test_conformance import C99, SANITIZERS, compile_c, links
 Tool = Callable[[str], str]
 
 
+@pytest.mark.slow
 def test_every_file_has_most_of_its_branches_taken(needs_tool: Tool) -> None:
     needs_tool("gcc")
     if shutil.which("gcov") is None:

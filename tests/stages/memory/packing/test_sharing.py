@@ -1,5 +1,6 @@
 """Buffers in the place of others: rectangles, the bound, and plans that are never worse for it."""
 
+import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -47,6 +48,7 @@ def in_place(draw: st.DrawFn) -> list[Buffer]:
     return rows
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(in_place())
 def test_plans_share_only_what_they_say_and_are_never_higher_for_it(rows: list[Buffer]) -> None:
