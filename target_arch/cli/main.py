@@ -32,8 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(*parser(), given)
     except DiagnosticError as error:
-        wanted = "--traceback" in given or os.environ.get("TARGET_ARCH_TRACEBACK")
-        if wanted and error.__cause__ is not None:
+        if wants_traceback(given) and error.__cause__ is not None:
             message("".join(traceback.format_exception(error.__cause__)))
         message(rendered(error))
         return _exit_code(error)
@@ -44,6 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         message("interrupted")
         return INTERRUPTED
+
+
+def wants_traceback(arguments: Sequence[str]) -> bool:
+    """Whether the user asks for Python's text of a failure, too."""
+    return "--traceback" in arguments or bool(os.environ.get("TARGET_ARCH_TRACEBACK"))
 
 
 def _run(

@@ -17,9 +17,9 @@ from pathlib import PurePath
 from types import FrameType
 
 from target_arch.cli.arguments.parser import command_of
-from target_arch.cli.main import INTERRUPTED, WRONG_INPUT, main
-from target_arch.cli.text.output import discard_stdout, failure, flush, message, rendered
-from target_arch.diagnostics import DiagnosticError
+from target_arch.cli.main import INTERRUPTED, WRONG_INPUT, main, wants_traceback
+from target_arch.cli.text.output import discard_stdout, flush, message, rendered
+from target_arch.diagnostics import DiagnosticError, refusal
 
 ENDED = 4
 """Exit code of a process that a defect or the system ended."""
@@ -61,7 +61,7 @@ def _guarded(arguments: Sequence[str]) -> int:
     except MemoryError:
         discard_stdout()
         hint = "use a computer with more memory, or a smaller model"
-        message(rendered(failure("out-of-memory", "target-arch", "there is not enough memory", hint)))
+        message(rendered(refusal("out-of-memory", "target-arch", "there is not enough memory", hint)))
         return ENDED
     except Exception as error:
         discard_stdout()
@@ -81,11 +81,11 @@ def _flushed(code: int) -> int:
 
 
 def _defect(arguments: Sequence[str], error: Exception) -> DiagnosticError:
-    if "--traceback" in arguments or os.environ.get("TARGET_ARCH_TRACEBACK"):
+    if wants_traceback(arguments):
         message("".join(traceback.format_exception(error)))
     said = (str(error).strip() or "no text").splitlines()[0]
     text = f"a defect of target-arch: {type(error).__name__}: {said}"
-    return failure("defect", "target-arch", text, "report it with the text that `--traceback` adds")
+    return refusal("defect", "target-arch", text, "report it with the text that `--traceback` adds")
 
 
 def _ended(child: int, traces: int, arguments: Sequence[str]) -> int:
@@ -101,7 +101,7 @@ def _ended(child: int, traces: int, arguments: Sequence[str]) -> int:
         trace = os.read(traces, _LONGEST_TRACE).decode(errors="replace")
     except BlockingIOError:
         trace = ""
-    if "--traceback" in arguments or os.environ.get("TARGET_ARCH_TRACEBACK"):
+    if wants_traceback(arguments):
         message(trace)
     reading = any(part in trace for part in _READING)
     message(rendered(_crash(signal.Signals(number).name, arguments, reading=reading)))
@@ -113,12 +113,12 @@ def _crash(name: str, arguments: Sequence[str], *, reading: bool) -> DiagnosticE
     place = ", ".join(models) or "target-arch"
     if reading:
         text = f"the library that reads it crashed ({name})"
-        return failure("model-crash", place, text, "the file is damaged, or meets a defect of the library")
+        return refusal("model-crash", place, text, "the file is damaged, or meets a defect of the library")
     if name == "SIGKILL":
         text = "the system ended the process (SIGKILL), as it does where memory is exhausted"
-        return failure("process-ended", place, text, "use a computer with more memory, or a smaller model")
+        return refusal("process-ended", place, text, "use a computer with more memory, or a smaller model")
     text = f"native code crashed ({name})"
-    return failure("process-ended", place, text, "report it with the text that `--traceback` adds")
+    return refusal("process-ended", place, text, "report it with the text that `--traceback` adds")
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from target_arch.diagnostics.diagnostic import (
     Note,
     Place,
     in_order,
+    refusal,
     render,
     render_all,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "listed",
     "name_hint",
     "nearest",
+    "refusal",
     "render",
     "render_all",
 ]

@@ -1,6 +1,7 @@
 """A message to the user, and its text form."""
 
 from collections.abc import Iterable
+from pathlib import PurePath
 
 from attrs import frozen
 
@@ -53,6 +54,12 @@ class DiagnosticError(Exception):
 
     def __str__(self) -> str:
         return render_all(self.diagnostics)
+
+
+def refusal(rule: str, place: Place | PurePath, message: str, hint: str | None = None) -> DiagnosticError:
+    """One mistake as an error to raise; a file or folder as a whole may be its place."""
+    where = str(place) if isinstance(place, PurePath) else place
+    return DiagnosticError([Diagnostic(rule=rule, place=where, message=message, hint=hint)])
 
 
 def render(diagnostic: Diagnostic) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attrs import evolve
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError, listed, name_hint
+from target_arch.diagnostics import DiagnosticError, listed, name_hint, refusal
 from target_arch.emit.bundle_name import bundle_name
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 from target_arch.plan.model_pools import Sharing
@@ -28,10 +28,10 @@ def named_models(request: ModelsRequest) -> tuple[CompileRequest, ...]:
 def name_of_bundle(request: ModelsRequest) -> str:
     """The bundle's name. Raises DiagnosticError with everything that is wrong with the list of models."""
     if not request.models:
-        raise _refused("no-models", "models", "there is no model to compile")
+        raise refusal("no-models", "models", "there is no model to compile")
     if not isinstance(request.arenas, Sharing):
         hint = name_hint(request.arenas, Sharing, "there are")
-        raise _refused("unknown-arenas", "arenas", f"arenas cannot be `{request.arenas}`", hint)
+        raise refusal("unknown-arenas", "arenas", f"arenas cannot be `{request.arenas}`", hint)
     files = [(each.name or each.model_path.stem, each.model_path.name) for each in named_models(request)]
     return bundle_name(request.models[0].soc.name, files, request.name)
 
@@ -60,7 +60,7 @@ def programmed(request: CompileRequest, soc: SoC) -> SoC:
         if known[name].load.image is None:
             said = f"`{name}` takes no image: its load process is `{known[name].load.process}`"
             able = listed([each for each in known if known[each].load.image is not None])
-            raise _refused("no-image", "images", said, f"those that take one: {able}" if able else None)
+            raise refusal("no-image", "images", said, f"those that take one: {able}" if able else None)
     return evolve(
         soc,
         archs=tuple(
@@ -98,7 +98,7 @@ def partitioning_order(request: CompileRequest) -> tuple[str, ...]:
             raise _unknown(place, "target_arch", name, request.soc, known)
     for name in request.order:
         if request.order.count(name) > 1:
-            raise _refused("repeated-name", "order", f"the partitioning order names `{name}` twice")
+            raise refusal("repeated-name", "order", f"the partitioning order names `{name}` twice")
     return (*named, *(name for name in request.soc.partitioning if name not in named))
 
 
@@ -125,8 +125,4 @@ def _unknown(place: str, kind: str, name: str, soc: SoC, known: tuple[str, ...])
     """A name in a field of the request that the SoC does not have."""
     hint = name_hint(name, known, "declared here")
     rule = "unknown-mode" if place == "mode" else "unknown-target"
-    return _refused(rule, place, f"`{soc.name}` has no {kind} `{name}`", hint)
-
-
-def _refused(rule: str, place: str, message: str, hint: str | None = None) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(rule=rule, place=place, message=message, hint=hint)])
+    return refusal(rule, place, f"`{soc.name}` has no {kind} `{name}`", hint)

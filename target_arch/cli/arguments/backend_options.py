@@ -14,8 +14,7 @@ from target_arch.backend.contract import Backend, Option
 from target_arch.cli.arguments.found_names import tell_names
 from target_arch.cli.arguments.soc_argument import found
 from target_arch.cli.arguments.targets import Selection, selection
-from target_arch.cli.text.output import failure
-from target_arch.diagnostics import DiagnosticError, name_hint
+from target_arch.diagnostics import DiagnosticError, name_hint, refusal
 from target_arch.registry import Backends, PlugInError, PlugIns
 from target_arch.soc import SoC
 
@@ -74,7 +73,7 @@ def unknown(rest: Sequence[str], chosen: Selection | None) -> None:
     arch = next((each for each in _longest_first(soc) if flag.startswith(f"--{each}-")), None)
     if arch is None or chosen is None or soc is None:
         said = f"unknown argument `{flag}`"
-        raise failure(
+        raise refusal(
             "unknown-argument",
             "command line",
             said,
@@ -84,7 +83,7 @@ def unknown(rest: Sequence[str], chosen: Selection | None) -> None:
     backend = soc.arch(arch).backend
     known = [each.name for each in chosen.plug_ins.backends[backend].options]
     said = f"target_arch `{arch}` (backend `{backend}`) has no option `{option}`"
-    raise failure("unknown-option", "command line", said, name_hint(option, known, "its options"))
+    raise refusal("unknown-option", "command line", said, name_hint(option, known, "its options"))
 
 
 def _learn(to: argparse.ArgumentParser, chosen: Selection | None, early: argparse.Namespace) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from target_arch.cli.text.output import failure
+from target_arch.diagnostics import refusal
 from target_arch.plan.inputs.shapes import InputShapes
 
 _SHAPE = re.compile(r"([1-9]\d{0,8}(x[1-9]\d{0,8})*)?", re.ASCII)
@@ -16,11 +16,11 @@ def input_shapes(given: Sequence[str], batch: int | None) -> InputShapes:
         name, equals, text = each.rpartition("=")
         if not equals or not name or not _SHAPE.fullmatch(text):
             hint = "as in `--input-shape x=1x3x224x224`; a scalar is `x=`"
-            raise failure("bad-shape", "command line", f"`{each}` is not NAME=EXTENTxEXTENT...", hint)
+            raise refusal("bad-shape", "command line", f"`{each}` is not NAME=EXTENTxEXTENT...", hint)
         shape = tuple(int(extent) for extent in text.split("x")) if text else ()
         if found.setdefault(name, shape) != shape:
             said = f"input `{name}` is to have two shapes: {_text(found[name])} and {_text(shape)}"
-            raise failure("bad-shape", "command line", said, "name one of them")
+            raise refusal("bad-shape", "command line", said, "name one of them")
     return InputShapes(shapes=found, batch=batch)
 
 

@@ -2,8 +2,7 @@
 
 import argparse
 
-from target_arch.cli.text.output import failure
-from target_arch.diagnostics import DiagnosticError, name_hint
+from target_arch.diagnostics import DiagnosticError, name_hint, refusal
 from target_arch.registry import PlugIns
 from target_arch.soc import SoC, place_faults, read_soc
 
@@ -29,5 +28,5 @@ def target_of(soc: SoC, name: str) -> str:
     known = {*(arch.name for arch in soc.archs), *(instance.name for instance in soc.instances)}
     if name not in known:
         text = f"SoC `{soc.name}` has no target_arch `{name}`"
-        raise failure("unknown-target-arch", _PLACE, text, name_hint(name, known, "there are"))
+        raise refusal("unknown-target-arch", _PLACE, text, name_hint(name, known, "there are"))
     return name

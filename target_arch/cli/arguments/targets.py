@@ -10,8 +10,7 @@ from attrs import evolve, field, frozen
 from target_arch.backend.contract import Backend, Option
 from target_arch.cli.arguments.soc_argument import described
 from target_arch.cli.arguments.target_text import Target, Word, parsed, refused
-from target_arch.cli.text.output import failure
-from target_arch.diagnostics import Diagnostic, DiagnosticError, Place, name_hint
+from target_arch.diagnostics import Diagnostic, DiagnosticError, Place, name_hint, refusal
 from target_arch.plan.kernels import Codegen
 from target_arch.registry import Backends, PlugIns
 from target_arch.registry.default_soc import HOST_DEVICE, WantedArch, default_soc
@@ -219,6 +218,6 @@ def required(options: argparse.Namespace) -> Selection:
     """The selection, for a command that needs one. Raises DiagnosticError."""
     if options.selection is None:
         said = "neither `--soc` nor `--target` says what to plan for"
-        raise failure("no-soc", _PLACE, said, "`--soc zynq_edge`, or `--target c` for a host alone")
+        raise refusal("no-soc", _PLACE, said, "`--soc zynq_edge`, or `--target c` for a host alone")
     chosen: Selection = options.selection
     return chosen

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from target_arch.cli.commands.compile import compiled, named_files
 from target_arch.cli.text.machine import firmware_json, firmware_text, image_text, profile_json, profile_text
-from target_arch.cli.text.output import data, failure, json_data, progress, unwritable
+from target_arch.cli.text.output import data, json_data, progress, unwritable
 from target_arch.cli.text.report import report_text
-from target_arch.diagnostics import DiagnosticError
+from target_arch.diagnostics import DiagnosticError, refusal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,10 +81,10 @@ def verify(options: argparse.Namespace) -> int:
             _same_port(options)
             if options.target:
                 text = "`--target` says what to compile for, `--bundle` is compiled already"
-                raise failure("two-socs", "command line", text, "leave one of them out")
+                raise refusal("two-socs", "command line", text, "leave one of them out")
             if options.input_shape or options.batch:
                 text = "`--input-shape` and `--batch` say what to compile, `--bundle` is compiled already"
-                raise failure("two-shapes", "command line", text, "leave them out: the bundle has its shapes")
+                raise refusal("two-shapes", "command line", text, "leave them out: the bundle has its shapes")
         else:
             made = compiled(options)
             directory = Path(folder) / made.bundle.name
@@ -131,7 +131,7 @@ def _report_image(options: argparse.Namespace, manifest: dict[str, Any]) -> int:
         return _report_firmware(options)
     if manifest["machine"] is None:
         text = f"port `{manifest['port']}` runs on this computer, where there is no image to account for"
-        raise failure("no-machine", str(options.bundle), text, "compile with `--port qemu_mps2`")
+        raise refusal("no-machine", str(options.bundle), text, "compile with `--port qemu_mps2`")
     progress(f"building {options.bundle}")
     image = build(options.bundle).image
     found = None if image is None else image.to_json()
@@ -163,7 +163,7 @@ def _same_port(options: argparse.Namespace) -> None:
     carried = read_manifest(options.bundle)["port"]
     if options.port not in (None, carried):
         text = f"the bundle carries port `{carried}`, not `{options.port}`"
-        raise failure("another-port", str(options.bundle), text, f"compile it with `--port {options.port}`")
+        raise refusal("another-port", str(options.bundle), text, f"compile it with `--port {options.port}`")
 
 
 def _self_test(passed: bool | None, options: argparse.Namespace) -> int:
@@ -183,7 +183,7 @@ def _no_vector(options: argparse.Namespace) -> DiagnosticError:
 
     reasons = [str(each["self_test"]["missing"]) for each in models_in(read_manifest(options.bundle))]
     text = f"the bundle has no test vector of its own: {'; '.join(reasons)}"
-    return failure("no-input", str(options.bundle), text, "give an --input FILE for each model input")
+    return refusal("no-input", str(options.bundle), text, "give an --input FILE for each model input")
 
 
 def _text(arrays: dict[str, "NDArray[Any]"]) -> str:
@@ -198,7 +198,7 @@ def _frame(executable: "Executable", files: Sequence[Path]) -> bytes:
         names = ", ".join(f"`{tensor['name']}`" for tensor in inputs)
         subject = "all models have" if "models" in executable.manifest else "the model has"
         text = f"{subject} {len(inputs)} inputs ({names}), {len(files)} files are given"
-        raise failure("wrong-input", "command line", text)
+        raise refusal("wrong-input", "command line", text)
     return b"".join(_tensor(path, tensor) for path, tensor in zip(files, inputs, strict=True))
 
 
@@ -207,10 +207,10 @@ def _tensor(path: Path, tensor: dict[str, Any]) -> bytes:
     try:
         content = _npy(path, tensor) if path.suffix == ".npy" else path.read_bytes()
     except OSError as error:
-        raise failure("wrong-input", str(path), f"cannot be read: {error.strerror}") from error
+        raise refusal("wrong-input", str(path), f"cannot be read: {error.strerror}") from error
     if len(content) != tensor["bytes"]:
         text = f"has {len(content):,} B, input `{tensor['name']}` takes {tensor['bytes']:,} B"
-        raise failure("wrong-input", str(path), text)
+        raise refusal("wrong-input", str(path), text)
     return content
 
 
@@ -221,7 +221,7 @@ def _npy(path: Path, tensor: dict[str, Any]) -> bytes:
     size, most = path.stat().st_size, tensor["bytes"] + _NPY_HEADER
     if size > most:
         text = f"has {size:,} B, an `.npy` file of input `{tensor['name']}` at most {most:,} B"
-        raise failure("wrong-input", str(path), text)
+        raise refusal("wrong-input", str(path), text)
     try:
         with path.open("rb") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -231,10 +231,10 @@ def _npy(path: Path, tensor: dict[str, Any]) -> bytes:
     except Exception as error:
         # numpy evaluates the header as Python, and raises whatever that does.
         said = (str(error) or type(error).__name__).splitlines()[0]
-        raise failure("wrong-input", str(path), f"is not an .npy file: {said}") from error
+        raise refusal("wrong-input", str(path), f"is not an .npy file: {said}") from error
     if str(array.dtype) != tensor["dtype"]:
         text = f"holds {array.dtype}, input `{tensor['name']}` is {tensor['dtype']}"
-        raise failure("wrong-input", str(path), text)
+        raise refusal("wrong-input", str(path), text)
     return array.tobytes()
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from target_arch.cli.commands.models import dump, request, summary
-from target_arch.cli.text.output import data, failure, message, progress
+from target_arch.cli.text.output import data, message, progress
+from target_arch.diagnostics import refusal
 from target_arch.plan import text
 from target_arch.plan.model_pools import Sharing
 from target_arch.relax.tvm_import import import_tvm
@@ -25,7 +26,7 @@ def compile(options: argparse.Namespace) -> int:
 
     if options.dump and options.format == "json":
         said = "`--dump` prints text, `--format=json` is for programs"
-        raise failure("bad-format", "command line", said, "the manifest has all of it; leave one of them out")
+        raise refusal("bad-format", "command line", said, "the manifest has all of it; leave one of them out")
     made = compiled(options)
     write_bundle(made.bundle, options.output)
     if options.format == "json":
@@ -70,7 +71,7 @@ def named_files(given: Sequence[str]) -> dict[str, Path]:
         name = name or path.stem
         if name in found:
             said = f"`{found[name].name}` and `{path.name}` are both called `{name}`"
-            raise failure("same-name", "command line", said, "give one of them another name: `NAME=FILE`")
+            raise refusal("same-name", "command line", said, "give one of them another name: `NAME=FILE`")
         found[name] = path
     return found
 
@@ -86,7 +87,7 @@ def named_file(given: str) -> tuple[str | None, Path]:
 def _require_several_for_arenas(options: argparse.Namespace) -> None:
     if options.arenas is not None and len(options.models) == 1:
         said = "`--arenas` says how several models share memory, one is given"
-        raise failure("one-model", "command line", said, "leave it out")
+        raise refusal("one-model", "command line", said, "leave it out")
 
 
 def _options_of(

@@ -11,7 +11,6 @@ from target_arch.cli.arguments.targets import built
 from target_arch.cli.text.output import (
     as_json,
     data,
-    failure,
     json_data,
     message,
     rendered,
@@ -19,7 +18,7 @@ from target_arch.cli.text.output import (
     write_text,
 )
 from target_arch.cli.text.soc_template import soc_template
-from target_arch.diagnostics import DiagnosticError
+from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.registry import Backends, PlugInError
 from target_arch.soc import SoC
 
@@ -53,7 +52,7 @@ def show(options: argparse.Namespace) -> int:
     if options.target:
         return _show_built(options, plug_ins.backends)
     if not options.soc:
-        raise failure("no-soc", "command line", "neither a SoC nor `--target` is given", "`show zynq_edge`")
+        raise refusal("no-soc", "command line", "neither a SoC nor `--target` is given", "`show zynq_edge`")
     socs = [described(name, plug_ins) for name in options.soc]
     if options.format == "json":
         json_data([attrs.asdict(soc) for soc in socs])
@@ -70,7 +69,7 @@ def _show_built(options: argparse.Namespace, backends: Backends) -> int:
 
     if options.soc:
         said = f"`--target` builds a SoC of its own, beside `{options.soc[0]}`"
-        raise failure("two-socs", "command line", said, "leave one of them out")
+        raise refusal("two-socs", "command line", said, "leave one of them out")
     soc = built(parsed(options.target), backends)
     if options.format == "json":
         json_data([attrs.asdict(soc)])
@@ -119,13 +118,13 @@ def new_soc(options: argparse.Namespace) -> int:
     name: str = options.name
     if not (name.isascii() and name.isidentifier() and name == name.lower()):
         hint = "use letters a to z, digits and `_`, a letter first"
-        raise failure("bad-name", "command line", f"`{name}` is not a lower-case identifier", hint)
+        raise refusal("bad-name", "command line", f"`{name}` is not a lower-case identifier", hint)
     path: Path = options.output or Path(f"{name}.toml")
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(soc_template(name))
     except FileExistsError:
-        raise failure("output-exists", str(path), "there is such a file already", "name another") from None
+        raise refusal("output-exists", str(path), "there is such a file already", "name another") from None
     except OSError as error:
         raise unwritable(path, error) from error
     data(f"{path}: edit it, then `target-arch check {path}`")

@@ -8,8 +8,8 @@ from target_arch.cli.arguments.input_shapes import input_shapes
 from target_arch.cli.arguments.parser import DUMPS
 from target_arch.cli.arguments.soc_argument import target_of
 from target_arch.cli.arguments.targets import required, with_options
-from target_arch.cli.text.output import data, failure, json_data, progress
-from target_arch.diagnostics import DiagnosticError, name_hint
+from target_arch.cli.text.output import data, json_data, progress
+from target_arch.diagnostics import DiagnosticError, name_hint, refusal
 from target_arch.plan import text
 from target_arch.plan.memory import Arena
 from target_arch.plan.orders import PHASES
@@ -76,7 +76,7 @@ def _pairs(given: list[str]) -> dict[str, str]:
             text = f"`--state {each}` names " + (
                 "an input twice" if source in found else "no input and output"
             )
-            raise failure("wrong-state", "command line", text, "write `--state INPUT=OUTPUT`, once per input")
+            raise refusal("wrong-state", "command line", text, "write `--state INPUT=OUTPUT`, once per input")
         found[source] = target
     return found
 
@@ -110,7 +110,7 @@ def explain(options: argparse.Namespace) -> int:
     known = [operator.id for operator in graph.model.operators]
     wanted = options.operator or known
     unknown = [
-        failure(
+        refusal(
             "unknown-operator",
             "command line",
             f"model `{graph.model.name}` has no operator `{operator}`",
@@ -206,7 +206,7 @@ def _lowering_order(given: list[str]) -> "Wish | dict[str, Wish] | None":
             first = found[phase] if isinstance(found[phase], str) else ",".join(found[phase])
             what = f"phase `{phase}` has" if named else "lowering has"
             said = f"{what} two orders: `{first}` and `{wish}`"
-            raise failure("contradictory-order", "command line", said, "say `--lowering-order` once for each")
+            raise refusal("contradictory-order", "command line", said, "say `--lowering-order` once for each")
         found[phase] = _order(wish)
     everywhere = found.pop("", None)
     if not found or everywhere is None:
@@ -229,7 +229,7 @@ def _wishes(given: list[str], soc: SoC) -> dict[str, tuple[str, ...]]:
     for wish in given:
         operator, equals, target = wish.partition("=")
         if not equals or not operator or not target:
-            raise failure("bad-wish", "command line", f"`{wish}` is not OPERATOR=TARGET")
+            raise refusal("bad-wish", "command line", f"`{wish}` is not OPERATOR=TARGET")
         found[operator] = tuple(dict.fromkeys((*found.get(operator, ()), target_of(soc, target))))
     return found
 
@@ -240,15 +240,15 @@ def _images(given: list[str]) -> dict[str, str]:
     for each in given:
         target, equals, file = each.partition("=")
         if not equals or not target or not file:
-            raise failure("bad-image", "command line", f"`{each}` is not TARGET=FILE")
+            raise refusal("bad-image", "command line", f"`{each}` is not TARGET=FILE")
         if found.setdefault(target, file) != file:
             said = f"`{target}` is to get `{found[target]}` and `{file}`"
-            raise failure("bad-image", "command line", said, "name one of them")
+            raise refusal("bad-image", "command line", said, "name one of them")
     return found
 
 
 def _only(operator: str, targets: tuple[str, ...]) -> str:
     if len(targets) > 1:
         said = f"operator `{operator}` is wanted on `{targets[0]}` and on `{targets[1]}`"
-        raise failure("bad-wish", "command line", said, "name one of them")
+        raise refusal("bad-wish", "command line", said, "name one of them")
     return targets[0]

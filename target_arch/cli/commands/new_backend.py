@@ -9,7 +9,8 @@ import re
 import sys
 from pathlib import Path
 
-from target_arch.cli.text.output import data, failure, unwritable
+from target_arch.cli.text.output import data, unwritable
+from target_arch.diagnostics import refusal
 from target_arch.registry import Backends
 from target_arch.resources import examples
 
@@ -25,7 +26,7 @@ def new_backend(options: argparse.Namespace) -> int:
     _check(name)
     folder: Path = options.output or Path(name)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise failure("output-exists", str(folder), "there is something already", "name an empty folder")
+        raise refusal("output-exists", str(folder), "there is something already", "name an empty folder")
     try:
         for path, text in files(name).items():
             target = folder / path
@@ -59,11 +60,11 @@ def _check(name: str) -> None:
     """Refuse what cannot be the name of a Python package and of a backend at once."""
     if not _NAME.fullmatch(name):
         said = f"`{name}` is not a lower-case identifier"
-        raise failure("bad-name", "command line", said, "use letters a to z, digits and `_`, a letter first")
+        raise refusal("bad-name", "command line", said, "use letters a to z, digits and `_`, a letter first")
     if name in {*sys.stdlib_module_names, *keyword.kwlist, "target_arch"}:
         said = f"`{name}` means something else to Python"
-        raise failure("bad-name", "command line", said, "name another")
+        raise refusal("bad-name", "command line", said, "name another")
     known = Backends.discover()
     if name in known:
         said = f"there is a backend `{name}` already: {known.origin(name)}"
-        raise failure("bad-name", "command line", said, "name another")
+        raise refusal("bad-name", "command line", said, "name another")

@@ -4,7 +4,8 @@ import argparse
 import shlex
 
 from target_arch.cli.commands.models import request
-from target_arch.cli.text.output import data, failure, json_data, progress, unwritable
+from target_arch.cli.text.output import data, json_data, progress, unwritable
+from target_arch.diagnostics import refusal
 from target_arch.plan.tuning import tuning_text
 
 _LOOPBACK = "127.0.0.1"
@@ -47,5 +48,5 @@ def _tracker(given: str | None) -> tuple[str, int] | None:
         return None
     host, _, port = given.rpartition(":")
     if not (port.isascii() and port.isdecimal() and 0 < int(port[:6]) < 65536):
-        raise failure("bad-tracker", "command line", f"`--tracker {given}` is not HOST:PORT or PORT")
+        raise refusal("bad-tracker", "command line", f"`--tracker {given}` is not HOST:PORT or PORT")
     return host or _LOOPBACK, int(port)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError, Note, Place, Span
+from target_arch.diagnostics import Diagnostic, DiagnosticError, Note, Place, Span, refusal
 
 _LEVELS = {"error": "31", "warning": "33", "note": "36", "hint": "32"}
 _LEVEL = re.compile(r"(?m)(?<=: )(error|warning|note)(?=: )|^(hint)(?=: )")
@@ -42,7 +42,7 @@ def _written() -> Iterator[None]:
         raise
     except OSError as error:
         discard_stdout()
-        raise failure("output-unwritable", "stdout", f"cannot be written: {error.strerror}") from error
+        raise refusal("output-unwritable", "stdout", f"cannot be written: {error.strerror}") from error
 
 
 def json_data(value: object) -> None:
@@ -96,12 +96,7 @@ def write_text(path: Path, text: str) -> None:
 def unwritable(path: Path, error: OSError) -> DiagnosticError:
     """The refusal of a place that cannot be written."""
     found = f"cannot be written: {error.strerror}"
-    return failure("output-unwritable", str(path), found, "name a place that you may write to")
-
-
-def failure(rule: str, place: str, text: str, hint: str | None = None) -> DiagnosticError:
-    """One diagnostic as an error to raise."""
-    return DiagnosticError([Diagnostic(rule=rule, place=place, message=text, hint=hint)])
+    return refusal("output-unwritable", str(path), found, "name a place that you may write to")
 
 
 def _note(note: Note) -> dict[str, object]:

@@ -13,6 +13,7 @@ import tflite
 from target_arch.plan.inputs.shapes import Extent, InputShapes, ModelInput, Shape
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import quiet
+from target_arch.relax.readers.tflite_operators.driver import file_shape
 
 
 def with_input_shapes(path: Path, data: bytes, wanted: InputShapes) -> bytes:
@@ -27,13 +28,13 @@ def with_input_shapes(path: Path, data: bytes, wanted: InputShapes) -> bytes:
     declared = [ModelInput(name=_name(tensor), extents=_extents(tensor, wanted)) for tensor in tensors]
     fixed = wanted.fixed(str(path), declared)
     shapes = [fixed[one.name] for one in declared]
-    if all(shape == _shape(tensor) for shape, tensor in zip(shapes, tensors, strict=True)):
+    if all(shape == file_shape(tensor) for shape, tensor in zip(shapes, tensors, strict=True)):
         return data
     return _rewritten(path, data, _followed(path, data, shapes))
 
 
 def _extents(tensor: Any, wanted: InputShapes) -> tuple[Extent, ...]:
-    shape = _shape(tensor)
+    shape = file_shape(tensor)
     signature = [tensor.ShapeSignature(number) for number in range(tensor.ShapeSignatureLength())] or shape
     is_open = [signature[number] < 0 or extent < 0 for number, extent in enumerate(shape)]
     if is_open and shape[0] > 0 and wanted.batch is None and _name(tensor) not in wanted.shapes:
@@ -88,10 +89,6 @@ def _rewritten(path: Path, data: bytes, shapes: list[Shape]) -> bytes:
 
 _SHAPE, _SIGNATURE = 4, 18
 """Where the table of a tensor in the schema has them."""
-
-
-def _shape(tensor: Any) -> Shape:
-    return tuple(tensor.Shape(number) for number in range(tensor.ShapeLength()))
 
 
 def _name(tensor: Any) -> str:

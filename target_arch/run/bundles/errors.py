@@ -1,13 +1,8 @@
-"""Errors about a folder."""
+"""The error for what cannot be written."""
 
 from pathlib import Path
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError
-
-
-def refusal(rule: str, place: Path, message: str, hint: str) -> DiagnosticError:
-    """One diagnostic as an error to raise."""
-    return DiagnosticError([Diagnostic(rule=rule, place=str(place), message=message, hint=hint)])
+from target_arch.diagnostics import DiagnosticError, refusal
 
 
 def unwritable(path: Path, error: OSError) -> DiagnosticError:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from target_arch.run.bundles.errors import refusal
+from target_arch.diagnostics import refusal
 
 _PATIENCE = 60.0
 """Seconds until a writer that does not end is reported. Writing a bundle takes well under one."""

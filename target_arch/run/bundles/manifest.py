@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
 from target_arch.emit.digests import FILES, MANIFEST, is_intact, manifest_text, sealed
 from target_arch.run.bundles.contents import JOURNAL
-from target_arch.run.bundles.errors import refusal, unwritable
+from target_arch.run.bundles.errors import unwritable
 from target_arch.run.bundles.form import RULE
 from target_arch.run.bundles.lock import locked
 from target_arch.run.bundles.manifest_form import manifest_faults

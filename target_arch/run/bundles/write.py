@@ -4,10 +4,10 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from target_arch.diagnostics import DiagnosticError
+from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.plan.bundle import Bundle
 from target_arch.run.bundles.contents import claims_of, has_others, obstacles
-from target_arch.run.bundles.errors import refusal, unwritable
+from target_arch.run.bundles.errors import unwritable
 from target_arch.run.bundles.exchange import replace_whole, sweep
 from target_arch.run.bundles.in_place import replace_in_place
 from target_arch.run.bundles.lock import locked

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from target_arch.diagnostics import DiagnosticError
+from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.emit import SelfTest
 from target_arch.run.references.litert import litert
 from target_arch.run.references.onnxruntime import ort
 from target_arch.run.references.pytorch import pytorch
-from target_arch.run.references.reference import Reference, Shapes, refusal, spread, tolerance
+from target_arch.run.references.reference import Reference, Shapes, spread, tolerance
 from target_arch.run.references.stateful import stateful
 
 REFERENCES: Mapping[str, Callable[[Path, Shapes], Reference]] = {

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from target_arch.diagnostics import refusal
 from target_arch.run.references.reference import (
     FLOAT_RELATIVE,
     FLOAT_RULE,
@@ -19,7 +20,6 @@ from target_arch.run.references.reference import (
     limits,
     package_missing,
     quantized_limits,
-    refusal,
     unreadable,
 )
 

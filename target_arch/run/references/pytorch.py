@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from target_arch.diagnostics import refusal
 from target_arch.relax.readers.pt2_archive import plain_archive
 from target_arch.run.references.reference import (
     FLOAT_RELATIVE,
@@ -20,7 +21,6 @@ from target_arch.run.references.reference import (
     fixed_shape,
     limits,
     package_missing,
-    refusal,
     unreadable,
 )
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.emit import Tolerance
 from target_arch.run.tools.toolchain import ToolMissing, missing
 
@@ -175,8 +175,3 @@ def cannot_run(model: Path, reader: str, error: Exception) -> DiagnosticError:
     """The error for a model that a reference reads, but cannot execute."""
     said = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return refusal("reference-failed", model, f"{reader} cannot run the model: {said}", None)
-
-
-def refusal(rule: str, place: Path, message: str, hint: str | None) -> DiagnosticError:
-    """An error about a model file."""
-    return DiagnosticError([Diagnostic(rule=rule, place=str(place), message=message, hint=hint)])

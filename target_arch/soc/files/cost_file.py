@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path as File
 from typing import Any
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError, Span, name_hint
+from target_arch.diagnostics import Diagnostic, DiagnosticError, Span, name_hint, refusal
 from target_arch.soc.costs import Costs, LoadCost, Measured, PathCost
 from target_arch.soc.faults import Fault, Path
 from target_arch.soc.files.json_positions import JsonPositions
@@ -49,7 +49,7 @@ def read_costs(file: File, soc: SoC) -> Costs:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         said = (getattr(error, "strerror", None) or str(error)).lower()
-        raise _refused("cannot-read", shown, f"cannot read a cost file: {said}") from error
+        raise refusal("cannot-read", shown, f"cannot read a cost file: {said}") from error
     return parse_costs(text, shown, soc)
 
 
@@ -59,7 +59,7 @@ def parse_costs(text: str, shown: str, soc: SoC) -> Costs:
     if document.get("schema") != SCHEMA or isinstance(document["schema"], bool):
         said = "has an unsupported `schema`" if "schema" in document else "does not say its `schema`"
         place, hint = positions.value(("schema",)), f'this version reads `"schema": {SCHEMA}`'
-        raise _refused("schema-version", place, f"this file {said}", hint)
+        raise refusal("schema-version", place, f"this file {said}", hint)
     reader = _Reader(soc)
     costs = reader.costs(document, shown)
     if reader.faults:
@@ -221,25 +221,21 @@ def _document(text: str, shown: str) -> tuple[dict[str, Any], JsonPositions]:
         line = text.split("\n")[error.lineno - 1]
         place = Span(path=shown, line=error.lineno, column=error.colno, length=1, text=line)
         said = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
-        raise _refused("json-syntax", place, said) from error
+        raise refusal("json-syntax", place, said) from error
     except ValueError as error:
-        raise _refused("json-syntax", shown, f"not JSON: {error}") from error
+        raise refusal("json-syntax", shown, f"not JSON: {error}") from error
     except RecursionError:
-        raise _refused("too-deep", shown, "the file nests deeper than any cost file does") from None
+        raise refusal("too-deep", shown, "the file nests deeper than any cost file does") from None
     odd = [
         Diagnostic(rule="json-syntax", place=at, message=f"not JSON: {why}") for at, why in positions.faults()
     ]
     if odd:
         raise DiagnosticError(odd)
     if not isinstance(value, dict):
-        raise _refused("wrong-type", positions.value(()), "a cost file is a table, `{` to `}`")
+        raise refusal("wrong-type", positions.value(()), "a cost file is a table, `{` to `}`")
     return value, positions
 
 
 def _diagnostic(fault: Fault, positions: JsonPositions) -> Diagnostic:
     place = positions.key(fault.path) if fault.at_key else positions.value(fault.path)
     return Diagnostic(rule=fault.rule, place=place, message=fault.message, hint=fault.hint)
-
-
-def _refused(rule: str, place: str | Span, message: str, hint: str | None = None) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(rule=rule, place=place, message=message, hint=hint)])

@@ -200,7 +200,7 @@ class _Walk:
         """The result as the tensor of the file that it is."""
         tensor = self.graph.Tensors(index)
         result = self.frontend.bb.normalize(result)
-        shape, dtype = _shape(tensor), _TYPES[tensor.Type()]
+        shape, dtype = file_shape(tensor), _TYPES[tensor.Type()]
         if dtype_of(result) != dtype:
             result = self.frontend.bb.normalize(relax.op.astype(result, dtype))
         if shape_of(result) != shape:
@@ -214,7 +214,7 @@ class _Walk:
         for index in outputs:
             tensor = self.graph.Tensors(index)
             name = tensor.Name().decode()
-            kind = relax.TensorType(_shape(tensor), _TYPES.get(tensor.Type(), "float32"))
+            kind = relax.TensorType(file_shape(tensor), _TYPES.get(tensor.Type(), "float32"))
             self.frontend.exp_tab.set_expr(name, relax.Var(name, kind))
 
     def _site(self, operator: Any, code: str, outputs: list[int]) -> Site:
@@ -247,7 +247,7 @@ class _Walk:
         tensor = wrapped.tensor
         return Operand(
             name=tensor.author,
-            shape=_shape(tensor),
+            shape=file_shape(tensor),
             dtype=_TYPES.get(tensor.Type(), "unknown"),
             quantization=quantization_of(tensor),
             value=self._value(index, wrapped),
@@ -257,7 +257,7 @@ class _Walk:
     def _expression(self, index: int, wrapped: Any) -> Any:
         tensor = self.graph.Tensors(index)
         if tensor.IsVariable():
-            return self._variable(index, _shape(tensor))
+            return self._variable(index, file_shape(tensor))
         return self.frontend.get_tensor_expr(wrapped)
 
     def _value(self, index: int, wrapped: Any) -> Any:
@@ -310,8 +310,9 @@ def translate(model: Any, layer: Callable[[str], str]) -> Translation:
 
 
 def _parameter(tensor: Any) -> Any:
-    return relax.Var(tensor.author, relax.TensorType(_shape(tensor), _TYPES[tensor.Type()]))
+    return relax.Var(tensor.author, relax.TensorType(file_shape(tensor), _TYPES[tensor.Type()]))
 
 
-def _shape(tensor: Any) -> tuple[int, ...]:
+def file_shape(tensor: Any) -> tuple[int, ...]:
+    """The shape of a tensor as the file has it."""
     return tuple(int(tensor.Shape(index)) for index in range(tensor.ShapeLength()))
