@@ -9,6 +9,7 @@ from attrs import define, field
 
 Array = np.ndarray[Any, Any]
 Options = tuple[str, dict[str, Any]]
+Scale = float | list[float] | None
 
 
 @define
@@ -29,7 +30,7 @@ class TfliteFile:
         self,
         shape: tuple[int, ...],
         dtype: str,
-        scale: float | list[float] | None = None,
+        scale: Scale = None,
         zero_point: int = 0,
         *,
         data: Array | None = None,
@@ -52,17 +53,13 @@ class TfliteFile:
         self._graph.tensors.append(made)
         return len(self._graph.tensors) - 1
 
-    def input(
-        self, shape: tuple[int, ...], dtype: str, scale: float | None = None, zero_point: int = 0
-    ) -> int:
+    def input(self, shape: tuple[int, ...], dtype: str, scale: Scale = None, zero_point: int = 0) -> int:
         """A new tensor that is an input of the model."""
         index = self.tensor(shape, dtype, scale, zero_point)
         self._graph.inputs.append(index)
         return index
 
-    def output(
-        self, shape: tuple[int, ...], dtype: str, scale: float | None = None, zero_point: int = 0
-    ) -> int:
+    def output(self, shape: tuple[int, ...], dtype: str, scale: Scale = None, zero_point: int = 0) -> int:
         """A new tensor that is an output of the model."""
         index = self.tensor(shape, dtype, scale, zero_point)
         self._graph.outputs.append(index)

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from target_arch.plan.model import Model, Tensor
 from tests.backends.c.one import Array, array_of
 
@@ -16,46 +14,32 @@ def blob(
     `name` is the builtin operator, `options` the name of its options table and what is in it, `extra` an
     int32 operand that the model does not know (the axes of a MEAN).
     """
-    import flatbuffers
-    from ai_edge_litert import schema_py_generated as schema
+    from benchmarks.tflite_files import TfliteFile
 
     (operator,) = model.operators
-    file, graph, code, call = schema.ModelT(), schema.SubGraphT(), schema.OperatorCodeT(), schema.OperatorT()
-    file.version, file.buffers, file.operatorCodes, file.subgraphs = 3, [schema.BufferT()], [code], [graph]
-    code.builtinCode = code.deprecatedBuiltinCode = getattr(schema.BuiltinOperator, name)
-    code.version = version
     operands = [model.tensors[key] for key in (*operator.inputs, *operator.constants)]
     if extra is not None:
         operands.append(Tensor(name="extra", shape=extra.shape, dtype="int32", data=extra.tobytes()))
-    graph.tensors = [_tensor(schema, file, tensor) for tensor in (*operands, model.tensors[operator.output])]
-    call.inputs, call.outputs = list(range(len(operands))), [len(operands)]
-    if options is not None:
-        table, values = options
-        call.builtinOptionsType = getattr(schema.BuiltinOptions, table)
-        call.builtinOptions = getattr(schema, f"{table}T")()
-        for key, value in values.items():
-            setattr(call.builtinOptions, key, value)
-    graph.operators, graph.outputs = [call], call.outputs
-    graph.inputs = [index for index, tensor in enumerate(operands) if tensor.data is None]
-    builder = flatbuffers.Builder(1024)
-    builder.Finish(file.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
+    file = TfliteFile()
+    inputs = [_added(file, tensor) for tensor in operands]
+    output = file.output(*_form(model.tensors[operator.output]))
+    file.operator(name, inputs, [output], options, version)
+    return file.content()
 
 
-def _tensor(schema: Any, file: Any, tensor: Tensor) -> Any:
-    made, buffer = schema.TensorT(), schema.BufferT()
-    made.name, made.shape = tensor.name, list(tensor.shape)
-    made.type = getattr(schema.TensorType, tensor.dtype.upper())
-    if tensor.data is not None:
-        buffer.data = array_of(tensor).ravel().view(np.uint8)
-    made.buffer = len(file.buffers)
-    file.buffers.append(buffer)
-    if tensor.quantization is not None:
-        made.quantization = schema.QuantizationParametersT()
-        made.quantization.scale = list(tensor.quantization.scale)
-        made.quantization.zeroPoint = list(tensor.quantization.zero_point)
-        made.quantization.quantizedDimension = tensor.quantization.axis or 0
-    return made
+def _added(file: Any, tensor: Tensor) -> int:
+    if tensor.data is None:
+        return int(file.input(*_form(tensor)))
+    axis = 0 if tensor.quantization is None else tensor.quantization.axis or 0
+    return int(file.tensor(*_form(tensor), data=array_of(tensor), axis=axis))
+
+
+def _form(tensor: Tensor) -> tuple[tuple[int, ...], str, list[float] | None, int]:
+    """Shape, type, scales and zero point."""
+    if tensor.quantization is None:
+        return tensor.shape, tensor.dtype, None, 0
+    (zero_point,) = set(tensor.quantization.zero_point)
+    return tensor.shape, tensor.dtype, list(tensor.quantization.scale), zero_point
 
 
 class Reference:
