@@ -11,7 +11,7 @@ from math import prod
 
 from attrs import field, frozen
 
-from target_arch.plan.operators.facts import Arithmetic, Facts
+from target_arch.plan.operators.facts import MACS_PER_OUTPUT, Arithmetic, Facts
 from target_arch.plan.operators.kinds import OperatorKind, facts_of, kind_of
 
 DTYPE_BYTES = {
@@ -162,10 +162,11 @@ class Model:
         return next((op for op in self.operators if op.id == id), None) or _missing(id)
 
     def macs_per_output(self, operator: Operator) -> int:
-        """Multiply-accumulates of each element of the output; 0 where the kind is not counted in them."""
+        """Multiply-accumulates of each element of the output; 0 where the operator is not counted in them."""
         taps = operator.facts.weight_taps
         if taps is None:
-            return 0
+            stated = operator.attributes.get(MACS_PER_OUTPUT, 0)
+            return stated if isinstance(stated, int) else 0
         weights = self.tensors[operator.constants[0]].shape
         return prod(weights[axis] for axis in taps)
 

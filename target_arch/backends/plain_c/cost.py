@@ -30,8 +30,9 @@ CLOCK = 100e6
 def work(operator: Operator, model: Model) -> float:
     """The work of an operator, in multiply-accumulates."""
     out, each = prod(model.tensors[operator.output].shape), operator.facts.element_work
-    if operator.facts.weight_taps is not None:
-        return out * (model.macs_per_output(operator) + each)
+    products = model.macs_per_output(operator)
+    if products:
+        return out * (products + each)
     elements = sum(prod(model.tensors[name].shape) for name in operator.inputs)
     return max(elements, out) * each
 

@@ -16,6 +16,9 @@ class Arithmetic(StrEnum):
     FLOAT = "float"
 
 
+MACS_PER_OUTPUT = "macs_per_output"
+"""The attribute of operators whose multiply-accumulates do not follow from their kind."""
+
 INTEGERS = (Arithmetic.TFLITE, Arithmetic.ONNX)
 EVERY_ARITHMETIC = (*INTEGERS, Arithmetic.FLOAT)
 

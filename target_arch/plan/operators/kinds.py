@@ -11,6 +11,7 @@ from target_arch.plan.operators.facts import (
     ACTIVATION,
     EVERY_ARITHMETIC,
     INTEGERS,
+    MACS_PER_OUTPUT,
     Aliasing,
     Arithmetic,
     Facts,
@@ -374,6 +375,7 @@ class OperatorKind(StrEnum):
             constants=(Role(name="constant", meaning="any number, as its definition wants them"),),
             attributes=(
                 Role(name="operator", meaning="(the name of its definition, which says the others)"),
+                Role(name=MACS_PER_OUTPUT, meaning="(where it sums products)"),
             ),
             arithmetics=EVERY_ARITHMETIC,
             integer_only=True,

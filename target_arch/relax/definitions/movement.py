@@ -6,7 +6,47 @@ from tvm import tirx
 
 from target_arch.plan.model import Model, Operator
 from target_arch.relax.definitions.operands import Operands, operands_of
-from target_arch.relax.te.definition import Definition, guarded
+from target_arch.relax.te.definition import (
+    Axes,
+    Definition,
+    elements,
+    guarded,
+    one_by_one,
+    placeholder,
+    stage,
+    tensor_of,
+)
+
+
+def reshape(operator: Operator, model: Model) -> Definition:
+    """The same bytes."""
+    x = tensor_of(model, operator, 0)
+    data = placeholder(x, (elements(x),), "x")
+    out = stage("out", (("i", elements(x)),), lambda i: data[i])
+    return Definition(arguments=(data, out), schedule=one_by_one((), ()))
+
+
+def rows(operator: Operator, model: Model, run: int) -> Definition:
+    """The same bytes, in rows of `run` elements."""
+    x = tensor_of(model, operator, 0)
+    axes: Axes = (("row", elements(x) // run), ("k", run))
+    data = placeholder(x, (elements(x) // run, run), "x")
+    return Definition(
+        arguments=(data, stage("out", axes, lambda i, k: data[i, k])), schedule=one_by_one((), ())
+    )
+
+
+def transpose(operator: Operator, model: Model) -> Definition:
+    """Dimension `axes[d]` of the input becomes dimension d."""
+    x = tensor_of(model, operator, 0)
+    order: Any = operator.attributes["axes"]
+    data = placeholder(x, x.shape, "x")
+    axes: Axes = tuple((f"i{d}", x.shape[axis]) for d, axis in enumerate(order))
+
+    def element(*index: Any) -> Any:
+        return data(*(index[order.index(axis)] for axis in range(len(order))))
+
+    return Definition(arguments=(data, stage("out", axes, element)), schedule=one_by_one((), ()))
 
 
 def strided(operator: Operator, model: Model) -> Definition:

@@ -6,7 +6,7 @@ shifts to the right, `rounding` says which. Floats (`rounding` is `float`): the 
 `high` where these are given.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -14,7 +14,7 @@ from attrs import frozen
 from tvm import te, tirx
 
 from target_arch.plan.arithmetic import Rounding
-from target_arch.plan.model import Model, Operator
+from target_arch.plan.model import Attribute, Model, Operator
 from target_arch.relax.definitions.operands import Operands, axes_of, operands_of
 from target_arch.relax.te.definition import Axes, Definition, guarded, one_by_one, stage
 from target_arch.relax.te.fixed_point import scaled, wide
@@ -213,3 +213,31 @@ DEFINITIONS = {
     "dense": dense,
     "matrix_product": matrix_product,
 }
+
+
+Macs = Callable[[Sequence[tuple[int, ...]], Mapping[str, Attribute]], int]
+"""Products that are summed for each element of the output, from the shapes of the operands and the
+attributes.
+"""
+
+
+def _of_kernel(shapes: Sequence[tuple[int, ...]], attributes: Mapping[str, Attribute]) -> int:
+    return prod(shapes[1][1:])
+
+
+def _of_plane(shapes: Sequence[tuple[int, ...]], attributes: Mapping[str, Attribute]) -> int:
+    return prod(shapes[1][1:3])
+
+
+def _of_row(shapes: Sequence[tuple[int, ...]], attributes: Mapping[str, Attribute]) -> int:
+    return shapes[0][-2 if attributes["adjoint0"] else -1]
+
+
+MACS: Mapping[str, Macs] = {
+    "conv2d": _of_kernel,
+    "depthwise_conv2d": _of_plane,
+    "transposed_conv2d": _of_kernel,
+    "dense": _of_kernel,
+    "matrix_product": _of_row,
+}
+"""The cost of each definition above."""

@@ -1,20 +1,91 @@
-"""Operators on the rows of a tensor, along its last dimension."""
+"""Softmax over the last axis, in the arithmetic of each source."""
 
 from math import prod
 from typing import Any
 
 from tvm import te, tirx
 
+from target_arch.plan.arithmetic import DTYPE_RANGE, softmax
 from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.definitions.elementwise import per_tensor, rounded
+from target_arch.relax.definitions.lookup import on_line
 from target_arch.relax.definitions.operands import operands_of
-from target_arch.relax.te.definition import Definition, stage
+from target_arch.relax.te.definition import (
+    Definition,
+    Packed,
+    elements,
+    placeholder,
+    stage,
+    sums_nothing,
+    tensor_of,
+)
 from target_arch.relax.te.fixed_point import Scale, wide
 from target_arch.relax.te.scaling import clamped
 
-_STAGES = ("greatest", "power", "total", "bits", "normal", "share")
+EXPONENTIALS = "exponentials"
+_STAGES_OF_INT16 = ("greatest", "power", "total", "bits", "normal", "share")
 
 
-def softmax(operator: Operator, model: Model) -> Definition:
+def softmax_of_rows(operator: Operator, model: Model) -> Definition:
+    """Softmax over the last axis. Exponentials are computed twice (or looked up), so that no row is kept."""
+    x, out = tensor_of(model, operator, 0), model.tensors[operator.output]
+    rows, length = elements(x) // x.shape[-1], x.shape[-1]
+    data = placeholder(x, (rows, length), "x")
+    index = te.reduce_axis((0, length), name="k")
+    greatest = stage("greatest", (("row", rows),), lambda i: te.max(data[i, index], axis=[index]))
+    packed: tuple[Packed, ...] = ()
+    table = None
+    if operator.arithmetic == Arithmetic.TFLITE:
+        packed = (Packed(suffix=EXPONENTIALS, dtype="float32", values=softmax(operator, model).table),)
+        table = packed[0].placeholder()
+
+    def exponential(i: Any, k: Any) -> Any:
+        if operator.arithmetic == Arithmetic.FLOAT:
+            beta = tirx.const(float(operator.attributes.get("beta", 1.0)), "float32")  # type: ignore[arg-type]
+            return tirx.exp((data[i, k] - greatest[i]) * beta)
+        distance = greatest[i].astype("int32") - data[i, k].astype("int32")
+        if table is not None:
+            return table[distance]
+        scale, _ = per_tensor(x.quantization)
+        return tirx.exp(distance.astype("float32") * tirx.const(-scale, "float32"))
+
+    again = te.reduce_axis((0, length), name="k")
+    total = stage("total", (("row", rows),), lambda i: te.sum(exponential(i, again), axis=[again]))
+    share = _share(operator, model, total, rows)
+
+    def element(i: Any, k: Any) -> Any:
+        if operator.arithmetic == Arithmetic.FLOAT:
+            return exponential(i, k) * share[i]
+        _, zero_point = per_tensor(out.quantization)
+        value = rounded(operator.arithmetic, exponential(i, k) * share[i])
+        value = value + tirx.const(float(zero_point), "float32")
+        return clamped(value, *DTYPE_RANGE[out.dtype]).astype(out.dtype)
+
+    result = stage("out", (("row", rows), ("k", length)), element)
+    arguments = (data, *([] if table is None else [table]), result)
+    return Definition(arguments=arguments, schedule=_row_by_row, packed=packed)
+
+
+def _share(operator: Operator, model: Model, total: Any, rows: int) -> Any:
+    """The factor of an exponential: 1 / sum, in units of the output's scale."""
+    one = tirx.const(1.0, "float32")
+    scale = 1.0
+    if operator.arithmetic != Arithmetic.FLOAT:
+        scale, _ = per_tensor(model.tensors[operator.output].quantization)
+    return stage("share", (("row", rows),), lambda i: one / (total[i] * tirx.const(scale, "float32")))
+
+
+def _row_by_row(sch: Any) -> None:
+    row = sch.get_loops(sch.get_sblock("out"))[0]
+    for name in ("share", "total", "greatest"):
+        block = sch.get_sblock(name)
+        sch.compute_at(block, row, preserve_unit_loops=sums_nothing(sch, block))
+        if name != "share":
+            sch.decompose_reduction(block, sch.get_loops(block)[1])
+
+
+def softmax_of_int16(operator: Operator, model: Model) -> Definition:
     """LiteRT's softmax of int16 values: `constant0` has 513 exponentials of distances from 0 to -10,
     `constant1` as many reciprocals from 1 to 1/2; a distance is scaled by `multiplier` and `shift`.
     """
@@ -33,7 +104,7 @@ def softmax(operator: Operator, model: Model) -> Definition:
         return clamped(apart + wide(32767), -(2**15), 2**15 - 1).astype("int32")
 
     place = stage("place", axes, distance)
-    power = stage("power", axes, lambda i, k: _between(exponentials, place[i, k]))
+    power = stage("power", axes, lambda i, k: on_line(exponentials, place[i, k]))
     total = stage("total", row, lambda i: te.sum(power[i, again], axis=[again]))
     bits = stage("bits", row, lambda i: sum((total[i] >= 1 << bit).astype("int32") for bit in range(31)))
 
@@ -43,7 +114,7 @@ def softmax(operator: Operator, model: Model) -> Definition:
         return clamped(value - wide((1 << 15) + (1 << 16)), -(2**15), 2**15 - 1).astype("int32")
 
     part = stage("normal", row, normal)
-    share = stage("share", row, lambda i: _between(reciprocals, part[i]))
+    share = stage("share", row, lambda i: on_line(reciprocals, part[i]))
 
     def element(i: Any, k: Any) -> Any:
         right = (bits[i] - 1).astype("int64")
@@ -52,20 +123,12 @@ def softmax(operator: Operator, model: Model) -> Definition:
         return clamped((value + half) >> right, 0, 2**15 - 1).astype("int16")
 
     out = stage("out", axes, element)
-    return Definition(arguments=(x, exponentials, reciprocals, out), schedule=_row_by_row)
+    return Definition(arguments=(x, exponentials, reciprocals, out), schedule=_row_by_row_of_int16)
 
 
-def _between(table: Any, value: Any) -> Any:
-    """The result of an int16 value (as int32), on the line between two entries of a table of 513."""
-    place = (value >> 7) + 256
-    base = table[place].astype("int32")
-    slope = table[place + 1].astype("int32") - base
-    return base + ((slope * tirx.bitwise_and(value, tirx.const(127, "int32")) + 64) >> 7)
-
-
-def _row_by_row(sch: Any) -> None:
+def _row_by_row_of_int16(sch: Any) -> None:
     row = sch.get_loops(sch.get_sblock("out"))[0]
-    for name in reversed(_STAGES):
+    for name in reversed(_STAGES_OF_INT16):
         block = sch.get_sblock(name)
         sch.compute_at(block, row, preserve_unit_loops=True)
         if name in ("greatest", "total"):
@@ -74,4 +137,4 @@ def _row_by_row(sch: Any) -> None:
             sch.compute_at(sch.get_sblock("place"), sch.get_loops(block)[-1])
 
 
-DEFINITIONS = {"softmax": softmax}
+DEFINITIONS = {"softmax": softmax_of_int16}

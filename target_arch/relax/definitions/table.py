@@ -1,8 +1,8 @@
-"""The definitions by name."""
+"""The definitions by name, and what they cost."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from target_arch.plan.model import Model, Operator
+from target_arch.plan.model import Attribute, Model, Operator
 from target_arch.relax.definitions import lookup, movement, pairs, products, reductions, resize, rows
 from target_arch.relax.te.definition import Definition
 
@@ -23,3 +23,10 @@ def definition(operator: Operator, model: Model) -> Definition:
     if name not in DEFINITIONS:
         raise ValueError(f"`{operator.id}`: there is no definition `{name}`")
     return DEFINITIONS[name](operator, model)
+
+
+def macs_per_output(name: str, shapes: Sequence[tuple[int, ...]], attributes: Mapping[str, Attribute]) -> int:
+    """Multiply-accumulates of each output element of a definition; 0 where it sums no products. `shapes` are
+    those of the operands.
+    """
+    return products.MACS[name](shapes, attributes) if name in products.MACS else 0

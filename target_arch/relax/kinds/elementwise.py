@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.relax.definitions import elementwise as te
 from target_arch.relax.kinds.form import Form
 from target_arch.relax.patterns import elementwise as patterns
-from target_arch.relax.te import elementwise as te
 
 FORMS: Mapping[OperatorKind, Form] = {
     OperatorKind.ADD: Form(

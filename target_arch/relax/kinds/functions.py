@@ -15,10 +15,10 @@ from target_arch.plan.arithmetic import float32, quantize_multiplier
 from target_arch.plan.model import Quantization
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.relax.definitions.lookup import Function, by_floats
 from target_arch.relax.kinds.form import Form
 from target_arch.relax.patterns.function import FIRST, Expression, float_function, stored_function
 from target_arch.relax.patterns.matcher import Match, Matcher
-from target_arch.relax.te.lookup import Function, by_floats
 
 INT16_MIN, INT16_MAX = -(2**15), 2**15 - 1
 

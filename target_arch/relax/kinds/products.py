@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.relax.definitions import convolution as te
 from target_arch.relax.kinds.form import Form
 from target_arch.relax.patterns import conv, dense
-from target_arch.relax.te import convolution as te
 
 FORMS: Mapping[OperatorKind, Form] = {
     OperatorKind.CONV2D: Form(
-        patterns=(conv.integer_conv2d, conv.float_conv2d), definition=te.conv2d, paired=te.conv2d
+        patterns=(conv.integer_conv2d, conv.float_conv2d),
+        definition=te.conv2d,
+        paired=te.conv2d,
     ),
     OperatorKind.DEPTHWISE_CONV2D: Form(
         patterns=(conv.integer_depthwise_conv2d, conv.float_depthwise_conv2d),
@@ -17,6 +19,8 @@ FORMS: Mapping[OperatorKind, Form] = {
         paired=te.depthwise_conv2d,
     ),
     OperatorKind.DENSE: Form(
-        patterns=(dense.integer_dense, dense.float_dense), definition=te.dense, paired=te.dense
+        patterns=(dense.integer_dense, dense.float_dense),
+        definition=te.dense,
+        paired=te.dense,
     ),
 }

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.relax.definitions import movement as moves
+from target_arch.relax.definitions import rows as te
 from target_arch.relax.kinds.form import Form
 from target_arch.relax.patterns import joining, movement
-from target_arch.relax.te import rows as te
 
 FORMS: Mapping[OperatorKind, Form] = {
     OperatorKind.SOFTMAX: Form(
@@ -14,10 +15,12 @@ FORMS: Mapping[OperatorKind, Form] = {
         paired=None,
     ),
     OperatorKind.RESHAPE: Form(
-        patterns=(movement.quantized_reshape, movement.reshape), definition=te.reshape, paired=None
+        patterns=(movement.quantized_reshape, movement.reshape), definition=moves.reshape, paired=None
     ),
     OperatorKind.TRANSPOSE: Form(
-        patterns=(movement.quantized_transpose, movement.transpose), definition=te.transpose, paired=None
+        patterns=(movement.quantized_transpose, movement.transpose),
+        definition=moves.transpose,
+        paired=None,
     ),
     OperatorKind.CONCAT: Form(
         patterns=(joining.quantized_concat, joining.concat), definition=None, paired=None

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.relax.definitions import pooling as te
 from target_arch.relax.kinds.form import Form
 from target_arch.relax.patterns import pool
-from target_arch.relax.te import pooling as te
 
 FORMS: Mapping[OperatorKind, Form] = {
     OperatorKind.AVG_POOL2D: Form(

@@ -14,11 +14,10 @@ from target_arch.plan.model import Attribute, Model, Operator, Quantization, Ten
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
+from target_arch.relax.definitions import elementwise, movement
 from target_arch.relax.kinds.table import defined, defined_with
 from target_arch.relax.lower.lowering import lower_definition, lower_spread, lower_tuned
 from target_arch.relax.lower.objects import Target, object_file
-from target_arch.relax.te import elementwise as te_elementwise
-from target_arch.relax.te import rows as te_rows
 from target_arch.relax.te.definition import Axes, Definition, Packed
 
 
@@ -72,7 +71,7 @@ def _lowered_pair(signature: Signature, after: Signature, side: int) -> LoweredO
     model, rest = _model_of(signature), _model_of(after)
 
     def tail(value: Any, axes: Axes) -> Definition:
-        return te_elementwise.binary_after(rest.operators[0], rest, side, value, axes)
+        return elementwise.binary_after(rest.operators[0], rest, side, value, axes)
 
     definition = defined_with(model.operators[0], model, tail)
     printed = lower_definition(definition, f"{signature.kind}_{after.kind}")
@@ -110,7 +109,7 @@ def lower_copy(tensor: Tensor, run: int, stride: int) -> LoweredOperator:
 def _rows_of(signature: Signature, run: int) -> Definition:
     """A reshape as rows, so that no index is divided."""
     model = _model_of(signature)
-    return te_rows.rows(model.operators[0], model, run)
+    return movement.rows(model.operators[0], model, run)
 
 
 @lru_cache(maxsize=1024)

@@ -2,9 +2,11 @@
 
 from tvm.relax.dpl import is_op, wildcard
 
-from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.operators.facts import MACS_PER_OUTPUT, Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.relax.definitions.table import macs_per_output
 from target_arch.relax.ir.defined import ARITHMETIC, attributes_of
+from target_arch.relax.ir.graph import shape_of
 from target_arch.relax.patterns.constants import Constant
 from target_arch.relax.patterns.matcher import Draft, Match, Matcher
 
@@ -28,9 +30,13 @@ def _build(match: Match) -> Draft | None:
     known: tuple[Constant, ...] = tuple(constant for constant in constants if constant is not None)
     if len(known) != len(constants):
         return None
+    arithmetic = Arithmetic(str(attributes.pop(ARITHMETIC)))
+    macs = macs_per_output(str(attributes["operator"]), [shape_of(each) for each in operands], attributes)
+    if macs:
+        attributes[MACS_PER_OUTPUT] = macs
     return Draft(
         kind=OperatorKind.DEFINED,
-        arithmetic=Arithmetic(str(attributes.pop(ARITHMETIC))),
+        arithmetic=arithmetic,
         inputs=inputs,
         output=match.root,
         constants=known,

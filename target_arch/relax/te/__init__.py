@@ -1,1 +1,1 @@
-"""Operators defined in TE, with the arithmetic of the format the model came from."""
+"""What definitions in TE are written with: stages and their schedules, fixed-point steps, requantizers."""

@@ -8,10 +8,11 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from attrs import evolve
 
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators import kinds
-from target_arch.plan.operators.facts import Facts, LayoutRule, Lowering
+from target_arch.plan.operators.facts import MACS_PER_OUTPUT, Facts, LayoutRule, Lowering
 from target_arch.plan.operators.kinds import FOREIGN, OperatorKind, facts_of, kind_of
 
 SOURCE = inspect.getsource(kinds)
@@ -74,15 +75,18 @@ def test_a_kind_that_a_plug_in_brings_is_its_text() -> None:
 
 
 def test_multiply_accumulates_follow_the_weights() -> None:
-    def count(kind: str, weights: tuple[int, ...], out: tuple[int, ...]) -> tuple[int, int]:
+    def count(
+        kind: str, weights: tuple[int, ...], out: tuple[int, ...], stated: int | None = None
+    ) -> tuple[int, int]:
         tensors = {
             "x": Tensor(name="x", shape=(1,), dtype="float32"),
             "w": Tensor(name="w", shape=weights, dtype="float32"),
             "y": Tensor(name="y", shape=out, dtype="float32"),
         }
-        model = Model(
-            name="m", source="m", inputs=("x",), outputs=("y",), tensors=tensors, operators=(operator(kind),)
+        made = (
+            operator(kind) if stated is None else evolve(operator(kind), attributes={MACS_PER_OUTPUT: stated})
         )
+        model = Model(name="m", source="m", inputs=("x",), outputs=("y",), tensors=tensors, operators=(made,))
         return model.macs_per_output(model.operators[0]), model.macs(model.operators[0])
 
     assert count("conv2d", (8, 3, 3, 4), (1, 5, 5, 8)) == (36, 36 * 200)
@@ -90,6 +94,8 @@ def test_multiply_accumulates_follow_the_weights() -> None:
     assert count("dense", (10, 64), (2, 10)) == (64, 64 * 20)
     assert count("add", (4,), (1, 4)) == (0, 0)
     assert count("leaky_relu", (4,), (1, 4)) == (0, 0)
+    assert count("defined", (4,), (1, 4)) == (0, 0)
+    assert count("defined", (4,), (1, 5), stated=9) == (9, 45)
 
 
 def test_names_of_constants() -> None:

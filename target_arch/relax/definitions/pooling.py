@@ -19,7 +19,7 @@ from target_arch.plan.arithmetic import (
 )
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
-from target_arch.relax.te.convolution import LANES, Window, window_of
+from target_arch.relax.definitions.convolution import LANES, Window, window_of
 from target_arch.relax.te.definition import (
     Axes,
     Definition,
