@@ -14,9 +14,11 @@ from attrs import field, frozen
 from target_arch.soc.words import (
     CacheDuty,
     DLDeviceType,
+    InstructionSet,
     OperandRule,
     cache_duty,
     device_type,
+    instruction_set,
     operand_rule,
 )
 
@@ -114,7 +116,8 @@ class TargetArch:
 
     `memory` is the order of preference in which its operands are placed. `buffers` maps the local buffer
     names of its backend (`inp`, `wgt`, `acc`) to memories; TVM code refers to them as scope
-    `local.<buffer>_buffer`. `options` are the backend's own, checked by the backend. `clock` is in hertz.
+    `local.<buffer>_buffer`. `options` are the backend's own, checked by the backend. `clock` is in hertz, `isa`
+    the instruction set that kernels in C are laid out for.
     """
 
     name: str
@@ -123,6 +126,7 @@ class TargetArch:
     host: bool = False
     instances: int = 1
     clock: float = 0.0
+    isa: InstructionSet = field(default=InstructionSet.GENERIC, converter=instruction_set)
     memory: tuple[str, ...] = ()
     buffers: Mapping[str, str] = field(factory=dict)
     operands: OperandRule = field(default=OperandRule.IN_AND_OUT, converter=operand_rule)

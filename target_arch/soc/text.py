@@ -6,6 +6,7 @@ from pathlib import PurePath
 from target_arch.soc.model import CopyPath, Instance, LoadProcess, Memory, SoC
 from target_arch.soc.rounding import round_up
 from target_arch.soc.units import BANDWIDTH, FREQUENCY, SIZE, TIME, written
+from target_arch.soc.words import InstructionSet
 
 Row = tuple[str, ...]
 
@@ -44,6 +45,7 @@ def _archs(soc: SoC, codegen: Mapping[str, str]) -> list[Row]:
 def _arch(instance: Instance, codegen: Mapping[str, str]) -> Row:
     arch = instance.arch
     backend = arch.backend + "".join(f" {name}={value}" for name, value in sorted(arch.options.items()))
+    backend += f" isa={arch.isa}" if arch.isa is not InstructionSet.GENERIC else ""
     buffers = {name: buffer for buffer, name in instance.buffers.items()}
     memories = [f"{name} (as {buffers[name]})" if name in buffers else name for name in instance.memory]
     memories += [

@@ -59,6 +59,17 @@ class CacheDuty(StrEnum):
         return _BY_ENDS[self.cleans and source, self.invalidates and target]
 
 
+class InstructionSet(StrEnum):
+    """The instruction set that kernels in C are laid out for. C for one runs on every other."""
+
+    GENERIC = "generic"
+    X86_64 = "x86_64"
+    ARMV7E_M = "armv7e-m"
+    ARMV8_1_M = "armv8.1-m"
+    AARCH64 = "aarch64"
+    RV64GCV = "rv64gcv"
+
+
 def by_ends(duties: Iterable[CacheDuty]) -> Mapping[tuple[bool, bool], CacheDuty]:
     """The duties by (cleans, invalidates). ValueError where two are about the same ends: `CacheDuty.at` could
     not say which of them is left.
@@ -82,6 +93,11 @@ def device_type(word: str) -> DLDeviceType:
 def operand_rule(word: str) -> OperandRule:
     """Converter: the operand rule of that text."""
     return member_or_text(OperandRule, word)
+
+
+def instruction_set(word: str) -> InstructionSet:
+    """Converter: the instruction set of that text."""
+    return member_or_text(InstructionSet, word)
 
 
 def cache_duty(word: str) -> CacheDuty:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from target_arch.backend.contract import LoweringRequest
 from target_arch.backends.plain_c.concat import written_through
+from target_arch.backends.plain_c.fast import fast_piece
 from target_arch.backends.plain_c.lower import Piece, concat_piece, joint_piece, piece, rows_piece
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Lowering, Structure
@@ -27,11 +28,12 @@ def pieces(request: LoweringRequest) -> Iterator[Piece]:
         if one.facts.lowering is Lowering.COPIES:
             yield concat_piece(one, request, through)
         elif one.output in through:
-            yield rows_piece(one, through[one.output], request)
+            slot = through[one.output]
+            yield fast_piece(one, request, slot) or rows_piece(one, slot, request)
         elif left and used[one.output] == 1 and joinable(one, left[0], request.model):
             yield joint_piece(one, left.popleft(), request)
         else:
-            yield piece(one, request)
+            yield fast_piece(one, request) or piece(one, request)
 
 
 def joinable(one: Operator, other: Operator, model: Model) -> bool:

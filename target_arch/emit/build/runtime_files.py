@@ -1,8 +1,9 @@
-"""The files of the C runtime that a bundle carries: headers, core, one port, drivers and simulators."""
+"""The files of the C runtime that a bundle carries: headers, core, kernels, one port, drivers and simulators."""
 
 from collections.abc import Mapping
 
 from target_arch.backend.contract import Backend
+from target_arch.emit.build.kernel_headers import kernel_headers
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.resources import c_files, runtime_c
 
@@ -14,6 +15,7 @@ def runtime_files(inputs: EmitInputs) -> Mapping[str, str]:
     files |= c_files(root / "core", "runtime/core")
     if inputs.several:
         files |= c_files(root / "models", "runtime/models")
+    files |= {f"runtime/{path}": text for path, text in kernel_headers(inputs).items()}
     files |= {f"runtime/{path}": text for path, text in inputs.port.files().items()}
     for backend in _backends(inputs):
         files |= {f"runtime/{path}": text for path, text in backend.runtime.files().items()}

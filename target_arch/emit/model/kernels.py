@@ -17,6 +17,9 @@ from target_arch.plan.steps import Dispatch
 
 HEADERS = ("float.h", "limits.h", "math.h", "stdbool.h", "stddef.h", "stdint.h", "string.h")
 
+CARRIED = "kernels/"
+"""The folder of headers that the bundle brings for its kernels, below that of the runtime."""
+
 
 @frozen(kw_only=True)
 class Kernels:
@@ -92,9 +95,11 @@ def kernels_source(inputs: EmitInputs, of: Kernels) -> str:
     """The C text of one target_arch."""
     out = Emitter()
     out.line(f"/* Kernels of `{comment(inputs.name)}` for {of.arch}. */")
-    own = {header for function in of.functions for header in function.headers}
-    out.lines(f"#include <{header}>" for header in (*HEADERS, *sorted(own)))
+    own = dict.fromkeys(header for function in of.functions for header in function.headers)
+    carried = [header for header in own if header.startswith(CARRIED)]
+    out.lines(f"#include <{header}>" for header in (*HEADERS, *sorted(own.keys() - set(carried))))
     out.line()
+    out.lines(f'#include "{header}"' for header in carried)
     out.line(f'#include "{inputs.stem}_internal.h"')
     for function in of.functions:
         out.line()

@@ -19,7 +19,7 @@ from target_arch.soc.schema.kinds import (
     Text,
 )
 from target_arch.soc.units import BANDWIDTH, FREQUENCY, TIME
-from target_arch.soc.words import CacheDuty, DLDeviceType, OperandRule
+from target_arch.soc.words import CacheDuty, DLDeviceType, InstructionSet, OperandRule
 
 SCHEMA = 1
 
@@ -101,6 +101,7 @@ TARGET_ARCH = (
     Key(name="host", kind=Flag(), help="true for exactly one"),
     Key(name="instances", kind=Integer(least=1, most=256), help="identical pieces, programmed on their own"),
     Key(name="clock", kind=_CLOCK, help="of its compute, for the cost model"),
+    Key(name="isa", kind=OneOf(words=tuple(InstructionSet)), help="what kernels in C are laid out for"),
     Key(name="memory", kind=Names(), required=True, help="where its operands live, best first"),
     Key(name="buffers", kind=Table(of=Text()), help="local buffer of its backend → memory"),
     Key(name="operands", kind=OneOf(words=tuple(OperandRule)), help="what must live in its memory"),

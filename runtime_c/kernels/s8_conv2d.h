@@ -1,0 +1,162 @@
+/* Convolution of 8-bit images, NHWC; a dense layer is one whose image has one column a row and whose kernel is
+ * 1x1. Written in the operations of a layout (`s8_pairs.h` is one), which is included before.
+ *
+ * Windows are gathered into a panel of TA_S8_ROWS rows, pixels outside the image as `pad`, so that the tile has
+ * no condition; a window of more than TA_S8_PANEL values is gathered in chunks, once for each TA_S8_OUTPUTS
+ * outputs. Weights that would not stay in a cache are used for all pixels before the next ones.
+ */
+#ifndef TA_KERNELS_S8_CONV2D_H
+#define TA_KERNELS_S8_CONV2D_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/s8_scale.h"
+
+typedef struct {
+    int32_t batch, height, width, channels; /* of the image */
+    int32_t out_height, out_width, outputs;
+    int32_t kernel_height, kernel_width;
+    int32_t stride_y, stride_x, dilation_y, dilation_x;
+    int32_t top, left;   /* padding before the first row and column */
+    int32_t pad;         /* stored value outside the image */
+    int32_t is_unsigned; /* 1 where the image is uint8 */
+    int32_t apart;       /* elements from an output pixel to the next */
+    int32_t depth;       /* products of an output, rounded up to TA_S8_DEPTH */
+} ta_s8_conv2d;
+
+/* A pixel of the output. */
+typedef struct {
+    int32_t image, y, x;
+} ta_s8_pixel;
+
+static inline void ta_s8_next(const ta_s8_conv2d *conv, ta_s8_pixel *pixel)
+{
+    if (++pixel->x == conv->out_width) {
+        pixel->x = 0;
+        if (++pixel->y == conv->out_height) {
+            pixel->y = 0;
+            ++pixel->image;
+        }
+    }
+}
+
+static inline void ta_s8_copy(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, int32_t count)
+{
+    if (conv->is_unsigned) {
+        ta_s8_fill_unsigned(panel, x, count);
+    } else {
+        ta_s8_fill(panel, x, count);
+    }
+}
+
+/* Values `from` to `to` of a run that begins `first` values after the beginning of an image row of `length`
+ * values: before and after the row they are `pad`. */
+static inline void ta_s8_run(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *row, int32_t length,
+                             int32_t first, int32_t from, int32_t to)
+{
+    int32_t begin = -first, end = length - first;
+    begin = begin < from ? from : begin > to ? to : begin;
+    end = end > to ? to : end < begin ? begin : end;
+    if (begin > from) {
+        ta_s8_pad(panel, conv->pad, begin - from);
+    }
+    if (end > begin) {
+        ta_s8_copy(conv, panel + (begin - from), row + first + begin, end - begin);
+    }
+    if (to > end) {
+        ta_s8_pad(panel + (end - from), conv->pad, to - end);
+    }
+}
+
+/* Products `from` to `to` of the window of a pixel. A window is runs of consecutive values: one for each row of
+ * the kernel, or for each of its elements where columns are dilated. */
+static inline void ta_s8_window(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, ta_s8_pixel pixel,
+                                int32_t from, int32_t to)
+{
+    const int32_t length = conv->width * conv->channels;
+    const int32_t columns = conv->dilation_x == 1 ? 1 : conv->kernel_width;
+    const int32_t run = conv->dilation_x == 1 ? conv->kernel_width * conv->channels : conv->channels;
+    const int32_t left = pixel.x * conv->stride_x - conv->left;
+    int32_t y = pixel.y * conv->stride_y - conv->top, start = 0;
+    for (int32_t ky = 0; ky < conv->kernel_height; ++ky, y += conv->dilation_y) {
+        const int inside = y >= 0 && y < conv->height;
+        const int8_t *row = inside ? x + ((int64_t)pixel.image * conv->height + y) * length : x;
+        for (int32_t kx = 0; kx < columns; ++kx, start += run) {
+            const int32_t begin = start < from ? from - start : 0;
+            const int32_t end = start + run > to ? to - start : run;
+            if (begin >= end) {
+                continue;
+            }
+            if (inside) {
+                const int32_t first = (left + kx * conv->dilation_x) * conv->channels;
+                ta_s8_run(conv, panel, row, length, first, begin, end);
+            } else {
+                ta_s8_pad(panel, conv->pad, end - begin);
+            }
+            panel += end - begin;
+        }
+    }
+    for (; start < to; ++start) {
+        *panel++ = 0;
+    }
+}
+
+static inline void ta_s8_gather(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, ta_s8_pixel pixel,
+                                int32_t rows, int32_t from, int32_t to)
+{
+    for (int32_t r = 0; r < rows; ++r) {
+        ta_s8_window(conv, panel + r * TA_S8_PANEL, x, pixel, from, to);
+        ta_s8_next(conv, &pixel);
+    }
+}
+
+/* Outputs `n` to `stop` of all pixels. */
+static inline void ta_s8_conv2d_outputs(int rounding, const ta_s8_conv2d *conv, const ta_s8_scale *scale,
+                                        const int8_t *x, const int8_t *w, const int32_t *bias,
+                                        const int32_t *multiplier, const int8_t *shift, int8_t *out,
+                                        int32_t begin, int32_t stop)
+{
+    ta_s8_cell panel[TA_S8_ROWS * TA_S8_PANEL];
+    int32_t sums[TA_S8_ROWS * TA_S8_OUTPUTS];
+    const int32_t depth = conv->depth, pixels = conv->batch * conv->out_height * conv->out_width;
+    ta_s8_pixel pixel = {0, 0, 0};
+    for (int32_t first = 0; first < pixels; first += TA_S8_ROWS) {
+        const int32_t rows = pixels - first < TA_S8_ROWS ? pixels - first : TA_S8_ROWS;
+        if (depth <= TA_S8_PANEL) {
+            ta_s8_gather(conv, panel, x, pixel, rows, 0, depth);
+        }
+        for (int32_t n = begin; n < stop; n += TA_S8_OUTPUTS) {
+            const int32_t count = stop - n < TA_S8_OUTPUTS ? stop - n : TA_S8_OUTPUTS;
+            for (int32_t k = 0; k < depth; k += TA_S8_PANEL) {
+                const int32_t some = depth - k < TA_S8_PANEL ? depth - k : TA_S8_PANEL;
+                if (depth > TA_S8_PANEL) {
+                    ta_s8_gather(conv, panel, x, pixel, rows, k, k + some);
+                }
+                ta_s8_tile(rows, sums, k ? sums : bias + n, k ? TA_S8_OUTPUTS : 0, panel, some,
+                           w + n * depth + k * TA_S8_BLOCK, TA_S8_BLOCK * depth,
+                           (count + TA_S8_BLOCK - 1) / TA_S8_BLOCK);
+            }
+            ta_s8_scale_rows(rounding, scale, multiplier + n * scale->each, shift + n * scale->each, rows, count,
+                             sums, TA_S8_OUTPUTS, out + (int64_t)first * conv->apart + n, conv->apart);
+        }
+        for (int32_t r = 0; r < rows; ++r) {
+            ta_s8_next(conv, &pixel);
+        }
+    }
+}
+
+/* The whole convolution. `w`, `bias`, `multiplier` and `shift` are as the layout and `s8_scale.h` have them. */
+static inline void ta_s8_conv2d_with(int rounding, const ta_s8_conv2d *conv, const ta_s8_scale *scale,
+                                     const int8_t *x, const int8_t *w, const int32_t *bias,
+                                     const int32_t *multiplier, const int8_t *shift, int8_t *out)
+{
+    const int32_t some = TA_S8_RESIDENT / conv->depth / TA_S8_OUTPUTS * TA_S8_OUTPUTS;
+    const int32_t step = some > TA_S8_OUTPUTS ? some : TA_S8_OUTPUTS;
+    for (int32_t n = 0; n < conv->outputs; n += step) {
+        const int32_t stop = conv->outputs - n < step ? conv->outputs : n + step;
+        ta_s8_conv2d_outputs(rounding, conv, scale, x, w, bias, multiplier, shift, out, n, stop);
+    }
+}
+
+#endif

@@ -1,0 +1,285 @@
+/* Sums of products of 8-bit values, weights packed in pairs: the layout `pairs`.
+ *
+ * The contract of a layout. A header such as this one defines one way to pack weights, and the operations below
+ * for it: in portable C99, and in forms for instruction sets, which the preprocessor chooses. All forms compute
+ * the same 32-bit sums to the bit. Drivers (`s8_conv2d.h`) are written in these operations alone and are
+ * included after the layout; the compiler of models packs with the same numbers
+ * (`target_arch/backends/plain_c/kernels/layout.py`). A translation unit includes one layout.
+ *
+ *   TA_S8_BLOCK    outputs that lie side by side in the packed weights
+ *   TA_S8_DEPTH    consecutive k (products of one sum) that lie side by side
+ *   TA_S8_ROWS     rows (pixels) that one call of the tile sums
+ *   TA_S8_OUTPUTS  outputs that one call of the tile sums, a multiple of TA_S8_BLOCK
+ *   TA_S8_PANEL    k that a panel holds of each row, a multiple of TA_S8_DEPTH
+ *   TA_S8_RESIDENT bytes of packed weights that are used for all rows before the next ones are looked at
+ *   ta_s8_cell     what a panel holds of a value
+ *   ta_s8_fill     copies values to a panel
+ *   ta_s8_pad      puts one value into several cells of a panel
+ *   ta_s8_tile     sums
+ *
+ * The layout. For N outputs and K products each, weights are int8 w[N / 8][K / 2][8][2], both rounded up, zeros
+ * where there is nothing: the 16 bytes of 8 outputs and 2 k are what one multiply-add of 16-bit pairs takes.
+ * A sum is that of the stored values: the zero point of the input is part of the bias.
+ *
+ * Forms: portable, SSE2, AVX2. Where the compiler may not use AVX2 for the whole program but can compile
+ * functions for it (GCC and Clang on x86-64), both forms are there and the processor is asked. With
+ * TA_KERNELS_PORTABLE the portable form alone is, with TA_KERNELS_SSE2 no AVX2.
+ */
+#ifndef TA_KERNELS_S8_PAIRS_H
+#define TA_KERNELS_S8_PAIRS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/x86.h"
+
+#define TA_S8_LAYOUT "pairs"
+#define TA_S8_BLOCK 8
+#define TA_S8_DEPTH 2
+#define TA_S8_OUTPUTS 16
+#if defined(TA_KERNELS_X86)
+#define TA_S8_ROWS 4
+#define TA_S8_PANEL 2048
+#define TA_S8_RESIDENT 131072
+#else
+#define TA_S8_ROWS 2
+#define TA_S8_PANEL 128
+#define TA_S8_RESIDENT 16384
+#endif
+
+typedef int16_t ta_s8_cell;
+
+#ifdef TA_KERNELS_X86
+/* Values at the end are copied twice rather than one by one. */
+TA_AVX2 static inline void ta_s8_fill_avx2(ta_s8_cell *panel, const int8_t *x, int32_t count)
+{
+    int32_t k = 0;
+    for (; k + 16 <= count; k += 16) {
+        const __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(x + k)));
+        _mm256_storeu_si256((__m256i *)(panel + k), wide);
+    }
+    if (k < count && count >= 16) {
+        k = count - 16;
+        const __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(x + k)));
+        _mm256_storeu_si256((__m256i *)(panel + k), wide);
+        return;
+    }
+    if (count >= 8) {
+        for (; k < count; k += 8) {
+            k = k + 8 <= count ? k : count - 8;
+            _mm_storeu_si128((__m128i *)(panel + k),
+                             _mm_cvtepi8_epi16(_mm_loadl_epi64((const __m128i *)(x + k))));
+        }
+    } else if (count >= 4) {
+        for (; k < count; k += 4) {
+            k = k + 4 <= count ? k : count - 4;
+            int32_t four;
+            memcpy(&four, x + k, sizeof four);
+            _mm_storel_epi64((__m128i *)(panel + k), _mm_cvtepi8_epi16(_mm_cvtsi32_si128(four)));
+        }
+    }
+    for (; k < count; ++k) {
+        panel[k] = x[k];
+    }
+}
+#endif
+
+/* Copies `count` values to the panel. */
+static inline void ta_s8_fill(ta_s8_cell *panel, const int8_t *x, int32_t count)
+{
+#ifdef TA_KERNELS_X86
+    if (TA_HAS_AVX2) {
+        ta_s8_fill_avx2(panel, x, count);
+        return;
+    }
+#endif
+    for (int32_t k = 0; k < count; ++k) {
+        panel[k] = x[k];
+    }
+}
+
+/* Copies `count` values of type uint8, less 128 each, to the panel. */
+static inline void ta_s8_fill_unsigned(ta_s8_cell *panel, const int8_t *x, int32_t count)
+{
+    ta_s8_fill(panel, x, count);
+    for (int32_t k = 0; k < count; ++k) {
+        panel[k] = (ta_s8_cell)((panel[k] & 0xff) - 128);
+    }
+}
+
+/* Puts `value` into `count` cells. */
+static inline void ta_s8_pad(ta_s8_cell *panel, int32_t value, int32_t count)
+{
+    for (int32_t k = 0; k < count; ++k) {
+        panel[k] = (ta_s8_cell)value;
+    }
+}
+
+#ifdef TA_KERNELS_X86
+static inline int32_t ta_pair(const ta_s8_cell *cells)
+{
+    int32_t pair;
+    memcpy(&pair, cells, sizeof pair);
+    return pair;
+}
+
+/* One row of a tile, 16 outputs; four accumulators, so that additions need not wait for one another. */
+TA_AVX2 static inline void ta_s8_tile_1_avx2(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
+                                             const int8_t *w0, const int8_t *w1)
+{
+    __m256i a0 = _mm256_loadu_si256((const __m256i *)start);
+    __m256i a1 = _mm256_loadu_si256((const __m256i *)(start + 8));
+    __m256i c0 = _mm256_setzero_si256(), c1 = c0;
+    int32_t k = 0;
+    for (; k + 4 <= depth; k += 4) {
+        const __m256i one = _mm256_set1_epi32(ta_pair(x + k));
+        const __m256i two = _mm256_set1_epi32(ta_pair(x + k + 2));
+        const __m128i *p0 = (const __m128i *)(w0 + k * 8), *p1 = (const __m128i *)(w1 + k * 8);
+        a0 = _mm256_add_epi32(a0, _mm256_madd_epi16(one, _mm256_cvtepi8_epi16(_mm_loadu_si128(p0))));
+        a1 = _mm256_add_epi32(a1, _mm256_madd_epi16(one, _mm256_cvtepi8_epi16(_mm_loadu_si128(p1))));
+        c0 = _mm256_add_epi32(c0, _mm256_madd_epi16(two, _mm256_cvtepi8_epi16(_mm_loadu_si128(p0 + 1))));
+        c1 = _mm256_add_epi32(c1, _mm256_madd_epi16(two, _mm256_cvtepi8_epi16(_mm_loadu_si128(p1 + 1))));
+    }
+    if (k < depth) {
+        const __m256i one = _mm256_set1_epi32(ta_pair(x + k));
+        const __m128i *p0 = (const __m128i *)(w0 + k * 8), *p1 = (const __m128i *)(w1 + k * 8);
+        a0 = _mm256_add_epi32(a0, _mm256_madd_epi16(one, _mm256_cvtepi8_epi16(_mm_loadu_si128(p0))));
+        a1 = _mm256_add_epi32(a1, _mm256_madd_epi16(one, _mm256_cvtepi8_epi16(_mm_loadu_si128(p1))));
+    }
+    _mm256_storeu_si256((__m256i *)sums, _mm256_add_epi32(a0, c0));
+    _mm256_storeu_si256((__m256i *)(sums + 8), _mm256_add_epi32(a1, c1));
+}
+
+/* Four rows of a tile, 16 outputs. */
+TA_AVX2 static inline void ta_s8_tile_4_avx2(int32_t *sums, const int32_t *start, int32_t step, const ta_s8_cell *x,
+                                             int32_t depth, const int8_t *w0, const int8_t *w1)
+{
+    const ta_s8_cell *x1 = x + TA_S8_PANEL, *x2 = x1 + TA_S8_PANEL, *x3 = x2 + TA_S8_PANEL;
+    const int32_t *start1 = start + step, *start2 = start1 + step, *start3 = start2 + step;
+    __m256i a0 = _mm256_loadu_si256((const __m256i *)start);
+    __m256i b0 = _mm256_loadu_si256((const __m256i *)(start + 8));
+    __m256i a1 = _mm256_loadu_si256((const __m256i *)start1);
+    __m256i b1 = _mm256_loadu_si256((const __m256i *)(start1 + 8));
+    __m256i a2 = _mm256_loadu_si256((const __m256i *)start2);
+    __m256i b2 = _mm256_loadu_si256((const __m256i *)(start2 + 8));
+    __m256i a3 = _mm256_loadu_si256((const __m256i *)start3);
+    __m256i b3 = _mm256_loadu_si256((const __m256i *)(start3 + 8));
+    for (int32_t k = 0; k < depth; k += 2) {
+        const __m256i wa = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w0 + k * 8)));
+        const __m256i wb = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w1 + k * 8)));
+        __m256i pair = _mm256_set1_epi32(ta_pair(x + k));
+        a0 = _mm256_add_epi32(a0, _mm256_madd_epi16(pair, wa));
+        b0 = _mm256_add_epi32(b0, _mm256_madd_epi16(pair, wb));
+        pair = _mm256_set1_epi32(ta_pair(x1 + k));
+        a1 = _mm256_add_epi32(a1, _mm256_madd_epi16(pair, wa));
+        b1 = _mm256_add_epi32(b1, _mm256_madd_epi16(pair, wb));
+        pair = _mm256_set1_epi32(ta_pair(x2 + k));
+        a2 = _mm256_add_epi32(a2, _mm256_madd_epi16(pair, wa));
+        b2 = _mm256_add_epi32(b2, _mm256_madd_epi16(pair, wb));
+        pair = _mm256_set1_epi32(ta_pair(x3 + k));
+        a3 = _mm256_add_epi32(a3, _mm256_madd_epi16(pair, wa));
+        b3 = _mm256_add_epi32(b3, _mm256_madd_epi16(pair, wb));
+    }
+    _mm256_storeu_si256((__m256i *)sums, a0);
+    _mm256_storeu_si256((__m256i *)(sums + 8), b0);
+    _mm256_storeu_si256((__m256i *)(sums + 16), a1);
+    _mm256_storeu_si256((__m256i *)(sums + 24), b1);
+    _mm256_storeu_si256((__m256i *)(sums + 32), a2);
+    _mm256_storeu_si256((__m256i *)(sums + 40), b2);
+    _mm256_storeu_si256((__m256i *)(sums + 48), a3);
+    _mm256_storeu_si256((__m256i *)(sums + 56), b3);
+}
+
+/* Four rows of a tile, 8 outputs. */
+TA_AVX2 static inline void ta_s8_half_4_avx2(int32_t *sums, const int32_t *start, int32_t step, const ta_s8_cell *x,
+                                             int32_t depth, const int8_t *w)
+{
+    const ta_s8_cell *x1 = x + TA_S8_PANEL, *x2 = x1 + TA_S8_PANEL, *x3 = x2 + TA_S8_PANEL;
+    __m256i a0 = _mm256_loadu_si256((const __m256i *)start);
+    __m256i a1 = _mm256_loadu_si256((const __m256i *)(start + step));
+    __m256i a2 = _mm256_loadu_si256((const __m256i *)(start + 2 * step));
+    __m256i a3 = _mm256_loadu_si256((const __m256i *)(start + 3 * step));
+    for (int32_t k = 0; k < depth; k += 2) {
+        const __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w + k * 8)));
+        a0 = _mm256_add_epi32(a0, _mm256_madd_epi16(_mm256_set1_epi32(ta_pair(x + k)), wide));
+        a1 = _mm256_add_epi32(a1, _mm256_madd_epi16(_mm256_set1_epi32(ta_pair(x1 + k)), wide));
+        a2 = _mm256_add_epi32(a2, _mm256_madd_epi16(_mm256_set1_epi32(ta_pair(x2 + k)), wide));
+        a3 = _mm256_add_epi32(a3, _mm256_madd_epi16(_mm256_set1_epi32(ta_pair(x3 + k)), wide));
+    }
+    _mm256_storeu_si256((__m256i *)sums, a0);
+    _mm256_storeu_si256((__m256i *)(sums + 16), a1);
+    _mm256_storeu_si256((__m256i *)(sums + 32), a2);
+    _mm256_storeu_si256((__m256i *)(sums + 48), a3);
+}
+
+/* One row, 8 outputs. */
+static inline void ta_s8_tile_sse2(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
+                                   const int8_t *w)
+{
+    __m128i a = _mm_loadu_si128((const __m128i *)start), b = _mm_loadu_si128((const __m128i *)(start + 4));
+    for (int32_t k = 0; k < depth; k += 2) {
+        const __m128i packed = _mm_loadu_si128((const __m128i *)(w + k * 8));
+        const __m128i pair = _mm_set1_epi32(ta_pair(x + k));
+        a = _mm_add_epi32(a, _mm_madd_epi16(pair, _mm_srai_epi16(_mm_unpacklo_epi8(packed, packed), 8)));
+        b = _mm_add_epi32(b, _mm_madd_epi16(pair, _mm_srai_epi16(_mm_unpackhi_epi8(packed, packed), 8)));
+    }
+    _mm_storeu_si128((__m128i *)sums, a);
+    _mm_storeu_si128((__m128i *)(sums + 4), b);
+}
+#endif
+
+/* One row, 8 outputs. */
+static inline void ta_s8_tile_portable(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
+                                       const int8_t *w)
+{
+    int32_t acc[TA_S8_BLOCK];
+    memcpy(acc, start, sizeof acc);
+    for (int32_t k = 0; k < depth; k += 2) {
+        const int32_t one = x[k], two = x[k + 1];
+        for (int32_t n = 0; n < TA_S8_BLOCK; ++n) {
+            acc[n] += one * w[2 * n] + two * w[2 * n + 1];
+        }
+        w += 2 * TA_S8_BLOCK;
+    }
+    memcpy(sums, acc, sizeof acc);
+}
+
+/* sums[r][n] = start[r * step + n] + the sum over `depth` k of panel[r][k] * w[n][k], for `rows` rows (at most
+ * TA_S8_ROWS; the panel has TA_S8_PANEL cells for each, `sums` TA_S8_OUTPUTS numbers) and `blocks` blocks of
+ * outputs (at most TA_S8_OUTPUTS / TA_S8_BLOCK), `apart` bytes apart in the weights. `depth` is a multiple of
+ * TA_S8_DEPTH. `start` may be `sums` with `step` TA_S8_OUTPUTS. */
+static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                              const ta_s8_cell *panel, int32_t depth, const int8_t *w, int32_t apart,
+                              int32_t blocks)
+{
+#ifdef TA_KERNELS_X86
+    if (TA_HAS_AVX2 && blocks == 2) {
+        if (rows == TA_S8_ROWS) {
+            ta_s8_tile_4_avx2(sums, start, step, panel, depth, w, w + apart);
+            return;
+        }
+        for (int32_t r = 0; r < rows; ++r) {
+            ta_s8_tile_1_avx2(sums + r * TA_S8_OUTPUTS, start + r * step, panel + r * TA_S8_PANEL, depth, w,
+                              w + apart);
+        }
+        return;
+    }
+    if (TA_HAS_AVX2 && rows == TA_S8_ROWS) {
+        ta_s8_half_4_avx2(sums, start, step, panel, depth, w);
+        return;
+    }
+#endif
+    for (int32_t r = 0; r < rows; ++r) {
+        for (int32_t block = 0; block < blocks; ++block) {
+            int32_t *to = sums + r * TA_S8_OUTPUTS + block * TA_S8_BLOCK;
+            const int32_t *from = start + r * step + block * TA_S8_BLOCK;
+#ifdef TA_KERNELS_X86
+            ta_s8_tile_sse2(to, from, panel + r * TA_S8_PANEL, depth, w + block * apart);
+#else
+            ta_s8_tile_portable(to, from, panel + r * TA_S8_PANEL, depth, w + block * apart);
+#endif
+        }
+    }
+}
+
+#endif

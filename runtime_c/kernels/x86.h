@@ -1,0 +1,25 @@
+/* Whether kernels may use SSE2 and AVX2, and how.
+ *
+ * TA_KERNELS_X86 is defined where the forms for x86-64 are compiled. TA_AVX2 stands before a function that uses
+ * AVX2 and FMA; it may be called where TA_HAS_AVX2 is not 0: a constant where the whole program is compiled for
+ * AVX2 and FMA, else what the processor says.
+ */
+#ifndef TA_KERNELS_X86_H
+#define TA_KERNELS_X86_H
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(TA_KERNELS_PORTABLE)
+#define TA_KERNELS_X86 1
+#include <immintrin.h>
+#if defined(TA_KERNELS_SSE2)
+#define TA_AVX2 __attribute__((target("avx2,fma")))
+#define TA_HAS_AVX2 0
+#elif defined(__AVX2__) && defined(__FMA__)
+#define TA_AVX2
+#define TA_HAS_AVX2 1
+#else
+#define TA_AVX2 __attribute__((target("avx2,fma")))
+#define TA_HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+#endif
+#endif
+
+#endif

@@ -1,0 +1,71 @@
+"""The text of a C function that calls a kernel. Functions are named after a hash of their text, as all are."""
+
+import hashlib
+import textwrap
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from target_arch.plan.kernels import CFunction
+from target_arch.plan.model import C_TYPES, Tensor
+
+_LINE = 110
+
+
+@frozen(kw_only=True)
+class Parameter:
+    """A parameter of a kernel: its C name, the type of its elements, and whether the function writes it."""
+
+    name: str
+    dtype: str
+    written: bool = False
+    shape: tuple[int, ...] = ()
+
+    @property
+    def c_type(self) -> str:
+        """The pointer as a C type."""
+        return f"{'' if self.written else 'const '}{C_TYPES[self.dtype]} *"
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+def parameter(name: str, tensor: Tensor, *, written: bool = False) -> Parameter:
+    """The parameter that a tensor is given to."""
+    return Parameter(name=name, dtype=tensor.dtype, shape=tensor.shape, written=written)
+
+
+def function(
+    kind: str,
+    parameters: Sequence[Parameter],
+    lines: Sequence[str],
+    headers: tuple[str, ...],
+    in_place: tuple[tuple[int, int], ...] = (),
+) -> CFunction:
+    """The C function with these lines as its body; `in_place` as in `CFunction`."""
+    aliased = {index for pair in in_place for index in pair}
+    restrict = ("" if index in aliased else "restrict " for index in range(len(parameters)))
+    declared = [f"{each.c_type}{word}{each.name}" for each, word in zip(parameters, restrict, strict=True)]
+    body = "".join(f"    {line}\n" for each in lines for line in wrapped(each))
+    digest = hashlib.sha256((", ".join(declared) + body + "".join(headers)).encode()).hexdigest()[:8]
+    name = f"{kind}_{digest}"
+    head = "\n".join(wrapped(f"static void {name}({', '.join(declared)})"))
+    comment = f"{kind}: {', '.join(str(each) for each in parameters if each.shape)}"
+    text = f"/* {comment} */\n{head}\n{{\n{body}}}\n"
+    return CFunction(
+        name=name,
+        parameters=tuple(each.c_type for each in parameters),
+        text=text,
+        headers=headers,
+        in_place=in_place,
+    )
+
+
+def wrapped(text: str) -> list[str]:
+    """Lines of C, broken at blanks."""
+    return textwrap.wrap(text, _LINE, subsequent_indent="    ", break_long_words=False)
+
+
+def struct(kind: str, name: str, numbers: Sequence[int]) -> str:
+    """A constant of a struct type."""
+    return f"static const {kind} {name} = {{{', '.join(map(str, numbers))}}};"
