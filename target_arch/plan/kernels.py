@@ -183,11 +183,12 @@ class DeviceFunction:
 class CFunction:
     """A C function definition. `parameters` are its pointer parameters as C types, such as `const int8_t *`.
 
-    Two functions with equal `text` are one function: the name is derived from the body. `headers` are those
-    it includes beyond C99's, in that order; those below `kernels/` the bundle brings from `runtime_c/kernels`. With `fails` it returns an int, 0 where its results are good; else nothing.
-    `object` is the same function as an object file for the instance's core, where the codegen is `llvm`; a
-    port with the device itself loads `device` instead. `in_place` are pairs of parameters (written, read)
-    that may be the same memory; none of these is `restrict`.
+    Two functions with equal `text` are one function: the name is derived from the body. `headers` are
+    those it includes beyond C99's, in that order; those below `kernels/` the bundle brings from
+    `runtime_c/kernels`. With `fails` it returns an int, 0 where its results are good; else nothing.
+    `object` is the same function as an object file for the instance's core, where the codegen is `llvm`;
+    a port with the device itself loads `device` instead. `in_place` are pairs of parameters (written,
+    read) that may be the same memory; none of these is `restrict`.
     """
 
     name: str

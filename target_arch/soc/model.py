@@ -116,8 +116,8 @@ class TargetArch:
 
     `memory` is the order of preference in which its operands are placed. `buffers` maps the local buffer
     names of its backend (`inp`, `wgt`, `acc`) to memories; TVM code refers to them as scope
-    `local.<buffer>_buffer`. `options` are the backend's own, checked by the backend. `clock` is in hertz, `isa`
-    the instruction set that kernels in C are laid out for.
+    `local.<buffer>_buffer`. `options` are the backend's own, checked by the backend. `clock` is in hertz,
+    `isa` the instruction set that kernels in C are laid out for.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The files of the C runtime that a bundle carries: headers, core, kernels, one port, drivers and simulators."""
+"""The files of the C runtime that a bundle carries: headers, core, kernels, a port, drivers, simulators."""
 
 from collections.abc import Mapping
 

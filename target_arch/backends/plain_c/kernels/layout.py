@@ -1,8 +1,8 @@
 """How weights are packed for the instruction set of a target_arch.
 
 Each layout is one header of `runtime_c/kernels`, whose comment is the contract; the numbers here are its
-numbers. Every form of a header reads the same bytes, so a bundle made for one instruction set computes the same
-on every other.
+numbers. Every form of a header reads the same bytes, so a bundle made for one instruction set computes the
+same on every other.
 """
 
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ from target_arch.soc.words import InstructionSet
 
 @frozen(kw_only=True)
 class Layout:
-    """Blocks of `block` outputs, in each of them groups of `len(order)` consecutive k; `order` is that of the k
-    in a group.
+    """Blocks of `block` outputs, in each of them groups of `len(order)` consecutive k; `order` is that of the
+    k in a group.
 
-    Packed weights are int8 [N / block][K / group][block][group], both rounded up, zeros where there is nothing.
+    Packed weights are int8 [N / block][K / group][block][group], both rounded up, zeros where there is none.
     """
 
     name: str

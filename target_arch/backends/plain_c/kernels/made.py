@@ -8,8 +8,8 @@ from target_arch.plan.model import Tensor
 
 @frozen(kw_only=True)
 class Made:
-    """A C function and the constants that replace the operator's own: parameters are the inputs, `packed`, and
-    the output. `note` names driver and layout for the report.
+    """A C function and the constants that replace the operator's own: its parameters are the inputs,
+    `packed`, and the output. `note` names driver and layout for the report.
     """
 
     function: CFunction

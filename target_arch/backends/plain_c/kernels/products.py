@@ -19,7 +19,7 @@ _STORED = ("int8", "uint8")
 _HEADER = "kernels/s8_conv2d.h"
 _GROWTH = 1.1
 """The most that packing may add to weights, as a factor, beside `_SLACK` bytes."""
-_SLACK = 2048
+_SLACK = 16384
 
 
 @frozen(kw_only=True)
@@ -36,18 +36,20 @@ class Sizes:
 
 def refusal(operator: Operator, model: Model, layout: Layout) -> str | None:
     """Why an operator is no such call, None where it is one."""
-    if operator.kind not in (OperatorKind.CONV2D, OperatorKind.DENSE):
-        return f"no kernel for {operator.kind}"
-    if operator.arithmetic not in INTEGERS:
+    if operator.kind not in (OperatorKind.CONV2D, OperatorKind.DENSE) or operator.arithmetic not in INTEGERS:
         return f"no kernel for {operator.kind} in {operator.arithmetic} arithmetic"
-    x, w, out = (model.tensors[name] for name in (operator.inputs[0], operator.constants[0], operator.output))
-    bias = model.tensors[operator.constants[1]]
+    x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
+    w, bias = (model.tensors[name] for name in operator.constants)
     if x.dtype not in _STORED or out.dtype not in _STORED or (w.dtype, bias.dtype) != ("int8", "int32"):
         return f"no kernel for {x.dtype} times {w.dtype} to {out.dtype}"
     if w.data is None or bias.data is None:
         return "weights or bias are computed at run time"
     if len(layout.packed(_weights(w))) > _GROWTH * w.bytes + _SLACK:
         return "packed weights would take more than 1.1 times the plain ones"
+    return _range_refusal(operator, model)
+
+
+def _range_refusal(operator: Operator, model: Model) -> str | None:
     try:
         _parameters(operator, model)
     except OutOfRange as error:

@@ -1,4 +1,4 @@
-"""The text of a C function that calls a kernel. Functions are named after a hash of their text, as all are."""
+"""The text of a C function that calls a kernel. Functions are named after a hash of their text."""
 
 import hashlib
 import textwrap

@@ -1,0 +1,167 @@
+"""Random operators for the kernels of `runtime_c/kernels`, and what plain integers say about them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from target_arch.backends.plain_c.kernels import products
+from target_arch.backends.plain_c.kernels.layout import Layout
+from target_arch.plan import arithmetic
+from target_arch.plan.model import Model, Tensor
+from tests.backends.c.kernel_program import Case, spaced
+from tests.backends.c.one import Array, constant, finished, one_operator, quantized
+
+_INFO = {"int8": (-128, 127), "uint8": (0, 255)}
+
+
+def stored(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
+    """Random values, a quarter of them at the ends of the range."""
+    low, high = _INFO[dtype]
+    ends = rng.choice([low, high], shape)
+    return np.where(rng.random(shape) < 0.25, ends, rng.integers(low, high + 1, shape)).astype(dtype)
+
+
+@frozen(kw_only=True)
+class Shape:
+    """A convolution: `channels` are those in and out, `padding` is top, left, bottom, right."""
+
+    image: tuple[int, int]
+    channels: tuple[int, int]
+    kernel: tuple[int, int] = (1, 1)
+    padding: tuple[int, int, int, int] = (0, 0, 0, 0)
+    strides: tuple[int, int] = (1, 1)
+    dilation: tuple[int, int] = (1, 1)
+    batch: int = 1
+
+    @property
+    def out(self) -> tuple[int, int, int, int]:
+        """Batch, height, width and channels of the output."""
+        sizes = [
+            (
+                self.image[axis]
+                + self.padding[axis]
+                + self.padding[axis + 2]
+                - self.dilation[axis] * (self.kernel[axis] - 1)
+                - 1
+            )
+            // self.strides[axis]
+            + 1
+            for axis in (0, 1)
+        ]
+        return self.batch, sizes[0], sizes[1], self.channels[1]
+
+
+def random_shape(rng: np.random.Generator) -> Shape:
+    """A small convolution; kernels, strides and channels are odd as often as not."""
+    kernel = (int(rng.integers(1, 5)), int(rng.integers(1, 5)))
+    dilation = (int(rng.integers(1, 3)), int(rng.integers(1, 3)))
+    least = [dilation[axis] * (kernel[axis] - 1) + 1 for axis in (0, 1)]
+    padding = tuple(int(value) for value in rng.integers(0, 3, 4))
+    return Shape(
+        image=(least[0] + int(rng.integers(0, 5)), least[1] + int(rng.integers(0, 5))),
+        channels=(int(rng.integers(1, 21)), int(rng.integers(1, 36))),
+        kernel=kernel,
+        padding=(padding[0], padding[1], padding[2], padding[3]),
+        strides=(int(rng.integers(1, 4)), int(rng.integers(1, 4))),
+        dilation=dilation,
+        batch=int(rng.integers(1, 3)),
+    )
+
+
+CHOSEN = (
+    Shape(image=(5, 7), channels=(16, 16), kernel=(3, 3), padding=(1, 1, 1, 1)),
+    Shape(image=(9, 9), channels=(3, 8), kernel=(3, 3), padding=(0, 0, 1, 1), strides=(2, 2)),
+    Shape(image=(4, 4), channels=(64, 64)),
+    Shape(image=(6, 6), channels=(24, 40), strides=(2, 2)),
+    Shape(image=(3, 3), channels=(300, 20), kernel=(3, 3), padding=(1, 1, 1, 1)),
+    Shape(image=(10, 4), channels=(1, 64), kernel=(10, 4), padding=(4, 1, 5, 1), strides=(2, 2)),
+    Shape(image=(2, 2), channels=(7, 3), kernel=(5, 5), padding=(2, 2, 2, 2)),
+)
+"""What models have: whole tiles, first layers, windows of several chunks, and more padding than image."""
+
+
+def windows_of(x: Array, shape: Shape, fill: int) -> Array:
+    """[N, OH, OW, KH, KW, C]: the padded image under every position of the kernel."""
+    top, left, bottom, right = shape.padding
+    padded = np.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=fill)
+    batch, height, width, _ = shape.out
+    rows = np.arange(height)[:, None] * shape.strides[0] + np.arange(shape.kernel[0]) * shape.dilation[0]
+    columns = np.arange(width)[:, None] * shape.strides[1] + np.arange(shape.kernel[1]) * shape.dilation[1]
+    return padded[:, rows[:, None, :, None], columns[None, :, None, :], :].reshape(
+        batch, height, width, *shape.kernel, -1
+    )
+
+
+def scales(rng: np.random.Generator, count: int, products_: int, rule: str) -> float | list[float]:
+    """Scales of weights that bring sums of so many products into the range of 8 bits, more or less."""
+    middle = 40.0 / (np.sqrt(products_) * 60 * 60)
+    if rng.random() < 0.3:
+        return float(middle)
+    return [float(value) for value in middle * np.exp(rng.normal(0, 2, count))]
+
+
+def conv2d_cases(rng: np.random.Generator, shapes: list[Shape], layout: Layout) -> Iterator[Case]:
+    """conv2d in both arithmetics and both types, each shape once."""
+    for number, shape in enumerate(shapes):
+        rule = ("tflite", "onnx")[number % 3 == 2]
+        dtypes = ("int8", "int8") if number % 4 else ("uint8", "uint8")
+        apart = shape.channels[1] + (3 if number % 5 == 4 else 0)
+        yield conv2d_case(rng, shape, rule, dtypes, layout, apart)
+
+
+def conv2d_case(
+    rng: np.random.Generator, shape: Shape, rule: str, dtypes: tuple[str, str], layout: Layout, apart: int
+) -> Case:
+    """One conv2d; the zero points are anywhere."""
+    zero = [int(rng.integers(*_INFO[dtype])) for dtype in dtypes]
+    inputs, outputs = shape.channels
+    w = stored(rng, (outputs, *shape.kernel, inputs), "int8")
+    bias = rng.integers(-(2**12), 2**12, outputs).astype(np.int32)
+    image = quantized("x", (shape.batch, *shape.image, inputs), 1.0, zero[0], dtypes[0])
+    out = quantized("out", shape.out, 1.0, zero[1], dtypes[1])
+    weights = quantized("w", w.shape, scales(rng, outputs, w[0].size, rule), 0)
+    model = layer("conv2d", rule, image, out, constant(weights, w), bias, shape)
+    x = stored(rng, image.shape, dtypes[0])
+    views = windows_of(x.astype(np.int64) - zero[0], shape, 0)
+    sums = np.einsum("bhwrsc,orsc->bhwo", views, w.astype(np.int64)) + bias
+    return _case(f"{shape} {rule} {dtypes}", model, x, sums, dtypes[1], layout, apart)
+
+
+def dense_cases(rng: np.random.Generator, layout: Layout) -> Iterator[Case]:
+    """dense layers, with one scale and with many, of one row and of several."""
+    for rule, rows, inputs, outputs in (
+        ("tflite", 1, 64, 12),
+        ("tflite", 7, 33, 35),
+        ("onnx", 5, 130, 16),
+        ("onnx", 1, 7, 9),
+        ("tflite", 3, 2500, 17),
+    ):
+        w = stored(rng, (outputs, inputs), "int8")
+        bias = rng.integers(-(2**12), 2**12, outputs).astype(np.int32)
+        x, zero = stored(rng, (rows, inputs), "int8"), int(rng.integers(-128, 128))
+        image = quantized("x", x.shape, 1.0, zero)
+        weights = quantized("w", w.shape, scales(rng, outputs, inputs, rule), 0)
+        out = quantized("out", (rows, outputs), 1.0, 5)
+        model = layer("dense", rule, image, out, constant(weights, w), bias, None)
+        sums = (x.astype(np.int64) - zero) @ w.astype(np.int64).T + bias
+        yield _case(f"dense {rows}x{inputs}x{outputs} {rule}", model, x, sums, "int8", layout, outputs)
+
+
+def layer(kind: str, rule: str, x: Tensor, out: Tensor, w: Tensor, bias: Array, shape: Shape | None) -> Model:
+    """The model of one operator with weights."""
+    attributes: dict[str, Any] = {}
+    if shape is not None:
+        attributes = {"padding": shape.padding, "strides": shape.strides, "dilation": shape.dilation}
+    biases = constant(quantized("b", bias.shape, 1.0, 0, "int32"), bias)
+    return one_operator(kind, rule, [x], out, (w, biases), **attributes)
+
+
+def _case(name: str, model: Model, x: Array, sums: Array, dtype: str, layout: Layout, apart: int) -> Case:
+    operator = model.operators[0]
+    assert products.refusal(operator, model, layout) is None
+    expected = finished(arithmetic.requantization(operator, model), sums, dtype)
+    made = products.made(operator, model, layout, apart)
+    last = spaced(expected, apart) if apart != expected.shape[-1] else expected
+    return Case(name=name, made=made, inputs=(x,), expected=last)

@@ -1,0 +1,31 @@
+"""The kernels of `runtime_c/kernels` in every form that runs here, against plain integers, to the bit."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from target_arch.backends.plain_c.kernels.layout import PAIRS
+from tests.backends.c.kernel_cases import CHOSEN, conv2d_cases, dense_cases, random_shape
+from tests.backends.c.kernel_program import NATIVE, Case, mismatches
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    rng = np.random.default_rng(7)
+    shapes = [*CHOSEN, *(random_shape(rng) for _ in range(24))]
+    return [*conv2d_cases(rng, shapes, PAIRS), *dense_cases(rng, PAIRS)]
+
+
+@pytest.mark.parametrize("form", NATIVE)
+def test_products_are_those_of_plain_integers(
+    form: str, cases: list[Case], tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    assert mismatches(tmp_path, cases, (needs_tool("gcc"), *NATIVE[form])) == []
+
+
+def test_clang_takes_them_without_a_warning(
+    cases: list[Case], tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    assert mismatches(tmp_path, cases[:8], (needs_tool("clang"),)) == []
