@@ -3,7 +3,7 @@
 
 #include "tiny_add_internal.h"
 
-#if TINY_ABI_HASH != 0x714b6e58273f4823ULL
+#if TINY_ABI_HASH != 0x0810f4a4a28092ffULL
 #error "tiny_soc.h is the header of another description of the SoC"
 #endif
 

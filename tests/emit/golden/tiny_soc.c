@@ -2,7 +2,7 @@
 #include <tiny_soc.h>
 #include "target_arch/driver.h"
 
-#if TINY_ABI_HASH != 0x714b6e58273f4823ULL
+#if TINY_ABI_HASH != 0x0810f4a4a28092ffULL
 #error "tiny_soc.h is the header of another description of the SoC"
 #endif
 
@@ -42,7 +42,7 @@ const ta_soc tiny_soc = {
 #include <tiny_soc.h>
 #include "ports/host/simulator.h"
 
-#if TINY_ABI_HASH != 0x714b6e58273f4823ULL
+#if TINY_ABI_HASH != 0x0810f4a4a28092ffULL
 #error "tiny_soc.h is the header of another description of the SoC"
 #endif
 

@@ -9,9 +9,8 @@ from target_arch.plan.model import Tensor
 @frozen(kw_only=True)
 class Made:
     """A C function and the constants that replace the operator's own: its parameters are the inputs,
-    `packed`, and the output. `note` names driver and layout for the report.
+    `packed`, and the output.
     """
 
     function: CFunction
     packed: tuple[Tensor, ...]
-    note: str

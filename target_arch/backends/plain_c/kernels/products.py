@@ -87,7 +87,6 @@ def made(operator: Operator, model: Model, layout: Layout, apart: int = 0) -> Ma
     return Made(
         function=function(operator.kind, parameters, lines, headers),
         packed=packed,
-        note=f"ta_s8_conv2d, weights in {layout.name}",
     )
 
 

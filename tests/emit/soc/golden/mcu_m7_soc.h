@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define MCU_M7_ABI_HASH UINT64_C(0x8a74fcbf66ff6fb1)
+#define MCU_M7_ABI_HASH UINT64_C(0x9d8ba711d632d92b)
 
 enum mcu_m7_target_arch {
     MCU_M7_TARGET_ARCH_HOST_CPU = 0,

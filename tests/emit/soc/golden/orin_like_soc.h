@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define ORIN_LIKE_ABI_HASH UINT64_C(0xad7d07f37c0aaf63)
+#define ORIN_LIKE_ABI_HASH UINT64_C(0x26434d506ef68bec)
 
 enum orin_like_target_arch {
     ORIN_LIKE_TARGET_ARCH_HOST_CPU = 0,

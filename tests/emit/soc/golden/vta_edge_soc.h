@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define VTA_EDGE_ABI_HASH UINT64_C(0xce5c5529a2957db5)
+#define VTA_EDGE_ABI_HASH UINT64_C(0x9a4366b3586a6340)
 
 enum vta_edge_target_arch {
     VTA_EDGE_TARGET_ARCH_HOST_CPU = 0,

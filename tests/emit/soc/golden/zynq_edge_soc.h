@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define ZYNQ_EDGE_ABI_HASH UINT64_C(0x3db5eb1286c307b8)
+#define ZYNQ_EDGE_ABI_HASH UINT64_C(0xacc521b70f96d5ca)
 
 enum zynq_edge_target_arch {
     ZYNQ_EDGE_TARGET_ARCH_HOST_CPU = 0,
