@@ -58,11 +58,23 @@ class Quantization:
     axis: int | None = None
 
 
+@frozen(kw_only=True)
+class Origin:
+    """The tensor of the model's file whose values a tensor holds: the file's elements, seen as an array of
+    shape `view`, its dimensions permuted by `axes`, row by row.
+    """
+
+    name: str
+    view: tuple[int, ...]
+    axes: tuple[int, ...]
+
+
 @frozen(kw_only=True, slots=False)
 class Tensor:
     """A value of the model.
 
-    `data` holds a constant's bytes (little endian, row major), None for an activation.
+    `data` holds a constant's bytes (little endian, row major), None for an activation. `origin` is None where
+    the model's file has no such tensor, as inside of what its operators became.
     """
 
     name: str
@@ -70,6 +82,7 @@ class Tensor:
     dtype: str
     quantization: Quantization | None = None
     data: bytes | None = field(default=None, repr=False)
+    origin: Origin | None = field(default=None, repr=False)
 
     @cached_property
     def bytes(self) -> int:

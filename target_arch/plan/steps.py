@@ -95,3 +95,21 @@ class StepOrder:
     inputs: tuple[tuple[str, str], ...]
     outputs: tuple[tuple[str, str], ...]
     states: tuple[StateBuffers, ...] = ()
+
+
+@frozen(kw_only=True)
+class Probe:
+    """Where and when a tensor can be seen while the steps are executed one by one.
+
+    Its `bytes` in one of its buffers are complete after `step`: they begin `skip` bytes before operand number
+    `operand` of a dispatch, or before the target of a copy. `observed` in one buffer of each tensor, the one
+    that is complete first. `replaced` where other bytes put there reach every reader of the tensor.
+    """
+
+    tensor: str
+    step: int
+    operand: int
+    skip: int
+    bytes: int
+    observed: bool
+    replaced: bool

@@ -308,6 +308,10 @@ def _verify(to: ArgumentParser) -> None:
     )
     to.add_argument("--count", type=_positive, default=50, help="random inputs (default: 50)")
     to.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
+    to.add_argument(
+        "--layers", action="store_true",
+        help="also compare every operator, each on the reference's own inputs of it",
+    )  # fmt: skip
     _simulated(to)
     _planning(to)
     _bundle_options(to)

@@ -16,7 +16,9 @@ from target_arch.diagnostics import DiagnosticError, refusal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from target_arch.pipeline import ModelsCompilation
     from target_arch.run import Executable, Verification
+    from target_arch.run.verification.layers import Planned
 
 _NPY_HEADER = 10_000
 """Bytes that numpy reads of a header."""
@@ -76,8 +78,11 @@ def verify(options: argparse.Namespace) -> int:
 
     files = named_files(options.models)
     with tempfile.TemporaryDirectory() as folder:
-        directory = options.bundle
+        directory, planned = options.bundle, None
         if directory is not None:
+            if options.layers:
+                text = "`--layers` needs the operators as they were compiled, a bundle has only their C"
+                raise refusal("no-operators", "command line", text, "leave `--bundle` out, and name the SoC")
             _same_port(options)
             if options.target:
                 text = "`--target` says what to compile for, `--bundle` is compiled already"
@@ -87,13 +92,38 @@ def verify(options: argparse.Namespace) -> int:
                 raise refusal("two-shapes", "command line", text, "leave them out: the bundle has its shapes")
         else:
             made = compiled(options)
+            planned = _planned(made, options)
             directory = Path(folder) / made.bundle.name
             write_bundle(made.bundle, directory)
         progress(f"building, and comparing on {options.count} random inputs")
-        how = {"rtl": options.rtl, "firmware": options.firmware}
-        found = verify_models(files, directory, count=options.count, seed=options.seed, **how)
+        found = verify_models(
+            files,
+            directory,
+            count=options.count,
+            seed=options.seed,
+            planned=planned,
+            layers=options.layers,
+            rtl=options.rtl,
+            firmware=options.firmware,
+        )
     _say(found, options)
     return 0 if all(each.passed for each in found.values()) else 1
+
+
+def _planned(made: "ModelsCompilation", options: argparse.Namespace) -> "Planned | None":
+    """The only model of a bundle for the host port. DiagnosticError where `--layers` wants it, and there is
+    none.
+    """
+    from target_arch.run.verification.layers import Planned
+
+    one, *others = made.models
+    fault = "one model at a time" if others else "programs on this computer"
+    if others or made.manifest["port"] != "host" or options.firmware:
+        if options.layers:
+            text = f"`--layers` watches {fault}"
+            raise refusal("no-layers", "command line", text, "verify one model with `--port host`")
+        return None
+    return Planned(model=one.model, graph=one.graph, steps=one.steps)
 
 
 def _say(found: "dict[str, Verification]", options: argparse.Namespace) -> None:
@@ -103,6 +133,9 @@ def _say(found: "dict[str, Verification]", options: argparse.Namespace) -> None:
         json_data(by_name if len(found) > 1 else next(iter(by_name.values())))
     else:
         data("".join(f"{name}: {each}" if len(found) > 1 else str(each) for name, each in found.items()))
+        for each in found.values():
+            if each.layers is not None and (options.layers or not each.layers.passed):
+                data(f"\n{each.layers}")
 
 
 def report(options: argparse.Namespace) -> int:

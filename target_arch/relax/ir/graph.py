@@ -37,6 +37,8 @@ class Graph:
     """Variables whose value follows from constants alone. Used for membership only, never for order."""
     quantizations: Mapping[Any, Quantization] = field(factory=dict, repr=False)
     """Those that the model file states of its activations, by variable; composites may state others."""
+    in_file: Mapping[Any, str] = field(factory=dict, repr=False)
+    """The tensors of the model file that variables are, by name."""
 
     @cached_property
     def positions(self) -> Mapping[Any, int]:
@@ -67,13 +69,15 @@ def read_graph(
     arithmetic: Arithmetic,
     authors: Mapping[Any, str] | None = None,
     quantizations: Mapping[Any, Quantization] | None = None,
+    in_file: Mapping[Any, str] | None = None,
 ) -> Graph:
     """The facts of a Relax function whose quantized operators follow `arithmetic`.
 
     `authors` has the authors' names of expressions that variables are bound to, `quantizations` those that
-    the model file states, by parameters and by such expressions.
+    the model file states, by parameters and by such expressions, `in_file` the names of the file's tensors,
+    by variables and by such expressions.
     """
-    stated = quantizations or {}
+    stated, tensors = quantizations or {}, in_file or {}
     bindings = [binding for block in function.body.blocks for binding in block.bindings]
     bound = {binding.var: binding.value for binding in bindings}
     outputs = _outputs(function, bound)
@@ -99,6 +103,12 @@ def read_graph(
             var: stated[bound.get(var, var)]
             for var in (*function.params, *live)
             if bound.get(var, var) in stated
+        },
+        in_file={
+            var: tensors[key]
+            for var in (*function.params, *live)
+            for key in (bound.get(var, var), var)
+            if key in tensors
         },
     )
 

@@ -13,7 +13,7 @@ from typing import Any, assert_never
 import numpy as np
 from attrs import define, evolve, field
 
-from target_arch.plan.model import Attribute, Operator, Quantization, Tensor
+from target_arch.plan.model import Attribute, Operator, Origin, Quantization, Tensor
 from target_arch.plan.operators.facts import Arithmetic, LayoutRule, OutputShape
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import Graph, dtype_of, shape_of
@@ -92,12 +92,14 @@ class Layout:
         axes = draft.attributes.get("axes")
         if not isinstance(axes, tuple):
             self._held[draft.output] = self._held[source]
+            self._remember(draft.output)
             return
         storage = self._held[source].storage
         if storage.view != shape_of(source):
             storage = plain(shape_of(source))
         name = self._with(source, storage, exact=False)
         self._held[draft.output] = _Held(name, storage.permuted(tuple(int(axis) for axis in axes)))
+        self._remember(draft.output)
 
     def _image(self, draft: Draft) -> None:
         layout = draft.layout or NHWC
@@ -196,7 +198,11 @@ class Layout:
         if here.view == storage.view:
             name = self._shaped(name, here.shape)
             axes = transposition(here, storage)
-            return self._move(OperatorKind.TRANSPOSE, name, storage.shape, {"axes": axes})
+            moved = self._move(OperatorKind.TRANSPOSE, name, storage.shape, {"axes": axes})
+            origin = self.tensors[name].origin
+            if origin is not None and origin.view == here.view:
+                self.tensors[moved] = evolve(self.tensors[moved], origin=evolve(origin, axes=storage.axes))
+            return moved
         if not here.is_plain:
             name = self._transposed(name, here, plain(here.view))
         if storage.is_plain:
@@ -217,7 +223,8 @@ class Layout:
         if key not in self._moved:
             source = self.tensors[name]
             id = f"{kind}_{len(self.operators)}"
-            tensor = evolve(source, name=f"{id}_out", shape=shape)
+            kept = source.origin if kind is OperatorKind.RESHAPE else None
+            tensor = evolve(source, name=f"{id}_out", shape=shape, origin=kept)
             arithmetic = Arithmetic.FLOAT if source.dtype.startswith("float") else self.graph.arithmetic
             operator = Operator(
                 id=id,
@@ -263,6 +270,7 @@ class Layout:
         )
         self._add(operator, tensor, draft)
         self._held[draft.output] = _Held(tensor.name, storage)
+        self._remember(draft.output)
 
     def _add(self, operator: Operator, tensor: Tensor, owner: Draft | None) -> None:
         self.tensors[tensor.name] = tensor
@@ -274,6 +282,15 @@ class Layout:
             name=name, shape=storage.shape, dtype=dtype_of(var), quantization=self.quantizations.get(var)
         )
         self._held[var] = _Held(name, storage)
+        self._remember(var)
+
+    def _remember(self, var: Any) -> None:
+        """Which tensor of the model's file the tensor of a variable is; the first one counts."""
+        held, name = self._held[var], self.graph.in_file.get(var)
+        tensor = self.tensors[held.tensor]
+        if name is not None and tensor.origin is None:
+            origin = Origin(name=name, view=held.storage.view, axes=held.storage.axes)
+            self.tensors[held.tensor] = evolve(tensor, origin=origin)
 
     def _constants(self, id: str, draft: Draft, constants: tuple[Constant, ...]) -> tuple[str, ...]:
         names = tuple(f"{id}_{draft.facts.role(index)}" for index in range(len(constants)))

@@ -102,12 +102,14 @@ def imported(
     constants: Mapping[bytes, str],
     authors: Mapping[Any, str] | None = None,
     quantizations: Mapping[Any, Quantization] | None = None,
+    in_file: Mapping[Any, str] | None = None,
 ) -> Imported:
     """The reader's result from a frontend's module whose quantized operators follow `arithmetic`.
 
-    `outputs`, `constants` (by stored bytes) and `authors` (by the frontend's expressions) are the names in
-    the file, `quantizations` (by the same expressions, and by parameters) the grids it states. Raises
-    DiagnosticError for control flow, dynamic shapes and element types that no tensor of ours can have.
+    `outputs`, `constants` (by stored bytes), `authors` (of operators) and `in_file` (of tensors, both by the
+    frontend's expressions) are the names in the file, `quantizations` (by the same expressions, and by
+    parameters) the grids it states. Raises DiagnosticError for control flow, dynamic shapes and element types
+    that no tensor of ours can have.
     """
     module = with_computed_outputs(_normalized(module))
     function = module["main"]
@@ -120,7 +122,7 @@ def imported(
         for binding in block.bindings:
             if isinstance(binding.value, relax.If):
                 raise model_error("unsupported-operator", path, "operator `If` is not supported", HINT)
-    graph = read_graph(function, arithmetic, authors, quantizations)
+    graph = read_graph(function, arithmetic, authors, quantizations, in_file)
     return Imported(
         program=RelaxProgram(module=module, graph=graph, constant_names=constants), outputs=outputs
     )

@@ -56,7 +56,14 @@ def read_tflite(path: Path, data: bytes, shapes: InputShapes) -> Imported:
     outputs += [f"{pair.input}_next" for pair in found.states]
     names = _constant_names(model, graph)
     made = imported(
-        path, found.module, Arithmetic.TFLITE, tuple(outputs), names, found.authors, found.quantizations
+        path,
+        found.module,
+        Arithmetic.TFLITE,
+        tuple(outputs),
+        names,
+        found.authors,
+        found.quantizations,
+        found.in_file,
     )
     return evolve(made, states=found.states)
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
 
+from tvm import relax
+
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
@@ -23,11 +25,12 @@ def read_torch(path: Path, data: bytes, shapes: InputShapes) -> Imported:
     Raises DiagnosticError, see `importer.py`.
     """
     program = with_input_shapes(path, load_program(path, data), shapes)
-    module = translated(path, lambda: _module(path, program))
+    in_file: dict[Any, str] = {}
+    module = translated(path, lambda: _module(path, program, in_file))
     outputs = tuple(str(output.arg.name) for output in program.graph_signature.output_specs)
     weights = reversed(list(program.state_dict.items()))
     names = {value.detach().numpy().tobytes(): str(name) for name, value in weights}
-    return imported(path, module, Arithmetic.ONNX, outputs, names)
+    return imported(path, module, Arithmetic.ONNX, outputs, names, None, None, in_file)
 
 
 def named_calls(path: Path, data: bytes) -> Iterator[tuple[str, str]]:
@@ -70,11 +73,24 @@ def load_program(path: Path, data: bytes) -> Any:
 _WRITE = "write it with `torch.export.save`"
 
 
-def _module(path: Path, program: Any) -> Any:
-    """TVM's reading of the program, decomposed into the core operators of PyTorch."""
-    from tvm.relax.frontend.torch import from_exported_program
+def _module(path: Path, program: Any, in_file: dict[Any, str]) -> Any:
+    """TVM's reading of the program, decomposed into the core operators of PyTorch. `in_file` receives the
+    names of its nodes by the expressions they became.
+    """
+    from tvm.relax.frontend.torch.exported_program_translator import ExportedProgramImporter
 
     decomposed = program.run_decompositions()
     count_from_start(path, decomposed)
     refuse_misread(path, decomposed)
-    return from_exported_program(decomposed, unwrap_unit_return_tuple=True, run_ep_decomposition=False)
+    importer = ExportedProgramImporter()
+    module = importer.from_exported_program(
+        decomposed,
+        keep_params_as_input=False,
+        unwrap_unit_return_tuple=True,
+        no_bind_return_tuple=False,
+        custom_convert_map=None,
+    )
+    for node, value in importer.env.items():
+        if isinstance(value, relax.Var):
+            in_file.setdefault(value, node.name)
+    return module

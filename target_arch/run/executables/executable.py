@@ -37,7 +37,8 @@ class Executable:
     """The programs of a built bundle, and the sizes of a frame: of all models, where it has several.
 
     `self_test` is None where the bundle has no vector, `machine` and `image` (of the
-    runner) where they run on this computer. `firmware` are the images of cores in processes of their own.
+    runner) where they run on this computer. `firmware` are the images of cores in processes of their own,
+    `tracer` is the program of `emit.programs.tracer`, where one was asked for.
     """
 
     directory: Path
@@ -48,6 +49,7 @@ class Executable:
     firmware: tuple[FirmwareImage, ...] = field(repr=False)
     input_bytes: tuple[int, ...]
     output_bytes: tuple[int, ...]
+    tracer: Path | None
     manifest: Mapping[str, Any] = field(repr=False)
 
 
@@ -60,15 +62,16 @@ def build(
     cache: Path | None = None,
     rtl: bool = False,
     firmware: bool = False,
+    tracer: str | None = None,
 ) -> Executable:
     """Compile and link the bundle in `directory` into its folder `build`; objects go to `cache`, there by
     default.
 
     `sanitize` are names for `-fsanitize`, such as `address` and `undefined`. Warnings are errors. With `rtl`
     the devices that have RTL are simulated by it, Verilated; with `firmware` cores that take firmware are
-    processes of their own that execute it, under an emulator. DiagnosticError where this is no bundle, has no
-    such device, is replaced meanwhile, or the compiler refuses it; ToolMissing without a compiler, Verilator
-    or an emulator.
+    processes of their own that execute it, under an emulator. `tracer` is the text of one more program,
+    linked with the bundle's objects. DiagnosticError where this is no bundle, has no such device, is replaced
+    meanwhile, or the compiler refuses it; ToolMissing without a compiler, Verilator or an emulator.
     """
     with unchanged(directory) as manifest:
         machine = machine_in(manifest)
@@ -84,8 +87,10 @@ def build(
         objects = _prepared(cache or folder / "objects", folder)
         simulated = set(map(verilated.simulator_source, engines))
         library = [each for each in (*library_sources(paths), *foreign.elsewhere) if each not in simulated]
-        mains = programs(paths)
-        sources = (*library, *(f"src/{program}.c" for program in mains))
+        mains = {program: f"src/{program}.c" for program in programs(paths)}
+        if tracer is not None:
+            mains |= {"tracer": _written(folder / "tracer.c", tracer)}
+        sources = (*library, *mains.values())
         made = _compile_all(directory, sources, command, cc.version, objects, foreign, files)
         common = [made[source] for source in library]
         for engine in engines:
@@ -99,7 +104,9 @@ def build(
             libraries=_libraries(manifest, machine, cxx=bool(engines)),
             made=made,
         )
-        linked = {program: link.program(program, [made[f"src/{program}.c"], *common]) for program in mains}
+        linked = {
+            program: link.program(program, [made[source], *common]) for program, source in mains.items()
+        }
         runner, image = linked["runner"]
         return Executable(
             directory=directory,
@@ -110,6 +117,7 @@ def build(
             firmware=images,
             input_bytes=tuple(tensor["bytes"] for tensor in tensors_in(manifest, "inputs")),
             output_bytes=tuple(tensor["bytes"] for tensor in tensors_in(manifest, "outputs")),
+            tracer=linked["tracer"][0] if tracer is not None else None,
             manifest=manifest,
         )
 
@@ -136,6 +144,15 @@ def _prepared(objects: Path, folder: Path) -> Path:
     except OSError as error:
         raise unwritable(folder, error) from error
     return objects
+
+
+def _written(path: Path, text: str) -> str:
+    """The path of a source below the bundle's folder, written."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise unwritable(path.parent, error) from error
+    return path.relative_to(path.parent.parent).as_posix()
 
 
 def _libraries(manifest: Mapping[str, Any], machine: CrossMachine | None, *, cxx: bool) -> tuple[str, ...]:

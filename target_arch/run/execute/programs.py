@@ -49,9 +49,9 @@ def run_frames(
     require(executable.manifest["toolchain"]["needs"])
     options = [*(["--lazy"] if lazy else []), *(["--jitter", str(jitter)] if jitter else [])]
     command = (str(executable.runner.absolute()), *options)
-    answer = _run(executable, command, b"".join(inputs), timeout)
+    answer = started(executable, command, b"".join(inputs), timeout)
     if answer.returncode != 0:
-        raise _failed(executable, answer)
+        raise failed(executable, answer)
     return _frames(executable, answer.stdout, len(inputs))
 
 
@@ -81,7 +81,7 @@ def run_on_machine(
     """
     answer, folder = _emulate(executable, executable.runner, b"".join(inputs), timeout)
     if answer.returncode != 0:
-        raise _failed(executable, answer)
+        raise failed(executable, answer)
     return _frames(executable, folder["results"], len(inputs)), _profile(executable, folder["profile"])
 
 
@@ -91,7 +91,7 @@ def self_test_on_machine(executable: Executable, *, timeout: float = 300.0) -> t
         return None
     answer, folder = _emulate(executable, executable.self_test, b"", timeout)
     if answer.returncode not in (0, 1) or _FAILED_STEP.search(answer.stderr.decode(errors="replace")):
-        raise _failed(executable, answer)
+        raise failed(executable, answer)
     return answer.returncode == 0, _profile(executable, folder["profile"])
 
 
@@ -107,7 +107,7 @@ def _emulate(
         folder = Path(name)
         (folder / "frames").write_bytes(frames)
         command = (*machine.emulator, str(program.absolute()))
-        answer = _run(executable, command, b"", timeout, folder)
+        answer = started(executable, command, b"", timeout, folder)
         return answer, {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -140,15 +140,16 @@ def run_self_test(executable: Executable, *, timeout: float = 300.0) -> bool | N
         found = self_test_on_machine(executable, timeout=timeout)
         return None if found is None else found[0]
     require(executable.manifest["toolchain"]["needs"])
-    answer = _run(executable, (str(executable.self_test.absolute()),), b"", timeout)
+    answer = started(executable, (str(executable.self_test.absolute()),), b"", timeout)
     if answer.returncode not in (0, 1) or _FAILED_STEP.search(answer.stderr.decode(errors="replace")):
-        raise _failed(executable, answer)
+        raise failed(executable, answer)
     return answer.returncode == 0
 
 
-def _run(
+def started(
     executable: Executable, command: Sequence[str], data: bytes, timeout: float, folder: Path | None = None
 ) -> subprocess.CompletedProcess[bytes]:
+    """A program of a bundle, ended. DiagnosticError where it takes longer than `timeout` seconds."""
     try:
         return subprocess.run(
             command, input=data, capture_output=True, timeout=timeout, cwd=folder, check=False
@@ -158,7 +159,7 @@ def _run(
         raise _error("run-timeout", str(executable.directory), message) from None
 
 
-def _failed(executable: Executable, answer: subprocess.CompletedProcess[bytes]) -> DiagnosticError:
+def failed(executable: Executable, answer: subprocess.CompletedProcess[bytes]) -> DiagnosticError:
     """An error with the step that failed, if the program names one; else its output, and how it ended."""
     said = answer.stderr.decode(errors="replace").strip()
     found = _FAILED_STEP.search(said)

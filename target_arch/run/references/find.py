@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from target_arch.diagnostics import DiagnosticError, refusal
-from target_arch.emit import SelfTest
+from target_arch.emit import SelfTest, Tolerance
+from target_arch.plan.model import Model
+from target_arch.run.exact.oracle import exact_outputs
 from target_arch.run.references.litert import litert
 from target_arch.run.references.onnxruntime import ort
 from target_arch.run.references.pytorch import pytorch
@@ -37,20 +39,36 @@ def reference_for(model: Path, shapes: Shapes = (), states: Sequence[tuple[int, 
 
 
 def self_test(
-    model: Path, shapes: Shapes = (), states: Sequence[tuple[int, int]] = (), *, seed: int = 0
+    model: Path,
+    shapes: Shapes = (),
+    states: Sequence[tuple[int, int]] = (),
+    *,
+    seed: int = 0,
+    imported: Model | None = None,
 ) -> SelfTest | str:
-    """One random input and the reference's answer, for the bundle to carry; the rest as in `reference_for`.
+    """One random input and the answer to it, for the bundle to carry; the rest as in `reference_for`.
 
-    The reason where there is no answer: the package is missing, or cannot run the model.
+    The answer is the reference's. Where that rounds otherwise than exact arithmetic, so that the outputs of a
+    deep model may be any number of steps apart, it is that of exact arithmetic on the `imported` model, if
+    this has all its operators. The reason where there is no answer: the package is missing, or cannot run the
+    model.
     """
     try:
-        return _vector(reference_for(model, shapes, states), seed)
+        return _vector(reference_for(model, shapes, states), seed, imported)
     except DiagnosticError as error:
         return error.diagnostics[0].message
 
 
-def _vector(reference: Reference, seed: int) -> SelfTest:
+def _vector(reference: Reference, seed: int, model: Model | None) -> SelfTest:
     (frame,) = reference.frames(1, seed)
+    found = exact_outputs(model, frame) if model is not None and reference.layers.judges else None
+    if found is not None:
+        return SelfTest(
+            reference="exact integer arithmetic",
+            inputs=tuple(value.tobytes() for value in frame),
+            outputs=tuple(value.tobytes() for value in found),
+            tolerances=tuple(Tolerance(absolute=0.0) for _ in found),
+        )
     answers = reference.answer(frame)
     limit = reference.allowed + spread(reference, [answers])
     return SelfTest(

@@ -1,18 +1,21 @@
 """onnxruntime: the reference of ONNX models."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from attrs import field, frozen
 
 from target_arch.diagnostics import refusal
 from target_arch.run.references.reference import (
     FLOAT_RELATIVE,
     FLOAT_RULE,
     FLOAT_TOLERANCE,
+    Array,
     Frame,
     Input,
+    LayerRule,
     Reference,
     Shapes,
     cannot_run,
@@ -55,7 +58,40 @@ def ort(model: Path, shapes: Shapes = ()) -> Reference:
         relative=0.0 if quantized else FLOAT_RELATIVE,
         modes=("unoptimized", "optimized") if quantized else ("unoptimized",),
         answer=answer,
+        inside=_Inside(model=model, content=content if whole is None else whole, names=tuple(names)),
+        layers=LayerRule(steps=1, judges=quantized),
     )
+
+
+@frozen(kw_only=True, eq=False)
+class _Inside:
+    """The tensors of a model, all of them outputs of the unoptimized mode."""
+
+    model: Path
+    content: bytes = field(repr=False)
+    names: tuple[str, ...]
+    _session: list[Any] = field(factory=list, init=False, repr=False)
+
+    def __call__(self, frame: Frame) -> Mapping[str, Array]:
+        if not self._session:
+            self._session.append(self._open())
+        (session,) = self._session
+        wanted = [value.name for value in session.get_outputs()]
+        try:
+            found = session.run(wanted, dict(zip(self.names, frame, strict=True)))
+        except _failures() as error:
+            raise cannot_run(self.model, "onnxruntime", error) from error
+        named = zip(wanted, found, strict=True)
+        return {name: value for name, value in named if isinstance(value, np.ndarray)}
+
+    def _open(self) -> Any:
+        import onnx
+
+        opened = onnx.load_model_from_string(self.content)
+        there = {value.name for value in opened.graph.output}
+        made = dict.fromkeys(name for node in opened.graph.node for name in node.output if name)
+        opened.graph.output.extend(onnx.ValueInfoProto(name=name) for name in made if name not in there)
+        return _sessions(self.model, opened.SerializeToString(), optimized=False)[0]
 
 
 def _version() -> str:
@@ -64,15 +100,17 @@ def _version() -> str:
     return str(onnxruntime.__version__)
 
 
-def _sessions(model: Path, content: bytes) -> list[Any]:
-    """Without graph optimizations, then with all of them; one thread each, so that sums have one order."""
+def _sessions(model: Path, content: bytes, *, optimized: bool = True) -> list[Any]:
+    """Without graph optimizations, then, if `optimized`, with all of them; one thread each, so that sums have
+    one order.
+    """
     try:
         import onnxruntime
     except ImportError as error:
         raise package_missing("onnxruntime", "verify") from error
     levels = onnxruntime.GraphOptimizationLevel
     sessions = []
-    for level in (levels.ORT_DISABLE_ALL, levels.ORT_ENABLE_ALL):
+    for level in (levels.ORT_DISABLE_ALL, *((levels.ORT_ENABLE_ALL,) if optimized else ())):
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = level
         options.intra_op_num_threads = 1

@@ -1,18 +1,21 @@
 """PyTorch: the reference of exported programs."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from attrs import field, frozen
 
 from target_arch.diagnostics import refusal
+from target_arch.relax.readers.frontend import quiet
 from target_arch.relax.readers.pt2_archive import plain_archive
 from target_arch.run.references.reference import (
     FLOAT_RELATIVE,
     FLOAT_RULE,
     FLOAT_TOLERANCE,
+    Array,
     Frame,
     Input,
     Reference,
@@ -65,7 +68,47 @@ def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
         allowed=FLOAT_TOLERANCE,
         relative=FLOAT_RELATIVE,
         answer=answer,
+        inside=_Inside(program=program),
     )
+
+
+@frozen(kw_only=True, eq=False)
+class _Inside:
+    """The values of the nodes of a program, decomposed into PyTorch's core operators as its reader does."""
+
+    program: Any
+    _interpreter: list[Any] = field(factory=list, init=False, repr=False)
+
+    def __call__(self, frame: Frame) -> Mapping[str, Array]:
+        import torch
+
+        if not self._interpreter:
+            with quiet():
+                module = self.program.run_decompositions().module()
+            self._interpreter.append(_watching(module))
+        (interpreter,) = self._interpreter
+        interpreter.seen.clear()
+        with torch.no_grad():
+            interpreter.run(*(torch.from_numpy(value) for value in frame))
+        return dict(interpreter.seen)
+
+
+def _watching(module: Any) -> Any:
+    """An interpreter of a graph that notes, in `seen`, every tensor by the name of its node."""
+    import torch
+
+    class Watching(torch.fx.Interpreter):  # type: ignore[misc]  # PyTorch has no types here
+        seen: dict[str, Array]
+
+        def run_node(self, n: Any) -> Any:
+            value = super().run_node(n)
+            if isinstance(value, torch.Tensor):
+                self.seen[n.name] = value.detach().numpy().copy()
+            return value
+
+    watching = Watching(module)
+    watching.seen = {}
+    return watching
 
 
 def _shapes(model: Path, values: list[Any], shapes: Shapes) -> Iterator[Shape]:

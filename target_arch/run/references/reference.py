@@ -4,7 +4,7 @@ Each reference answers a frame with one or more lists of arrays. Where there are
 without its optimizations) they are all right, and the difference between them is added to the allowed one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,22 @@ def _nothing() -> None:
     """The reset of a model without states."""
 
 
+def _sees_nothing(frame: Frame) -> Mapping[str, Array]:
+    """The tensors inside of a reference that shows none."""
+    return {}
+
+
+@frozen(kw_only=True)
+class LayerRule:
+    """How far one operator's output may be from the reference's, which computes it from the same inputs:
+    `steps` of a quantized element. `judges`: a model whose outputs are not equal to the reference's is judged
+    operator by operator, since a difference of one step early on may move an output by any number of them.
+    """
+
+    steps: int = 0
+    judges: bool = False
+
+
 @frozen(kw_only=True)
 class Reference:
     """An interpreter with a model in it.
@@ -55,6 +71,9 @@ class Reference:
     `relative` of the magnitude of a float element. NaN and infinity belong where the answer has them.
 
     A model with states answers frame after frame of a sequence; `reset` begins a new one.
+
+    `inside` answers a frame with every tensor that it computes on the way, by its name in the file (in the
+    shape of the file), in the first of its modes. `layers` is the rule for operators that compute from these.
     """
 
     name: str
@@ -66,6 +85,8 @@ class Reference:
     modes: tuple[str, ...] = ("",)
     answer: Callable[[Frame], tuple[Frame, ...]] = field(repr=False)
     reset: Callable[[], None] = field(default=_nothing, repr=False)
+    inside: Callable[[Frame], Mapping[str, Array]] = field(default=_sees_nothing, repr=False)
+    layers: LayerRule = LayerRule()
 
     def frames(self, count: int, seed: int) -> tuple[Frame, ...]:
         """Random inputs; the same for the same seed, and the first ones the same for any count."""

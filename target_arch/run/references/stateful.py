@@ -1,6 +1,6 @@
 """A reference that carries states: outputs of one answer are inputs of the next."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from attrs import evolve
@@ -17,14 +17,21 @@ def stateful(reference: Reference, pairs: Sequence[tuple[int, int]]) -> Referenc
     fed, given = dict(pairs), {output for _, output in pairs}
     left = [number for number in range(len(reference.units)) if number not in given]
     held: list[dict[int, Array]] = []
+    inside_held: dict[int, Array] = {}
 
     def reset() -> None:
         reference.reset()
         zeros = {number: np.zeros(at.shape, at.dtype) for number, at in enumerate(reference.inputs)}
         held[:] = [{number: zeros[number] for number in fed} for _ in reference.modes]
+        inside_held.update({number: zeros[number] for number in fed})
 
     def answer(frame: Frame) -> tuple[Frame, ...]:
         return tuple(_step(reference, mode, states, frame, fed, left) for mode, states in enumerate(held))
+
+    def inside(frame: Frame) -> Mapping[str, Array]:
+        found = reference.inside(_whole(reference, inside_held, frame, fed))
+        _step(reference, 0, inside_held, frame, fed, left)
+        return found
 
     reset()
     return evolve(
@@ -32,6 +39,7 @@ def stateful(reference: Reference, pairs: Sequence[tuple[int, int]]) -> Referenc
         inputs=tuple(each for number, each in enumerate(reference.inputs) if number not in fed),
         units=tuple(reference.units[number] for number in left),
         answer=answer,
+        inside=inside,
         reset=reset,
     )
 
@@ -45,8 +53,12 @@ def _step(
     left: Sequence[int],
 ) -> Frame:
     """The answer of one mode, whose states become the next ones."""
-    rest = iter(frame)
-    whole = tuple(states[number] if number in fed else next(rest) for number in range(len(reference.inputs)))
-    results = reference.answer(whole)[mode]
+    results = reference.answer(_whole(reference, states, frame, fed))[mode]
     states |= {number: results[output] for number, output in fed.items()}
     return tuple(results[number] for number in left)
+
+
+def _whole(reference: Reference, states: dict[int, Array], frame: Frame, fed: dict[int, int]) -> Frame:
+    """The inputs of the reference: those of a frame, and the states."""
+    rest = iter(frame)
+    return tuple(states[number] if number in fed else next(rest) for number in range(len(reference.inputs)))

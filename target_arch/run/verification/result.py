@@ -2,6 +2,10 @@
 
 from attrs import asdict, frozen
 
+from target_arch.run.verification.layer import Layers
+
+BY_OPERATOR = "each operator on the reference's own inputs: at most one step, and equal to exact arithmetic"
+
 
 @frozen(kw_only=True)
 class Verification:
@@ -11,7 +15,8 @@ class Verification:
     `largest` is the largest difference of one element, `allowed` what the rule lets pass, both in steps of
     the output (1 for float outputs of float models); `relative` of an element's magnitude passes besides.
     `wrong` elements break the rule; `first_wrong` names the first, both values, and the rule that it breaks.
-    `self_test` is `passed`, `failed` or `absent`.
+    `self_test` is `passed`, `failed` or `absent`. `layers` are the operators one by one, where they were
+    compared; where `rule` is BY_OPERATOR these alone judge, and `allowed` and `wrong` are 0.
     """
 
     reference: str
@@ -27,14 +32,17 @@ class Verification:
     wrong: int = 0
     first_wrong: str = ""
     self_test: str
+    layers: Layers | None = None
 
     @property
     def passed(self) -> bool:
-        return not self.wrong and self.self_test != "failed"
+        by_operator = self.layers is None or self.layers.passed
+        return not self.wrong and by_operator and self.self_test != "failed"
 
     def to_json(self) -> dict[str, object]:
         """The value as it stands in the manifest."""
-        return {**asdict(self), "passed": self.passed}
+        layers = None if self.layers is None else self.layers.to_json()
+        return {**asdict(self), "layers": layers, "passed": self.passed}
 
     def __str__(self) -> str:
         return "\n".join(
@@ -44,15 +52,19 @@ class Verification:
                 f"  rule                {self.rule}",
                 f"  inputs              {self.frames} random frames, seed {self.seed}",
                 f"  bit-equal           {self.equal} of {self.outputs} outputs{self._mode()}",
-                f"  largest difference  {self.largest:g}, allowed {self.allowed:g}{self._relative()}",
+                f"  largest difference  {self.largest:g}{self._allowed()}",
                 *self._faults(),
                 f"  self-test           {self.self_test}",
+                *(() if self.layers is None else (f"  operators           {self.layers.summary()}",)),
                 "",
             )
         )
 
-    def _relative(self) -> str:
-        return f" + {self.relative:g} of the magnitude" if self.relative else ""
+    def _allowed(self) -> str:
+        if self.rule == BY_OPERATOR:
+            return ""
+        relative = f" + {self.relative:g} of the magnitude" if self.relative else ""
+        return f", allowed {self.allowed:g}{relative}"
 
     def _faults(self) -> tuple[str, ...]:
         if not self.wrong:

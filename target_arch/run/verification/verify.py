@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
+from attrs import evolve
+
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.run.bundles.manifest import facts_of_models, models_in, read_manifest, record_facts
 from target_arch.run.executables.executable import Executable, build
@@ -12,7 +14,9 @@ from target_arch.run.references.find import reference_for
 from target_arch.run.references.reference import Frame, Reference
 from target_arch.run.tools.toolchain import Compiler
 from target_arch.run.verification.judge import judged, same_model
-from target_arch.run.verification.result import Verification
+from target_arch.run.verification.layer import Layers
+from target_arch.run.verification.layers import Planned, verify_layers
+from target_arch.run.verification.result import BY_OPERATOR, Verification
 
 
 class BuildOptions(TypedDict, total=False):
@@ -45,6 +49,8 @@ def verify_models(
     count: int = 50,
     seed: int = 0,
     record: bool = True,
+    planned: Planned | None = None,
+    layers: bool = False,
     **how: Unpack[BuildOptions],
 ) -> dict[str, Verification]:
     """Build the bundle in `directory`, run it on `count` random inputs and its own vectors, and compare.
@@ -52,6 +58,10 @@ def verify_models(
     `models` are the model files by the names that they have in the bundle; a single one may be called
     otherwise. Each model runs once in every frame, one after the other; the frames of a model with states are
     one sequence, from its initial states on. `how` is for `build`.
+
+    `planned` is the only model of the bundle, as it was compiled for the host port. Its operators are
+    compared one by one with `layers`, and where the reference's rule wants that: since its outputs are not
+    equal to the reference's, and this rounds otherwise. Then the operators judge, see `BY_OPERATOR`.
 
     With `record` the results are written into the bundle's manifest. A difference is not an error, see
     `passed`. DiagnosticError where the bundle cannot be built or run, or is of other models; ToolMissing
@@ -61,9 +71,23 @@ def verify_models(
     references = _references(files, read_manifest(directory))
     executable = build(directory, **how)
     found = compare_models(references, executable, count=count, seed=seed)
+    if planned is not None:
+        ((name, reference),) = references.items()
+        wanted = reference.layers.judges and found[name].equal < found[name].outputs
+        if layers or wanted:
+            every = verify_layers(
+                planned, reference, directory, count=count, seed=seed, rtl=how.get("rtl", False)
+            )
+            found = {name: _with_layers(found[name], every, judges=wanted)}
     if record:
         _record(found, executable)
     return found
+
+
+def _with_layers(found: Verification, layers: Layers, *, judges: bool) -> Verification:
+    if not judges:
+        return evolve(found, layers=layers)
+    return evolve(found, layers=layers, rule=BY_OPERATOR, allowed=0.0, wrong=0, first_wrong="")
 
 
 def _references(files: Mapping[str, Path], manifest: Mapping[str, Any]) -> dict[str, Reference]:

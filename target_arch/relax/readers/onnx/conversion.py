@@ -37,23 +37,36 @@ def is_known(domain: str, operator: str) -> bool:
     return ours and operator not in _EXPANDED and operator in _get_convert_map()
 
 
-def convert(path: Path, model: Any, types: Mapping[str, TensorKind], authors: dict[Any, str]) -> Any:
+def convert(
+    path: Path,
+    model: Any,
+    types: Mapping[str, TensorKind],
+    authors: dict[Any, str],
+    in_file: dict[Any, str],
+) -> Any:
     """The Relax module of a model in normal form, whose tensors have `types`.
 
-    `authors` receives the nodes' names by the expressions they became. Raises DiagnosticError that names
-    every operator that cannot be converted.
+    `authors` and `in_file` receive the names of nodes and of tensors by the expressions they became. Raises
+    DiagnosticError that names every operator that cannot be converted.
     """
-    return _Importer(path, types, authors).from_onnx(model.graph, opset_of(model))
+    return _Importer(path, types, authors, in_file).from_onnx(model.graph, opset_of(model))
 
 
 class _Importer(ONNXGraphImporter):  # type: ignore[misc]
     """The frontend, which goes on after an operator that fails, with a stand-in for its outputs."""
 
-    def __init__(self, path: Path, types: Mapping[str, TensorKind], authors: dict[Any, str]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        types: Mapping[str, TensorKind],
+        authors: dict[Any, str],
+        in_file: dict[Any, str],
+    ) -> None:
         super().__init__(None, None)
         self._path = path
         self._types = types
         self._authors = authors
+        self._in_file = in_file
 
     def _check_for_unsupported_ops(self, graph: Any) -> None:
         """They are met one by one."""
@@ -71,6 +84,7 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
             for name in node.output:
                 if name in self._nodes:
                     self._authors.setdefault(self._nodes[name], node.name or name)
+                    self._in_file.setdefault(self._nodes[name], name)
         if failures:
             raise unsupported(self._path, failures)
 

@@ -27,10 +27,12 @@ def read_onnx(path: Path, data: bytes, wanted: InputShapes) -> Imported:
     """
     graph = normal_form(path, loaded(path, data), wanted, is_known)
     authors: dict[object, str] = {}
+    in_file: dict[object, str] = {}
     types = graph.types()
     check_element_types(path, types)
     model = graph.whole()
-    module = translated(path, lambda: convert(path, model, types, authors))
+    module = translated(path, lambda: convert(path, model, types, authors, in_file))
     stored = [(array_of(value).tobytes(), value.name) for value in model.graph.initializer]
     outputs = tuple(value.name for value in model.graph.output)
-    return imported(path, module, Arithmetic.ONNX, outputs, dict(reversed(stored)), authors)
+    constants = dict(reversed(stored))
+    return imported(path, module, Arithmetic.ONNX, outputs, constants, authors, None, in_file)

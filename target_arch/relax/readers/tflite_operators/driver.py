@@ -50,10 +50,12 @@ class Refused:
 
 @frozen(kw_only=True, eq=False)
 class Translation:
-    """A model as a Relax module, with the authors' names and the grids of its expressions."""
+    """A model as a Relax module, with the names of the layers, of the file's tensors, and the grids of its
+    expressions."""
 
     module: Any
     authors: Mapping[Any, str]
+    in_file: Mapping[Any, str]
     quantizations: Mapping[Any, Quantization]
     refused: tuple[Refused, ...]
     states: tuple[StatePair, ...]
@@ -303,6 +305,7 @@ def translate(model: Any, layer: Callable[[str], str]) -> Translation:
     return Translation(
         module=builder.get(),
         authors={expr: layer(graph.Tensors(index).author) for index, expr in known.items()},
+        in_file={expr: graph.Tensors(index).author for index, expr in known.items()},
         quantizations={known[index]: grid for index, grid in grids.items() if grid is not None},
         refused=tuple(walk.refused),
         states=states,

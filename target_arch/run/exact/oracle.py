@@ -1,0 +1,65 @@
+"""The oracle: the output that an operator must have, bit for bit."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.run.exact import elements, products, windows
+from target_arch.run.exact.setting import Array, NotDefined, Setting
+
+_MOVES = (OperatorKind.RESHAPE, OperatorKind.TRANSPOSE, OperatorKind.CONCAT, OperatorKind.STORE)
+
+DEFINITIONS: Mapping[OperatorKind | str, Callable[[Setting], Array]] = MappingProxyType(
+    {
+        OperatorKind.CONV2D: windows.conv2d,
+        OperatorKind.DEPTHWISE_CONV2D: windows.depthwise_conv2d,
+        OperatorKind.DENSE: products.dense,
+        OperatorKind.ADD: elements.add,
+        OperatorKind.SUB: elements.sub,
+        OperatorKind.MUL: elements.mul,
+        OperatorKind.AVG_POOL2D: windows.avg_pool2d,
+        OperatorKind.MAX_POOL2D: windows.max_pool2d,
+        OperatorKind.RELU: elements.requantize,
+        OperatorKind.REQUANTIZE: elements.requantize,
+        OperatorKind.QUANTIZE: elements.quantize,
+        OperatorKind.DEQUANTIZE: elements.dequantize,
+        OperatorKind.RESHAPE: elements.reshape,
+        OperatorKind.TRANSPOSE: elements.transpose,
+        OperatorKind.CONCAT: elements.concat,
+        OperatorKind.STORE: elements.reshape,
+    }
+)
+
+
+def exact(operator: Operator, model: Model, values: Mapping[str, Array]) -> Array | None:
+    """The output of an operator for these values of its activations (arrays by tensor name, in the shapes of
+    the plan), in the shape of the plan; None where the oracle has no definition of it: floats, and kinds that
+    are not in the table.
+    """
+    define = DEFINITIONS.get(operator.kind)
+    if define is None or (operator.arithmetic is Arithmetic.FLOAT and operator.kind not in _MOVES):
+        return None
+    try:
+        return define(Setting(operator=operator, model=model, values=values))
+    except NotDefined:
+        return None
+
+
+def exact_outputs(model: Model, frame: Sequence[Array]) -> tuple[Array, ...] | None:
+    """The outputs of a model without states for these inputs, all of it in exact arithmetic; None where the
+    oracle lacks one of its operators.
+    """
+    if model.states:
+        return None
+    shaped = zip(model.inputs, frame, strict=True)
+    values: dict[str, Array] = {name: value.reshape(model.tensors[name].shape) for name, value in shaped}
+    for operator in model.operators:
+        found = exact(operator, model, values)
+        if found is None:
+            return None
+        values[operator.output] = found
+    return tuple(np.ascontiguousarray(values[name]) for name in model.outputs)

@@ -1,0 +1,224 @@
+"""One operator beside the reference and the oracle, and the table of all."""
+
+import math
+from typing import Any
+
+import numpy as np
+from attrs import asdict, define, frozen
+
+from target_arch.plan.model import Model, Operator
+from target_arch.plan.text import table
+from target_arch.run.references.reference import (
+    FLOAT_RELATIVE,
+    FLOAT_TOLERANCE,
+    Array,
+    Reference,
+    differences,
+)
+
+_STEPPED = ("int8", "uint8", "int16", "uint16")
+
+
+@frozen(kw_only=True, eq=False)
+class Outcome:
+    """The output of an operator in one frame, in the shape of the plan: `ours` (None where no step makes it),
+    the reference's (None where it has no such tensor), what it must be bit for bit (None without an oracle),
+    and what its readers get. The first and the third come from the same inputs; `own` where these are the
+    reference's own, too, since no operator before it is without a tensor in the bundle or in the reference.
+    """
+
+    own: bool
+    ours: Array | None
+    theirs: Array | None
+    must: Array | None
+    used: Array
+
+
+@frozen(kw_only=True)
+class Layer:
+    """An operator over all frames.
+
+    `tensor` is its output's name in the model's file; empty where the reference has no such tensor, and then
+    the numbers of `elements`, `differ` and `wrong` are 0. `differ` elements are not equal to the reference's,
+    `wrong` ones farther off than `allowed` (in steps; of floats, `allowed` and as much of the magnitude),
+    which is None where exact arithmetic judges alone: an input is not the reference's, as where a kernel
+    computes two operators and keeps what is between them. `exact` is `equal` or `WRONG`; empty where there is
+    no oracle, or no step computes the operator. `first_wrong` names the first wrong element, of either
+    comparison.
+    """
+
+    operator: str
+    kind: str
+    on: str
+    location: str
+    tensor: str
+    elements: int
+    differ: int
+    largest: float
+    allowed: float | None
+    wrong: int
+    exact: str
+    first_wrong: str
+
+    @property
+    def passed(self) -> bool:
+        return not self.wrong and self.exact != "WRONG"
+
+
+@frozen(kw_only=True)
+class Layers:
+    """Every operator of a model, each on the reference's own inputs of it.
+
+    `unlike` frames have other outputs in an ordinary run than where the steps run one by one: 0 where nothing
+    is overtaken.
+    """
+
+    reference: str
+    seed: int
+    frames: int
+    layers: tuple[Layer, ...]
+    unlike: int
+
+    @property
+    def passed(self) -> bool:
+        return not self.unlike and all(layer.passed for layer in self.layers)
+
+    def to_json(self) -> dict[str, object]:
+        """As JSON."""
+        rows = [{**asdict(layer), "passed": layer.passed} for layer in self.layers]
+        return {**asdict(self), "layers": rows, "passed": self.passed}
+
+    def summary(self) -> str:
+        """How many operators are right, and how many elements differ, in a line."""
+        right = sum(layer.passed for layer in self.layers)
+        differ, elements = (
+            sum(each) for each in zip(*((one.differ, one.elements) for one in self.layers), strict=True)
+        )
+        exact = sum(layer.exact == "equal" for layer in self.layers)
+        return (
+            f"{right} of {len(self.layers)} right, {exact} equal to exact arithmetic; {differ:,} of "
+            f"{elements:,} elements differ from the reference's"
+        )
+
+    def __str__(self) -> str:
+        drawn = f"{self.frames} frames, seed {self.seed}"
+        head = f"operator by operator, on the inputs of {self.reference}: {drawn}\n"
+        names = ("operator", "on", "elements", "differ", "largest", "allowed", "exact", "")
+        return head + table(names, [_row(each) for each in self.layers], right=range(2, 6)) + self._said()
+
+    def _said(self) -> str:
+        wrong = [layer for layer in self.layers if not layer.passed]
+        said = [f"first wrong: {wrong[0].first_wrong}\n"] if wrong else []
+        if self.unlike:
+            said.append(f"{self.unlike} frames have other outputs than where no step overlaps another\n")
+        return "".join(said)
+
+
+def _row(layer: Layer) -> tuple[str, ...]:
+    verdict = "" if layer.passed else "WRONG"
+    if not layer.tensor:
+        return (layer.operator, layer.on, "", "", "", "", layer.exact or "-", verdict)
+    share = f"{layer.differ:,}" + (f" ({layer.differ / layer.elements:.2%})" if layer.differ else "")
+    numbers = (
+        f"{layer.elements:,}",
+        share,
+        f"{layer.largest:g}",
+        "-" if layer.allowed is None else f"{layer.allowed:g}",
+    )
+    return (layer.operator, layer.on, *numbers, layer.exact or "-", verdict)
+
+
+@define(kw_only=True)
+class LayerResults:
+    """The comparisons of one operator, frame after frame."""
+
+    operator: Operator
+    model: Model
+    reference: Reference
+    elements: int = 0
+    differ: int = 0
+    largest: float = 0.0
+    wrong: int = 0
+    exact: str = ""
+    first_wrong: str = ""
+    own: bool = True
+    compared: bool = False
+
+    def add(self, frame: int, outcome: Outcome) -> None:
+        """Compare one more frame."""
+        if outcome.ours is None:
+            return
+        self.own = self.own and outcome.own
+        if outcome.must is not None:
+            self._beside_oracle(frame, outcome.ours, outcome.must)
+        if outcome.theirs is not None:
+            self._beside_reference(frame, outcome.ours, outcome.theirs)
+
+    def layer(self, on: str) -> Layer:
+        """The operator over all frames; `on` is the instance that computes it."""
+        origin = self.model.tensors[self.operator.output].origin
+        return Layer(
+            operator=self.operator.id,
+            kind=str(self.operator.kind),
+            on=on,
+            location=self.operator.location,
+            tensor=origin.name if origin is not None and self.compared else "",
+            elements=self.elements,
+            differ=self.differ,
+            largest=self.largest,
+            allowed=self._allowed(),
+            wrong=self.wrong,
+            exact=self.exact,
+            first_wrong=self.first_wrong,
+        )
+
+    def _allowed(self) -> float | None:
+        dtype = self.model.tensors[self.operator.output].dtype
+        if dtype.startswith("float"):
+            return FLOAT_TOLERANCE
+        stepped = dtype in _STEPPED and not self.operator.facts.moves
+        steps = self.reference.layers.steps if stepped else 0
+        return None if steps and self.exact and not self.own else float(steps)
+
+    def _beside_oracle(self, frame: int, ours: Array, must: Array) -> None:
+        if ours.tobytes() == must.tobytes():
+            self.exact = self.exact or "equal"
+            return
+        bits = f"u{ours.dtype.itemsize}"
+        unequal = np.argwhere(np.ascontiguousarray(ours).view(bits) != np.ascontiguousarray(must).view(bits))
+        self.exact = "WRONG"
+        self._note(frame, tuple(unequal[0].tolist()), (ours, must), "exact arithmetic gives")
+
+    def _beside_reference(self, frame: int, ours: Array, theirs: Array) -> None:
+        mine, other = (self._in_file(each) for each in (ours, theirs))
+        apart, allowed = differences(mine, other), self._allowed()
+        limit: Any = math.inf if allowed is None else allowed
+        if mine.dtype.kind == "f":
+            limit = limit + FLOAT_RELATIVE * np.abs(np.where(np.isfinite(other), other, 0).astype(np.float64))
+        beyond = np.argwhere(apart > limit)
+        self.compared = True
+        self.elements += apart.size
+        self.differ += int(np.count_nonzero(apart))
+        self.largest = max(self.largest, float(apart.max(initial=0.0)))
+        self.wrong += len(beyond)
+        if len(beyond):
+            self._note(frame, tuple(beyond[0].tolist()), (mine, other), "the reference has")
+
+    def _note(self, frame: int, index: tuple[int, ...], both: tuple[Array, Array], said: str) -> None:
+        """The first fault alone."""
+        mine, other = (value[index].item() for value in both)
+        operator, tensor = self.operator, self.model.tensors[self.operator.output]
+        name = operator.output if tensor.origin is None else tensor.origin.name
+        inputs = ", ".join(f"`{each}`" for each in operator.inputs) or "nothing"
+        self.first_wrong = self.first_wrong or (
+            f"operator `{operator.id}` (`{operator.location}`), tensor `{name}`, element {list(index)} of "
+            f"frame {frame}: {mine:g} where {said} {other:g}, from {inputs}"
+        )
+
+    def _in_file(self, value: Array) -> Array:
+        """A tensor of the plan in the author's order of dimensions."""
+        origin = self.model.tensors[self.operator.output].origin
+        if origin is None:
+            return value
+        held = value.reshape([origin.view[axis] for axis in origin.axes])
+        return held.transpose(np.argsort(origin.axes))

@@ -1,0 +1,79 @@
+"""Operators one by one: a right bundle passes whatever its depth, a wrong kernel is named."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.run import reference_for, verify_models, write_bundle
+from target_arch.run.verification.layer import Layers
+from target_arch.run.verification.layers import Planned, verify_layers
+from target_arch.run.verification.result import BY_OPERATOR
+from target_arch.soc import read_soc
+from tests.relax.models import convnet, quantized
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return quantized(convnet(), tmp_path_factory.mktemp("net"), activations="QInt8", per_channel=True)
+
+
+@pytest.fixture(scope="module")
+def made(model: Path) -> Compilation:
+    return compile_model(CompileRequest(model_path=model, soc=read_soc("zynq_edge")))
+
+
+@pytest.fixture(scope="module")
+def bundle(made: Compilation, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bundle") / "net"
+    write_bundle(made.bundle, folder)
+    return folder
+
+
+def planned(made: Compilation) -> Planned:
+    return Planned(model=made.model, graph=made.graph, steps=made.steps)
+
+
+def layers(made: Compilation, model: Path, bundle: Path) -> Layers:
+    return verify_layers(planned(made), reference_for(model), bundle, count=3, seed=0)
+
+
+def test_every_operator_of_a_right_bundle(made: Compilation, model: Path, bundle: Path) -> None:
+    found = layers(made, model, bundle)
+    assert found.passed, str(found)
+    assert [layer.operator for layer in found.layers] == [operator.id for operator in made.model.operators]
+    assert {layer.on for layer in found.layers} == {part.instance for part in made.graph.partitions}
+    seen = [layer for layer in found.layers if layer.tensor]
+    assert len(seen) >= len(found.layers) - 2
+    assert all(layer.exact == "equal" for layer in seen if layer.kind not in ("softmax", "relax"))
+    assert all(layer.largest <= 1 for layer in seen)
+
+
+def test_the_wrong_operator_is_named(made: Compilation, model: Path, bundle: Path) -> None:
+    """One weight of the second convolution is changed in the C text."""
+    wrong = bundle.parent / "wrong"
+    write_bundle(made.bundle, wrong)
+    shutil.copytree(bundle / "build", wrong / "build")
+    operator = next(each for each in made.model.operators if each.kind == "depthwise_conv2d")
+    path = next(wrong.glob("src/*_constants.c"))
+    text, count = re.subn(
+        rf"(\.{operator.id}_bias = {{[^}}]*?\*/\s*)(-?\d+)", r"\g<1>\g<2>00000", path.read_text(), count=1
+    )
+    assert count == 1
+    path.write_text(text)
+    found = layers(made, model, wrong)
+    faulty = [layer for layer in found.layers if not layer.passed]
+    assert [layer.operator for layer in faulty] == [operator.id]
+    assert faulty[0].exact == "WRONG"
+    assert f"operator `{operator.id}`" in str(found).splitlines()[-1]
+    assert "of frame 0" in faulty[0].first_wrong
+    assert f"from `{operator.inputs[0]}`" in faulty[0].first_wrong
+
+
+def test_operators_judge_where_outputs_differ(made: Compilation, model: Path, bundle: Path) -> None:
+    (found,) = verify_models({"net": model}, bundle, count=3, planned=planned(made), layers=True).values()
+    assert found.passed
+    assert found.layers is not None
+    assert (found.rule == BY_OPERATOR) == (found.equal < found.outputs)
