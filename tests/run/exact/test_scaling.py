@@ -44,6 +44,5 @@ def test_ties(value: int, rounded: int) -> None:
 
 
 def test_scales_are_rounded_to_float32() -> None:
-    assert real32(0.1, 0.3, over=0.7) == float(
-        np.float32(np.float32(0.1) * np.float32(0.3)) / np.float32(0.7)
-    )
+    product = np.float32(0.1) * np.float32(0.3)
+    assert real32(0.1, 0.3, over=0.7) == float(np.float32(product) / np.float32(0.7))

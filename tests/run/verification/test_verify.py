@@ -124,6 +124,7 @@ def test_verify_writes_the_manifest(
         "rule": "every bit equal",
         "seed": 0,
         "self_test": "passed",
+        "layers": None,
         "wrong": 0,
     }
 
