@@ -19,6 +19,7 @@ FLOORS = {
     "relax": 4,
     "stages": 4,
     "emit": 4,
+    "report": 4,
     "run": 5,
     "backends": 5,
     "ports": 5,

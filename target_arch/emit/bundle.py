@@ -26,6 +26,8 @@ from target_arch.emit.soc.source import simulation_source, soc_source
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment
 from target_arch.plan.bundle import Bundle
+from target_arch.soc.files.toml_writer import toml
+from target_arch.soc.model import SoC
 
 
 def emit_bundle(inputs: EmitInputs, facts: Mapping[str, object]) -> Bundle:
@@ -55,11 +57,17 @@ def emit_bundle(inputs: EmitInputs, facts: Mapping[str, object]) -> Bundle:
     return _finished(inputs, facts, {**runtime_files(inputs), **carried, **own})
 
 
+def soc_file(soc: SoC) -> str:
+    """The path of the SoC file that a bundle carries, without the comments of the file it was read from."""
+    return f"{soc.name}.toml"
+
+
 def _finished(inputs: EmitInputs, facts: Mapping[str, object], texts: dict[str, str]) -> Bundle:
     """The bundle of these sources, with what builds, links and describes them."""
     paths = sorted(texts)
     texts["Makefile"] = makefile(inputs, paths)
     texts["CMakeLists.txt"] = cmake_lists(inputs, paths)
+    texts[soc_file(inputs.soc)] = toml(inputs.soc)
     texts[f"{inputs.soc.name}.ld"] = linker_fragment(inputs.soc, inputs.soc.port(inputs.port.name))
     found = machine_of(inputs.soc, inputs.port)
     if found is not None:

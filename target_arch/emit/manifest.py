@@ -7,6 +7,7 @@ from attrs import asdict
 from target_arch.backend.port import PortKind
 from target_arch.emit.build.libraries import described, libraries
 from target_arch.emit.build.machine import machine_of, toolchain
+from target_arch.emit.manifest_operators import operator_facts
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.naming import describe
 from target_arch.plan.execution import Execution
@@ -76,6 +77,7 @@ def _model(inputs: EmitInputs, member: Member) -> dict[str, object]:
         "inputs": _tensors(model, steps.inputs),
         "outputs": _tensors(model, steps.outputs),
         "states": _states(model, steps),
+        "operators": operator_facts(model, graph),
         "partitions": _partitions(soc, lowered),
         "lowering_order": [
             {"partition": slot.partition, "phase": slot.phase, "reason": slot.reason} for slot in order.slots
@@ -200,6 +202,7 @@ def execution_facts(found: Execution | None) -> dict[str, object] | None:
         "alone": found.alone,
         "overlap": found.overlap,
         "entries": [asdict(span) for span in found.spans],
+        "waits": [asdict(span) for span in found.waits],
     }
 
 

@@ -6,20 +6,23 @@ from attrs import field, frozen
 
 
 class ActivityKind(StrEnum):
-    """The kind of a busy span."""
+    """The kind of a span: an instance or a channel is busy, or the host waits."""
 
     RUN = "run"
     COPY = "copy"
+    WAIT = "wait"
 
 
 @frozen(kw_only=True)
 class Activity:
-    """Something that keeps an instance or a DMA channel busy. Times are seconds from the start of a run.
+    """Something that keeps an instance or a DMA channel busy, or the host waiting. Times are seconds from the
+    start of a run.
 
-    `what` names the operator or the buffer that is filled, `where` the instance or the channel (a copy by the
-    host is at the host).
+    `step` is the number of the step that it is. `what` names the operator, the buffer that is filled, or the
+    event that is waited for; `where` the instance or the channel (a copy by the host is at the host).
     """
 
+    step: int
     kind: ActivityKind
     what: str
     where: str
@@ -33,7 +36,8 @@ class Execution:
 
     `bound` holds for any order of the same steps: the longest way through them and the busiest instance or
     engine. `alone` is the makespan with one partition after the other, as they were placed; `overlap` lists
-    the steps that run at the same time, and those that do not for lack of memory.
+    the steps that run at the same time, and those that do not for lack of memory. `spans` are those in which
+    something is busy, `waits` those in which the host stands still.
     """
 
     makespan: float
@@ -41,6 +45,7 @@ class Execution:
     alone: float
     overlap: str
     spans: tuple[Activity, ...] = field(repr=False)
+    waits: tuple[Activity, ...] = field(default=(), repr=False)
 
     @property
     def gap(self) -> float:

@@ -95,9 +95,16 @@ def _memory(memory: Memory) -> Row:
     )
 
 
+COPY_HEAD = ("from", "to", "by", "kind", "bandwidth", "set-up", "alignment", "transfer", "cache")
+
+
+def copy_rows(soc: SoC) -> tuple[Row, ...]:
+    """The copy paths in words, one row each; COPY_HEAD says what is in a row."""
+    return tuple(_copy(soc, copy) for copy in soc.copies)
+
+
 def _copies(soc: SoC) -> list[Row]:
-    head = ("from", "to", "by", "kind", "bandwidth", "set-up", "alignment", "transfer", "cache")
-    return [head, *(_copy(soc, copy) for copy in soc.copies)] if soc.copies else []
+    return [COPY_HEAD, *copy_rows(soc)] if soc.copies else []
 
 
 def _copy(soc: SoC, copy: CopyPath) -> Row:

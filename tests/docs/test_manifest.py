@@ -57,7 +57,7 @@ def complete() -> dict[str, Any]:
         allowed=0.0,
         self_test="passed",
     )
-    span = Activity(kind=ActivityKind.RUN, what="add0", where="dsp", start=0.0, end=1e-6)
+    span = Activity(step=0, kind=ActivityKind.RUN, what="add0", where="dsp", start=0.0, end=1e-6)
     facts = PlacementFacts(method="m", search_makespan=1e-6, search_bound=1e-6)
     (member,) = inputs.members
     tensor, buffer = member.lowered.steps.inputs[0]

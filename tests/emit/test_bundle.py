@@ -48,6 +48,7 @@ def test_files() -> None:
         "src/tiny_simulation.c",
         "src/tiny_soc.c",
         "tiny.ld",
+        "tiny.toml",
     ]
     assert {
         "include/target_arch/abi.h",

@@ -99,6 +99,7 @@ def _show(to: ArgumentParser) -> None:
         "--target", action="append", default=[], metavar=_TARGET,
         help="print the SoC that these backends make, as a file that `check` accepts",
     )  # fmt: skip
+    to.add_argument("--svg", type=Path, metavar="FILE", help="draw the SoC into a file instead")
     _format(to)
     _backend_dirs(to)
 
@@ -335,6 +336,20 @@ def _report(to: ArgumentParser) -> None:
         action="store_true",
         help="build for the machine and cores it is for, and print what programs take of every memory",
     )
+    files = to.add_argument_group("instead of text, files")
+    files.add_argument("--html", type=Path, metavar="FILE", help="one page with all pictures and tables")
+    files.add_argument("--svg", type=Path, metavar="DIR", help="every picture as a file of its own")
+    files.add_argument(
+        "--perfetto", type=Path, metavar="FILE", help="the simulated run as a trace for Perfetto's UI"
+    )
+    files.add_argument("--json", type=Path, metavar="FILE", help="the values that the page shows")
+    _format(to)
+
+
+def _compare(to: ArgumentParser) -> None:
+    to.add_argument("before", type=Path, metavar="BEFORE", help="a folder that `compile` wrote")
+    to.add_argument("after", type=Path, metavar="AFTER", help="another one")
+    to.add_argument("--html", type=Path, metavar="FILE", help="write a page instead, with pictures of both")
     _format(to)
 
 
@@ -399,7 +414,8 @@ COMMANDS = (
         True,
         "models",
     ),
-    Command("report", "bundles", "print what a bundle's manifest says", _report),
+    Command("report", "reports", "print what a bundle's manifest says", _report),
+    Command("compare", "reports", "show two bundles side by side: what moved, what it cost", _compare),
     Command("new-soc", "describe", "write a small commented SoC file to start from", _new_soc),
     Command("new-backend", "new_backend", "write a package with a backend that works", _new_backend),
     Command("demo", "demo", "the example model from file to verified C, with everything printed", _demo),

@@ -1,4 +1,4 @@
-"""Commands about bundles: run, verify, report."""
+"""Commands that execute bundles: run, verify."""
 
 import argparse
 import tempfile
@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from target_arch.cli.commands.compile import compiled, named_files
-from target_arch.cli.text.machine import firmware_json, firmware_text, image_text, profile_json, profile_text
+from target_arch.cli.text.machine import profile_json, profile_text
 from target_arch.cli.text.output import data, json_data, progress, unwritable
-from target_arch.cli.text.report import report_text
 from target_arch.diagnostics import DiagnosticError, refusal
 
 if TYPE_CHECKING:
@@ -136,57 +135,6 @@ def _say(found: "dict[str, Verification]", options: argparse.Namespace) -> None:
         for each in found.values():
             if each.layers is not None and (options.layers or not each.layers.passed):
                 data(f"\n{each.layers}")
-
-
-def report(options: argparse.Namespace) -> int:
-    """Print the manifest in a form for people."""
-    from target_arch.run import read_manifest
-
-    manifest = read_manifest(options.bundle)
-    if options.image:
-        return _report_image(options, manifest)
-    if options.format == "json":
-        json_data(manifest)
-    else:
-        data(report_text(manifest))
-    return 0
-
-
-def _report_image(options: argparse.Namespace, manifest: dict[str, Any]) -> int:
-    """Build for the machine, record the sizes of the image in the manifest, and print them; 1 where they
-    differ from the predicted ones.
-    """
-    from target_arch.run import build
-    from target_arch.run.bundles.manifest import record_facts
-    from target_arch.run.executables.firmware import described
-
-    if manifest["machine"] is None and described(options.bundle):
-        return _report_firmware(options)
-    if manifest["machine"] is None:
-        text = f"port `{manifest['port']}` runs on this computer, where there is no image to account for"
-        raise refusal("no-machine", str(options.bundle), text, "compile with `--port qemu_mps2`")
-    progress(f"building {options.bundle}")
-    image = build(options.bundle).image
-    found = None if image is None else image.to_json()
-    record_facts(options.bundle, manifest, {"image": found})
-    if options.format == "json":
-        json_data(found)
-    elif found is not None:
-        data(image_text(found))
-    return 1 if image is not None and image.differences else 0
-
-
-def _report_firmware(options: argparse.Namespace) -> int:
-    """Build the firmware of every core and print its sizes; 1 where they differ from the predicted ones."""
-    from target_arch.run.executables.firmware import build_firmware
-
-    progress(f"building the firmware of {options.bundle}")
-    images = build_firmware(options.bundle, options.bundle / "build")
-    if options.format == "json":
-        json_data([firmware_json(image) for image in images])
-    else:
-        data("\n".join(firmware_text(image) for image in images))
-    return 1 if any(image.differences for image in images) else 0
 
 
 def _same_port(options: argparse.Namespace) -> None:

@@ -54,6 +54,8 @@ def show(options: argparse.Namespace) -> int:
     if not options.soc:
         raise refusal("no-soc", "command line", "neither a SoC nor `--target` is given", "`show zynq_edge`")
     socs = [described(name, plug_ins) for name in options.soc]
+    if options.svg is not None:
+        return _draw(socs, options.svg)
     if options.format == "json":
         json_data([attrs.asdict(soc) for soc in socs])
         return 0
@@ -71,10 +73,23 @@ def _show_built(options: argparse.Namespace, backends: Backends) -> int:
         said = f"`--target` builds a SoC of its own, beside `{options.soc[0]}`"
         raise refusal("two-socs", "command line", said, "leave one of them out")
     soc = built(parsed(options.target), backends)
+    if options.svg is not None:
+        return _draw([soc], options.svg)
     if options.format == "json":
         json_data([attrs.asdict(soc)])
     else:
         data(toml(soc))
+    return 0
+
+
+def _draw(socs: list[SoC], path: Path) -> int:
+    """Write the picture of a SoC."""
+    from target_arch.report import chip_picture
+
+    if len(socs) > 1:
+        raise refusal("one-picture", "command line", f"{len(socs)} SoCs do not go into one file", "name one")
+    write_text(path, chip_picture(socs[0]).alone())
+    data(str(path))
     return 0
 
 

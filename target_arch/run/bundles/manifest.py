@@ -46,11 +46,12 @@ def _read(directory: Path) -> dict[str, Any]:
         raise _no_bundle(directory, f"{MANIFEST} is another kind of file")
     faults = manifest_faults(manifest)
     if faults:
-        raise DiagnosticError(_wrong(faults, str(path), text))
+        raise DiagnosticError(misformed(faults, str(path), text))
     return manifest
 
 
-def _wrong(faults: Iterable[Fault], shown: str, text: str) -> Iterator[Diagnostic]:
+def misformed(faults: Iterable[Fault], shown: str, text: str) -> Iterator[Diagnostic]:
+    """The faults at their places in the text of a manifest, which messages call `shown`."""
     positions = JsonPositions(shown, text)
     for fault in faults:
         place = positions.key(fault.path) if fault.at_key else positions.value(fault.path)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from attrs import evolve, frozen
 
 from target_arch.diagnostics import listed
-from target_arch.plan.execution import Activity, Execution
+from target_arch.plan.execution import Execution
 from target_arch.plan.memory import Arena
 from target_arch.plan.steps import StepOrder
 from target_arch.stages.errors import DoesNotFitError
@@ -23,7 +23,7 @@ from target_arch.stages.program.program import Program
 from target_arch.stages.steps.fit import Fitted
 from target_arch.stages.steps.list_order import OrderProblem, list_order, problem
 from target_arch.stages.steps.order import steps_of
-from target_arch.stages.steps.replay import replay
+from target_arch.stages.steps.replay import Replay, replay
 from target_arch.stages.steps.times import Times
 
 TRIES = 3
@@ -37,8 +37,11 @@ class _Run:
     """A step order with its simulated run."""
 
     steps: StepOrder
-    spans: tuple[Activity, ...]
-    makespan: float
+    replayed: Replay
+
+    @property
+    def makespan(self) -> float:
+        return self.replayed.makespan
 
 
 @gc_paused()
@@ -90,8 +93,7 @@ def _steps(
 
 
 def _run(work: PartialLowering, steps: StepOrder, times: Times) -> _Run:
-    spans, makespan = replay(steps, times, work.soc.host.name)
-    return _Run(steps=steps, spans=spans, makespan=makespan)
+    return _Run(steps=steps, replayed=replay(steps, times, work.soc.host.name))
 
 
 def _execution(given: OrderProblem, found: _Run, alone: _Run, overlap: str) -> Execution:
@@ -100,7 +102,8 @@ def _execution(given: OrderProblem, found: _Run, alone: _Run, overlap: str) -> E
         bound=given.bound / PICO,
         alone=alone.makespan,
         overlap=overlap,
-        spans=found.spans,
+        spans=found.replayed.spans,
+        waits=found.replayed.waits,
     )
 
 

@@ -38,8 +38,8 @@ def times(*steps: Step) -> list[tuple[str, int, int]]:
     """Who is busy from when to when, in microseconds."""
     row = Buffer(name="x", kind="activation", memory="ram", bytes=4, alignment=4, first=0, last=0)
     order = StepOrder(steps=steps, buffers=(row,), inputs=(), outputs=())
-    spans, _ = replay(order, cast(Times, ConstantUse()), "host")
-    return [(span.where, round(span.start * 1e6), round(span.end * 1e6)) for span in spans]
+    found = replay(order, cast(Times, ConstantUse()), "host")
+    return [(span.where, round(span.start * 1e6), round(span.end * 1e6)) for span in found.spans]
 
 
 def test_what_stands_after_the_hosts_own_work_begins_after_it() -> None:

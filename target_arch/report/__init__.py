@@ -1,0 +1,27 @@
+"""A bundle for people who look rather than read: pictures, a page of HTML, a comparison, a trace.
+
+Everything is made from `Shown`, the values that `facts` reads out of a manifest and a SoC; nothing here reads
+or writes a file. Same manifest, same bytes.
+"""
+
+from target_arch.report.facts.compared import Compared, compared
+from target_arch.report.facts.read import read_shown
+from target_arch.report.facts.shown import Shown
+from target_arch.report.page.comparison import comparison_page, comparison_text
+from target_arch.report.page.page import report_page
+from target_arch.report.pictures.chip import chip_picture
+from target_arch.report.pictures.every import pictures
+from target_arch.report.trace import trace
+
+__all__ = [
+    "Compared",
+    "Shown",
+    "chip_picture",
+    "compared",
+    "comparison_page",
+    "comparison_text",
+    "pictures",
+    "read_shown",
+    "report_page",
+    "trace",
+]

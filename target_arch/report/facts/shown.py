@@ -1,0 +1,258 @@
+"""What a report shows: the models of a bundle on their chip.
+
+Sizes are bytes, times seconds, names those of the manifest (`docs/manifest.md`).
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from attrs import field, frozen
+
+from target_arch.plan.execution import Activity
+from target_arch.soc.model import SoC
+
+
+@frozen(kw_only=True)
+class ShownTensor:
+    """An input or output of a model."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int
+
+
+@frozen(kw_only=True)
+class ShownPlace:
+    """An instance that was considered for an operator.
+
+    `copies` are the parts of its copying, as text and seconds. Without `compute` it was refused, and
+    `refusal` says why; `change` is what would move the operator there, where something could.
+    """
+
+    instance: str
+    compute: float | None
+    copies: tuple[tuple[str, float], ...]
+    measured: bool
+    refusal: str | None
+    change: str | None
+
+    @property
+    def total(self) -> float | None:
+        """Computing and copying together; None where it was refused."""
+        return None if self.compute is None else self.compute + sum(each for _, each in self.copies)
+
+
+@frozen(kw_only=True)
+class ShownOperator:
+    """An operator where it is; `before` are the operators, or inputs of the model, that it reads from."""
+
+    id: str
+    kind: str
+    location: str
+    before: tuple[str, ...]
+    output: str
+    shape: tuple[int, ...]
+    dtype: str
+    macs: int
+    constant_bytes: int
+    partition: str
+    instance: str
+    reason: str
+    places: tuple[ShownPlace, ...]
+
+    @property
+    def cost(self) -> float | None:
+        """Seconds at its own place; None where nothing was estimated."""
+        return next((each.total for each in self.places if each.instance == self.instance), None)
+
+
+@frozen(kw_only=True)
+class ShownPartition:
+    """A piece of the model on one instance, with the backend's notes on its kernel."""
+
+    id: str
+    instance: str
+    operators: tuple[str, ...]
+    reason: str
+    notes: tuple[str, ...]
+
+
+@frozen(kw_only=True)
+class ShownStep:
+    """A step; `kind` is `load`, `copy`, `dispatch` or `wait`."""
+
+    number: int
+    kind: str
+    what: str
+    event: str | None
+
+
+@frozen(kw_only=True)
+class ShownRun:
+    """The run that was simulated. `spans` are busy times, `waits` times in which the host stands still."""
+
+    makespan: float
+    bound: float
+    alone: float
+    overlap: str
+    spans: tuple[Activity, ...] = field(repr=False)
+    waits: tuple[Activity, ...] = field(repr=False)
+
+    @cached_property
+    def lanes(self) -> tuple[str, ...]:
+        """Everything that is busy at some time."""
+        return tuple(sorted({span.where for span in (*self.spans, *self.waits)}))
+
+
+@frozen(kw_only=True)
+class ShownBuffer:
+    """A buffer of a pool, from byte `offset` on, live from step `first` to step `last`, both included.
+
+    It reuses the bytes of `over`, and has the tensors `holds` inside itself: name, offset, bytes.
+    """
+
+    name: str
+    kind: str
+    offset: int
+    bytes: int
+    first: int
+    last: int
+    over: str | None
+    holds: tuple[tuple[str, int, int], ...]
+
+
+@frozen(kw_only=True)
+class ShownPool:
+    """A part of a memory that the bundle takes, and every buffer in it."""
+
+    name: str
+    memory: str
+    capacity: int
+    peak: int
+    bound: int
+    in_place_bound: int
+    buffers: tuple[ShownBuffer, ...] = field(repr=False)
+
+
+@frozen(kw_only=True)
+class ShownBudget:
+    """The bytes that calls of an accelerator's partition found in a memory; `sites` have the same numbers."""
+
+    partition: str
+    pool: str
+    sites: tuple[str, ...]
+    live: int
+    remaining: int
+    guaranteed: int
+    gap: int
+    used: int | None
+
+    @property
+    def capacity(self) -> int:
+        return self.live + self.remaining
+
+
+@frozen(kw_only=True)
+class ShownSlot:
+    """A turn in the lowering order."""
+
+    partition: str
+    phase: str
+    reason: str
+
+
+@frozen(kw_only=True)
+class ShownAttempt:
+    """What did not fit at first, and the change that followed."""
+
+    kind: str
+    operator: str
+    instance: str
+    reason: str
+    outcome: str
+
+
+@frozen(kw_only=True)
+class ShownVerification:
+    """The comparison with a reference."""
+
+    passed: bool
+    reference: str
+    rule: str
+    frames: int
+    outputs: int
+    equal: int
+    largest: float
+    allowed: float
+    first_wrong: str
+    self_test: str
+
+
+@frozen(kw_only=True)
+class ShownSection:
+    """A section of the linked program."""
+
+    memory: str
+    section: str
+    what: str
+    predicted: int
+    linked: int
+
+
+@frozen(kw_only=True)
+class ShownImage:
+    """The program on its machine: sections, and of every memory its name, capacity and bytes linked."""
+
+    sections: tuple[ShownSection, ...]
+    memories: tuple[tuple[str, int, int], ...]
+    stack: int
+    stack_reserved: int
+    stack_path: tuple[str, ...]
+
+
+@frozen(kw_only=True, slots=False)
+class ShownModel:
+    """One model of a bundle."""
+
+    name: str
+    mode: str
+    inputs: tuple[ShownTensor, ...]
+    outputs: tuple[ShownTensor, ...]
+    states: tuple[str, ...]
+    operators: tuple[ShownOperator, ...] = field(repr=False)
+    partitions: tuple[ShownPartition, ...] = field(repr=False)
+    method: str
+    run: ShownRun | None
+    steps: tuple[ShownStep, ...] = field(repr=False)
+    pools: tuple[ShownPool, ...] = field(repr=False)
+    budgets: tuple[ShownBudget, ...] = field(repr=False)
+    policy: str
+    lowering: tuple[ShownSlot, ...] = field(repr=False)
+    attempts: tuple[ShownAttempt, ...]
+    verification: ShownVerification | None
+
+    @cached_property
+    def used(self) -> tuple[str, ...]:
+        """The instances that execute something."""
+        return tuple(sorted({each.instance for each in self.partitions}))
+
+    @cached_property
+    def by_id(self) -> Mapping[str, ShownOperator]:
+        """The operators by id."""
+        return {each.id: each for each in self.operators}
+
+
+@frozen(kw_only=True)
+class Shown:
+    """A bundle: its chip and its models. `image` is None until a program was built for the chip's machine."""
+
+    name: str
+    soc: SoC = field(repr=False)
+    port: str
+    machine: str | None
+    abi_hash: str
+    models: tuple[ShownModel, ...]
+    shared: Mapping[str, tuple[int, int]] = field(factory=dict)
+    """Where several models share pools: capacity of and bytes in each, all models together."""
+    image: ShownImage | None

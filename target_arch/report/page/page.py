@@ -1,0 +1,192 @@
+"""The report of a bundle: one file of HTML."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from attrs import frozen
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+import target_arch
+from target_arch.plan.reasoning import duration
+from target_arch.report.facts.shown import Shown, ShownModel, ShownPool, ShownRun
+from target_arch.report.pictures import budgets as waterfall
+from target_arch.report.pictures.budgets import budgets_picture, by_pool
+from target_arch.report.pictures.chip import chip_picture
+from target_arch.report.pictures.graph import graph_picture
+from target_arch.report.pictures.memory import memory_picture
+from target_arch.report.pictures.pools import pools_picture
+from target_arch.report.pictures.style import DARK, LIGHT, Theme, hue_class, kind_class, stylesheet
+from target_arch.report.pictures.svg import Picture
+from target_arch.report.pictures.timeline import Lane, lanes, legend, timeline_picture
+from target_arch.soc.text import COPY_HEAD, copy_rows
+
+_FOLDER = Path(__file__).parent
+_MOST_ROWS = 2_000
+"""Rows up to which a table is written out, and operators that have one each: a browser opens the page."""
+
+
+@frozen(kw_only=True)
+class ModelView:
+    """A model with its pictures. `anchor` begins the names of its parts, `before` the links to them."""
+
+    model: ShownModel
+    anchor: str
+    before: str
+    links: tuple[tuple[str, str], ...]
+    instances: tuple[tuple[str, str], ...]
+    graph: Picture
+    timeline: Picture | None
+    timeline_legend: tuple[tuple[str, str], ...]
+    lanes: tuple[Lane, ...]
+    pools: Picture
+    kinds: tuple[tuple[str, str], ...]
+    memories: tuple[tuple[ShownPool, Picture], ...]
+    budgets: tuple[tuple[str, Picture], ...]
+    turns: tuple[tuple[str, str, tuple[str, ...]], ...]
+    partitions: tuple[tuple[str, ...], ...]
+    attempts: tuple[tuple[str, ...], ...]
+
+
+def report_page(shown: Shown) -> str:
+    """The page: everything inside, readable without JavaScript. Same values, same bytes."""
+    image = shown.image
+    return page(
+        "page.html.j2",
+        shown=shown,
+        views=[_view(shown, number) for number in range(len(shown.models))],
+        chip=chip_picture(shown.soc),
+        copies=copy_rows(shown.soc),
+        copy_head=COPY_HEAD,
+        crowded=any(len(model.operators) > _MOST_ROWS for model in shown.models),
+        budget_legend=waterfall.LEGEND,
+        shared=[(name, f"{room:,}", f"{used:,}") for name, (room, used) in shown.shared.items()],
+        constants=list(_constants(shown)),
+        sections=[]
+        if image is None
+        else [(s.memory, s.section, s.what, f"{s.predicted:,}", f"{s.linked:,}") for s in image.sections],
+        fills=[]
+        if image is None
+        else [(name, f"{room:,}", f"{used:,}", f"{room - used:,}") for name, room, used in image.memories],
+    )
+
+
+def page(template: str, **values: object) -> str:
+    """A template of this folder, filled; text is escaped wherever it goes."""
+    made = Environment(
+        loader=FileSystemLoader(_FOLDER), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    made.filters |= {
+        "duration": duration,
+        "count": _count,
+        "gap": gap_text,
+        "buffer_rows": _buffer_rows,
+        "prose": _prose,
+    }
+    style = Markup(_variables() + (_FOLDER / "page.css").read_text(encoding="utf-8") + stylesheet())
+    script = Markup((_FOLDER / "page.js").read_text(encoding="utf-8"))
+    return made.get_template(template).render(
+        **values, style=style, script=script, version=target_arch.__version__, most_rows=_MOST_ROWS
+    )
+
+
+def gap_text(run: ShownRun) -> str:
+    """How far a run is above its bound, in percent."""
+    return f"{run.makespan / run.bound - 1:.1%}" if run.bound else "0%"
+
+
+def _view(shown: Shown, number: int) -> ModelView:
+    model, soc = shown.models[number], shown.soc
+    several = len(shown.models) > 1
+    anchor = f"m{number}-" if several else ""
+    hues = {each.name: hue_class(index) for index, each in enumerate(soc.instances)}
+    budgets = by_pool(model.budgets)
+    kinds = sorted({each.kind for pool in model.pools for each in pool.buffers})
+    return ModelView(
+        model=model,
+        anchor=anchor,
+        before=f"{model.name}: " if several else "",
+        links=tuple(_links(model)),
+        instances=tuple((hues[name], name) for name in hues if name in model.used),
+        graph=graph_picture(model, soc, f"{anchor}op-"),
+        timeline=None if model.run is None else timeline_picture(model, model.run, soc),
+        timeline_legend=() if model.run is None else legend(model.run, soc),
+        lanes=() if model.run is None else lanes(model.run, soc),
+        pools=pools_picture(model.pools),
+        kinds=tuple((kind_class(kind), kind) for kind in kinds),
+        memories=tuple((pool, memory_picture(model, pool)) for pool in model.pools),
+        budgets=tuple((pool, budgets_picture(pool, budgets[pool])) for pool in budgets),
+        turns=tuple(_turns(model)),
+        partitions=tuple(
+            (each.id, each.instance, ", ".join(each.operators), each.reason, "; ".join(each.notes))
+            for each in model.partitions
+        ),
+        attempts=tuple((a.kind, a.operator, a.instance, a.outcome, a.reason) for a in model.attempts),
+    )
+
+
+def _links(model: ShownModel) -> Iterator[tuple[str, str]]:
+    yield "model", "Model"
+    if model.run is not None:
+        yield "timeline", "Timeline"
+    yield "memory", "Memory"
+    if model.budgets:
+        yield "budgets", "Budgets"
+    yield "lowering", "Lowering"
+    yield "verification", "Verification"
+
+
+def _turns(model: ShownModel) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Turns of one phase and reason that follow each other, together."""
+    for (phase, reason), slots in groupby(model.lowering, key=lambda slot: (slot.phase, slot.reason)):
+        yield phase, reason, tuple(slot.partition for slot in slots)
+
+
+def _constants(shown: Shown) -> Iterator[tuple[str, str, str]]:
+    for model in shown.models:
+        for pool in model.pools:
+            if any(each.kind == "constant" for each in pool.buffers) and pool.name != pool.memory:
+                yield model.name, pool.memory, f"{pool.peak:,}"
+
+
+def _buffer_rows(pool: ShownPool) -> list[tuple[str, ...]]:
+    return [
+        (
+            each.name,
+            each.kind,
+            f"{each.offset:,}",
+            f"{each.bytes:,}",
+            f"{each.first} to {each.last}",
+            each.over or "",
+            ", ".join(name for name, _, _ in each.holds),
+        )
+        for each in sorted(pool.buffers, key=lambda each: (each.first, each.offset, each.name))
+    ]
+
+
+def _prose(text: str) -> Markup:
+    """Text with what stands between backticks as code."""
+    pieces = [escape(piece) for piece in text.split("`")]
+    if len(pieces) % 2 == 0:
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if number % 2 else piece
+        for number, piece in enumerate(pieces)
+    )
+
+
+def _count(value: int) -> str:
+    return f"{value:,}"
+
+
+def _variables() -> str:
+    dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{_palette(DARK)}}}}}\n"
+    return f":root{{color-scheme:light dark;{_palette(LIGHT)}}}{dark}"
+
+
+def _palette(theme: Theme) -> str:
+    names = ("page", "surface", "sunken", "ink", "dim", "hair", "bad", "good")
+    colours = {name: getattr(theme, name) for name in names} | {"link": theme.hues[0]}
+    return "".join(f"--{name}:#{colour};" for name, colour in colours.items())

@@ -1,0 +1,1 @@
+"""One file per picture; each makes SVG of the values in `facts`."""

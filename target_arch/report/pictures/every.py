@@ -1,0 +1,28 @@
+"""Every picture of a report, by the name of its file."""
+
+from target_arch.report.facts.shown import Shown, ShownModel
+from target_arch.report.pictures.budgets import budgets_picture, by_pool
+from target_arch.report.pictures.chip import chip_picture
+from target_arch.report.pictures.graph import graph_picture
+from target_arch.report.pictures.memory import memory_picture
+from target_arch.report.pictures.pools import pools_picture
+from target_arch.report.pictures.svg import Picture
+from target_arch.report.pictures.timeline import named_timeline
+
+
+def pictures(shown: Shown) -> dict[str, Picture]:
+    """The pictures, by file name without its ending; those of several models begin with the model's name."""
+    found = {"chip": chip_picture(shown.soc)}
+    for model in shown.models:
+        before = f"{model.name}-" if len(shown.models) > 1 else ""
+        found |= {f"{before}{name}": picture for name, picture in _of_model(model, shown).items()}
+    return found
+
+
+def _of_model(model: ShownModel, shown: Shown) -> dict[str, Picture]:
+    found = {"model": graph_picture(model, shown.soc), "pools": pools_picture(model.pools)}
+    if model.run is not None:
+        found["timeline"] = named_timeline(model, model.run, shown.soc)
+    found |= {f"memory-{pool.name}": memory_picture(model, pool) for pool in model.pools}
+    budgets = by_pool(model.budgets)
+    return found | {f"budgets-{pool}": budgets_picture(pool, budgets[pool]) for pool in budgets}

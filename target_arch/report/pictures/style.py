@@ -1,0 +1,123 @@
+"""The colours of pictures and pages, in light and in dark.
+
+Style sheets have colours, no variables: many viewers of SVG know none. A hue belongs to an instance, in the
+order of the SoC; nothing is said by colour alone.
+"""
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+HUES = 8
+"""Instances with a colour of their own; the ninth has the first one's."""
+
+
+@frozen(kw_only=True)
+class Theme:
+    """Colours as red, green and blue in hexadecimal."""
+
+    page: str
+    surface: str
+    sunken: str
+    ink: str
+    dim: str
+    hair: str
+    bad: str
+    good: str
+    hues: tuple[str, ...]
+    kinds: Mapping[str, str]
+
+
+LIGHT = Theme(
+    page="f6f7f9",
+    surface="ffffff",
+    sunken="eef0f4",
+    ink="1b2130",
+    dim="566073",
+    hair="d3d8e1",
+    bad="b42318",
+    good="157347",
+    hues=("2f6fde", "c8660a", "168453", "8250df", "cb2f6d", "0b7f8a", "947000", "86563f"),
+    kinds={
+        "input": "2f6fde",
+        "output": "168453",
+        "activation": "7b8bb0",
+        "constant": "a58b53",
+        "local": "c8660a",
+        "state": "8250df",
+        "next-state": "cb2f6d",
+    },
+)
+DARK = Theme(
+    page="12151c",
+    surface="1a1f29",
+    sunken="232a36",
+    ink="e8ebf1",
+    dim="a3adbf",
+    hair="3a4353",
+    bad="ff8f85",
+    good="6fd3a0",
+    hues=("74a5ff", "f0a25a", "5cc896", "b595f5", "f281ac", "56c7d1", "dfba4b", "cfa48e"),
+    kinds={
+        "input": "74a5ff",
+        "output": "5cc896",
+        "activation": "8c9cc2",
+        "constant": "c9ae74",
+        "local": "f0a25a",
+        "state": "b595f5",
+        "next-state": "f281ac",
+    },
+)
+
+_FIXED = """svg text{font:12px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+svg .small{font-size:11px}svg .strong{font-weight:600}svg .middle{text-anchor:middle}svg .end{text-anchor:end}
+svg .edge{fill:none;stroke-width:1.4}svg .wait{stroke-dasharray:3 2}svg .thin{stroke-width:1}
+svg .dash{stroke-dasharray:5 4}
+svg .box{stroke-width:1.2}
+svg .z4,svg .z16,svg .z64{display:none}svg a{text-decoration:none}
+svg a:hover rect,svg a:focus rect{stroke-width:2.6}
+"""
+
+
+def stylesheet() -> str:
+    """The rules for the classes that pictures use; light, and dark for who prefers that except on paper."""
+    return f"{_FIXED}{_colours(LIGHT)}@media screen and (prefers-color-scheme:dark){{{_colours(DARK)}}}"
+
+
+def mixed(colour: str, into: str, part: float) -> str:
+    """That part of a colour in another."""
+    pairs = zip(bytes.fromhex(colour), bytes.fromhex(into), strict=True)
+    return bytes(round(one * part + other * (1 - part)) for one, other in pairs).hex()
+
+
+def hue_class(number: int) -> str:
+    """The class of the instance with that number in its SoC."""
+    return f"h{number % HUES}"
+
+
+def kind_class(kind: str) -> str:
+    """The class of a kind of buffers."""
+    return f"k-{kind.replace(' ', '-')}"
+
+
+def _colours(theme: Theme) -> str:
+    classes = {f"h{index}": hue for index, hue in enumerate(theme.hues)}
+    classes |= {f"k-{kind}": colour for kind, colour in theme.kinds.items()}
+    rules = [
+        f"svg .surface{{fill:#{theme.surface}}}",
+        f"svg .sunken{{fill:#{theme.sunken}}}",
+        f"svg text{{fill:#{theme.ink}}}svg .dim{{fill:#{theme.dim}}}svg .bad{{fill:#{theme.bad}}}",
+        f"svg .hair{{stroke:#{theme.hair}}}svg .rule{{stroke:#{theme.dim}}}",
+        f"svg .limit{{stroke:#{theme.bad}}}svg .arrow{{fill:#{theme.dim}}}",
+        f"svg .card{{fill:#{theme.surface};stroke:#{theme.hair}}}",
+        f"svg .plain{{fill:#{theme.sunken};stroke:#{theme.dim}}}",
+        f"svg .copy{{fill:#{mixed(theme.dim, theme.surface, 0.45)};stroke:#{theme.dim}}}",
+        f"svg .wait{{fill:#{mixed(theme.bad, theme.surface, 0.16)};stroke:#{theme.bad}}}",
+        f"svg .free{{fill:#{theme.sunken};stroke:#{theme.hair}}}",
+    ]
+    for name, colour in classes.items():
+        tint = mixed(colour, theme.surface, 0.2)
+        rules.append(
+            f"svg .{name}{{fill:#{tint};stroke:#{colour}}}svg .{name}.solid{{fill:#{colour};stroke:none}}"
+        )
+    return "".join(rules)
