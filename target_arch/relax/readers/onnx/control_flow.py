@@ -1,12 +1,13 @@
 """Branches and loops whose course is known before the model runs become the operators inside."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from onnx import helper
 
-from target_arch.relax.readers.onnx.graph import OnnxGraph, array_of, rename, replace
+from target_arch.relax.readers.onnx.graph import OnnxGraph, TensorKind, array_of, opset_of, rename, replace
+from target_arch.relax.readers.onnx.opset import BATCHED_SCAN
 
 _MOST_OPERATORS = 20_000
 """A loop that would become more operators stays one."""
@@ -14,12 +15,12 @@ _MOST_OPERATORS = 20_000
 
 def open_control_flow(graph: OnnxGraph) -> bool:
     """Replace every `If` with a constant condition by its branch, and every `Loop` with a constant trip count
-    that nothing ends early by its iterations. True where there was one.
+    that nothing ends early, and every `Scan`, by its iterations. True where there was one.
     """
-    constants = graph.constants()
+    constants, types = graph.constants(), graph.types()
     nodes: list[Any] = []
     for node in graph.model.graph.node:
-        nodes += _opened(graph, node, constants) or (node,)
+        nodes += _opened(graph, node, constants, types) or (node,)
     if len(nodes) == len(graph.model.graph.node) and all(map(_is, nodes, graph.model.graph.node)):
         return False
     replace(graph.model.graph.node, nodes)
@@ -30,12 +31,16 @@ def _is(one: Any, other: Any) -> bool:
     return one is other
 
 
-def _opened(graph: OnnxGraph, node: Any, constants: Mapping[str, Any]) -> list[Any] | None:
+def _opened(
+    graph: OnnxGraph, node: Any, constants: Mapping[str, Any], types: Mapping[str, TensorKind]
+) -> list[Any] | None:
     if node.op_type == "If" and node.input[0] in constants:
         wanted = "then_branch" if np.all(array_of(constants[node.input[0]])) else "else_branch"
         return _branch(graph, node, _attribute(node, wanted))
     if node.op_type == "Loop" and node.input[0] in constants:
         return _iterations(graph, node, int(array_of(constants[node.input[0]]).item()), constants)
+    if node.op_type == "Scan" and opset_of(graph.model) > BATCHED_SCAN:
+        return _scanned(graph, node, types)
     return None
 
 
@@ -67,21 +72,72 @@ def _iterations(graph: OnnxGraph, node: Any, trips: int, constants: Mapping[str,
         carried, more = results[1 : 1 + len(carried)], results[1 + len(carried) :]
         given.append(more)
     ends = [_same(result, name) for result, name in zip(carried, node.output, strict=False) if name]
-    return nodes + ends + _joined(graph, node, len(carried), given)
+    further = len(node.output) - len(carried)
+    return nodes + ends + _joined(graph, node, len(carried), given, [0] * further, [0] * further)
 
 
-def _joined(graph: OnnxGraph, node: Any, first: int, given: list[list[str]]) -> list[Any]:
-    """Operators that stack, in a new first dimension, what the iterations give for each further output."""
+def _scanned(graph: OnnxGraph, node: Any, types: Mapping[str, TensorKind]) -> list[Any] | None:
+    """The operators of a `Scan`: each iteration takes a slice of every scanned input."""
+    body, settings = _attribute(node, "body"), {each.name: list(each.ints) for each in node.attribute}
+    count = next(each.i for each in node.attribute if each.name == "num_scan_inputs")
+    states, scanned = list(node.input)[:-count], list(node.input)[-count:]
+    axes = settings.get("scan_input_axes", [0] * count)
+    backwards = settings.get("scan_input_directions", [0] * count)
+    shapes = [types[name].shape if name in types else None for name in scanned]
+    if any(shape is None for shape in shapes):
+        return None
+    trips = min(shape[axis] for shape, axis in zip(shapes, axes, strict=True) if shape is not None)
+    if not 0 < trips <= _MOST_OPERATORS // max(1, len(body.node)):
+        return None
+    nodes: list[Any] = []
+    given: list[list[str]] = []
+    for number in range(trips):
+        prefix = f"{node.output[0]}/{number}/"
+        slices = [f"{prefix}slice{index}" for index in range(count)]
+        for name, part, axis, back in zip(scanned, slices, axes, backwards, strict=True):
+            place = f"{part}/place"
+            graph.add(helper.make_tensor(place, 7, (), [trips - 1 - number if back else number]))
+            nodes.append(helper.make_node("Gather", [name, place], [part], axis=axis))
+        bound = dict(zip((value.name for value in body.input), (*states, *slices), strict=True))
+        inside, results = _inlined(graph, body, prefix, bound)
+        nodes += inside
+        states, more = results[: len(states)], results[len(states) :]
+        given.append(more)
+    ends = [_same(result, name) for result, name in zip(states, node.output, strict=False) if name]
+    outputs = len(node.output) - len(states)
+    joined = _joined(
+        graph,
+        node,
+        len(states),
+        given,
+        settings.get("scan_output_axes", [0] * outputs),
+        settings.get("scan_output_directions", [0] * outputs),
+    )
+    return nodes + ends + joined
+
+
+def _joined(
+    graph: OnnxGraph,
+    node: Any,
+    first: int,
+    given: list[list[str]],
+    axes: Sequence[int],
+    backwards: Sequence[int],
+) -> list[Any]:
+    """Operators that stack what the iterations give for each further output, in a new dimension `axes` of
+    it, or `backwards` from the last iteration on.
+    """
     nodes = []
     for index, name in enumerate(node.output[first:]):
         if not name:
             continue
-        axes = f"{name}/axes"
-        graph.add(helper.make_tensor(axes, 7, (1,), [0]))
+        place = f"{name}/axes"
+        graph.add(helper.make_tensor(place, 7, (1,), [axes[index]]))
         parts = [f"{name}/{number}/part" for number in range(len(given))]
         for part, values in zip(parts, given, strict=True):
-            nodes.append(helper.make_node("Unsqueeze", [values[index], axes], [part]))
-        nodes.append(helper.make_node("Concat", parts, [name], axis=0))
+            nodes.append(helper.make_node("Unsqueeze", [values[index], place], [part]))
+        ordered = parts[::-1] if backwards[index] else parts
+        nodes.append(helper.make_node("Concat", ordered, [name], axis=axes[index]))
     return nodes
 
 

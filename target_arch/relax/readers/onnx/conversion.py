@@ -25,7 +25,7 @@ _FOREIGN = frozenset(
 )
 """Of the frontend's operators those of `com.microsoft`; all others are ONNX's."""
 
-_EXPANDED = frozenset(("GroupNormalization", "RMSNormalization"))
+_EXPANDED = frozenset(("GroupNormalization", "MeanVarianceNormalization", "RMSNormalization"))
 """Operators of which the frontend takes only some forms; their definition by other operators has all."""
 
 

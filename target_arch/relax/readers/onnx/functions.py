@@ -16,6 +16,21 @@ def inlined(model: Any) -> Any:
     return onnx.inliner.inline_local_functions(model, convert_version=True)
 
 
+def state_defaults(graph: OnnxGraph, is_known: Callable[[str, str], bool]) -> None:
+    """Give each operator that `is_known` denies the attributes that it leaves to their defaults: bodies refer
+    to them, those too by which the library infers shapes.
+    """
+    opset = opset_of(graph.model)
+    for node in graph.model.graph.node:
+        if not is_known(node.domain, node.op_type) and _is_defined(node, opset):
+            _add_defaults(node, onnx.defs.get_schema(node.op_type, max_inclusive_version=opset))
+
+
+def _is_defined(node: Any, opset: int) -> bool:
+    """Whether ONNX knows the operator in that version."""
+    return node.domain in ONNX_DOMAINS and onnx.defs.has(node.op_type, max_inclusive_version=opset)
+
+
 def expand_operators(graph: OnnxGraph, is_known: Callable[[str, str], bool]) -> bool:
     """Replace each operator that `is_known` denies by the body that ONNX defines it with, if it has one.
 
@@ -45,14 +60,10 @@ _DOMAIN = "target_arch.bodies"
 
 
 def _body(node: Any, types: Mapping[str, Any], opset: int) -> Any | None:
-    """The function that defines an operator, for operands of these types; None where ONNX has none.
-
-    The operator gets the attributes that it leaves to their defaults, since a body refers to them.
-    """
-    if node.domain not in ONNX_DOMAINS or not onnx.defs.has(node.op_type, max_inclusive_version=opset):
+    """The function that defines an operator, for operands of these types; None where ONNX has none."""
+    if not _is_defined(node, opset):
         return None
     schema = onnx.defs.get_schema(node.op_type, max_inclusive_version=opset)
-    _add_defaults(node, schema)
     content = _content(node, schema, types, opset)
     if not content:
         return None

@@ -13,7 +13,7 @@ from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.relax.readers.onnx.cleaning import clean
 from target_arch.relax.readers.onnx.control_flow import open_control_flow
 from target_arch.relax.readers.onnx.folding import fold_constants
-from target_arch.relax.readers.onnx.functions import expand_operators, inlined
+from target_arch.relax.readers.onnx.functions import expand_operators, inlined, state_defaults
 from target_arch.relax.readers.onnx.graph import OnnxGraph
 from target_arch.relax.readers.onnx.inputs import fix_inputs
 from target_arch.relax.readers.onnx.opset import raise_opset
@@ -28,10 +28,13 @@ def normal_form(
     """
     graph = OnnxGraph.of(inlined(model))
     fix_inputs(path, graph, wanted)
+    state_defaults(graph, is_known)
     _settle(path, graph)
     raise_opset(graph)
     _settle(path, graph)
+    state_defaults(graph, is_known)
     while expand_operators(graph, is_known):
+        state_defaults(graph, is_known)
         _settle(path, graph)
     return graph
 

@@ -1,8 +1,8 @@
 """One version of ONNX's operators, so that a converter knows one form of each.
 
 `onnx.version_converter` raises a model to `OPSET`. A model keeps its version where that cannot be: it is
-newer, it has operators of other domains, or the library lacks the conversion of one of its operators.
-Converters then go by the version that the model has.
+newer, it has operators of other domains or a `Scan` of the first form, or the library lacks the conversion of
+one of its operators. Converters then go by the version that the model has.
 """
 
 import onnx
@@ -13,12 +13,16 @@ from target_arch.relax.readers.onnx.graph import ONNX_DOMAINS, OnnxGraph, opset_
 OPSET = 21
 """The newest that the lowest supported version of `onnx` knows."""
 
+BATCHED_SCAN = 8
+"""The last version in which a `Scan` had a batch and lengths of sequences, which the library forgets."""
+
 
 def raise_opset(graph: OnnxGraph) -> None:
     """Bring a model to `OPSET`, where the library can."""
-    if opset_of(graph.model) >= OPSET or any(
-        node.domain not in ONNX_DOMAINS for node in graph.model.graph.node
-    ):
+    nodes, opset = graph.model.graph.node, opset_of(graph.model)
+    if opset >= OPSET or any(node.domain not in ONNX_DOMAINS for node in nodes):
+        return
+    if opset <= BATCHED_SCAN and any(node.op_type == "Scan" for node in nodes):
         return
     try:
         graph.model = onnx.version_converter.convert_version(graph.model, OPSET)

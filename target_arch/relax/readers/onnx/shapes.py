@@ -1,6 +1,7 @@
 """Shapes of all tensors, inferred by ONNX."""
 
 from pathlib import Path
+from typing import Any
 
 import onnx
 
@@ -14,9 +15,23 @@ def infer_shapes(path: Path, graph: OnnxGraph) -> None:
     Raises DiagnosticError where shapes contradict each other.
     """
     try:
-        graph.model = onnx.shape_inference.infer_shapes(graph.model, strict_mode=True, data_prop=True)
-    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError) as error:
+        graph.model = _inferred(graph.model)
+    except _FAILURES as error:
         raise model_error("model-damaged", path, _contradiction(error), "export the model again") from None
+
+
+_FAILURES = (onnx.shape_inference.InferenceError, RuntimeError, ValueError)
+
+
+def _inferred(model: Any) -> Any:
+    """The library takes the values of a matrix for those of a list (a row and a column that are subtracted,
+    say), and then finds a contradiction that is none. So values of shapes are left out where they seem to
+    contradict each other; constants among them are folded before the next time.
+    """
+    try:
+        return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    except _FAILURES:
+        return onnx.shape_inference.infer_shapes(model, strict_mode=True)
 
 
 def _contradiction(error: Exception) -> str:
