@@ -20,13 +20,14 @@ DTYPE_BYTES = {
     "uint8": 1,
     "int16": 2,
     "uint16": 2,
+    "float16": 2,
     "int32": 4,
     "uint32": 4,
     "float32": 4,
     "int64": 8,
     "uint64": 8,
-    "float64": 8,
 }
+"""The element types of tensors, and how many bytes an element has."""
 
 C_TYPES = {
     "bool": "uint8_t",
@@ -38,10 +39,13 @@ C_TYPES = {
     "uint32": "uint32_t",
     "int64": "int64_t",
     "uint64": "uint64_t",
+    "float16": "uint16_t",
     "float32": "float",
     "float64": "double",
 }
-"""The C type that holds an element, in kernels and in constants alike."""
+"""The C type that holds an element, in kernels and in constants alike: of a float16 its bits. Only locals of
+kernels are float64.
+"""
 
 Attribute = int | float | str | bool | tuple[int, ...] | tuple[float, ...]
 

@@ -43,6 +43,22 @@ static double {dtype}_at(const void *values, uint32_t index)
     return (double)value;
 }}"""
 
+_HALF_AT = """
+static double float16_at(const void *values, uint32_t index)
+{
+    uint16_t bits;
+    double size;
+    memcpy(&bits, (const uint8_t *)values + index * sizeof bits, sizeof bits);
+    size = (double)(bits & 0x3ffu);
+    if ((bits & 0x7c00u) == 0x7c00u)
+        size = size > 0.0 ? NAN : INFINITY;
+    else if ((bits & 0x7c00u) != 0u)
+        size = ldexp(size + 1024.0, (int)(bits >> 10 & 0x1fu) - 25);
+    else
+        size = ldexp(size, -24);
+    return (bits & 0x8000u) != 0u ? -size : size;
+}"""
+
 _ROUNDS = 2
 """How often several models run in turn, so that each follows another."""
 
@@ -59,7 +75,7 @@ def selftest_source(inputs: EmitInputs) -> str:
         _vectors(out, inputs, member)
     outs = [one for member in tested for one in split(member)[1]]
     for dtype, c_type in sorted({one.tensor.dtype: one.c_type for one in outs}.items()):
-        out.block(_ELEMENT_AT.format(dtype=dtype, c_type=c_type))
+        out.block(_HALF_AT if dtype == "float16" else _ELEMENT_AT.format(dtype=dtype, c_type=c_type))
     out.block(bare_metal.compare(inputs) if machine else host.COMPARE)
     out.block(bare_metal.failed(inputs, "2") if machine else host.failed(inputs, "2"))
     out.lines(("", *(["int main(void);"] if machine else []), "int main(void)", "{"))

@@ -1,8 +1,8 @@
 """Constants as C literals, exact to the bit on any machine that compiles them.
 
 Integers are decimal (the most negative one as a difference, since C has no negative literals), floats are
-hexadecimal. A float tensor that holds an infinity or a NaN is written as its bit patterns: no literal of C99
-carries a NaN's payload.
+hexadecimal. A tensor of float16 is written as its bit patterns, and so is one that holds an infinity or a
+NaN: no literal of C99 carries a NaN's payload.
 """
 
 import numpy as np
@@ -50,9 +50,9 @@ def _integers(values: np.ndarray, dtype: str) -> Listing:
 
 
 def _floats(values: np.ndarray, dtype: str) -> Literals:
-    if not np.isfinite(values).all():
+    if values.itemsize == 2 or not np.isfinite(values).all():
         bits = values.view(f"<u{values.itemsize}").tolist()
-        digits, suffix = values.itemsize * 2, "u" if values.itemsize == 4 else "ULL"
-        items = Listing.of(f"0x{word:0{digits}x}{suffix}" for word in bits)
+        digits = values.itemsize * 2
+        items = Listing.of(f"0x{word:0{digits}x}u" for word in bits)
         return Literals(c_type=f"uint{values.itemsize * 8}_t", items=items)
     return Literals(c_type=c_type(dtype), items=hexadecimal(values, _SUFFIXES.get(dtype, "")))

@@ -44,6 +44,7 @@ _COMPARISONS: Mapping[type, tuple[str, int]] = {
     tirx.NE: ("!=", EQUALITY),
 }
 _BITWISE: Mapping[type, str] = {tirx.BitwiseAnd: "&", tirx.BitwiseOr: "|", tirx.BitwiseXor: "^"}
+_COMPUTING = frozenset((*_ARITHMETIC, *_COMPARISONS, tirx.Min, tirx.Max))
 _WRAPPING = {"+", "-", "*"}
 
 _C_MATH = frozenset(
@@ -130,6 +131,8 @@ def literal(value: float, dtype: str) -> str:
 
 
 def _float_literal(value: float, dtype: str) -> str:
+    if dtype == "float16":
+        return f"{int(np.float16(value).view(np.uint16))}u"
     if math.isnan(value):
         return "NAN"
     if math.isinf(value):
@@ -141,6 +144,8 @@ def _float_literal(value: float, dtype: str) -> str:
 
 def _printed(expr: Any, scope: Scope) -> tuple[str, int]:
     kind = type(expr)
+    if kind in _COMPUTING and _is_half(expr.a):
+        raise UnprintableError(expr, "computes with float16, which C99 lacks,")
     if kind in _ARITHMETIC:
         return _arithmetic(expr, scope)
     if kind in _COMPARISONS:
@@ -152,6 +157,11 @@ def _printed(expr: Any, scope: Scope) -> tuple[str, int]:
     if printer is None:
         raise UnprintableError(expr)
     return printer(expr, scope)
+
+
+def _is_half(expr: Any) -> bool:
+    """True for a float16: its C type holds bits, which no operator of C may take for the number."""
+    return dtype_of(expr) == "float16"
 
 
 def _arithmetic(expr: Any, scope: Scope) -> tuple[str, int]:
@@ -233,8 +243,8 @@ def _cast(expr: Any, scope: Scope) -> tuple[str, int]:
     target = dtype_of(expr)
     if target == "bool":
         return f"{at_level(expr.value, scope, SUM)} != 0", EQUALITY
-    if target not in C_TYPES:
-        raise UnprintableError(expr, f"casts to {target}, which C99 lacks,")
+    if target not in C_TYPES or target == "float16" or _is_half(expr.value):
+        raise UnprintableError(expr, f"casts {dtype_of(expr.value)} to {target}, which C99 lacks,")
     return f"({C_TYPES[target]}){at_level(expr.value, scope, UNARY)}", UNARY
 
 

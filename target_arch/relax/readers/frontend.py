@@ -24,6 +24,7 @@ from target_arch.relax.ir.graph import operator_name, read_graph
 from target_arch.relax.operators.program import RelaxProgram
 from target_arch.relax.readers.outputs import with_computed_outputs
 from target_arch.relax.readers.source import Imported
+from target_arch.relax.te.half import HALF
 
 # What the frontends were seen to raise on models they cannot take; none of them is raised by our own code in
 # there.
@@ -103,13 +104,15 @@ def imported(
     authors: Mapping[Any, str] | None = None,
     quantizations: Mapping[Any, Quantization] | None = None,
     in_file: Mapping[Any, str] | None = None,
+    *,
+    halves: bool = False,
 ) -> Imported:
     """The reader's result from a frontend's module whose quantized operators follow `arithmetic`.
 
     `outputs`, `constants` (by stored bytes), `authors` (of operators) and `in_file` (of tensors, both by the
     frontend's expressions) are the names in the file, `quantizations` (by the same expressions, and by
-    parameters) the grids it states. Raises DiagnosticError for control flow, dynamic shapes and element types
-    that no tensor of ours can have.
+    parameters) the grids it states. With `halves`, float16 is stored only, and computed in float32. Raises
+    DiagnosticError for control flow, dynamic shapes and element types that no tensor of ours can have.
     """
     module = with_computed_outputs(_normalized(module))
     function = module["main"]
@@ -117,7 +120,7 @@ def imported(
         *function.params,
         *(binding.var for block in function.body.blocks for binding in block.bindings),
     ):
-        _check_value(path, var)
+        _check_value(path, var, halves=halves)
     for block in function.body.blocks:
         for binding in block.bindings:
             if isinstance(binding.value, relax.If):
@@ -137,7 +140,7 @@ def _normalized(module: Any) -> Any:
     return module
 
 
-def _check_value(path: Path, var: Any) -> None:
+def _check_value(path: Path, var: Any, *, halves: bool) -> None:
     fields = var.ty.fields if isinstance(var.ty, relax.TupleType) else [var.ty]
     for kind in fields:
         shape = kind.shape if isinstance(kind, relax.TensorType) else None
@@ -147,9 +150,10 @@ def _check_value(path: Path, var: Any) -> None:
             if not isinstance(extent, tirx.IntImm):
                 message = f"dimension {index} of tensor `{var.name}` is dynamic (`{extent}`)"
                 raise model_error("dynamic-shape", path, message, _FIXED)
-        if str(kind.dtype) not in DTYPE_BYTES:
+        known = [dtype for dtype in DTYPE_BYTES if halves or dtype != HALF]
+        if str(kind.dtype) not in known:
             message = f"tensor `{var.name}` has elements of type `{kind.dtype}`"
-            raise model_error("unsupported-type", path, message, f"known are {listed(DTYPE_BYTES)}")
+            raise model_error("unsupported-type", path, message, f"known are {listed(known)}")
 
 
 _FIXED = "export the model with fixed shapes"

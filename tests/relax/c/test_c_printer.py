@@ -14,6 +14,7 @@ from target_arch.relax.c import printer as c_printer
 from target_arch.relax.c.expressions import UnprintableError, literal
 from target_arch.relax.c.printer import print_function
 from target_arch.relax.lower.lowering import flat, loop_names, print_scheduled
+from target_arch.relax.te.half import from_half, to_half
 from tests.backends.c.one import Array, Compile, call, compiler
 
 I32 = np.array([-(2**31), -(2**31) + 1, -7, -1, 0, 1, 6, 2**31 - 1], np.int32)
@@ -149,6 +150,30 @@ def test_float_expressions(
     )
 
 
+def test_float16_is_bits(build: Compile) -> None:
+    """Every float16 as float32; of float32 those, ties between them, neighbours, the ends and random bits."""
+    every = np.arange(2**16, dtype=np.uint16)
+    wide = apply(elementwise(from_half, "float16", 2**16), build, every, "float32")
+    assert wide.tobytes() == every.view(np.float16).astype(np.float32).tobytes()
+    random = np.random.default_rng(0).integers(0, 2**32, 2**16, np.uint32).view(np.float32)
+    finite = wide[np.isfinite(wide)]
+    steps = np.sort(finite)
+    near = [
+        random,
+        wide,
+        (steps[1:] + steps[:-1]) / 2,
+        finite * np.float32(1 + 2**-23),
+        np.float32([65519.9, 65520, -65520]),
+    ]
+    values = np.concatenate(near).astype(np.float32)
+    bits = apply(elementwise(to_half, "float32", len(values)), build, values, "uint16")
+    with np.errstate(over="ignore"):
+        right = values.astype(np.float16)
+    numbers = ~np.isnan(values)
+    assert bits[numbers].tobytes() == right[numbers].tobytes()
+    assert np.isnan(bits[~numbers].view(np.float16)).all()
+
+
 def test_float_literals_are_exact(build: Compile) -> None:
     bits = np.random.default_rng(5).integers(0, 2**32, 300, dtype=np.uint32)
     values = [*bits.view(np.float32).tolist(), 2.0**-149, 3.4028234663852886e38, 0.1, 1.0, -0.0]
@@ -220,7 +245,12 @@ def test_a_name_follows_from_the_text() -> None:
 @pytest.mark.parametrize(
     ("expression", "dtype", "complaint"),
     [
-        (lambda v: v.astype("float16").astype("float32"), "float32", "TIR node `Cast` casts to float16"),
+        (
+            lambda v: v.astype("float16").astype("float32"),
+            "float32",
+            "TIR node `Cast` casts float16 to float32",
+        ),
+        (lambda v: tirx.max(v, v), "float16", "TIR node `Max` computes with float16"),
         (
             lambda v: tirx.popcount(v.astype("int32")).astype("float32"),
             "float32",

@@ -199,14 +199,14 @@ def test_one_tensor_with_two_scales(tmp_path: Path) -> None:
 
 def test_element_types_are_refused_by_name(tmp_path: Path) -> None:
     nodes = [
-        helper.make_node("Cast", ["x"], ["h"], to=10),
+        helper.make_node("Cast", ["x"], ["h"], to=11),
         helper.make_node("Cast", ["h"], ["b"], to=16),
         helper.make_node("Cast", ["b"], ["y"], to=1),
     ]
     model = onnx_model(nodes, {"x": (1, 4)}, {"y": (1, 4)})
     assert complaint(save(model, tmp_path / "m.onnx")) == (
-        "m.onnx: error: elements of a type that is not supported: `float16` (tensor `h`), "
+        "m.onnx: error: elements of a type that is not supported: `double` (tensor `h`), "
         "`bfloat16` (tensor `b`) [unsupported-type]\n"
-        "hint: known are `bool`, `float32`, `float64`, `int16`, `int32`, `int64`, `int8`, `uint16`, "
+        "hint: known are `bool`, `float16`, `float32`, `int16`, `int32`, `int64`, `int8`, `uint16`, "
         "`uint32`, `uint64`, `uint8`"
     )

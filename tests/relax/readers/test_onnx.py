@@ -231,3 +231,56 @@ def test_branches_and_loops_of_known_course_become_operators(tmp_path: Path) -> 
     last, every = evaluate(found, {"x": x}, program)
     np.testing.assert_array_equal(last, 4 * x)
     np.testing.assert_array_equal(every, np.stack([2 * x, 4 * x]))
+
+
+def test_a_scan_becomes_its_iterations(tmp_path: Path) -> None:
+    """Running sums of the columns of x and of the rows of y taken backwards, stacked backwards as columns."""
+    value = helper.make_tensor_value_info
+    body = helper.make_graph(
+        [
+            helper.make_node("Add", ["sum", "column"], ["more"]),
+            helper.make_node("Add", ["more", "row"], ["next"]),
+            helper.make_node("Mul", ["next", "row"], ["each"]),
+        ],
+        "body",
+        [value("sum", 1, (3,)), value("column", 1, (3,)), value("row", 1, (3,))],
+        [value("next", 1, (3,)), value("each", 1, (3,))],
+    )
+    scan = helper.make_node(
+        "Scan",
+        ["start", "x", "y"],
+        ["last", "all"],
+        body=body,
+        num_scan_inputs=2,
+        scan_input_axes=[1, 0],
+        scan_input_directions=[0, 1],
+        scan_output_axes=[1],
+        scan_output_directions=[1],
+    )
+    shapes: dict[str, tuple[int | str, ...]] = {"start": (3,), "x": (3, 4), "y": (4, 3)}
+    model = onnx_model([scan], shapes, {"last": (3,), "all": (3, 4)})
+    inputs = {"start": drawn(3), "x": drawn(3, 4), "y": drawn(4, 3)}
+    assert_agrees(save(model, tmp_path / "m.onnx"), inputs, 1e-5)
+
+
+def test_float16_is_stored_and_float32_computed(tmp_path: Path) -> None:
+    """A convolution keeps its kind; only what enters and leaves is float16, and what a `Cast` rounds."""
+    half = np.float16
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("Relu", ["c"], ["r"]),
+        helper.make_node("Cast", ["r"], ["wide"], to=1),
+        helper.make_node("Cast", ["wide"], ["y"], to=10),
+    ]
+    model = onnx_model(nodes, {"x": (1, 2, 5, 5)}, {"y": (1, 3, 4, 4)}, {"w": drawn(3, 2, 2, 2).astype(half)})
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.elem_type = 10
+    path = save(model, tmp_path / "m.onnx")
+    found, program = import_model(path)
+    kept = {name for name, tensor in found.tensors.items() if tensor.dtype == "float16"}
+    assert kept == {"x", "y"}
+    assert "conv2d" in {operator.kind for operator in found.operators}
+    x = drawn(1, 2, 5, 5).astype(half)
+    (ours,), (theirs,) = evaluate(found, {"x": x}, program), onnx_reference(path, {"x": x})
+    assert ours.dtype == half
+    np.testing.assert_allclose(ours.astype(np.float32), theirs.astype(np.float32), rtol=2e-3, atol=1e-4)

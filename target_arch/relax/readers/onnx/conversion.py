@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from onnx import TensorProto
 from tvm import relax, tirx
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter, _get_convert_map, get_type, onnx_input
 
 from target_arch.relax.onnx_converters import CONVERTERS, converted, takes
+from target_arch.relax.onnx_operators.halves import Halves
 from target_arch.relax.onnx_operators.node import Node, NotConverted
 from target_arch.relax.readers.frontend import FAILURES
 from target_arch.relax.readers.onnx.graph import ONNX_DOMAINS, TensorKind, opset_of
@@ -27,6 +29,8 @@ _FOREIGN = frozenset(
 
 _EXPANDED = frozenset(("GroupNormalization", "MeanVarianceNormalization", "RMSNormalization"))
 """Operators of which the frontend takes only some forms; their definition by other operators has all."""
+
+_CASTS = ("Cast", "CastLike")
 
 
 def is_known(domain: str, operator: str) -> bool:
@@ -67,6 +71,7 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         self._types = types
         self._authors = authors
         self._in_file = in_file
+        self._halves = Halves(self.bb)
 
     def _check_for_unsupported_ops(self, graph: Any) -> None:
         """They are met one by one."""
@@ -108,10 +113,26 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         return None
 
     def _converted(self, node: Any) -> list[Any]:
+        """The results of an operator on float32 in place of float16, as the file's types want them."""
+        if node.op_type == "BitCast":
+            return self._computed(node, [self._nodes[name] for name in node.input], {})
+        inputs = [self._halves.wide(self._nodes[name]) if name else None for name in node.input]
+        casts = node.op_type in _CASTS and self._types[node.output[0]].elements == TensorProto.FLOAT16
+        found = self._computed(node, inputs, {"to": TensorProto.FLOAT} if casts else {})
+        wanted = [self._types.get(name) for name in node.output]
+        return [
+            self._halves.stored(value, rounds=casts)
+            if kind is not None and kind.elements == TensorProto.FLOAT16
+            else value
+            for value, kind in zip(found, wanted, strict=False)
+        ]
+
+    def _computed(self, node: Any, operands: list[Any], replaced: Mapping[str, Any]) -> list[Any]:
         inputs = onnx_input()
-        for name in node.input:
-            inputs.append(self._nodes[name] if name else None)
+        for operand in operands:
+            inputs.append(operand)
         attributes = self._parse_attr(node.attribute)
+        attributes.update({name: value for name, value in replaced.items() if name in attributes})
         ours = Node(
             operator=node.op_type,
             inputs=tuple(inputs),

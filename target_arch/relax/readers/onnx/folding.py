@@ -28,12 +28,12 @@ _FOLDED = frozenset(
     (
         "Abs", "Add", "And", "ArgMax", "ArgMin", "Cast", "CastLike", "Ceil", "Clip", "Concat",
         "ConstantOfShape", "CumSum", "Div", "Equal", "Exp", "Expand", "Flatten", "Floor", "Gather",
-        "GatherElements", "GatherND", "Greater", "GreaterOrEqual", "Identity", "Less", "LessOrEqual",
-        "Log", "Max", "Min", "Mod", "Mul", "Neg", "NonZero", "Not", "OneHot", "Or", "Pad", "Pow",
-        "Range", "Reciprocal", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum",
-        "Relu", "Reshape", "Round", "ScatterElements", "ScatterND", "Shape", "Sign", "Size", "Slice",
-        "Split", "Sqrt", "Squeeze", "Sub", "Sum", "Tile", "TopK", "Transpose", "Trilu", "Unique",
-        "Unsqueeze", "Where", "Xor",
+        "GatherElements", "GatherND", "Greater", "GreaterOrEqual", "Identity", "Less",
+        "LessOrEqual", "Log", "Max", "MelWeightMatrix", "Min", "Mod", "Mul", "Neg", "NonZero",
+        "Not", "OneHot", "Or", "Pad", "Pow", "Range", "Reciprocal", "ReduceMax", "ReduceMean",
+        "ReduceMin", "ReduceProd", "ReduceSum", "Relu", "Reshape", "Round", "ScatterElements",
+        "ScatterND", "Shape", "Sign", "Size", "Slice", "Split", "Sqrt", "Squeeze", "Sub", "Sum",
+        "Tile", "TopK", "Transpose", "Trilu", "Unique", "Unsqueeze", "Where", "Xor",
     )
 )  # fmt: skip
 """Cheap, the same on every computer or nearly so, and without state."""

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.readers.frontend import imported, translated
@@ -32,7 +34,11 @@ def read_onnx(path: Path, data: bytes, wanted: InputShapes) -> Imported:
     check_element_types(path, types)
     model = graph.whole()
     module = translated(path, lambda: convert(path, model, types, authors, in_file))
-    stored = [(array_of(value).tobytes(), value.name) for value in model.graph.initializer]
+    stored = [
+        (array.astype(np.float32 if array.dtype == np.float16 else array.dtype).tobytes(), value.name)
+        for value in model.graph.initializer
+        for array in (array_of(value),)
+    ]
     outputs = tuple(value.name for value in model.graph.output)
     constants = dict(reversed(stored))
-    return imported(path, module, Arithmetic.ONNX, outputs, constants, authors, None, in_file)
+    return imported(path, module, Arithmetic.ONNX, outputs, constants, authors, None, in_file, halves=True)
