@@ -1,13 +1,15 @@
 """Which faults does no test notice?
 
-    python -m benchmarks.mutants [ROOM ...] [--only TEXT] [--every N] [--list]
+    python -m benchmarks.mutants [ROOM ...] [--only TEXT] [--sample N] [--seed S] [--list]
 
 For every room, or those named: plants each fault, and prints the survivors that `explained.toml` does not
 explain, the explanations that are of no survivor, and how many mutants there were. `--only` takes mutants
-whose name contains the text, `--every` each n-th of them. Exit code 1 where anything is left to do.
+whose name contains the text, `--sample` a random N of these in each room, the same for the same seed. Exit
+code 1 where anything is left to do.
 """
 
 import argparse
+import random
 import sys
 import time
 import tomllib
@@ -43,15 +45,19 @@ def explanations(text: str) -> dict[str, Explanation]:
     return found
 
 
-def planned(room: Room, only: str, every: int) -> list[tuple[Path, Mutant]]:
-    """The mutants of a room that are asked for, with their files."""
-    found = (
+def planned(
+    room: Room, only: str = "", sample: int | None = None, seed: int = 0
+) -> list[tuple[Path, Mutant]]:
+    """The mutants of a room that are asked for, with their files, in the order of the text."""
+    found = [
         (path, mutant)
         for path in room.sources()
         for mutant in mutants(path.relative_to(PACKAGE).as_posix(), path.read_text())
         if only in mutant.name
-    )
-    return [pair for number, pair in enumerate(found) if number % every == 0]
+    ]
+    if sample is None or sample >= len(found):
+        return found
+    return [found[number] for number in sorted(random.Random(seed).sample(range(len(found)), sample))]
 
 
 def faults_of(fates: Mapping[str, tuple[Mutant, Fate]], known: Mapping[str, Explanation]) -> Iterator[str]:
@@ -94,7 +100,7 @@ def tried(name: str, room: Room, chosen: list[tuple[Path, Mutant]], known: Mappi
 
 def unknown(known: Mapping[str, Explanation]) -> list[str]:
     """Explanations of mutants that do not exist, whatever is asked for."""
-    names = {mutant.name for room in ROOMS.values() for _, mutant in planned(room, "", 1)}
+    names = {mutant.name for room in ROOMS.values() for _, mutant in planned(room)}
     return sorted(set(known) - names)
 
 
@@ -103,7 +109,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
     parser.add_argument("rooms", nargs="*", metavar="ROOM", help=", ".join(ROOMS))
     parser.add_argument("--only", default="", help="mutants whose name contains this")
-    parser.add_argument("--every", type=int, default=1, help="each n-th mutant")
+    parser.add_argument("--sample", type=int, metavar="N", help="so many of each room, at random")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the sample")
     parser.add_argument("--list", action="store_true", help="print the mutants, and try none")
     options = parser.parse_args()
     for name in options.rooms:
@@ -111,7 +118,7 @@ def main() -> int:
             parser.error(f"there is no room `{name}`; there are {', '.join(ROOMS)}")
     known, done = explanations(EXPLAINED.read_text()), True
     for name in options.rooms or ROOMS:
-        chosen = planned(ROOMS[name], options.only, options.every)
+        chosen = planned(ROOMS[name], options.only, options.sample, options.seed)
         if options.list:
             for _, mutant in chosen:
                 print(f"{mutant.name} (line {mutant.first}): {mutant.change}")

@@ -4,7 +4,7 @@ All five are found in the same way: by an entry-point group, in a `--backend-dir
 (`plug_ins.ports.add(port)`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,11 +17,12 @@ from target_arch.backend.load_process import LoadProcessKind
 from target_arch.backend.planner import Algorithm
 from target_arch.backend.policy import Policy
 from target_arch.backend.port import PortKind
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.registry.backends import BACKENDS, Backends, in_words
 from target_arch.registry.errors import PlugInError, raise_all
 from target_arch.registry.guard import Guard
 from target_arch.registry.sources import checked_folders, installed
-from target_arch.registry.system_rules import order_faults, port_faults, process_faults
+from target_arch.registry.system_rules import kind_faults, order_faults, port_faults, process_faults
 from target_arch.registry.table import Kind, Table, discovered
 from target_arch.registry.validate_systems import (
     load_process_complaints,
@@ -131,12 +132,20 @@ class PlugIns:
         return (*self.backends.faults(soc), *self.system_faults(soc))
 
     def system_faults(self, soc: SoC) -> tuple[Fault, ...]:
-        """As `faults`, for all plug-ins but backends."""
+        """As `faults`, but for the description of each target_arch in the use of its backend."""
         return (
             *process_faults(soc, self.load_processes),
             *port_faults(soc, self.ports),
             *order_faults(soc, self.policies.names),
+            *kind_faults(soc, self._kinds(soc)),
         )
+
+    def _kinds(self, soc: SoC) -> Iterator[str]:
+        """The kinds of operators of this program and of the SoC's backends, if any rule names one."""
+        if soc.require or soc.prefer or soc.forbid:
+            yield from OperatorKind
+            for name in {arch.backend for arch in soc.archs} & {*self.backends.names}:
+                yield from (pattern.name for pattern in self.backends[name].patterns)
 
     def backends_for(self, soc: SoC) -> Mapping[str, Backend]:
         """target_arch name → backend. Raises PlugInError with all faults of the SoC at once."""

@@ -1,8 +1,8 @@
-"""The rules between a SoC and plug-ins other than backends: its load processes, ports and lowering orders
-exist, and have the settings that they need.
+"""The rules between a SoC and plug-ins as a whole: its load processes, ports, lowering orders and kinds of
+operators exist, and have the settings that they need.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from types import MappingProxyType
 
@@ -13,6 +13,7 @@ from target_arch.registry.table import Table
 from target_arch.soc.c_names import declared
 from target_arch.soc.faults import Fault, Path, Related
 from target_arch.soc.model import Memory, Port, SoC, TargetArch
+from target_arch.soc.rules.wishes import EVERY
 
 RULES: Mapping[str, str] = MappingProxyType(
     {
@@ -21,6 +22,8 @@ RULES: Mapping[str, str] = MappingProxyType(
         "same-number": "two load processes have one number in C",
         "unknown-load-process": "a load process is named that is not installed",
         "unknown-machine": "a port runs on no machine of that name",
+        "unknown-operator": "a placement rule names a kind of operator that neither this program nor a backend of "
+        "the SoC has",
         "unknown-policy": "a lowering order is named that is not installed",
         "unknown-port": "a table is for a port that is not installed",
         "unused-image": "a load process that takes no image has one",
@@ -126,3 +129,16 @@ def order_faults(soc: SoC, known: tuple[str, ...]) -> Iterator[Fault]:
             message = f"lowering order `{wish}` is not installed"
             hint = name_hint(wish, known, "there are")
             yield Fault(rule="unknown-policy", path=("lowering", key), message=message, hint=hint)
+
+
+def kind_faults(soc: SoC, known: Iterable[str]) -> Iterator[Fault]:
+    """Kinds of operators that placement rules name and that do not exist."""
+    kinds = {EVERY, *known}
+    wishes: Mapping[str, Iterable[str]] = {"require": soc.require, "prefer": soc.prefer, "forbid": soc.forbid}
+    for verb, named in wishes.items():
+        for kind in named:
+            if kind not in kinds:
+                message = f"there is no kind of operator `{kind}`"
+                hint = name_hint(kind, sorted(kinds), "there are")
+                path: Path = ("partitioning", verb, kind)
+                yield Fault(rule="unknown-operator", path=path, message=message, hint=hint, at_key=True)

@@ -34,12 +34,17 @@ class CheckError(DiagnosticError):
     """The plan is wrong. Every fault is listed; each is a defect of this program, not of its input."""
 
 
+_SAID = 6
+"""Live buffers that a refusal lists; a large model has hundreds."""
+
+
 @frozen(kw_only=True, repr=False)
 class DoesNotFitError(DiagnosticError):
     """The buffers of one memory do not fit it.
 
     `step` is where most bytes are live, `bound` how many these are: with `bound > available` no planner can
-    help. It is a value: each method that adds a fact returns a new error.
+    help. `alive` are the buffers there, the most telling first: the message has only the first few. It is a
+    value: each method that adds a fact returns a new error.
     """
 
     pool: Arena
@@ -71,7 +76,10 @@ class DoesNotFitError(DiagnosticError):
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        alive = ", ".join(f"`{name}` {size:,} B" for name, size in self.alive)
+        alive = ", ".join(f"`{name}` {size:,} B" for name, size in self.alive[:_SAID])
+        if len(self.alive) > _SAID:
+            others = sum(size for _, size in self.alive[_SAID:])
+            alive += f" and {len(self.alive) - _SAID:,} more of {others:,} B together"
         message = (
             f"pool `{self.pool}` needs {self.needed:,} B, {self.available:,} B are available "
             f"(lower bound {self.bound:,} B); alive there: {alive}"

@@ -56,6 +56,41 @@ def test_a_target_must_exist() -> None:
     assert [diagnostic.place for diagnostic in check_soc(soc)] == ["partitioning.prefer.add"]
 
 
+CONTRADICTIONS = {
+    'require = { "*" = "dsp_cpu" }\nforbid = { conv2d = ["dsp_cpu"] }\n': (
+        "`conv2d` must run on `dsp_cpu`, which another rule forbids"
+    ),
+    'require = { conv2d = "dsp_cpu" }\nforbid = { "*" = ["dsp_cpu"] }\n': (
+        "`conv2d` must run on `dsp_cpu`, which another rule forbids"
+    ),
+    'require = { "*" = "dsp_cpu" }\nprefer = { conv2d = "host_cpu" }\n': (
+        "`conv2d` would best run on `host_cpu`, which another rule excludes"
+    ),
+    'forbid = { "*" = ["accelerator", "fpga_conv2d", "dsp_cpu", "host_cpu"] }\n': (
+        "every operator may run nowhere: every target_arch is forbidden"
+    ),
+    'prefer = { "*" = "dsp_cpu" }\nforbid = { conv2d = ["dsp_cpu"] }\n': "",
+    'require = { "*" = "host_cpu", conv2d = "dsp_cpu" }\nforbid = { conv2d = ["host_cpu"] }\n': "",
+}
+
+
+@pytest.mark.parametrize("rules", CONTRADICTIONS)
+def test_rules_that_contradict_each_other(rules: str) -> None:
+    if not CONTRADICTIONS[rules]:
+        assert check_soc(with_rules(rules)) == ()
+        return
+    said = refusal(rules)
+    assert f"error: {CONTRADICTIONS[rules]} [contradicting-rules]" in said
+    assert said.count("error:") == 1
+
+
+def test_one_instance_of_several_may_be_forbidden() -> None:
+    quad = evolve(
+        read_soc("quad_conv"), require={"conv2d": "fpga_conv2d"}, forbid={"conv2d": ("fpga_conv2d[0]",)}
+    )
+    assert check_soc(quad) == ()
+
+
 def test_types_and_names() -> None:
     assert "`softmax` must be text, not a list [wrong-type]" in refusal(
         'prefer = { softmax = ["dsp_cpu"] }\n'

@@ -52,7 +52,7 @@ def read_tflite(path: Path, data: bytes, shapes: InputShapes) -> Imported:
     _refuse_dynamic_range(path, model, graph)
     found: Translation = translated(path, lambda: translate(model, _layer))
     _refuse(path, found.refused)
-    outputs = [_name(graph.Tensors(int(index))) for index in graph.OutputsAsNumpy()]
+    outputs = [_name(graph.Tensors(graph.Outputs(index))) for index in range(graph.OutputsLength())]
     outputs += [f"{pair.input}_next" for pair in found.states]
     names = _constant_names(model, graph)
     made = imported(
@@ -114,6 +114,8 @@ def _check_indices(model: Any) -> None:
     """Every index of the model names something, every constant has the bytes its shape asks for."""
     if model.SubgraphsLength() == 0:
         raise Damaged("the model has no subgraph")
+    if model.Subgraphs(0).OutputsLength() == 0:
+        raise Damaged("the model has no output")
     for number in range(model.SubgraphsLength()):
         graph = model.Subgraphs(number)
         tensors = graph.TensorsLength()

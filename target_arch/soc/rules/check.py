@@ -20,6 +20,7 @@ from target_arch.soc.rules.identity import IDENTITY
 from target_arch.soc.rules.memory import MEMORY
 from target_arch.soc.rules.ports import PORTS
 from target_arch.soc.rules.references import REFERENCES
+from target_arch.soc.rules.wishes import WISHES
 from target_arch.soc.schema import fields
 from target_arch.soc.schema.fields import Key
 from target_arch.soc.schema.kinds import Text, check_identifier
@@ -33,6 +34,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "bad-text": "text is empty, not printable on one line, or a path where a file name is needed",
         "bad-unit": "a quantity lacks its unit or has one of another quantity",
         "cannot-read": "the file is missing, a folder, larger than 4 MiB, or may not be read",
+        "contradicting-rules": "a placement rule demands what another one forbids or excludes",
         "copy-block": "`max_bytes` of a copy path is no multiple of its alignment",
         "copy-to-itself": "a copy path by the CPU ends where it starts",
         "cpu-copy-not-visible": "the host cannot see both ends of a copy it performs",
@@ -76,7 +78,7 @@ RULES: Mapping[str, str] = MappingProxyType(
     }
 )
 
-STAGES = (REFERENCES, IDENTITY, MEMORY, COPIES, PORTS)
+STAGES = (REFERENCES, IDENTITY, MEMORY, COPIES, PORTS, WISHES)
 
 
 def relations(soc: SoC, wrong: Iterable[Path] = (), origins: Sequence[Origin] = ()) -> tuple[Fault, ...]:

@@ -62,7 +62,9 @@ def ends(order: StepOrder) -> Iterator[Fault]:
 
 
 def capacities(soc: SoC, buffers: Iterable[Buffer], plan: MemoryPlan) -> Iterator[Fault]:
-    """Memories that are too small for their arenas, one after the other, constants and states first."""
+    """Memories that are too small for their arenas, one after the other, constants and states first. The
+    object of the constants is as long as whole units of its alignment.
+    """
     for memory in soc.memories:
         there = [buffer for buffer in buffers if buffer.memory == memory.name]
         unit = max((buffer.alignment for buffer in there), default=1)
@@ -70,6 +72,7 @@ def capacities(soc: SoC, buffers: Iterable[Buffer], plan: MemoryPlan) -> Iterato
         for kinds in _IN_ORDER:
             size = _top(plan, (buffer for buffer in there if buffer.kind in kinds))
             end = round_up(end, unit) + size if size else end
+            end = round_up(end, unit) if BufferKind.CONSTANT in kinds else end
         end = round_up(end, soc.own_line(memory.name))
         if end > memory.size:
             yield "over-capacity", f"`{memory.name}` needs {end:,} B, it has {memory.size:,} B"

@@ -64,7 +64,8 @@ def _capacities(soc: SoC, pools: ModelPools) -> list[Diagnostic]:
     faults = []
     for memory in soc.memories:
         ends: list[ModelPool] = [pool for pool in pools.pools if pool.memory == memory.name]
-        total = sum(round_up(pool.bytes, soc.own_line(memory.name)) for pool in ends)
+        line = soc.own_line(memory.name)
+        total = sum(round_up(pool.bytes, pool.alignment if pool.pool.constant else line) for pool in ends)
         if total > memory.size:
             message = f"`{memory.name}` needs {total:,} B for all models, it has {memory.size:,} B"
             faults.append(Diagnostic(rule="over-capacity", place="memory of all models", message=message))

@@ -64,7 +64,7 @@ def _faults(
         yield from _at(_described(number, step), replay.step(number, step))
     yield from _at("end of run", replay.end())
     yield from _at("memory plan", replay.lives.faults())
-    yield from _at("memory plan", sharing(soc, order, plan, replay.lives, replay.in_place))
+    yield from _at("memory plan", sharing(order, plan, replay.lives, replay.in_place))
     yield from _at("memory plan", at_rest.capacities(soc, order.buffers, plan))
 
 

@@ -9,8 +9,6 @@ from attrs import evolve
 from target_arch.plan.kernels import Access
 from target_arch.plan.memory import Arena, Buffer, MemoryPlan
 from target_arch.plan.steps import Dispatch, Event, StepOrder
-from target_arch.soc.model import SoC
-from target_arch.soc.rounding import round_up
 from target_arch.stages.check.faults import Fault
 from target_arch.stages.check.lives import Lives
 from target_arch.stages.check.occupancy import Occupancy, meeting
@@ -68,14 +66,14 @@ class InPlace:
         return evolve(under, last=min(under.last, number - 1))
 
 
-def sharing(soc: SoC, order: StepOrder, plan: MemoryPlan, lives: Lives, in_place: InPlace) -> Iterator[Fault]:
-    """Pairs that may not be in place, and buffers that are live together on the same bytes, or on the same
-    cache line where that must not be.
+def sharing(order: StepOrder, plan: MemoryPlan, lives: Lives, in_place: InPlace) -> Iterator[Fault]:
+    """Pairs that may not be in place, and buffers that are live together on the same bytes. Buffers that
+    begin on whole cache lines, which is a rule of its own, share a line only where they share bytes.
     """
     places = {buffer.name: _occupancy(buffer, plan, lives) for buffer in order.buffers}
     there = {name: place for name, place in places.items() if place is not None}
     arenas = {buffer.name: buffer.arena for buffer in order.buffers}
-    next_values = {(buffer.name, buffer.replaces) for buffer in order.buffers if buffer.replaces}
+    next_values = {(buffer.name, buffer.replaces) for buffer in order.buffers}
     for over, under in plan.in_place:
         if (over, under) in next_values and _follows(there.get(over), there.get(under)):
             continue
@@ -85,9 +83,7 @@ def sharing(soc: SoC, order: StepOrder, plan: MemoryPlan, lives: Lives, in_place
         else:
             yield "unsafe-in-place", f"buffer `{over}` is written over `{under}`: {why}"
     for arena in dict.fromkeys(arenas.values()):
-        line = soc.own_line(arena.memory)
-        lines = [_in_lines(place, line) for name, place in there.items() if arenas[name] == arena]
-        for one, other in meeting(lines):
+        for one, other in meeting([place for name, place in there.items() if arenas[name] == arena]):
             if not {(one.name, other.name), (other.name, one.name)} & {*plan.in_place}:
                 yield "overlap", f"buffers `{one.name}` and `{other.name}` share bytes while both are live"
 
@@ -106,10 +102,6 @@ def _refusal(
     if arenas[over] != arenas[under]:
         return "they lie in two arenas"
     return in_place.fault(there[over], there[under])
-
-
-def _in_lines(place: Occupancy, line: int) -> Occupancy:
-    return evolve(place, bytes=round_up(place.bytes, line)) if place.bytes % line else place
 
 
 def _occupancy(buffer: Buffer, plan: MemoryPlan, lives: Lives) -> Occupancy | None:

@@ -40,7 +40,7 @@ def refused(
         needed=refusal.needed,
         available=refusal.available,
         bound=refusal.needed,
-        alive=((site, refusal.needed), *alive),
+        alive=((site, refusal.needed), *sorted(alive, key=lambda held: (-held[1], held[0]))),
         place=f"partition {partition.id} ({site} on {partition.instance})",
         operator=site,
     )

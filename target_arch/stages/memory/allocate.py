@@ -175,22 +175,30 @@ def _pairs(joined: MemoryPlan, part: MemoryPlan) -> tuple[tuple[str, str], ...]:
 
 def arena_capacity(plan: MemoryPlan, memory: str, size: int) -> int:
     """The bytes of a memory that its constants and states leave."""
-    alignment = lcm(*(buffer.alignment for buffer in plan.buffers if buffer.memory == memory))
-    lasting = (Arena(memory, constant=True), Arena(memory, state=True))
-    return size - sum(round_up(plan.peaks.get(arena, 0), alignment) for arena in lasting)
+    return size - _whole(plan, Arena(memory, constant=True)) - _whole(plan, Arena(memory, state=True))
+
+
+def _whole(plan: MemoryPlan, arena: Arena) -> int:
+    """The bytes of an arena in whole units of its memory, so that any other may follow it."""
+    alignments = (buffer.alignment for buffer in plan.buffers if buffer.memory == arena.memory)
+    return round_up(plan.peaks.get(arena, 0), lcm(*alignments))
 
 
 def _fitted(
     plan: MemoryPlan, memory: str, size: int, arenas: Mapping[Arena, Sequence[Buffer]], algorithm: str
 ) -> MemoryPlan:
-    """The plan if it fits its memory; `best` searches longer before it gives up."""
+    """The plan if it fits its memory; `best` searches longer before it gives up.
+
+    Constants are one object in C, which is as long as whole units of its alignment, whatever follows it.
+    """
     arena, constants, states = Arena(memory), Arena(memory, constant=True), Arena(memory, state=True)
-    if plan.peaks.get(constants, 0) > size:
-        raise _refusal(plan, constants, size, arenas)
-    if plan.peaks.get(states, 0) > size - plan.peaks.get(constants, 0):
-        raise _refusal(plan, states, size - plan.peaks.get(constants, 0), arenas)
+    fixed, left = _whole(plan, constants), size - _whole(plan, constants)
+    if left < 0:
+        raise _refusal(plan, constants, fixed, size, arenas)
+    if plan.peaks.get(states, 0) > left:
+        raise _refusal(plan, states, plan.peaks[states], left, arenas)
     available = arena_capacity(plan, memory, size)
-    if plan.peaks.get(arena, 0) <= available:
+    if plan.peaks.get(arena, 0) <= max(available, 0):
         return plan
     if algorithm == "best" and plan.shared[arena] <= available and arena not in plan.proven:
         there = arenas[arena]
@@ -203,12 +211,12 @@ def _fitted(
 
         plan = _joined(plan.buffers, (plan, _plan(arena, there, algorithm, search, places)))
     if plan.peaks[arena] > available:
-        raise _refusal(plan, arena, max(available, 0), arenas)
+        raise _refusal(plan, arena, plan.peaks[arena], max(available, 0), arenas)
     return plan
 
 
 def _refusal(
-    plan: MemoryPlan, arena: Arena, available: int, arenas: Mapping[Arena, Sequence[Buffer]]
+    plan: MemoryPlan, arena: Arena, needed: int, available: int, arenas: Mapping[Arena, Sequence[Buffer]]
 ) -> DoesNotFitError:
     live = live_bytes(rectangles(arenas[arena], dict(plan.in_place)))
     step = max(live, key=lambda step: (live[step], -step))
@@ -217,7 +225,7 @@ def _refusal(
     return DoesNotFitError(
         pool=arena,
         step=step,
-        needed=plan.peaks[arena],
+        needed=needed,
         available=available,
         bound=plan.shared[arena],
         alive=tuple((buffer.name, buffer.bytes) for buffer in largest),

@@ -210,3 +210,40 @@ def test_element_types_are_refused_by_name(tmp_path: Path) -> None:
         "hint: known are `bool`, `float16`, `float32`, `int16`, `int32`, `int64`, `int8`, `uint16`, "
         "`uint32`, `uint64`, `uint8`"
     )
+
+
+def test_an_operand_without_a_name(tmp_path: Path) -> None:
+    """ONNX's checker takes it; its shape inference then ends the process."""
+    model = onnx_model([helper.make_node("Concat", ["x", ""], ["y"], axis=1)], {"x": (1, 4)}, {"y": (1, 8)})
+    assert complaint(save(model, tmp_path / "m.onnx")) == (
+        "m.onnx: error: the model is not valid: input 1 of an operator `Concat` has no name [model-damaged]\n"
+        "hint: copy or export the model again"
+    )
+    clip = helper.make_node("Clip", ["x", "", "most"], ["y"])
+    most = {"most": np.asarray(6, np.float32)}
+    import_model(save(onnx_model([clip], {"x": (1, 4)}, {"y": (1, 4)}, most), tmp_path / "m.onnx"))
+
+
+def test_an_element_type_that_onnx_does_not_know(tmp_path: Path) -> None:
+    model = onnx_model([helper.make_node("Relu", ["x"], ["y"])], {"x": (1, 4)}, {"y": (1, 4)})
+    model.graph.input[0].type.tensor_type.elem_type = 99
+    model.graph.output[0].type.tensor_type.elem_type = 99
+    assert "`type 99` (tensor `x`)" in complaint(save(model, tmp_path / "m.onnx"))
+
+
+def test_a_constant_of_no_type_that_changes_its_version(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "f", "z"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "f", "z"], ["y"]),
+    ]
+    constants = {"f": np.asarray(0.5, np.float32), "z": np.asarray(0, np.int8)}
+    model = onnx_model(nodes, {"x": (1, 4)}, {"y": (1, 4)}, constants)
+    model.graph.initializer[1].data_type = 99
+    assert "[unsupported-type]" in complaint(save(model, tmp_path / "m.onnx"))
+
+
+def test_a_model_without_outputs(tmp_path: Path) -> None:
+    model = onnx_model([helper.make_node("Relu", ["x"], ["y"])], {"x": (1, 4)}, {})
+    assert complaint(save(model, tmp_path / "m.onnx")) == (
+        "m.onnx: error: the model has no output [model-damaged]\nhint: copy or export the model again"
+    )

@@ -117,3 +117,11 @@ def test_a_vector_longer_than_the_file(kws: Patched, path: Path) -> None:
     text = kws.complaint(path)
     assert text.startswith("m.tflite: error: the file is cut off or damaged: a vector of 2147483647 elements")
     assert text.endswith(f"[model-damaged]\n{AGAIN}")
+
+
+def test_a_model_without_outputs(kws: Patched, path: Path) -> None:
+    outputs = kws.graph._tab.Vector(kws.graph._tab.Offset(8)) - 4
+    kws.data[outputs : outputs + 4] = bytes(4)
+    assert kws.complaint(path) == (
+        f"m.tflite: error: the file is cut off or damaged: the model has no output [model-damaged]\n{AGAIN}"
+    )

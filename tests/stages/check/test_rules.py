@@ -76,7 +76,7 @@ def constant(name: str, at: int, size: int, **facts: object) -> Held:
     ("constants", "alignment", "workspace", "other", "fits"),
     [
         (256, 16, 0, 1, True),
-        (250, 16, 0, 1, True),  # nothing behind them, nothing to align
+        (250, 16, 0, 1, True),
         (0, 1, 256, 16, True),
         (100, 1, 156, 1, True),
         (100, 1, 157, 1, False),
@@ -103,9 +103,11 @@ def test_an_arena_ends_with_its_last_buffer() -> None:
     assert found([*constants, held("w", 0, 57)]) == ["memory plan: over-capacity"]
 
 
-def test_nothing_is_aligned_behind_the_last_arena() -> None:
+def test_only_constants_end_at_their_alignment() -> None:
     small = evolve(CHIP, memories=tuple(evolve(m, size=250) if m.name == "ram" else m for m in CHIP.memories))
-    assert found([constant("c", 0, 250, alignment=16)], soc=small) == []
+    assert found([held("w", 0, 250, alignment=16)], soc=small) == []
+    assert found([constant("c", 0, 250, alignment=16)], soc=small) == ["memory plan: over-capacity"]
+    assert found([constant("c", 0, 240, alignment=16)], soc=small) == []
 
 
 def test_every_memory_has_its_own_capacity_and_alignment() -> None:

@@ -114,10 +114,43 @@ def test_a_refusal_names_the_step_the_bound_and_what_is_alive() -> None:
     )
 
 
-def test_constants_alone_may_be_too_many() -> None:
+def test_a_refusal_names_the_largest_and_counts_the_rest() -> None:
+    rows = [buffer(f"b{number}", number, 0, 0) for number in range(1, 10)]
     with pytest.raises(DoesNotFitError) as caught:
-        allocate((buffer("c", 200, 0, 0, kind="constant"),), {"m": 100})
-    assert caught.value.pool == Arena("m", constant=True)
+        allocate(rows, {"m": 10})
+    assert str(caught.value).endswith(
+        "alive there: `b9` 9 B, `b8` 8 B, `b7` 7 B, `b6` 6 B, `b5` 5 B, `b4` 4 B and 3 more of 6 B together "
+        "[does-not-fit]"
+    )
+    assert len(caught.value.alive) == 9
+
+
+@pytest.mark.parametrize("others", [(), (buffer("a", 0, 0, 0),)])
+def test_constants_alone_may_be_too_many(others: tuple[Buffer, ...]) -> None:
+    for size, fits in ((255, False), (256, True)):  # in C they are one object of whole units of alignment
+        rows = (buffer("c", 250, 0, 0, kind="constant", alignment=16), *others)
+        if fits:
+            assert allocate(rows, {"m": size}).peaks[Arena("m", constant=True)] == 250
+            continue
+        with pytest.raises(DoesNotFitError) as caught:
+            allocate(rows, {"m": size})
+        refusal = caught.value
+        assert (refusal.pool, refusal.needed, refusal.available) == (Arena("m", constant=True), 256, 255)
+
+
+@pytest.mark.parametrize(("size", "fits"), [(120, True), (119, False)])
+def test_states_lie_behind_the_constants(size: int, fits: bool) -> None:
+    rows = (
+        buffer("c", 100, 0, 0, kind="constant", alignment=16),
+        buffer("s", 8, 0, 0, kind="state", alignment=16),
+    )
+    if fits:
+        assert allocate(rows, {"m": size}).peaks[Arena("m", state=True)] == 8
+        return
+    with pytest.raises(DoesNotFitError) as caught:
+        allocate(rows, {"m": size})
+    refusal = caught.value
+    assert (refusal.pool, refusal.needed, refusal.available) == (Arena("m", state=True), 8, 7)
 
 
 def test_an_unknown_algorithm() -> None:

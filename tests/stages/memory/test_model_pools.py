@@ -88,6 +88,20 @@ def changed(pools: ModelPools, name: str, **facts: object) -> ModelPools:
     return evolve(pools, pools=tuple(evolve(p, **facts) if str(p.pool) == name else p for p in pools.pools))
 
 
+def one(size: int) -> tuple[SoC, ModelPools]:
+    """A flash of that size, and constants of 250 bytes at an alignment of 16: in C, an object of 256."""
+    chip = evolve(soc(), memories=tuple(evolve(m, size=size) for m in soc().memories if m.name == "flash"))
+    return chip, model_pools(chip, {"kws": plan(250, 0, 0)}, Sharing.SHARED)
+
+
+def test_constants_of_one_model_are_whole_units_of_their_alignment() -> None:
+    chip, pools = one(256)
+    check_models(chip, pools, {"kws": plan(250, 0, 0)})
+    chip, pools = one(255)
+    with pytest.raises(CheckError, match="`flash` needs 256 B for all models, it has 255 B"):
+        check_models(chip, pools, {"kws": plan(250, 0, 0)})
+
+
 FAULTS = {
     "memory of all models: error: `sram` needs 2,560 B for all models, it has 2,048 B [over-capacity]": (
         small(2048),

@@ -18,10 +18,17 @@ def check_element_types(path: Path, types: Mapping[str, TensorKind]) -> None:
     """DiagnosticError that names every type of a tensor that is not supported, each with its first tensor."""
     found: dict[str, str] = {}
     for name, kind in types.items():
-        word = TensorProto.DataType.Name(kind.elements).lower() if kind.elements else ""
+        word = _word(kind.elements)
         if word and _NAMES.get(word, word) not in DTYPE_BYTES:
             found.setdefault(word, name)
     if found:
         said = ", ".join(f"`{kind}` (tensor `{name}`)" for kind, name in found.items())
         message = f"elements of a type that is not supported: {said}"
         raise model_error("unsupported-type", path, message, f"known are {listed(DTYPE_BYTES)}")
+
+
+def _word(elements: int) -> str:
+    """The name of an element type in ONNX; empty where none is declared."""
+    if elements not in TensorProto.DataType.values():
+        return f"type {elements}"
+    return TensorProto.DataType.Name(elements).lower() if elements else ""

@@ -12,6 +12,7 @@ from onnx.external_data_helper import load_external_data_for_model, uses_externa
 from target_arch.diagnostics import DiagnosticError
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import HINT, plural
+from target_arch.relax.readers.onnx.graph import ONNX_DOMAINS, opset_of
 
 _AGAIN = "copy or export the model again"
 
@@ -22,8 +23,9 @@ def loaded(path: Path, data: bytes) -> Any:
         model = onnx.load_model_from_string(data)
     except DecodeError:
         raise model_error("model-damaged", path, "the file is cut off or damaged", _AGAIN) from None
-    if not model.graph.node and not model.graph.output:
-        raise model_error("model-damaged", path, "the model has no graph, or one without operators", _AGAIN)
+    if not model.graph.output:
+        empty = "no output" if model.graph.node else "no graph, or one without operators"
+        raise model_error("model-damaged", path, f"the model has {empty}", _AGAIN)
     outside = [tensor for tensor in _tensors(model) if uses_external_data(tensor)]
     if outside:
         _load_external(path, model, outside)
@@ -35,7 +37,26 @@ def loaded(path: Path, data: bytes) -> Any:
         ) from None
     except onnx.checker.ValidationError as error:
         raise invalid(path, error) from None
+    _check_operands(path, model)
     return model
+
+
+def _check_operands(path: Path, model: Any) -> None:
+    """DiagnosticError where an operator lacks an operand that is not optional: ONNX's checker accepts an empty
+    name, on which the native code of shape inference ends the process.
+    """
+    newest = opset_of(model)
+    for node in (part for part in _parts(model) if isinstance(part, onnx.NodeProto)):
+        if node.domain not in ONNX_DOMAINS or not onnx.defs.has(node.op_type, max_inclusive_version=newest):
+            continue
+        declared = onnx.defs.get_schema(node.op_type, max_inclusive_version=newest).inputs
+        for number, name in enumerate(node.input):
+            optional = onnx.defs.OpSchema.FormalParameterOption.Optional
+            if not name and declared and declared[min(number, len(declared) - 1)].option != optional:
+                message = (
+                    f"the model is not valid: input {number} of an operator `{node.op_type}` has no name"
+                )
+                raise model_error("model-damaged", path, message, _AGAIN)
 
 
 def invalid(path: Path, error: Exception) -> DiagnosticError:
@@ -69,17 +90,26 @@ def _check_location(path: Path, folder: Path, tensor: Any) -> None:
 
 def _tensors(model: Any) -> Iterator[Any]:
     """Every tensor with data: initializers, and attributes of nodes, in subgraphs and functions as well."""
-    graphs, nodes = [model.graph], [node for function in model.functions for node in function.node]
-    while graphs or nodes:
-        if graphs:
-            graph = graphs.pop()
-            yield from graph.initializer
-            nodes += graph.node
+    for part in _parts(model):
+        if isinstance(part, onnx.GraphProto):
+            yield from part.initializer
             continue
-        for attribute in nodes.pop().attribute:
+        for attribute in part.attribute:
             yield attribute.t
             yield from attribute.tensors
-            graphs += [attribute.g, *attribute.graphs] if attribute.HasField("g") else attribute.graphs
+
+
+def _parts(model: Any) -> Iterator[Any]:
+    """Every graph and every node, in subgraphs and functions as well."""
+    left = [model.graph, *(node for function in model.functions for node in function.node)]
+    while left:
+        part = left.pop()
+        yield part
+        if isinstance(part, onnx.GraphProto):
+            left += part.node
+            continue
+        for attribute in part.attribute:
+            left += [attribute.g, *attribute.graphs] if attribute.HasField("g") else attribute.graphs
 
 
 _BESIDE = "put the file with the weights beside the model"

@@ -6,7 +6,7 @@ one of its operators. Converters then go by the version that the model has.
 """
 
 import onnx
-import onnx.version_converter
+from onnx.version_converter import ConvertError, convert_version
 
 from target_arch.relax.readers.onnx.graph import ONNX_DOMAINS, OnnxGraph, opset_of
 
@@ -25,6 +25,6 @@ def raise_opset(graph: OnnxGraph) -> None:
     if opset <= BATCHED_SCAN and any(node.op_type == "Scan" for node in nodes):
         return
     try:
-        graph.model = onnx.version_converter.convert_version(graph.model, OPSET)
-    except (RuntimeError, ValueError, IndexError, onnx.checker.ValidationError):
+        graph.model = convert_version(graph.model, OPSET)
+    except (RuntimeError, ValueError, IndexError, onnx.checker.ValidationError, ConvertError):
         return
