@@ -22,8 +22,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "same-number": "two load processes have one number in C",
         "unknown-load-process": "a load process is named that is not installed",
         "unknown-machine": "a port runs on no machine of that name",
-        "unknown-operator": "a placement rule names a kind of operator that neither this program nor a backend of "
-        "the SoC has",
+        "unknown-operator": "a placement rule names a kind of operator that no backend of the SoC has",
         "unknown-policy": "a lowering order is named that is not installed",
         "unknown-port": "a table is for a port that is not installed",
         "unused-image": "a load process that takes no image has one",

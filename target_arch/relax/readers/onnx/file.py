@@ -42,8 +42,9 @@ def loaded(path: Path, data: bytes) -> Any:
 
 
 def _check_operands(path: Path, model: Any) -> None:
-    """DiagnosticError where an operator lacks an operand that is not optional: ONNX's checker accepts an empty
-    name, on which the native code of shape inference ends the process.
+    """DiagnosticError where an operator lacks an operand that is not optional.
+
+    ONNX's checker accepts an empty name, on which the native code of its shape inference crashes.
     """
     newest = opset_of(model)
     for node in (part for part in _parts(model) if isinstance(part, onnx.NodeProto)):
