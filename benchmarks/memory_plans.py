@@ -1,6 +1,6 @@
 """Memory plans beside the bound and beside published planners: ours, CP-SAT, omnimalloc, first fit.
 
-    python -m benchmarks.memory_plans [--seconds 60] [--instances ACFHJK] [--peers cp-sat,omnimalloc]
+    python -m benchmarks.memory_plans [--seconds 60] [--instances ABCFHIJK] [--peers cp-sat,omnimalloc]
                                       [--models]
 
 Three tables. *Instances* of the minimalloc paper (../shared/memory_plans): is there a plan within the
@@ -208,7 +208,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seconds", type=float, default=60.0, help="limit of every search")
-    parser.add_argument("--instances", default="ACFHJK", help="which instances")
+    parser.add_argument("--instances", default="ABCFHIJK", help="which instances")
     parser.add_argument("--peers", default="cp-sat,omnimalloc", help="which planners beside ours")
     parser.add_argument("--models", action="store_true", help="compile the shared models as well")
     options = parser.parse_args()

@@ -9,7 +9,8 @@ the buffers by offset: that *canonical* plan is no higher, so only canonical pla
 down only at its lowest offset (`pool.offset`), and no lower than the one before it (a monotonic floor); of
 two at one offset, which do not touch, the one with the lower number goes first. A buffer that starts at or
 above the place where another could already end would leave a gap for nothing: it is not tried there
-(dominance).
+(dominance). A buffer that raises no other is in nobody's way at its lowest offset: if the rest has no plan
+with it there, it has none at all, and no other candidate is tried.
 
 **In which order.** The lowest offset first; where offsets are equal, the buffer with the lower number. The
 numbers are the *preference*, which the caller chooses: it decides between milliseconds and never.
@@ -146,7 +147,8 @@ def descend(task: Task, capacity: int, nodes: int, work: SearchMemory, offsets: 
             if tried >= nodes or 2 * end - begin > len(pool.number):
                 return LIMIT, tried
             tried += 1
-            _leave(task, work, frame, position)
+            if _leave(task, work, frame, position) == 0:
+                stack.next[frame] = agenda.end[stack.entry[frame]]
             if _fits(task, work, begin, end, floor, capacity) and _lift(
                 task, work, frame, position, end, capacity
             ):
@@ -194,9 +196,9 @@ def _candidate(pool: Pool, agenda: Agenda, stack: Stack, frame: int) -> int:
     return -1
 
 
-def _leave(task: Task, work: SearchMemory, frame: int, chosen: int) -> None:
+def _leave(task: Task, work: SearchMemory, frame: int, chosen: int) -> int:
     """Write the list that remains once the chosen buffer is placed: buffers live with it are raised above it
-    where they are lower, the others keep their order.
+    where they are lower, the others keep their order. Returns how many are raised.
     """
     number, offset, entry = work.pool.number, work.pool.offset, work.stack.entry[frame]
     buffer = number[chosen]
@@ -213,6 +215,7 @@ def _leave(task: Task, work: SearchMemory, frame: int, chosen: int) -> None:
             number[position] = -other - 1
             count += 1
     _merge(work, begin, end, work.stack.pool[frame], count)
+    return count
 
 
 def _aligned(offset: int, unit: int) -> int:

@@ -2,8 +2,10 @@
 
 An order is a word of letters, the most important first, each meaning `more first`: T, the most bytes live at
 once while the buffer is live; W, the steps it is live; S, the sections it lives in; A, bytes times steps; Z,
-bytes. TWA and WAT are among the orders that minimalloc's authors recommend. The time with each differs from
-instance to instance by orders of magnitude, so they are tried in turn.
+bytes; L, the steps from its first one to the end, so that the earliest come first; U, its last step, so that
+the latest do. TWA and WAT are among the orders that minimalloc's authors recommend; LZ and UZ sweep through
+time, which keeps a search of full memories close to the last choice. The time with each differs from instance
+to instance by orders of magnitude, so they are tried in turn.
 """
 
 from bisect import bisect_left
@@ -15,7 +17,7 @@ import numpy as np
 from target_arch.plan.memory import Buffer
 from target_arch.stages.memory.packing.measure import live_bytes
 
-ORDERS = ("TWA", "TSA", "SAT", "WAT", "ZWT")
+ORDERS = ("TWA", "TSA", "SAT", "WAT", "ZWT", "LZ", "UZ")
 
 UNIT = 1024
 """The scale of jitter. Integers: alike on every machine."""
@@ -54,7 +56,9 @@ class Preference:
         sizes = [buffer.bytes for buffer in buffers]
         crossed = [right - left for left, right in zip(*sections(buffers), strict=True)]
         area = [size * steps for size, steps in zip(sizes, length, strict=True)]
-        self._keys = {"T": most, "W": length, "S": crossed, "A": area, "Z": sizes}
+        end = max((buffer.last for buffer in buffers), default=0)
+        early, late = [end - buffer.first for buffer in buffers], [buffer.last for buffer in buffers]
+        self._keys = {"T": most, "W": length, "S": crossed, "A": area, "Z": sizes, "L": early, "U": late}
         self._ties = [(buffer.first, buffer.name) for buffer in buffers]
 
     def order(self, letters: str, random: Random | None = None, jitter: int = 0) -> list[int]:
