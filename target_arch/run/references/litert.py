@@ -1,12 +1,14 @@
 """LiteRT's reference kernels: the reference of TFLite models."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tflite
 from attrs import field, frozen
 
+from target_arch.run.references.indices import Use, highest_indices, index_limits
 from target_arch.run.references.reference import (
     FLOAT_RELATIVE,
     FLOAT_RULE,
@@ -34,6 +36,7 @@ def litert(model: Path, shapes: Shapes = ()) -> Reference:
     """
     interpreter = _open(model, shapes, keeping_all=False)
     inputs, outputs = interpreter.get_input_details(), interpreter.get_output_details()
+    highest = highest_indices(_uses(model.read_bytes()))
     quantized = any(
         len(details["quantization_parameters"]["scales"]) for details in interpreter.get_tensor_details()
     )
@@ -50,7 +53,7 @@ def litert(model: Path, shapes: Shapes = ()) -> Reference:
     return Reference(
         name="LiteRT reference kernels (OpResolverType.BUILTIN_REF)",
         rule="every bit equal" if quantized else FLOAT_RULE,
-        inputs=tuple(_input(details) for details in inputs),
+        inputs=tuple(_input(details, highest.get(str(details["index"]))) for details in inputs),
         units=tuple(1.0 for _ in outputs),
         allowed=0.0 if quantized else FLOAT_TOLERANCE,
         relative=0.0 if quantized else FLOAT_RELATIVE,
@@ -123,8 +126,57 @@ def _resize(interpreter: Any, shapes: Shapes) -> None:
             interpreter.resize_tensor_input(details["index"], shape)
 
 
-def _input(details: Mapping[str, Any]) -> Input:
+def _uses(content: bytes) -> Iterator[Use]:
+    """The operators of the first subgraph; tensors are called by their numbers."""
+    model = tflite.Model.GetRootAsModel(content, 0)
+    graph = model.Subgraphs(0)
+    for number in range(graph.OperatorsLength()):
+        operator = graph.Operators(number)
+        code = model.OperatorCodes(operator.OpcodeIndex())
+        kind = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+        reads = [operator.Inputs(index) for index in range(operator.InputsLength())]
+        extents = {}
+        if kind in _INDEXING:
+            indices, table = _INDEXING[kind]
+            extents[str(reads[indices])] = _extent(graph.Tensors(reads[table]), operator, kind)
+        yield Use(
+            reads=tuple(str(each) for each in reads[:1]),
+            writes=tuple(str(operator.Outputs(index)) for index in range(operator.OutputsLength())),
+            extents=extents,
+            passes=kind in _PASSING,
+        )
+
+
+_INDEXING = {
+    tflite.BuiltinOperator.GATHER: (1, 0),
+    tflite.BuiltinOperator.GATHER_ND: (1, 0),
+    tflite.BuiltinOperator.EMBEDDING_LOOKUP: (0, 1),
+}
+"""Operators that index: the numbers of the inputs that are indices, and of those that they index."""
+_PASSING = (
+    tflite.BuiltinOperator.CAST,
+    tflite.BuiltinOperator.EXPAND_DIMS,
+    tflite.BuiltinOperator.RESHAPE,
+    tflite.BuiltinOperator.SQUEEZE,
+)
+
+
+def _extent(table: Any, operator: Any, kind: int) -> int:
+    """The extent of the dimension that is indexed; of several, the least."""
+    shape = [int(table.Shape(index)) for index in range(table.ShapeLength())]
+    if kind == tflite.BuiltinOperator.GATHER_ND:
+        return min(shape)
+    if kind == tflite.BuiltinOperator.EMBEDDING_LOOKUP or operator.BuiltinOptions() is None:
+        return shape[0]
+    options = tflite.GatherOptions()
+    options.Init(operator.BuiltinOptions().Bytes, operator.BuiltinOptions().Pos)
+    return shape[options.Axis()]
+
+
+def _input(details: Mapping[str, Any], highest: int | None) -> Input:
     dtype = np.dtype(details["dtype"])
     low, high = limits(dtype)
+    if dtype.kind in "iu":
+        low, high = index_limits(highest, (low, high))
     shape = tuple(int(extent) for extent in details["shape"])
     return Input(name=details["name"], shape=shape, dtype=dtype, low=low, high=high)

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import field, frozen
 
 from target_arch.diagnostics import refusal
+from target_arch.run.references.indices import Use, highest_indices, index_limits
 from target_arch.run.references.reference import (
     FLOAT_RELATIVE,
     FLOAT_RULE,
@@ -169,6 +170,7 @@ def _inputs(model: Path, graph: Any, names: list[str], shapes: Shapes) -> Iterat
     """The inputs; of those that are initializers, too, as old files list them, only the values count."""
     import onnx
 
+    highest = highest_indices(_uses(graph))
     for number, value in enumerate(value for value in graph.input if value.name in names):
         tensor = value.type.tensor_type
         if tensor.HasField("shape"):
@@ -180,7 +182,31 @@ def _inputs(model: Path, graph: Any, names: list[str], shapes: Shapes) -> Iterat
             raise refusal("dynamic-shape", model, f"input `{value.name}` has no fixed shape", None)
         dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))
         low, high = _limits(graph, value.name, dtype)
+        if dtype.kind in "iu":
+            low, high = index_limits(highest.get(value.name), (low, high))
         yield Input(name=value.name, shape=shape, dtype=dtype, low=low, high=high)
+
+
+_INDEXING = {"Gather": True, "GatherElements": True, "ScatterElements": True, "GatherND": False}
+"""Operators whose second input indexes the first one: along `axis`, or along its first dimensions."""
+_PASSING = ("Cast", "Expand", "Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
+
+
+def _uses(graph: Any) -> Iterator[Use]:
+    shapes = {value.name: tuple(value.dims) for value in graph.initializer}
+    for value in (*graph.input, *graph.value_info):
+        extents = value.type.tensor_type.shape.dim
+        if all(extent.dim_value > 0 for extent in extents):
+            shapes.setdefault(value.name, tuple(extent.dim_value for extent in extents))
+    for node in graph.node:
+        extents = {}
+        shape = shapes.get(node.input[0]) if node.input else None
+        if node.op_type in _INDEXING and shape:
+            axis = next((each.i for each in node.attribute if each.name == "axis"), 0)
+            extents[node.input[1]] = shape[axis] if _INDEXING[node.op_type] else min(shape)
+        passes = node.op_type in _PASSING
+        reads = tuple(node.input[:1] if passes else node.input)
+        yield Use(reads=reads, writes=tuple(node.output), extents=extents, passes=passes)
 
 
 def _limits(graph: Any, name: str, dtype: np.dtype[Any]) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from attrs import field, frozen
 from target_arch.diagnostics import refusal
 from target_arch.relax.readers.frontend import quiet
 from target_arch.relax.readers.pt2_archive import plain_archive
+from target_arch.run.references.indices import Use, highest_indices, index_limits
 from target_arch.run.references.reference import (
     FLOAT_RELATIVE,
     FLOAT_RULE,
@@ -54,8 +55,9 @@ def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
         results = result if isinstance(result, (tuple, list)) else (result,)
         return (tuple(value.numpy() for value in results),)
 
+    highest = highest_indices(_uses(program.graph))
     inputs = tuple(
-        _input(name, value, shape)
+        _input(name, value, shape, highest.get(name))
         for name, value, shape in zip(
             program.graph_signature.user_inputs, values, _shapes(model, values, shapes), strict=True
         )
@@ -122,7 +124,39 @@ def _shapes(model: Path, values: list[Any], shapes: Shapes) -> Iterator[Shape]:
         yield shape
 
 
-def _input(name: str, value: Any, shape: Shape) -> Input:
+_INDEXING = {
+    "embedding.default": (1, 0, None),
+    "index_select.default": (2, 0, 1),
+    "gather.default": (2, 0, 1),
+}
+"""Operators that index: the numbers of the arguments that are indices, are indexed, and name the dimension
+(None: the first).
+"""
+_PASSING = (
+    "to.dtype",
+    "_to_copy.default",
+    "view.default",
+    "reshape.default",
+    "unsqueeze.default",
+    "clone.default",
+)
+
+
+def _uses(graph: Any) -> Iterator[Use]:
+    for node in graph.nodes:
+        name = getattr(node.target, "__name__", "")
+        reads = tuple(each.name for each in node.all_input_nodes)
+        extents = {}
+        if name in _INDEXING:
+            indices, table, dimension = _INDEXING[name]
+            shape = node.args[table].meta["val"].shape
+            extents[node.args[indices].name] = int(shape[0 if dimension is None else node.args[dimension]])
+        yield Use(reads=reads, writes=(node.name,), extents=extents, passes=name in _PASSING)
+
+
+def _input(name: str, value: Any, shape: Shape, highest: int | None) -> Input:
     dtype = np.dtype(str(value.dtype).removeprefix("torch."))
     low, high = limits(dtype)
+    if dtype.kind in "iu":
+        low, high = index_limits(highest, (low, high))
     return Input(name=name, shape=shape, dtype=dtype, low=low, high=high)
