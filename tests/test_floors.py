@@ -26,7 +26,8 @@ FLOORS = {
     "registry": 5,
     "pipeline": 6,
     "tune": 7,
-    "cli": 8,
+    "api": 8,
+    "cli": 9,
 }
 TVM_ROOMS = {"relax", "backends"}
 TVM_PACKAGES = {"tvm", "tvm_ffi"}

@@ -17,30 +17,33 @@ from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import StepOrder
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, repr=False)
 class Compilation:
     """Everything that came to be of one model on the way from a request to a bundle."""
 
     request: CompileRequest
-    model: Model = field(repr=False)
+    model: Model
     graph: PartitionGraph
     lowering: LoweringOrder
-    kernels: Mapping[str, Kernel] = field(repr=False)
+    kernels: Mapping[str, Kernel]
     budgets: tuple[Budget, ...]
-    steps: StepOrder = field(repr=False)
-    plan: MemoryPlan = field(repr=False)
+    steps: StepOrder
+    plan: MemoryPlan
     execution: Execution | None
     attempts: tuple[Attempt, ...]
-    manifest: Mapping[str, object] = field(repr=False)
-    bundle: Bundle = field(repr=False)
+    manifest: Mapping[str, object]
+    bundle: Bundle
+
+    def __repr__(self) -> str:
+        return f"<compilation of {self.model.name}: {len(self.graph.partitions)} partitions>"
 
 
 @frozen(kw_only=True)
 class ModelsCompilation:
     """The compilation of every model (the bundle of each is that of all), and their memory together."""
 
-    request: ModelsRequest
+    request: ModelsRequest = field(repr=False)
     models: tuple[Compilation, ...]
-    pools: ModelPools
+    pools: ModelPools = field(repr=False)
     manifest: Mapping[str, object] = field(repr=False)
     bundle: Bundle = field(repr=False)

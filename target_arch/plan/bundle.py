@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from attrs import frozen
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, repr=False)
 class Bundle:
     """Relative path (with `/`) → contents. Same inputs, same bytes."""
 
     name: str
     files: Mapping[str, bytes]
+
+    def __repr__(self) -> str:
+        return f"<bundle {self.name}: {len(self.files)} files>"

@@ -141,7 +141,7 @@ class State:
         return f"then {self.next}, at first {self.initial or 'zeros'}"
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, repr=False)
 class Model:
     """A model after import: operators in a topological order of the original program, those that store
     states last.
@@ -152,8 +152,11 @@ class Model:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     states: tuple[State, ...] = ()
-    tensors: Mapping[str, Tensor] = field(repr=False)
-    operators: tuple[Operator, ...] = field(repr=False)
+    tensors: Mapping[str, Tensor]
+    operators: tuple[Operator, ...]
+
+    def __repr__(self) -> str:
+        return f"<model {self.name}: {len(self.operators)} operators>"
 
     @property
     def in_file(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 
-from attrs import field, frozen
+from attrs import frozen
 
 from target_arch.plan.execution import Execution
 from target_arch.plan.model import Model, Operator
@@ -102,17 +102,20 @@ class PlacementFacts:
     metered: int = 0
 
 
-@frozen(kw_only=True, slots=False)
+@frozen(kw_only=True, slots=False, repr=False)
 class PartitionGraph:
     """The model cut into partitions, in execution order, with the choice behind every operator."""
 
-    model: Model = field(repr=False)
+    model: Model
     partitions: tuple[Partition, ...]
-    choices: tuple[Choice, ...] = field(repr=False)
-    facts: PlacementFacts | None = field(default=None, repr=False)
+    choices: tuple[Choice, ...]
+    facts: PlacementFacts | None = None
     """None for a graph that was not made by placement."""
-    run: Execution | None = field(default=None, repr=False)
+    run: Execution | None = None
     """A simulated run of its steps, with stand-ins for kernels; None where that was not asked for."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self.partitions)} partitions of {self.model.name}>"
 
     def partition(self, id: str) -> Partition:
         """The partition with that id. KeyError where there is none."""

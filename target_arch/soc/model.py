@@ -182,7 +182,7 @@ class Port:
     stack: int
 
 
-@frozen(kw_only=True, slots=False)
+@frozen(kw_only=True, slots=False, repr=False)
 class SoC:
     """A whole described chip. `partitioning` is the order in which target_archs may claim an operator.
 
@@ -206,6 +206,9 @@ class SoC:
     prefer: Mapping[str, str] = field(factory=dict)
     forbid: Mapping[str, tuple[str, ...]] = field(factory=dict)
     schema: int = 1
+
+    def __repr__(self) -> str:
+        return f"<SoC {self.name}: {', '.join(arch.name for arch in self.archs)}>"
 
     @property
     def host(self) -> TargetArch:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
+from target_arch.api.soc import described
 from target_arch.backend.contract import Backend, Option
-from target_arch.cli.arguments.soc_argument import described
 from target_arch.cli.arguments.target_text import Target, Word, parsed, refused
 from target_arch.diagnostics import Diagnostic, DiagnosticError, Place, name_hint, refusal
 from target_arch.plan.kernels import Codegen

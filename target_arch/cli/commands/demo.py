@@ -4,7 +4,8 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from target_arch.cli.arguments.soc_argument import described, found
+from target_arch.api.soc import described
+from target_arch.cli.arguments.soc_argument import found
 from target_arch.cli.commands.models import DUMPERS, summary
 from target_arch.cli.text.output import data, progress
 from target_arch.relax.tvm_import import import_tvm

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import attrs
 
-from target_arch.cli.arguments.soc_argument import described, found
+from target_arch.api.soc import described
+from target_arch.cli.arguments.soc_argument import found
 from target_arch.cli.arguments.target_text import parsed
 from target_arch.cli.arguments.targets import built
 from target_arch.cli.text.output import (

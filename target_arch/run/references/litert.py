@@ -170,7 +170,7 @@ def _extent(table: Any, operator: Any, kind: int) -> int:
         return shape[0]
     options = tflite.GatherOptions()
     options.Init(operator.BuiltinOptions().Bytes, operator.BuiltinOptions().Pos)
-    return shape[options.Axis()]
+    return shape[int(options.Axis())]
 
 
 def _input(details: Mapping[str, Any], highest: int | None) -> Input:

@@ -1,0 +1,27 @@
+"""SoCs by name or file."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.registry.plug_ins import PlugIns
+from target_arch.soc import SoC, place_faults, read_soc
+
+
+def load_soc(name_or_file: str | Path, *, backend_dirs: Sequence[str | Path] = ()) -> SoC:
+    """The SoC of a file, or the shipped one of that name. Its backends, ports and load processes are those
+    that are installed, and those in `backend_dirs`.
+
+    DiagnosticError with every mistake in the file, and for a plug-in that is not there or lacks something.
+    """
+    return described(name_or_file, PlugIns.discover(tuple(map(Path, backend_dirs))))
+
+
+def described(name_or_file: str | Path, plug_ins: PlugIns) -> SoC:
+    """As `load_soc`, with plug-ins that were found before."""
+    name = str(name_or_file)
+    soc = read_soc(name)
+    faults = plug_ins.faults(soc)
+    if faults:
+        raise DiagnosticError(place_faults(faults, name))
+    return soc

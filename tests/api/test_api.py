@@ -1,0 +1,89 @@
+"""The names for programs: text or paths, values that show themselves, mistakes as diagnostics."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import target_arch
+from target_arch.api.bundle import Bundle
+from target_arch.api.compilation import Compilation
+from tests.relax.models import helper, onnx_model, onnx_reference
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    nodes = [helper.make_node("Relu", ["x"], ["h"]), helper.make_node("Add", ["h", "x"], ["y"])]
+    path = tmp_path_factory.mktemp("model") / "small.onnx"
+    path.write_bytes(onnx_model(nodes, {"x": (1, 4)}, {"y": (1, 4)}).SerializeToString())
+    return path
+
+
+@pytest.fixture(scope="module")
+def made(model: Path) -> Compilation:
+    return target_arch.compile(str(model), "zynq_edge", require={"*": "host_cpu"})
+
+
+@pytest.fixture(scope="module")
+def bundle(made: Compilation, tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    return made.write(str(tmp_path_factory.mktemp("bundle") / "small"))
+
+
+def test_everything_shows_itself_in_a_line(made: Compilation, bundle: Bundle) -> None:
+    soc = target_arch.load_soc("zynq_edge")
+    shown = (soc, made, made.stages, made.memory, made.timeline, made.explain(made.operators[0]), bundle)
+    for value in (*shown, made.stages.model, made.stages.graph, made.stages.bundle):
+        assert "\n" not in repr(value)
+        assert len(repr(value)) < 200, repr(value)
+    assert repr(soc) == "<SoC zynq_edge: host_cpu, dsp_cpu, fpga_conv2d, accelerator>"
+
+
+def test_texts_are_those_of_the_command_line(made: Compilation) -> None:
+    assert str(made).startswith("partitions: 1\n")
+    assert "memory plan in bytes" in str(made.memory)
+    assert str(made.explain("add_1")).startswith("operator add_1: on host_cpu")
+    assert "<pre>" in made.memory._repr_html_()
+    assert made.timeline.value.makespan > 0
+
+
+def test_a_report_for_notebooks(made: Compilation) -> None:
+    assert made.report().page.startswith("<!")
+    assert made._repr_html_().startswith("<iframe srcdoc=")
+
+
+def test_run_takes_and_gives_arrays(model: Path, bundle: Bundle) -> None:
+    x = np.array([[-1, 2, -3, 4]], np.float32)
+    (expected,) = onnx_reference(model, {"x": x})
+    np.testing.assert_array_equal(bundle.run({"x": x})["y"], expected)
+    np.testing.assert_array_equal(Bundle(directory=str(bundle.directory)).run([x])["y"], expected)
+
+
+def test_verify_with_every_operator(model: Path, bundle: Bundle) -> None:
+    (found,) = bundle.verify(model, count=3, layers=True).values()
+    assert found.passed
+    assert found.layers is not None
+    assert [layer.operator for layer in found.layers.layers] == ["relu_0", "add_1"]
+
+
+def test_mistakes_are_diagnostics(made: Compilation, bundle: Bundle) -> None:
+    with pytest.raises(target_arch.DiagnosticError) as unknown:
+        made.explain("ad_1")
+    assert [(each.rule, each.hint) for each in unknown.value.diagnostics] == [
+        ("unknown-operator", "did you mean `add_1`?")
+    ]
+    with pytest.raises(
+        target_arch.DiagnosticError, match=r"input `x` is float32\[1, 4\], given is int64\[4\]"
+    ):
+        bundle.run({"x": np.arange(4)})
+    with pytest.raises(target_arch.DiagnosticError, match=r"the inputs are `x`; given are `z`"):
+        bundle.run({"z": np.zeros((1, 4), np.float32)})
+    with pytest.raises(target_arch.DiagnosticError):
+        target_arch.load_soc("no_such_chip")
+
+
+def test_importing_the_package_imports_no_tvm() -> None:
+    program = "import sys, target_arch; target_arch.load_soc; print('tvm' in sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout == "False\n"
