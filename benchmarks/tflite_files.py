@@ -1,5 +1,6 @@
 """TFLite files made operator by operator, for benchmarks and tests."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import flatbuffers
@@ -65,6 +66,12 @@ class TfliteFile:
         self._graph.outputs.append(index)
         return index
 
+    def variable(self, shape: tuple[int, ...], dtype: str, scale: Scale = None, zero_point: int = 0) -> int:
+        """A new tensor that keeps its values from run to run."""
+        index = self.tensor(shape, dtype, scale, zero_point)
+        self._graph.tensors[index].isVariable = True
+        return index
+
     def numbers(self, *values: int) -> int:
         """A constant vector of int32."""
         return self.tensor((len(values),), "int32", data=np.array(values, np.int32))
@@ -76,14 +83,16 @@ class TfliteFile:
         outputs: list[int],
         options: Options | None = None,
         version: int = 1,
+        between: Sequence[int] = (),
     ) -> None:
-        """A new operator; input -1 is one that is left out."""
+        """A new operator; input -1 is one that is left out, `between` are its intermediate tensors."""
         call = schema.OperatorT()
         key = (code, version)
         if key not in self._codes:
             self._codes[key] = len(self._model.operatorCodes)
             self._model.operatorCodes.append(_code(code, version))
         call.opcodeIndex, call.inputs, call.outputs = self._codes[key], inputs, outputs
+        call.intermediates = list(between)
         if options is not None:
             table, values = options
             call.builtinOptionsType = getattr(schema.BuiltinOptions, table)

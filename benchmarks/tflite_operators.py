@@ -11,7 +11,7 @@ import argparse
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -20,8 +20,10 @@ import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from attrs import field, frozen
 
-from benchmarks.tflite_cases import CASES, TYPES, Draw
+from benchmarks.tflite_cases import CASES as STATELESS
+from benchmarks.tflite_cases import TYPES, Case, Draw
 from benchmarks.tflite_files import Array, TfliteFile
+from benchmarks.tflite_recurrent import CASES as RECURRENT
 from target_arch.diagnostics import DiagnosticError
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.manifest import manifest
@@ -35,6 +37,7 @@ from target_arch.run.bundles.write import write_bundle
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
 
+CASES: Mapping[str, Case] = {**STATELESS, **RECURRENT}
 PAGE = Path(__file__).parents[1] / "docs" / "operators.md"
 MARKED = re.compile(r"(<!-- measured tflite -->\n).*?(<!-- end -->)", re.DOTALL)
 FRAMES = 4
@@ -46,7 +49,7 @@ EQUAL, REFUSED, ABSENT = "bit-equal", "refused", "not in LiteRT"
 
 @frozen(kw_only=True)
 class Variant:
-    """One random model of an operator."""
+    """One random model of an operator; words after its name say which form of it."""
 
     code: str
     dtype: str
@@ -130,6 +133,7 @@ def _compared(group: Sequence[Variant], content: bytes, folder: Path) -> Iterato
     assert theirs is not None
     frames = list(_frames(theirs))
     ours = _ran(content, [b"".join(value.tobytes() for value in frame) for frame in frames], folder)
+    theirs.reset_all_variables()
     details = theirs.get_output_details()
     counts = [_outputs(variant) for variant in group]
     worst: list[tuple[float, float]] = [(0.0, 0.0)] * len(details)

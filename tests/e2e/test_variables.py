@@ -1,6 +1,5 @@
 """Variables of TFLite models: sequences of frames against LiteRT, which keeps its own."""
 
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -82,27 +81,6 @@ def accumulator(path: Path) -> Path:
     return path
 
 
-def keyword_features(source: Path, path: Path) -> Path:
-    """The SVDF and dense layers of a keyword model, without what converts its input and output."""
-    tflite = pytest.importorskip("tflite")
-    data = bytearray(source.read_bytes())
-    table = tflite.Model.GetRootAsModel(data, 0).Subgraphs(0)._tab
-
-    def start(field: int) -> int:
-        return int(table.Vector(table.Offset(4 + 2 * field)))
-
-    struct.pack_into("<i", data, start(1), 0)
-    struct.pack_into("<i", data, start(2), 50)
-    first = start(3)
-    places = [first + 4 * index for index in range(13)]
-    targets = [place + struct.unpack_from("<I", data, place)[0] for place in places]
-    for place, target in zip(places[:12], targets[1:], strict=True):
-        struct.pack_into("<I", data, place, target - place)
-    struct.pack_into("<I", data, first - 4, 12)
-    path.write_bytes(bytes(data))
-    return path
-
-
 def verified(model: Path, folder: Path) -> tuple[Any, Verification]:
     pytest.importorskip("ai_edge_litert", reason="pip install 'target-arch[verify]'")
     made = compile_model(CompileRequest(model_path=model, soc=read_soc("mcu_m7")))
@@ -119,13 +97,17 @@ def test_a_resource_variable(tmp_path: Path) -> None:
 
 def test_svdf_in_integers(shared: Path, tmp_path: Path) -> None:
     source = shared / "real_models" / "tflm" / "keyword_scrambled.tflite"
-    made, found = verified(keyword_features(source, tmp_path / "kws.tflite"), tmp_path / "out")
+    made, found = verified(source, tmp_path / "out")
     assert len(made.model.states) == 7
     assert made.plan.peaks[Arena("sram", state=True)] >= 2 * (4 * 512 + 3 * 1024)
     assert (found.rule, found.equal) == ("every bit equal", 12)
 
 
-def test_an_lstm_that_keeps_its_state(shared: Path, tmp_path: Path) -> None:
-    made, found = verified(shared / "real_models" / "tflm" / "trained_lstm.tflite", tmp_path / "out")
-    assert [made.model.tensors[state.tensor].shape for state in made.model.states] == [(1, 20), (1, 20)]
+@pytest.mark.parametrize(
+    ("name", "dtypes"), [("trained_lstm", ["float32"] * 2), ("trained_lstm_int8", ["int8", "int16"])]
+)
+def test_an_lstm_that_keeps_its_state(name: str, dtypes: list[str], shared: Path, tmp_path: Path) -> None:
+    made, found = verified(shared / "real_models" / "tflm" / f"{name}.tflite", tmp_path / "out")
+    states = [made.model.tensors[state.tensor] for state in made.model.states]
+    assert [(state.shape, state.dtype) for state in states] == [((1, 20), dtype) for dtype in dtypes]
     assert found.passed

@@ -47,9 +47,11 @@ def _integer_refusal(operator: Operator, model: Model) -> str | None:
     real = (*operator.inputs,) if facts.float_inputs else (operator.output,) if facts.float_output else ()
     bias = operator.constants[1:2] if facts.weighted else ()
     stored = (*_STORED, "int16") if real or facts.structure is Structure.POOL else _STORED
+    finer = (*_STORED, "int16") if facts.structure is Structure.ROWS else stored
     for name in (*operator.inputs, *operator.constants, operator.output):
         tensor = model.tensors[name]
         expected = ("float32",) if name in real else ("int32",) if name in bias else stored
+        expected = finer if name == operator.output and name not in real else expected
         if tensor.dtype not in expected:
             return f"{operator.arithmetic} arithmetic on {tensor.dtype} `{name}`"
         if name in real or name in bias:

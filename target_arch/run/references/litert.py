@@ -26,6 +26,7 @@ from target_arch.run.references.reference import (
     unreadable,
 )
 from target_arch.run.references.repaired import repaired
+from target_arch.run.references.tflite_micro import needs_tflite_micro, tflite_micro
 
 
 def litert(model: Path, shapes: Shapes = ()) -> Reference:
@@ -34,6 +35,8 @@ def litert(model: Path, shapes: Shapes = ()) -> Reference:
 
     ToolMissing without `ai-edge-litert`, DiagnosticError for a file it cannot read.
     """
+    if needs_tflite_micro(model.read_bytes()):
+        return tflite_micro(model)
     interpreter = _open(model, shapes, keeping_all=False)
     inputs, outputs = interpreter.get_input_details(), interpreter.get_output_details()
     highest = highest_indices(_uses(model.read_bytes()))
@@ -175,7 +178,7 @@ def _extent(table: Any, operator: Any, kind: int) -> int:
 
 def _input(details: Mapping[str, Any], highest: int | None) -> Input:
     dtype = np.dtype(details["dtype"])
-    low, high = limits(dtype)
+    low, high = limits(dtype, quantized=len(details["quantization_parameters"]["scales"]) > 0)
     if dtype.kind in "iu":
         low, high = index_limits(highest, (low, high))
     shape = tuple(int(extent) for extent in details["shape"])

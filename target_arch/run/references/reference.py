@@ -152,9 +152,11 @@ def _random(terminal: Input, generator: np.random.Generator) -> Array:
     return generator.uniform(terminal.low, terminal.high, terminal.shape).astype(terminal.dtype)
 
 
-def limits(dtype: np.dtype[Any]) -> tuple[float, float]:
-    """The range of random values: all of an 8-bit type, something harmless of a wider one."""
-    if dtype.kind in "iu" and dtype.itemsize == 1:
+def limits(dtype: np.dtype[Any], *, quantized: bool = False) -> tuple[float, float]:
+    """The range of random values: all of an 8-bit type and of a `quantized` one of 16 bits, something
+    harmless of a wider one.
+    """
+    if dtype.kind in "iu" and dtype.itemsize <= (2 if quantized else 1):
         return float(np.iinfo(dtype).min), float(np.iinfo(dtype).max)
     if dtype.kind in "iu":
         return 0.0, 127.0

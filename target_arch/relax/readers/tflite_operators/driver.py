@@ -4,6 +4,7 @@ All operators are tried, so that a refusal names every one that has no form: the
 stand in as fresh variables.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -237,7 +238,7 @@ class _Walk:
         if not tensor.IsVariable():
             raise Unreadable(f"tensor `{tensor.author}` is no variable")
         name = tensor.Name().decode()
-        return self.variables.value(name, shape, _TYPES[tensor.Type()], tensor.author)
+        return self.variables.value(name, shape, _TYPES[tensor.Type()], tensor.author, _initial(tensor))
 
     def _update(self, index: int, value: Any) -> None:
         value = self.frontend.bb.emit(value)
@@ -310,6 +311,16 @@ def translate(model: Any, layer: Callable[[str], str]) -> Translation:
         refused=tuple(walk.refused),
         states=states,
     )
+
+
+def _initial(tensor: Any) -> bytes | None:
+    """The bytes of a variable tensor before the first run: reals of zero in int8, else zeros
+    (LiteRT `Subgraph::ResetVariableTensors`).
+    """
+    grid = quantization_of(tensor)
+    if grid is None or tensor.Type() != tflite.TensorType.INT8:
+        return None
+    return bytes([grid.zero_point[0] % 256]) * math.prod(file_shape(tensor))
 
 
 def _parameter(tensor: Any) -> Any:

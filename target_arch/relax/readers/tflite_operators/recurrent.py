@@ -1,5 +1,6 @@
 """Operators with variables: LSTM over a sequence, SVDF."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,47 +8,59 @@ import numpy as np
 import tflite
 from tvm import relax
 
-from target_arch.plan.arithmetic import DTYPE_RANGE, Rounding, quantize_multiplier
+from target_arch.plan.arithmetic import DTYPE_RANGE, Rounding, float32, quantize_multiplier
 from target_arch.relax.ir.graph import shape_of
+from target_arch.relax.loops.integer_lstm import GATES, IntegerLstm
 from target_arch.relax.onnx_operators.node import Node
 from target_arch.relax.onnx_operators.recurrent import CONVERTERS as ONNX_CONVERTERS
+from target_arch.relax.readers.tflite_operators.grids import bounds
 from target_arch.relax.readers.tflite_operators.site import Converter, Operand, Site, Unreadable
+from target_arch.relax.te.fixed_point import Scale
 from target_arch.relax.te.scaling import right_shift
 
-_GATES = (0, 3, 1, 2)
-"""ONNX's order of gates (input, output, forget, cell) in TFLite's: input, forget, cell, output."""
+Array = np.ndarray[Any, Any]
 _HIDDEN, _MEMORY = 18, 19
-_FLOAT_ROUNDING = "float"
+_ONNX_GATES = (0, 3, 1, 2)
+"""ONNX's order of gates (input, output, forget, cell) in TFLite's: input, forget, cell, output."""
+_FORGET = 1
 
 
 def sequence_lstm(site: Site) -> Any:
-    """UNIDIRECTIONAL_SEQUENCE_LSTM in float32, without peepholes, projection and layer normalization."""
-    if site.x.dtype != "float32":
-        raise Unreadable(f"its elements are {site.x.dtype}")
+    """UNIDIRECTIONAL_SEQUENCE_LSTM in float32 and int8, without peepholes, projection and layer
+    normalization.
+    """
     others = (*range(9, 12), 16, 17, *range(20, 24))
-    if any(site.optional(index) is not None for index in others) or site.optional(1) is None:
-        raise Unreadable("peepholes, projections, layer normalization and coupled gates")
+    if any(site.optional(index) is not None for index in others):
+        raise Unreadable("peepholes, projections and layer normalization")
     options = site.options("UnidirectionalSequenceLSTMOptions")
     if options.FusedActivationFunction() != tflite.ActivationFunctionType.TANH or options.ProjClip():
         raise Unreadable("another activation than tanh, or a clipped projection")
-    weights, recurrent, biases = (
-        [site.operand(first + gate).constant for gate in _GATES] for first in (1, 5, 12)
-    )
+    weights, clip = site.operand(2).dtype, float(options.CellClip())
+    if (site.x.dtype, weights) not in (("float32", "float32"), ("int8", "int8")):
+        raise Unreadable(f"its elements are {site.x.dtype}, its weights {weights}")
     major = bool(options.TimeMajor())
-    x = site.x.expr if major else relax.op.permute_dims(site.x.expr, [1, 0, 2])
+    x = site.x.expr if major else site.builder.emit(relax.op.permute_dims(site.x.expr, [1, 0, 2]))
+    found = integer_lstm(site, x, clip) if weights == "int8" else _float_lstm(site, x, clip)
+    return found if major else relax.op.permute_dims(site.builder.emit(found), [1, 0, 2])
+
+
+def _float_lstm(site: Site, x: Any, clip: float) -> Any:
+    """All hidden values [steps, batch, hidden]; both variables are updated."""
+    weights, recurrent, biases = ([_gate(site, first, gate) for gate in _ONNX_GATES] for first in (1, 5, 12))
+    coupled = site.optional(1) is None
     states = [site.operand(index).expr for index in (_HIDDEN, _MEMORY)]
     bias = np.concatenate([*biases, *np.zeros_like(biases)])[None]
     node = Node(
         operator="LSTM",
         inputs=(
-            x if major else site.builder.emit(x),
+            x,
             relax.const(np.concatenate(weights)[None]),
             relax.const(np.concatenate(recurrent)[None]),
             relax.const(bias),
             None,
             *(site.builder.emit(relax.op.expand_dims(each, [0])) for each in states),
         ),
-        attributes={"hidden_size": recurrent[0].shape[1], "cell_clip": options.CellClip()},
+        attributes={"hidden_size": recurrent[0].shape[1], "cell_clip": clip, "input_forget": int(coupled)},
         outputs=3,
         opset=14,
         builder=site.builder,
@@ -56,27 +69,104 @@ def sequence_lstm(site: Site) -> Any:
     for index, value in ((_HIDDEN, hidden), (_MEMORY, memory)):
         site.update(index, relax.op.reshape(value, site.operand(index).shape))
     time, _, *rest = shape_of(every)
-    found = relax.op.reshape(every, (time, *rest))
-    return found if major else relax.op.permute_dims(site.builder.emit(found), [1, 0, 2])
+    return relax.op.reshape(every, (time, *rest))
+
+
+def _gate(site: Site, first: int, gate: int) -> Any:
+    """What a gate multiplies or adds. The input gate of a layer that has none is one less its forget gate:
+    the sigmoid of the opposite sums.
+    """
+    given = site.optional(first + gate)
+    return -site.operand(first + _FORGET).constant if given is None else given.constant
+
+
+def integer_lstm(site: Site, x: Any, cell_clip: float) -> Any:
+    """All hidden values [steps, batch, hidden] of the inputs `x` [steps, batch, inputs]; both variables are
+    updated. Unreadable for scales that LiteRT refuses, too.
+    """
+    memory, hidden, out = site.operand(_MEMORY), site.operand(_HIDDEN), site.out
+    exponent = round(math.log2(memory.scale))
+    if memory.dtype != "int16" or 2.0**exponent != memory.scale or not -15 <= exponent <= -9:
+        raise Unreadable("the scale of its memory is no power of two from 2**-15 to 2**-9")
+    weights, recurrent = _stacked(site, 1), _stacked(site, 5)
+    tables = _tables(site, weights, recurrent)
+    multiplier, shift = quantize_multiplier(float32(2.0**-30 / out.scale))
+    lstm = IntegerLstm(
+        steps=shape_of(x)[0],
+        batch=shape_of(x)[1],
+        inputs=weights.shape[2],
+        hidden=weights.shape[1],
+        least_right=int(tables["scales"][:, 1].min()),
+        out=Scale(multiplier=multiplier, shift=shift),
+        out_zero=out.zero_point,
+        memory_shift=exponent,
+        clip=int(min(cell_clip / memory.scale, 32767.0)) if cell_clip > 0 else 0,
+        coupled=site.optional(1) is None,
+    )
+    node = Node(operator="LSTM", inputs=(), attributes={}, outputs=1, opset=1, builder=site.builder)
+    constants = [relax.const(each) for each in (weights, recurrent, tables["bias"], tables["scales"])]
+    shape = (lstm.steps + 1, lstm.batch, lstm.hidden)
+    whole = node.written(shape, "int16", lstm.write, x, *constants, hidden.expr, memory.expr)
+    every = node.emit(relax.op.strided_slice(whole, [0], [0], [lstm.steps]))
+    every = node.cast(every, "int8")
+    last = node.emit(relax.op.strided_slice(every, [0], [lstm.steps - 1], [lstm.steps]))
+    kept = node.emit(relax.op.strided_slice(whole, [0], [lstm.steps], [lstm.steps + 1]))
+    site.update(_HIDDEN, relax.op.reshape(last, hidden.shape))
+    site.update(_MEMORY, relax.op.reshape(kept, memory.shape))
+    return every
+
+
+def _weights(site: Site, first: int) -> list[Operand | None]:
+    return [site.optional(first + gate) for gate in GATES]
+
+
+def _stacked(site: Site, first: int) -> Array:
+    """The weights of all gates; zeros for one that is left out."""
+    given = _weights(site, first)
+    known = [each.constant for each in given if each is not None]
+    return np.stack([np.zeros_like(known[0]) if each is None else each.constant for each in given])
+
+
+def _tables(site: Site, weights: Array, recurrent: Array) -> Mapping[str, Array]:
+    """`bias` [2, gates, hidden] with the zero points of inputs and states; `scales` [2, 2, gates]:
+    multipliers, and how far to shift to the right.
+    """
+    hidden = site.operand(_HIDDEN)
+    biases = [site.optional(12 + gate) for gate in GATES]
+    own = np.stack(
+        [np.zeros(weights.shape[1], "int32") if each is None else each.constant for each in biases]
+    )
+    zeros = [site.x.zero_point, hidden.zero_point]
+    sums = [each.astype(np.int64).sum(axis=2) for each in (weights, recurrent)]
+    bias = np.stack([own - zeros[0] * sums[0], -zeros[1] * sums[1]]).astype(np.int32)
+    scales = np.zeros((2, 2, 4), np.int32)
+    for half, (first, real) in enumerate(((1, site.x.scale), (5, hidden.scale))):
+        for gate, operand in enumerate(_weights(site, first)):
+            ratio = 0.0 if operand is None else float32(float32(operand.scale * real) * 4096.0)
+            multiplier, shift = quantize_multiplier(ratio)
+            scales[half, :, gate] = multiplier, right_shift(Rounding.TFLITE, shift)
+    return {"bias": bias, "scales": scales}
+
+
+_FLOAT_ROUNDING = "float"
 
 
 def svdf(site: Site) -> Any:
-    """SVDF in float32, and in int8 with a state of int16: the new features go behind the old ones, and a
-    product with weights over time follows (LiteRT `EvalFloatSVDF`, `EvalIntegerSVDF`).
+    """SVDF in float32, and in int8 with a state of int8 or int16 (LiteRT, TFLite Micro).
 
     The state is kept by time, [B,M,1,F], not [B,F,M].
     """
     x, features, times, state = (site.operand(index) for index in (0, 1, 2, 4))
     options = site.options("SVDFOptions")
     rank, (filters, memory), batch = options.Rank(), times.shape, x.shape[0]
-    if (x.dtype, state.dtype) not in (("float32", "float32"), ("int8", "int16")):
+    if (x.dtype, state.dtype) not in (("float32", "float32"), ("int8", "int8"), ("int8", "int16")):
         raise Unreadable(f"elements are {x.dtype}, its state is {state.dtype}")
     if features.dtype not in ("float32", "int8") or (x.dtype == "int8") != (features.dtype == "int8"):
         raise Unreadable(f"weights are {features.dtype}")
     held = site.variable(4, (batch, memory, 1, filters))
     no_bias = np.zeros(filters, "float32" if x.dtype == "float32" else "int32")
     grids, shape = (x, features, state), (batch, filters)
-    fresh = _product(site, "dense", grids, x.expr, features.constant, no_bias, shape)
+    fresh = _product(site, "dense", grids, x.expr, features.constant, no_bias, shape, **_wrapping(state))
     fresh = site.builder.emit(relax.op.reshape(site.builder.emit(fresh), (batch, 1, 1, filters)))
     older = site.builder.emit(relax.op.strided_slice(held, [1], [1], [memory]))
     held = site.builder.emit(relax.op.concat([older, fresh], axis=1))
@@ -85,9 +175,16 @@ def svdf(site: Site) -> Any:
     bias = site.optional(3)
     summand = np.zeros(filters // rank, no_bias.dtype) if bias is None else bias.constant
     shape4 = (batch, 1, 1, filters // rank)
+    low, high = bounds(options.FusedActivationFunction())
+    # LiteRT has no fused activation in integers.
+    ends = {
+        key: value
+        for key, value in (("low", low), ("high", high))
+        if x.dtype == "float32" and value is not None
+    }
     return _product(
         site, "conv2d", (state, times, site.out), held, np.ascontiguousarray(weights), summand, shape4,
-        strides=(1, 1), dilation=(1, 1), padding=(0, 0),
+        strides=(1, 1), dilation=(1, 1), padding=(0, 0), **ends,
     )  # fmt: skip
 
 
@@ -122,10 +219,18 @@ def _product(
         offset0=-x.zero_point,
         offset1=-w.zero_point,
         offset=out.zero_point,
-        low=low,
-        high=high,
-        **attributes,
+        **{"low": low, "high": high, **attributes},
     )
+
+
+def _wrapping(state: Operand) -> dict[str, int]:
+    """The clamp of a new feature: before the zero point of the state is added, which may then wrap around
+    (TFLite Micro).
+    """
+    if state.quantization is None:
+        return {}
+    low, high = DTYPE_RANGE[state.dtype]
+    return {"low": low + state.zero_point, "high": high + state.zero_point}
 
 
 CONVERTERS: Mapping[str, Converter] = {

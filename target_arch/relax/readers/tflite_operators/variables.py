@@ -33,9 +33,15 @@ class Variables:
     _handles: dict[int, str] = field(factory=dict)
     _initial: dict[str, bytes] = field(factory=dict)
 
-    def value(self, name: str, shape: tuple[int, ...], dtype: str, author: str = "") -> Any:
-        """The value of a variable at this place; `author` is its name for people."""
+    def value(
+        self, name: str, shape: tuple[int, ...], dtype: str, author: str = "", initial: bytes | None = None
+    ) -> Any:
+        """The value of a variable at this place; `author` is its name for people, `initial` its bytes before
+        the first run (None: zeros).
+        """
         if name not in self._known:
+            if initial is not None:
+                self._initial[name] = initial
             parameter = relax.Var(author or name, relax.TensorType(shape, dtype))
             self._known[name] = _Variable(parameter=parameter, value=parameter)
         return self._known[name].value

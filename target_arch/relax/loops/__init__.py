@@ -1,0 +1,1 @@
+"""Functions of C that are written as loops over statements, not as definitions of elements."""

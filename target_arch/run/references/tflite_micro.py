@@ -1,0 +1,92 @@
+"""TFLite Micro's interpreter: the reference of TFLite models that LiteRT cannot run."""
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tflite
+
+from target_arch.run.references.reference import Frame, Input, Reference, cannot_run, limits, unreadable
+from target_arch.run.tools.toolchain import missing
+
+_IDENTIFIER = b"TFL3"
+_ARENA = 16 << 20
+"""Bytes of the interpreter's arena, which is part of no bundle."""
+
+
+def needs_tflite_micro(data: bytes) -> bool:
+    """True for a model with an SVDF whose state is int8: LiteRT writes 16-bit values there, past its end."""
+    try:
+        return data[4:8] == _IDENTIFIER and _has_narrow_state(tflite.Model.GetRootAsModel(data, 0))
+    except struct.error:  # a damaged file, for LiteRT to refuse
+        return False
+
+
+def _has_narrow_state(model: Any) -> bool:
+    graph = model.Subgraphs(0)
+    for number in range(graph.OperatorsLength()):
+        operator = graph.Operators(number)
+        code = model.OperatorCodes(operator.OpcodeIndex())
+        kind = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+        if kind != tflite.BuiltinOperator.SVDF or operator.InputsLength() <= _STATE:
+            continue
+        if graph.Tensors(operator.Inputs(_STATE)).Type() == tflite.TensorType.INT8:
+            return True
+    return False
+
+
+_STATE = 4
+
+
+def tflite_micro(model: Path) -> Reference:
+    """Quantized models only: every bit must agree.
+
+    ToolMissing without `tflite-micro`, DiagnosticError for a file it cannot read.
+    """
+    try:
+        from tflite_micro import runtime
+    except ImportError as error:
+        raise missing(
+            "reference",
+            "the package `tflite-micro` is not installed, and LiteRT cannot run an SVDF with an int8 state",
+            "pip install tflite-micro",
+        ) from error
+    data = model.read_bytes()
+    graph = tflite.Model.GetRootAsModel(data, 0).Subgraphs(0)
+    try:
+        interpreter = runtime.Interpreter.from_bytes(data, arena_size=_ARENA)
+        inputs = [interpreter.get_input_details(number) for number in range(graph.InputsLength())]
+    except (ValueError, RuntimeError) as error:
+        raise unreadable(model, "TFLite Micro", error) from error
+
+    def answer(frame: Frame) -> tuple[Frame, ...]:
+        try:
+            for number, value in enumerate(frame):
+                interpreter.set_input(value, number)
+            interpreter.invoke()
+        except (ValueError, RuntimeError) as error:
+            raise cannot_run(model, "TFLite Micro", error) from error
+        return (tuple(interpreter.get_output(number) for number in range(graph.OutputsLength())),)
+
+    return Reference(
+        name="TFLite Micro's interpreter",
+        rule="every bit equal",
+        inputs=tuple(_input(details, number) for number, details in enumerate(inputs)),
+        units=tuple(1.0 for _ in range(graph.OutputsLength())),
+        allowed=0.0,
+        answer=answer,
+        reset=interpreter.reset,
+    )
+
+
+def _input(details: Any, number: int) -> Input:
+    dtype = np.dtype(details["dtype"])
+    low, high = limits(dtype, quantized=len(details["quantization_parameters"]["scales"]) > 0)
+    return Input(
+        name=f"input {number}",
+        shape=tuple(int(each) for each in details["shape"]),
+        dtype=dtype,
+        low=low,
+        high=high,
+    )
