@@ -7,6 +7,7 @@ Time is counted in steps. A buffer is live from the step `first` to the step `la
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cache
 
 from attrs import field, frozen
 
@@ -34,7 +35,7 @@ def _kind(text: str) -> BufferKind:
     return text if isinstance(text, BufferKind) else BufferKind(text)
 
 
-@frozen(order=True)
+@frozen(order=True, cache_hash=True)
 class Arena:
     """The static run of bytes that a bundle carves from a memory: `sram`; `constant`, `ddr.constants` for the
     read-only part that the linker fills; `state`, `sram.states` for what lives from run to run. In the order
@@ -52,6 +53,12 @@ class Arena:
 
     def __str__(self) -> str:
         return self.memory + (".constants" if self.constant else ".states" if self.state else "")
+
+
+@cache
+def _arena(memory: str, kind: BufferKind) -> Arena:
+    constant = kind is BufferKind.CONSTANT
+    return Arena(memory, state=kind.settled and not constant, constant=constant)
 
 
 @frozen(kw_only=True)
@@ -93,8 +100,7 @@ class Buffer:
     @property
     def arena(self) -> Arena:
         """The arena that holds the buffer."""
-        constant = self.kind == BufferKind.CONSTANT
-        return Arena(self.memory, state=self.kind.settled and not constant, constant=constant)
+        return _arena(self.memory, self.kind)
 
     def overlaps(self, other: "Buffer") -> bool:
         """True where both are live in some step."""

@@ -216,7 +216,7 @@ class SoC:
 
     def memory(self, name: str) -> Memory:
         """The memory of that name. KeyError where this SoC has none."""
-        return _named(self.memories, name)
+        return self._memories[name]
 
     def arch(self, name: str) -> TargetArch:
         """The target_arch of that name. KeyError where this SoC has none."""
@@ -241,7 +241,7 @@ class SoC:
 
     def instance(self, name: str) -> Instance:
         """The instance of that name (`fpga_conv2d[1]`, `host_cpu`). KeyError where this SoC has none."""
-        return _named(self.instances, name)
+        return self._instances[name]
 
     def observes(self, arch: str, memory: str) -> bool:
         """True where the target_arch itself can read and write the memory, without a copy."""
@@ -262,11 +262,22 @@ class SoC:
 
         A cache is written back and invalidated by whole lines, whatever else is in them.
         """
-        described = self.memory(memory)
-        paths = (path for path in self.copies if memory in (path.source, path.target))
-        duties = any(path.cache != CacheDuty.NONE for path in paths)
-        shared = described.writable and described.base is not None and bool(described.observers)
-        return described.cache_line if described.cached and (duties or shared) else 1
+        return self._own_lines[memory]
+
+    @cached_property
+    def _memories(self) -> dict[str, Memory]:
+        return {memory.name: memory for memory in self.memories}
+
+    @cached_property
+    def _instances(self) -> dict[str, Instance]:
+        return {instance.name: instance for instance in self.instances}
+
+    @cached_property
+    def _own_lines(self) -> dict[str, int]:
+        with_duties = {
+            end for path in self.copies if path.cache != CacheDuty.NONE for end in (path.source, path.target)
+        }
+        return {memory.name: _own_line(memory, memory.name in with_duties) for memory in self.memories}
 
     def _instance(self, arch: TargetArch, index: int) -> Instance:
         replicas = {
@@ -282,6 +293,11 @@ class SoC:
             memory=tuple(own[name] for name in arch.memory),
             buffers={buffer: own[name] for buffer, name in arch.buffers.items()},
         )
+
+
+def _own_line(memory: Memory, duties: bool) -> int:
+    shared = memory.writable and memory.base is not None and bool(memory.observers)
+    return memory.cache_line if memory.cached and (duties or shared) else 1
 
 
 class _Named(Protocol):

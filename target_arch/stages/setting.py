@@ -10,6 +10,7 @@ from target_arch.plan.kernels import Codegen
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.memory.planner import BEST, Planner
+from target_arch.stages.paths.alignment import least_alignment
 
 
 @frozen(kw_only=True, slots=False)
@@ -60,6 +61,11 @@ class Setting:
         it.
         """
         return self.costs.applied(self.soc)
+
+    @cached_property
+    def alignments(self) -> Mapping[str, int]:
+        """The least alignment of buffers, by memory."""
+        return {memory.name: least_alignment(self.soc, memory.name) for memory in self.soc.memories}
 
     def is_function(self, instance: str) -> bool:
         """True where the kernels of an instance are functions that touch tensors by themselves: C, LLVM."""

@@ -73,6 +73,7 @@ def sharing(order: StepOrder, plan: MemoryPlan, lives: Lives, in_place: InPlace)
     places = {buffer.name: _occupancy(buffer, plan, lives) for buffer in order.buffers}
     there = {name: place for name, place in places.items() if place is not None}
     arenas = {buffer.name: buffer.arena for buffer in order.buffers}
+    together = frozenset(frozenset(pair) for pair in plan.in_place)
     next_values = {(buffer.name, buffer.replaces) for buffer in order.buffers}
     for over, under in plan.in_place:
         if (over, under) in next_values and _follows(there.get(over), there.get(under)):
@@ -82,10 +83,17 @@ def sharing(order: StepOrder, plan: MemoryPlan, lives: Lives, in_place: InPlace)
             there[under] = in_place.cut(there[over], there[under])
         else:
             yield "unsafe-in-place", f"buffer `{over}` is written over `{under}`: {why}"
-    for arena in dict.fromkeys(arenas.values()):
-        for one, other in meeting([place for name, place in there.items() if arenas[name] == arena]):
-            if not {(one.name, other.name), (other.name, one.name)} & {*plan.in_place}:
+    for inside in _by_arena(there, arenas):
+        for one, other in meeting(inside):
+            if {one.name, other.name} not in together:
                 yield "overlap", f"buffers `{one.name}` and `{other.name}` share bytes while both are live"
+
+
+def _by_arena(there: dict[str, Occupancy], arenas: dict[str, Arena]) -> Iterable[list[Occupancy]]:
+    found: dict[Arena, list[Occupancy]] = {}
+    for name, place in there.items():
+        found.setdefault(arenas[name], []).append(place)
+    return found.values()
 
 
 def _follows(over: Occupancy | None, under: Occupancy | None) -> bool:

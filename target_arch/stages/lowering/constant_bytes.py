@@ -9,17 +9,16 @@ from attrs import evolve, field, frozen
 
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.partitions import Partition
-from target_arch.soc.model import SoC
 from target_arch.soc.rounding import round_up
 from target_arch.stages.overlay import Overlay
-from target_arch.stages.paths.alignment import least_alignment
 from target_arch.stages.program.homes import Demand, MemoryDemands, TensorHomes
 from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.setting import Setting
 
 
-def constant_bytes(soc: SoC, memory: str, bytes: int) -> int:
+def constant_bytes(setting: Setting, memory: str, bytes: int) -> int:
     """The bytes that a constant takes of a memory."""
-    return round_up(bytes, least_alignment(soc, memory))
+    return round_up(bytes, setting.alignments[memory])
 
 
 @frozen(kw_only=True)
@@ -58,12 +57,12 @@ class ConstantUse:
         for name in fewer:
             if not readers[name]:
                 memory, size = self._memories[name], self._work.tensors[name].bytes
-                growth[memory] = growth.get(memory, 0) - constant_bytes(self._work.soc, memory, size)
+                growth[memory] = growth.get(memory, 0) - constant_bytes(self._work.setting, memory, size)
         for name in more:
             if readers[name] == 1:
                 memory = self._preferred(after[name])
                 size = packed.get(name) or self._work.tensors[name].bytes
-                growth[memory] = growth.get(memory, 0) + constant_bytes(self._work.soc, memory, size)
+                growth[memory] = growth.get(memory, 0) + constant_bytes(self._work.setting, memory, size)
         changed = evolve(
             self, readers=self._readers.changed(readers), memories=self._memories.changed(memories)
         )

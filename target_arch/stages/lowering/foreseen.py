@@ -14,7 +14,6 @@ from target_arch.stages.lowering.constant_bytes import constant_bytes
 from target_arch.stages.memory.live_sums import Span
 from target_arch.stages.memory.pool_ledger import PoolLedger
 from target_arch.stages.memory.residents import Residents
-from target_arch.stages.paths.alignment import least_alignment
 from target_arch.stages.program.alias import alias_whole
 from target_arch.stages.program.homes import MemoryDemands, TensorHomes
 from target_arch.stages.program.in_place import in_place_calls, reusable_operands
@@ -93,7 +92,7 @@ class Foreseen:
         found: dict[str, list[Buffer]] = {}
         for buffer in kernel.buffers:
             if buffer.name in lives:
-                slot = local_slot(partition.id, buffer, least_alignment(self.work.soc, buffer.memory))
+                slot = local_slot(partition.id, buffer, self.work.setting.alignments[buffer.memory])
                 found.setdefault(buffer.memory, []).append(_buffer(slot, lives[buffer.name]))
         return found
 
@@ -122,10 +121,10 @@ class Foreseen:
         taken: Mapping[int, Sequence[Buffer]],
     ) -> PoolLedger:
         """The ledger of one memory, whose constants have grown by `growth` bytes."""
-        soc, lives = self.work.soc, self._program.liveness.lives
+        setting, lives = self.work.setting, self._program.liveness.lives
         there = [slot for slot in self._program.buffers.values() if slot.memory == memory]
         lasting = (BufferKind.CONSTANT, BufferKind.STATE)
-        fixed = sum(constant_bytes(soc, memory, slot.bytes) for slot in there if slot.kind in lasting)
+        fixed = sum(constant_bytes(setting, memory, slot.bytes) for slot in there if slot.kind in lasting)
         held = [
             evolve(_buffer(slot, lives[slot.name]), over=reuses.get(slot.name, ()))
             for slot in there
@@ -133,8 +132,8 @@ class Foreseen:
         ]
         return PoolLedger.of(
             Residents(buffers=held, turns=self._call_sites.turns, end=len(self._program.items)),
-            soc.memory(memory).size - fixed - growth,
-            least_alignment(soc, memory),
+            setting.soc.memory(memory).size - fixed - growth,
+            setting.alignments[memory],
             taken,
         )
 

@@ -127,7 +127,7 @@ class PoolLedger:
 
     def live(self, span: Span) -> int:
         """The most bytes of residents live at any item of the span."""
-        return int(self._sums[span[0] : span[1] + 1].max(initial=0))
+        return max(self._sums[span[0] : span[1] + 1].tolist(), default=0)
 
     def alive(self, span: Span) -> list[tuple[str, int]]:
         """The residents, with their bytes, that are live at some item of the span."""

@@ -13,7 +13,6 @@ from target_arch.plan.kernels import LocalBuffer, Operand, Slice
 from target_arch.plan.memory import BufferKind
 from target_arch.plan.model import State
 from target_arch.plan.steps import StateBuffers
-from target_arch.stages.paths.alignment import least_alignment
 from target_arch.stages.program.homes import TensorHomes
 from target_arch.stages.program.items import Item, Slot, local_slot
 from target_arch.stages.program.partial import PartialLowering
@@ -63,7 +62,7 @@ class TensorPlaces:
 
     def local(self, partition: str, buffer: LocalBuffer) -> str:
         """A local buffer of a partition, under its name in the program."""
-        slot = local_slot(partition, buffer, self._alignments[buffer.memory])
+        slot = local_slot(partition, buffer, self.work.setting.alignments[buffer.memory])
         self.slots[slot.name] = slot
         return slot.name
 
@@ -132,7 +131,7 @@ class TensorPlaces:
                 kind=kind,
                 memory=memory,
                 bytes=self.work.tensors[tensor].bytes,
-                alignment=self._alignments[memory],
+                alignment=self.work.setting.alignments[memory],
                 tensor=tensor,
                 replaces=replaces,
             )
@@ -141,8 +140,3 @@ class TensorPlaces:
     @cached_property
     def _results(self) -> frozenset[str]:
         return frozenset(operator.output for operator in self.work.graph.model.operators)
-
-    @cached_property
-    def _alignments(self) -> dict[str, int]:
-        soc = self.work.soc
-        return {memory.name: least_alignment(soc, memory.name) for memory in soc.memories}

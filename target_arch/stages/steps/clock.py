@@ -4,6 +4,7 @@ Ordering items, issuing steps and replaying a step order all use it. (The search
 approximation of its own.)
 """
 
+import heapq
 from collections.abc import Mapping
 
 from target_arch.plan.steps import Event
@@ -27,13 +28,14 @@ class Clock:
         self.now = 0
         self._widths = widths
         self._free: dict[str, list[int]] = {}
+        """By resource a heap of the times at which its channels are free."""
         self._ends: dict[str, list[int]] = {}
 
     def free(self, resource: str) -> int:
         """The time at which a resource is free."""
         if resource == HOST:
             return self.now
-        return min(self._free[resource]) if resource in self._free else 0
+        return self._free[resource][0] if resource in self._free else 0
 
     def begin(self, resource: str, ready: int, takes: int) -> tuple[int, int]:
         """Keep a resource busy, from when it is free and the work is ready. Returns start and end."""
@@ -44,9 +46,8 @@ class Clock:
         if resource not in self._free:
             self._free[resource] = [0] * self._widths.get(resource, 1)
         channels = self._free[resource]
-        first = min(channels)
-        start = max(ready, first)
-        channels[channels.index(first)] = start + takes
+        start = max(ready, channels[0])
+        heapq.heapreplace(channels, start + takes)
         return start, start + takes
 
     def begins(self, timeline: str, needed: Mapping[str, int] = NOTHING) -> int:

@@ -70,12 +70,12 @@ class FreeBytes:
         soonest.
         """
         dying = self._dying[memory]
-        gone = [name for name in dying if not self._flight.touching(name)]
-        gone = gone or [min(dying, key=self._let_go)]
+        gone = dict.fromkeys(name for name in dying if not self._flight.touching(name))
+        gone = gone or {min(dying, key=self._let_go): None}
         for name in gone:
             self._wait(self._flight.touching(name))
             self._free[memory] += whole_units(self._buffers[name])
-        self._dying[memory] = [name for name in dying if name not in set(gone)]
+        self._dying[memory] = [name for name in dying if name not in gone]
 
     def _occupy(self, name: str) -> None:
         slot = self._buffers[name]

@@ -45,12 +45,18 @@ class Headroom:
     """The bytes of all memories while items go out of turn. In `held` memories no buffer begins early."""
 
     def __init__(self, soc: SoC, program: Program, held: Collection[str]) -> None:
-        self._program, self._held = program, frozenset(held)
+        self._held = frozenset(held)
         self._capacity = capacities(soc, program)
         self._names = [tuple(dict.fromkeys(item.names())) for item in program.items]
         self._left = Counter(name for names in self._names for name in names)
         self._kept, self._reusable = program.kept, program.liveness.reusable
         self._begun = {name for _, name in program.inputs}
+        self._units = {
+            slot.name: (slot.memory, whole_units(slot))
+            for slot in program.buffers.values()
+            if not slot.kind.settled
+        }
+        """Memory and bytes of every buffer whose bytes are free again."""
         self._ends: dict[str, int] = {}
         lives = program.liveness.unshared
         self._needed = live_bytes(program.buffers, lives, whole_units, len(program.items))
@@ -65,7 +71,7 @@ class Headroom:
         """The reason why an item cannot be taken now, while `turn` is the first item not taken; None if it
         can.
         """
-        for memory, size in self._new(number, now).items():
+        for memory, size in self._new(number, self._places(number, now)).items():
             if number > turn:
                 if memory in self._held:
                     return NotYet(until=number)
@@ -80,26 +86,27 @@ class Headroom:
 
     def take(self, number: int, turn: int, start: int, end: int) -> None:
         """Take the item; it runs from `start` to `end`."""
-        gone = set(self._places(number, start).values())
-        for memory, size in self._new(number, start).items():
+        places = self._places(number, start)
+        gone = set(places.values())
+        for memory, size in self._new(number, places).items():
             self._used[memory] += size
             self._needed[memory][turn:number] += size
         for name in self._names[number]:
             self._begun.add(name)
             self._left[name] -= 1
             self._ends[name] = max(end, self._ends.get(name, 0))
-            draft = self._program.buffers[name]
             dies = not self._left[name] and name not in self._kept and name not in gone
-            if dies and not draft.kind.settled:
-                heapq.heappush(self._dead[draft.memory], (self._ends[name], whole_units(draft)))
+            if dies and name in self._units:
+                memory, size = self._units[name]
+                heapq.heappush(self._dead[memory], (self._ends[name], size))
 
-    def _new(self, number: int, now: int) -> Mapping[str, int]:
+    def _new(self, number: int, places: Mapping[str, str]) -> Mapping[str, int]:
+        """By memory, the bytes of the buffers that begin with an item, except those that reuse a place."""
         sizes: dict[str, int] = {}
-        places = self._places(number, now)
         for name in self._names[number]:
-            draft = self._program.buffers[name]
-            if name not in self._begun and name not in places and not draft.kind.settled:
-                sizes[draft.memory] = sizes.get(draft.memory, 0) + whole_units(draft)
+            if name not in self._begun and name not in places and name in self._units:
+                memory, size = self._units[name]
+                sizes[memory] = sizes.get(memory, 0) + size
         return sizes
 
     def _places(self, number: int, now: int) -> dict[str, str]:
