@@ -8,6 +8,7 @@ Under pytest-xdist (`make test`) a worker gets whole files, or a whole room wher
 long to make.
 
 With `TARGET_ARCH_NO_SKIP=1` a skip is a failure: a machine that is meant to have every tool says so.
+With names of rooms (`"plan stages"`) instead of 1, that holds for these.
 
 Where `CI` is set, hypothesis draws the same examples each time, so that a change is judged by what it
 changed; elsewhere it draws new ones.
@@ -63,8 +64,8 @@ _orphans = pytest.StashKey[list[str]]()
 MOST_WORKERS = 4
 """One needs up to 1 GB, and the longest room is not split."""
 
-LONG_ROOMS = ("rtl", "firmware", "e2e")
-"""They begin first, so that none of them is left alone at the end."""
+LONG_ROOMS = ("rtl", "firmware", "e2e", "tune", "runtime_c", "docs")
+"""They begin first, so that no file of theirs, which takes a minute or more, is left alone at the end."""
 
 WHOLE_ROOMS = ("rtl", "firmware")
 """What these tests share takes longer to make than one of them to run."""
@@ -129,7 +130,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     if report.outcome != "passed":
         item.config.stash[_incomplete_folders].add(item.path.parent)
-    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("TARGET_ARCH_NO_SKIP"):
+    strict = os.environ.get("TARGET_ARCH_NO_SKIP", "").split()
+    must_run = "1" in strict or item.path.relative_to(TESTS).parts[0] in strict
+    if report.skipped and not hasattr(report, "wasxfail") and must_run:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid}: skipped, and TARGET_ARCH_NO_SKIP refuses that: {reason}"

@@ -93,6 +93,7 @@ step 3 (dispatch add_2 on npu): error: pool `sram` needs 3,456 B, 3,072 B are av
 hint: `sram` 1 KiB larger, or `add_2` on `host_cpu`"""
 
 
+@pytest.mark.slow
 def test_where_nothing_fits_the_model_is_refused(model: Path) -> None:
     with pytest.raises(DiagnosticError) as refused:
         compile_model(CompileRequest(model_path=model, soc=chip(3 * KIB), require={"*": "npu"}))

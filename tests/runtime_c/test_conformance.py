@@ -100,7 +100,10 @@ def test_core_and_null_port_need_nothing_from_the_system(compiler: str, tmp_path
     assert needed <= {"memcpy", "memset", "memmove", "memcmp"}
 
 
-@pytest.mark.parametrize("sanitizer", sorted(SANITIZERS))
+@pytest.mark.parametrize(
+    "sanitizer",
+    [pytest.param(name, marks=() if name == "plain" else pytest.mark.slow) for name in sorted(SANITIZERS)],
+)
 def test_host_port_conforms(compiler: str, sanitizer: str, tmp_path: Path) -> None:
     lines = build_and_run(compiler, "host", SANITIZERS[sanitizer], tmp_path)
     assert [line for line in lines if not line.startswith("ok ")] == [f"1..{len(lines) - 1}"]

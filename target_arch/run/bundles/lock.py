@@ -18,6 +18,8 @@ from target_arch.diagnostics import refusal
 _PATIENCE = 60.0
 """Seconds until a writer that does not end is reported. Writing a bundle takes well under one."""
 _PAUSE = 0.002
+_TRIES = 100
+"""After so many failures none can be made there; before, another writer may have removed it at each try."""
 _BUSY = {errno.EAGAIN, errno.EACCES}
 _NO_LOCKS = {errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
@@ -27,10 +29,10 @@ def locked(folder: Path, *, make: bool = False, patience: float = _PATIENCE) -> 
     """Hold the folder that the path names at the moment the lock is had; wait for another holder.
 
     With `make` the folder and its parents are made where they are not there. DiagnosticError after `patience`
-    seconds, OSError where there is no such folder.
+    seconds, OSError where there is no such folder, or none can be made.
     """
     end = time.monotonic() + patience
-    descriptor = None
+    descriptor, tries = None, 0
     while descriptor is None:
         try:
             if make:
@@ -38,8 +40,10 @@ def locked(folder: Path, *, make: bool = False, patience: float = _PATIENCE) -> 
             descriptor = _open_locked(folder, end)
         except FileNotFoundError:
             # With `make`: another writer made the folder, failed, and removed it again.
-            if not make or time.monotonic() > end:
+            tries += 1
+            if not make or tries == _TRIES:
                 raise
+            time.sleep(_PAUSE)
     try:
         yield
     finally:

@@ -19,6 +19,7 @@ from attrs import frozen
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.resources import rtl
 from target_arch.run.bundles.errors import unwritable
+from target_arch.run.executables.cache import cache_folder
 from target_arch.run.tools.toolchain import missing
 
 MEMORY_BYTES = 1 << 20
@@ -86,7 +87,7 @@ def objects(engine: str, directory: Path, folder: Path, flags: Sequence[str] = (
 
 def _model(engine: str, tools: Simulator) -> Path:
     """The folder with the headers and objects of a Verilated engine."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "target-arch"
+    cache = cache_folder()
     folder = cache / f"{engine}-{_key(engine, tools)}"
     if folder.is_dir():
         return folder
