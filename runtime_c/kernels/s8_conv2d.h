@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels/s8_scale.h"
+#include "kernels/s8_end.h"
 
 typedef struct {
     int32_t batch, height, width, channels; /* of the image */
@@ -112,10 +112,9 @@ static inline void ta_s8_gather(const ta_s8_conv2d *conv, ta_s8_cell *panel, con
 }
 
 /* Outputs `n` to `stop` of all pixels. */
-static inline void ta_s8_conv2d_outputs(int rounding, const ta_s8_conv2d *conv, const ta_s8_scale *scale,
-                                        const int8_t *x, const int8_t *w, const int32_t *bias,
-                                        const int32_t *multiplier, const int8_t *shift, int8_t *out,
-                                        int32_t begin, int32_t stop)
+static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_end *end, const int8_t *x,
+                                        const int8_t *w, const int32_t *bias, int8_t *out, int32_t begin,
+                                        int32_t stop)
 {
     ta_s8_cell panel[TA_S8_ROWS * TA_S8_PANEL];
     int32_t sums[TA_S8_ROWS * TA_S8_OUTPUTS];
@@ -137,8 +136,7 @@ static inline void ta_s8_conv2d_outputs(int rounding, const ta_s8_conv2d *conv, 
                            w + n * depth + k * TA_S8_BLOCK, TA_S8_BLOCK * depth,
                            (count + TA_S8_BLOCK - 1) / TA_S8_BLOCK);
             }
-            ta_s8_scale_rows(rounding, scale, multiplier + n * scale->each, shift + n * scale->each, rows, count,
-                             sums, TA_S8_OUTPUTS, out + (int64_t)first * conv->apart + n, conv->apart);
+            ta_s8_finish(end, n, rows, count, sums, TA_S8_OUTPUTS, out, first, conv->apart);
         }
         for (int32_t r = 0; r < rows; ++r) {
             ta_s8_next(conv, &pixel);
@@ -146,16 +144,15 @@ static inline void ta_s8_conv2d_outputs(int rounding, const ta_s8_conv2d *conv, 
     }
 }
 
-/* The whole convolution. `w`, `bias`, `multiplier` and `shift` are as the layout and `s8_scale.h` have them. */
-static inline void ta_s8_conv2d_with(int rounding, const ta_s8_conv2d *conv, const ta_s8_scale *scale,
-                                     const int8_t *x, const int8_t *w, const int32_t *bias,
-                                     const int32_t *multiplier, const int8_t *shift, int8_t *out)
+/* The whole convolution. `w` and `bias` are as the layout has them, `bias` for whole groups of 16 outputs. */
+static inline void ta_s8_convolve(const ta_s8_conv2d *conv, const ta_s8_end *end, const int8_t *x, const int8_t *w,
+                                  const int32_t *bias, int8_t *out)
 {
     const int32_t some = TA_S8_RESIDENT / conv->depth / TA_S8_OUTPUTS * TA_S8_OUTPUTS;
     const int32_t step = some > TA_S8_OUTPUTS ? some : TA_S8_OUTPUTS;
     for (int32_t n = 0; n < conv->outputs; n += step) {
         const int32_t stop = conv->outputs - n < step ? conv->outputs : n + step;
-        ta_s8_conv2d_outputs(rounding, conv, scale, x, w, bias, multiplier, shift, out, n, stop);
+        ta_s8_conv2d_outputs(conv, end, x, w, bias, out, n, stop);
     }
 }
 

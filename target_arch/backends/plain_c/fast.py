@@ -2,12 +2,14 @@
 
 from target_arch.backend.contract import LoweringRequest
 from target_arch.backends.plain_c.concat import Slot
-from target_arch.backends.plain_c.kernels import products
+from target_arch.backends.plain_c.kernels import depthwise, products
 from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.backends.plain_c.kernels.made import Made
+from target_arch.backends.plain_c.kernels.sums import Sum, sum_after
 from target_arch.backends.plain_c.lower import Piece, operands
 from target_arch.plan.kernels import Access, Call, Operand
 from target_arch.plan.model import Operator
+from target_arch.relax.c.codegen import in_place
 from target_arch.relax.lower.operators import lower_operator
 
 
@@ -15,22 +17,39 @@ def fast_piece(operator: Operator, request: LoweringRequest, slot: Slot | None =
     """The piece of an operator, which writes into `slot` if there is one; None where no kernel is for it, or
     where a tuning record has a schedule that was measured for it.
     """
-    layout = layout_of(request.instance.arch.isa)
-    if products.refusal(operator, request.model, layout) is not None or _tuned(operator, request):
+    made = _made(operator, request, slot.stride if slot else 0, None)
+    if made is None or _tuned(operator, request):
         return None
-    made = products.made(operator, request.model, layout, apart=slot.stride if slot else 0)
-    return _called(
-        operator, made, slot.operand() if slot else Operand(of=operator.output, access=Access.WRITE)
-    )
+    out = slot.operand() if slot else Operand(of=operator.output, access=Access.WRITE)
+    return _called(operator, made, (), out)
+
+
+def fast_pair(operator: Operator, after: Operator, request: LoweringRequest) -> Piece | None:
+    """The piece of two operators, the second of which adds another tensor to the result of the first; None as
+    above.
+    """
+    added = sum_after(after, operator.output, request.model)
+    made = _made(operator, request, 0, added) if added is not None else None
+    if made is None or added is None:
+        return None
+    return _called(operator, made, (added.other.name,), Operand(of=after.output, access=Access.WRITE))
+
+
+def _made(operator: Operator, request: LoweringRequest, apart: int, after: Sum | None) -> Made | None:
+    model, layout = request.model, layout_of(request.instance.arch.isa)
+    if products.refusal(operator, model, layout) is None:
+        return products.made(operator, model, layout, apart, after)
+    if depthwise.refusal(operator, model) is None:
+        return depthwise.made(operator, model, apart, after)
+    return None
 
 
 def _tuned(operator: Operator, request: LoweringRequest) -> bool:
     return bool(request.tuning) and lower_operator(operator, request.model, request.tuning).task is not None
 
 
-def _called(operator: Operator, made: Made, out: Operand) -> Piece:
-    reads = (*operator.inputs, *(constant.name for constant in made.packed))
-    call = Call(
-        function=made.function.name, operands=(*operands(reads, Access.READ), out), operator=operator.id
-    )
+def _called(operator: Operator, made: Made, others: tuple[str, ...], out: Operand) -> Piece:
+    reads = (*operator.inputs, *(constant.name for constant in made.packed), *others)
+    given = in_place(made.function, (*operands(reads, Access.READ), out))
+    call = Call(function=made.function.name, operands=given, operator=operator.id)
     return Piece(functions=(made.function,), constants=made.packed, buffers=(), calls=(call,))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from target_arch.backend.contract import LoweringRequest
 from target_arch.backends.plain_c.concat import written_through
-from target_arch.backends.plain_c.fast import fast_piece
+from target_arch.backends.plain_c.fast import fast_pair, fast_piece
 from target_arch.backends.plain_c.lower import Piece, concat_piece, joint_piece, piece, rows_piece
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Lowering, Structure
@@ -31,7 +31,8 @@ def pieces(request: LoweringRequest) -> Iterator[Piece]:
             slot = through[one.output]
             yield fast_piece(one, request, slot) or rows_piece(one, slot, request)
         elif left and used[one.output] == 1 and joinable(one, left[0], request.model):
-            yield joint_piece(one, left.popleft(), request)
+            other = left.popleft()
+            yield fast_pair(one, other, request) or joint_piece(one, other, request)
         else:
             yield fast_piece(one, request) or piece(one, request)
 

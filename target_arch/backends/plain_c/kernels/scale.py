@@ -102,16 +102,18 @@ def _padded(values: tuple[int, ...], uniform: bool) -> tuple[int, ...]:
     return values + (0,) * (-len(values) % GROUP)
 
 
-def sums_of(weights: Any, bias: Any, offset: int) -> tuple[Any, tuple[Any, Any]]:
+def sums_of(weights: Any, bias: Any, offset: int, low: int) -> tuple[Any, tuple[Any, Any]]:
     """The bias of each output with the offset of the input in it, and the least and greatest sum, all int64.
 
-    `weights` are int8 [N, K], stored inputs int8. Raises OutOfRange where a bias does not fit 32 bits.
+    `weights` are int8 [N, K], the inputs that a driver multiplies are 8-bit values from `low` on. Raises
+    OutOfRange.
     """
     wide = weights.astype(np.int64)
     folded = bias.astype(np.int64) + offset * wide.sum(axis=1)
+    high = low + 255
     positive, negative = np.maximum(wide, 0).sum(axis=1), np.minimum(wide, 0).sum(axis=1)
-    least = folded - 128 * positive + 127 * negative
-    greatest = folded + 127 * positive - 128 * negative
+    least = folded + low * positive + high * negative
+    greatest = folded + high * positive + low * negative
     if np.abs(folded).max(initial=0) > _LARGEST:
         raise OutOfRange("bias may take more than 31 bits")
     return folded, (least, greatest)

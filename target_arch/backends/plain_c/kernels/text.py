@@ -66,6 +66,6 @@ def wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, _LINE, subsequent_indent="    ", break_long_words=False)
 
 
-def struct(kind: str, name: str, numbers: Sequence[int]) -> str:
+def struct(kind: str, name: str, numbers: Sequence[int | str]) -> str:
     """A constant of a struct type."""
     return f"static const {kind} {name} = {{{', '.join(map(str, numbers))}}};"

@@ -1,0 +1,116 @@
+/* Sums and differences of two 8-bit tensors on different grids: the `Addition` of `target_arch/plan/arithmetic.py`.
+ *
+ *   tflite  a = scaled((first + offset[0]) << 20, multiplier[0], shift[0]), b likewise from the second,
+ *           out = clamp(scaled(a + b, multiplier[2], shift[2]) + offset[2]), each `scaled` as in `s8_scale.h`
+ *   onnx    out = clamp(((first + offset[0]) * wide[0] + (second + offset[1]) * wide[1]) / 2^shift[2] + offset[2]),
+ *           rounded half to even
+ *
+ * A difference has the negative of its second part: `negative` is 1. `flip` is 0x80 for what is stored as uint8, and
+ * the offsets are those of the int8 that it becomes. The result may lie where an operand does.
+ *
+ * Forms: portable, AVX2 for tflite.
+ */
+#ifndef TA_KERNELS_S8_ADD_H
+#define TA_KERNELS_S8_ADD_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/s8_scale.h"
+
+typedef struct {
+    int rounding; /* TA_S8_TFLITE or TA_S8_ONNX */
+    int32_t negative;
+    int32_t offset[3];
+    int32_t multiplier[3]; /* tflite */
+    int32_t shift[3];      /* to the right */
+    int64_t wide[2];       /* onnx */
+    int32_t low, high;
+    int32_t flip[3];
+} ta_s8_add;
+
+static inline int32_t ta_s8_sum_tflite(const ta_s8_add *add, int32_t first, int32_t second)
+{
+    const int32_t a = ta_s8_scaled(TA_S8_TFLITE, first * (1 << 20), add->multiplier[0], add->shift[0]);
+    const int32_t b = ta_s8_scaled(TA_S8_TFLITE, second * (1 << 20), add->multiplier[1], add->shift[1]);
+    return ta_s8_scaled(TA_S8_TFLITE, add->negative ? a - b : a + b, add->multiplier[2], add->shift[2]);
+}
+
+static inline int32_t ta_s8_sum_onnx(const ta_s8_add *add, int32_t first, int32_t second)
+{
+    const int64_t a = first * add->wide[0], b = second * add->wide[1], sum = add->negative ? a - b : a + b;
+    if (add->shift[2] == 0) {
+        return (int32_t)sum;
+    }
+    return (int32_t)((sum + ((int64_t)1 << (add->shift[2] - 1)) - 1 + ((sum >> add->shift[2]) & 1)) >> add->shift[2]);
+}
+
+#ifdef TA_KERNELS_X86
+typedef struct {
+    __m256i offset, multiplier, shift;
+} ta_s8_part;
+
+TA_AVX2 static inline ta_s8_part ta_s8_part_avx2(const ta_s8_add *add, int part)
+{
+    const ta_s8_part found = {_mm256_set1_epi32(add->offset[part]), _mm256_set1_epi32(add->multiplier[part]),
+                              _mm256_set1_epi32(add->shift[part])};
+    return found;
+}
+
+TA_AVX2 static inline __m256i ta_s8_operand_avx2(__m128i bytes, const ta_s8_part *part)
+{
+    const __m256i value = _mm256_add_epi32(_mm256_cvtepi8_epi32(bytes), part->offset);
+    return ta_s8_tflite_avx2(_mm256_slli_epi32(value, 20), part->multiplier, part->shift);
+}
+
+/* 16 elements, or the first `count` of them. */
+TA_AVX2 static inline int32_t ta_s8_add_avx2(const ta_s8_add *add, const int8_t *first, const int8_t *second,
+                                             int8_t *out, int32_t count)
+{
+    const ta_s8_part one = ta_s8_part_avx2(add, 0), two = ta_s8_part_avx2(add, 1), last = ta_s8_part_avx2(add, 2);
+    const __m128i flip0 = _mm_set1_epi8((char)add->flip[0]), flip1 = _mm_set1_epi8((char)add->flip[1]);
+    const __m128i flip2 = _mm_set1_epi8((char)add->flip[2]);
+    const __m128i low = _mm_set1_epi8((char)add->low), high = _mm_set1_epi8((char)add->high);
+    int32_t k = 0;
+    for (; k + 16 <= count; k += 16) {
+        __m128i a = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(first + k)), flip0);
+        __m128i b = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(second + k)), flip1);
+        __m256i half[2];
+        for (int n = 0; n < 2; ++n) {
+            const __m256i x = ta_s8_operand_avx2(a, &one), y = ta_s8_operand_avx2(b, &two);
+            const __m256i sum = add->negative ? _mm256_sub_epi32(x, y) : _mm256_add_epi32(x, y);
+            half[n] = _mm256_add_epi32(ta_s8_tflite_avx2(sum, last.multiplier, last.shift), last.offset);
+            a = _mm_srli_si128(a, 8);
+            b = _mm_srli_si128(b, 8);
+        }
+        const __m256i ordered = _mm256_permute4x64_epi64(_mm256_packs_epi32(half[0], half[1]), 0xd8);
+        __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1));
+        bytes = _mm_max_epi8(_mm_min_epi8(bytes, high), low);
+        _mm_storeu_si128((__m128i *)(out + k), _mm_xor_si128(bytes, flip2));
+    }
+    return k;
+}
+#endif
+
+/* `count` elements. */
+static inline void ta_s8_add_values(const ta_s8_add *add, const int8_t *first, const int8_t *second, int8_t *out,
+                                    int32_t count)
+{
+    int32_t k = 0;
+#ifdef TA_KERNELS_X86
+    if (TA_HAS_AVX2 && add->rounding == TA_S8_TFLITE) {
+        k = ta_s8_add_avx2(add, first, second, out, count);
+    }
+#endif
+    for (; k < count; ++k) {
+        const int32_t a = (int8_t)(first[k] ^ (add->flip[0] ? -128 : 0)) + add->offset[0];
+        const int32_t b = (int8_t)(second[k] ^ (add->flip[1] ? -128 : 0)) + add->offset[1];
+        const int32_t sum = add->rounding == TA_S8_TFLITE ? ta_s8_sum_tflite(add, a, b) : ta_s8_sum_onnx(add, a, b);
+        int32_t value = sum + add->offset[2];
+        value = value < add->high ? value : add->high;
+        value = value > add->low ? value : add->low;
+        out[k] = (int8_t)(value ^ (add->flip[2] ? -128 : 0));
+    }
+}
+
+#endif

@@ -1,0 +1,78 @@
+"""depthwise_conv2d with 8-bit values as calls of `s8_depthwise.h`."""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from target_arch.backends.plain_c.kernels import weighted
+from target_arch.backends.plain_c.kernels.made import Made
+from target_arch.backends.plain_c.kernels.scale import GROUP
+from target_arch.backends.plain_c.kernels.sums import Sum
+from target_arch.plan.arithmetic import DTYPE_RANGE
+from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.operators.kinds import OperatorKind
+
+_HEADER = "kernels/s8_depthwise.h"
+_MOST_TAPS = 25
+"""TA_DW_TAPS of the header, less the one that fills a pair."""
+
+
+def refusal(operator: Operator, model: Model) -> str | None:
+    """Why an operator is no such call, None where it is one."""
+    if operator.kind is not OperatorKind.DEPTHWISE_CONV2D:
+        return f"no kernel for {operator.kind}"
+    reason = weighted.refusal(operator, model)
+    if reason is not None:
+        return reason
+    w = model.tensors[operator.constants[0]]
+    if w.shape[2] != model.tensors[operator.inputs[0]].shape[3]:
+        return "several outputs for each channel"
+    if prod(w.shape[:2]) > _MOST_TAPS:
+        return f"a kernel of more than {_MOST_TAPS} elements"
+    return weighted.range_refusal(operator, model, _rows(w), _low(operator, model))
+
+
+def made(operator: Operator, model: Model, apart: int = 0, after: Sum | None = None) -> Made:
+    """The call of an operator that `refusal` accepts; pixels of the output are `apart` elements apart."""
+    out = model.tensors[operator.output]
+    rows = _rows(model.tensors[operator.constants[0]])
+    call = weighted.Call(
+        driver="ta_s8_convolve_depthwise",
+        sizes="ta_s8_depthwise",
+        headers=(_HEADER,),
+        numbers=_numbers(operator, model, apart or out.shape[-1]),
+        weights=packed(rows),
+        low=_low(operator, model),
+        room=GROUP,
+    )
+    return weighted.made(operator, model, rows, call, after)
+
+
+def packed(rows: Any) -> bytes:
+    """Weights int8 [C, T] as int8 [C / 16][T / 2][16][2], both rounded up, and 16 bytes more."""
+    channels, taps = rows.shape
+    whole = np.pad(rows, ((0, -channels % GROUP), (0, taps % 2)))
+    blocks = whole.reshape(-1, GROUP, whole.shape[1] // 2, 2).transpose(0, 2, 1, 3)
+    return np.ascontiguousarray(blocks, dtype=np.int8).tobytes() + bytes(GROUP)
+
+
+def _numbers(operator: Operator, model: Model, apart: int) -> tuple[int, ...]:
+    """The members of `ta_s8_depthwise`, in order."""
+    attributes: Any = operator.attributes
+    x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output].shape
+    kernel = model.tensors[operator.constants[0]].shape[:2]
+    strides, dilation = attributes.get("strides", (1, 1)), attributes.get("dilation", (1, 1))
+    padding = attributes.get("padding", (0, 0, 0, 0))[:2]
+    windows = (*kernel, *strides, *dilation, *padding)
+    return (*x.shape, *out[1:3], *windows, weighted.zero_point(x), int(x.dtype == "uint8"), apart)
+
+
+def _rows(w: Tensor) -> Any:
+    """Weights [KH, KW, C] as int8 [C, T]."""
+    return np.frombuffer(w.data or b"", np.int8).reshape(-1, w.shape[2]).T
+
+
+def _low(operator: Operator, model: Model) -> int:
+    """The driver takes both types as they are."""
+    return DTYPE_RANGE[model.tensors[operator.inputs[0]].dtype][0]

@@ -1,0 +1,127 @@
+"""What convolutions and dense layers of 8-bit values share: operands, scale, and the operator after them."""
+
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from target_arch.backends.plain_c.kernels.made import Made
+from target_arch.backends.plain_c.kernels.scale import GROUP, OutOfRange, Scale, scale_of, sums_of
+from target_arch.backends.plain_c.kernels.sums import Sum
+from target_arch.backends.plain_c.kernels.text import Parameter, function, parameter, struct
+from target_arch.plan.arithmetic import DTYPE_RANGE, requantization
+from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.operators.facts import INTEGERS
+
+STORED = ("int8", "uint8")
+
+
+@frozen(kw_only=True)
+class Call:
+    """A driver, its header and the layout's, the struct of its sizes with the members, the packed weights.
+    `room` are elements of constants behind whole groups of outputs, `low` the least input that it multiplies:
+    0 where it takes uint8 as it is, -128 where it takes that less 128, or int8.
+    """
+
+    driver: str
+    sizes: str
+    headers: tuple[str, ...]
+    numbers: tuple[int, ...]
+    weights: bytes
+    low: int
+    room: int = 0
+
+
+def refusal(operator: Operator, model: Model) -> str | None:
+    """Why the operands of an operator with weights are not those of a kernel; None where they are."""
+    if operator.arithmetic not in INTEGERS:
+        return f"no kernel for {operator.kind} in {operator.arithmetic} arithmetic"
+    x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
+    w, bias = (model.tensors[name] for name in operator.constants)
+    if x.dtype not in STORED or out.dtype not in STORED or (w.dtype, bias.dtype) != ("int8", "int32"):
+        return f"no kernel for {x.dtype} times {w.dtype} to {out.dtype}"
+    if w.data is None or bias.data is None:
+        return "weights or bias are computed at run time"
+    return None
+
+
+def range_refusal(operator: Operator, model: Model, rows: Any, low: int) -> str | None:
+    """Why 32 bits may not hold the sums of weights in rows [N, K]; None where they do."""
+    try:
+        _parameters(operator, model, rows, low)
+    except OutOfRange as error:
+        return str(error)
+    return None
+
+
+def made(operator: Operator, model: Model, rows: Any, call: Call, after: Sum | None) -> Made:
+    """The call of a driver for an operator with weights in rows [N, K], and of the sum after it."""
+    x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
+    bias, scale = _parameters(operator, model, rows, call.low)
+    inside = (
+        Parameter(name="w", dtype="int8"),
+        Parameter(name="bias", dtype="int32"),
+        Parameter(name="multiplier", dtype="int32"),
+        Parameter(name="shift", dtype="int8"),
+    )
+    other = () if after is None else (parameter("other", after.other),)
+    last = out if after is None else after.out
+    parameters = (parameter("x", x), *inside, *other, parameter("out", last, written=True))
+    added = "0, 0, 0" if after is None else f"&add, {as_int8(after.other)}other, {after.side}"
+    lines = (
+        struct(call.sizes, "sizes", call.numbers),
+        struct("ta_s8_scale", "scale", scale.numbers),
+        *(() if after is None else (after.struct,)),
+        f"const ta_s8_end end = {{{scale.constant}, &scale, multiplier, shift, {added}}};",
+        f"{call.driver}(&sizes, &end, {as_int8(x)}x, w, bias, {as_int8(last, written=True)}out);",
+    )
+    kind = str(operator.kind) if after is None else f"{operator.kind}_{after.kind}"
+    pair = ((len(parameters) - 1, len(parameters) - 2),) if other and after and after.over else ()
+    return Made(
+        function=function(kind, parameters, lines, call.headers, pair),
+        packed=_packed(operator, call, bias, scale),
+    )
+
+
+def zero_point(x: Tensor) -> int:
+    """The stored value of a real 0, as C reads it."""
+    assert x.quantization is not None
+    return x.quantization.zero_point[0]
+
+
+def as_int8(tensor: Tensor, *, written: bool = False) -> str:
+    """The cast to a pointer to int8."""
+    if tensor.dtype == "int8":
+        return ""
+    return "(int8_t *)" if written else "(const int8_t *)"
+
+
+def _parameters(operator: Operator, model: Model, rows: Any, low: int) -> tuple[Any, Scale]:
+    """The bias with the input's offset in it, and the scale. Raises OutOfRange."""
+    x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
+    bias = np.frombuffer(model.tensors[operator.constants[1]].data or b"", "<i4")
+    r = requantization(operator, model)
+    offset = r.input_offset - (low - DTYPE_RANGE[x.dtype][0])
+    folded, ranges = sums_of(rows, bias, offset, low)
+    return folded, scale_of(r, len(bias), out.dtype == "uint8", ranges)
+
+
+def _packed(operator: Operator, call: Call, bias: Any, scale: Scale) -> tuple[Tensor, ...]:
+    """Weights, bias, multipliers and shifts as constants of the model."""
+    room = call.room
+    each = room if scale.each else 0
+    arrays = (
+        ("packed", np.frombuffer(call.weights, np.int8)),
+        ("folded", np.pad(bias, (0, -len(bias) % GROUP + room)).astype("<i4")),
+        ("multiplier", np.pad(np.array(scale.multipliers, "<i4"), (0, each))),
+        ("shift", np.pad(np.array(scale.shifts, "<i1"), (0, each))),
+    )
+    return tuple(
+        Tensor(
+            name=f"{operator.id}.{suffix}",
+            shape=values.shape,
+            dtype={1: "int8", 4: "int32"}[values.dtype.itemsize],
+            data=values.tobytes(),
+        )
+        for suffix, values in arrays
+    )
