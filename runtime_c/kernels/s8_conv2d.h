@@ -102,9 +102,48 @@ static inline void ta_s8_window(const ta_s8_conv2d *conv, ta_s8_cell *panel, con
     }
 }
 
+#if defined(TA_KERNELS_X86) && defined(TA_S8_WIDE)
+/* Whole windows, 16 values at once, those inside the image without looking at its border: what is read and written
+ * too much lies inside the image and is overwritten. */
+TA_AVX2 static inline void ta_s8_gather_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x,
+                                             ta_s8_pixel pixel, int32_t rows)
+{
+    const int32_t length = conv->width * conv->channels, run = conv->kernel_width * conv->channels;
+    const int32_t last = (conv->kernel_height - 1) * conv->dilation_y;
+    const int64_t size = (int64_t)conv->batch * conv->height * length;
+    const __m128i flip = _mm_set1_epi8(conv->is_unsigned ? -128 : 0);
+    for (int32_t r = 0; r < rows; ++r, panel += TA_S8_PANEL, ta_s8_next(conv, &pixel)) {
+        const int32_t y = pixel.y * conv->stride_y - conv->top, left = pixel.x * conv->stride_x - conv->left;
+        const int64_t at = ((int64_t)pixel.image * conv->height + y) * length + (int64_t)left * conv->channels;
+        if (y < 0 || y + last >= conv->height || left < 0 || left + conv->kernel_width > conv->width ||
+            conv->dilation_x != 1 || at + (int64_t)last * length + run + 16 > size) {
+            ta_s8_window(conv, panel, x, pixel, 0, conv->depth);
+            continue;
+        }
+        const int8_t *row = x + at;
+        ta_s8_cell *to = panel;
+        for (int32_t ky = 0; ky < conv->kernel_height; ++ky, row += conv->dilation_y * length, to += run) {
+            for (int32_t k = 0; k < run; k += 16) {
+                const __m128i some = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(row + k)), flip);
+                _mm256_storeu_si256((__m256i *)(to + k), _mm256_cvtepi8_epi16(some));
+            }
+        }
+        for (; to < panel + conv->depth; ++to) {
+            *to = 0;
+        }
+    }
+}
+#endif
+
 static inline void ta_s8_gather(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, ta_s8_pixel pixel,
                                 int32_t rows, int32_t from, int32_t to)
 {
+#if defined(TA_KERNELS_X86) && defined(TA_S8_WIDE)
+    if (TA_HAS_AVX2 && from == 0 && to == conv->depth) {
+        ta_s8_gather_avx2(conv, panel, x, pixel, rows);
+        return;
+    }
+#endif
     for (int32_t r = 0; r < rows; ++r) {
         ta_s8_window(conv, panel + r * TA_S8_PANEL, x, pixel, from, to);
         ta_s8_next(conv, &pixel);
@@ -116,7 +155,7 @@ static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_en
                                         const int8_t *w, const int32_t *bias, int8_t *out, int32_t begin,
                                         int32_t stop)
 {
-    ta_s8_cell panel[TA_S8_ROWS * TA_S8_PANEL];
+    ta_s8_cell panel[TA_S8_ROWS * TA_S8_PANEL + TA_S8_MORE];
     int32_t sums[TA_S8_ROWS * TA_S8_OUTPUTS];
     const int32_t depth = conv->depth, pixels = conv->batch * conv->out_height * conv->out_width;
     ta_s8_pixel pixel = {0, 0, 0};

@@ -12,6 +12,7 @@
  *   TA_S8_OUTPUTS  outputs that one call of the tile sums, a multiple of TA_S8_BLOCK
  *   TA_S8_PANEL    k that a panel holds of each row, a multiple of TA_S8_DEPTH
  *   TA_S8_RESIDENT bytes of packed weights that are used for all rows before the next ones are looked at
+ *   TA_S8_MORE     cells behind a panel, which may be overwritten
  *   ta_s8_cell     what a panel holds of a value
  *   ta_s8_fill     copies values to a panel
  *   ta_s8_pad      puts one value into several cells of a panel
@@ -41,10 +42,13 @@
 #define TA_S8_ROWS 4
 #define TA_S8_PANEL 2048
 #define TA_S8_RESIDENT 131072
+#define TA_S8_MORE 16
+#define TA_S8_WIDE /* cells are the 16 bits that AVX2 widens to */
 #else
 #define TA_S8_ROWS 2
 #define TA_S8_PANEL 128
 #define TA_S8_RESIDENT 16384
+#define TA_S8_MORE 0
 #endif
 
 typedef int16_t ta_s8_cell;

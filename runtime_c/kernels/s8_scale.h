@@ -7,7 +7,7 @@
  *   tflite_single (sum * multiplier + 2^(shift - 1)) >> shift, shift from 1 to 62
  *   onnx          sum * multiplier / 2^shift, rounded half to even, shift from 1 to 62
  *
- * `shift` counts to the right. The compiler of models has proven that |a| <= 2^30, that what is scaled fits
+ * `shift` counts to the right. The compiler of models has proven that |a| < 2^30, that what is scaled fits
  * 32 bits with its offset, and packs `multiplier` and `shift` in multiples of 16, so that forms may read whole
  * vectors. Where all outputs have one multiplier and shift there are 16 equal ones, and `each` is 0.
  *
@@ -124,6 +124,25 @@ TA_AVX2 static inline void ta_s8_scale_avx2(int rounding, const ta_s8_scale *sca
         _mm_storeu_si128((__m128i *)(out + r * to), _mm_xor_si128(bytes, flip));
     }
 }
+
+/* The first 8 of them. */
+TA_AVX2 static inline void ta_s8_scale_8_avx2(int rounding, const ta_s8_scale *scale, const int32_t *multiplier,
+                                              const int8_t *shift, int32_t rows, const int32_t *sums, int32_t from,
+                                              int8_t *out, int32_t to)
+{
+    const __m256i m = _mm256_loadu_si256((const __m256i *)multiplier);
+    const __m256i s = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)shift));
+    const __m256i offset = _mm256_set1_epi32(scale->offset);
+    const __m128i low = _mm_set1_epi8((char)scale->low), high = _mm_set1_epi8((char)scale->high);
+    const __m128i flip = _mm_set1_epi8((char)scale->flip);
+    for (int32_t r = 0; r < rows; ++r) {
+        const __m256i sum = _mm256_loadu_si256((const __m256i *)(sums + r * from));
+        const __m256i value = _mm256_add_epi32(ta_s8_scaled_avx2(rounding, sum, m, s), offset);
+        const __m128i half = _mm_packs_epi32(_mm256_castsi256_si128(value), _mm256_extracti128_si256(value, 1));
+        const __m128i bytes = _mm_max_epi8(_mm_min_epi8(_mm_packs_epi16(half, half), high), low);
+        _mm_storel_epi64((__m128i *)(out + r * to), _mm_xor_si128(bytes, flip));
+    }
+}
 #endif
 
 /* `count` outputs (1 to 16) of every row: sums `from` numbers apart, results `to` bytes apart, of which only
@@ -136,6 +155,10 @@ static inline void ta_s8_scale_rows(int rounding, const ta_s8_scale *scale, cons
     if (TA_HAS_AVX2) {
         if (count == 16) {
             ta_s8_scale_avx2(rounding, scale, multiplier, shift, rows, sums, from, out, to);
+            return;
+        }
+        if (count == 8) {
+            ta_s8_scale_8_avx2(rounding, scale, multiplier, shift, rows, sums, from, out, to);
             return;
         }
         for (int32_t r = 0; r < rows; ++r) {

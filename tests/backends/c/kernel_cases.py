@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from target_arch.backends.plain_c.kernels import products
+from target_arch.backends.plain_c.kernels import depthwise, products
 from target_arch.backends.plain_c.kernels.layout import Layout
+from target_arch.backends.plain_c.kernels.sums import sum_after
 from target_arch.plan import arithmetic
 from target_arch.plan.model import Model, Tensor
 from tests.backends.c.kernel_program import Case, spaced
@@ -94,7 +95,7 @@ def windows_of(x: Array, shape: Shape, fill: int) -> Array:
     )
 
 
-def scales(rng: np.random.Generator, count: int, products_: int, rule: str) -> float | list[float]:
+def scales(rng: np.random.Generator, count: int, products_: int) -> float | list[float]:
     """Scales of weights that bring sums of so many products into the range of 8 bits, more or less."""
     middle = 40.0 / (np.sqrt(products_) * 60 * 60)
     if rng.random() < 0.3:
@@ -115,18 +116,25 @@ def conv2d_case(
     rng: np.random.Generator, shape: Shape, rule: str, dtypes: tuple[str, str], layout: Layout, apart: int
 ) -> Case:
     """One conv2d; the zero points are anywhere."""
+    model, x, sums = conv2d_model(rng, shape, rule, dtypes)
+    return _case(f"{shape} {rule} {dtypes}", model, x, sums, dtypes[1], layout, apart)
+
+
+def conv2d_model(
+    rng: np.random.Generator, shape: Shape, rule: str, dtypes: tuple[str, str]
+) -> tuple[Model, Array, Array]:
+    """A model of one conv2d, an input, and its sums with bias."""
     zero = [int(rng.integers(*_INFO[dtype])) for dtype in dtypes]
     inputs, outputs = shape.channels
     w = stored(rng, (outputs, *shape.kernel, inputs), "int8")
     bias = rng.integers(-(2**12), 2**12, outputs).astype(np.int32)
     image = quantized("x", (shape.batch, *shape.image, inputs), 1.0, zero[0], dtypes[0])
     out = quantized("out", shape.out, 1.0, zero[1], dtypes[1])
-    weights = quantized("w", w.shape, scales(rng, outputs, w[0].size, rule), 0)
+    weights = quantized("w", w.shape, scales(rng, outputs, w[0].size), 0)
     model = layer("conv2d", rule, image, out, constant(weights, w), bias, shape)
     x = stored(rng, image.shape, dtypes[0])
     views = windows_of(x.astype(np.int64) - zero[0], shape, 0)
-    sums = np.einsum("bhwrsc,orsc->bhwo", views, w.astype(np.int64)) + bias
-    return _case(f"{shape} {rule} {dtypes}", model, x, sums, dtypes[1], layout, apart)
+    return model, x, np.einsum("bhwrsc,orsc->bhwo", views, w.astype(np.int64)) + bias
 
 
 def dense_cases(rng: np.random.Generator, layout: Layout) -> Iterator[Case]:
@@ -142,11 +150,74 @@ def dense_cases(rng: np.random.Generator, layout: Layout) -> Iterator[Case]:
         bias = rng.integers(-(2**12), 2**12, outputs).astype(np.int32)
         x, zero = stored(rng, (rows, inputs), "int8"), int(rng.integers(-128, 128))
         image = quantized("x", x.shape, 1.0, zero)
-        weights = quantized("w", w.shape, scales(rng, outputs, inputs, rule), 0)
+        weights = quantized("w", w.shape, scales(rng, outputs, inputs), 0)
         out = quantized("out", (rows, outputs), 1.0, 5)
         model = layer("dense", rule, image, out, constant(weights, w), bias, None)
         sums = (x.astype(np.int64) - zero) @ w.astype(np.int64).T + bias
         yield _case(f"dense {rows}x{inputs}x{outputs} {rule}", model, x, sums, "int8", layout, outputs)
+
+
+def depthwise_cases(rng: np.random.Generator, shapes: list[Shape]) -> Iterator[Case]:
+    """depthwise_conv2d in both arithmetics and both types; a shape's channels out are all its channels."""
+    for number, shape in enumerate(shapes):
+        rule = ("tflite", "onnx")[number % 3 == 2]
+        dtype = "int8" if number % 4 else "uint8"
+        zero, channels = int(rng.integers(*_INFO[dtype])), shape.channels[1]
+        w = stored(rng, (*shape.kernel, channels), "int8")
+        bias = rng.integers(-(2**10), 2**10, channels).astype(np.int32)
+        image = quantized("x", (shape.batch, *shape.image, channels), 1.0, zero, dtype)
+        out = quantized("out", shape.out, 1.0, int(rng.integers(*_INFO[dtype])), dtype)
+        weights = quantized("w", w.shape, scales(rng, channels, w[..., 0].size), 0)
+        model = layer("depthwise_conv2d", rule, image, out, constant(weights, w), bias, shape)
+        x = stored(rng, image.shape, dtype)
+        views = windows_of(x.astype(np.int64) - zero, shape, 0)
+        sums = np.einsum("bhwrsc,rsc->bhwc", views, w.astype(np.int64)) + bias
+        operator = model.operators[0]
+        assert depthwise.refusal(operator, model) is None
+        expected = finished(arithmetic.requantization(operator, model), sums, dtype)
+        yield Case(
+            name=f"depthwise {shape} {rule} {dtype}",
+            made=depthwise.made(operator, model),
+            inputs=(x,),
+            expected=expected,
+        )
+
+
+def sum_cases(rng: np.random.Generator, layout: Layout) -> Iterator[Case]:
+    """A convolution of 1x1 and a sum or difference with another tensor, on either side."""
+    for rule, kind, side, dtype in (
+        ("tflite", "add", 0, "int8"),
+        ("tflite", "sub", 1, "int8"),
+        ("tflite", "sub", 0, "uint8"),
+        ("onnx", "add", 1, "int8"),
+        ("onnx", "sub", 1, "uint8"),
+    ):
+        low, high = _INFO[dtype]
+        shape = Shape(image=(3, 5), channels=(9, 35))
+        first, x, sums = conv2d_model(rng, shape, rule, (dtype, dtype))
+        value = finished(arithmetic.requantization(first.operators[0], first), sums, dtype)
+        operands = [
+            quantized("v", shape.out, 0.4, 3, dtype),
+            quantized("o", shape.out, 1.3 if side else 0.7, 11, dtype),
+        ]
+        out = quantized("s", shape.out, 0.9, low + 120, dtype)
+        model = one_operator(kind, rule, operands[:: -1 if side else 1], out)
+        added = sum_after(model.operators[0], "v", model)
+        assert added is not None
+        other = rng.integers(low, high + 1, shape.out).astype(dtype)
+        yield Case(
+            name=f"conv2d, {kind} {rule} {dtype}",
+            made=products.made(first.operators[0], first, layout, 0, added),
+            inputs=(x,),
+            others=(other,),
+            expected=_added(model, (other, value) if side else (value, other), dtype),
+        )
+
+
+def _added(model: Model, values: tuple[Array, Array], dtype: str) -> Array:
+    p = arithmetic.addition(model.operators[0], model)
+    pairs = zip(values[0].ravel().tolist(), values[1].ravel().tolist(), strict=True)
+    return np.array([p.apply(*pair) for pair in pairs]).astype(dtype).reshape(values[0].shape)
 
 
 def layer(kind: str, rule: str, x: Tensor, out: Tensor, w: Tensor, bias: Array, shape: Shape | None) -> Model:

@@ -16,11 +16,11 @@ from target_arch.plan.model import C_TYPES
 from target_arch.resources import runtime_c
 from tests.backends.c.one import Array, array_of
 
-FLAGS = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2", f"-I{runtime_c()}")
+FLAGS = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", f"-I{runtime_c()}")
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 NATIVE = {
     "portable": ("-DTA_KERNELS_PORTABLE", *SANITIZE),
-    "sse2": ("-DTA_KERNELS_SSE2", *SANITIZE),
+    "sse2": ("-DTA_KERNELS_SSE2",),
     "avx2 where the processor has it": SANITIZE,
 }
 """Flags of the forms that run here; all forms of a header are to compute the same."""
@@ -28,11 +28,14 @@ NATIVE = {
 
 @frozen(kw_only=True, eq=False)
 class Case:
-    """A call: its inputs, and its result as plain integers have it."""
+    """A call: its inputs, the constants of `made`, `others` that are read, and its result as plain integers
+    have it. Where a result may take the place of the last of `others`, it does in a second call.
+    """
 
     name: str
     made: Made
     inputs: tuple[Array, ...]
+    others: tuple[Array, ...] = ()
     expected: Array
 
 
@@ -65,7 +68,9 @@ def mismatches(folder: Path, cases: Sequence[Case], compiler: Sequence[str]) -> 
 
 def _data(number: int, case: Case) -> str:
     constants = [array_of(constant) for constant in case.made.packed]
-    named = [(f"in{number}_{index}", array) for index, array in enumerate((*case.inputs, *constants))]
+    named = [
+        (f"in{number}_{index}", array) for index, array in enumerate((*case.inputs, *constants, *case.others))
+    ]
     named.append((f"expected{number}", case.expected))
     lines = [
         f"static const {C_TYPES[str(array.dtype)]} {name}[] = {{{_numbers(array)}}};" for name, array in named
@@ -81,17 +86,25 @@ def _numbers(array: Array) -> str:
 
 
 def _call(number: int, case: Case) -> str:
-    reads = len(case.inputs) + len(case.made.packed)
-    arguments = ", ".join(f"in{number}_{index}" for index in range(reads))
-    return "\n".join(
-        (
-            f"    memset(out{number}, 0x55, sizeof out{number});",
-            f"    {case.made.function.name}({arguments}, out{number});",
-            f"    if (memcmp(out{number}, expected{number}, sizeof out{number}) != 0) {{",
-            f'        printf("%s\\n", "{case.name}");',
-            "        ++wrong;",
-            "    }",
-        )
+    reads = len(case.inputs) + len(case.made.packed) + len(case.others)
+    names = [f"in{number}_{index}" for index in range(reads)]
+    out = f"out{number}"
+    lines = [f"    memset({out}, 0x55, sizeof {out});", *_compared(number, case, [*names, out])]
+    if case.made.function.in_place:
+        lines += [
+            f"    memcpy({out}, {names[-1]}, sizeof {out});",
+            *_compared(number, case, [*names[:-1], out, out]),
+        ]
+    return "\n".join(lines)
+
+
+def _compared(number: int, case: Case, arguments: list[str]) -> tuple[str, ...]:
+    return (
+        f"    {case.made.function.name}({', '.join(arguments)});",
+        f"    if (memcmp(out{number}, expected{number}, sizeof out{number}) != 0) {{",
+        f'        printf("%s\\n", "{case.name}");',
+        "        ++wrong;",
+        "    }",
     )
 
 

@@ -97,7 +97,9 @@ def test_a_kernel_is_one_function_and_one_call_per_operator() -> None:
     kernel = backend.lower(BENCH.request(conv2d()))
     (call,) = kernel.actions
     assert isinstance(call, Call)
-    assert [operand.of for operand in call.operands] == ["x", "w", "b", "op.multiplier", "op.shift", "out"]
+    assert [operand.of for operand in call.operands] == [
+        *("x", "op.packed", "op.folded", "op.multiplier", "op.shift", "out")
+    ]
     assert [operand.access for operand in call.operands] == ["r"] * 5 + ["w"]
     (function,) = kernel.functions
     assert (call.function, call.operator) == (function.name, "op")
@@ -106,8 +108,10 @@ def test_a_kernel_is_one_function_and_one_call_per_operator() -> None:
         "int8_t *",
     )
     assert [(tensor.name, tensor.dtype, tensor.shape) for tensor in kernel.constants] == [
-        ("op.multiplier", "int32", (8,)),
-        ("op.shift", "int8", (8,)),
+        ("op.packed", "int8", (8 * 36,)),
+        ("op.folded", "int32", (16,)),
+        ("op.multiplier", "int32", (16,)),
+        ("op.shift", "int8", (16,)),
     ]
     assert kernel.buffers == ()
 

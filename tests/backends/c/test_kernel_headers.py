@@ -1,21 +1,34 @@
 """The kernels of `runtime_c/kernels` in every form that runs here, against plain integers, to the bit."""
 
 from collections.abc import Callable
+from math import prod
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from target_arch.backends.plain_c.kernels.layout import PAIRS
-from tests.backends.c.kernel_cases import CHOSEN, conv2d_cases, dense_cases, random_shape
+from tests.backends.c.kernel_cases import (
+    CHOSEN,
+    conv2d_cases,
+    dense_cases,
+    depthwise_cases,
+    random_shape,
+    sum_cases,
+)
 from tests.backends.c.kernel_program import NATIVE, Case, mismatches
 
 
 @pytest.fixture(scope="module")
 def cases() -> list[Case]:
     rng = np.random.default_rng(7)
-    shapes = [*CHOSEN, *(random_shape(rng) for _ in range(24))]
-    return [*conv2d_cases(rng, shapes, PAIRS), *dense_cases(rng, PAIRS)]
+    shapes = [*CHOSEN, *(random_shape(rng) for _ in range(16))]
+    return [
+        *conv2d_cases(rng, shapes, PAIRS),
+        *dense_cases(rng, PAIRS),
+        *depthwise_cases(rng, [shape for shape in shapes if prod(shape.kernel) <= 25]),
+        *sum_cases(rng, PAIRS),
+    ]
 
 
 @pytest.mark.parametrize("form", NATIVE)

@@ -37,16 +37,16 @@ def made(operator: Operator, model: Model, apart: int = 0, after: Sum | None = N
     """The call of an operator that `refusal` accepts; pixels of the output are `apart` elements apart."""
     out = model.tensors[operator.output]
     rows = _rows(model.tensors[operator.constants[0]])
+    values = weighted.prepare(operator, model, rows, _low(operator, model))
     call = weighted.Call(
         driver="ta_s8_convolve_depthwise",
         sizes="ta_s8_depthwise",
         headers=(_HEADER,),
         numbers=_numbers(operator, model, apart or out.shape[-1]),
-        weights=packed(rows),
-        low=_low(operator, model),
+        weights=packed(values.rows),
         room=GROUP,
     )
-    return weighted.made(operator, model, rows, call, after)
+    return weighted.made(operator, model, values, call, after)
 
 
 def packed(rows: Any) -> bytes:

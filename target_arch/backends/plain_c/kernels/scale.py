@@ -10,7 +10,7 @@ from target_arch.plan.arithmetic import Requantization, Rounding
 GROUP = 16
 """Multipliers and shifts are packed in multiples of it."""
 
-_LARGEST = 2**30
+_LARGEST = 2**30 - 1
 """The greatest magnitude of a sum that the forms take."""
 
 _FLIP = 128
@@ -51,21 +51,60 @@ class OutOfRange(Exception):
     """Sums or results of which it is not proven that 32 bits hold them."""
 
 
-def scale_of(r: Requantization, outputs: int, unsigned: bool, ranges: tuple[Any, Any]) -> Scale:
-    """The scale for sums between `ranges`, the least and greatest of each output (int64 arrays).
+@frozen(kw_only=True, eq=False)
+class Prepared:
+    """Weights int8 [N, K], the bias of each output with the offset of the input in it, and the scale."""
 
-    Raises OutOfRange.
+    rows: Any
+    bias: Any
+    scale: Scale
+
+
+def prepared(r: Requantization, rows: Any, bias: Any, low: int, offset: int, unsigned: bool) -> Prepared:
+    """Weights, bias and scale for inputs that are 8-bit values from `low` on, to which `offset` is added, and
+    outputs that are uint8 where `unsigned`.
+
+    An output that is the same for all inputs, such as that of a channel that training left dead, gets weights
+    of 0: its bias may be too large for anything else. Raises OutOfRange.
     """
-    right = tuple(_right(r.rounding, *pair) for pair in zip(r.multipliers, r.shifts, strict=True))
-    uniform = len(set(zip(r.multipliers, right, strict=True))) == 1
-    channels = [0] * outputs if uniform else range(outputs)
-    for output, channel in enumerate(channels):
-        _check(r, channel, right[channel], (int(ranges[0][output]), int(ranges[1][output])))
+    folded, least, greatest = _sums(rows, bias, offset, low)
+    factors = [_factor(r, index) for index in range(len(bias))]
+    rows = rows.copy()
+    for n, ends in enumerate(zip(least.tolist(), greatest.tolist(), strict=True)):
+        reason = _reason(r.rounding, *factors[n], ends)
+        if reason is None:
+            continue
+        if r.apply(ends[0], n) != r.apply(ends[1], n):
+            raise OutOfRange(reason)
+        rows[n], folded[n] = 0, 2 * (r.apply(ends[0], n) - r.output_offset)
+        factors[n] = _HALF[r.rounding]
+    return Prepared(rows=rows, bias=folded, scale=_scale(r, factors, unsigned))
+
+
+_HALF = {
+    Rounding.TFLITE: (2**30, 0),
+    Rounding.TFLITE_SINGLE: (2**30, 31),
+    Rounding.ONNX: (2**30, 31),
+}
+"""Multiplier and right shift of a factor of one half."""
+
+
+def _sums(rows: Any, bias: Any, offset: int, low: int) -> tuple[Any, Any, Any]:
+    """The bias with the offset in it, the least and the greatest sum of each output, int64."""
+    wide = rows.astype(np.int64)
+    high = low + 255
+    folded = bias.astype(np.int64) + offset * wide.sum(axis=1)
+    positive, negative = np.maximum(wide, 0).sum(axis=1), np.minimum(wide, 0).sum(axis=1)
+    return folded, folded + low * positive + high * negative, folded + high * positive + low * negative
+
+
+def _scale(r: Requantization, factors: list[tuple[int, int]], unsigned: bool) -> Scale:
+    uniform = len(set(factors)) == 1
     flip = _FLIP if unsigned else 0
     return Scale(
         rounding=r.rounding,
-        multipliers=_padded(r.multipliers, uniform),
-        shifts=_padded(right, uniform),
+        multipliers=_padded(tuple(multiplier for multiplier, _ in factors), uniform),
+        shifts=_padded(tuple(shift for _, shift in factors), uniform),
         each=0 if uniform else 1,
         offset=r.output_offset - flip,
         low=r.activation_min - flip,
@@ -74,46 +113,31 @@ def scale_of(r: Requantization, outputs: int, unsigned: bool, ranges: tuple[Any,
     )
 
 
-def _right(rounding: Rounding, multiplier: int, shift: int) -> int:
-    """How far to the right: a `tflite` shift is counted to the left. At least 1 for `onnx`, also where the
-    multiplier is 0.
+def _factor(r: Requantization, output: int) -> tuple[int, int]:
+    """Multiplier and right shift of an output: a `tflite` shift is counted to the left. An `onnx` shift is at
+    least 1, also where the multiplier is 0.
     """
-    if rounding == Rounding.TFLITE_SINGLE:
-        return 31 - shift
-    return -shift if rounding == Rounding.TFLITE else max(shift, 0 if multiplier else 1)
+    index = output if len(r.multipliers) > 1 else 0
+    multiplier, shift = r.multipliers[index], r.shifts[index]
+    if r.rounding == Rounding.TFLITE_SINGLE:
+        return multiplier, 31 - shift
+    return multiplier, -shift if r.rounding == Rounding.TFLITE else max(shift, 0 if multiplier else 1)
 
 
-def _check(r: Requantization, channel: int, right: int, ends: tuple[int, int]) -> None:
-    """Raises OutOfRange. The requantizers are monotonic, so their ends are those of the sums."""
-    twice = r.rounding == Rounding.TFLITE
-    if right > (30 if twice else 62) or (right < 1 and not twice):
-        raise OutOfRange(f"a shift by {right} bits")
+def _reason(rounding: Rounding, multiplier: int, right: int, ends: tuple[int, int]) -> str | None:
+    """Why 32 bits may not do for sums between the ends; None where they do. Requantizers are monotonic."""
+    twice = rounding == Rounding.TFLITE
+    if right > (31 if twice else 62) or (right < 1 and not twice):
+        return f"a shift by {right} bits"
     left = max(-right, 0) if twice else 0
     if max(map(abs, ends)) << left > _LARGEST:
-        raise OutOfRange("sums may take more than 31 bits")
-    bits = right + 31 if twice else right
-    if max(abs(end) * r.multipliers[channel] >> bits for end in ends) >= _LARGEST:
-        raise OutOfRange("scaled sums may take more than 31 bits")
+        return "sums may take more than 31 bits"
+    if max(abs(end) * multiplier >> (right + 31 if twice else right) for end in ends) > _LARGEST:
+        return "scaled sums may take more than 31 bits"
+    return None
 
 
 def _padded(values: tuple[int, ...], uniform: bool) -> tuple[int, ...]:
     if uniform:
         return values[:1] * GROUP
     return values + (0,) * (-len(values) % GROUP)
-
-
-def sums_of(weights: Any, bias: Any, offset: int, low: int) -> tuple[Any, tuple[Any, Any]]:
-    """The bias of each output with the offset of the input in it, and the least and greatest sum, all int64.
-
-    `weights` are int8 [N, K], the inputs that a driver multiplies are 8-bit values from `low` on. Raises
-    OutOfRange.
-    """
-    wide = weights.astype(np.int64)
-    folded = bias.astype(np.int64) + offset * wide.sum(axis=1)
-    high = low + 255
-    positive, negative = np.maximum(wide, 0).sum(axis=1), np.minimum(wide, 0).sum(axis=1)
-    least = folded + low * positive + high * negative
-    greatest = folded + high * positive + low * negative
-    if np.abs(folded).max(initial=0) > _LARGEST:
-        raise OutOfRange("bias may take more than 31 bits")
-    return folded, (least, greatest)

@@ -6,7 +6,7 @@ import numpy as np
 from attrs import frozen
 
 from target_arch.backends.plain_c.kernels.made import Made
-from target_arch.backends.plain_c.kernels.scale import GROUP, OutOfRange, Scale, scale_of, sums_of
+from target_arch.backends.plain_c.kernels.scale import GROUP, OutOfRange, Prepared, prepared
 from target_arch.backends.plain_c.kernels.sums import Sum
 from target_arch.backends.plain_c.kernels.text import Parameter, function, parameter, struct
 from target_arch.plan.arithmetic import DTYPE_RANGE, requantization
@@ -19,8 +19,7 @@ STORED = ("int8", "uint8")
 @frozen(kw_only=True)
 class Call:
     """A driver, its header and the layout's, the struct of its sizes with the members, the packed weights.
-    `room` are elements of constants behind whole groups of outputs, `low` the least input that it multiplies:
-    0 where it takes uint8 as it is, -128 where it takes that less 128, or int8.
+    `room` are elements of constants behind whole groups of outputs.
     """
 
     driver: str
@@ -28,7 +27,6 @@ class Call:
     headers: tuple[str, ...]
     numbers: tuple[int, ...]
     weights: bytes
-    low: int
     room: int = 0
 
 
@@ -48,16 +46,27 @@ def refusal(operator: Operator, model: Model) -> str | None:
 def range_refusal(operator: Operator, model: Model, rows: Any, low: int) -> str | None:
     """Why 32 bits may not hold the sums of weights in rows [N, K]; None where they do."""
     try:
-        _parameters(operator, model, rows, low)
+        prepare(operator, model, rows, low)
     except OutOfRange as error:
         return str(error)
     return None
 
 
-def made(operator: Operator, model: Model, rows: Any, call: Call, after: Sum | None) -> Made:
-    """The call of a driver for an operator with weights in rows [N, K], and of the sum after it."""
+def prepare(operator: Operator, model: Model, rows: Any, low: int) -> Prepared:
+    """Weights in rows [N, K], bias and scale for a driver that multiplies 8-bit values from `low` on: 0 where
+    it takes uint8 as it is, -128 where it takes int8, or uint8 less 128. Raises OutOfRange.
+    """
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
-    bias, scale = _parameters(operator, model, rows, call.low)
+    bias = np.frombuffer(model.tensors[operator.constants[1]].data or b"", "<i4")
+    r = requantization(operator, model)
+    offset = r.input_offset - (low - DTYPE_RANGE[x.dtype][0])
+    return prepared(r, rows, bias, low, offset, out.dtype == "uint8")
+
+
+def made(operator: Operator, model: Model, values: Prepared, call: Call, after: Sum | None) -> Made:
+    """The call of a driver for an operator, and of the sum after it."""
+    x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
+    scale = values.scale
     inside = (
         Parameter(name="w", dtype="int8"),
         Parameter(name="bias", dtype="int32"),
@@ -79,7 +88,7 @@ def made(operator: Operator, model: Model, rows: Any, call: Call, after: Sum | N
     pair = ((len(parameters) - 1, len(parameters) - 2),) if other and after and after.over else ()
     return Made(
         function=function(kind, parameters, lines, call.headers, pair),
-        packed=_packed(operator, call, bias, scale),
+        packed=_packed(operator, call, values),
     )
 
 
@@ -96,19 +105,9 @@ def as_int8(tensor: Tensor, *, written: bool = False) -> str:
     return "(int8_t *)" if written else "(const int8_t *)"
 
 
-def _parameters(operator: Operator, model: Model, rows: Any, low: int) -> tuple[Any, Scale]:
-    """The bias with the input's offset in it, and the scale. Raises OutOfRange."""
-    x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
-    bias = np.frombuffer(model.tensors[operator.constants[1]].data or b"", "<i4")
-    r = requantization(operator, model)
-    offset = r.input_offset - (low - DTYPE_RANGE[x.dtype][0])
-    folded, ranges = sums_of(rows, bias, offset, low)
-    return folded, scale_of(r, len(bias), out.dtype == "uint8", ranges)
-
-
-def _packed(operator: Operator, call: Call, bias: Any, scale: Scale) -> tuple[Tensor, ...]:
+def _packed(operator: Operator, call: Call, values: Prepared) -> tuple[Tensor, ...]:
     """Weights, bias, multipliers and shifts as constants of the model."""
-    room = call.room
+    scale, bias, room = values.scale, values.bias, call.room
     each = room if scale.each else 0
     arrays = (
         ("packed", np.frombuffer(call.weights, np.int8)),
