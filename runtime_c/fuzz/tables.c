@@ -11,7 +11,7 @@
 #include "conformance/conformance.h"
 #include "fuzz/fuzz.h"
 #include "ports/host/host.h"
-#include "ports/host/simulator.h"
+#include "ports/host/state.h"
 
 enum { MOST_EDITS = 8 };
 
@@ -32,7 +32,7 @@ static int within(const uint8_t *at, const uint8_t *start, uint32_t bytes)
 /* Are these 64 bytes of one arena, at a multiple of 4? */
 static int usable(const uint8_t *at, int written)
 {
-    const uint8_t *tcm_bytes = ta_host_simulation.memories[0].base;
+    const uint8_t *tcm_bytes = ta_host.simulation->memories[0].base;
     const int in = within(at, conformance_sram, SRAM_BYTES) || within(at, tcm_bytes + 64, TCM_BYTES - 64) ||
                    (!written && within(at, conformance_sram + SRAM_BYTES, ADD_BYTES));
     return in && (uintptr_t)at % 4u == 0;
@@ -119,6 +119,7 @@ static void edit(fuzz_input *input)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
     fuzz_input input = {bytes, count};
+    under_test.set_mode("eager");
     build();
     memset(conformance_sram, 1, SRAM_BYTES);
     for (uint32_t i = 0; i < MOST_EDITS && input.left != 0; i++)

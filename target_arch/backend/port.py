@@ -43,7 +43,7 @@ class Hosted:
     """A port whose programs run on the computer that compiles them, under its operating system.
 
     `libraries` are those of the system that programs are linked with (`m` is -lm). With `threads` they are
-    compiled and linked for POSIX threads. A port that `simulates` links to `ta_host_simulation`
+    compiled and linked for POSIX threads. A port that `simulates` is given a `ta_simulation`
     (`ports/host/simulator.h`): its bundles carry the simulators of devices, and it has the functions
     `<prefix>_set_lazy` and `<prefix>_set_jitter`. One that takes `modules` runs the kernels of a device that
     has a compiler of its own and nothing else beside the host; its kernels call `<prefix>_launch`. One that

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.build_files import cmake_lists, makefile
+from target_arch.emit.build.cmake_package import cmake_config
 from target_arch.emit.build.firmware import firmware_files
 from target_arch.emit.build.libraries import libraries, library_files
 from target_arch.emit.build.linker import linker_fragment
@@ -16,9 +17,13 @@ from target_arch.emit.model.device_modules import module_source, modules
 from target_arch.emit.model.header import headers
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.model.kernels import entry, kernels, kernels_source
-from target_arch.emit.model.source import soc_symbol, sources
+from target_arch.emit.model.naming import simulation_symbol, soc_symbol
+from target_arch.emit.model.source import sources
 from target_arch.emit.model.stand_ins import stand_ins_source
 from target_arch.emit.model.steps import arenas_source, arenas_symbol, bundle_symbol, steps_source
+from target_arch.emit.packages.firmware_projects import firmware_projects
+from target_arch.emit.packages.papers import papers
+from target_arch.emit.packages.sources import contents_of
 from target_arch.emit.programs.runner import runner_source
 from target_arch.emit.programs.self_test import selftest_source
 from target_arch.emit.soc.header import soc_header
@@ -65,6 +70,9 @@ def soc_file(soc: SoC) -> str:
 def _finished(inputs: EmitInputs, facts: Mapping[str, object], texts: dict[str, str]) -> Bundle:
     """The bundle of these sources, with what builds, links and describes them."""
     paths = sorted(texts)
+    contents = contents_of(inputs, paths)
+    texts |= papers(inputs, contents) | firmware_projects(contents)
+    texts |= cmake_config(inputs.stem, threads=inputs.port.hosted.threads)
     texts["Makefile"] = makefile(inputs, paths)
     texts["CMakeLists.txt"] = cmake_lists(inputs, paths)
     texts[soc_file(inputs.soc)] = toml(inputs.soc)
@@ -152,6 +160,8 @@ def _internal_header(inputs: EmitInputs, every: Sequence[EmittedArena]) -> str:
     out = Emitter()
     out.line(f"/* What the sources of `{comment(inputs.name)}` share. */")
     out.lines((f"#ifndef {guard}", f"#define {guard}", "", '#include "target_arch/abi.h"', ""))
+    if inputs.port.hosted.simulates:
+        out.lines(('#include "ports/host/simulator.h"', ""))
     if inputs.several:
         out.line('#include "models/models.h"')
         out.line()
@@ -159,6 +169,8 @@ def _internal_header(inputs: EmitInputs, every: Sequence[EmittedArena]) -> str:
         out.line(f"extern const ta_arena {arenas_symbol(inputs)}[{len(every)}];")
     out.lines(f"extern const ta_bundle {bundle_symbol(member)};" for member in inputs.members)
     out.line(f"extern const ta_soc {soc_symbol(inputs)};")
+    if inputs.port.hosted.simulates:
+        out.line(f"extern const ta_simulation {simulation_symbol(inputs)};")
     constant = (arena.symbol for arena in every if arena.pool.constant)
     out.lines(f"extern const struct {symbol}_layout {symbol};" for symbol in constant)
     out.lines(f"extern const uint8_t {module.declaration};" for module in modules(inputs))

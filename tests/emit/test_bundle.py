@@ -34,9 +34,14 @@ def test_files() -> None:
     own = [path for path in files if not path.startswith(("runtime/", "include/target_arch/"))]
     assert own == [
         "CMakeLists.txt",
+        "LICENSE",
         "Makefile",
+        "NOTICE",
+        "README.md",
+        "cmake/tiny_addConfig.cmake",
         "include/tiny_add.h",
         "include/tiny_soc.h",
+        "library.json",
         "manifest.json",
         "src/runner.c",
         "src/selftest.c",
@@ -47,8 +52,12 @@ def test_files() -> None:
         "src/tiny_add_steps.c",
         "src/tiny_simulation.c",
         "src/tiny_soc.c",
+        "target_arch.tiny_add.pdsc",
         "tiny.ld",
         "tiny.toml",
+        "zephyr/CMakeLists.txt",
+        "zephyr/Kconfig",
+        "zephyr/module.yml",
     ]
     assert {
         "include/target_arch/abi.h",

@@ -6,7 +6,7 @@
 
 #include <digits_int8.h>
 
-#include "ports/host/simulator.h"
+#include "ports/host/state.h"
 #include "verilated_faults.h"
 
 #define PATIENCE_US 300000u
@@ -49,8 +49,8 @@ static int in_pool(uint32_t memory, uint32_t offset)
 static const char *guards(void)
 {
     uint32_t seen = 0;
-    for (uint32_t i = 0; i < ta_host_simulation.memory_count; i++) {
-        const ta_simulated_memory *memory = &ta_host_simulation.memories[i];
+    for (uint32_t i = 0; i < ta_host.simulation->memory_count; i++) {
+        const ta_simulated_memory *memory = &ta_host.simulation->memories[i];
         for (uint32_t at = 0; at < memory->bytes; at++)
             if (!in_pool(memory->memory, at)) {
                 seen++;

@@ -23,7 +23,7 @@ static ta_simulated_memory memories[3];
 static const ta_simulator *simulators[INSTANCE_COUNT];
 static const ta_core *cores[INSTANCE_COUNT];
 static ta_image_check checks[1];
-const ta_simulation ta_host_simulation = {memories, 3, simulators, INSTANCE_COUNT, cores, checks, 1};
+static const ta_simulation simulation = {memories, 3, simulators, INSTANCE_COUNT, cores, checks, 1};
 
 const char *failed(const char *condition)
 {
@@ -412,6 +412,7 @@ static const test_case tests[] = {
 int main(void)
 {
     int failures = 0;
+    (void)ta_host_simulate(&simulation);
     for (const test_case *test = tests; test->name != NULL; test++) {
         const char *result = test->run();
         printf("%s %s%s%s\n", result == NULL ? "ok" : "not ok", test->name, result == NULL ? "" : ": ", result == NULL ? "" : result);

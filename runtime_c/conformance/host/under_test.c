@@ -78,12 +78,13 @@ static ta_status check_image(const uint8_t *image, uint32_t bytes)
 
 static const ta_image_check checks[] = {{TA_LOAD_FIRMWARE, check_image}};
 
-const ta_simulation ta_host_simulation = {memories, 3, simulators, INSTANCE_COUNT, CORES, checks, 1};
+static const ta_simulation simulation = {memories, 3, simulators, INSTANCE_COUNT, CORES, checks, 1};
 
 static const char *const modes[] = {"eager", "jitter", "lazy", "wrap", NULL};
 
 static void set_mode(const char *mode)
 {
+    (void)ta_host_simulate(&simulation);
     ta_host_set_jitter(strcmp(mode, "jitter") == 0 ? 20177u : 0u);
     ta_host_set_lazy(strcmp(mode, "lazy") == 0);
     ta_host_set_counters(strcmp(mode, "wrap") == 0 ? 0xfffffffdu : 0u);

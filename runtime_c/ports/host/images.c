@@ -17,8 +17,8 @@ ta_status ta_host_image(uint32_t instance, const uint8_t *image, uint32_t bytes)
         return TA_OK;
     if (!ta_takes_program(process))
         return TA_ERROR_IMAGE;
-    for (uint32_t i = 0; i < ta_host_simulation.check_count; i++)
-        if (ta_host_simulation.checks[i].load_process == process)
-            return ta_host_simulation.checks[i].check(image, bytes);
+    for (uint32_t i = 0; i < ta_host.simulation->check_count; i++)
+        if (ta_host.simulation->checks[i].load_process == process)
+            return ta_host.simulation->checks[i].check(image, bytes);
     return TA_OK;
 }

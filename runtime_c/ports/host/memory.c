@@ -12,9 +12,9 @@
 
 static const ta_simulated_memory *backing(uint32_t memory)
 {
-    for (uint32_t i = 0; i < ta_host_simulation.memory_count; i++)
-        if (ta_host_simulation.memories[i].memory == memory)
-            return &ta_host_simulation.memories[i];
+    for (uint32_t i = 0; i < ta_host.simulation->memory_count; i++)
+        if (ta_host.simulation->memories[i].memory == memory)
+            return &ta_host.simulation->memories[i];
     return NULL;
 }
 
@@ -43,14 +43,14 @@ static ta_address arena_start(uint32_t arena)
 
 const ta_simulator *ta_host_simulator(uint32_t instance)
 {
-    return instance < ta_host_simulation.simulator_count ? ta_host_simulation.simulators[instance] : NULL;
+    return instance < ta_host.simulation->simulator_count ? ta_host.simulation->simulators[instance] : NULL;
 }
 
 const ta_core *ta_host_core(uint32_t instance)
 {
-    if (ta_host_simulation.cores == NULL || instance >= ta_host_simulation.simulator_count)
+    if (ta_host.simulation->cores == NULL || instance >= ta_host.simulation->simulator_count)
         return NULL;
-    return ta_host_simulation.cores[instance];
+    return ta_host.simulation->cores[instance];
 }
 
 const ta_core *ta_host_lane_core(const ta_host_lane *lane)
@@ -84,8 +84,8 @@ ta_status ta_host_check(const ta_soc *soc, const ta_bundle *bundle)
 
 void ta_host_poison(void)
 {
-    for (uint32_t i = 0; i < ta_host_simulation.memory_count; i++)
-        memset(ta_host_simulation.memories[i].base, TA_HOST_POISON, ta_host_simulation.memories[i].bytes);
+    for (uint32_t i = 0; i < ta_host.simulation->memory_count; i++)
+        memset(ta_host.simulation->memories[i].base, TA_HOST_POISON, ta_host.simulation->memories[i].bytes);
 }
 
 uint8_t *ta_host_byte(ta_ref where)

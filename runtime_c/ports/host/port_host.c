@@ -80,7 +80,7 @@ static ta_status open_locked(const ta_soc *soc, const ta_bundle *bundle)
 {
     if (ta_host.soc != NULL)
         return TA_ERROR_STATE;
-    ta_status status = ta_host_check(soc, bundle);
+    ta_status status = ta_host.simulation == NULL ? TA_ERROR_STATE : ta_host_check(soc, bundle);
     if (status == TA_OK)
         status = ta_host_cache_open(soc, bundle);
     if (status != TA_OK)
@@ -98,6 +98,15 @@ static ta_status open_locked(const ta_soc *soc, const ta_bundle *bundle)
         ta_host.soc = NULL;
     }
     return status;
+}
+
+ta_status ta_host_simulate(const ta_simulation *simulation)
+{
+    pthread_mutex_lock(&ta_host.lock);
+    if (ta_host.soc != NULL)
+        return leave(TA_ERROR_STATE);
+    ta_host.simulation = simulation;
+    return leave(TA_OK);
 }
 
 static ta_status host_open(const ta_port *port, const ta_soc *soc, const ta_bundle *bundle)

@@ -89,8 +89,10 @@ typedef struct ta_simulation {
     uint32_t check_count;
 } ta_simulation;
 
-/* Defined once per program, by the bundle; the host port links to it. */
-extern const ta_simulation ta_host_simulation;
+/* What the host port simulates from the next open on; the init of every bundle says so, and the simulation
+ * stays its. TA_ERROR_STATE while the port is open: one program may have several bundles, and one of them is
+ * open at a time. */
+ta_status ta_host_simulate(const ta_simulation *simulation);
 
 /* What a command computes, in C, for a simulator that cannot execute the command itself: it looks it up by a
  * checksum of the command, and calls it with the operands where the device has them. The bundle defines the

@@ -55,6 +55,7 @@ typedef struct ta_host_instance {
 
 typedef struct ta_host_state {
     pthread_mutex_t lock;
+    const ta_simulation *simulation; /* NULL: nobody said; the port does not open */
     const ta_soc *soc; /* NULL: not open */
     const ta_bundle *bundle;
     uint32_t jitter;

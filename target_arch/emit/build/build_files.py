@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from target_arch.emit.build.cmake_package import install_rules, public_headers
 from target_arch.emit.build.libraries import cmake_rules, include_flags, libraries, make_rules
 from target_arch.emit.build.machine import compile_flags, link_flags, machine_of
 from target_arch.emit.model.inputs import EmitInputs
@@ -146,7 +147,7 @@ def cmake_lists(inputs: EmitInputs, paths: Sequence[str]) -> str:
     with out.indent():
         out.lines(library_sources(paths))
     out.line(")")
-    out.line(f"target_include_directories({model} PUBLIC include PRIVATE runtime)")
+    out.line(public_headers(model))
     out.line(f"set_target_properties({model} PROPERTIES {_CMAKE_PROPERTIES})")
     out.line(f"target_link_libraries({model} PUBLIC {' '.join(inputs.port.hosted.libraries)})")
     cmake_rules(out, libraries(inputs.kernels), model)
@@ -156,7 +157,14 @@ def cmake_lists(inputs: EmitInputs, paths: Sequence[str]) -> str:
     if found is not None:
         _, bare, machine = found
         out.line(f"target_compile_options({model} PUBLIC {' '.join(compile_flags(bare, machine))})")
+        install_rules(out, model)
         return out.text()
+    install_rules(out, model)
+    out.line()
+    out.line("if(NOT CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)")
+    with out.indent():
+        out.line("return()")
+    out.line("endif()")
     out.line("enable_testing()")
     for program in programs(paths):
         name = f"{model}_{program}"

@@ -10,6 +10,16 @@ def macro(inputs: EmitInputs, kind: str, name: str) -> str:
     return f"{numbering.c_prefix(inputs.soc)}_{kind}_{numbering.c_identifier(name)}"
 
 
+def soc_symbol(inputs: EmitInputs) -> str:
+    """The C name of the `ta_soc`."""
+    return f"{inputs.stem}_soc_table"
+
+
+def simulation_symbol(inputs: EmitInputs) -> str:
+    """The C name of the `ta_simulation`, for a port that simulates."""
+    return f"{inputs.stem}_simulation"
+
+
 def describe(step: Step) -> str:
     """A step in a few words: `copy a@sram[0:+64] -> a@tcm[0:+64] by dma, event dma.0#3`."""
     match step:

@@ -10,6 +10,7 @@ from attrs import frozen
 from target_arch.emit.model.arenas import EmittedArena, placed
 from target_arch.emit.model.header import accessor, pointee, terminals
 from target_arch.emit.model.inputs import EmitInputs, Member
+from target_arch.emit.model.naming import simulation_symbol, soc_symbol
 from target_arch.emit.model.states import reset_body, reset_signature
 from target_arch.emit.model.steps import abi_guard, bundle_symbol
 from target_arch.emit.text.emitter import Emitter
@@ -51,11 +52,6 @@ def sources(inputs: EmitInputs, arenas: Sequence[EmittedArena]) -> list[tuple[st
     every = [_of_bundle(inputs, runtime, inside, resets)]
     every += [_of_model(runtime, member, resets) for member in inputs.members if member not in inside]
     return [(f"src/{each.stem}.c", _text(inputs, each)) for each in every]
-
-
-def soc_symbol(inputs: EmitInputs) -> str:
-    """The C name of the `ta_soc`."""
-    return f"{inputs.soc.name}_soc"
 
 
 def _alone(inputs: EmitInputs) -> _Runtime:
@@ -112,12 +108,17 @@ def _of_model(runtime: _Runtime, member: Member, resets: Mapping[str, _Functions
 
 
 def _init(inputs: EmitInputs, runtime: _Runtime) -> tuple[str, ...]:
-    """With the initial values of all states, where there are any."""
+    """On a port that simulates, with what this bundle needs simulated; then the initial values of states."""
     resets = [f"{member.stem}_reset();" for member in inputs.members if member.model.states]
-    if not resets:
+    simulates = inputs.port.hosted.simulates
+    if not resets and not simulates:
         return _returning(runtime.init)
     failed = ("if (status != TA_OK)", "    return status;")
-    return (f"ta_status status = {runtime.init};", *failed, *resets, "return TA_OK;")
+    begin = (f"ta_status status = {runtime.init};",)
+    if simulates:
+        simulate = f"ta_status status = ta_host_simulate(&{simulation_symbol(inputs)});"
+        begin = (simulate, "if (status == TA_OK)", f"    status = {runtime.init};")
+    return (*begin, *failed, *resets, "return TA_OK;") if resets else (*begin, "return status;")
 
 
 def _run(runtime: _Runtime, member: Member) -> _Functions:

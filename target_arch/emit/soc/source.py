@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from target_arch.emit.build.firmware import ALIGNMENT, processes, shared_memories
 from target_arch.emit.model.arenas import EmittedArena
 from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.model.naming import simulation_symbol, soc_symbol
 from target_arch.emit.model.steps import abi_guard
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import string
@@ -14,7 +15,7 @@ from target_arch.soc.rounding import round_up
 
 
 def soc_source(inputs: EmitInputs) -> str:
-    """The C text that defines the `ta_soc`. It depends on the SoC and its backends, not on the model."""
+    """The C text that defines the `ta_soc`; its name is the bundle's own, as programs may have several."""
     soc = inputs.soc
     prefix = numbering.c_prefix(soc)
     drivers = sorted({driver for arch in soc.archs if (driver := inputs.backends[arch.name].runtime.driver)})
@@ -36,8 +37,8 @@ def soc_source(inputs: EmitInputs) -> str:
     rows = [_instance(inputs, instance) for instance in soc.instances]
     out.table("static const ta_instance_info instances", rows)
     out.line()
-    out.line(f"extern const ta_soc {soc.name}_soc;")
-    out.line(f"const ta_soc {soc.name}_soc = {{")
+    out.line(f"extern const ta_soc {soc_symbol(inputs)};")
+    out.line(f"const ta_soc {soc_symbol(inputs)} = {{")
     with out.indent():
         out.line("TA_ABI_VERSION,")
         out.line(f"{len(numbering.timelines(soc))}, /* timelines */")
@@ -97,7 +98,9 @@ def simulation_source(inputs: EmitInputs, arenas: Sequence[EmittedArena]) -> str
     fields = ("memories" if rows else "NULL", str(len(rows)), "simulators", str(len(devices)))
     cores = "CORES" if shared else "NULL"
     tables = (*fields, cores, "checks" if checks else "NULL", str(checks))
-    out.line(f"const ta_simulation ta_host_simulation = {{{', '.join(tables)}}};")
+    symbol = simulation_symbol(inputs)
+    out.line(f"extern const ta_simulation {symbol};")
+    out.line(f"const ta_simulation {symbol} = {{{', '.join(tables)}}};")
     return out.text()
 
 

@@ -25,8 +25,8 @@ static const ta_instance_info instances[] = {
     {"dsp", 0, TINY_TIMELINE_DSP, TA_LOAD_FIRMWARE, NULL, observed_dsp, 1},
 };
 
-extern const ta_soc tiny_soc;
-const ta_soc tiny_soc = {
+extern const ta_soc tiny_add_soc_table;
+const ta_soc tiny_add_soc_table = {
     TA_ABI_VERSION,
     3, /* timelines */
     TINY_ABI_HASH,
@@ -63,4 +63,5 @@ static const ta_simulator *const simulators[] = {
     NULL, /* dsp */
 };
 
-const ta_simulation ta_host_simulation = {memories, 1, simulators, 2, NULL, checks, 1};
+extern const ta_simulation tiny_add_simulation;
+const ta_simulation tiny_add_simulation = {memories, 1, simulators, 2, NULL, checks, 1};

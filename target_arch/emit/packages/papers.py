@@ -1,0 +1,97 @@
+"""`README.md`, `LICENSE` and `NOTICE`: for a reader who has only the folder."""
+
+from target_arch.emit.build.libraries import folder_of, libraries
+from target_arch.emit.model.header import terminals
+from target_arch.emit.model.inputs import EmitInputs, Member
+from target_arch.emit.packages.sources import Contents
+from target_arch.plan.memory import BufferKind
+from target_arch.resources import runtime_c
+
+_README = """\
+# {name}
+
+{about}. Made by target-arch; C99, no heap, no recursion, static memory.
+
+```c
+#include <stdio.h>
+{headers}
+int main(void)
+{{
+    if ({name}_init(&ta_port_{port}) != TA_OK)
+        return 1;
+{write}    if ({run}() != TA_OK)
+        return 1;
+{read}    return {name}_stop() == TA_OK ? 0 : 1;
+}}
+```
+
+| file | |
+|---|---|
+| `include/{name}.h` | the functions: init, run, stop; where inputs go and outputs are |
+| `include/{soc}_soc.h` | the numbers of the chip: target_archs, memories, DMA channels |
+| `src/` | the model: kernels, constants, steps |
+| `runtime/` | the runtime, its port `{port}`, drivers of devices |
+| `{soc}.ld` | where the linker puts arenas, for builds with `-DTA_SECTIONS` |
+| `{soc}.toml` | the description of the chip |
+| `manifest.json` | everything about the bundle, for programs |
+
+| build with | how |
+|---|---|
+| make | `make`, `make selftest` |
+| CMake | `add_subdirectory` or `find_package({name})` of the installed bundle: `target_arch::{name}` |
+| Zephyr | list this folder in `ZEPHYR_EXTRA_MODULES`, set `CONFIG_TARGET_ARCH_{upper}=y` |
+| PlatformIO | put this folder into `lib/`, or name it in `lib_deps` |
+| CMSIS-Pack | `target_arch.{name}.pdsc` describes this folder |
+
+Calls come from one thread at a time and not from interrupts. A program may have several bundles; on one
+port, one of them is between init and stop at a time.
+"""
+
+_NOTICE = """\
+{name}
+
+runtime/, include/target_arch/: the runtime of target-arch, Apache License 2.0, see LICENSE.
+src/, include/, manifest.json and build files: generated from your model and SoC file; target-arch
+claims nothing in them.
+"""
+
+_CARRIED = """\
+{folder}/: the library {name}, under the licence that its files name.
+"""
+
+
+def papers(inputs: EmitInputs, contents: Contents) -> dict[str, str]:
+    """Path and text of each."""
+    carried = (each for each in libraries(inputs.kernels) if each.carried)
+    notes = "".join(_CARRIED.format(folder=folder_of(each), name=each.name) for each in carried)
+    return {
+        "README.md": _readme(inputs, contents),
+        "LICENSE": (runtime_c() / "LICENSE").read_text(encoding="utf-8"),
+        "NOTICE": _NOTICE.format(name=contents.name) + notes,
+    }
+
+
+def _readme(inputs: EmitInputs, contents: Contents) -> str:
+    first = inputs.members[0]
+    headers = dict.fromkeys([contents.name, *(member.stem for member in inputs.members)])
+    return _README.format(
+        headers="".join(f"#include <{name}.h>\n" for name in headers),
+        name=contents.name,
+        upper=contents.name.upper(),
+        about=contents.about,
+        port=inputs.port.name,
+        soc=inputs.soc.name,
+        run=f"{first.stem}_run",
+        write=_write(first),
+        read=_read(first),
+    )
+
+
+def _write(member: Member) -> str:
+    given = (each for each in terminals(member) if each.kind == BufferKind.INPUT)
+    return "".join(f"    /* write {each.function}() */\n" for each in given)
+
+
+def _read(member: Member) -> str:
+    made = (each for each in terminals(member) if each.kind == BufferKind.OUTPUT)
+    return "".join(f"    /* read {each.function}() */\n" for each in made)
