@@ -114,7 +114,7 @@ def _init(inputs: EmitInputs, runtime: _Runtime) -> tuple[str, ...]:
     if not resets and not simulates:
         return _returning(runtime.init)
     failed = ("if (status != TA_OK)", "    return status;")
-    begin = (f"ta_status status = {runtime.init};",)
+    begin: tuple[str, ...] = (f"ta_status status = {runtime.init};",)
     if simulates:
         simulate = f"ta_status status = ta_host_simulate(&{simulation_symbol(inputs)});"
         begin = (simulate, "if (status == TA_OK)", f"    status = {runtime.init};")
