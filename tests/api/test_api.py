@@ -1,5 +1,6 @@
 """The names for programs: text or paths, values that show themselves, mistakes as diagnostics."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import target_arch
 from target_arch.api.bundle import Bundle
 from target_arch.api.compilation import Compilation
+from target_arch.cli.main import main
 from tests.relax.models import helper, onnx_model, onnx_reference
 
 
@@ -87,3 +89,38 @@ def test_importing_the_package_imports_no_tvm() -> None:
     program = "import sys, target_arch; target_arch.load_soc; print('tvm' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert answer.stdout == "False\n"
+
+
+def test_times_of_steps(bundle: Bundle) -> None:
+    times = bundle.times()
+    assert [step.what for step in times.steps if "dispatch" in step.what] == [
+        "dispatch relu_0 on host_cpu",
+        "dispatch add_1 on host_cpu",
+    ]
+    assert all(step.seconds > 0 for step in times.steps if step.predicted)
+    assert "predicted on zynq_edge" in str(times)
+
+
+def test_run_prints_what_it_is_asked_for(
+    bundle: Bundle, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(tmp_path / "x.npy", np.array([[-1, 2, -3, 4]], np.float32))
+    given = ["run", str(bundle.directory), "--input", str(tmp_path / "x.npy")]
+    more = [
+        "--top",
+        "2",
+        "--times",
+        "--profile",
+        str(tmp_path / "p.json"),
+        "--output",
+        str(tmp_path / "y.npy"),
+    ]
+    assert main([*given, *more]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("y float32[1, 4], largest\n  [0, 3] 8.0\n  [0, 1] 4.0\n")
+    assert "on this computer" in printed
+    assert np.load(tmp_path / "y.npy").tolist() == [[-1, 4, -3, 8]]
+    events = json.loads((tmp_path / "p.json").read_text())["traceEvents"]
+    assert [event["name"] for event in events if event.get("cat") == "run"] == ["relu_0", "add_1"]
+    assert main(["run", str(bundle.directory), "--top", "2"]) == 2
+    assert "`--top` is about outputs" in capsys.readouterr().err

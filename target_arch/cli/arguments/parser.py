@@ -286,7 +286,19 @@ def _run(to: ArgumentParser) -> None:
         "--input", type=Path, action="append", default=[], metavar="FILE",
         help="one file per model input: .npy, or raw bytes; without any, the bundle's own test vector is run",
     )  # fmt: skip
-    to.add_argument("-o", "--output", type=Path, metavar="DIR", help="write each output to DIR/<name>.npy")
+    to.add_argument(
+        "-o", "--output", type=Path, metavar="PLACE",
+        help="write each output to PLACE/<name>.npy, or the only one to a file that ends with .npy",
+    )  # fmt: skip
+    to.add_argument("--top", type=_positive, metavar="N", help="print the N largest elements of every output")
+    to.add_argument(
+        "--times", action="store_true",
+        help="also run the steps one by one, and print how long each takes beside what was predicted",
+    )  # fmt: skip
+    to.add_argument(
+        "--profile", type=Path, metavar="FILE",
+        help="write these times as a timeline that Perfetto opens; of an emulated machine its instructions",
+    )  # fmt: skip
     _simulated(to)
     _format(to)
 

@@ -1,6 +1,7 @@
 """Commands that execute bundles: run, verify."""
 
 import argparse
+import json
 import tempfile
 import warnings
 from collections.abc import Sequence
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from target_arch.cli.commands.compile import compiled, named_files
 from target_arch.cli.text.machine import profile_json, profile_text
-from target_arch.cli.text.output import data, json_data, progress, unwritable
+from target_arch.cli.text.output import data, json_data, progress, unwritable, write_text
 from target_arch.diagnostics import DiagnosticError, refusal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from target_arch.api.times import Times
     from target_arch.pipeline import ModelsCompilation
     from target_arch.run import Executable, Verification
     from target_arch.run.verification.layers import Planned
@@ -25,6 +27,7 @@ _NPY_HEADER = 10_000
 
 def run(options: argparse.Namespace) -> int:
     """Build and execute: on the files given, or on the bundle's own test vector."""
+    from target_arch.api.bundle import unpacked
     from target_arch.run import build, run_frames, run_self_test
 
     _same_port(options)
@@ -32,28 +35,88 @@ def run(options: argparse.Namespace) -> int:
     executable = build(options.bundle, rtl=options.rtl, firmware=options.firmware)
     if executable.machine is not None:
         return _run_on_machine(executable, options)
-    if not options.input:
-        return _self_test(run_self_test(executable), options)
-    outputs = run_frames(executable, [_frame(executable, options.input)])[0]
-    arrays = _arrays(executable, outputs)
-    if options.output is not None:
-        _save(arrays, options.output)
+    _require_inputs(options)
+    frame = _frame(executable, options.input) if options.input else None
+    arrays: dict[str, NDArray[Any]] = {}
+    passed: bool | None = True
+    if frame is None:
+        passed = run_self_test(executable)
+        if passed is None:
+            raise _no_vector(options)
+    else:
+        arrays = unpacked(executable, run_frames(executable, [frame])[0])
+        if options.output is not None:
+            _save(arrays, options.output)
+    _say_run(arrays, options, passed=passed, times=_times(options, frame))
+    return 0 if passed else 1
+
+
+def _require_inputs(options: argparse.Namespace) -> None:
+    """DiagnosticError for options about outputs where the bundle runs its own test vector."""
+    wanted = [f"--{name}" for name in ("output", "top") if getattr(options, name) is not None]
+    if wanted and not options.input:
+        text = f"`{wanted[0]}` is about outputs, and without `--input` the bundle runs its own test vector"
+        raise refusal("no-input", "command line", text, "give an --input FILE for each model input")
+
+
+def _say_run(
+    arrays: dict[str, "NDArray[Any]"], options: argparse.Namespace, *, passed: bool, times: "Times | None"
+) -> None:
+    """Print the outputs, or the largest elements of each, or how the self-test ended; and the times."""
+    result = "passed" if passed else "failed"
     if options.format == "json":
-        json_data({name: array.tolist() for name, array in arrays.items()})
+        about = {name: array.tolist() for name, array in arrays.items()} or {"self_test": result}
+        json_data({**about, **({} if times is None else {"times": times.to_json()})})
+        return
+    if not arrays:
+        data(f"self-test {result}")
+    elif options.top is not None:
+        data("".join(_largest(name, array, options.top) for name, array in arrays.items()))
     else:
         data(_text(arrays))
-    return 0
+    if times is not None:
+        data(f"\n{times}")
+
+
+def _largest(name: str, array: "NDArray[Any]", count: int) -> str:
+    """The largest elements of an output with their indices, the first of equal ones first."""
+    import numpy as np
+
+    order = np.argsort(-array.ravel().astype(np.float64), kind="stable")[:count]
+    lines = [
+        f"  {list(map(int, np.unravel_index(index, array.shape)))} {array.flat[index]}" for index in order
+    ]
+    return "\n".join((f"{name} {array.dtype}{list(array.shape)}, largest", *lines)) + "\n"
+
+
+def _times(options: argparse.Namespace, frame: bytes | None) -> "Times | None":
+    """The time of each step, where it is to be printed; the timeline of them is written here."""
+    if not options.times and options.profile is None:
+        return None
+    from target_arch.api.times import measured
+
+    found = measured(options.bundle, frame, rtl=options.rtl)
+    if options.profile is not None:
+        _profile(options, [step.seconds for step in found.steps])
+    return found if options.times else None
+
+
+def _profile(options: argparse.Namespace, seconds: list[float]) -> None:
+    from target_arch.api.times import timeline
+
+    write_text(options.profile, json.dumps(timeline(options.bundle, seconds)) + "\n")
 
 
 def _run_on_machine(executable: "Executable", options: argparse.Namespace) -> int:
     """As `run`, on an emulated machine, with the instructions of every step; text and JSON have both."""
+    from target_arch.api.bundle import unpacked
     from target_arch.run import run_on_machine, self_test_on_machine
 
     arrays: dict[str, NDArray[Any]] = {}
     passed = True
     if options.input:
         outputs, profile = run_on_machine(executable, [_frame(executable, options.input)])
-        arrays = _arrays(executable, outputs[0])
+        arrays = unpacked(executable, outputs[0])
         if options.output is not None:
             _save(arrays, options.output)
     else:
@@ -68,6 +131,9 @@ def _run_on_machine(executable: "Executable", options: argparse.Namespace) -> in
     else:
         data(_text(arrays) if arrays else f"self-test {'passed' if passed else 'failed'}\n")
         data(profile_text(executable.manifest, profile))
+    if options.profile is not None:
+        # One microsecond of the timeline is one instruction.
+        _profile(options, [1e-6 * count for count in profile.steps])
     return 0 if passed else 1
 
 
@@ -147,17 +213,6 @@ def _same_port(options: argparse.Namespace) -> None:
         raise refusal("another-port", str(options.bundle), text, f"compile it with `--port {options.port}`")
 
 
-def _self_test(passed: bool | None, options: argparse.Namespace) -> int:
-    result = "passed" if passed else "failed"
-    if passed is None:
-        raise _no_vector(options)
-    if options.format == "json":
-        json_data({"self_test": result})
-    else:
-        data(f"self-test {result}")
-    return 0 if passed else 1
-
-
 def _no_vector(options: argparse.Namespace) -> DiagnosticError:
     from target_arch.run import read_manifest
     from target_arch.run.bundles.manifest import models_in
@@ -219,28 +274,20 @@ def _npy(path: Path, tensor: dict[str, Any]) -> bytes:
     return array.tobytes()
 
 
-def _arrays(executable: "Executable", outputs: bytes) -> dict[str, "NDArray[Any]"]:
+def _save(arrays: dict[str, "NDArray[Any]"], place: Path) -> None:
+    """Into a folder, or the only output into an `.npy` file."""
     import numpy as np
 
-    from target_arch.run import tensors_in
-
-    arrays, start = {}, 0
-    for tensor in tensors_in(executable.manifest, "outputs"):
-        content = outputs[start : start + tensor["bytes"]]
-        arrays[tensor["name"]] = np.frombuffer(content, tensor["dtype"]).reshape(tensor["shape"])
-        start += tensor["bytes"]
-    return arrays
-
-
-def _save(arrays: dict[str, "NDArray[Any]"], folder: Path) -> None:
-    import numpy as np
-
+    if place.suffix == ".npy" and len(arrays) > 1:
+        text = f"`{place.name}` is one file, and there are {len(arrays)} outputs"
+        raise refusal("several-outputs", "command line", text, "name a folder for them")
+    folder = place.parent if place.suffix == ".npy" else place
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, array in arrays.items():
-            np.save(folder / f"{_file_name(name)}.npy", array)
+            np.save(place if place.suffix == ".npy" else folder / f"{_file_name(name)}.npy", array)
     except OSError as error:
-        raise unwritable(folder, error) from error
+        raise unwritable(place, error) from error
 
 
 def _file_name(tensor: str) -> str:
