@@ -10,7 +10,7 @@ from attrs import field, frozen
 from target_arch.api.bundle import Bundle
 from target_arch.api.shown import Shown
 from target_arch.api.soc import described
-from target_arch.diagnostics import name_hint, refusal
+from target_arch.diagnostics import refusal
 from target_arch.pipeline import Compilation as Stages
 from target_arch.pipeline import CompileRequest, ModelsCompilation, ModelsRequest, compile_models
 from target_arch.plan import text
@@ -18,6 +18,7 @@ from target_arch.plan.execution import Execution
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.partitions import Choice
+from target_arch.plan.reasoning import operator_hint
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.relax.tvm_import import import_tvm
 from target_arch.report import report_page
@@ -70,7 +71,7 @@ class Compilation:
         """Why an operator (by id) is where it is and nowhere else. DiagnosticError for an unknown one."""
         if operator not in self.operators:
             said = f"model `{self.model}` has no operator `{operator}`"
-            raise refusal("unknown-operator", "explain", said, name_hint(operator, self.operators, "it has"))
+            raise refusal("unknown-operator", "explain", said, operator_hint(operator, self.operators))
         choice = self.stages.graph.choice(operator)
         title = f"{operator} on {choice.instance}: {choice.reason}"
         return Shown(title=title, value=choice, text=text.explanation(self.stages.graph, operator))

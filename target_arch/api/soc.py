@@ -1,11 +1,12 @@
 """SoCs by name or file."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.registry.plug_ins import PlugIns
-from target_arch.soc import SoC, place_faults, read_soc
+from target_arch.soc import SoC, parse_soc, place_faults, read_soc
 
 
 def load_soc(name_or_file: str | Path, *, backend_dirs: Sequence[str | Path] = ()) -> SoC:
@@ -18,9 +19,9 @@ def load_soc(name_or_file: str | Path, *, backend_dirs: Sequence[str | Path] = (
 
 
 def described(name_or_file: str | Path, plug_ins: PlugIns) -> SoC:
-    """As `load_soc`, with plug-ins that were found before."""
+    """As `load_soc`, with plug-ins that were found before; `-` is standard input."""
     name = str(name_or_file)
-    soc = read_soc(name)
+    soc = parse_soc(sys.stdin.read(), "stdin") if name == "-" else read_soc(name)
     faults = plug_ins.faults(soc)
     if faults:
         raise DiagnosticError(place_faults(faults, name))

@@ -8,8 +8,16 @@ from collections.abc import Mapping, Sequence
 
 from target_arch.cli.arguments.backend_options import second_phase, unknown
 from target_arch.cli.arguments.parser import command_of, late_words, parser
-from target_arch.cli.text.output import discard_stdout, flush, message, rendered
-from target_arch.diagnostics import DiagnosticError
+from target_arch.cli.text.output import (
+    QUIET,
+    as_json,
+    discard_stdout,
+    flush,
+    json_data,
+    message,
+    rendered,
+)
+from target_arch.diagnostics import DiagnosticError, name_hint, refusal
 
 DONE = 0
 NOT_RIGHT = 1
@@ -35,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if wants_traceback(given) and error.__cause__ is not None:
             message("".join(traceback.format_exception(error.__cause__)))
         message(rendered(error))
+        if _wants_json(given):
+            json_data({"diagnostics": as_json(error.diagnostics)})
         return _exit_code(error)
     except BrokenPipeError:
         # The reader of stdout has closed it. Python would complain once more when it flushes stdout at exit.
@@ -56,6 +66,7 @@ def _run(
     arguments: Sequence[str],
 ) -> int:
     command = command_of(arguments)
+    _refuse_unknown(arguments, commands)
     chosen = None
     if command is not None and command.takes_backend_options:
         chosen = second_phase(commands[command.name], arguments)
@@ -68,10 +79,25 @@ def _run(
         parsing.error(f"unrecognized arguments: {' '.join(rest)}")
     unknown(rest, chosen)
     options.selection = chosen
+    if options.quiet:
+        os.environ[QUIET] = "1"
     options.backend_options = getattr(options, "backend_options", [])
     code = command.function()(options)
     flush()
     return code
+
+
+def _refuse_unknown(arguments: Sequence[str], commands: Mapping[str, object]) -> None:
+    """DiagnosticError for a first word that is no command."""
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in commands:
+        text = f"there is no command `{arguments[0]}`"
+        raise refusal("unknown-command", "command line", text, name_hint(arguments[0], commands, "there are"))
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    """Whether a program reads what is printed. It then finds the diagnostics there, too."""
+    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
+    return any(one == "--format=json" or (one, other) == ("--format", "json") for one, other in pairs)
 
 
 def _exit_code(error: DiagnosticError) -> int:

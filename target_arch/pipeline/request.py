@@ -22,7 +22,8 @@ class CompileRequest:
     `order` is the partitioning order (target_archs), `lowering_order` a policy or a list of partition
     ids, or one for each phase. `port`, policies and the planner's algorithm are names of plug-ins.
     `require` and `prefer` map operators (id, kind or `*`) to a target_arch or instance, `forbid` to several;
-    they go before those of the SoC file. `targets` selects target_archs and is their partitioning order; the
+    they go before those of the SoC file, and an empty text (of `forbid`, no target) drops the SoC file's rule
+    for that operator. `targets` selects target_archs and is their partitioning order; the
     host always stays. `costs` were measured and count instead of estimates and of the cost file that the SoC
     file names; with `exact` a solver goes on where the search for a placement ends. `plug_ins` are backends,
     ports and others; without them they are those that are installed and those in `backend_dirs`.

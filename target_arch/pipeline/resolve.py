@@ -3,6 +3,7 @@
 Messages have the field of the request as their place.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from attrs import evolve
@@ -109,16 +110,22 @@ def rules(request: CompileRequest) -> Rules:
     )
     soc = request.soc
     left_out = (arch.name for arch in soc.archs if not arch.host and arch.name not in request.targets)
-    forbidden += tuple((operator, target) for operator in soc.forbid for target in soc.forbid[operator])
+    kept = (operator for operator in soc.forbid if request.forbid.get(operator) != ())
+    forbidden += tuple((operator, target) for operator in kept for target in soc.forbid[operator])
     return Rules(
-        require={**soc.require, **request.require},
-        prefer={**soc.prefer, **request.prefer},
+        require=_without_dropped({**soc.require, **request.require}),
+        prefer=_without_dropped({**soc.prefer, **request.prefer}),
         forbid=tuple(dict.fromkeys(forbidden)),
         left_out=frozenset(left_out if request.targets else ()),
         general=frozenset(
             {*soc.require, *soc.prefer, *soc.forbid} - {*request.require, *request.prefer, *request.forbid}
         ),
     )
+
+
+def _without_dropped(rules: Mapping[str, str]) -> dict[str, str]:
+    """Without those for which the request names nothing."""
+    return {operator: target for operator, target in rules.items() if target}
 
 
 def _unknown(place: str, kind: str, name: str, soc: SoC, known: tuple[str, ...]) -> DiagnosticError:

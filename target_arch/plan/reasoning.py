@@ -1,5 +1,8 @@
 """The printed form of a choice: the parts of its costs, and the changes that would lead to another."""
 
+from collections.abc import Sequence
+
+from target_arch.diagnostics import name_hint
 from target_arch.plan.partitions import Candidate, Choice, Cost
 
 _DECIMALS = 3
@@ -81,3 +84,12 @@ def _by_itself(mine: Candidate, other: Candidate, less: float) -> str:
             "search model does not see"
         )
     return f"{cheaper}, but the run would take {duration(other.run)} instead of {duration(mine.run)}"
+
+
+def operator_hint(name: str, known: Sequence[str]) -> str:
+    """The hint for an operator that a model lacks: the one with that number, which layers keep whatever their
+    kind, else one with a name like it.
+    """
+    number = name.rpartition("_")[2]
+    same = [each for each in known if number.isdigit() and each.rpartition("_")[2] == number]
+    return f"did you mean `{same[0]}`?" if same else name_hint(name, known, "it has")

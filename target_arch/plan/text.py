@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from target_arch.plan.execution import Execution
 from target_arch.plan.kernels import Operand
 from target_arch.plan.lowered import Attempt
-from target_arch.plan.memory import Arena, Budget, Buffer, MemoryPlan
+from target_arch.plan.memory import Arena, Budget, Buffer, MemoryPlan, PoolBudget
 from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph, PlacementFacts
@@ -119,11 +119,18 @@ def _before(value: PlacementFacts) -> str:
 
 
 def budgets(values: Iterable[Budget]) -> str:
-    """One line per partition, call site and pool; `used` are the bytes that the kernel uses."""
+    """One line per partition, pool and budget, with the first of the call sites that have it; `used` are the
+    bytes that the kernel uses.
+    """
+    sites: dict[tuple[str, PoolBudget], list[str]] = {}
+    for budget in values:
+        for site, pools in budget.sites.items():
+            for pool in pools:
+                sites.setdefault((budget.partition, pool), []).append(site)
     rows = [
         (
-            budget.partition,
-            site,
+            partition,
+            named[0] + (f" and {len(named) - 1} more" if len(named) > 1 else ""),
             pool.memory,
             f"{pool.live + pool.remaining:,}",
             f"{pool.live:,}",
@@ -132,9 +139,7 @@ def budgets(values: Iterable[Budget]) -> str:
             f"{pool.gap:,}",
             "" if pool.used is None else f"{pool.used:,}",
         )
-        for budget in values
-        for site, pools in budget.sites.items()
-        for pool in pools
+        for (partition, pool), named in sites.items()
     ]
     header = ("id", "call site", "pool", "capacity", "live", "remaining", "guaranteed", "gap", "used")
     return "budgets in bytes\n" + table(header, rows, right=range(3, 9))

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 from attrs import frozen
@@ -54,7 +55,8 @@ def parser() -> tuple[ArgumentParser, Mapping[str, ArgumentParser]]:
     made = ArgumentParser(
         prog="target-arch", description=target_arch.__doc__, epilog=_EXIT_CODES, allow_abbrev=False
     )
-    made.add_argument("--version", action="version", version=f"target-arch {target_arch.__version__}")
+    tvm = f"apache-tvm {version('apache-tvm')}"
+    made.add_argument("--version", action="version", version=f"target-arch {target_arch.__version__} ({tvm})")
     commands = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in COMMANDS:
         one = commands.add_parser(
@@ -64,6 +66,10 @@ def parser() -> tuple[ArgumentParser, Mapping[str, ArgumentParser]]:
         one.add_argument(
             "--traceback", action="store_true",
             help="where a backend fails, also show Python's traceback; as does TARGET_ARCH_TRACEBACK=1",
+        )  # fmt: skip
+        one.add_argument(
+            "--quiet", action="store_true",
+            help="no progress and no notes on stderr, only errors; as does TARGET_ARCH_QUIET=1",
         )  # fmt: skip
     return made, commands.choices
 
@@ -137,7 +143,11 @@ def _soc(to: ArgumentParser) -> None:
 
 
 _RULES = (
-    ("--require", "place an operator (id, kind or *; of several models MODEL:OPERATOR) there"),
+    (
+        "--require",
+        "place an operator (id, kind or *; of several models MODEL:OPERATOR) there; without a TARGET, as in "
+        "conv2d=, drop the SoC file's rule for it; so, too, with the next two",
+    ),
     ("--prefer", "place it there if that takes it, whatever it costs"),
     ("--forbid", "do not place it there"),
 )

@@ -38,11 +38,12 @@ def run(options: argparse.Namespace) -> int:
     _require_inputs(options)
     frame = _frame(executable, options.input) if options.input else None
     arrays: dict[str, NDArray[Any]] = {}
-    passed: bool | None = True
+    passed = True
     if frame is None:
-        passed = run_self_test(executable)
-        if passed is None:
+        found = run_self_test(executable)
+        if found is None:
             raise _no_vector(options)
+        passed = found
     else:
         arrays = unpacked(executable, run_frames(executable, [frame])[0])
         if options.output is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from target_arch.cli.commands.models import dump, request, summary
-from target_arch.cli.text.output import data, message, progress
+from target_arch.cli.text.output import data, note, progress
 from target_arch.diagnostics import refusal
 from target_arch.plan import text
 from target_arch.plan.model_pools import Sharing
@@ -59,7 +59,7 @@ def compiled(options: argparse.Namespace) -> "ModelsCompilation":
     )
     used = {task for one in made.models for kernel in one.kernels.values() for task in kernel.tuned}
     for task in sorted(made.models[0].request.tuning.records.keys() - used):
-        message(f"{options.tuning_db}: note: record `{task}` belongs to no kernel of this compilation")
+        note(f"{options.tuning_db}: note: record `{task}` belongs to no kernel of this compilation")
     return made
 
 

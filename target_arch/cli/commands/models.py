@@ -9,12 +9,12 @@ from target_arch.cli.arguments.parser import DUMPS
 from target_arch.cli.arguments.soc_argument import target_of
 from target_arch.cli.arguments.targets import required, with_options
 from target_arch.cli.text.output import data, json_data, progress
-from target_arch.diagnostics import DiagnosticError, name_hint, refusal
+from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.plan import text
 from target_arch.plan.memory import Arena
 from target_arch.plan.orders import PHASES
 from target_arch.plan.partitions import Candidate, Choice, Partition
-from target_arch.plan.reasoning import changes_to
+from target_arch.plan.reasoning import changes_to, operator_hint
 from target_arch.plan.tuning import NOTHING_TUNED, read_tuning
 from target_arch.relax.tvm_import import import_tvm
 from target_arch.soc import SoC
@@ -114,7 +114,7 @@ def explain(options: argparse.Namespace) -> int:
             "unknown-operator",
             "command line",
             f"model `{graph.model.name}` has no operator `{operator}`",
-            name_hint(operator, known, "it has"),
+            operator_hint(operator, known),
         )
         for operator in wanted
         if operator not in known
@@ -224,12 +224,17 @@ def _names(given: str | None) -> tuple[str, ...]:
 
 
 def _wishes(given: list[str], soc: SoC) -> dict[str, tuple[str, ...]]:
-    """`OPERATOR=TARGET` texts by operator. Names of operators are checked by the placer, which knows them."""
+    """`OPERATOR=TARGET` texts by operator, without targets for `OPERATOR=`. Names of operators are checked by
+    the placer, which knows them.
+    """
     found: dict[str, tuple[str, ...]] = {}
     for wish in given:
         operator, equals, target = wish.partition("=")
-        if not equals or not operator or not target:
+        if not equals or not operator:
             raise refusal("bad-wish", "command line", f"`{wish}` is not OPERATOR=TARGET")
+        if not target:
+            found.setdefault(operator, ())
+            continue
         found[operator] = tuple(dict.fromkeys((*found.get(operator, ()), target_of(soc, target))))
     return found
 
@@ -251,4 +256,4 @@ def _only(operator: str, targets: tuple[str, ...]) -> str:
     if len(targets) > 1:
         said = f"operator `{operator}` is wanted on `{targets[0]}` and on `{targets[1]}`"
         raise refusal("bad-wish", "command line", said, "name one of them")
-    return targets[0]
+    return targets[0] if targets else ""

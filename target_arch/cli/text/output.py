@@ -10,6 +10,9 @@ from pathlib import Path
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, Note, Place, Span, refusal
 
+QUIET = "TARGET_ARCH_QUIET"
+"""The variable of the environment that silences progress and notes."""
+
 _LEVELS = {"error": "31", "warning": "33", "note": "36", "hint": "32"}
 _LEVEL = re.compile(r"(?m)(?<=: )(error|warning|note)(?=: )|^(hint)(?=: )")
 _CARETS = re.compile(r"(?m)^( {6}\| \s*)(\^+)$")
@@ -55,9 +58,15 @@ def message(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
+def note(text: str) -> None:
+    """Print to stderr something that is no error; nothing where quiet was asked for."""
+    if not os.environ.get(QUIET):
+        message(text)
+
+
 def progress(text: str) -> None:
-    """Print to stderr if it is a terminal; programs see no progress."""
-    if sys.stderr.isatty():
+    """Print to stderr if it is a terminal; programs see no progress, nor does who asked for quiet."""
+    if sys.stderr.isatty() and not os.environ.get(QUIET):
         message(f"target-arch: {text} …")
 
 

@@ -129,7 +129,7 @@ def build_firmware(directory: Path, folder: Path) -> tuple[FirmwareImage, ...]:
         if about["not_shared"]:
             message = f"`{about['target_arch']}` works in {about['not_shared']}, of the host's own process"
             raise _refused(directory, message, None, "no-firmware")
-    return tuple(_build(directory, folder, about) for about in found)
+    return tuple(_build(directory.absolute(), folder.absolute(), about) for about in found)
 
 
 def _build(directory: Path, folder: Path, about: Mapping[str, Any]) -> FirmwareImage:

@@ -28,14 +28,15 @@ def reference_for(model: Path, shapes: Shapes = (), states: Sequence[tuple[int, 
     `shapes` are those of the inputs, in order, where the file leaves dimensions open. ToolMissing where its
     package is not installed, DiagnosticError where it has none or cannot read the file.
     """
-    if model.suffix not in REFERENCES:
+    kind = model.suffix.lower()
+    if kind not in REFERENCES:
         hint = f"a model file ends with one of {', '.join(f'`{suffix}`' for suffix in sorted(REFERENCES))}"
         raise refusal(
             "no-reference", model, f"there is no reference for files that end with `{model.suffix}`", hint
         )
     if not model.is_file():
         raise refusal("model-unreadable", model, "there is no such file", None)
-    return stateful(REFERENCES[model.suffix](model, shapes), states)
+    return stateful(REFERENCES[kind](model, shapes), states)
 
 
 def self_test(
