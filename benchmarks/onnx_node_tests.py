@@ -259,7 +259,7 @@ def _run(
             inputs = emit_inputs("t0" if len(group) == 1 else "tests", prepared, lowered, Sharing.SHARED)
         facts = manifest(inputs)
         write_bundle(emit_bundle(inputs, facts), Path(name))
-        executable = build(Path(name), optimize="-O1", cache=folder)
+        executable = build(Path(name), optimize="-O1")
         frame = b"".join(np.ascontiguousarray(value).tobytes() for each in group for value in each.feed)
         (answer,) = run_frames(executable, [frame], timeout=60)
     found, place = [], 0

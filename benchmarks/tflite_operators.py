@@ -198,7 +198,7 @@ def _ran(content: bytes, frames: Sequence[bytes], folder: Path) -> tuple[bytes, 
         inputs = emit_inputs("all", [prepared], [lowered], Sharing.SHARED)
     with tempfile.TemporaryDirectory(dir=folder) as name:
         write_bundle(emit_bundle(inputs, manifest(inputs)), Path(name))
-        executable = build(Path(name), optimize="-O1", cache=folder)
+        executable = build(Path(name), optimize="-O1")
         return run_frames(executable, frames, timeout=120)
 
 

@@ -38,7 +38,6 @@ class Bundle:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "bundle"
-        self._objects = folder / "objects"
         found = find_compiler()
         self._compiler = Compiler(command=(*found.command, "-DTA_HOST_CACHE=5"), version=found.version)
         reference = reference_for(DIGITS)
@@ -52,7 +51,7 @@ class Bundle:
         """What the bundle answers, with other texts of some files."""
         for path, text in {**self.texts, **changed}.items():
             (self._folder / path).write_text(text)
-        made = build(self._folder, compiler=self._compiler, optimize="-O0", cache=self._objects)
+        made = build(self._folder, compiler=self._compiler, optimize="-O0")
         return run_frames(made, self._frames)
 
 

@@ -27,14 +27,13 @@ def _assert_each_matters(model: Path, folder: Path, scratch: Path) -> None:
     reference = reference_for(model)
     frames = tuple(b"".join(part.tobytes() for part in frame) for frame in reference.frames(FRAMES, seed=5))
     shutil.copytree(folder, scratch)
-    cache = scratch.parent / "objects"
-    right = run_frames(build(scratch, cache=cache), frames)
+    right = run_frames(build(scratch), frames)
     unnoticed, wrong = [], 0
     copies = step_numbers(scratch, "COPY")
     assert copies
     for number in copies:
         text = delete_step(scratch, number)
-        answers = _answers(build(scratch, cache=cache), frames)
+        answers = _answers(build(scratch), frames)
         restore(scratch, text)
         wrong += isinstance(answers, tuple) and answers != right
         if answers == right:

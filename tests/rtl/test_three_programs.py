@@ -116,7 +116,7 @@ def test_every_fault_is_named_and_survived(bundle: Path, frame: bytes, tmp_path:
     expected = run_frames(build(bundle, rtl=True, firmware=True), (frame,))[0]
     folder = Path(shutil.copytree(bundle, tmp_path / "bundle"))
     shutil.copy(Path(__file__).with_name("three_programs_faults.c"), folder / "src" / "runner.c")
-    executable = build(folder, rtl=True, firmware=True, cache=bundle / "build" / "objects")
+    executable = build(folder, rtl=True, firmware=True)
     done = subprocess.run(
         [str(executable.runner)], input=frame, capture_output=True, timeout=900, check=False
     )

@@ -206,15 +206,6 @@ def matrix_product(operator: Operator, model: Model) -> Definition:
     return rule.result(axes, rule.summed(axes, term, [index]))
 
 
-DEFINITIONS = {
-    "conv2d": conv2d,
-    "depthwise_conv2d": depthwise_conv2d,
-    "transposed_conv2d": transposed_conv2d,
-    "dense": dense,
-    "matrix_product": matrix_product,
-}
-
-
 Macs = Callable[[Sequence[tuple[int, ...]], Mapping[str, Attribute]], int]
 """Products that are summed for each element of the output, from the shapes of the operands and the
 attributes.
@@ -233,11 +224,13 @@ def _of_row(shapes: Sequence[tuple[int, ...]], attributes: Mapping[str, Attribut
     return shapes[0][-2 if attributes["adjoint0"] else -1]
 
 
-MACS: Mapping[str, Macs] = {
-    "conv2d": _of_kernel,
-    "depthwise_conv2d": _of_plane,
-    "transposed_conv2d": _of_kernel,
-    "dense": _of_kernel,
-    "matrix_product": _of_row,
+_PRODUCTS: Mapping[str, tuple[Definition, Macs]] = {
+    "conv2d": (conv2d, _of_kernel),
+    "depthwise_conv2d": (depthwise_conv2d, _of_plane),
+    "transposed_conv2d": (transposed_conv2d, _of_kernel),
+    "dense": (dense, _of_kernel),
+    "matrix_product": (matrix_product, _of_row),
 }
+DEFINITIONS = {name: definition for name, (definition, _) in _PRODUCTS.items()}
+MACS = {name: macs for name, (_, macs) in _PRODUCTS.items()}
 """The cost of each definition above."""

@@ -19,7 +19,7 @@ from target_arch.relax.ir.graph import Graph, operator_name, variables_of
 from target_arch.relax.patterns.matcher import Draft, Matcher, operators_between
 
 _REPEATABLE = "dequantize"
-_CONVERSIONS = ("quantize", "dequantize")
+_CONVERSIONS = ("quantize", _REPEATABLE)
 
 
 def cover(graph: Graph, patterns: Iterable[Pattern]) -> tuple[Draft, ...]:

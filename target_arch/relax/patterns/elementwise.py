@@ -13,6 +13,7 @@ from target_arch.relax.patterns.constants import Constant
 from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft, Match, Matcher, single_quantization
 from target_arch.relax.patterns.pieces import (
     INTEGER_ACTIVATIONS,
+    RELU,
     dequantized,
     float_activation,
     float_constant,
@@ -79,7 +80,7 @@ def float_relu() -> Matcher:
     return Matcher(
         roots=("nn.relu", "clip"),
         pattern=relu | clip,
-        calls={"relu": relu, "clip": clip},
+        calls={RELU: relu, "clip": clip},
         build=_build_float_relu,
     )
 
@@ -207,7 +208,7 @@ def _broadcast_layout(inputs: tuple[Any, ...]) -> str | None:
 
 
 def _is_clamped(match: Match) -> bool:
-    return any(match.call(name) is not None for name in ("relu", "clip", "clamp"))
+    return any(match.call(name) is not None for name in (RELU, "clip", "clamp"))
 
 
 def _integer_unary(wanted: Callable[[Match], bool]) -> Matcher:
@@ -238,7 +239,7 @@ def _build_integer_unary(match: Match) -> Draft | None:
 
 def _build_float_relu(match: Match) -> Draft | None:
     activation = float_activation(match)
-    relu = match.call("relu")
+    relu = match.call(RELU)
     source = (match.required("clip") if relu is None else relu).args[0]
     if activation is None or activation["activation"] == "none" or dtype_of(source) != "float32":
         return None

@@ -13,6 +13,8 @@ from target_arch.relax.patterns.constants import Constant
 from target_arch.relax.patterns.matcher import Draft, Match, Matcher, activation_range, single_quantization
 
 INTEGER_ACTIVATIONS = ("int8", "uint8", "int16")
+RELU = "relu"
+"""The label of a call of `nn.relu` in a match."""
 _QUANTIZE = "quantize"
 
 
@@ -50,7 +52,7 @@ def integer_ending(value: Any) -> Ending:
     relu, clip = is_op("relax.nn.relu")(value), clipped(value)
     quantize = is_op("relax.quantize")(relu | clip | value, wildcard(), wildcard())
     clamp = clipped(quantize)
-    calls = {"relu": relu, "clip": clip, _QUANTIZE: quantize, "clamp": clamp}
+    calls = {RELU: relu, "clip": clip, _QUANTIZE: quantize, "clamp": clamp}
     return Ending(pattern=clamp | quantize, calls=calls, roots=("clip", _QUANTIZE))
 
 
@@ -58,7 +60,7 @@ def float_ending(value: Any, roots: tuple[str, ...]) -> Ending:
     """`value → [relu | clip]`; `roots` are the operators that `value` may end in."""
     relu, clip = is_op("relax.nn.relu")(value), clipped(value)
     return Ending(
-        pattern=relu | clip | value, calls={"relu": relu, "clip": clip}, roots=("nn.relu", "clip", *roots)
+        pattern=relu | clip | value, calls={RELU: relu, "clip": clip}, roots=("nn.relu", "clip", *roots)
     )
 
 
@@ -155,7 +157,7 @@ def _is_stored_in(bias: Constant, unit: np.ndarray[Any, Any]) -> bool:
 
 
 def _bounds(match: Match) -> tuple[float | None, float | None]:
-    if match.call("relu") is not None:
+    if match.call(RELU) is not None:
         return 0.0, None
     clip = match.call("clip")
     if clip is None:

@@ -50,13 +50,12 @@ def build(
     sanitize: Sequence[str] = (),
     compiler: Compiler | None = None,
     optimize: str = "-O2",
-    cache: Path | None = None,
     rtl: bool = False,
     firmware: bool = False,
     tracer: str | None = None,
 ) -> Executable:
-    """Compile and link the bundle in `directory` into its folder `build`; objects go to `cache`, there by
-    default, those of the C runtime to the user's folder of caches.
+    """Compile and link the bundle in `directory` into its folder `build`; objects of the C runtime, which all
+    bundles share, go to the user's folder of caches.
 
     `sanitize` are names for `-fsanitize`, such as `address` and `undefined`. Warnings are errors. With `rtl`
     the devices that have RTL are simulated by it, Verilated; with `firmware` cores that take firmware are
@@ -65,7 +64,7 @@ def build(
     meanwhile, or the compiler refuses it; ToolMissing without a compiler, Verilator or an emulator.
     """
     with unchanged(directory) as manifest:
-        folder, machine = directory / "build", machine_in(manifest)
+        folder, machine = _prepared(directory / "build"), machine_in(manifest)
         cc = compiler or _compiler(machine)
         images = build_firmware(directory, folder) if firmware else ()
         foreign = libraries_of(directory, manifest)
@@ -76,7 +75,7 @@ def build(
             directory=directory,
             command=command,
             version=cc.version,
-            folder=cache or folder / "objects",
+            folder=folder / "objects",
             foreign=foreign,
             headers=sources.headers,
         )
@@ -165,11 +164,18 @@ def _host_flags(sanitize: Sequence[str]) -> tuple[str, ...]:
     return ("-pthread", *_sanitizers(sanitize))
 
 
+def _prepared(folder: Path) -> Path:
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    return folder
+
+
 def _written(folder: Path, text: str) -> str:
     """The path in the bundle of the tracer's source, written to the folder of programs."""
     path = folder / "tracer.c"
     try:
-        folder.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise unwritable(folder, error) from error

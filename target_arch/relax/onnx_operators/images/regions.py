@@ -1,6 +1,7 @@
 """Operators that read an image at computed places between its pixels."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from tvm import te, tirx
@@ -9,6 +10,9 @@ from tvm.script.ir_builder import tirx as ib
 from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted, converter, local
 
 _FLOAT = "float32"
+
+_Plane = Callable[[Any, Any], Any]
+"""The pixel of one channel of an image at a row and a column."""
 
 
 def _number(value: float) -> Any:
@@ -41,7 +45,8 @@ def _roi_align(node: Node) -> Any:
                     fine = (step.astype(_FLOAT) + _number(0.5)) * size / grid[axis].astype(_FLOAT)
                     ib.buffer_store(place, box[axis] + cell.astype(_FLOAT) * size + fine, [axis])
                 image = tirx.max(tirx.min(images[r].astype("int32"), n - 1), 0)
-                _sample(total, x, image, c, place, (high, wide), (a, b), largest=largest)
+                plane = partial(_pixel, x, image, c)
+                _sample(total, plane, place, (high, wide), (a, b), largest=largest)
             samples = tirx.max(grid[0] * grid[1], 1).astype(_FLOAT)
             ib.buffer_store(out, total[0] if largest else total[0] / samples, [r, c, i, j])
 
@@ -60,11 +65,13 @@ def _box(box: Any, boxes: Any, r: Any, scale: float, offset: float, *, malformed
         ib.buffer_store(box, length, [2 + axis])
 
 
+def _pixel(x: Any, image: Any, channel: Any, row: Any, column: Any) -> Any:
+    return x[image, channel, row, column]
+
+
 def _sample(
     total: Any,
-    x: Any,
-    image: Any,
-    c: Any,
+    plane: _Plane,
     place: Any,
     sizes: tuple[int, int],
     step: tuple[Any, Any],
@@ -89,7 +96,7 @@ def _sample(
         factor = (weight[0] if up else _number(1.0) - weight[0]) * (
             weight[1] if right else _number(1.0) - weight[1]
         )
-        terms.append(tirx.Select(nothing, _number(0.0), factor * x[image, c, row, column]))
+        terms.append(tirx.Select(nothing, _number(0.0), factor * plane(row, column)))
     if not largest:
         ib.buffer_store(total, total[0] + (terms[0] + terms[1] + terms[2] + terms[3]), [0])
         return
