@@ -224,7 +224,7 @@ def _of_row(shapes: Sequence[tuple[int, ...]], attributes: Mapping[str, Attribut
     return shapes[0][-2 if attributes["adjoint0"] else -1]
 
 
-_PRODUCTS: Mapping[str, tuple[Definition, Macs]] = {
+_PRODUCTS: Mapping[str, tuple[Callable[[Operator, Model], Definition], Macs]] = {
     "conv2d": (conv2d, _of_kernel),
     "depthwise_conv2d": (depthwise_conv2d, _of_plane),
     "transposed_conv2d": (transposed_conv2d, _of_kernel),
