@@ -135,8 +135,8 @@ TA_AVX2 static inline void ta_s8_gather_avx2(const ta_s8_conv2d *conv, ta_s8_cel
 }
 #endif
 
-static inline void ta_s8_gather(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, ta_s8_pixel pixel,
-                                int32_t rows, int32_t from, int32_t to)
+TA_PART void ta_s8_gather(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, ta_s8_pixel pixel,
+                          int32_t rows, int32_t from, int32_t to)
 {
 #if defined(TA_KERNELS_X86) && defined(TA_S8_WIDE)
     if (TA_HAS_AVX2 && from == 0 && to == conv->depth) {
@@ -175,7 +175,10 @@ static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_en
                            w + n * depth + k * TA_S8_BLOCK, TA_S8_BLOCK * depth,
                            (count + TA_S8_BLOCK - 1) / TA_S8_BLOCK);
             }
-            ta_s8_finish(end, n, rows, count, sums, TA_S8_OUTPUTS, out, first, conv->apart);
+            for (int32_t done = 0; done < count; done += 16) {
+                ta_s8_finish(end, n + done, rows, count - done < 16 ? count - done : 16, sums + done, TA_S8_OUTPUTS,
+                             out, first, conv->apart);
+            }
         }
         for (int32_t r = 0; r < rows; ++r) {
             ta_s8_next(conv, &pixel);

@@ -8,7 +8,7 @@
  * Channels are summed in groups of 16, pixels inside the image where they lie. Windows that touch the border are
  * gathered, pixels outside as `pad`; so are channels that do not fill a group.
  *
- * Forms: portable, AVX2.
+ * Forms: portable, AVX2, for kernels of 3x3 Arm DSP extension and MVE (`s8_depthwise_arm_m.h`).
  */
 #ifndef TA_KERNELS_S8_DEPTHWISE_H
 #define TA_KERNELS_S8_DEPTHWISE_H
@@ -177,7 +177,7 @@ static inline void ta_s8_dw_inner(const ta_s8_depthwise *conv, int32_t *begin, i
 }
 
 /* A row of the output, whose first pixel has the number `first`: `count` outputs from output `n` on. */
-static inline void ta_s8_dw_row(const ta_s8_taps *taps, const ta_s8_end *end, const int8_t *image, int32_t y,
+TA_PART void ta_s8_dw_row(const ta_s8_taps *taps, const ta_s8_end *end, const int8_t *image, int32_t y,
                                 int32_t n, int32_t count, int8_t *out, int64_t first)
 {
     const ta_s8_depthwise *conv = taps->conv;
@@ -204,10 +204,18 @@ static inline void ta_s8_dw_row(const ta_s8_taps *taps, const ta_s8_end *end, co
     }
 }
 
+#include "kernels/s8_depthwise_arm_m.h"
+
 /* The whole convolution. A pair that lacks its second tap repeats the first, with a weight of 0. */
 static inline void ta_s8_convolve_depthwise(const ta_s8_depthwise *conv, const ta_s8_end *end, const int8_t *x,
                                             const int8_t *w, const int32_t *bias, int8_t *out)
 {
+    #if defined(TA_KERNELS_DSP) || defined(TA_KERNELS_MVE)
+    if (ta_s8_dw_3x3_takes(conv, end, w)) {
+        ta_s8_dw_3x3(conv, end, x, w, bias, out);
+        return;
+    }
+#endif
     ta_s8_taps taps;
     const int32_t count = conv->kernel_height * conv->kernel_width;
     taps.conv = conv;

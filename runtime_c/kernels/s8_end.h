@@ -23,7 +23,7 @@ typedef struct {
 
 /* `count` outputs (1 to 16) from output `n` on of `rows` pixels: sums `from` numbers apart; pixels are `apart`
  * elements apart in `out` and in `other`, and `first` is the number of the first of them. */
-static inline void ta_s8_finish(const ta_s8_end *end, int32_t n, int32_t rows, int32_t count, const int32_t *sums,
+TA_PART void ta_s8_finish(const ta_s8_end *end, int32_t n, int32_t rows, int32_t count, const int32_t *sums,
                                 int32_t from, int8_t *out, int64_t first, int32_t apart)
 {
     const int32_t *multiplier = end->multiplier + n * end->scale->each;

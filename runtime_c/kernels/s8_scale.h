@@ -14,7 +14,7 @@
  * Values of type uint8 are stored as int8 with the highest bit flipped (`flip` 0x80): `offset`, `low` and `high`
  * are less by 128 then.
  *
- * Forms: portable, AVX2.
+ * Forms: portable, AVX2, Arm DSP extension and MVE (`s8_scale_arm_m.h`).
  */
 #ifndef TA_KERNELS_S8_SCALE_H
 #define TA_KERNELS_S8_SCALE_H
@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernels/arm_m.h"
 #include "kernels/x86.h"
 
 #define TA_S8_TFLITE 0
@@ -145,7 +146,25 @@ TA_AVX2 static inline void ta_s8_scale_8_avx2(int rounding, const ta_s8_scale *s
 }
 #endif
 
-/* `count` outputs (1 to 16) of every row: sums `from` numbers apart, results `to` bytes apart, of which only
+#include "kernels/s8_scale_arm_m.h"
+
+/* Outputs of every row in portable C. */
+static inline void ta_s8_scale_portable(int rounding, const ta_s8_scale *scale, const int32_t *multiplier,
+                                        const int8_t *shift, int32_t rows, int32_t count, const int32_t *sums,
+                                        int32_t from, int8_t *out, int32_t to)
+{
+    for (int32_t r = 0; r < rows; ++r) {
+        for (int32_t n = 0; n < count; ++n) {
+            const int32_t own = n * scale->each;
+            int32_t value = ta_s8_scaled(rounding, sums[r * from + n], multiplier[own], shift[own]) + scale->offset;
+            value = value < scale->high ? value : scale->high;
+            value = value > scale->low ? value : scale->low;
+            out[r * to + n] = (int8_t)(value ^ scale->flip);
+        }
+    }
+}
+
+/* `count` outputs (from 1 on; up to 16 on x86) of every row: sums `from` numbers apart, results `to` bytes apart, of which only
  * `count` are written in each. `multiplier` and `shift` are those of the first of these outputs. */
 static inline void ta_s8_scale_rows(int rounding, const ta_s8_scale *scale, const int32_t *multiplier,
                                     const int8_t *shift, int32_t rows, int32_t count, const int32_t *sums,
@@ -169,14 +188,17 @@ static inline void ta_s8_scale_rows(int rounding, const ta_s8_scale *scale, cons
         return;
     }
 #endif
-    for (int32_t r = 0; r < rows; ++r) {
-        for (int32_t n = 0; n < count; ++n) {
-            int32_t value = ta_s8_scaled(rounding, sums[r * from + n], multiplier[n], shift[n]) + scale->offset;
-            value = value < scale->high ? value : scale->high;
-            value = value > scale->low ? value : scale->low;
-            out[r * to + n] = (int8_t)(value ^ (scale->flip ? -128 : 0));
-        }
+#if defined(TA_KERNELS_DSP)
+    if (!ta_s8_scale_dsp(rounding, scale, multiplier, shift, rows, count, sums, from, out, to)) {
+        ta_s8_scale_portable(rounding, scale, multiplier, shift, rows, count, sums, from, out, to);
     }
+#elif defined(TA_KERNELS_MVE)
+    if (!ta_s8_scale_mve(rounding, scale, multiplier, shift, rows, count, sums, from, out, to)) {
+        ta_s8_scale_portable(rounding, scale, multiplier, shift, rows, count, sums, from, out, to);
+    }
+#else
+    ta_s8_scale_portable(rounding, scale, multiplier, shift, rows, count, sums, from, out, to);
+#endif
 }
 
 #endif

@@ -51,8 +51,13 @@ class Layout:
 
 
 PAIRS = Layout(name="pairs", block=8, order=(0, 1))
+QUADS = Layout(name="quads", block=2, order=(0, 2, 1, 3))
+CHUNKS = Layout(name="chunks", block=2, order=tuple(range(16)))
 
-_LAYOUTS: Mapping[InstructionSet, Layout] = {}
+_LAYOUTS: Mapping[InstructionSet, Layout] = {
+    InstructionSet.ARMV7E_M: QUADS,
+    InstructionSet.ARMV8_1_M: CHUNKS,
+}
 """Layouts of the instruction sets that have one of their own."""
 
 

@@ -1,0 +1,71 @@
+"""The kernels of `runtime_c/kernels` laid out for Cortex-M, on emulated boards and natively, to the bit."""
+
+import subprocess
+from collections.abc import Callable
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from target_arch.backends.plain_c.kernels.layout import layout_of
+from target_arch.soc.words import InstructionSet
+from tests.backends.c.kernel_cases import (
+    CHOSEN,
+    conv2d_cases,
+    dense_cases,
+    depthwise_cases,
+    random_shape,
+    sum_cases,
+)
+from tests.backends.c.kernel_program import FLAGS, NATIVE, Case, mismatches, program
+from tests.systems import COMPILER, EMULATOR, MACHINES
+
+BOARDS = {InstructionSet.ARMV7E_M: "mps2-an500", InstructionSet.ARMV8_1_M: "mps3-an547"}
+START = """
+extern void _start(void);
+__attribute__((naked, used)) void reset(void)
+{
+    __asm__ volatile("ldr r0, =0xe000ed88\\nldr r1, [r0]\\norr r1, r1, #0xf00000\\nstr r1, [r0]\\n"
+                     "dsb\\nisb\\nldr r0, =_start\\nbx r0\\n.ltorg\\n");
+}
+__attribute__((section(".vectors"), used)) const uintptr_t vectors[16] = {0x80000, (uintptr_t)&reset};
+"""
+"""Turns the floating point unit on; the C library's own start, with semihosting, does the rest."""
+
+
+def cases(isa: InstructionSet) -> list[Case]:
+    rng = np.random.default_rng(11)
+    layout = layout_of(isa)
+    shapes = [*CHOSEN, *(random_shape(rng) for _ in range(4))]
+    return [
+        *conv2d_cases(rng, shapes, layout),
+        *dense_cases(rng, layout),
+        *depthwise_cases(rng, [shape for shape in shapes if prod(shape.kernel) <= 25]),
+        *sum_cases(rng, layout),
+    ]
+
+
+@pytest.mark.parametrize("isa", BOARDS)
+def test_forms_are_those_of_plain_integers(
+    isa: InstructionSet, tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    compiler, emulator, made = needs_tool(COMPILER), needs_tool(EMULATOR), cases(isa)
+    source, binary = tmp_path / "calls.c", tmp_path / "calls"
+    source.write_text(program(made) + START)
+    link = ("--specs=rdimon.specs", "-Wl,--section-start=.vectors=0", "-lm")
+    flags = (*MACHINES[BOARDS[isa]].flags, *FLAGS)
+    subprocess.run((compiler, *flags, str(source), "-o", str(binary), *link), check=True)
+    machine = ("-machine", BOARDS[isa], "-semihosting", "-nographic", "-monitor", "none", "-serial", "none")
+    done = subprocess.run(
+        (emulator, *machine, "-kernel", str(binary)), capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout.split("\n")[:-1] == ["0"], done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("isa", BOARDS)
+def test_portable_forms_read_the_same_layout(
+    isa: InstructionSet, tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    compiler = (needs_tool("gcc"), *NATIVE["portable"])
+    assert mismatches(tmp_path, cases(isa), compiler) == []
