@@ -14,7 +14,8 @@ Models that compile become one bundle of several models, which is built with gcc
 passes within the tolerances of its test, NaN and infinity included; a float16 may be off by one unit in its
 last place more, as answers that were rounded after every step are. A refusal is an answer with a rule; where
 that rule is one that no model of a user ought to meet, or the build or the run fails, it counts as an
-exception. `--save` writes the outcome of every test, from which `docs/operators.md` is made.
+exception. `--save` writes the outcome of every test, from which `docs/operators.md` is made; where only some
+tests run, it keeps the file's outcomes of all others.
 """
 
 import argparse
@@ -255,7 +256,7 @@ def _run(
         ]
         lowered = [each.lowered for each in group]
         # The answers of the tests are the reference: no self-test from another one.
-        with patch.object(compiling, "self_test", lambda *_: "the tests have answers"):
+        with patch.object(compiling, "self_test", lambda *_, **__: "the tests have answers"):
             inputs = emit_inputs("t0" if len(group) == 1 else "tests", prepared, lowered, Sharing.SHARED)
         facts = manifest(inputs)
         write_bundle(emit_bundle(inputs, facts), Path(name))
@@ -363,8 +364,10 @@ def main() -> int:
         print(f"{title}: {len(chosen)} tests;", dict(sorted(totals(chosen).items())))
     print(f"{time.monotonic() - start:.0f} s")
     if arguments.save:
-        rows = {each.case.name: each.row() for each in sorted(found, key=lambda each: each.case.name)}
-        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
+        narrowed = bool(arguments.only or arguments.operator) and arguments.save.exists()
+        rows = json.loads(arguments.save.read_text()) if narrowed else {}
+        rows |= {each.case.name: each.row() for each in found}
+        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(rows[name])}" for name in sorted(rows))
         arguments.save.write_text(f"{{\n{lines}\n}}\n")
     return 1 if any(each.verdict in ("wrong", "exception") for each in found) else 0
 

@@ -4,7 +4,6 @@ import contextlib
 import gc
 import io
 import os
-import re
 import struct
 import sys
 import traceback
@@ -56,7 +55,7 @@ def translated(path: Path, translate: Callable[[], Any]) -> Any:
             refusal = error
             traceback.clear_frames(error.__traceback__)
         except FAILURES as error:
-            refusal = _refusal(path, _first_line(error))
+            refusal = model_error("unsupported-model", path, _UNREADABLE, HINT)
             traceback.clear_frames(error.__traceback__)
         gc.collect()  # objects in reference cycles would complain later, on the terminal
     raise refusal.with_traceback(None)
@@ -78,11 +77,8 @@ def quiet() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _refusal(path: Path, text: str) -> DiagnosticError:
-    names = _operators_in(text)
-    if names:
-        return unknown_operators(path, names)
-    return model_error("unsupported-model", path, f"the model cannot be imported: {text}", HINT)
+_UNREADABLE = "the model cannot be imported: its parts do not fit together in a known way"
+"""Each operator is met alone and named; this is for what fails between them."""
 
 
 def unknown_operators(path: Path, names: list[str], message: str = "") -> DiagnosticError:
@@ -157,20 +153,6 @@ def _check_value(path: Path, var: Any, *, halves: bool) -> None:
 
 
 _FIXED = "export the model with fixed shapes"
-
-
-def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__).rstrip(".")
-
-
-def _operators_in(text: str) -> list[str]:
-    """The operators named in the frontends' message about those they do not know."""
-    torch = re.search(r"Unsupported function types \[(.*)\]", text)
-    if torch:
-        return sorted(name.removesuffix(".default") for name in re.findall(r"'([\w.]+)'", torch.group(1)))
-    found = re.search(r"operators are not supported (?:in|for) frontend \w+(?: yet)?: ([^.]*)", text)
-    return sorted(re.findall(r"[\w.]+", found.group(1))) if found else []
 
 
 def plural(names: list[str]) -> str:

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
 
-from tvm import relax
-
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
@@ -15,7 +13,6 @@ from target_arch.relax.readers.frontend import imported, quiet, translated
 from target_arch.relax.readers.pt2_archive import NoProgram, Unsafe, plain_archive
 from target_arch.relax.readers.source import Imported
 from target_arch.relax.readers.torch_indices import count_from_start
-from target_arch.relax.readers.torch_misread import refuse_misread
 from target_arch.relax.readers.torch_shapes import with_input_shapes
 
 
@@ -74,23 +71,11 @@ _WRITE = "write it with `torch.export.save`"
 
 
 def _module(path: Path, program: Any, in_file: dict[Any, str]) -> Any:
-    """TVM's reading of the program, decomposed into the core operators of PyTorch. `in_file` receives the
-    names of its nodes by the expressions they became.
+    """The program as Relax, decomposed into the core operators of PyTorch. `in_file` receives the names of
+    its nodes by the expressions they became.
     """
-    from tvm.relax.frontend.torch.exported_program_translator import ExportedProgramImporter
+    from target_arch.relax.readers.torch_converters import convert
 
     decomposed = program.run_decompositions()
     count_from_start(path, decomposed)
-    refuse_misread(path, decomposed)
-    importer = ExportedProgramImporter()
-    module = importer.from_exported_program(
-        decomposed,
-        keep_params_as_input=False,
-        unwrap_unit_return_tuple=True,
-        no_bind_return_tuple=False,
-        custom_convert_map=None,
-    )
-    for node, value in importer.env.items():
-        if isinstance(value, relax.Var):
-            in_file.setdefault(value, node.name)
-    return module
+    return convert(path, decomposed, in_file)

@@ -158,61 +158,45 @@ def test_recurrent_layers(kind: str, tmp_path: Path) -> None:
     assert difference(last, tmp_path / "m.pt2", torch.randn(1, 3, 3), parts=layer) < 1e-6
 
 
-def test_an_operator_that_the_frontend_does_not_know(tmp_path: Path) -> None:
+def test_operators_without_a_form_are_named_with_their_places(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    functional = torch.nn.functional
+
+    def forward(x: Any) -> Any:
+        sampled = functional.grid_sample(x, x[:, :, :, :2], align_corners=False)
+        return functional.adaptive_max_pool2d(functional.adaptive_max_pool2d(sampled, 3), 2)
+
     with pytest.raises(DiagnosticError) as failure:
-        difference(lambda x: x.amax(1) + x.cosh().sum(1), tmp_path / "m.pt2", torch.randn(2, 3))
-    assert str(failure.value) == (
-        f"{tmp_path}/m.pt2: error: operator `amax` is not supported [unsupported-operator]\n"
+        difference(forward, tmp_path / "m.pt2", torch.randn(1, 2, 4, 4))
+    assert str(failure.value).replace(f"{tmp_path}/", "") == (
+        "m.pt2: error: operators `adaptive_max_pool2d`, `grid_sampler_2d` are not supported "
+        "[unsupported-operator]\n"
+        "m.pt2: note: `adaptive_max_pool2d` 2 times, first at `adaptive_max_pool2d`: not known here\n"
+        "m.pt2: note: `grid_sampler_2d` once, at `grid_sampler_2d`: it is computed differently here\n"
         "hint: replace it in the model, or split the model before it"
     )
 
 
-def test_nearest_neighbours_by_a_whole_multiple_only(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
-    scaled = torch.nn.functional.interpolate
-    x = torch.randn(1, 2, 4, 5)
-    assert difference(lambda x: scaled(x, size=(8, 15)), tmp_path / "m.pt2", x) == 0
-    with pytest.raises(DiagnosticError) as failure:
-        difference(lambda x: scaled(x, size=(6, 10)), tmp_path / "m.pt2", x)
-    assert str(failure.value) == (
-        f"{tmp_path}/m.pt2: error: operator `upsample_nearest2d`, node `upsample_nearest2d`, "
-        "scales 4x5 to 6x10, which is no whole multiple [unsupported-operator]\n"
-        "hint: scale to a multiple of the size, or use the mode `nearest-exact` or `bilinear`"
-    )
-
-
 @pytest.mark.parametrize(
-    ("forward", "said"),
+    "forward",
     [
+        pytest.param(lambda torch, x: torch.nn.functional.selu(x), id="elu with factors"),
+        pytest.param(lambda torch, x: torch.add(x, x.exp(), alpha=2), id="sum with a factor"),
+        pytest.param(lambda torch, x: torch.sub(x, 3, alpha=0.5), id="difference with a factor"),
+        pytest.param(lambda torch, x: x.amax((2, 3)) - x.amin(1, keepdim=True)[:, 0, 0, :4], id="extrema"),
         pytest.param(
-            lambda torch, x: torch.nn.functional.selu(x),
-            "operator `elu`, node `elu`, scales its result or its argument, by 1.0507009873554805 "
-            "[unsupported-operator]\nhint: replace it in the model, or split the model before it",
-            id="elu",
+            lambda torch, x: torch.full_like(x, -torch.inf).amax(1) + 0 * x[:, 0].isinf(), id="infinity"
         ),
+        pytest.param(lambda torch, x: x.prod(1), id="product"),
+        pytest.param(lambda torch, x: torch.nn.functional.group_norm(x, 2), id="norm without weights"),
+        pytest.param(lambda torch, x: torch.nn.functional.interpolate(x, size=(6, 13)), id="nearest"),
         pytest.param(
-            lambda torch, x: torch.add(x, x, alpha=2),
-            "operator `add`, node `add`, multiplies its second operand by 2 [unsupported-operator]\n"
-            "hint: write that multiplication as one of its own",
-            id="add",
-        ),
-        pytest.param(
-            lambda torch, x: torch.sub(x, x, alpha=0.5),
-            "operator `sub`, node `sub`, multiplies its second operand by 0.5 [unsupported-operator]\n"
-            "hint: write that multiplication as one of its own",
-            id="sub",
-        ),
-        pytest.param(
-            lambda torch, x: torch.nn.functional.grid_sample(x, x[:, :, :, :2], align_corners=False),
-            "operator `grid_sampler_2d`, node `grid_sampler_2d`, is not supported [unsupported-operator]\n"
-            "hint: replace it in the model, or split the model before it",
-            id="grid_sample",
+            lambda torch, x: torch.nn.functional.interpolate(x, scale_factor=1.7), id="nearest by factor"
         ),
     ],
 )
-def test_operators_that_the_frontend_misreads(forward: Callable[..., Any], said: str, tmp_path: Path) -> None:
+def test_operators_that_the_frontend_lacks_or_misreads(forward: Callable[..., Any], tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
-    with pytest.raises(DiagnosticError) as failure:
-        difference(lambda x: forward(torch, x), tmp_path / "m.pt2", torch.randn(1, 2, 4, 4))
-    assert str(failure.value) == f"{tmp_path}/m.pt2: error: {said}"
+    torch.manual_seed(0)
+    found = difference(lambda x: forward(torch, x), tmp_path / "m.pt2", torch.randn(1, 4, 4, 5))
+    assert found < 1e-6
