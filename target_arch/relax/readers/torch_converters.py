@@ -57,8 +57,9 @@ class _Importer(ExportedProgramImporter):  # type: ignore[misc]
 
     def _translate_fx_graph(self, graph_module: Any, nodes: Any, inputs_vars: Any, custom_ops: Any) -> Any:
         names = {node.target.__name__ for node in nodes if node.op == "call_function"}
-        self.convert_map = {
-            name: _guarded(self, name, self.convert_map.get(name), own=name in custom_ops) for name in names
+        known: Mapping[str, Any] = dict(self.convert_map)
+        self.convert_map: dict[str, Any] = {
+            name: _guarded(self, name, known.get(name), own=name in custom_ops) for name in names
         }
         return super()._translate_fx_graph(graph_module, nodes, inputs_vars, set())
 
@@ -99,7 +100,7 @@ def _reduced(operator: str) -> Convert:
     def convert_node(node: Any, importer: Any) -> Any:
         x, *rest = importer.retrieve_args(node)
         axes = rest[0] if rest else ()
-        attributes = {"axes": [axes] if isinstance(axes, int) else list(axes)}
+        attributes: dict[str, Any] = {"axes": [axes] if isinstance(axes, int) else list(axes)}
         attributes["keepdims"] = int(rest[1]) if len(rest) > 1 else 0
         made = converted(
             Node(
@@ -141,8 +142,7 @@ def _weighed(op: Callable[[Any, Any], Any], of_numbers: Callable[[Any, Any], Any
 def _elu(node: Any, importer: Any) -> Any:
     """scale * x above zero, scale * alpha * (exp(x * input_scale) - 1) below."""
     emit = importer.block_builder.emit
-    x, *given = importer.retrieve_args(node)
-    alpha, scale, input_scale = (*given, *(1.0, 1.0, 1.0)[len(given) :])
+    x, alpha, scale, input_scale = (*importer.retrieve_args(node), 1.0, 1.0, 1.0)[:4]
     if not dtype_of(x).startswith("float"):
         raise NotConverted(f"its elements are {dtype_of(x)}")
 
