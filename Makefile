@@ -4,6 +4,7 @@
 # make lint    ruff and mypy
 # make fuzz    mutants of every kind of file that is read, for hours; ARGS="onnx --executions 10000" narrows it
 # make fuzz-c  the fuzz targets of the C runtime, FUZZ_SECONDS each (an hour); corpus and findings go to fuzz_out
+# make site         the documents as static files in build/site
 # make simulators   compilers and emulators for cores and RTL that are not this machine's (Debian and Ubuntu, as root)
 #
 # EXTRAS names the optional parts to install; add torch to import .pt2 files: make EXTRAS=verify,test,torch test
@@ -17,7 +18,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed-$(EXTRAS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint fuzz fuzz-c simulators clean
+.PHONY: help setup demo test lint fuzz fuzz-c simulators site clean
 
 # What the tests skip without. One name per program that a test or `target-arch run` asks for, with its libraries.
 # libclang-rt-dev: clang's sanitizers, which a minimal installation of clang leaves out.
@@ -57,6 +58,9 @@ simulators:
 	dpkg -s $(SIMULATORS) >/dev/null 2>&1 || { \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 	    $(SIMULATORS) >/dev/null; }
+
+site: $(STAMP)
+	$(BIN)/python -m mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info demo_out fuzz_out

@@ -102,9 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
     fuzz_input input = {bytes, count};
     build();
-    ta_host_set_jitter(0);
-    ta_host_set_lazy(0);
-    ta_host_set_counters(0);
+    under_test.set_mode("eager");
     fuzz_accepted = 0;
     for (uint32_t i = 0; i < MOST_CALLS && input.left != 0; i++)
         call(&input);

@@ -1,0 +1,70 @@
+"""What the site has beside docs/: pages of the repository's root, and the reference of the command line.
+
+MkDocs calls these functions: https://www.mkdocs.org/user-guide/configuration/#hooks
+"""
+
+import argparse
+import re
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from target_arch.cli.arguments.parser import COMMANDS, parser
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+"""Pages of the root; on the site they are below `project/`."""
+LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that are not in docs/."""
+    for name in PAGES:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        files.append(File.generated(config, f"project/{name}", content=text))
+    files.append(File.generated(config, "reference/command-line.md", content=command_line()))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> str:
+    """Lead links of the repository to pages of the site; what the site does not have is named, not linked."""
+    here = PurePosixPath(page.file.src_uri)
+    known = {file.src_uri for file in files}
+    return LINK.sub(lambda found: _link(found, here, known), markdown)
+
+
+def _link(found: re.Match[str], here: PurePosixPath, known: set[str]) -> str:
+    text, target, anchor = found[1], found[2], found[3] or ""
+    folder = PurePosixPath() if here.parts[0] == "project" else PurePosixPath("docs") / here.parent
+    path = _normal(folder / target)
+    wanted = path.removeprefix("docs/") if path.startswith("docs/") else f"project/{path}"
+    if wanted not in known:
+        return text
+    up = "../" * (len(here.parts) - 1)
+    return f"[{text}]({up}{wanted}{anchor})"
+
+
+def _normal(path: PurePosixPath) -> str:
+    parts: list[str] = []
+    for part in path.parts:
+        if part == "..":
+            parts.pop()
+        else:
+            parts.append(part)
+    return "/".join(parts)
+
+
+def command_line() -> str:
+    """The help of every command."""
+    _, commands = parser()
+    told = [
+        f"## {each.name}\n\n{each.help}\n\n```text\n{_help(commands[each.name])}```\n" for each in COMMANDS
+    ]
+    return "# Command line\n\nWhat `target-arch COMMAND --help` prints.\n\n" + "\n".join(told)
+
+
+def _help(command: Any) -> str:
+    command.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=100)
+    return str(command.format_help())
