@@ -12,6 +12,21 @@ print("tvm" in sys.modules, "torch" in sys.modules)
 """
 
 
+ROOMS = """
+import sys
+import target_arch.run, target_arch.stages, target_arch.emit
+print("tvm" in sys.modules, "torch" in sys.modules)
+"""
+
+
+def printed(script: str) -> str:
+    return subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+
+
 def test_tvm_comes_without_torch() -> None:
-    done = subprocess.run([sys.executable, "-c", SCRIPT], check=True, capture_output=True, text=True)
-    assert done.stdout == "True False\n"
+    assert printed(SCRIPT) == "True False\n"
+
+
+def test_rooms_beside_relax_come_without_both() -> None:
+    """A command imports some of them before it imports TVM, which would bring PyTorch along."""
+    assert printed(ROOMS) == "False False\n"

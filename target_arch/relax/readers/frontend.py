@@ -1,14 +1,9 @@
 """Call a frontend of TVM so that a wrong model causes a diagnostic and no other output."""
 
-import contextlib
 import gc
-import io
-import os
 import struct
-import sys
 import traceback
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +17,7 @@ from target_arch.relax.ir.errors import UnsupportedOperatorsError, model_error
 from target_arch.relax.ir.graph import operator_name, read_graph
 from target_arch.relax.operators.program import RelaxProgram
 from target_arch.relax.readers.outputs import with_computed_outputs
+from target_arch.relax.readers.quiet import quiet
 from target_arch.relax.readers.source import Imported
 from target_arch.relax.te.half import HALF
 
@@ -59,22 +55,6 @@ def translated(path: Path, translate: Callable[[], Any]) -> Any:
             traceback.clear_frames(error.__traceback__)
         gc.collect()  # objects in reference cycles would complain later, on the terminal
     raise refusal.with_traceback(None)
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Nothing reaches stdout, nor stderr (which TVM's C++ writes to by its number)."""
-    sys.stderr.flush()
-    saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
-        os.close(nowhere)
 
 
 _UNREADABLE = "the model cannot be imported: its parts do not fit together in a known way"

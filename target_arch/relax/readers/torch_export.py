@@ -9,8 +9,9 @@ from zipfile import is_zipfile
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
-from target_arch.relax.readers.frontend import imported, quiet, translated
+from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.pt2_archive import NoProgram, Unsafe, plain_archive
+from target_arch.relax.readers.quiet import quiet
 from target_arch.relax.readers.source import Imported
 from target_arch.relax.readers.torch_indices import count_from_start
 from target_arch.relax.readers.torch_shapes import with_input_shapes

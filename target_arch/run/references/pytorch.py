@@ -9,8 +9,8 @@ import numpy as np
 from attrs import field, frozen
 
 from target_arch.diagnostics import refusal
-from target_arch.relax.readers.frontend import quiet
 from target_arch.relax.readers.pt2_archive import plain_archive
+from target_arch.relax.readers.quiet import quiet
 from target_arch.run.references.indices import Use, highest_indices, index_limits
 from target_arch.run.references.reference import (
     FLOAT_RELATIVE,
