@@ -16,7 +16,7 @@ from target_arch.run import Compiler, build, read_manifest, write_bundle
 from target_arch.run.bundles import exchange
 from target_arch.run.bundles.contents import JOURNAL
 from target_arch.run.bundles.lock import locked
-from target_arch.run.executables import executable
+from target_arch.run.executables import executable, objects
 from tests.run.bundles.folders import contents, put, two_bundles
 
 Bundles = tuple[Bundle, Bundle]
@@ -179,7 +179,9 @@ def test_a_bundle_replaced_while_it_is_built(
             write_bundle(bundle, directory)
         output.write_bytes(b"")
 
-    monkeypatch.setattr(executable, "_run", compiled)
+    monkeypatch.setattr(objects, "_shared_folder", lambda: None)
+    monkeypatch.setattr(objects, "run_compiler", lambda command, directory, output: output.write_bytes(b""))
+    monkeypatch.setattr(executable, "run_compiler", compiled)
     out = tmp_path / "out"
     write_bundle(bundles[0], out)
     with pytest.raises(DiagnosticError) as failure:
