@@ -169,7 +169,7 @@ def test_targets_restrict(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "said"),
     [
         (("--require", "add_4"), "command line: error: `add_4` is not OPERATOR=TARGET [bad-wish]"),
-        (("--require", "add_4="), "command line: error: `add_4=` is not OPERATOR=TARGET [bad-wish]"),
+        (("--require", "=add_4"), "command line: error: `=add_4` is not OPERATOR=TARGET [bad-wish]"),
         (
             ("--partitioning-order", "npu"),
             "order: error: `zynq_edge` has no target_arch `npu` [unknown-target]",
