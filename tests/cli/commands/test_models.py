@@ -108,9 +108,10 @@ def test_a_kind_that_the_model_lacks(capsys: pytest.CaptureFixture[str], tmp_pat
 
 def test_values_between_stages_are_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     both = ("--dump", "memory", "--format=json", "-o", str(tmp_path / "out"))
-    assert call(capsys, "compile", DIGITS, "--soc", "mcu_m7", *both) == (
-        2,
-        "",
+    code, out, err = call(capsys, "compile", DIGITS, "--soc", "mcu_m7", *both)
+    assert code == 2
+    assert [each["rule"] for each in json.loads(out)["diagnostics"]] == ["bad-format"]
+    assert err == (
         "command line: error: `--dump` prints text, `--format=json` is for programs [bad-format]\n"
         "hint: the manifest has all of it; leave one of them out\n",
     )
