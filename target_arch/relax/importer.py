@@ -10,7 +10,6 @@ Any fault of the file becomes a DiagnosticError with one message; rules:
     unsupported-model    anything else a frontend refuses, with its words
     dynamic-shape        a dimension without a fixed extent
     input-shape          a wanted shape of an input that it cannot have
-    dynamic-range        float activations with quantized weights
     unsupported-type     elements of a type that is not supported, such as float16
     unsafe-model         a `.pt2` file that PyTorch would run code from
     missing-extra        the file type needs an optional dependency

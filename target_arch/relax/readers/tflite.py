@@ -11,15 +11,15 @@ from typing import Any
 import tflite
 from attrs import evolve
 
-from target_arch.diagnostics import Diagnostic
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
-from target_arch.relax.ir.errors import UnsupportedOperatorsError, model_error
+from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.flatbuffer import TFLITE_MODEL, Damaged, verify
-from target_arch.relax.readers.frontend import HINT, imported, plural, translated, unknown_operators
+from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.source import TFLITE_IDENTIFIER, Imported
-from target_arch.relax.readers.tflite_operators.driver import CODES, Refused, Translation, translate
+from target_arch.relax.readers.tflite_operators.driver import Refused, Translation, operator_name, translate
 from target_arch.relax.readers.tflite_shapes import with_input_shapes
+from target_arch.relax.readers.unsupported import Unsupported, unsupported
 
 _AGAIN = "copy or export the model again"
 _BYTES = {
@@ -32,11 +32,6 @@ _BYTES = {
     tflite.TensorType.INT32: 4,
     tflite.TensorType.INT64: 8,
 }
-_WEIGHTED = (
-    tflite.BuiltinOperator.CONV_2D,
-    tflite.BuiltinOperator.DEPTHWISE_CONV_2D,
-    tflite.BuiltinOperator.FULLY_CONNECTED,
-)
 
 
 def read_tflite(path: Path, data: bytes, shapes: InputShapes) -> Imported:
@@ -48,8 +43,6 @@ def read_tflite(path: Path, data: bytes, shapes: InputShapes) -> Imported:
     model = tflite.Model.GetRootAsModel(with_input_shapes(path, data, shapes), 0)
     graph = model.Subgraphs(0)
     _refuse_dynamic_shapes(path, graph)
-    _refuse_custom_operators(path, model, graph)
-    _refuse_dynamic_range(path, model, graph)
     found: Translation = translated(path, lambda: translate(model, _layer))
     _refuse(path, found.refused)
     outputs = [_name(graph.Tensors(graph.Outputs(index))) for index in range(graph.OutputsLength())]
@@ -86,28 +79,18 @@ def named_operators(path: Path, data: bytes) -> Iterator[tuple[str, str]]:
     model = _verified(path, data)
     graph = model.Subgraphs(0)
     for operator in _operators(graph):
-        code = model.OperatorCodes(operator.OpcodeIndex())
-        kind = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
-        name = _custom(code) if kind == tflite.BuiltinOperator.CUSTOM else CODES.get(kind, str(kind))
+        name = operator_name(model.OperatorCodes(operator.OpcodeIndex()))
         yield name, _name(graph.Tensors(operator.Outputs(0))) if operator.OutputsLength() else ""
 
 
-def _custom(code: Any) -> str:
-    return str((code.CustomCode() or b"?").decode("utf-8", errors="replace"))
-
-
 def _refuse(path: Path, refused: tuple[Refused, ...]) -> None:
-    """One message for all operators without a form; for a form of a known operator, its tensor and why."""
-    if not refused:
-        return
-    unknown = sorted({each.code for each in refused if not each.why})
-    forms = [f"`{each.code}`, tensor `{each.tensor}`: {each.why}" for each in refused if each.why]
-    parts = [f"{plural(unknown)} not supported"] if unknown else []
-    parts += [f"a form of an operator is not supported: {'; '.join(forms)}"] if forms else []
-    message = "; ".join(parts)
-    diagnostic = Diagnostic(rule="unsupported-operator", place=str(path), message=message, hint=HINT)
-    reasons = {each.code: each.why or "not known here" for each in reversed(refused)}
-    raise UnsupportedOperatorsError(diagnostic, reasons)
+    """One message for all operators without a form."""
+    found = [
+        Unsupported(operator=each.code, place=_last(each.tensor), reason=each.why or "not known here")
+        for each in refused
+    ]
+    if found:
+        raise unsupported(path, found)
 
 
 def _check_indices(model: Any) -> None:
@@ -160,30 +143,6 @@ def _refuse_dynamic_shapes(path: Path, graph: Any) -> None:
                 raise model_error("dynamic-shape", path, message, "export the model with fixed shapes")
 
 
-def _refuse_custom_operators(path: Path, model: Any, graph: Any) -> None:
-    codes = [model.OperatorCodes(operator.OpcodeIndex()) for operator in _operators(graph)]
-    custom = [code for code in codes if code.BuiltinCode() == tflite.BuiltinOperator.CUSTOM]
-    names = sorted(set(map(_custom, custom)))
-    if names:
-        raise unknown_operators(path, names, f"custom {plural(names)} not supported")
-
-
-def _refuse_dynamic_range(path: Path, model: Any, graph: Any) -> None:
-    for operator in _operators(graph):
-        code = model.OperatorCodes(operator.OpcodeIndex())
-        kind = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
-        if kind not in _WEIGHTED or operator.InputsLength() < 2:
-            continue
-        x, weights = graph.Tensors(operator.Inputs(0)), graph.Tensors(operator.Inputs(1))
-        if x.Type() == tflite.TensorType.FLOAT32 and weights.Type() == tflite.TensorType.INT8:
-            raise model_error(
-                "dynamic-range",
-                path,
-                f"weights `{_name(weights)}` are quantized, activations are not (dynamic-range quantization)",
-                "quantize the model fully to int8 (with a representative data set), or leave it float",
-            )
-
-
 def _operators(graph: Any) -> Iterator[Any]:
     for index in range(graph.OperatorsLength()):
         yield graph.Operators(index)
@@ -202,8 +161,11 @@ def _constant_names(model: Any, graph: Any) -> dict[bytes, str]:
 
 def _name(tensor: Any) -> str:
     """The author's name; of the names that a converter joined for what it fused, the last."""
-    text: str = (tensor.Name() or b"").decode("utf-8", errors="replace")
-    return text.rsplit(";", maxsplit=1)[-1]
+    return _last((tensor.Name() or b"").decode("utf-8", errors="replace"))
+
+
+def _last(name: str) -> str:
+    return name.rsplit(";", maxsplit=1)[-1]
 
 
 def _layer(name: str) -> str:

@@ -53,9 +53,11 @@ def path(tmp_path: Path) -> Path:
 def test_dynamic_range_quantization(kws: Patched, path: Path) -> None:
     kws.scalar(kws.graph.Tensors(kws.graph.Inputs(0)), 1, tflite.TensorType.FLOAT32, 1)
     assert kws.complaint(path) == (
-        "m.tflite: error: weights `functional_1/conv2d/Conv2D` are quantized, activations are not "
-        "(dynamic-range quantization) [dynamic-range]\n"
-        "hint: quantize the model fully to int8 (with a representative data set), or leave it float"
+        "m.tflite: error: operator `CONV_2D` is not supported [unsupported-operator]\n"
+        "m.tflite: note: `CONV_2D` once, at `functional_1/conv2d/Conv2D1`: weights "
+        "`functional_1/conv2d/Conv2D` are quantized, activations are not (dynamic range): quantize the model "
+        "fully to int8, with a representative data set, or leave it float\n"
+        "hint: replace it in the model, or split the model before it"
     )
 
 
@@ -70,7 +72,8 @@ def test_an_open_dimension_other_than_the_batch(kws: Patched, path: Path) -> Non
 def test_a_custom_operator(kws: Patched, path: Path) -> None:
     kws.scalar(kws.model.OperatorCodes(5), 0, tflite.BuiltinOperator.CUSTOM, 1)
     assert kws.complaint(path) == (
-        "m.tflite: error: custom operator `?` is not supported [unsupported-operator]\n"
+        "m.tflite: error: operator `?` is not supported [unsupported-operator]\n"
+        "m.tflite: note: `?` once, at `Identity`: a custom operator\n"
         "hint: replace it in the model, or split the model before it"
     )
 
@@ -81,6 +84,7 @@ def test_an_operator_the_frontend_does_not_know(
     kws.scalar(kws.model.OperatorCodes(5), 0, tflite.BuiltinOperator.LSH_PROJECTION, 1)
     assert kws.complaint(path) == (
         "m.tflite: error: operator `LSH_PROJECTION` is not supported [unsupported-operator]\n"
+        "m.tflite: note: `LSH_PROJECTION` once, at `Identity`: not known here\n"
         "hint: replace it in the model, or split the model before it"
     )
     assert capfd.readouterr() == ("", "")
@@ -90,6 +94,7 @@ def test_an_operator_that_cannot_be_quantized(kws: Patched, path: Path) -> None:
     kws.scalar(kws.model.OperatorCodes(5), 0, tflite.BuiltinOperator.LOCAL_RESPONSE_NORMALIZATION, 1)
     assert kws.complaint(path) == (
         "m.tflite: error: operator `LOCAL_RESPONSE_NORMALIZATION` is not supported [unsupported-operator]\n"
+        "m.tflite: note: `LOCAL_RESPONSE_NORMALIZATION` once, at `Identity`: not known here\n"
         "hint: replace it in the model, or split the model before it"
     )
 

@@ -17,11 +17,13 @@ from tvm.relax.frontend.tflite.tflite_frontend import ExprTable, OperatorConvert
 from target_arch.plan.model import Quantization
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.operators.states import StatePair
+from target_arch.relax.readers.tflite_constants.sparse import dense
 from target_arch.relax.readers.tflite_operators.site import Operand, Site, Unreadable
 from target_arch.relax.readers.tflite_operators.table import CONVERTERS
 from target_arch.relax.readers.tflite_operators.variables import RESOURCES, Variables
 
 CODES = {value: name for name, value in vars(tflite.BuiltinOperator).items() if isinstance(value, int)}
+_WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 _TYPES = {
     tflite.TensorType.FLOAT32: "float32",
     tflite.TensorType.FLOAT16: "float16",
@@ -139,6 +141,19 @@ def quantization_of(tensor: Any) -> Quantization | None:
     return Quantization(scale=scale, zero_point=zero, axis=0 if rank == 1 else axis)
 
 
+def builtin_code(code: Any) -> int:
+    """The number of an operator in TFLite's schema."""
+    return int(max(code.BuiltinCode(), code.DeprecatedBuiltinCode()))
+
+
+def operator_name(code: Any) -> str:
+    """The name of an operator: its own, where it is a custom one."""
+    number = builtin_code(code)
+    if number == tflite.BuiltinOperator.CUSTOM:
+        return str((code.CustomCode() or b"?").decode("utf-8", errors="replace"))
+    return str(CODES.get(number, number))
+
+
 @define(eq=False)
 class _Walk:
     """The state of one translation."""
@@ -148,9 +163,14 @@ class _Walk:
     variables: Variables
     refused: list[Refused] = field(factory=list)
 
-    def operator(self, operator: Any, code: str) -> None:
+    def operator(self, operator: Any, stated: Any) -> None:
         outputs = [int(operator.Outputs(index)) for index in range(operator.OutputsLength())]
+        code = operator_name(stated)
+        if builtin_code(stated) == tflite.BuiltinOperator.CUSTOM:
+            self._refuse(code, outputs, "a custom operator")
+            return
         try:
+            self._check_range(operator, code)
             results = self._results(operator, code, outputs)
             for index, result in zip(outputs, results, strict=code != "VAR_HANDLE"):
                 self._keep(index, result)
@@ -158,6 +178,17 @@ class _Walk:
             self._refuse(code, outputs, str(error))
         except Exception:  # TVM's converters raise whatever they stumble over
             self._refuse(code, outputs, "" if code not in self.frontend.convert_map else "this form of it")
+
+    def _check_range(self, operator: Any, code: str) -> None:
+        """Unreadable for a dynamic-range layer: float activations with stored weights."""
+        if code not in _WEIGHTED or operator.InputsLength() <= 1:
+            return
+        x, weights = (self.graph.Tensors(operator.Inputs(index)) for index in (0, 1))
+        if x.Type() == tflite.TensorType.FLOAT32 and weights.Type() == tflite.TensorType.INT8:
+            raise Unreadable(
+                f"weights `{weights.author}` are quantized, activations are not (dynamic range): "
+                "quantize the model fully to int8, with a representative data set, or leave it float"
+            )
 
     def _resource(self, operator: Any, code: str, outputs: list[int]) -> list[Any]:
         """The outputs of an operator on resource variables."""
@@ -271,6 +302,10 @@ class _Walk:
             return expr.value.numpy() if hasattr(expr, "value") and hasattr(expr.value, "numpy") else None
         if wrapped.buffer.DataLength() == 0:
             return None
+        if wrapped.tensor.Sparsity() is not None:
+            dtype = np.dtype(_TYPES[wrapped.tensor.Type()])
+            values = wrapped.buffer.DataAsNumpy().view(dtype)
+            return dense(wrapped.tensor, values, file_shape(wrapped.tensor))
         return self.frontend.get_tensor_value(wrapped)
 
 
@@ -288,8 +323,7 @@ def translate(model: Any, layer: Callable[[str], str]) -> Translation:
             walk = _Walk(frontend=frontend, graph=graph, variables=variables)
             for number in range(graph.OperatorsLength()):
                 operator = graph.Operators(number)
-                code = model.OperatorCodes(operator.OpcodeIndex())
-                walk.operator(operator, CODES[max(code.BuiltinCode(), code.DeprecatedBuiltinCode())])
+                walk.operator(operator, model.OperatorCodes(operator.OpcodeIndex()))
             results = [
                 walk.frontend.get_tensor_expr(each)
                 for each in walk.frontend.get_tensors(

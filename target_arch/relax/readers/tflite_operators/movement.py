@@ -267,8 +267,24 @@ def concatenation(site: Site) -> Any:
     return relax.op.concat([each.expr for each in operands], axis)
 
 
+def densify(site: Site) -> Any:
+    """DENSIFY of a sparse constant."""
+    return relax.const(site.x.constant)
+
+
+def dequantize(site: Site) -> Any:
+    """DEQUANTIZE of float16 values; of integers TVM's frontend computes it."""
+    if site.x.dtype != "float16":
+        return None
+    if site.x.value is None:
+        return relax.op.astype(site.x.expr, "float32")
+    return relax.const(site.x.constant.astype(np.float32))
+
+
 CONVERTERS: Mapping[str, Converter] = {
     "CONCATENATION": concatenation,
+    "DENSIFY": densify,
+    "DEQUANTIZE": dequantize,
     **{
         code: _of_one_grid(convert)
         for code, convert in {

