@@ -1,0 +1,76 @@
+"""Groups of random models: one chip and one bundle each."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import onnx
+from attrs import field, frozen
+
+from benchmarks.random_nets.chips import chip
+from benchmarks.random_nets.nets import net
+from target_arch.diagnostics import DiagnosticError
+from target_arch.pipeline import CompileRequest, ModelsRequest, compile_models
+from target_arch.run.bundles.write import write_bundle
+from target_arch.run.verification.layers import Planned
+from target_arch.run.verification.verify import verify_models
+from target_arch.soc.model import SoC
+
+GROUP = 10
+"""Models of one bundle."""
+FRAMES = 2
+
+
+@frozen(kw_only=True)
+class Result:
+    """What became of models, by number: `refused` with the rule, `wrong` with what was wrong: a difference
+    from the reference, or an exception.
+    """
+
+    tried: int = 0
+    refused: dict[int, str] = field(factory=dict)
+    wrong: dict[int, str] = field(factory=dict)
+
+    def __add__(self, other: "Result") -> "Result":
+        return Result(
+            tried=self.tried + other.tried,
+            refused=self.refused | other.refused,
+            wrong=self.wrong | other.wrong,
+        )
+
+
+def group(numbers: Sequence[int], folder: Path) -> Result:
+    """Try these models on the chip of their group. Where all of them are refused together or something is
+    wrong, each is tried alone, so that the fault has one model.
+    """
+    soc, files = chip(numbers[0] // GROUP), {}
+    for number in numbers:
+        files[number] = folder / f"n{number}.onnx"
+        onnx.save(net(number), files[number])
+    found = _tried(soc, files, folder / "bundle")
+    if len(numbers) == 1 or not (found.refused or found.wrong):
+        return found
+    alone = (_tried(soc, {number: files[number]}, folder / f"b{number}") for number in numbers)
+    return sum(alone, Result())
+
+
+def _tried(soc: SoC, files: dict[int, Path], place: Path) -> Result:
+    number = next(iter(files))
+    try:
+        wrong = _differences(soc, files, place)
+    except DiagnosticError as error:
+        return Result(tried=len(files), refused={number: error.diagnostics[0].rule})
+    except Exception as error:  # whatever it is, it is a finding
+        return Result(tried=len(files), wrong={number: f"{type(error).__name__}: {error}"})
+    return Result(tried=len(files), wrong=wrong)
+
+
+def _differences(soc: SoC, files: dict[int, Path], place: Path) -> dict[int, str]:
+    requests = tuple(CompileRequest(model_path=path, soc=soc) for path in files.values())
+    made = compile_models(ModelsRequest(models=requests))
+    write_bundle(made.models[0].bundle, place)
+    (one, *others) = made.models
+    planned = None if others else Planned(model=one.model, graph=one.graph, steps=one.steps)
+    names = {path.stem: path for path in files.values()}
+    found = verify_models(names, place, count=FRAMES, record=False, planned=planned)
+    passed = dict(zip(files, found.values(), strict=True))
+    return {number: str(each) for number, each in passed.items() if not each.passed}
