@@ -81,9 +81,12 @@ class _Fault:
 
 
 def mutants(path: str, text: str) -> Iterator[Mutant]:
-    """All mutants of a source file; `path` begins their names. The tree of each is its own."""
-    module = ast.parse(text)
-    for qualified, function in _functions(module, ""):
+    """All mutants of a source file; `path` begins their names. The tree of each is its own, and is no more
+    than the definition that has the fault.
+    """
+    definitions = (ast.Module(body=[each], type_ignores=[]) for each in ast.parse(text).body)
+    found = ((module, *each) for module in definitions for each in _functions(module, ""))
+    for module, qualified, function in found:
         count: Counter[str] = Counter()
         for fault in _faults(function):
             count[fault.kind] += 1

@@ -26,6 +26,8 @@ ENDED = 4
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TWICE_WITHIN = 0.5
 """Seconds: a terminal sends an interrupt to parent and child, and the parent passes its own on."""
+_AGAIN_AFTER = 0.01
+"""Seconds: an interrupt that met code in which no exception has an effect."""
 _MODELS = (".onnx", ".pt2", ".tflite")
 _READING = ("/relax/readers/", "/relax/importer.py", "/run/references/")
 _LONGEST_TRACE = 65536
@@ -140,21 +142,36 @@ def _pass_on(child: int) -> None:
 
 
 def _be_interruptible() -> None:
-    """Signals become exceptions, so that temporary files are removed; a second one at once is the same."""
-    last = float("-inf")
+    """Signals become exceptions, so that temporary files are removed; a second one at once is the same.
+
+    Python ignores an exception where nothing can catch it, as in the callback of a weak reference: it is
+    raised again a moment later.
+    """
+    last, received = float("-inf"), signal.SIGINT
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        nonlocal last
+        nonlocal last, received
         now = time.monotonic()
         if now - last < _TWICE_WITHIN:
             return
-        last = now
-        if number == signal.SIGINT:
+        last, received = now, signal.Signals(number)
+        end(number, frame)
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if received == signal.SIGINT:
             raise KeyboardInterrupt
-        raise SystemExit(128 + number)
+        raise SystemExit(128 + received)
+
+    def ignored(found: "sys.UnraisableHookArgs") -> None:
+        if isinstance(found.exc_value, KeyboardInterrupt | SystemExit):
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_AFTER)
+        else:
+            sys.__unraisablehook__(found)
 
     for each in _PASSED_ON:
         signal.signal(each, interrupt)
+    signal.signal(signal.SIGALRM, end)
+    sys.unraisablehook = ignored
 
 
 def _end_with(parent: int) -> None:

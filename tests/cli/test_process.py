@@ -146,6 +146,30 @@ def test_an_interrupt(tmp_path: Path, number: signal.Signals, code: int, both: b
     assert leaves_nothing(tmp_path, 1.5, number, both=both) in (code, -number)
 
 
+IN_A_CALLBACK = """
+import os, signal, time, weakref
+from target_arch.cli.process import _be_interruptible
+class Thing: pass
+_be_interruptible()
+thing = Thing()
+dying = weakref.ref(thing, lambda _: os.kill(os.getpid(), signal.{number}))
+try:
+    del thing
+    time.sleep(20)
+except (KeyboardInterrupt, SystemExit) as error:
+    print(repr(error))
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [("SIGINT", "KeyboardInterrupt()\n"), ("SIGTERM", "SystemExit(143)\n")]
+)
+def test_an_interrupt_where_no_exception_has_an_effect(number: str, said: str) -> None:
+    command = [sys.executable, "-c", IN_A_CALLBACK.format(number=number)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert (ended.stdout, ended.stderr) == (said, "")
+
+
 @pytest.mark.long
 def test_interrupts_at_any_moment(tmp_path: Path) -> None:
     """Only before Python has started the program does Python itself say how it ended."""
