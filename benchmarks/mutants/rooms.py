@@ -55,7 +55,11 @@ ROOMS = {
     ),
     "in-place": Room(
         files=("stages/program/in_place.py", "stages/program/alias.py"),
-        tests=("tests/stages/program/test_in_place.py", "tests/stages/program/test_alias.py"),
+        tests=(
+            "tests/stages/program/test_reuse.py",
+            "tests/stages/program/test_in_place.py",
+            "tests/stages/program/test_alias.py",
+        ),
     ),
     "allocator": Room(
         files=(
