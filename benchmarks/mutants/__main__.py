@@ -19,7 +19,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from benchmarks.mutants.mutations import Mutant, mutants
+from benchmarks.mutants.mutations import Mutant, mutants, names
 from benchmarks.mutants.rooms import PACKAGE, ROOMS, Room
 from benchmarks.mutants.trials import Fate, trials
 
@@ -49,15 +49,12 @@ def planned(
     room: Room, only: str = "", sample: int | None = None, seed: int = 0
 ) -> list[tuple[Path, Mutant]]:
     """The mutants of a room that are asked for, with their files, in the order of the text."""
-    found = [
-        (path, mutant)
-        for path in room.sources()
-        for mutant in mutants(path.relative_to(PACKAGE).as_posix(), path.read_text())
-        if only in mutant.name
-    ]
-    if sample is None or sample >= len(found):
-        return found
-    return [found[number] for number in sorted(random.Random(seed).sample(range(len(found)), sample))]
+    texts = {path: (path.relative_to(PACKAGE).as_posix(), path.read_text()) for path in room.sources()}
+    chosen = [name for file in texts.values() for name in names(*file) if only in name]
+    if sample is not None and sample < len(chosen):
+        chosen = random.Random(seed).sample(chosen, sample)
+    wanted = frozenset(chosen)
+    return [(path, mutant) for path, file in texts.items() for mutant in mutants(*file, wanted)]
 
 
 def faults_of(fates: Mapping[str, tuple[Mutant, Fate]], known: Mapping[str, Explanation]) -> Iterator[str]:
@@ -100,8 +97,9 @@ def tried(name: str, room: Room, chosen: list[tuple[Path, Mutant]], known: Mappi
 
 def unknown(known: Mapping[str, Explanation]) -> list[str]:
     """Explanations of mutants that do not exist, whatever is asked for."""
-    names = {mutant.name for room in ROOMS.values() for _, mutant in planned(room)}
-    return sorted(set(known) - names)
+    files = (path for room in ROOMS.values() for path in room.sources())
+    every = {name for path in files for name in names(path.relative_to(PACKAGE).as_posix(), path.read_text())}
+    return sorted(set(known) - every)
 
 
 def main() -> int:

@@ -3,7 +3,7 @@
 import ast
 import copy
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import TypeVar
 
 from attrs import field, frozen
@@ -80,20 +80,15 @@ class _Fault:
     span: tuple[int, int]
 
 
-def mutants(path: str, text: str) -> Iterator[Mutant]:
-    """All mutants of a source file; `path` begins their names. The tree of each is its own, and is no more
-    than the definition that has the fault.
+def mutants(path: str, text: str, wanted: Container[str] | None = None) -> Iterator[Mutant]:
+    """The mutants of a source file, all or those of the names that are wanted. The tree of each is its own: the
+    definition that has the fault.
     """
-    definitions = (ast.Module(body=[each], type_ignores=[]) for each in ast.parse(text).body)
-    found = ((module, *each) for module in definitions for each in _functions(module, ""))
-    for module, qualified, function in found:
-        count: Counter[str] = Counter()
-        for fault in _faults(function):
-            count[fault.kind] += 1
-            _put(fault, fault.new)
+    for name, module, qualified, function, fault in _planted(path, text):
+        if wanted is None or name in wanted:
             new = "left out" if fault.kind == "statement" else _text(fault.new)
             yield Mutant(
-                name=f"{path}:{qualified}:{fault.kind}#{count[fault.kind]}",
+                name=name,
                 change=f"{_text(fault.old)} -> {new}",
                 function=qualified,
                 first=fault.span[0],
@@ -101,6 +96,23 @@ def mutants(path: str, text: str) -> Iterator[Mutant]:
                 tree=ast.fix_missing_locations(copy.deepcopy(module)),
                 default=_default(function, fault),
             )
+
+
+def names(path: str, text: str) -> list[str]:
+    """The names of all mutants of a source file, which begin with `path`."""
+    return [name for name, *_ in _planted(path, text)]
+
+
+def _planted(path: str, text: str) -> Iterator[tuple[str, ast.Module, str, Function, _Fault]]:
+    """Each fault with its name while it is in the tree, which holds one definition; then it is taken out."""
+    definitions = (ast.Module(body=[each], type_ignores=[]) for each in ast.parse(text).body)
+    found = ((module, *each) for module in definitions for each in _functions(module, ""))
+    for module, qualified, function in found:
+        count: Counter[str] = Counter()
+        for fault in _faults(function):
+            count[fault.kind] += 1
+            _put(fault, fault.new)
+            yield f"{path}:{qualified}:{fault.kind}#{count[fault.kind]}", module, qualified, function, fault
             _put(fault, fault.old)
 
 
