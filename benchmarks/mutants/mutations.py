@@ -81,8 +81,8 @@ class _Fault:
 
 
 def mutants(path: str, text: str, wanted: Container[str] | None = None) -> Iterator[Mutant]:
-    """The mutants of a source file, all or those of the names that are wanted. The tree of each is its own: the
-    definition that has the fault.
+    """The mutants of a source file, all or those of the names that are wanted. The tree of each is its own:
+    the definition that has the fault.
     """
     for name, module, qualified, function, fault in _planted(path, text):
         if wanted is None or name in wanted:

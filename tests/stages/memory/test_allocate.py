@@ -1,6 +1,7 @@
 """Memory plans of hand-made buffers: valid, at the bound where that is possible, refused where it is not."""
 
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -9,6 +10,7 @@ from target_arch.plan.memory import Arena, Buffer, MemoryPlan
 from target_arch.stages.errors import DoesNotFitError, PlanError
 from target_arch.stages.memory.allocate import allocate
 from target_arch.stages.memory.packing import ALGORITHMS
+from target_arch.stages.memory.packing.sharing import shared_bound, shared_least
 
 
 def buffer(
@@ -151,6 +153,18 @@ def test_states_lie_behind_the_constants(size: int, fits: bool) -> None:
         allocate(rows, {"m": size})
     refusal = caught.value
     assert (refusal.pool, refusal.needed, refusal.available) == (Arena("m", state=True), 8, 7)
+
+
+def test_a_plan_in_which_not_every_result_can_take_a_place_is_not_proven() -> None:
+    a, b, c = buffer("a", 60, 0, 3), buffer("b", 60, 3, 3), buffer("c", 60, 3, 3)
+    plan = allocate((a, evolve(b, over=("a",)), evolve(c, over=("a",))), {"m": 1000})
+    assert (plan.peaks[Arena("m")], plan.proven) == (120, ())
+    assert allocate((a, b, c), {"m": 1000}).proven == (Arena("m"),)
+
+
+def test_the_least_of_shared_places_counts_alignment() -> None:
+    rows = (buffer("a", 10, 0, 1, alignment=16), buffer("b", 10, 0, 1, alignment=16))
+    assert (shared_bound(rows), shared_least(rows)) == (20, 26)
 
 
 def test_an_unknown_algorithm() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 
-from target_arch.plan.kernels import Call, Kernel, Operand
+from target_arch.plan.kernels import Call, Kernel, Move, Operand, Slice
 from target_arch.plan.memory import Alias, BufferKind
 from target_arch.plan.partitions import Partition
 from target_arch.plan.steps import StateBuffers
@@ -60,13 +60,12 @@ PLACES = {"a": "A", "b": "B", "c": "C", "c2": "C", "d": "D"}
 
 def calls(*operands: tuple[Operand, ...]) -> list[dict[str, tuple[str, ...]]]:
     """By call that may reuse something, its operands in buffers, each with those that it may overwrite."""
-    kernel = Kernel(
-        partition="p",
-        instance="host",
-        actions=tuple(
-            Call(function=f"f{n}", operator=f"o{n}", operands=each) for n, each in enumerate(operands)
-        ),
+    moved = Move(source=Slice(of="x", row_bytes=8), target=Slice(of="tile", row_bytes=8))
+    made_calls = (
+        Call(function=f"f{number}", operator=f"o{number}", operands=each)
+        for number, each in enumerate(operands)
     )
+    kernel = Kernel(partition="p", instance="host", actions=(moved, *made_calls))
     partition = Partition(id="p", instance="host", operators=(), reason="")
     made = list(in_place_calls(partition, kernel, PLACES))
     assert all((each.partition, each.instance) == ("p", "host") for each in made)
@@ -168,6 +167,15 @@ LEFT = {
         BEFORE, copied("a", "b"), run(reads("x"), writes("b")), AFTER
     ),
     "of three operands": program(BEFORE, run(reads("a"), reads("x"), writes("b"), copies=True), AFTER),
+    "of an operand that is read and written, too": program(
+        BEFORE, run(reads("a"), writes("b"), Operand(of="x", access="rw"), copies=True), AFTER
+    ),
+    "to what it also reads": program(
+        BEFORE, run(reads("a"), Operand(of="b", access="rw"), copies=True), AFTER
+    ),
+    "from what it also writes": program(
+        BEFORE, run(Operand(of="a", access="rw"), writes("b"), copies=True), AFTER
+    ),
     "of ends of other sizes": program(
         BEFORE, run(reads("a"), writes("b", bytes=64), copies=True), AFTER, b=slot("b", size=128)
     ),
@@ -180,18 +188,26 @@ def test_a_copy_stays(name: str) -> None:
     assert alias_whole(LEFT[name], {"p"}) == (LEFT[name], {})
 
 
+JOINING = program(
+    BEFORE,
+    run(reads("x"), writes("c")),
+    run(reads("a"), writes("b", bytes=64), copies=True),
+    run(reads("c"), writes("b", offset=64, bytes=64), copies=True),
+    AFTER,
+    b=slot("b", size=128),
+)
+
+
+def test_parts_become_parts_only_where_that_is_wanted() -> None:
+    assert elide_copies(JOINING, slices=False) == JOINING
+    assert elide_copies(JOINING, slices=True, held=("sram",)) == JOINING
+    assert elide_copies(JOINING, slices=True, held=("ddr",)) != JOINING
+    whole = program(BEFORE, copied("a", "b"), AFTER)
+    assert elide_copies(whole, slices=False).items == (run(reads("x"), writes("b")), AFTER)
+
+
 def test_parts_of_a_buffer_lie_where_they_are_copied_to() -> None:
-    made = elide_copies(
-        program(
-            BEFORE,
-            run(reads("x"), writes("c")),
-            run(reads("a"), writes("b", bytes=64), copies=True),
-            run(reads("c"), writes("b", offset=64, bytes=64), copies=True),
-            AFTER,
-            b=slot("b", size=128),
-        ),
-        slices=True,
-    )
+    made = elide_copies(JOINING, slices=True)
     assert made.items == (
         run(reads("x"), writes("b", bytes=64)),
         run(reads("x"), writes("b", offset=64, bytes=64)),
