@@ -60,7 +60,7 @@ PLACES = {"a": "A", "b": "B", "c": "C", "c2": "C", "d": "D"}
 
 def calls(*operands: tuple[Operand, ...]) -> list[dict[str, tuple[str, ...]]]:
     """By call that may reuse something, its operands in buffers, each with those that it may overwrite."""
-    moved = Move(source=Slice(of="x", row_bytes=8), target=Slice(of="tile", row_bytes=8))
+    moved = Move(source=Slice(of="x", offset=0, row_bytes=8), target=Slice(of="tile", offset=0, row_bytes=8))
     made_calls = (
         Call(function=f"f{number}", operator=f"o{number}", operands=each)
         for number, each in enumerate(operands)
