@@ -155,7 +155,7 @@ def test_a_new_soc_harms_nobody(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert call(capsys, "new-soc", "Not A Name")[0] == 2
 
 
-@pytest.mark.parametrize("arguments", [(), ("chek", "mcu_m55"), ("check",), ("check", "mcu_m55", "--fast")])
+@pytest.mark.parametrize("arguments", [(), ("check",), ("check", "mcu_m55", "--fast")])
 def test_bad_arguments(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
     code, out, err = call(capsys, *arguments)
     assert (code, out) == (2, "")
