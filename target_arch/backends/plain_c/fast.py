@@ -2,7 +2,7 @@
 
 from target_arch.backend.contract import LoweringRequest
 from target_arch.backends.plain_c.concat import Slot
-from target_arch.backends.plain_c.kernels import depthwise, products
+from target_arch.backends.plain_c.kernels import depthwise, products, reals
 from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.backends.plain_c.kernels.made import Made
 from target_arch.backends.plain_c.kernels.sums import Sum, sum_after
@@ -29,10 +29,22 @@ def fast_pair(operator: Operator, after: Operator, request: LoweringRequest) -> 
     above.
     """
     added = sum_after(after, operator.output, request.model)
-    made = _made(operator, request, 0, added) if added is not None else None
-    if made is None or added is None:
+    if added is None:
+        return _real_pair(operator, after, request)
+    made = _made(operator, request, 0, added)
+    return None if made is None else _joint(operator, made, added.other.name, after.output)
+
+
+def _real_pair(operator: Operator, after: Operator, request: LoweringRequest) -> Piece | None:
+    added = reals.sum_after(after, operator.output, request.model)
+    if added is None or reals.refusal(operator, request.model) is not None:
         return None
-    return _called(operator, made, (added.other.name,), Operand(of=after.output, access=Access.WRITE))
+    made = reals.made(operator, request.model, 0, added)
+    return _joint(operator, made, added.other.name, after.output)
+
+
+def _joint(operator: Operator, made: Made, other: str, output: str) -> Piece:
+    return _called(operator, made, (other,), Operand(of=output, access=Access.WRITE))
 
 
 def _made(operator: Operator, request: LoweringRequest, apart: int, after: Sum | None) -> Made | None:
@@ -41,6 +53,8 @@ def _made(operator: Operator, request: LoweringRequest, apart: int, after: Sum |
         return products.made(operator, model, layout, apart, after)
     if depthwise.refusal(operator, model) is None:
         return depthwise.made(operator, model, apart, after)
+    if after is None and reals.refusal(operator, model) is None:
+        return reals.made(operator, model, apart)
     return None
 
 

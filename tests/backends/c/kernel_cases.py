@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from target_arch.backends.plain_c.kernels import depthwise, products
+from target_arch.backends.plain_c.kernels import depthwise, products, reals
 from target_arch.backends.plain_c.kernels.layout import Layout
 from target_arch.backends.plain_c.kernels.sums import sum_after
 from target_arch.plan import arithmetic
 from target_arch.plan.model import Model, Tensor
 from tests.backends.c.kernel_program import Case, spaced
-from tests.backends.c.one import Array, constant, finished, one_operator, quantized
+from tests.backends.c.one import Array, constant, finished, one_operator, quantized, real
 
 _INFO = {"int8": (-128, 127), "uint8": (0, 255)}
 
@@ -218,6 +218,42 @@ def _added(model: Model, values: tuple[Array, Array], dtype: str) -> Array:
     p = arithmetic.addition(model.operators[0], model)
     pairs = zip(values[0].ravel().tolist(), values[1].ravel().tolist(), strict=True)
     return np.array([p.apply(*pair) for pair in pairs]).astype(dtype).reshape(values[0].shape)
+
+
+def real_cases(rng: np.random.Generator, shapes: list[Shape]) -> Iterator[Case]:
+    """conv2d of whole numbers as float32, whose sums are exact in any order; every third with an addition."""
+    for number, shape in enumerate(shapes):
+        inputs, outputs = shape.channels
+        activation = ("none", "relu", "relu6")[number % 3]
+        w = rng.integers(-9, 10, (outputs, *shape.kernel, inputs)).astype(np.float32)
+        bias = rng.integers(-99, 100, outputs).astype(np.float32)
+        x = rng.integers(-9, 10, (shape.batch, *shape.image, inputs)).astype(np.float32)
+        attributes = {"padding": shape.padding, "strides": shape.strides, "dilation": shape.dilation}
+        constants = (constant(real("w", w.shape), w), constant(real("b", bias.shape), bias))
+        out = real("out", shape.out)
+        model = one_operator(
+            "conv2d", "float", [real("x", x.shape)], out, constants, activation=activation, **attributes
+        )
+        operator = model.operators[0]
+        assert reals.refusal(operator, model) is None
+        expected = _clamped(np.einsum("bhwrsc,orsc->bhwo", windows_of(x, shape, 0), w) + bias, activation)
+        after, others = None, ()
+        if number % 3 == 0:
+            added = one_operator(
+                "add", "float", [real("o", shape.out), out], real("s", shape.out), activation="relu"
+            )
+            after = reals.sum_after(added.operators[0], "out", added)
+            others = (rng.integers(-99, 100, shape.out).astype(np.float32),)
+            expected = _clamped(expected + others[0], "relu")
+        made = reals.made(operator, model, 0, after)
+        yield Case(
+            name=f"float {shape} {activation}", made=made, inputs=(x,), others=others, expected=expected
+        )
+
+
+def _clamped(values: Array, activation: str) -> Array:
+    low, high = {"none": (-np.inf, np.inf), "relu": (0, np.inf), "relu6": (0, 6)}[activation]
+    return (np.clip(values, low, high) + np.float32(0)).astype(np.float32)
 
 
 def layer(kind: str, rule: str, x: Tensor, out: Tensor, w: Tensor, bias: Array, shape: Shape | None) -> Model:

@@ -43,7 +43,7 @@ def program(cases: Sequence[Case]) -> str:
     """The C text. It prints the name of each call whose result differs, and returns how many do."""
     headers = dict.fromkeys(header for case in cases for header in case.made.function.headers)
     functions = {case.made.function.name: case.made.function.text for case in cases}
-    includes = ["#include <stdint.h>", "#include <stdio.h>", "#include <string.h>"]
+    includes = ["#include <math.h>", "#include <stdint.h>", "#include <stdio.h>", "#include <string.h>"]
     parts = [*includes, *(f'#include "{header}"' for header in headers), *functions.values()]
     for number, case in enumerate(cases):
         parts.append(_data(number, case))

@@ -14,6 +14,7 @@ from tests.backends.c.kernel_cases import (
     dense_cases,
     depthwise_cases,
     random_shape,
+    real_cases,
     sum_cases,
 )
 from tests.backends.c.kernel_program import NATIVE, Case, mismatches
@@ -28,6 +29,7 @@ def cases() -> list[Case]:
         *dense_cases(rng, PAIRS),
         *depthwise_cases(rng, [shape for shape in shapes if prod(shape.kernel) <= 25]),
         *sum_cases(rng, PAIRS),
+        *real_cases(rng, shapes),
     ]
 
 

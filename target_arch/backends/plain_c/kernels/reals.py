@@ -1,0 +1,123 @@
+"""conv2d and dense in float32 as calls of `f32_conv2d.h`."""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from target_arch.backends.plain_c.kernels.made import Made
+from target_arch.backends.plain_c.kernels.products import sizes_of
+from target_arch.backends.plain_c.kernels.text import Parameter, function, parameter, struct
+from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.operators.kinds import OperatorKind
+
+_HEADER = "kernels/f32_conv2d.h"
+_BLOCK = 16
+_GROWTH, _SLACK = 1.1, 131072
+"""The most that packing may add to weights: a factor, and bytes beside it."""
+_ACTIVATIONS = {"none": ("-INFINITY", "INFINITY"), "relu": ("0.0f", "INFINITY"), "relu6": ("0.0f", "6.0f")}
+"""Least and greatest result in C."""
+
+
+@frozen(kw_only=True)
+class RealSum:
+    """An addition after an operator: its other operand, its output, and its activation."""
+
+    other: Tensor
+    out: Tensor
+    activation: str
+
+
+def sum_after(operator: Operator, value: str, model: Model) -> RealSum | None:
+    """The sum of the tensor `value` and another one; None where the operator is no sum of float32 values."""
+    activation = _activation(operator)
+    tensors = [model.tensors[name] for name in (*operator.inputs, operator.output)]
+    if operator.kind is not OperatorKind.ADD or operator.arithmetic is not Arithmetic.FLOAT:
+        return None
+    if activation not in _ACTIVATIONS or any(tensor.dtype != "float32" for tensor in tensors):
+        return None
+    return RealSum(other=tensors[1 - operator.inputs.index(value)], out=tensors[2], activation=activation)
+
+
+def refusal(operator: Operator, model: Model) -> str | None:
+    """Why an operator is no such call, None where it is one."""
+    weighted = operator.kind in (OperatorKind.CONV2D, OperatorKind.DENSE)
+    if not weighted or operator.arithmetic is not Arithmetic.FLOAT:
+        return f"no kernel for {operator.kind} in {operator.arithmetic} arithmetic"
+    names = (*operator.inputs, *operator.constants, operator.output)
+    other = next((name for name in names if model.tensors[name].dtype != "float32"), None)
+    if other is not None:
+        return f"float arithmetic on {model.tensors[other].dtype} `{other}`"
+    if any(model.tensors[name].data is None for name in operator.constants):
+        return "weights or bias are computed at run time"
+    if _activation(operator) not in _ACTIVATIONS:
+        return f"activation {_activation(operator)}"
+    w = model.tensors[operator.constants[0]]
+    if w.bytes // w.shape[0] * (-w.shape[0] % _BLOCK) > (_GROWTH - 1) * w.bytes + _SLACK:
+        return "packed weights would take more than 1.1 times the plain ones"
+    return None
+
+
+def made(operator: Operator, model: Model, apart: int = 0, after: RealSum | None = None) -> Made:
+    """The call of an operator that `refusal` accepts; pixels of the output are `apart` elements apart."""
+    x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
+    w, bias = (_array(model.tensors[name]) for name in operator.constants)
+    rows = w.reshape(w.shape[0], -1)
+    low, high = _ACTIVATIONS[_activation(operator)]
+    last = _ACTIVATIONS[after.activation if after else "none"]
+    other = (parameter("other", after.other),) if after else ()
+    parameters = (
+        parameter("x", x),
+        Parameter(name="w", dtype="float32"),
+        Parameter(name="bias", dtype="float32"),
+        *other,
+        parameter("out", after.out if after else out, written=True),
+    )
+    numbers = (*_numbers(operator, model, apart or out.shape[-1]), low, high)
+    lines = (
+        struct("ta_f32_conv2d", "sizes", numbers),
+        f"const ta_f32_end end = {{{'other' if after else '0'}, {', '.join(last)}}};",
+        "ta_f32_convolve(&sizes, &end, x, w, bias, out);",
+    )
+    kind = f"{operator.kind}_add" if after else str(operator.kind)
+    return Made(
+        function=function(kind, parameters, lines, (_HEADER,), ((4, 3),) if after else ()),
+        packed=(
+            _constant(operator, "packed", packed(rows)),
+            _constant(operator, "biases", np.pad(bias.ravel(), (0, -len(rows) % _BLOCK))),
+        ),
+    )
+
+
+def packed(rows: Any) -> Any:
+    """Weights [N, K] as [N / 16][K][16], zeros where there is no output."""
+    whole = np.pad(rows, ((0, -rows.shape[0] % _BLOCK), (0, 0)))
+    return np.ascontiguousarray(whole.reshape(-1, _BLOCK, rows.shape[1]).transpose(0, 2, 1))
+
+
+def _numbers(operator: Operator, model: Model, apart: int) -> tuple[int, ...]:
+    """The members of `ta_f32_conv2d` before the activation, in order."""
+    sizes = sizes_of(operator, model)
+    depth = prod(sizes.kernel) * sizes.image[3]
+    windows = (*sizes.kernel, *sizes.stride, *sizes.dilation, *sizes.padding)
+    whole = sizes.kernel == (1, 1) and sizes.image[1:3] == sizes.out[:2] and not any(sizes.padding)
+    return (*sizes.image, *sizes.out, *windows, apart, depth, int(whole and sizes.stride == (1, 1)))
+
+
+def _activation(operator: Operator) -> str:
+    return str(operator.attributes.get("activation", "none"))
+
+
+def _array(tensor: Tensor) -> Any:
+    return np.frombuffer(tensor.data or b"", "<f4").reshape(tensor.shape)
+
+
+def _constant(operator: Operator, suffix: str, values: Any) -> Tensor:
+    return Tensor(
+        name=f"{operator.id}.{suffix}",
+        shape=(values.size,),
+        dtype="float32",
+        data=np.ascontiguousarray(values, "<f4").tobytes(),
+    )
