@@ -285,7 +285,8 @@ def _fault(case: Case, shapes: Sequence[tuple[tuple[int, ...], str]], values: Se
         right = found == expected
         if expected.dtype.kind == "f":
             noise = np.spacing(np.abs(expected).max()) if case.operator in NOISY else 0.0
-            noise = noise + (np.spacing(np.abs(expected)) if expected.dtype == np.float16 else 0.0)
+            if expected.dtype == np.float16:
+                noise = noise + np.spacing(np.where(np.isfinite(expected), np.abs(expected), np.float16(0)))
             right = np.isclose(found, expected, rtol=case.rtol, atol=case.atol + noise, equal_nan=True)
         if not right.all():
             first = np.flatnonzero(~right.ravel())[0]
