@@ -149,6 +149,12 @@ def test_states_are_an_arena_between_constants_and_workspace(size: int, fits: bo
     assert state(*buffers, steps=run)() == ([] if fits else ["over-capacity"])
 
 
+def test_nothing_is_aligned_behind_the_last_arena() -> None:
+    small = evolve(CHIP, memories=tuple(evolve(m, size=100) if m.name == "ram" else m for m in CHIP.memories))
+    pair = (changed(each, bytes=100, alignment=64) for each in (NOW, NEXT))
+    assert state(*pair, steps=(call(writes("next")),), soc=small)() == []
+
+
 # Cache lines: whoever writes or reads behind the cache has whole lines.
 
 DDR = Memory(name="ddr", size=224, base=0x2000, cached=True, cache_line=32, observers={"npu": 0})
