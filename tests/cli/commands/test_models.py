@@ -113,7 +113,7 @@ def test_values_between_stages_are_text(capsys: pytest.CaptureFixture[str], tmp_
     assert [each["rule"] for each in json.loads(out)["diagnostics"]] == ["bad-format"]
     assert err == (
         "command line: error: `--dump` prints text, `--format=json` is for programs [bad-format]\n"
-        "hint: the manifest has all of it; leave one of them out\n",
+        "hint: the manifest has all of it; leave one of them out\n"
     )
     assert not (tmp_path / "out").exists()
 
