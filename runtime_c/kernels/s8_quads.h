@@ -135,6 +135,19 @@ static inline void ta_s8_tile_3_dsp(ta_s8_quads *all)
                      : "r1", "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory");
 }
 
+/* Four k of two outputs of one row. */
+#define TA_QUAD_ALONE                            \
+    "ldrd   %[t2], %[t3], [%[w]], #8\n"          \
+    "ldrd   %[x0], %[x1], [%[x]], #8\n"          \
+    "sxtb16 %[t0], %[t2]\n"                      \
+    "sxtb16 %[t1], %[t3]\n"                      \
+    "sxtb16 %[t2], %[t2], ror #8\n"              \
+    "sxtb16 %[t3], %[t3], ror #8\n"              \
+    "smlad  %[a], %[t0], %[x0], %[a]\n"          \
+    "smlad  %[b], %[t1], %[x0], %[b]\n"          \
+    "smlad  %[a], %[t2], %[x1], %[a]\n"          \
+    "smlad  %[b], %[t3], %[x1], %[b]\n"
+
 /* Two outputs of one row. */
 static inline void ta_s8_tile_1_dsp(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
                                     const int8_t *w)
@@ -142,22 +155,14 @@ static inline void ta_s8_tile_1_dsp(int32_t *sums, const int32_t *start, const t
     const ta_s8_cell *const stop = x + depth;
     int32_t a = start[0], b = start[1];
     uint32_t t0, t1, t2, t3, x0, x1;
-    __asm__("1:\n"
-            "ldrd   %[t2], %[t3], [%[w]], #8\n"
-            "ldrd   %[x0], %[x1], [%[x]], #8\n"
-            "sxtb16 %[t0], %[t2]\n"
-            "sxtb16 %[t1], %[t3]\n"
-            "sxtb16 %[t2], %[t2], ror #8\n"
-            "sxtb16 %[t3], %[t3], ror #8\n"
-            "smlad  %[a], %[t0], %[x0], %[a]\n"
-            "smlad  %[b], %[t1], %[x0], %[b]\n"
-            "smlad  %[a], %[t2], %[x1], %[a]\n"
-            "smlad  %[b], %[t3], %[x1], %[b]\n"
+    __asm__("tst    %[depth], #4\n"
+            "bne    2f\n"
+            "1:\n" TA_QUAD_ALONE "2:\n" TA_QUAD_ALONE
             "cmp    %[x], %[stop]\n"
             "bne    1b\n"
             : [a] "+r"(a), [b] "+r"(b), [x] "+r"(x), [w] "+r"(w), [t0] "=&r"(t0), [t1] "=&r"(t1), [t2] "=&r"(t2),
               [t3] "=&r"(t3), [x0] "=&r"(x0), [x1] "=&r"(x1)
-            : [stop] "r"(stop)
+            : [stop] "r"(stop), [depth] "r"(depth)
             : "cc", "memory");
     sums[0] = a;
     sums[1] = b;
