@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from attrs import field, frozen
 
@@ -108,51 +108,60 @@ class Compilation:
         return f"{len(self.operators)} operators, {where}; {len(self.stages.steps.steps)} steps"
 
 
-def compile(
-    model: str | Path,
-    soc: str | Path | SoC,
-    *,
-    memory: str = "default",
-    require: Mapping[str, str] | None = None,
-    prefer: Mapping[str, str] | None = None,
-    forbid: Mapping[str, Wish] | None = None,
-    targets: Sequence[str] = (),
-    input_shapes: Mapping[str, Sequence[int]] | None = None,
-    batch: int | None = None,
-    states: Mapping[str, str] | None = None,
-    name: str | None = None,
-    backend_dirs: Sequence[str | Path] = (),
-    **further: Any,
-) -> Compilation:
+class CompileOptions(TypedDict, total=False):
+    """The options of `compile`; those that are absent have the command line's defaults."""
+
+    memory: str
+    """A memory mode of the SoC."""
+    require: Mapping[str, str]
+    """The target_arch or instance that an operator (id, kind or `*`) must be on."""
+    prefer: Mapping[str, str]
+    """... that it is on where that is possible."""
+    forbid: Mapping[str, Wish]
+    """... that it is not on; one or several."""
+    targets: Sequence[str]
+    """The only target_archs to use, besides the host."""
+    input_shapes: Mapping[str, Sequence[int]]
+    """Shapes of inputs with open dimensions."""
+    batch: int
+    """The extent of an open first dimension."""
+    states: Mapping[str, str]
+    """Inputs, and the outputs that are their values in the next run."""
+    name: str
+    """The name in C; the file's without it."""
+    port: str
+    """Where the bundle runs."""
+    lowering_order: str
+    """A policy's name."""
+    backend_dirs: Sequence[str | Path]
+    """Folders with plug-ins."""
+
+
+def compile(model: str | Path, soc: str | Path | SoC, **options: Unpack[CompileOptions]) -> Compilation:
     """Compile a model file for a SoC (a value, a file, or the name of a shipped one).
 
-    `memory` is a memory mode of the SoC. `require` and `prefer` map operators (id, kind or `*`) to a
-    target_arch or instance, `forbid` to one or several; `targets` are the only target_archs to use, besides
-    the host. `input_shapes` and `batch` fix open dimensions, `states` maps inputs to the outputs that are
-    their values in the next run. `further` are fields of `target_arch.pipeline.CompileRequest`, such as
-    `port` or `lowering_order`. DiagnosticError for every refusal; TypeError for a field that there is not.
+    DiagnosticError for every refusal; TypeError for an option that there is not.
     """
     import_tvm()
-    plug_ins = PlugIns.discover(tuple(map(Path, backend_dirs)))
-    request = CompileRequest(
-        model_path=Path(model),
-        soc=soc if isinstance(soc, SoC) else described(soc, plug_ins),
-        mode=memory,
-        require=require or {},
-        prefer=prefer or {},
-        forbid={key: _several(wish) for key, wish in (forbid or {}).items()},
-        targets=tuple(targets),
-        input_shapes=InputShapes(
-            shapes={key: tuple(shape) for key, shape in (input_shapes or {}).items()}, batch=batch
-        ),
-        states=states or {},
-        name=name,
-        plug_ins=plug_ins,
-        **further,
-    )
+    plug_ins = PlugIns.discover(tuple(map(Path, options.get("backend_dirs", ()))))
+    chip = soc if isinstance(soc, SoC) else described(soc, plug_ins)
+    request = CompileRequest(model_path=Path(model), soc=chip, plug_ins=plug_ins, **_fields(options))
     made = compile_models(ModelsRequest(models=(request,)))
     (stages,) = made.models
     return Compilation(stages=stages, made=made)
+
+
+def _fields(options: CompileOptions) -> dict[str, Any]:
+    """The fields of a request that options are; an option that is not known stays, and is no field."""
+    shapes = {name: tuple(shape) for name, shape in options.get("input_shapes", {}).items()}
+    read = ("memory", "forbid", "targets", "input_shapes", "batch", "backend_dirs")
+    return {
+        "mode": options.get("memory", "default"),
+        "forbid": {name: _several(wish) for name, wish in options.get("forbid", {}).items()},
+        "targets": tuple(options.get("targets", ())),
+        "input_shapes": InputShapes(shapes=shapes, batch=options.get("batch")),
+        **{name: value for name, value in options.items() if name not in read},
+    }
 
 
 def _several(wish: Wish) -> tuple[str, ...]:

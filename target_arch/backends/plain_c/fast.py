@@ -9,6 +9,7 @@ from target_arch.backends.plain_c.kernels.sums import Sum, sum_after
 from target_arch.backends.plain_c.lower import Piece, operands
 from target_arch.plan.kernels import Access, Call, Operand
 from target_arch.plan.model import Operator
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.c.codegen import in_place
 from target_arch.relax.lower.operators import lower_operator
 
@@ -17,6 +18,8 @@ def fast_piece(operator: Operator, request: LoweringRequest, slot: Slot | None =
     """The piece of an operator, which writes into `slot` if there is one; None where no kernel is for it, or
     where a tuning record has a schedule that was measured for it.
     """
+    if slot and slot.run != _outputs(operator, request):
+        return None
     made = _made(operator, request, slot.stride if slot else 0, None)
     if made is None or _tuned(operator, request):
         return None
@@ -56,6 +59,13 @@ def _made(operator: Operator, request: LoweringRequest, apart: int, after: Sum |
     if after is None and reals.refusal(operator, model) is None:
         return reals.made(operator, model, apart)
     return None
+
+
+def _outputs(operator: Operator, request: LoweringRequest) -> int:
+    """The outputs of a pixel; those of a dense layer, whose result may have any shape, are in its weights."""
+    shaped = operator.constants[0] if operator.kind is OperatorKind.DENSE else operator.output
+    shape = request.model.tensors[shaped].shape
+    return shape[0] if operator.kind is OperatorKind.DENSE else shape[-1]
 
 
 def _tuned(operator: Operator, request: LoweringRequest) -> bool:

@@ -64,20 +64,22 @@ class Graph:
         return value if isinstance(value, relax.Call) else None
 
 
-def read_graph(
-    function: Any,
-    arithmetic: Arithmetic,
-    authors: Mapping[Any, str] | None = None,
-    quantizations: Mapping[Any, Quantization] | None = None,
-    in_file: Mapping[Any, str] | None = None,
-) -> Graph:
-    """The facts of a Relax function whose quantized operators follow `arithmetic`.
+@frozen(kw_only=True, eq=False)
+class FileFacts:
+    """Facts that only the model file has, by the expressions that variables are bound to.
 
-    `authors` has the authors' names of expressions that variables are bound to, `quantizations` those that
-    the model file states, by parameters and by such expressions, `in_file` the names of the file's tensors,
-    by variables and by such expressions.
+    `authors` are the authors' names of operators, `quantizations` the grids of tensors (also by parameters),
+    `tensors` the names of tensors (also by variables).
     """
-    stated, tensors = quantizations or {}, in_file or {}
+
+    authors: Mapping[Any, str] = field(factory=dict)
+    quantizations: Mapping[Any, Quantization] = field(factory=dict)
+    tensors: Mapping[Any, str] = field(factory=dict)
+
+
+def read_graph(function: Any, arithmetic: Arithmetic, file: FileFacts | None = None) -> Graph:
+    """The facts of a Relax function whose quantized operators follow `arithmetic`, with those of its file."""
+    file = file or FileFacts()
     bindings = [binding for block in function.body.blocks for binding in block.bindings]
     bound = {binding.var: binding.value for binding in bindings}
     outputs = _outputs(function, bound)
@@ -97,18 +99,18 @@ def read_graph(
         bound=bound,
         users={var: tuple(found) for var, found in users.items()},
         outputs=outputs,
-        names={var: authors[bound[var]] for var in live if bound[var] in authors} if authors else {},
+        names={var: file.authors[bound[var]] for var in live if bound[var] in file.authors},
         constant=frozenset(constant),
         quantizations={
-            var: stated[bound.get(var, var)]
+            var: file.quantizations[bound.get(var, var)]
             for var in (*function.params, *live)
-            if bound.get(var, var) in stated
+            if bound.get(var, var) in file.quantizations
         },
         in_file={
-            var: tensors[key]
+            var: file.tensors[key]
             for var in (*function.params, *live)
             for key in (bound.get(var, var), var)
-            if key in tensors
+            if key in file.tensors
         },
     )
 

@@ -11,10 +11,10 @@ import tvm
 from tvm import relax, tirx
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, listed
-from target_arch.plan.model import DTYPE_BYTES, Quantization
+from target_arch.plan.model import DTYPE_BYTES
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import UnsupportedOperatorsError, model_error
-from target_arch.relax.ir.graph import operator_name, read_graph
+from target_arch.relax.ir.graph import FileFacts, operator_name, read_graph
 from target_arch.relax.operators.program import RelaxProgram
 from target_arch.relax.readers.outputs import with_computed_outputs
 from target_arch.relax.readers.quiet import quiet
@@ -77,17 +77,14 @@ def imported(
     arithmetic: Arithmetic,
     outputs: tuple[str, ...],
     constants: Mapping[bytes, str],
-    authors: Mapping[Any, str] | None = None,
-    quantizations: Mapping[Any, Quantization] | None = None,
-    in_file: Mapping[Any, str] | None = None,
+    file: FileFacts,
     *,
     halves: bool = False,
 ) -> Imported:
     """The reader's result from a frontend's module whose quantized operators follow `arithmetic`.
 
-    `outputs`, `constants` (by stored bytes), `authors` (of operators) and `in_file` (of tensors, both by the
-    frontend's expressions) are the names in the file, `quantizations` (by the same expressions, and by
-    parameters) the grids it states. With `halves`, float16 is stored only, and computed in float32. Raises
+    `outputs` and `constants` (by stored bytes) are the names in the file, which has more to say by the
+    frontend's expressions. With `halves`, float16 is stored only, and computed in float32. Raises
     DiagnosticError for control flow, dynamic shapes and element types that no tensor of ours can have.
     """
     module = with_computed_outputs(_normalized(module))
@@ -101,7 +98,7 @@ def imported(
         for binding in block.bindings:
             if isinstance(binding.value, relax.If):
                 raise model_error("unsupported-operator", path, "operator `If` is not supported", HINT)
-    graph = read_graph(function, arithmetic, authors, quantizations, in_file)
+    graph = read_graph(function, arithmetic, file)
     return Imported(
         program=RelaxProgram(module=module, graph=graph, constant_names=constants), outputs=outputs
     )

@@ -14,6 +14,7 @@ from attrs import evolve
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
+from target_arch.relax.ir.graph import FileFacts
 from target_arch.relax.readers.flatbuffer import TFLITE_MODEL, Damaged, verify
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.source import TFLITE_IDENTIFIER, Imported
@@ -48,16 +49,8 @@ def read_tflite(path: Path, data: bytes, shapes: InputShapes) -> Imported:
     outputs = [_name(graph.Tensors(graph.Outputs(index))) for index in range(graph.OutputsLength())]
     outputs += [f"{pair.input}_next" for pair in found.states]
     names = _constant_names(model, graph)
-    made = imported(
-        path,
-        found.module,
-        Arithmetic.TFLITE,
-        tuple(outputs),
-        names,
-        found.authors,
-        found.quantizations,
-        found.in_file,
-    )
+    file = FileFacts(authors=found.authors, quantizations=found.quantizations, tensors=found.in_file)
+    made = imported(path, found.module, Arithmetic.TFLITE, tuple(outputs), names, file)
     return evolve(made, states=found.states)
 
 

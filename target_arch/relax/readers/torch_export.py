@@ -9,6 +9,7 @@ from zipfile import is_zipfile
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
+from target_arch.relax.ir.graph import FileFacts
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.pt2_archive import NoProgram, Unsafe, plain_archive
 from target_arch.relax.readers.quiet import quiet
@@ -28,7 +29,7 @@ def read_torch(path: Path, data: bytes, shapes: InputShapes) -> Imported:
     outputs = tuple(str(output.arg.name) for output in program.graph_signature.output_specs)
     weights = reversed(list(program.state_dict.items()))
     names = {value.detach().numpy().tobytes(): str(name) for name, value in weights}
-    return imported(path, module, Arithmetic.ONNX, outputs, names, None, None, in_file)
+    return imported(path, module, Arithmetic.ONNX, outputs, names, FileFacts(tensors=in_file))
 
 
 def named_calls(path: Path, data: bytes) -> Iterator[tuple[str, str]]:

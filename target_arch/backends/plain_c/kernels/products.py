@@ -48,13 +48,13 @@ def refusal(operator: Operator, model: Model, layout: Layout) -> str | None:
 
 def made(operator: Operator, model: Model, layout: Layout, apart: int = 0, after: Sum | None = None) -> Made:
     """The call of an operator that `refusal` accepts; pixels of the output are `apart` elements apart."""
-    x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
+    x, sizes = model.tensors[operator.inputs[0]], sizes_of(operator, model)
     values = weighted.prepare(operator, model, _rows(model.tensors[operator.constants[0]]), _LOW)
     call = weighted.Call(
         driver="ta_s8_convolve",
         sizes="ta_s8_conv2d",
         headers=(layout.header, _HEADER),
-        numbers=_numbers(sizes_of(operator, model), x, apart or out.shape[-1], layout),
+        numbers=_numbers(sizes, x, apart or sizes.out[2], layout),
         weights=layout.packed(values.rows),
     )
     return weighted.made(operator, model, values, call, after)

@@ -75,7 +75,7 @@ def made(operator: Operator, model: Model, apart: int = 0, after: RealSum | None
         *other,
         parameter("out", after.out if after else out, written=True),
     )
-    numbers: tuple[int | str, ...] = (*_numbers(operator, model, apart or out.shape[-1]), low, high)
+    numbers: tuple[int | str, ...] = (*_numbers(operator, model, apart or len(rows)), low, high)
     lines = (
         struct("ta_f32_conv2d", "sizes", numbers),
         f"const ta_f32_end end = {{{'other' if after else '0'}, {', '.join(last)}}};",

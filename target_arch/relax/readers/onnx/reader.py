@@ -7,6 +7,7 @@ import numpy as np
 
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.ir.graph import FileFacts
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.onnx.conversion import convert, is_known
 from target_arch.relax.readers.onnx.element_types import check_element_types
@@ -41,4 +42,5 @@ def read_onnx(path: Path, data: bytes, wanted: InputShapes) -> Imported:
     ]
     outputs = tuple(value.name for value in model.graph.output)
     constants = dict(reversed(stored))
-    return imported(path, module, Arithmetic.ONNX, outputs, constants, authors, None, in_file, halves=True)
+    file = FileFacts(authors=authors, tensors=in_file)
+    return imported(path, module, Arithmetic.ONNX, outputs, constants, file, halves=True)
