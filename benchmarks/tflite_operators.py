@@ -194,7 +194,7 @@ def _ran(content: bytes, frames: Sequence[bytes], folder: Path) -> tuple[bytes, 
     request = CompileRequest(model_path=path, soc=plug_ins.backends.default_soc("c"), plug_ins=plug_ins)
     prepared = prepare(request)
     lowered = plan(prepared, request.soc)
-    with patch.object(compiling, "self_test", lambda *_: "LiteRT is the reference"):
+    with patch.object(compiling, "self_test", lambda *_, **__: "LiteRT is the reference"):
         inputs = emit_inputs("all", [prepared], [lowered], Sharing.SHARED)
     with tempfile.TemporaryDirectory(dir=folder) as name:
         write_bundle(emit_bundle(inputs, manifest(inputs)), Path(name))

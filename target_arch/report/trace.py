@@ -54,7 +54,9 @@ def _model(model: ShownModel, run: ShownRun, soc: SoC, process: int) -> Iterator
 
 def _bindings(model: ShownModel, run: ShownRun, process: int, threads: dict[str, int]) -> Iterator[Event]:
     """An arrow from the work that signals an event to the wait for it."""
-    signals = {step.event: step.number for step in model.steps if step.event and step.kind != "wait"}
+    signals = {
+        step.event: step.number for step in model.steps if step.event and step.kind != ActivityKind.WAIT
+    }
     spans = {span.step: span for span in run.spans}
     for number, wait in enumerate(run.waits, start=1):
         work = spans.get(signals.get(wait.what, -1))

@@ -12,6 +12,7 @@ from target_arch.plan.model import Operator
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.c.codegen import in_place
 from target_arch.relax.lower.operators import lower_operator
+from target_arch.soc.words import InstructionSet
 
 
 def fast_piece(operator: Operator, request: LoweringRequest, slot: Slot | None = None) -> Piece | None:
@@ -40,7 +41,7 @@ def fast_pair(operator: Operator, after: Operator, request: LoweringRequest) -> 
 
 def _real_pair(operator: Operator, after: Operator, request: LoweringRequest) -> Piece | None:
     added = reals.sum_after(after, operator.output, request.model)
-    if added is None or reals.refusal(operator, request.model) is not None:
+    if added is None or not _real(operator, request):
         return None
     made = reals.made(operator, request.model, 0, added)
     return _joint(operator, made, added.other.name, after.output)
@@ -56,9 +57,17 @@ def _made(operator: Operator, request: LoweringRequest, apart: int, after: Sum |
         return products.made(operator, model, layout, apart, after)
     if depthwise.refusal(operator, model) is None:
         return depthwise.made(operator, model, apart, after)
-    if after is None and reals.refusal(operator, model) is None:
+    if after is None and _real(operator, request):
         return reals.made(operator, model, apart)
     return None
+
+
+def _real(operator: Operator, request: LoweringRequest) -> bool:
+    """Whether the kernel in float32 is for it. It has no form for Cortex-M7, where the portable one takes a
+    quarter more instructions than the definition.
+    """
+    slow = request.instance.arch.isa is InstructionSet.ARMV7E_M
+    return not slow and reals.refusal(operator, request.model) is None
 
 
 def _outputs(operator: Operator, request: LoweringRequest) -> int:

@@ -180,6 +180,16 @@ def _nearest(node: Any, importer: Any) -> Any:
     return x
 
 
+def _filled(node: Any, importer: Any) -> Any:
+    """A constant: TVM cannot fill a tensor with an infinite value."""
+    value = node.meta["val"]
+    dtype = str(value.dtype).removeprefix("torch.")
+    if dtype not in DTYPE_BYTES:
+        raise NotConverted(f"its elements are {dtype}")
+    shape = tuple(int(extent) for extent in value.shape)
+    return relax.const(np.full(shape, importer.retrieve_args(node)[1], dtype), dtype)
+
+
 def _refused(node: Any, importer: Any) -> Any:
     raise NotConverted("it is computed differently here")
 
@@ -189,6 +199,8 @@ _CONVERTERS: Mapping[str, Convert] = {
     "amax.default": _reduced("ReduceMax"),
     "amin.default": _reduced("ReduceMin"),
     "elu.default": _elu,
+    "full.default": _filled,
+    "full_like.default": _filled,
     "grid_sampler_2d.default": _refused,
     "native_group_norm.default": _group_norm,
     "prod.dim_int": _product,

@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 import target_arch
+from target_arch.plan.memory import BufferKind
 from target_arch.plan.reasoning import duration
 from target_arch.report.facts.shown import Shown, ShownModel, ShownPool, ShownRun
 from target_arch.report.pictures import budgets as waterfall
@@ -147,7 +148,7 @@ def _turns(model: ShownModel) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 def _constants(shown: Shown) -> Iterator[tuple[str, str, str]]:
     for model in shown.models:
         for pool in model.pools:
-            if any(each.kind == "constant" for each in pool.buffers) and pool.name != pool.memory:
+            if any(each.kind == BufferKind.CONSTANT for each in pool.buffers) and pool.name != pool.memory:
                 yield model.name, pool.memory, f"{pool.peak:,}"
 
 

@@ -70,8 +70,8 @@ REFUSALS = {
     "`b` of shape [4, 1] is repeated in a way that is not last-axis": one_operator(
         "add", "float", [real("a", (4, 3)), real("b", (4, 1))], real("out", (4, 3))
     ),
-    "element type float16 of `x` has no C type": one_operator(
-        "reshape", "float", [Tensor(name="x", shape=(4,), dtype="float16")], real("out", (4,))
+    "element type bfloat16 of `x` has no C type": one_operator(
+        "reshape", "float", [Tensor(name="x", shape=(4,), dtype="bfloat16")], real("out", (4,))
     ),
     "`x` has no elements": one_operator("reshape", "float", [real("x", (0, 4))], real("out", (4, 0))),
 }

@@ -33,7 +33,7 @@ def test_heads_are_computed_as_by_the_reference(tmp_path: Path) -> None:
         for form in ("float", "qdq"):
             files[f"{name}_{form}"] = tmp_path / f"{name}_{form}.onnx"
             written(made, form, files[f"{name}_{form}"])
-    soc = read_soc("mcu_m7")
+    soc = read_soc("zynq_edge")
     models = tuple(CompileRequest(model_path=file, soc=soc) for file in files.values())
     made = compile_models(ModelsRequest(models=models, name="reshaped"))
     write_bundle(made.bundle, tmp_path / "bundle")

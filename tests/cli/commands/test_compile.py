@@ -89,7 +89,7 @@ def test_who_does_not_fit_is_named_with_a_way_out(capsys: Capture, tmp_path: Pat
     assert said.endswith(
         "memory of 2 models in bytes, arenas shared: they run in turn\n"
         "pool              capacity       a       b  together   apart\n"
-        "flash.constants  1,048,576  13,264  13,264    26,528  26,528\n"
+        "flash.constants  1,048,576  13,104  13,104    26,208  26,208\n"
         "sram                 3,072   2,048   2,048     2,048   4,096\n"
         f"bundle in {out}: {len([p for p in (tmp_path / 'out').rglob('*') if p.is_file()])} files\n"
     )

@@ -52,14 +52,14 @@ def test_every_operator_of_a_right_bundle(made: Compilation, model: Path, bundle
 
 
 def test_the_wrong_operator_is_named(made: Compilation, model: Path, bundle: Path) -> None:
-    """One weight of the second convolution is changed in the C text."""
+    """One sum of the second convolution begins elsewhere in the C text."""
     wrong = bundle.parent / "wrong"
     write_bundle(made.bundle, wrong)
     shutil.copytree(bundle / "build", wrong / "build")
     operator = next(each for each in made.model.operators if each.kind == "depthwise_conv2d")
     path = next(wrong.glob("src/*_constants.c"))
     text, count = re.subn(
-        rf"(\.{operator.id}_bias = {{[^}}]*?\*/\s*)(-?\d+)", r"\g<1>\g<2>00000", path.read_text(), count=1
+        rf"(\.{operator.id}_folded = {{[^}}]*?\*/\s*)(-?\d+)", r"\g<1>\g<2>00000", path.read_text(), count=1
     )
     assert count == 1
     path.write_text(text)

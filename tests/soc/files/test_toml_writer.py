@@ -21,7 +21,7 @@ def test_rules_options_and_odd_numbers() -> None:
         evolve(arch, clock=33333333.333, options={"macs_per_cycle": 2.5}) if arch.name == "dsp_cpu" else arch
         for arch in soc.archs
     )
-    wishes = {"require": {"*": "dsp_cpu"}, "forbid": {"dense": ("dsp_cpu", "accelerator")}}
+    wishes = {"require": {"*": "dsp_cpu"}, "forbid": {"dense": ("host_cpu", "accelerator")}}
     memories = tuple(evolve(memory, size=memory.size - 64, latency=1.5e-10) for memory in soc.memories)
     odd = evolve(soc, archs=archs, memories=memories, lowering=("dsp_cpu", "host_cpu"), **wishes)
     assert parse_soc(toml(odd), "written.toml") == odd
