@@ -5,6 +5,7 @@ from target_arch.backends.plain_c.concat import Slot
 from target_arch.backends.plain_c.kernels import depthwise, products, reals
 from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.backends.plain_c.kernels.made import Made
+from target_arch.backends.plain_c.kernels.scale import OutOfRange
 from target_arch.backends.plain_c.kernels.sums import Sum, sum_after
 from target_arch.backends.plain_c.lower import Piece, operands
 from target_arch.plan.kernels import Access, Call, Operand
@@ -53,10 +54,13 @@ def _joint(operator: Operator, made: Made, other: str, output: str) -> Piece:
 
 def _made(operator: Operator, request: LoweringRequest, apart: int, after: Sum | None) -> Made | None:
     model, layout = request.model, layout_of(request.instance.arch.isa)
-    if products.refusal(operator, model, layout) is None:
-        return products.made(operator, model, layout, apart, after)
-    if depthwise.refusal(operator, model) is None:
-        return depthwise.made(operator, model, apart, after)
+    try:
+        if products.refusal(operator, model, layout) is None:
+            return products.made(operator, model, layout, apart, after)
+        if depthwise.refusal(operator, model) is None:
+            return depthwise.made(operator, model, apart, after)
+    except OutOfRange:
+        return None
     if after is None and _real(operator, request):
         return reals.made(operator, model, apart)
     return None
@@ -72,9 +76,10 @@ def _real(operator: Operator, request: LoweringRequest) -> bool:
 
 def _outputs(operator: Operator, request: LoweringRequest) -> int:
     """The outputs of a pixel; those of a dense layer, whose result may have any shape, are in its weights."""
-    shaped = operator.constants[0] if operator.kind is OperatorKind.DENSE else operator.output
-    shape = request.model.tensors[shaped].shape
-    return shape[0] if operator.kind is OperatorKind.DENSE else shape[-1]
+    tensors = request.model.tensors
+    if operator.kind is OperatorKind.DENSE:
+        return tensors[operator.constants[0]].shape[0]
+    return tensors[operator.output].shape[-1]
 
 
 def _tuned(operator: Operator, request: LoweringRequest) -> bool:

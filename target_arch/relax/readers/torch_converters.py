@@ -87,11 +87,18 @@ def _stand_in(importer: _Importer, value: Any) -> Any:
     """Zeros of the shape and type of what a failed operator would have given."""
     if isinstance(value, tuple | list):
         return tuple(_stand_in(importer, each) for each in value)
+    dtype = _dtype(value)
+    return value if dtype is None else importer.block_builder.emit(relax.op.zeros(_shape(value), dtype))
+
+
+def _dtype(value: Any) -> str | None:
+    """The element type of a tensor of PyTorch; None for one that has no form here, and for no tensor."""
     dtype = str(getattr(value, "dtype", "")).removeprefix("torch.")
-    if dtype not in DTYPE_BYTES:
-        return value
-    zeros = relax.op.zeros(tuple(int(extent) for extent in value.shape), dtype)
-    return importer.block_builder.emit(zeros)
+    return dtype if dtype in DTYPE_BYTES else None
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return tuple(int(extent) for extent in value.shape)
 
 
 def _reduced(operator: str) -> Convert:
@@ -183,11 +190,10 @@ def _nearest(node: Any, importer: Any) -> Any:
 def _filled(node: Any, importer: Any) -> Any:
     """A constant: TVM cannot fill a tensor with an infinite value."""
     value = node.meta["val"]
-    dtype = str(value.dtype).removeprefix("torch.")
-    if dtype not in DTYPE_BYTES:
-        raise NotConverted(f"its elements are {dtype}")
-    shape = tuple(int(extent) for extent in value.shape)
-    return relax.const(np.full(shape, importer.retrieve_args(node)[1], dtype), dtype)
+    dtype = _dtype(value)
+    if dtype is None:
+        raise NotConverted(f"its elements are {str(value.dtype).removeprefix('torch.')}")
+    return relax.const(np.full(_shape(value), importer.retrieve_args(node)[1], dtype), dtype)
 
 
 def _refused(node: Any, importer: Any) -> Any:

@@ -19,7 +19,7 @@ _MOST_TAPS = 25
 
 
 def refusal(operator: Operator, model: Model) -> str | None:
-    """Why an operator is no such call, None where it is one."""
+    """Why an operator is no such call, None where it is one if `made` can prove the range of its sums."""
     if operator.kind is not OperatorKind.DEPTHWISE_CONV2D:
         return f"no kernel for {operator.kind}"
     reason = weighted.refusal(operator, model)
@@ -30,11 +30,13 @@ def refusal(operator: Operator, model: Model) -> str | None:
         return "several outputs for each channel"
     if prod(w.shape[:2]) > _MOST_TAPS:
         return f"a kernel of more than {_MOST_TAPS} elements"
-    return weighted.range_refusal(operator, model, _rows(w), _low(operator, model))
+    return None
 
 
 def made(operator: Operator, model: Model, apart: int = 0, after: Sum | None = None) -> Made:
-    """The call of an operator that `refusal` accepts; pixels of the output are `apart` elements apart."""
+    """The call of an operator that `refusal` accepts; pixels of the output are `apart` elements apart. Raises
+    OutOfRange.
+    """
     out = model.tensors[operator.output]
     rows = _rows(model.tensors[operator.constants[0]])
     values = weighted.prepare(operator, model, rows, _low(operator, model))

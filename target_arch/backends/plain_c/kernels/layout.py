@@ -40,6 +40,10 @@ class Layout:
         """The products of an output, rounded up to whole groups."""
         return -(-products // self.group) * self.group
 
+    def size(self, outputs: int, products: int) -> int:
+        """How many bytes the packed weights of so many outputs take."""
+        return -(-outputs // self.block) * self.block * self.depth(products)
+
     def packed(self, weights: Any) -> bytes:
         """The bytes of int8 weights [N, K]."""
         outputs, products = weights.shape

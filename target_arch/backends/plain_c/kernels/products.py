@@ -34,20 +34,22 @@ class Sizes:
 
 
 def refusal(operator: Operator, model: Model, layout: Layout) -> str | None:
-    """Why an operator is no such call, None where it is one."""
+    """Why an operator is no such call, None where it is one if `made` can prove the range of its sums."""
     if operator.kind not in (OperatorKind.CONV2D, OperatorKind.DENSE):
         return f"no kernel for {operator.kind}"
     reason = weighted.refusal(operator, model)
     if reason is not None:
         return reason
     w = model.tensors[operator.constants[0]]
-    if len(layout.packed(_rows(w))) > _GROWTH * w.bytes + _SLACK:
+    if layout.size(w.shape[0], prod(w.shape[1:])) > _GROWTH * w.bytes + _SLACK:
         return "packed weights would take more than 1.1 times the plain ones"
-    return weighted.range_refusal(operator, model, _rows(w), _LOW)
+    return None
 
 
 def made(operator: Operator, model: Model, layout: Layout, apart: int = 0, after: Sum | None = None) -> Made:
-    """The call of an operator that `refusal` accepts; pixels of the output are `apart` elements apart."""
+    """The call of an operator that `refusal` accepts; pixels of the output are `apart` elements apart. Raises
+    OutOfRange.
+    """
     x, sizes = model.tensors[operator.inputs[0]], sizes_of(operator, model)
     values = weighted.prepare(operator, model, _rows(model.tensors[operator.constants[0]]), _LOW)
     call = weighted.Call(

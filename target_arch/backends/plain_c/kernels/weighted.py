@@ -6,7 +6,7 @@ import numpy as np
 from attrs import frozen
 
 from target_arch.backends.plain_c.kernels.made import Made
-from target_arch.backends.plain_c.kernels.scale import GROUP, OutOfRange, Prepared, prepared
+from target_arch.backends.plain_c.kernels.scale import GROUP, Prepared, prepared
 from target_arch.backends.plain_c.kernels.sums import Sum
 from target_arch.backends.plain_c.kernels.text import Parameter, function, parameter, struct
 from target_arch.plan.arithmetic import DTYPE_RANGE, requantization
@@ -40,15 +40,6 @@ def refusal(operator: Operator, model: Model) -> str | None:
         return f"no kernel for {x.dtype} times {w.dtype} to {out.dtype}"
     if w.data is None or bias.data is None:
         return "weights or bias are computed at run time"
-    return None
-
-
-def range_refusal(operator: Operator, model: Model, rows: Any, low: int) -> str | None:
-    """Why 32 bits may not hold the sums of weights in rows [N, K]; None where they do."""
-    try:
-        prepare(operator, model, rows, low)
-    except OutOfRange as error:
-        return str(error)
     return None
 
 
