@@ -12,6 +12,9 @@ from collections.abc import Mapping
 
 from attrs import define, field, frozen
 
+TFLITE_IDENTIFIER = b"TFL3"
+"""Bytes 4 to 7 of a TFLite file."""
+
 
 class Damaged(Exception):
     """The bytes contradict themselves; the text says where."""

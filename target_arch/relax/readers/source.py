@@ -4,8 +4,7 @@ from attrs import frozen
 
 from target_arch.relax.operators.program import RelaxProgram
 from target_arch.relax.operators.states import StatePair
-
-TFLITE_IDENTIFIER = b"TFL3"
+from target_arch.relax.readers.flatbuffer import TFLITE_IDENTIFIER
 
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),

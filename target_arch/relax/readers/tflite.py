@@ -15,9 +15,9 @@ from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import FileFacts
-from target_arch.relax.readers.flatbuffer import TFLITE_MODEL, Damaged, verify
+from target_arch.relax.readers.flatbuffer import TFLITE_IDENTIFIER, TFLITE_MODEL, Damaged, verify
 from target_arch.relax.readers.frontend import imported, translated
-from target_arch.relax.readers.source import TFLITE_IDENTIFIER, Imported
+from target_arch.relax.readers.source import Imported
 from target_arch.relax.readers.tflite_operators.driver import Refused, Translation, operator_name, translate
 from target_arch.relax.readers.tflite_shapes import with_input_shapes
 from target_arch.relax.readers.unsupported import Unsupported, unsupported

@@ -8,6 +8,7 @@ import numpy as np
 import tflite
 from attrs import field, frozen
 
+from target_arch.relax.readers.tflite_operators.codes import builtin_code
 from target_arch.run.references.indices import Use, highest_indices, index_limits
 from target_arch.run.references.reference import (
     FLOAT_RELATIVE,
@@ -35,11 +36,12 @@ def litert(model: Path, shapes: Shapes = ()) -> Reference:
 
     ToolMissing without `ai-edge-litert`, DiagnosticError for a file it cannot read.
     """
-    if needs_tflite_micro(model.read_bytes()):
+    content = model.read_bytes()
+    if needs_tflite_micro(content):
         return tflite_micro(model)
     interpreter = _open(model, shapes, keeping_all=False)
     inputs, outputs = interpreter.get_input_details(), interpreter.get_output_details()
-    highest = highest_indices(_uses(model.read_bytes()))
+    highest = highest_indices(_uses(content))
     quantized = any(
         len(details["quantization_parameters"]["scales"]) for details in interpreter.get_tensor_details()
     )
@@ -136,7 +138,7 @@ def _uses(content: bytes) -> Iterator[Use]:
     for number in range(graph.OperatorsLength()):
         operator = graph.Operators(number)
         code = model.OperatorCodes(operator.OpcodeIndex())
-        kind = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+        kind = builtin_code(code)
         reads = [operator.Inputs(index) for index in range(operator.InputsLength())]
         extents = {}
         if kind in _INDEXING:

@@ -4,7 +4,7 @@ import struct
 
 import tflite
 
-_IDENTIFIER = b"TFL3"
+from target_arch.relax.readers.flatbuffer import TFLITE_IDENTIFIER
 
 
 def repaired(data: bytes) -> bytes:
@@ -13,7 +13,7 @@ def repaired(data: bytes) -> bytes:
     Some converters left there the axis of the weights that the tensor belongs to. TFLite Micro never reads
     that axis, LiteRT refuses the file. A damaged file stays as it is, for LiteRT to refuse.
     """
-    if data[4:8] != _IDENTIFIER:
+    if data[4:8] != TFLITE_IDENTIFIER:
         return data
     try:
         return _with_axes(bytearray(data))

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import tflite
 
+from target_arch.relax.readers.flatbuffer import TFLITE_IDENTIFIER
+from target_arch.relax.readers.tflite_operators.codes import builtin_code
 from target_arch.run.references.reference import Frame, Input, Reference, cannot_run, limits, unreadable
 from target_arch.run.tools.toolchain import missing
 
-_IDENTIFIER = b"TFL3"
 _ARENA = 16 << 20
 """Bytes of the interpreter's arena, which is part of no bundle."""
 
@@ -18,7 +19,7 @@ _ARENA = 16 << 20
 def needs_tflite_micro(data: bytes) -> bool:
     """True for a model with an SVDF whose state is int8: LiteRT writes 16-bit values there, past its end."""
     try:
-        return data[4:8] == _IDENTIFIER and _has_narrow_state(tflite.Model.GetRootAsModel(data, 0))
+        return data[4:8] == TFLITE_IDENTIFIER and _has_narrow_state(tflite.Model.GetRootAsModel(data, 0))
     except struct.error:  # a damaged file, for LiteRT to refuse
         return False
 
@@ -28,8 +29,7 @@ def _has_narrow_state(model: Any) -> bool:
     for number in range(graph.OperatorsLength()):
         operator = graph.Operators(number)
         code = model.OperatorCodes(operator.OpcodeIndex())
-        kind = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
-        if kind != tflite.BuiltinOperator.SVDF or operator.InputsLength() <= _STATE:
+        if builtin_code(code) != tflite.BuiltinOperator.SVDF or operator.InputsLength() <= _STATE:
             continue
         if graph.Tensors(operator.Inputs(_STATE)).Type() == tflite.TensorType.INT8:
             return True

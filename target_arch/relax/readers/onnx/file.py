@@ -12,7 +12,7 @@ from onnx.external_data_helper import load_external_data_for_model, uses_externa
 from target_arch.diagnostics import DiagnosticError
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import HINT, plural
-from target_arch.relax.readers.onnx.graph import ONNX_DOMAINS, opset_of
+from target_arch.relax.readers.onnx.graph import opset_of, schema_of
 
 _AGAIN = "copy or export the model again"
 
@@ -48,9 +48,8 @@ def _check_operands(path: Path, model: Any) -> None:
     """
     newest = opset_of(model)
     for node in (part for part in _parts(model) if isinstance(part, onnx.NodeProto)):
-        if node.domain not in ONNX_DOMAINS or not onnx.defs.has(node.op_type, max_inclusive_version=newest):
-            continue
-        declared = onnx.defs.get_schema(node.op_type, max_inclusive_version=newest).inputs
+        schema = schema_of(node, newest)
+        declared = () if schema is None else schema.inputs
         for number, name in enumerate(node.input):
             optional = onnx.defs.OpSchema.FormalParameterOption.Optional
             if not name and declared and declared[min(number, len(declared) - 1)].option != optional:

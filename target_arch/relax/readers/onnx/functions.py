@@ -6,7 +6,7 @@ from typing import Any
 import onnx
 import onnx.inliner
 
-from target_arch.relax.readers.onnx.graph import ONNX_DOMAINS, OnnxGraph, opset_of
+from target_arch.relax.readers.onnx.graph import OnnxGraph, opset_of, schema_of
 
 
 def inlined(model: Any) -> Any:
@@ -22,13 +22,9 @@ def state_defaults(graph: OnnxGraph, is_known: Callable[[str, str], bool]) -> No
     """
     opset = opset_of(graph.model)
     for node in graph.model.graph.node:
-        if not is_known(node.domain, node.op_type) and _is_defined(node, opset):
-            _add_defaults(node, onnx.defs.get_schema(node.op_type, max_inclusive_version=opset))
-
-
-def _is_defined(node: Any, opset: int) -> bool:
-    """Whether ONNX knows the operator in that version."""
-    return node.domain in ONNX_DOMAINS and onnx.defs.has(node.op_type, max_inclusive_version=opset)
+        schema = None if is_known(node.domain, node.op_type) else schema_of(node, opset)
+        if schema is not None:
+            _add_defaults(node, schema)
 
 
 def expand_operators(graph: OnnxGraph, is_known: Callable[[str, str], bool]) -> bool:
@@ -61,10 +57,8 @@ _DOMAIN = "target_arch.bodies"
 
 def _body(node: Any, types: Mapping[str, Any], opset: int) -> Any | None:
     """The function that defines an operator, for operands of these types; None where ONNX has none."""
-    if not _is_defined(node, opset):
-        return None
-    schema = onnx.defs.get_schema(node.op_type, max_inclusive_version=opset)
-    content = _content(node, schema, types, opset)
+    schema = schema_of(node, opset)
+    content = None if schema is None else _content(node, schema, types, opset)
     if not content:
         return None
     body = onnx.FunctionProto()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from attrs import define, field
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, defs, helper, numpy_helper
 
 ONNX_DOMAINS = ("", "ai.onnx")
 """Both names of ONNX's own operators."""
@@ -179,3 +179,10 @@ def opset_of(model: Any) -> int:
     return max(
         (int(entry.version) for entry in model.opset_import if entry.domain in ONNX_DOMAINS), default=1
     )
+
+
+def schema_of(node: Any, opset: int) -> Any | None:
+    """What ONNX declares of an operator in that version; None where it knows none of that name."""
+    if node.domain not in ONNX_DOMAINS or not defs.has(node.op_type, max_inclusive_version=opset):
+        return None
+    return defs.get_schema(node.op_type, max_inclusive_version=opset)

@@ -18,6 +18,7 @@ from target_arch.plan.model import Quantization
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.operators.states import StatePair
 from target_arch.relax.readers.tflite_constants.sparse import dense
+from target_arch.relax.readers.tflite_operators.codes import builtin_code
 from target_arch.relax.readers.tflite_operators.site import Operand, Site, Unreadable
 from target_arch.relax.readers.tflite_operators.table import CONVERTERS
 from target_arch.relax.readers.tflite_operators.variables import RESOURCES, Variables
@@ -139,11 +140,6 @@ def quantization_of(tensor: Any) -> Quantization | None:
     zero = zero * len(scale) if len(zero) == 1 else zero
     axis, rank = stored.QuantizedDimension(), tensor.ShapeLength()
     return Quantization(scale=scale, zero_point=zero, axis=0 if rank == 1 else axis)
-
-
-def builtin_code(code: Any) -> int:
-    """The number of an operator in TFLite's schema."""
-    return int(max(code.BuiltinCode(), code.DeprecatedBuiltinCode()))
 
 
 def operator_name(code: Any) -> str:

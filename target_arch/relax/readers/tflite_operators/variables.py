@@ -11,6 +11,7 @@ from attrs import define, field
 from tvm import relax
 
 from target_arch.relax.operators.states import StatePair
+from target_arch.relax.readers.tflite_operators.codes import builtin_code
 from target_arch.relax.readers.tflite_operators.site import Unreadable
 
 RESOURCES = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
@@ -68,7 +69,7 @@ class Variables:
         for number in range(graph.OperatorsLength()):
             each = graph.Operators(number)
             code = self.model.OperatorCodes(each.OpcodeIndex())
-            kind = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+            kind = builtin_code(code)
             if kind == tflite.BuiltinOperator.VAR_HANDLE:
                 handles[each.Outputs(0)] = _shared_name(each)
             elif kind == tflite.BuiltinOperator.ASSIGN_VARIABLE:

@@ -1,0 +1,8 @@
+"""The number of an operator; without TVM, for those who only look into a file."""
+
+from typing import Any
+
+
+def builtin_code(code: Any) -> int:
+    """The number of an operator in TFLite's schema; an old file has it in a field of one byte."""
+    return int(max(code.BuiltinCode(), code.DeprecatedBuiltinCode()))
