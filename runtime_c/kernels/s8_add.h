@@ -39,10 +39,7 @@ static inline int32_t ta_s8_sum_tflite(const ta_s8_add *add, int32_t first, int3
 static inline int32_t ta_s8_sum_onnx(const ta_s8_add *add, int32_t first, int32_t second)
 {
     const int64_t a = first * add->wide[0], b = second * add->wide[1], sum = add->negative ? a - b : a + b;
-    if (add->shift[2] == 0) {
-        return (int32_t)sum;
-    }
-    return (int32_t)((sum + ((int64_t)1 << (add->shift[2] - 1)) - 1 + ((sum >> add->shift[2]) & 1)) >> add->shift[2]);
+    return (int32_t)(add->shift[2] == 0 ? sum : ta_s8_half_even(sum, add->shift[2]));
 }
 
 #ifdef TA_KERNELS_X86

@@ -37,6 +37,12 @@ typedef struct {
     int32_t flip;
 } ta_s8_scale;
 
+/* value / 2^shift, rounded half to even; shift from 1 to 62. */
+static inline int64_t ta_s8_half_even(int64_t value, int32_t shift)
+{
+    return (value + ((int64_t)1 << (shift - 1)) - 1 + ((value >> shift) & 1)) >> shift;
+}
+
 /* One sum, without offset and clamp. */
 static inline int32_t ta_s8_scaled(int rounding, int32_t sum, int32_t multiplier, int32_t shift)
 {
@@ -46,11 +52,10 @@ static inline int32_t ta_s8_scaled(int rounding, int32_t sum, int32_t multiplier
         return shift <= 0 ? high : (high + ((int32_t)1 << (shift - 1)) - (high < 0)) >> shift;
     }
     const int64_t product = (int64_t)sum * multiplier;
-    const int64_t half = (int64_t)1 << (shift - 1);
     if (rounding == TA_S8_TFLITE_SINGLE) {
-        return (int32_t)((product + half) >> shift);
+        return (int32_t)((product + ((int64_t)1 << (shift - 1))) >> shift);
     }
-    return (int32_t)((product + half - 1 + ((product >> shift) & 1)) >> shift);
+    return (int32_t)ta_s8_half_even(product, shift);
 }
 
 #ifdef TA_KERNELS_X86
