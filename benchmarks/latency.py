@@ -28,6 +28,7 @@ from attrs import frozen
 
 from benchmarks.topologies import NETS, written
 from target_arch.plan.text import table
+from target_arch.run import reference_for
 
 SHARED = Path(__file__).parents[2] / "shared" / "models"
 FLAGS = ("-O2", "-O3 -march=native")
@@ -43,19 +44,11 @@ Frame = Sequence[Array]
 
 @frozen(kw_only=True)
 class Program:
-    """A model that can be run: its outputs for a frame, and the processor seconds of so many runs."""
+    """A model with a frame of inputs: its outputs, and the processor seconds of so many runs."""
 
     name: str
-    outputs: Callable[[Frame], list[Array]]
+    outputs: Callable[[], list[Array]]
     seconds: Callable[[int], float]
-
-
-@frozen(kw_only=True)
-class Peer:
-    """The program that a model is compared with, and a frame of random inputs for it."""
-
-    program: Program
-    frame: Frame
 
 
 def repeated(run: Callable[[], object]) -> Callable[[int], float]:
@@ -70,55 +63,36 @@ def repeated(run: Callable[[], object]) -> Callable[[int], float]:
     return seconds
 
 
-def random_input(shape: Sequence[int], dtype: Any, draw: np.random.Generator) -> Array:
-    """Values over the whole range of an integer type, or between -1 and 1."""
-    if np.issubdtype(dtype, np.integer):
-        limits = np.iinfo(dtype)
-        return draw.integers(limits.min, limits.max + 1, size=shape).astype(dtype)
-    return draw.uniform(-1, 1, size=shape).astype(dtype)
-
-
-def litert(model: Path) -> Peer:
+def litert(model: Path, frame: Frame) -> Program:
     """LiteRT with XNNPACK, on one thread."""
     from ai_edge_litert.interpreter import Interpreter
 
     interpreter = Interpreter(str(model), num_threads=1)
     interpreter.allocate_tensors()
     inputs, outputs = interpreter.get_input_details(), interpreter.get_output_details()
-    draw = np.random.default_rng(0)
+    for each, value in zip(inputs, frame, strict=True):
+        interpreter.set_tensor(each["index"], value)
 
-    def answer(frame: Frame) -> list[Array]:
-        for each, value in zip(inputs, frame, strict=True):
-            interpreter.set_tensor(each["index"], value)
+    def answer() -> list[Array]:
         interpreter.invoke()
         return [interpreter.get_tensor(each["index"]) for each in outputs]
 
-    return Peer(
-        program=Program(name="LiteRT", outputs=answer, seconds=repeated(interpreter.invoke)),
-        frame=[random_input(each["shape"], each["dtype"], draw) for each in inputs],
-    )
+    return Program(name="LiteRT", outputs=answer, seconds=repeated(interpreter.invoke))
 
 
-def onnxruntime(model: Path) -> Peer:
+def onnxruntime(model: Path, frame: Frame) -> Program:
     """onnxruntime with all its optimizations, on one thread."""
     import onnxruntime as ort
 
     options = ort.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     session = ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-    draw = np.random.default_rng(0)
-    frame = [random_input(each.shape, np.float32, draw) for each in session.get_inputs()]
     feed = {each.name: value for each, value in zip(session.get_inputs(), frame, strict=True)}
 
-    def answer(values: Frame) -> list[Array]:
-        return list(session.run(None, dict(zip(feed, values, strict=True))))
+    def answer() -> list[Array]:
+        return list(session.run(None, feed))
 
-    return Peer(
-        program=Program(
-            name="onnxruntime", outputs=answer, seconds=repeated(lambda: session.run(None, feed))
-        ),
-        frame=frame,
-    )
+    return Program(name="onnxruntime", outputs=answer, seconds=repeated(answer))
 
 
 TIMER = """#define _POSIX_C_SOURCE 200809L
@@ -151,7 +125,7 @@ def bundle(model: Path, folder: Path) -> Path:
     return folder / "include" / f"{stem}.h"
 
 
-def ours(header: Path, flags: str) -> Program:
+def ours(header: Path, flags: str, frame: Frame) -> Program:
     """A bundle as a shared library, built with these flags."""
     folder = header.parents[1]
     library = folder / f"{re.sub('[^a-z0-9]', '_', flags.lower())}.so"
@@ -179,7 +153,7 @@ def ours(header: Path, flags: str) -> Program:
         (found,) = re.findall(rf"define {name.upper()}_BYTES (\d+)", text)
         return int(found)
 
-    def answer(frame: Frame) -> list[Array]:
+    def answer() -> list[Array]:
         for name, value in zip(inputs, frame, strict=True):
             ctypes.memmove(place(name), value.tobytes(), size(name))
         if loaded.timer_once():
@@ -200,18 +174,19 @@ def difference(found: Sequence[Array], wanted: Sequence[Array]) -> str:
 
 def row(model: Path, rounds: int, folder: Path) -> tuple[list[str], list[float]]:
     """The cells of a model, and the ratios of its builds."""
-    peer = litert(model) if model.suffix == ".tflite" else onnxruntime(model)
+    (frame,) = reference_for(model).frames(1, seed=0)
+    peer = (litert if model.suffix == ".tflite" else onnxruntime)(model, frame)
     header = bundle(model, folder / model.stem)
-    builds = [ours(header, flags) for flags in FLAGS]
-    wanted = peer.program.outputs(peer.frame)
-    differences = [difference(build.outputs(peer.frame), wanted) for build in builds]
-    runs = [max(1, int(SLICE / max(each.seconds(2) / 2, 1e-7))) for each in (peer.program, *builds)]
+    builds = [ours(header, flags, frame) for flags in FLAGS]
+    wanted = peer.outputs()
+    differences = [difference(build.outputs(), wanted) for build in builds]
+    runs = [max(1, int(SLICE / max(each.seconds(2) / 2, 1e-7))) for each in (peer, *builds)]
     times: list[list[float]] = [[] for _ in runs]
     for _ in range(rounds):
-        for each, count, found in zip((peer.program, *builds), runs, times, strict=True):
+        for each, count, found in zip((peer, *builds), runs, times, strict=True):
             found.append(each.seconds(count) / count)
     reference, *mine = (median(each) * 1e6 for each in times)
-    cells = [model.stem, peer.program.name, f"{reference:,.1f}"]
+    cells = [model.stem, peer.name, f"{reference:,.1f}"]
     for microseconds in mine:
         cells += [f"{microseconds:,.1f}", f"{microseconds / reference:.2f}"]
     return [*cells, ", ".join(dict.fromkeys(differences))], [each / reference for each in mine]

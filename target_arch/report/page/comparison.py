@@ -9,7 +9,7 @@ from target_arch.report.facts.shown import Shown, ShownModel
 from target_arch.report.page.page import page
 from target_arch.report.pictures.graph import graph_picture
 from target_arch.report.pictures.pools import pools_picture
-from target_arch.report.pictures.style import hue_class
+from target_arch.report.pictures.style import used_hues
 from target_arch.report.pictures.svg import Picture
 from target_arch.report.pictures.timeline import Lane, lanes, timeline_picture
 
@@ -92,11 +92,7 @@ def _side(shown: Shown, model: ShownModel, longest: float) -> Side:
     soc, run = shown.soc, model.run
     return Side(
         heading=_heading(shown, model),
-        instances=tuple(
-            (hue_class(number), each.name)
-            for number, each in enumerate(soc.instances)
-            if each.name in model.used
-        ),
+        instances=used_hues(soc, model.used),
         graph=graph_picture(model, soc),
         timeline=None if run is None else timeline_picture(model, run, soc),
         lanes=() if run is None else lanes(run, soc),

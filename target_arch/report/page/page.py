@@ -18,7 +18,7 @@ from target_arch.report.pictures.chip import chip_picture
 from target_arch.report.pictures.graph import graph_picture
 from target_arch.report.pictures.memory import memory_picture
 from target_arch.report.pictures.pools import pools_picture
-from target_arch.report.pictures.style import DARK, LIGHT, Theme, hue_class, kind_class, stylesheet
+from target_arch.report.pictures.style import DARK, LIGHT, Theme, kind_class, stylesheet, used_hues
 from target_arch.report.pictures.svg import Picture
 from target_arch.report.pictures.timeline import Lane, lanes, legend, timeline_picture
 from target_arch.soc.text import COPY_HEAD, copy_rows
@@ -102,7 +102,6 @@ def _view(shown: Shown, number: int) -> ModelView:
     model, soc = shown.models[number], shown.soc
     several = len(shown.models) > 1
     anchor = f"m{number}-" if several else ""
-    hues = {each.name: hue_class(index) for index, each in enumerate(soc.instances)}
     budgets = by_pool(model.budgets)
     kinds = sorted({each.kind for pool in model.pools for each in pool.buffers})
     return ModelView(
@@ -110,7 +109,7 @@ def _view(shown: Shown, number: int) -> ModelView:
         anchor=anchor,
         before=f"{model.name}: " if several else "",
         links=tuple(_links(model)),
-        instances=tuple((hues[name], name) for name in hues if name in model.used),
+        instances=used_hues(soc, model.used),
         graph=graph_picture(model, soc, f"{anchor}op-"),
         timeline=None if model.run is None else timeline_picture(model, model.run, soc),
         timeline_legend=() if model.run is None else legend(model.run, soc),

@@ -4,9 +4,11 @@ Style sheets have colours, no variables: many viewers of SVG know none. A hue be
 order of the SoC; nothing is said by colour alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from attrs import frozen
+
+from target_arch.soc.model import SoC
 
 HUES = 8
 """Instances with a colour of their own; the ninth has the first one's."""
@@ -93,6 +95,12 @@ def mixed(colour: str, into: str, part: float) -> str:
 def hue_class(number: int) -> str:
     """The class of the instance with that number in its SoC."""
     return f"h{number % HUES}"
+
+
+def used_hues(soc: SoC, used: Container[str]) -> tuple[tuple[str, str], ...]:
+    """Class and name of the instances that are used, in the order of the SoC: a legend."""
+    named = enumerate(each.name for each in soc.instances)
+    return tuple((hue_class(number), name) for number, name in named if name in used)
 
 
 def kind_class(kind: str) -> str:

@@ -1,12 +1,13 @@
 """LiteRT's reference kernels: the reference of TFLite models."""
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tflite
-from attrs import field, frozen
+from attrs import frozen
 
 from target_arch.relax.readers.tflite_operators.codes import builtin_code
 from target_arch.run.references.indices import Use, highest_indices, index_limits
@@ -68,7 +69,7 @@ def litert(model: Path, shapes: Shapes = ()) -> Reference:
     )
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, slots=False)
 class _Inside:
     """The tensors of a model, from an interpreter that keeps all of them. Names that several tensors have are
     left out.
@@ -76,12 +77,13 @@ class _Inside:
 
     model: Path
     shapes: tuple[Shape, ...]
-    _interpreter: list[Any] = field(factory=list, init=False, repr=False)
+
+    @cached_property
+    def _interpreter(self) -> Any:
+        return _open(self.model, self.shapes, keeping_all=True)
 
     def __call__(self, frame: Frame) -> Mapping[str, Array]:
-        if not self._interpreter:
-            self._interpreter.append(_open(self.model, self.shapes, keeping_all=True))
-        (interpreter,) = self._interpreter
+        interpreter = self._interpreter
         try:
             for details, value in zip(interpreter.get_input_details(), frame, strict=True):
                 interpreter.set_tensor(details["index"], value)

@@ -1,6 +1,7 @@
 """onnxruntime: the reference of ONNX models."""
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -64,19 +65,16 @@ def ort(model: Path, shapes: Shapes = ()) -> Reference:
     )
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, slots=False)
 class _Inside:
     """The tensors of a model, all of them outputs of the unoptimized mode."""
 
     model: Path
     content: bytes = field(repr=False)
     names: tuple[str, ...]
-    _session: list[Any] = field(factory=list, init=False, repr=False)
 
     def __call__(self, frame: Frame) -> Mapping[str, Array]:
-        if not self._session:
-            self._session.append(self._open())
-        (session,) = self._session
+        session = self._session
         wanted = [value.name for value in session.get_outputs()]
         try:
             found = session.run(wanted, dict(zip(self.names, frame, strict=True)))
@@ -85,7 +83,8 @@ class _Inside:
         named = zip(wanted, found, strict=True)
         return {name: value for name, value in named if isinstance(value, np.ndarray)}
 
-    def _open(self) -> Any:
+    @cached_property
+    def _session(self) -> Any:
         import onnx
 
         opened = onnx.load_model_from_string(self.content)

@@ -2,11 +2,12 @@
 
 import io
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
 from target_arch.diagnostics import refusal
 from target_arch.relax.readers.pt2_archive import plain_archive
@@ -74,21 +75,22 @@ def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
     )
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, slots=False)
 class _Inside:
     """The values of the nodes of a program, decomposed into PyTorch's core operators as its reader does."""
 
     program: Any
-    _interpreter: list[Any] = field(factory=list, init=False, repr=False)
+
+    @cached_property
+    def _interpreter(self) -> Any:
+        with quiet():
+            module = self.program.run_decompositions().module()
+        return _watching(module)
 
     def __call__(self, frame: Frame) -> Mapping[str, Array]:
         import torch
 
-        if not self._interpreter:
-            with quiet():
-                module = self.program.run_decompositions().module()
-            self._interpreter.append(_watching(module))
-        (interpreter,) = self._interpreter
+        interpreter = self._interpreter
         interpreter.seen.clear()
         with torch.no_grad():
             interpreter.run(*(torch.from_numpy(value) for value in frame))
