@@ -1,6 +1,6 @@
 """ONNX's own tests of single operators: compiled, built, run, and compared with the answers they contain.
 
-    python -m benchmarks.onnx_node_tests [--only TEXT] [--save FILE]
+    python -m benchmarks.onnx_node_tests [--only TEXT] [--save FILE] [--results FILE] [--minutes NUMBER]
 
 The tests are those inside the `onnx` package (`onnx.backend.test`) whose inputs and outputs are tensors of
 numbers, without training, `ai.onnx.ml` and the copies in which ONNX replaced an operator by its definition.
@@ -15,7 +15,8 @@ passes within the tolerances of its test, NaN and infinity included; a float16 m
 last place more, as answers that were rounded after every step are. A refusal is an answer with a rule; where
 that rule is one that no model of a user ought to meet, or the build or the run fails, it counts as an
 exception. `--save` writes the outcome of every test, from which `docs/operators.md` is made; where only some
-tests run, it keeps the file's outcomes of all others.
+tests run, it keeps the file's outcomes of all others. `--results` keeps each outcome as soon as it is known,
+and a run goes on from what the file has; `--minutes` ends a run early, with what is left to a next one.
 """
 
 import argparse
@@ -25,7 +26,8 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -65,6 +67,8 @@ Their elements may differ by one unit in the last place of the largest.
 GROUP = 48
 
 Array = np.ndarray[Any, np.dtype[Any]]
+Row = Mapping[str, object]
+"""The outcome of a test as it is saved."""
 
 
 @frozen(kw_only=True)
@@ -159,10 +163,12 @@ def _array(value: Any) -> Array:
     return np.asarray(value)
 
 
-def outcomes(tests: Sequence[Case], folder: Path, plug_ins: PlugIns) -> Iterator[Outcome]:
-    """The outcome of every test; those that compile are run in groups."""
+def outcomes(tests: Sequence[Case], folder: Path, plug_ins: PlugIns, until: float = inf) -> Iterator[Outcome]:
+    """The outcome of every test that is begun until then; tests that compile are run in groups."""
     waiting: list[Compiled] = []
     for case in tests:
+        if time.monotonic() > until:
+            break
         found = compiled(case, folder, plug_ins)
         if isinstance(found, Outcome):
             yield found
@@ -294,10 +300,10 @@ def _fault(case: Case, shapes: Sequence[tuple[tuple[int, ...], str]], values: Se
     return ""
 
 
-def totals(found: Iterable[Outcome]) -> Counter[str]:
+def totals(rows: Iterable[Row]) -> Counter[str]:
     """How many tests had which verdict."""
     return Counter(
-        f"{each.verdict} ({each.way})" if each.verdict == "pass" else each.verdict for each in found
+        f"pass ({row['way']})" if row["verdict"] == "pass" else str(row["verdict"]) for row in rows
     )
 
 
@@ -341,36 +347,59 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def kept(path: Path | None) -> dict[str, Row]:
+    """The outcomes of earlier runs by the tests' names."""
+    if path is None or not path.exists():
+        return {}
+    return dict(json.loads(line) for line in path.read_text().splitlines())
+
+
+def save(path: Path, rows: Mapping[str, Row]) -> None:
+    """Write the outcomes, a line each."""
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(rows[name])}" for name in sorted(rows))
+    path.write_text(f"{{\n{lines}\n}}\n")
+
+
 def main() -> int:
     """Print a line for every test that does not pass, and the totals; 1 where one is wrong or raises."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--only", default="", metavar="TEXT", help="tests whose name contains this")
-    parser.add_argument("--operator", action="append", metavar="NAME", help="tests of these operators")
-    parser.add_argument("--save", type=Path, metavar="FILE")
-    arguments = parser.parse_args()
+    arguments = _arguments()
     start = time.monotonic()
     wanted = [
         case
         for case in cases()
         if arguments.only in case.name and (not arguments.operator or case.operator in arguments.operator)
     ]
-    found = []
+    rows = kept(arguments.results)
+    left = [case for case in wanted if case.name not in rows]
     with tempfile.TemporaryDirectory() as folder:
-        for outcome in outcomes(wanted, Path(folder), PlugIns.discover(())):
-            found.append(outcome)
+        until = start + 60 * arguments.minutes
+        for outcome in outcomes(left, Path(folder), PlugIns.discover(()), until):
+            name = outcome.case.name
+            rows[name] = outcome.row()
+            if arguments.results:
+                with arguments.results.open("a") as file:
+                    print(json.dumps((name, rows[name])), file=file)
             if outcome.verdict != "pass":
-                print(f"{outcome.verdict:9} {outcome.case.name}: {outcome.detail}", flush=True)
+                print(f"{outcome.verdict:9} {name}: {outcome.detail}", flush=True)
+    found = {case.name: rows[case.name] for case in wanted if case.name in rows}
     for title, part in (("types that count", True), ("other types", False)):
-        chosen = [each for each in found if each.case.counts is part]
+        chosen = [row for row in found.values() if row["counts"] is part]
         print(f"{title}: {len(chosen)} tests;", dict(sorted(totals(chosen).items())))
-    print(f"{time.monotonic() - start:.0f} s")
-    if arguments.save:
+    print(f"{len(wanted) - len(found)} left; {time.monotonic() - start:.0f} s")
+    if arguments.save and len(found) == len(wanted):
         narrowed = bool(arguments.only or arguments.operator) and arguments.save.exists()
-        rows = json.loads(arguments.save.read_text()) if narrowed else {}
-        rows |= {each.case.name: each.row() for each in found}
-        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(rows[name])}" for name in sorted(rows))
-        arguments.save.write_text(f"{{\n{lines}\n}}\n")
-    return 1 if any(each.verdict in ("wrong", "exception") for each in found) else 0
+        save(arguments.save, {**(json.loads(arguments.save.read_text()) if narrowed else {}), **found})
+    return 1 if any(row["verdict"] in ("wrong", "exception") for row in found.values()) else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", default="", metavar="TEXT", help="tests whose name contains this")
+    parser.add_argument("--operator", action="append", metavar="NAME", help="tests of these operators")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="the outcomes, once all are known")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="outcomes that a run goes on from")
+    parser.add_argument("--minutes", type=float, default=inf, metavar="NUMBER", help="no test starts later")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
