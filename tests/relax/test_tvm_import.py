@@ -1,14 +1,18 @@
-"""TVM is imported without PyTorch, which the reader of `.pt2` files imports by itself."""
+"""TVM is imported without PyTorch, which the reader of `.pt2` files imports itself, and without devices."""
 
 import subprocess
 import sys
 
 SCRIPT = """
-import sys
+import os, sys
 from target_arch.relax.tvm_import import import_tvm
+variables = dict(os.environ)
 import_tvm()
 import_tvm()
-print("tvm" in sys.modules, "torch" in sys.modules)
+import tvm_ffi.registry
+import tvm.backend
+print(*(name in sys.modules for name in ("tvm", "torch", "tvm.runtime.disco")), tvm.backend.is_loaded("cuda"))
+print(os.environ == variables, tvm_ffi.registry.list_global_func_names.__module__)
 """
 
 
@@ -23,8 +27,8 @@ def printed(script: str) -> str:
     return subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
 
 
-def test_tvm_comes_without_torch() -> None:
-    assert printed(SCRIPT) == "True False\n"
+def test_tvm_comes_alone_and_leaves_nothing_changed() -> None:
+    assert printed(SCRIPT) == "True False False False\nTrue tvm_ffi.registry\n"
 
 
 def test_rooms_beside_relax_come_without_both() -> None:

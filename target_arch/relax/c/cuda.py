@@ -12,6 +12,7 @@ from typing import Any
 import tvm
 import tvm_ffi
 from tvm import tirx
+from tvm.backend import load
 
 from target_arch.plan.kernels import DeviceFunction
 from target_arch.relax.c.printer import walk
@@ -35,6 +36,7 @@ def cuda_function(function: Any, name: str) -> DeviceFunction:
             raise ValueError(f"buffer `{node.buffer.name}` is shared between threads")
         if _is_launch(node):
             extents[node.node.thread_tag] = int(node.value)
+    load("cuda")
     module = tvm_ffi.get_global_func("target.build.cuda")(
         tvm.IRModule({name: _with_pointers(function, name)}), _target()
     )
