@@ -7,7 +7,7 @@
 #include "firmware/mailbox.h"
 #include "firmware/system.h"
 
-enum { PROTECTION = 7, SHARED = 1 }; /* read, write, execute; MAP_SHARED */
+enum { PROTECTION = 7, SHARED = 1, FIXED = 16 }; /* read, write, execute; MAP_SHARED, MAP_FIXED */
 
 void ta_boot(const uintptr_t *stack);
 TA_ENTRY(_start, ta_boot);
@@ -29,7 +29,8 @@ static void map(const char *text)
 {
     uint64_t address, bytes, file;
     (void)number(number(number(text, ':', &address), ':', &bytes), '\0', &file);
-    const intptr_t found = ta_call(TA_CALL_MMAP, (uintptr_t)address, (uintptr_t)bytes, PROTECTION, SHARED,
+    const uintptr_t how = address == 0 ? SHARED | FIXED : SHARED; /* 0 alone means: anywhere */
+    const intptr_t found = ta_call(TA_CALL_MMAP, (uintptr_t)address, (uintptr_t)bytes, PROTECTION, how,
                                    (uintptr_t)file, 0);
     if ((uintptr_t)found != (uintptr_t)address)
         ta_exit(65);

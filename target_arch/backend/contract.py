@@ -110,7 +110,8 @@ class DefaultArch:
     memories of the host. `copy` describes every way between the host's memories and these, in either
     direction (its ends are ignored); its engine is a DMA engine of this target_arch alone, with `channels`.
     `buffers` maps the backend's local buffers to `memories`. `device` is the device type; the number is the
-    next free one.
+    next free one. `visible` are memories that it shares with the host and that no tensor lies in, by the
+    option that names each: that of a firmware.
     """
 
     device: DLDeviceType = field(default=DLDeviceType.EXT_DEV, converter=device_type)
@@ -121,6 +122,12 @@ class DefaultArch:
     copy: CopyPath = field(factory=lambda: _DMA)
     channels: int = 1
     load: LoadProcess = field(factory=lambda: LoadProcess(process="command_stream"))
+    visible: Mapping[str, Memory] = field(factory=dict)
+
+    @property
+    def every_memory(self) -> tuple[Memory, ...]:
+        """Its own memories, and those that it shares."""
+        return (*self.memories, *self.visible.values())
 
 
 def _codegen(text: str) -> Codegen:

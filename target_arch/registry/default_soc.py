@@ -50,10 +50,11 @@ def default_soc(wanted: Sequence[WantedArch], host: str) -> SoC:
         evolve(memory, observers=dict.fromkeys(sorted(users), memory.base or 0)) for memory in shared
     )
     own = {each.name: _private(each) for each in wanted if each.name != host}
+    programs = _visible([each for each in wanted if each.name != host], shared, own)
     names = tuple(memory.name for memory in shared)
     return SoC(
         name="_".join(each.name for each in wanted),
-        memories=(*seen, *(memory for memories in own.values() for memory in memories)),
+        memories=(*seen, *(memory for memories in own.values() for memory in memories), *programs),
         dmas=tuple(
             Dma(name=f"{each.name}_dma", channels=each.default.channels)
             for each in wanted
@@ -91,6 +92,23 @@ def _private(owner: WantedArch) -> tuple[Memory, ...]:
     return tuple(placed)
 
 
+def _visible(
+    owners: Sequence[WantedArch], shared: Sequence[Memory], own: Mapping[str, Sequence[Memory]]
+) -> tuple[Memory, ...]:
+    """The memories that target_archs share with the host: behind its own in its address space, and behind
+    those of each in that of each.
+    """
+    placed: list[Memory] = []
+    base = max((memory.base or 0) + round_up(memory.size, _HOST_STEP) for memory in shared)
+    for owner in owners:
+        address = sum(round_up(memory.size, _OWN_STEP) for memory in own[owner.name])
+        for memory in owner.default.visible.values():
+            placed.append(evolve(_sized(owner, memory), base=base, observers={owner.name: address}))
+            base += round_up(placed[-1].size, _HOST_STEP)
+            address += round_up(placed[-1].size, _OWN_STEP)
+    return tuple(placed)
+
+
 def _sized(owner: WantedArch, memory: Memory) -> Memory:
     size = owner.sizes.get(memory.name, memory.size)
     return evolve(memory, name=f"{owner.name}_{memory.name}", size=size)
@@ -115,7 +133,10 @@ def _arch(wanted: WantedArch, host: str, shared: tuple[str, ...], number: int) -
         buffers={buffer: f"{wanted.name}_{name}" for buffer, name in default.buffers.items()},
         operands=default.operands,
         load=LoadProcess() if is_host else default.load,
-        options=wanted.options,
+        options={
+            **{option: f"{wanted.name}_{memory.name}" for option, memory in default.visible.items()},
+            **wanted.options,
+        },
     )
 
 

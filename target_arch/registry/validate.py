@@ -128,7 +128,8 @@ def _wrong_default(default: object, buffers: object) -> Iterator[str]:
         yield "`default_arch` is not a DefaultArch"
         return
     names = [memory.name for memory in default.memories]
-    yield from (f"`default_arch.memories`: {said}" for said in _twice("memory", names))
+    every = [memory.name for memory in default.every_memory]
+    yield from (f"`default_arch.memories`: {said}" for said in _twice("memory", every))
     if not isinstance(default.device, DLDeviceType):
         yield f"`default_arch.device` is `{default.device}`, which DLPack does not know"
     if isinstance(buffers, tuple) and set(default.buffers) != set(buffers):

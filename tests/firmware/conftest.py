@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.registry import Backends
+from target_arch.registry.default_soc import WantedArch, default_soc
 from target_arch.run import write_bundle
 from target_arch.soc import SoC, read_soc
 from target_arch.soc.cores import CORES
@@ -32,17 +34,31 @@ def core_tools(needs_tool: Callable[[str], str]) -> Callable[[str], None]:
 
 @pytest.fixture(scope="session")
 def soc_with(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], SoC]:
-    """The example's SoC with another core in the place of the DSP."""
+    """The example's SoC with another core in the place of the DSP, a RISC-V that sees its memory at address 0
+    as many do; of AArch64 what `--target` builds without a file.
+    """
 
     @cache
     def one(core: str) -> SoC:
+        if core == "aarch64":
+            kinds = ((core, "dsp_cpu"), ("c", "c"))
+            return default_soc([_default(kind, name) for kind, name in kinds], "c")
         path = tmp_path_factory.mktemp(core) / SOC.name
         text = SOC.read_text()
         assert text.count('backend = "hexagon"') == 1
+        if core == "riscv64":
+            assert text.count("dsp_cpu = 0xd800_0000") == 1
+            text = text.replace("dsp_cpu = 0xd800_0000", "dsp_cpu = 0x0")
         path.write_text(text.replace('backend = "hexagon"', f'backend = "{core}"'))
         return read_soc(path)
 
     return one
+
+
+def _default(kind: str, name: str) -> WantedArch:
+    arch = Backends.discover()[kind].default_arch
+    assert arch is not None
+    return WantedArch(name=name, backend=kind, default=arch)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,14 @@ A core takes operators in integer arithmetic alone: its firmware has no C librar
 
 from attrs import evolve
 
-from target_arch.backend.contract import Backend, LoweringRequest, Option, Question, RuntimeSources
+from target_arch.backend.contract import (
+    Backend,
+    DefaultArch,
+    LoweringRequest,
+    Option,
+    Question,
+    RuntimeSources,
+)
 from target_arch.backends.plain_c.cost import CLOCK, INTEGER_RATE, work
 from target_arch.backends.plain_c.support import refusal
 from target_arch.plan.kernels import Codegen, Kernel
@@ -18,6 +25,8 @@ from target_arch.plan.tuning import NOTHING_TUNED
 from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.resources import runtime_c
 from target_arch.soc.cores import CORES, Core
+from target_arch.soc.model import LoadProcess, Memory
+from target_arch.soc.words import DLDeviceType
 
 MEMORY = Option(
     name="firmware_memory",
@@ -72,6 +81,19 @@ def _read(*paths: str) -> dict[str, str]:
     return {path: (runtime_c() / path).read_text(encoding="utf-8") for path in paths}
 
 
+def _default(core: Core) -> DefaultArch:
+    """A core with a tightly coupled memory, whose firmware lies in a memory that the host sees."""
+    return DefaultArch(
+        device=DLDeviceType.HEXAGON if core.name == "hexagon" else DLDeviceType.EXT_DEV,
+        clock=500e6,
+        memories=(Memory(name="tcm", size=256 << 10, read_bandwidth=2.4e9, write_bandwidth=2.4e9),),
+        load=LoadProcess(process="firmware", image=f"{core.name}.elf"),
+        visible={
+            MEMORY.name: Memory(name="firmware", size=256 << 10, read_bandwidth=1e9, write_bandwidth=1e9)
+        },
+    )
+
+
 def _backend(core: Core, description: str) -> Backend:
     def cost(question: Question) -> float:
         rate = float(question.option(made, INTEGER_RATE.name))
@@ -86,6 +108,7 @@ def _backend(core: Core, description: str) -> Backend:
         cost=cost,
         lower=_lower,
         options=(INTEGER_RATE, MEMORY, STACK),
+        default_arch=_default(core),
         runtime=RuntimeSources(files=_load_process, simulator=_process),
         contract=2,
     )

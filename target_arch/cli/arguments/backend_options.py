@@ -1,7 +1,8 @@
 """The second phase of the command line: `--<target_arch>-<option> VALUE` of the SoC that the first one finds.
 
 The options of a target_arch depend on its backend, so `--soc`, `--target` and `--backend-dir` are read first;
-then the parser of the command learns the options of every target_arch, and `--help` shows them.
+then the parser of the command learns the options of every target_arch, and `--help` shows them. Without a SoC
+there are none to show.
 """
 
 import argparse
@@ -10,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from target_arch.backend.contract import Backend, Option
+from target_arch.backend.contract import Option
 from target_arch.cli.arguments.found_names import tell_names
 from target_arch.cli.arguments.soc_argument import found
 from target_arch.cli.arguments.targets import Selection, selection
 from target_arch.diagnostics import DiagnosticError, name_hint, refusal
-from target_arch.registry import Backends, PlugInError, PlugIns
-from target_arch.soc import SoC
+from target_arch.registry import PlugIns
+from target_arch.soc import SoC, TargetArch
 
 _HELP = ("-h", "--help")
 _METAVARS: dict[type, str] = {bool: "true|false", int: "INTEGER", float: "NUMBER", str: "TEXT"}
@@ -56,11 +57,14 @@ def second_phase(to: argparse.ArgumentParser, arguments: Sequence[str]) -> Selec
         with contextlib.suppress(DiagnosticError):
             plug_ins = PlugIns.discover(early.backend_dir)
             tell_names(to, plug_ins)
-            _learn(to, selection(early, plug_ins), early)
+            chosen = selection(early, plug_ins)
+            if chosen is not None:
+                _learn(to, chosen)
+                to.epilog = None
         return None
     chosen = selection(early, found(early))
     if chosen is not None:
-        _learn(to, chosen, early)
+        _learn(to, chosen)
     return chosen
 
 
@@ -86,40 +90,30 @@ def unknown(rest: Sequence[str], chosen: Selection | None) -> None:
     raise refusal("unknown-option", "command line", said, name_hint(option, known, "its options"))
 
 
-def _learn(to: argparse.ArgumentParser, chosen: Selection | None, early: argparse.Namespace) -> None:
-    if chosen is None:
-        _learn_of_backends(to, Backends.discover(early.backend_dir))
-        return
+def _learn(to: argparse.ArgumentParser, chosen: Selection) -> None:
+    """The options of every target_arch; help shows those of the ones that `--target` selects."""
     group = to.add_argument_group(f"options of the target_archs of {chosen.soc.name}")
     for arch in chosen.soc.archs:
-        _add(group, arch.name, chosen.plug_ins.backends[arch.backend].options, dict(arch.options))
+        shown = not chosen.targets or arch.host or arch.name in chosen.targets
+        _add(group, arch, chosen.plug_ins.backends[arch.backend].options, shown=shown)
 
 
-def _learn_of_backends(to: argparse.ArgumentParser, backends: Backends) -> None:
-    """Without a SoC: a target_arch has the name of its backend, as in `--target BACKEND`."""
-    group = to.add_argument_group(
-        "options of target_archs, by backend; `--soc` or `--target` says which there are"
-    )
-    for name in backends:
-        with contextlib.suppress(PlugInError):
-            backend: Backend = backends[name]
-            _add(group, name, backend.options, {})
-
-
-def _add(group: Any, arch: str, options: Iterable[Option], held: dict[str, Any]) -> None:
+def _add(group: Any, arch: TargetArch, options: Iterable[Option], *, shown: bool) -> None:
+    """Every option, written with `_`, which help shows, or with `-`."""
     for option in options:
-        flags = dict.fromkeys((f"--{arch}-{option.name}", f"--{arch}-{option.name.replace('_', '-')}"))
-        now = held.get(option.name, option.default)
-        shown = str(now).lower() if isinstance(now, bool) else now
-        group.add_argument(
-            *flags,
-            action=_Append,
-            dest="backend_options",
-            default=[],
-            const=(arch, option.name),
-            metavar=_METAVARS[type(option.default)],
-            help=f"{option.help} (default: {shown})".replace("%", "%%"),
-        )
+        now = arch.options.get(option.name, option.default)
+        default = str(now).lower() if isinstance(now, bool) else now
+        said = f"{option.help} (default: {default})".replace("%", "%%")
+        for name in dict.fromkeys((option.name, option.name.replace("_", "-"))):
+            group.add_argument(
+                f"--{arch.name}-{name}",
+                action=_Append,
+                dest="backend_options",
+                default=[],
+                const=(arch.name, option.name),
+                metavar=_METAVARS[type(option.default)],
+                help=said if shown and name == option.name else argparse.SUPPRESS,
+            )
 
 
 class _Append(argparse.Action):

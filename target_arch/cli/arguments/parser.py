@@ -19,6 +19,11 @@ _EXIT_CODES = (
     "defect or the system ended the process, 130 interrupted."
 )
 
+_MORE_OPTIONS = (
+    "Target_archs have options of their own, --<target_arch>-<option>: --help beside --soc or --target shows "
+    "those of its target_archs, and `target-arch backends` those of every backend."
+)
+
 _TARGET = "NAME[,NAME|,OPTION=VALUE]..."
 DUMPS = ("model", "partitions", "search", "execution", "lowering", "budgets", "memory", "steps")
 
@@ -60,8 +65,9 @@ def parser() -> tuple[ArgumentParser, Mapping[str, ArgumentParser]]:
     commands = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in COMMANDS:
         one = commands.add_parser(
-            command.name, help=command.help, description=command.help, allow_abbrev=False
-        )
+            command.name, help=command.help, description=command.help, allow_abbrev=False,
+            epilog=_MORE_OPTIONS if command.takes_backend_options else None,
+        )  # fmt: skip
         command.add(one)
         one.add_argument(
             "--traceback", action="store_true",

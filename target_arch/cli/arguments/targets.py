@@ -135,7 +135,7 @@ def _wanted(target: Target, backends: Backends, wrong: list[Diagnostic]) -> Want
             refused(kind, said, "no-default-arch", "describe it in a SoC file, and give that by `--soc`")
         )
         return None
-    options, memories = _options(backend), [memory.name for memory in default.memories]
+    options, memories = _options(backend), [memory.name for memory in default.every_memory]
     made = WantedArch(name=name, backend=kind.text, default=default)
     for key, value in target.settings:
         if key.text == "clock":

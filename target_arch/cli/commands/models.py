@@ -162,11 +162,23 @@ def summary(made: "Compilation") -> str:
             "code, read-only data and variables are not counted here, but before it is linked: "
             "`report --image`"
         )
+    lines += _firmware(made)
     test = made.manifest["self_test"]
     if isinstance(test, dict) and test["missing"]:
         lines.append(f"  no self-test vector: {test['missing']}")
     run = "" if made.execution is None else text.simulated_run(made.execution, made.graph.facts)
     return "\n".join(lines) + f"\n{run}"
+
+
+def _firmware(made: "Compilation") -> list[str]:
+    """A line for the memory of every firmware: its kernels and its stack."""
+    from target_arch.run.executables.firmware import kernels_fill
+
+    return [
+        f"  {fill.memory}: {fill.predicted:,} B of {fill.capacity:,} B for kernels and stack of `{arch}`'s "
+        "firmware; with its runtime, as it is linked: `report --image`"
+        for arch, fill in kernels_fill(made.bundle.files).items()
+    ]
 
 
 def _partition(part: Partition, soc: SoC) -> dict[str, object]:

@@ -20,7 +20,7 @@ from elftools.elf.elffile import ELFFile
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.build_files import FLAGS
-from target_arch.emit.build.firmware import DESCRIPTION, STACK_OPTION
+from target_arch.emit.build.firmware import DESCRIPTION, FOLDER, STACK_OPTION
 from target_arch.run.executables.elf_objects import Object, Section, read_object
 from target_arch.run.executables.image import Fill, OutputSection
 from target_arch.run.executables.stack_depth import INDIRECT, Calls, Depth, depth
@@ -115,6 +115,19 @@ def described(directory: Path) -> tuple[Mapping[str, Any], ...]:
     return tuple(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else ()
 
 
+def kernels_fill(files: Mapping[str, bytes]) -> dict[str, Fill]:
+    """What kernels and stack of every firmware take of its memory, by target_arch, from the files of a bundle
+    that nobody has built yet.
+    """
+    found = {}
+    for about in json.loads(files.get(DESCRIPTION, b"[]")):
+        arch, memory = about["target_arch"], about["memory"]
+        paths = [f"{FOLDER}/{arch}/{name}.o" for name in about["functions"]]
+        _, used = _predict([read_object(path, files[path]) for path in paths], about)
+        found[arch] = Fill(memory=memory["name"], capacity=memory["bytes"], predicted=used)
+    return found
+
+
 def build_firmware(directory: Path, folder: Path) -> tuple[FirmwareImage, ...]:
     """Compile and link the firmware of every core of the bundle in `directory` into `folder`.
 
@@ -140,7 +153,8 @@ def _build(directory: Path, folder: Path, about: Mapping[str, Any]) -> FirmwareI
     work.mkdir(parents=True, exist_ok=True)
     made = [_compiled(directory, work, core, about, name) for name in (*_SOURCES, f"../../{arch}")]
     kernels = [directory / "firmware" / arch / f"{name}.o" for name in about["functions"]]
-    parts, used = _predict([*made, *kernels], about)
+    objects = [read_object(path.name, path.read_bytes()) for path in (*made, *kernels)]
+    parts, used = _predict(objects, about)
     memory = about["memory"]
     fill = Fill(memory=memory["name"], capacity=memory["bytes"], predicted=used)
     stack = _stack([*made, *kernels], directory, reader, about)
@@ -152,7 +166,7 @@ def _build(directory: Path, folder: Path, about: Mapping[str, Any]) -> FirmwareI
     _run((*link, *inputs, "-o", str(image.absolute())), directory)
     boot = folder / f"{arch}_boot.elf"
     rom = _compiled(directory, work, core, about, "boot")
-    _run((linker, "-static", f"-Ttext=0x{core.rom:x}", str(rom), "-o", str(boot.absolute())), directory)
+    _run((linker, "-static", f"--image-base=0x{core.rom:x}", str(rom), "-o", str(boot.absolute())), directory)
     return _linked(
         FirmwareImage(
             target_arch=arch,
@@ -186,9 +200,9 @@ def _compiled(directory: Path, work: Path, core: Core, about: Mapping[str, Any],
     return made.absolute()
 
 
-def _predict(objects: Sequence[Path], about: Mapping[str, Any]) -> tuple[tuple[OutputSection, ...], int]:
+def _predict(objects: Sequence[Object], about: Mapping[str, Any]) -> tuple[tuple[OutputSection, ...], int]:
     """Every section, and how far the memory is filled behind the last."""
-    held = _by_output([read_object(path.name, path.read_bytes()) for path in objects])
+    held = _by_output(objects)
     memory, at = about["memory"]["name"], 0
     parts = []
     for name, (what, least) in _SECTIONS.items():

@@ -22,6 +22,9 @@ from target_arch.stages.placement.rules import Rules, targets
 from target_arch.stages.placement.transfer_costs import Traffic
 from target_arch.stages.setting import Setting
 
+_NAMED = 4
+"""Operators that a message names beside the first."""
+
 
 @frozen(kw_only=True)
 class PlacementTask:
@@ -76,9 +79,7 @@ class CandidateTable:
         self._refusals: dict[str, Estimate] = {}
         self.reaches = {instance.name: self._reach(instance) for instance in self._instances}
         self.answers = {operator.id: self._ask(operator) for operator in wanted.model.operators}
-        problems = [problem for operator in wanted.model.operators for problem in self._dishonoured(operator)]
-        if problems:
-            raise PlacementError(problems)
+        self._require_honoured()
 
     def _reach(self, instance: Instance) -> access.MemoryAccess:
         wanted = self._wanted
@@ -169,25 +170,37 @@ class CandidateTable:
             return self.routes.missing(there.local or there.writes, self._home.reads)
         return None
 
-    def _dishonoured(self, operator: Operator) -> list[Diagnostic]:
-        """The rule that requires an operator on a target of which every instance refuses it."""
+    def _require_honoured(self) -> None:
+        """PlacementError for rules that require operators on targets of which every instance refuses them;
+        operators of one kind with one reason are one mistake.
+        """
+        found: dict[str, list[Operator]] = {}
+        for operator in self._wanted.model.operators:
+            said = self._dishonoured(operator)
+            if said is not None:
+                found.setdefault(said, []).append(operator)
+        if found:
+            hint = "drop the rule, or require a target that supports the operator"
+            raise PlacementError(
+                Diagnostic(
+                    rule="placement-not-honoured", place=place_of(*refused), message=message, hint=hint
+                )
+                for message, refused in found.items()
+            )
+
+    def _dishonoured(self, operator: Operator) -> str | None:
         required, answers = self._wanted.rules.required(operator), self.answers[operator.id]
         if required is None:
-            return []
+            return None
         meant = [i.name for i in self._instances if targets(required, i)]
         if not meant or any(answers[name].refusal is None for name in meant):
-            return []
+            return None
         why = "; ".join(f"`{name}`: {answers[name].refusal}" for name in meant)
-        return [
-            Diagnostic(
-                rule="placement-not-honoured",
-                place=place_of(operator),
-                message=f"a rule requires `{operator.kind}` on `{required}`, which refuses it: {why}",
-                hint="drop the rule, or require a target that supports the operator",
-            )
-        ]
+        return f"a rule requires `{operator.kind}` on `{required}`, which refuses it: {why}"
 
 
-def place_of(operator: Operator) -> str:
-    """The place of a message about an operator."""
-    return f"operator {operator.id}" + (f" ({operator.location})" if operator.location else "")
+def place_of(operator: Operator, *others: Operator) -> str:
+    """The place of a message about an operator, and about others that it holds for, too."""
+    first = f"operator {operator.id}" + (f" ({operator.location})" if operator.location else "")
+    named = ", ".join((first, *(each.id for each in others[:_NAMED])))
+    return f"{named} and {len(others) - _NAMED} more" if len(others) > _NAMED else named

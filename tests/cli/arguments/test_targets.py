@@ -258,14 +258,16 @@ def test_help_shows_the_options_of_the_target_archs(capsys: pytest.CaptureFixtur
     assert "8-bit multiply-accumulates per clock cycle of compiled C (default: 4.0)" in text
 
 
-def test_help_shows_what_lies_in_a_backend_dir(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    option = "    options=(Option(name='lanes', default=4, help='100% of them'),),\n    contract="
-    text = MODULE.format(name="mine").replace("    contract=", option)
-    (tmp_path / "mine.py").write_text(text.replace("import Backend", "import Backend, Option"))
+def test_help_shows_the_options_of_what_is_selected_alone(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    selected = ("compile", "--help", "--soc", "zynq_edge", "--target", "dsp_cpu")
+    assert "--accelerator-" not in call(capsys, *selected)[1]
+    assert "--dsp_cpu-macs_per_cycle NUMBER" in call(capsys, *selected)[1]
     (tmp_path / "broken.py").write_text("raise RuntimeError\n")
     code, out, _ = call(capsys, "compile", "--help", "--backend-dir", str(tmp_path))
-    assert code == 0
-    assert "--mine-lanes INTEGER 100% of them (default: 4)" in " ".join(out.split())
+    assert (code, "macs_per_cycle" in out) == (0, False)
+    assert "`target-arch backends` those of every backend" in " ".join(out.split())
 
 
 def test_a_second_cpu_of_its_own_program_is_started(

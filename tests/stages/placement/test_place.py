@@ -245,3 +245,11 @@ def _with_costs(seconds: Mapping[str, float]) -> dict[str, Backend]:
         return seconds.get(question.instance.arch.name, 1.0)
 
     return {name: evolve(backend, cost=cost) for name, backend in chips.BACKENDS.items()}
+
+
+def test_operators_that_are_refused_alike_are_one_mistake() -> None:
+    assert refusal(chips.RESIDUAL, Rules(require={"conv": "npu"})) == (
+        "operator a, b, c: error: a rule requires `conv` on `npu`, which refuses it: "
+        "`npu`: `conv` is not among dense [placement-not-honoured]\n"
+        "hint: drop the rule, or require a target that supports the operator"
+    )
