@@ -14,6 +14,7 @@ from target_arch.diagnostics.diagnostic import (
     render_all,
 )
 from target_arch.diagnostics.names import listed, name_hint, nearest
+from target_arch.diagnostics.rules import Rule, rules, rules_of
 from target_arch.diagnostics.span import Span
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "DiagnosticError",
     "Note",
     "Place",
+    "Rule",
     "Span",
     "in_order",
     "listed",
@@ -29,4 +31,6 @@ __all__ = [
     "refusal",
     "render",
     "render_all",
+    "rules",
+    "rules_of",
 ]

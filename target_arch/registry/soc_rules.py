@@ -1,24 +1,11 @@
 """The rules between a SoC and its backends: they exist, and options and buffers are the backend's own."""
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 from target_arch.backend.contract import Backend, Option
 from target_arch.diagnostics import listed, name_hint
 from target_arch.soc.faults import Fault, Path
 from target_arch.soc.model import TargetArch
-
-RULES: Mapping[str, str] = MappingProxyType(
-    {
-        "option-range": "an option of a backend is not above 0, although costs are divided by it",
-        "option-type": "an option of a backend has a value of the wrong type",
-        "unknown-backend": "a backend is named that is not installed",
-        "unknown-buffer": "a buffer is mapped that the backend does not have",
-        "unknown-option": "an option is set that the backend does not have",
-        "unmapped-buffer": "a buffer that the backend needs is mapped to no memory",
-    }
-)
-"""Each rule, and when it is broken."""
 
 _TYPES = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 

@@ -4,7 +4,6 @@ operators exist, and have the settings that they need.
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
-from types import MappingProxyType
 
 from target_arch.backend.load_process import LoadProcessKind
 from target_arch.backend.port import Machine, PortKind
@@ -14,22 +13,6 @@ from target_arch.soc.c_names import declared
 from target_arch.soc.faults import Fault, Path, Related
 from target_arch.soc.model import Memory, Port, SoC, TargetArch
 from target_arch.soc.rules.wishes import EVERY
-
-RULES: Mapping[str, str] = MappingProxyType(
-    {
-        "missing-image": "a load process that takes an image has none",
-        "not-in-machine": "the machine of a port has no memory of that kind where one is described",
-        "same-number": "two load processes have one number in C",
-        "unknown-load-process": "a load process is named that is not installed",
-        "unknown-machine": "a port runs on no machine of that name",
-        "unknown-operator": "a placement rule names a kind of operator that no backend of the SoC has",
-        "unknown-policy": "a lowering order is named that is not installed",
-        "unknown-port": "a table is for a port that is not installed",
-        "unused-image": "a load process that takes no image has one",
-        "unused-port": "a table is for a port that takes none",
-    }
-)
-"""Each rule, and when it is broken."""
 
 
 def process_faults(soc: SoC, known: Table[LoadProcessKind]) -> Iterator[Fault]:

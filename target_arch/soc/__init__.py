@@ -15,11 +15,10 @@ from target_arch.soc.model import (
     SoC,
     TargetArch,
 )
-from target_arch.soc.rules.check import RULES, check_soc
+from target_arch.soc.rules.check import check_soc
 from target_arch.soc.text import show
 
 __all__ = [
-    "RULES",
     "CopyPath",
     "DLDevice",
     "Dma",

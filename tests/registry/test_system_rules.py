@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from target_arch.diagnostics import rules_of
 from target_arch.registry import PlugIns
-from target_arch.registry.system_rules import RULES
 from target_arch.soc import place_faults, read_soc
 from tests.systems import PROCESSES
 
 HERE = Path(__file__).parent
+RULES = rules_of("soc-file-and-systems")
 PYTHON_ONLY = ("same-number",)
 """Rules that no file breaks with the plug-ins that are shipped."""
 

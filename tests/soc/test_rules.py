@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.diagnostics import DiagnosticError
-from target_arch.soc import RULES, read_soc
+from target_arch.diagnostics import DiagnosticError, rules_of
+from target_arch.soc import read_soc
 
 HERE = Path(__file__).parent
+RULES = rules_of("soc-file")
 NO_FILE = ("cannot-read",)
 """Rules about files that are not there."""
 

@@ -228,7 +228,11 @@ def _operators(to: ArgumentParser) -> None:
 
 
 def _explain(to: ArgumentParser) -> None:
-    _model(to)
+    to.add_argument(
+        "model", type=Path, metavar="MODEL",
+        help="an .onnx, .tflite or .pt2 file; or RULE, as a message names it in brackets: its cause and cure",
+    )  # fmt: skip
+    _soc(to)
     said = "operator ids: these with the run that each place would give; none for all, without"
     to.add_argument("operator", nargs="*", metavar="OPERATOR", help=said)
 
@@ -426,7 +430,7 @@ COMMANDS = (
     Command(
         "explain",
         "models",
-        "say why an operator is where it is, and why nowhere else",
+        "say why an operator is where it is, and why nowhere else; or what a rule of messages means",
         _explain,
         True,
         "operator",

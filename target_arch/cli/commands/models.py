@@ -4,12 +4,14 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+import attrs
+
 from target_arch.cli.arguments.input_shapes import input_shapes
 from target_arch.cli.arguments.parser import DUMPS
 from target_arch.cli.arguments.soc_argument import target_of
 from target_arch.cli.arguments.targets import required, with_options
 from target_arch.cli.text.output import data, json_data, progress
-from target_arch.diagnostics import DiagnosticError, refusal
+from target_arch.diagnostics import DiagnosticError, name_hint, refusal, rules
 from target_arch.plan import text
 from target_arch.plan.memory import Arena
 from target_arch.plan.orders import PHASES
@@ -101,7 +103,9 @@ def partition(options: argparse.Namespace) -> int:
 
 
 def explain(options: argparse.Namespace) -> int:
-    """Print for each operator every instance, with its cost or the reason against it."""
+    """Print for each operator every instance, with its cost or the reason against it; or explain a rule."""
+    if not options.model.exists() and not options.model.suffix:
+        return _explain_rule(str(options.model), options.format)
     progress(f"placing {options.model}")
     import_tvm()
     from target_arch.pipeline import explain_model
@@ -125,6 +129,19 @@ def explain(options: argparse.Namespace) -> int:
         json_data([_choice(graph.choice(operator)) for operator in wanted])
     else:
         data("\n".join(text.explanation(graph, operator) for operator in wanted))
+    return 0
+
+
+def _explain_rule(name: str, form: str) -> int:
+    """Print cause and cure of a rule, which messages name in brackets."""
+    known = rules()
+    if name not in known:
+        said = f"`{name}` is no model file and no rule"
+        raise refusal("unknown-rule", "command line", said, name_hint(name, known, "there are"))
+    if form == "json":
+        json_data(attrs.asdict(known[name]))
+    else:
+        data(str(known[name]))
     return 0
 
 

@@ -1,12 +1,11 @@
 """The rules between the parts of a description.
 
-Each rule has a name, one line in `RULES`, a broken file in `tests/soc/bad`, and a section in
+Each rule has a name, an entry in `diagnostics/rules.toml`, a broken file in `tests/soc/bad`, and a line in
 `docs/soc-file.md`. Rules come in stages: what a rule of one stage finds wrong is not looked at by the stages
 after it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -24,59 +23,6 @@ from target_arch.soc.rules.wishes import WISHES
 from target_arch.soc.schema import fields
 from target_arch.soc.schema.fields import Key
 from target_arch.soc.schema.kinds import Text, check_identifier
-
-RULES: Mapping[str, str] = MappingProxyType(
-    {
-        "address-overlap": "two memories share an address of one observer",
-        "address-range": "a memory ends behind the last 64-bit address",
-        "bad-choice": "a word is none of those allowed",
-        "bad-identifier": "a name cannot become part of a C identifier",
-        "bad-text": "text is empty, not printable on one line, or a path where a file name is needed",
-        "bad-unit": "a quantity lacks its unit or has one of another quantity",
-        "cannot-read": "the file is missing, a folder, larger than 4 MiB, or may not be read",
-        "contradicting-rules": "a placement rule demands what another one forbids or excludes",
-        "copy-block": "`max_bytes` of a copy path is no multiple of its alignment",
-        "copy-to-itself": "a copy path by the CPU ends where it starts",
-        "cpu-copy-not-visible": "the host cannot see both ends of a copy it performs",
-        "duplicate-copy": "a copy path is declared twice",
-        "duplicate-key": "a key or table is declared twice",
-        "empty-list": "a list names nothing",
-        "host-address": "the host appears among the observers of a memory",
-        "host-device": "the host is not a `kDLCPU`",
-        "host-instances": "the host has several instances",
-        "host-load": "the host's program is not linked",
-        "host-workspace": "a memory mode leaves the host no memory for tensors",
-        "missing-from-order": "a partitioning order leaves a target_arch out",
-        "missing-key": "a required key is absent",
-        "name-clash": "two names become one name in C",
-        "no-cost-file": "`[cost]` names a file that is not there",
-        "no-default-mode": "no memory mode is named `default`",
-        "no-host": "no target_arch is the host",
-        "no-way-back": "nothing leads from a target_arch's memories back to the host's",
-        "not-observed": "a target_arch works in a memory it cannot see",
-        "not-utf-8": "the file is not UTF-8",
-        "out-of-range": "a number is negative, zero, not whole or too large",
-        "partial-line": "a memory that is shared behind the host's cache begins or ends inside a cache line",
-        "per-instance": "a per-instance memory has not exactly one observer",
-        "pool-not-visible": "the host cannot see a memory it plans tensors or constants in",
-        "read-only": "something is to be written in a memory that is not writable",
-        "repeated-name": "a list names something twice",
-        "same-device": "two target_archs have one DLDevice",
-        "schema-version": "the file has another version of this format, or none",
-        "too-deep": "the file nests deeper than any SoC file does, or a dotted key has more than 32 parts",
-        "toml-syntax": "the file is not TOML",
-        "two-hosts": "two target_archs are the host",
-        "unknown-engine": "a copy path names a DMA engine that is not declared",
-        "unknown-key": "a key means nothing here",
-        "unknown-memory": "a memory is named that is not declared",
-        "unknown-target-arch": "a target_arch is named that is not declared",
-        "unobserved-memory": "nobody can see a memory",
-        "unreachable-memory": "no copy path leads from the host's memories to a target_arch's memory",
-        "unused-dma": "no copy path uses a DMA engine",
-        "useless-cache-duty": "a copy path has a duty towards a cache that is not there",
-        "wrong-type": "a value is of the wrong type",
-    }
-)
 
 STAGES = (REFERENCES, IDENTITY, MEMORY, COPIES, PORTS, WISHES)
 

@@ -1,0 +1,51 @@
+"""Every rule that a message may end with: what breaks it, and how that is mended.
+
+The text is in `rules.toml`. Tests: `tests/diagnostics/test_rules.py`.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+
+from attrs import frozen
+
+
+@frozen(kw_only=True)
+class Rule:
+    """`group` is the name and `title` the words for what the rule is about; `cause` says when it is
+    broken, `cure` what to do then.
+    """
+
+    name: str
+    group: str
+    title: str
+    cause: str
+    cure: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.title})\n  cause: {self.cause}\n  cure:  {self.cure}\n"
+
+
+@cache
+def rules() -> Mapping[str, Rule]:
+    """Every rule by its name, in the order of the file."""
+    text = (files("target_arch.diagnostics") / "rules.toml").read_text(encoding="utf-8")
+    found = {
+        name: Rule(
+            name=name,
+            group=group,
+            title=about["title"],
+            cause=rule["cause"],
+            cure=rule.get("cure", about.get("cure")),
+        )
+        for group, about in tomllib.loads(text).items()
+        for name, rule in about["rules"].items()
+    }
+    return MappingProxyType(found)
+
+
+def rules_of(group: str) -> Mapping[str, str]:
+    """The rules of a group: name and cause."""
+    return {rule.name: rule.cause for rule in rules().values() if rule.group == group}
