@@ -1,17 +1,15 @@
-"""What the site has beside docs/: pages of the repository's root, and the reference of the command line.
+"""What the site has beside docs/: pages of the repository's root, and the references that are generated.
 
 MkDocs calls these functions: https://www.mkdocs.org/user-guide/configuration/#hooks
 """
 
-import argparse
 import re
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-
-from target_arch.cli.arguments.parser import COMMANDS, parser
+from references import pages
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
@@ -24,7 +22,8 @@ def on_files(files: Files, config: Any) -> Files:
     for name in PAGES:
         text = (ROOT / name).read_text(encoding="utf-8")
         files.append(File.generated(config, f"project/{name}", content=text))
-    files.append(File.generated(config, "reference/command-line.md", content=command_line()))
+    for name, text in pages().items():
+        files.append(File.generated(config, f"reference/{name}.md", content=text))
     return files
 
 
@@ -54,17 +53,3 @@ def _normal(path: PurePosixPath) -> str:
         else:
             parts.append(part)
     return "/".join(parts)
-
-
-def command_line() -> str:
-    """The help of every command."""
-    _, commands = parser()
-    told = [
-        f"## {each.name}\n\n{each.help}\n\n```text\n{_help(commands[each.name])}```\n" for each in COMMANDS
-    ]
-    return "# Command line\n\nWhat `target-arch COMMAND --help` prints.\n\n" + "\n".join(told)
-
-
-def _help(command: Any) -> str:
-    command.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=100)
-    return str(command.format_help())

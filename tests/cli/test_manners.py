@@ -2,6 +2,8 @@
 
 import io
 import json
+import shutil
+import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
@@ -72,3 +74,24 @@ def test_equal_budgets_are_one_line() -> None:
     printed = text.budgets([Budget(partition="p0", sites=sites)])
     assert printed.splitlines()[2].split("  ")[1] == "conv2d_0 and 29 more"
     assert len(printed.splitlines()) == 3
+
+
+@pytest.mark.parametrize("shell", ["bash", "fish", "zsh"])
+def test_completion_names_commands_and_options(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert all(word in script for word in ("compile", "new-backend", "lowering-order"))
+
+
+def test_bash_completes_commands_and_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("needs bash")
+    main(["completion", "bash"])
+    (tmp_path / "script").write_text(capsys.readouterr().out)
+    asked = (
+        "source ./script; ask() { COMP_WORDS=($1); COMP_CWORD=$2; _shtab_target_arch; echo ${COMPREPLY[@]}; }; "
+        "ask 'target-arch comp' 1; ask 'target-arch compile --lower' 2"
+    )
+    done = subprocess.run([bash, "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "compile compare completion\n--lowering-order\n"

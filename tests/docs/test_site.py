@@ -49,6 +49,10 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
         if not urlsplit(link).scheme and not _leads(page, link, pages)
     ]
     assert lost == []
+    assert {"command-line", "manifest", "python", "rules", "soc-file"} == {
+        page.stem for page in pages if page.parent.name == "reference"
+    }
+    assert "no-host" in pages[tmp_path / "site" / "reference" / "rules.html"].ids
 
 
 def _leads(page: Path, link: str, pages: dict[Path, _Links]) -> bool:

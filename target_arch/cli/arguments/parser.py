@@ -401,6 +401,10 @@ def _demo(to: ArgumentParser) -> None:
     _backend_dirs(to)
 
 
+def _completion(to: ArgumentParser) -> None:
+    to.add_argument("shell", choices=("bash", "fish", "zsh"), help="the shell that the script is for")
+
+
 def _format(to: ArgumentParser) -> None:
     to.add_argument("--format", choices=("text", "json"), default="text", help="json for programs")
 
@@ -450,5 +454,6 @@ COMMANDS = (
     Command("compare", "reports", "show two bundles side by side: what moved, what it cost", _compare),
     Command("new-soc", "describe", "write a small commented SoC file to start from", _new_soc),
     Command("new-backend", "new_backend", "write a package with a backend that works", _new_backend),
+    Command("completion", "completion", "print a script that completes arguments in a shell", _completion),
     Command("demo", "demo", "the example model from file to verified C, with everything printed", _demo),
 )

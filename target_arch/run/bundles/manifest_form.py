@@ -29,10 +29,10 @@ _SIGNED = Integer(least=-(2**63))
 _WORDS = ListOf(Text())
 
 
-class _Tensor:
+class TensorForm:
     """A tensor whose bytes are those of its shape and type."""
 
-    _form = Record(
+    form = Record(
         {
             "name": Text(),
             "shape": ListOf(Integer()),
@@ -43,7 +43,7 @@ class _Tensor:
 
     def check(self, path: Path, value: object, faults: Faults) -> None:
         before = len(faults)
-        self._form.check(path, value, faults)
+        self.form.check(path, value, faults)
         if len(faults) > before or not isinstance(value, dict):
             return
         size = prod(value["shape"]) * DTYPE_BYTES[value["dtype"]]
@@ -52,7 +52,7 @@ class _Tensor:
             faults.append(Fault(rule=RULE, path=(*path, "bytes"), message=said))
 
 
-_TENSORS = ListOf(_Tensor())
+_TENSORS = ListOf(TensorForm())
 _MACHINE = Record(
     {
         "name": Text(),
@@ -174,7 +174,8 @@ _SHARED_POOL = Record(
         "peaks": TableOf(Integer()),
     }
 )
-_OF_ONE_MODEL = Record({**_BUNDLE, **_MODEL}, {**_LATER, **_MODEL_LATER})
+ONE_MODEL = Record({**_BUNDLE, **_MODEL}, {**_LATER, **_MODEL_LATER})
+"""The manifest of a bundle of one model."""
 _OF_SEVERAL_MODELS = Record(
     {
         **_BUNDLE,
@@ -189,7 +190,7 @@ _OF_SEVERAL_MODELS = Record(
 def manifest_faults(manifest: Mapping[str, Any]) -> Faults:
     """Everything that keeps a manifest, of one model or of several, from being read."""
     several = "models" in manifest
-    faults = faults_of(manifest, _OF_SEVERAL_MODELS if several else _OF_ONE_MODEL)
+    faults = faults_of(manifest, _OF_SEVERAL_MODELS if several else ONE_MODEL)
     if faults:
         return faults
     if several:

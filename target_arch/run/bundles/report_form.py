@@ -83,7 +83,7 @@ _VERIFICATION = Record(
         "self_test": Maybe(Text()),
     }
 )
-_MODEL = Record(
+SHOWN_MODEL = Record(
     {
         "mode": Text(),
         "operators": ListOf(_OPERATOR),
@@ -97,6 +97,7 @@ _MODEL = Record(
         "verification": Maybe(_VERIFICATION),
     }
 )
+"""What a report needs of a model."""
 _FILL = Record({"memory": Text(), "capacity": Integer(), "linked": _SIGNED})
 _SECTION = Record(
     {"memory": Text(), "section": Text(), "what": Text(), "predicted": _SIGNED, "linked": _SIGNED}
@@ -113,13 +114,13 @@ _IMAGE = Record(
 def report_faults(manifest: Mapping[str, Any]) -> Faults:
     """Everything that keeps a manifest, which others can read, from being shown."""
     if "models" in manifest:
-        form = Record({"name": Text(), "models": ListOf(_MODEL), "image": Maybe(_IMAGE)})
+        form = Record({"name": Text(), "models": ListOf(SHOWN_MODEL), "image": Maybe(_IMAGE)})
         return faults_of(manifest, form) or [
             fault
             for index, model in enumerate(manifest["models"])
             for fault in _strangers(("models", index), model)
         ]
-    faults = faults_of(manifest, _MODEL)
+    faults = faults_of(manifest, SHOWN_MODEL)
     Record({"image": Maybe(_IMAGE)}).check((), manifest, faults)
     return faults or _strangers((), manifest)
 

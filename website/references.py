@@ -1,0 +1,255 @@
+"""The reference pages of the site, each made from what the program itself goes by."""
+
+import argparse
+import ast
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import target_arch
+from target_arch.api.compilation import CompileOptions
+from target_arch.api.shown import Shown
+from target_arch.api.times import Times
+from target_arch.cli.arguments.parser import COMMANDS, parser
+from target_arch.diagnostics import Diagnostic, rules
+from target_arch.run.bundles.form import Form, Integer, ListOf, Maybe, Record, TableOf, Text
+from target_arch.run.bundles.manifest_form import ONE_MODEL, TensorForm
+from target_arch.run.bundles.report_form import SHOWN_MODEL
+from target_arch.soc.schema.json_schema import json_schema
+
+PYTHON = (
+    target_arch.load_soc,
+    target_arch.compile,
+    CompileOptions,
+    target_arch.Compilation,
+    target_arch.Bundle,
+    Shown,
+    Times,
+    target_arch.DiagnosticError,
+    Diagnostic,
+)
+"""What the page about Python shows, in its order."""
+
+_WORDS = {
+    "Integer": "integer",
+    "Number": "number",
+    "Text": "text",
+    "Flag": "true or false",
+    "PathInside": "path",
+    "Record": "table",
+    "TableOf": "table",
+}
+_TYPES = {"string": "text", "boolean": "true or false", "integer": "integer", "number": "number"}
+
+
+def pages() -> Mapping[str, str]:
+    """Every page by its name."""
+    return {
+        "command-line": _command_line(),
+        "rules": _rules(),
+        "soc-file": _soc_file(),
+        "manifest": _manifest(),
+        "python": _python(),
+    }
+
+
+def _command_line() -> str:
+    """The help of every command."""
+    _, commands = parser()
+    told = [
+        f"## {each.name}\n\n{each.help}\n\n```text\n{_help(commands[each.name])}```\n" for each in COMMANDS
+    ]
+    return "# Command line\n\nWhat `target-arch COMMAND --help` prints.\n\n" + "\n".join(told)
+
+
+def _help(command: argparse.ArgumentParser) -> str:
+    command.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=100)
+    return command.format_help()
+
+
+def _rules() -> str:
+    """Every rule with cause and cure, by group."""
+    lines = [
+        "# Messages",
+        "",
+        "A message ends with the name of its rule in brackets. This is every rule; `target-arch explain "
+        "RULE` prints one of them.",
+    ]
+    group = ""
+    for rule in rules().values():
+        if rule.group != group:
+            group = rule.group
+            lines += ["", f"## {rule.title}", "", "| rule | cause | cure |", "|---|---|---|"]
+        lines.append(f"| `{rule.name}` {_anchor(rule.name)} | {_cell(rule.cause)} | {_cell(rule.cure)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _soc_file() -> str:
+    """Every key of a SoC file, from the JSON Schema."""
+    schema = json_schema()
+    head = (
+        "# Keys of the SoC file\n\nEvery table and key, from the schema that `check` goes by. What they are "
+        "for, with examples: [The SoC file](../soc-file.md).\n"
+    )
+    return head + "".join(_table(name, part) for name, part in _tables("", schema))
+
+
+def _tables(name: str, schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The tables of a schema by their headings, each before those in it."""
+    yield name, schema
+    for key, part in schema["properties"].items():
+        below = f"{name}.{key}".lstrip(".")
+        if "properties" in part:
+            yield from _tables(below, part)
+        elif "properties" in part.get("items", {}):
+            yield from _tables(f"[{below}]", part["items"])
+        elif (
+            isinstance(part.get("additionalProperties"), dict)
+            and "properties" in part["additionalProperties"]
+        ):
+            yield from _tables(f"{below}.NAME", part["additionalProperties"])
+        else:
+            yield from (
+                each
+                for choice in part.get("anyOf", ())
+                if "properties" in choice
+                for each in _tables(below, choice)
+            )
+
+
+def _table(name: str, schema: Mapping[str, Any]) -> str:
+    rows = [
+        (
+            f"`{key}`",
+            _type(part),
+            "yes" if key in schema.get("required", ()) else "",
+            part.get("description", ""),
+        )
+        for key, part in schema["properties"].items()
+    ]
+    return f"\n## {f'`[{name}]`' if name else 'Top level'}\n\n" + _rows(
+        ("key", "value", "required", "meaning"), rows
+    )
+
+
+def _type(part: Mapping[str, Any]) -> str:
+    """What a value may be, in words."""
+    if "const" in part or "enum" in part:
+        return ", ".join(f"`{word}`" for word in part.get("enum", (part.get("const"),)))
+    if "anyOf" in part:
+        return " or ".join(dict.fromkeys(_type(each) for each in part["anyOf"]))
+    if part["type"] == "array":
+        return f"list of {_type(part['items'])}"
+    if part["type"] == "object":
+        return "table"
+    return _TYPES[part["type"]] + _limits(part)
+
+
+def _limits(part: Mapping[str, Any]) -> str:
+    """The range of a number, or the units of a text."""
+    _, has_units, units = part.get("pattern", "").partition(" *(")
+    if has_units:
+        return " with a unit: " + ", ".join(f"`{unit}`" for unit in units.rstrip(")$").split("|"))
+    if "minimum" not in part:
+        return ""
+    least = f"{part['minimum']:,}"
+    return f", {least} to {part['maximum']:,}" if "maximum" in part else f" from {least}"
+
+
+def _manifest() -> str:
+    """Every key that readers of a manifest ask for, from the forms that they check."""
+    head = (
+        "# Keys of the manifest\n\nThe keys that `run`, `verify` and `report` check before they read a "
+        "manifest of one model. What they say: [The manifest](../manifest.md).\n\n"
+    )
+    found = dict(_keys("", ONE_MODEL))
+    for key, words in _keys("", SHOWN_MODEL):
+        found.setdefault(key, words)
+    rows = [(f"`{key}`", words) for key, words in sorted(found.items())]
+    return head + _rows(("key", "value"), rows)
+
+
+def _keys(path: str, form: Form) -> Iterator[tuple[str, str]]:
+    """Every key below a form, with what its value is."""
+    inner, words = _inner(form)
+    if path:
+        yield path, words
+    if isinstance(inner, Record):
+        for key, part in {**inner.needed, **inner.further}.items():
+            yield from _keys(f"{path}.{key}".lstrip("."), part)
+    elif isinstance(inner, ListOf):
+        yield from (each for each in _keys(f"{path}[]", inner.of) if each[0] != f"{path}[]")
+    elif isinstance(inner, TableOf):
+        yield from (each for each in _keys(f"{path}.NAME", inner.of) if each[0] != f"{path}.NAME")
+
+
+def _inner(form: Form) -> tuple[Form, str]:
+    """The form behind `null or …` and tensors, and its words."""
+    if isinstance(form, Maybe):
+        inner, words = _inner(form.of)
+        return inner, f"{words}, or null"
+    if isinstance(form, TensorForm):
+        return form.form, "table"
+    return form, _words(form)
+
+
+def _words(form: Form) -> str:
+    if isinstance(form, ListOf):
+        return f"list of {_inner(form.of)[1]}"
+    if isinstance(form, Text) and form.words:
+        return ", ".join(f"`{word}`" for word in sorted(form.words))
+    if isinstance(form, Integer) and form.least > 0:
+        return f"integer from {form.least}"
+    return _WORDS[type(form).__name__]
+
+
+def _python() -> str:
+    """Signatures and contracts of the Python API."""
+    head = "# Python\n\nSignatures and contracts; a tour is in [Python](../python.md).\n"
+    return head + "".join(_documented(each) for each in PYTHON)
+
+
+def _documented(value: Any) -> str:
+    text = f"\n## {value.__name__}\n\n"
+    if not inspect.isclass(value) or value is CompileOptions:
+        called = (
+            "" if value is CompileOptions else f"```text\n{value.__name__}{inspect.signature(value)}\n```\n\n"
+        )
+        return text + called + f"{inspect.getdoc(value)}\n" + "".join(_options(value))
+    text += f"{inspect.getdoc(value)}\n"
+    for name, member in vars(value).items():
+        inner = member.fget if isinstance(member, property) else member
+        if name.startswith("_") or not inspect.isfunction(inner) or not inner.__doc__:
+            continue
+        what = "" if isinstance(member, property) else str(inspect.signature(inner)).replace("(self, ", "(")
+        text += f"\n### {value.__name__}.{name}\n\n```text\n{name}{what.replace('(self)', '()')}\n```\n\n"
+        text += f"{inspect.getdoc(inner)}\n"
+    return text
+
+
+def _options(value: Any) -> Iterator[str]:
+    """The fields of a table of options, each with the text below it in the source."""
+    if value is not CompileOptions:
+        return
+    yield "\n| option | type | |\n|---|---|---|\n"
+    (shape,) = ast.parse(inspect.getsource(value)).body
+    assert isinstance(shape, ast.ClassDef)
+    for field, text in zip(shape.body, shape.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+            kind = _cell(ast.unparse(field.annotation))
+            yield f"| `{ast.unparse(field.target)}` | `{kind}` | {_cell(ast.literal_eval(text.value))} |\n"
+
+
+def _anchor(name: str) -> str:
+    return f'<a id="{name}"></a>'
+
+
+def _rows(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = tuple(header)
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    lines += [f"| {' | '.join(map(_cell, row))} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
