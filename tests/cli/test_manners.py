@@ -90,7 +90,7 @@ def test_bash_completes_commands_and_options(capsys: pytest.CaptureFixture[str],
     main(["completion", "bash"])
     (tmp_path / "script").write_text(capsys.readouterr().out)
     asked = (
-        "source ./script; ask() { COMP_WORDS=($1); COMP_CWORD=$2; _shtab_target_arch; echo ${COMPREPLY[@]}; }; "
+        ". ./script; ask() { COMP_WORDS=($1); COMP_CWORD=$2; _shtab_target_arch; echo ${COMPREPLY[@]}; }; "
         "ask 'target-arch comp' 1; ask 'target-arch compile --lower' 2"
     )
     done = subprocess.run([bash, "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True)
