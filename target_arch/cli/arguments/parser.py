@@ -378,6 +378,17 @@ def _report(to: ArgumentParser) -> None:
     _format(to)
 
 
+def _package(to: ArgumentParser) -> None:
+    to.add_argument("bundle", type=Path, metavar="BUNDLE", help="a folder that `compile` wrote")
+    to.add_argument(
+        "layout", choices=("arduino", "mlf"),
+        help="arduino: a ZIP file with a library; mlf: a tar file in the shape of TVM's Model Library Format",
+    )  # fmt: skip
+    to.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="default: the bundle's name with .zip or .tar"
+    )
+
+
 def _compare(to: ArgumentParser) -> None:
     to.add_argument("before", type=Path, metavar="BEFORE", help="a folder that `compile` wrote")
     to.add_argument("after", type=Path, metavar="AFTER", help="another one")
@@ -452,6 +463,7 @@ COMMANDS = (
     ),
     Command("report", "reports", "print what a bundle's manifest says", _report),
     Command("compare", "reports", "show two bundles side by side: what moved, what it cost", _compare),
+    Command("package", "package", "write a bundle in the layout of another tool", _package),
     Command("new-soc", "describe", "write a small commented SoC file to start from", _new_soc),
     Command("new-backend", "new_backend", "write a package with a backend that works", _new_backend),
     Command("completion", "completion", "print a script that completes arguments in a shell", _completion),

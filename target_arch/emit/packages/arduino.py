@@ -1,0 +1,64 @@
+"""A bundle as an Arduino library: all C below `src`, the only folder that is searched for headers there.
+
+Format: "Library specification" of Arduino's command line, revision 1.5. What a bundle has in `include`,
+`runtime` and `src` comes to lie in `src` together, and so do the headers of a C library that it carries.
+"""
+
+from collections.abc import Mapping
+
+from target_arch.diagnostics import refusal
+from target_arch.emit.packages.carried import Carried, places
+
+_SKETCH = """\
+#include <{name}.h>
+
+void setup()
+{{
+    {name}_init(&ta_port_{port});
+}}
+
+void loop()
+{{
+    /* write the inputs; {name}.h names them */
+    {stem}_run();
+    /* read the outputs */
+}}
+"""
+
+_PAPERS = ("README.md", "LICENSE", "NOTICE")
+
+
+def arduino_library(files: Mapping[str, bytes], carried: Carried) -> dict[str, bytes]:
+    """Path in the library → content, for the files of a bundle. DiagnosticError where two headers have one
+    path.
+    """
+    placed: dict[str, bytes] = {}
+    for path, content in files.items():
+        if path in _PAPERS:
+            placed[path] = content
+        elif path in carried.sources or path.endswith(".h"):
+            for place in places(path, carried, "src"):
+                if placed.setdefault(place, content) != content:
+                    raise refusal("file-clash", place, "two headers of the bundle have this path")
+        elif path.endswith((".toml", ".ld")) or path == "manifest.json":
+            placed[f"extras/{path}"] = content
+    sketch = _SKETCH.format(name=carried.name, port=carried.port, stem=carried.stem)
+    placed["library.properties"] = _properties(carried).encode()
+    placed[f"examples/{carried.name}/{carried.name}.ino"] = sketch.encode()
+    return dict(sorted(placed.items()))
+
+
+def _properties(carried: Carried) -> str:
+    facts = {
+        "name": carried.name,
+        "version": carried.version,
+        "author": "target-arch",
+        "maintainer": "target-arch",
+        "sentence": carried.about,
+        "paragraph": "Static memory, no heap; see README.md.",
+        "category": "Data Processing",
+        "url": "",
+        "architectures": "*",
+        "includes": f"{carried.name}.h",
+    }
+    return "".join(f"{key}={value}\n" for key, value in facts.items())

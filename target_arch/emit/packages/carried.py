@@ -1,0 +1,58 @@
+"""What a bundle on disk carries for other builds, read from its own list."""
+
+import json
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from attrs import frozen
+
+from target_arch.emit.text.names import identifier, identifiers
+
+_OWN = ("include", "runtime", "src")
+
+
+@frozen(kw_only=True)
+class Carried:
+    """A bundle's name in C, its models in words, its port, how the C names of its first model begin, its C
+    files, and the folders that are searched for headers.
+    """
+
+    name: str
+    version: str
+    about: str
+    port: str
+    stem: str
+    sources: tuple[str, ...]
+    headers: tuple[str, ...]
+
+
+def carried_by(files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> Carried:
+    """What the bundle with these files and this manifest carries."""
+    facts = json.loads(files["library.json"])
+    build, name = facts["build"], facts["name"]
+    private = tuple(flag.removeprefix("-I ") for flag in build["flags"])
+    first = manifest["models"][0]["model"] if "models" in manifest else manifest["model"]
+    return Carried(
+        name=name,
+        version=facts["version"],
+        about=facts["description"],
+        port=manifest["port"],
+        stem=identifier(first),
+        sources=tuple(each[2:-1] for each in build["srcFilter"][1:]),
+        headers=(build["includeDir"], *private),
+    )
+
+
+def places(path: str, carried: Carried, folder: str) -> list[str]:
+    """Where a source or header of a bundle goes if one folder is searched for all headers."""
+    top, _, rest = path.partition("/")
+    if top in _OWN:
+        return [f"{folder}/{rest}"]
+    searched = [each for each in carried.headers if PurePosixPath(path).is_relative_to(each)]
+    return [f"{folder}/{path}", *(f"{folder}/{PurePosixPath(path).relative_to(each)}" for each in searched)]
+
+
+def functions(stem: str, kind: str, tensors: Mapping[str, Any]) -> dict[str, str]:
+    """The function that gives each input or output of a model, by the name of the tensor in C."""
+    return {name: f"{stem}_{kind}_{name}" for name in identifiers(tensors).values()}
