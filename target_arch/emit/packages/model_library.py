@@ -1,8 +1,8 @@
 """A bundle of one model in the shape of TVM's Model Library Format, version 7, so that its readers read ours.
 
 `codegen/host` has C and headers, `metadata.json` inputs, outputs and bytes; the entry is `tvmgen_default_run`
-with a struct of inputs and one of outputs; its first call brings the system up. There are no parameters beside
-the C, and no text of Relay. Format: "Model Library Format" in TVM's documentation, 0.14 and before.
+with a struct of inputs and one of outputs; its first call brings the system up. There are no parameters and
+no text of Relay. Format: "Model Library Format" in TVM's documentation, 0.14 and before.
 """
 
 import json
@@ -26,7 +26,7 @@ Tensors = Mapping[str, Mapping[str, Any]]
 def model_library(
     files: Mapping[str, bytes], carried: Carried, manifest: Mapping[str, Any]
 ) -> dict[str, bytes]:
-    """Path in the archive → content, for the files of a bundle. DiagnosticError where that has several models."""
+    """Path in the archive → content, for the files of a bundle. DiagnosticError for several models."""
     if "models" in manifest:
         text = f"has {len(manifest['models'])} models, and the format has one"
         raise refusal("one-model", f"bundle {carried.name}", text, "compile them one by one")
