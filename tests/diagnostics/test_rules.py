@@ -18,7 +18,8 @@ NO_RULES = frozenset(
     """
     accelerators-first ai-edge-litert apache-tvm arm-none-eabi-ar arm-none-eabi-gcc by-area by-conflicts
     by-length by-size by-time c-compiler c-first cortex-a53 cortex-m3 cortex-m4 cortex-m55 cortex-m7
-    cp-sat ethos-u ethos-u55-128 full-model generic-rv64 hexagon-unknown-linux-musl k-activation k-input k-local
+    cp-sat ethos-u ethos-u55-128 full-model generic-rv64 hexagon-unknown-linux-musl k-activation k-input
+    k-local
     llvm-objdump load-process new-backend new-soc next-state not-installed ns-tir num-cores plan-check
     qemu-aarch64 qemu-hexagon qemu-riscv64 qemu-system-arm qemu-user re-place re-tile s-tir set-up
     target-arch utf-8 utf-8-sig
