@@ -54,7 +54,8 @@ FLAGS: Mapping[str, Sequence[str]] = {
     "melspectrogram.onnx": ("--input-shape", "input=1x1280"),
     "plcmos_v2.onnx": ("--batch", "1", "--input-shape", "degraded_audio=1x1x500x257"),
     "rec_infer.onnx": ("--input-shape", "x=1x3x48x320"),
-    "resources-silero_vad.onnx": (
+    "melspectrogram.tflite": ("--input-shape", "serving_default_input:0=1x1280"),
+    "openwakeword-models-silero_vad.onnx": (
         "--batch",
         "1",
         "--input-shape",

@@ -1,6 +1,6 @@
 """Nets of the shapes that people bring, in every numeric form that ONNX has, each compiled and verified.
 
-    python -m benchmarks.topologies [--only TEXT] [--form NAME]
+    python -m benchmarks.topologies [--only TEXT] [--form NAME] [--results FILE] [--minutes NUMBER]
 
 The nets are small, with random weights: what counts is which operators meet. onnxruntime quantizes them:
 
@@ -11,16 +11,19 @@ The nets are small, with random weights: what counts is which operators meet. on
     dynamic        DynamicQuantizeLinear and MatMulInteger
     int16          QDQ with 16-bit activations
 
-A line for each says `verifies`, `differs` or `refused`, and what was said. Ends with 1 where one differs.
+Every operator is compared by itself, too (`verify --layers`). A line for each net says `verifies`, `differs`
+or `refused`, and what was said. `--results` keeps each line, and a run goes on from what the file has;
+`--minutes` ends a run early. Ends with 1 where one differs.
 """
 
 import argparse
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from math import prod
+from collections.abc import Callable, Mapping
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
@@ -304,20 +307,17 @@ def written(model: Any, form: str, path: Path) -> None:
         )
 
 
-def outcomes(nets: Mapping[str, Callable[[], Any]], forms: tuple[str, ...], folder: Path) -> Iterator[str]:
-    """A line for each net in each form; the verdict is its second word."""
-    for name, net in nets.items():
-        for form in forms:
-            path = folder / f"{name}_{form}.onnx"
-            try:
-                written(net(), form, path)
-            except Exception as error:  # onnxruntime's quantizer raises whatever it stumbles over
-                yield f"{name}/{form} unmade: {str(error).strip().splitlines()[0][:100]}"
-                continue
-            command = ("-m", "target_arch", "verify", str(path), "--target", "c", "--count", "5")
-            done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
-            said = done.stdout if done.returncode in (0, 1) else done.stderr
-            yield f"{name}/{form} {VERDICTS.get(done.returncode, 'fails')} {_summary(said, folder)}"
+def outcome(name: str, form: str, folder: Path) -> str:
+    """The line for a net in one form; the verdict is its second word."""
+    path = folder / f"{name}_{form}.onnx"
+    try:
+        written(NETS[name](), form, path)
+    except Exception as error:  # onnxruntime's quantizer raises whatever it stumbles over
+        return f"{name}/{form} unmade: {str(error).strip().splitlines()[0][:100]}"
+    command = ("-m", "target_arch", "verify", str(path), "--target", "c", "--count", "5", "--layers")
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
+    said = done.stdout if done.returncode in (0, 1) else done.stderr
+    return f"{name}/{form} {VERDICTS.get(done.returncode, 'fails')} {_summary(said, folder)}"
 
 
 def _summary(said: str, folder: Path) -> str:
@@ -328,18 +328,37 @@ def _summary(said: str, folder: Path) -> str:
 
 def main() -> int:
     """Print a line for each, and how many had which verdict; 1 where a result differs."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--only", default="", metavar="TEXT", help="nets whose name contains this")
-    parser.add_argument("--form", choices=FORMS, action="append", help="these forms")
-    arguments = parser.parse_args()
-    nets = {name: net for name, net in NETS.items() if arguments.only in name}
+    arguments = _arguments()
+    end = time.monotonic() + 60 * arguments.minutes
+    results: Path | None = arguments.results
+    kept = results.read_text().splitlines() if results and results.exists() else []
+    known = {line.split()[0]: line for line in kept}
+    wanted = [(name, form) for name in NETS if arguments.only in name for form in arguments.form or FORMS]
     found: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
-        for line in outcomes(nets, tuple(arguments.form or FORMS), Path(folder)):
+        for name, form in wanted:
+            line = known.get(f"{name}/{form}")
+            if line is None:
+                if time.monotonic() > end:
+                    found["left"] += 1
+                    continue
+                line = outcome(name, form, Path(folder))
+                if results:
+                    with results.open("a") as file:
+                        print(line, file=file)
             print(line, flush=True)
             found[line.split()[1].rstrip(":")] += 1
     print(dict(sorted(found.items())))
     return 1 if found["differs"] or found["fails"] else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", default="", metavar="TEXT", help="nets whose name contains this")
+    parser.add_argument("--form", choices=FORMS, action="append", help="these forms")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="outcomes that a run goes on from")
+    parser.add_argument("--minutes", type=float, default=inf, metavar="NUMBER", help="no net starts later")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from target_arch.diagnostics import DiagnosticError
+from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.relax.importer import import_model
 from tests.relax.emulate import evaluate
 from tests.relax.models import Array, convnet, helper, onnx_model, onnx_reference, quantized, save
@@ -231,6 +233,57 @@ def test_branches_and_loops_of_known_course_become_operators(tmp_path: Path) -> 
     last, every = evaluate(found, {"x": x}, program)
     np.testing.assert_array_equal(last, 4 * x)
     np.testing.assert_array_equal(every, np.stack([2 * x, 4 * x]))
+
+
+def test_of_two_branches_one_is_selected(tmp_path: Path) -> None:
+    """The condition is computed, and has a dimension; the results have one shape."""
+    value = helper.make_tensor_value_info
+    twice = helper.make_graph(
+        [helper.make_node("Div", ["x", "half"], ["twice"])], "then", [], [value("twice", 1, (1, 4))]
+    )
+    same = helper.make_graph(
+        [helper.make_node("Abs", ["x"], ["same"])], "else", [], [value("same", 1, (1, 4))]
+    )
+    nodes = [
+        helper.make_node("ReduceMax", ["x"], ["most"], keepdims=1),
+        helper.make_node("Reshape", ["most", "one"], ["first"]),
+        helper.make_node("Greater", ["first", "half"], ["much"]),
+        helper.make_node("If", ["much"], ["y"], then_branch=twice, else_branch=same),
+    ]
+    constants = {"half": np.array([0.5], np.float32), "one": np.array([1])}
+    path = save(onnx_model(nodes, {"x": (1, 4)}, {"y": (1, 4)}, constants), tmp_path / "m.onnx")
+    for most in (-1, 1):
+        assert_agrees(path, {"x": np.array([[-2, most, -3, -4]], np.float32)}, 0)
+
+
+def test_a_branch_that_may_fail_is_not_computed_in_vain(tmp_path: Path) -> None:
+    """It reads where the condition says that there is something to read."""
+    value = helper.make_tensor_value_info
+    read = helper.make_graph(
+        [helper.make_node("Gather", ["table", "place"], ["read"])], "then", [], [value("read", 1, (1,))]
+    )
+    none = helper.make_graph(
+        [helper.make_node("Identity", ["zero"], ["none"])], "else", [], [value("none", 1, (1,))]
+    )
+    nodes = [
+        helper.make_node("Cast", ["x"], ["place"], to=6),
+        helper.make_node("Less", ["place", "count"], ["inside"]),
+        helper.make_node("If", ["inside"], ["y"], then_branch=read, else_branch=none),
+    ]
+    constants = {"table": drawn(4), "count": np.array([4], np.int32), "zero": np.zeros(1, np.float32)}
+    path = save(onnx_model(nodes, {"x": (1,)}, {"y": (1,)}, constants), tmp_path / "m.onnx")
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(path)
+    assert caught.value.diagnostics[0].message == "operator `If` is not supported"
+
+
+def test_dimensions_called_by_a_question_mark_are_not_one(tmp_path: Path) -> None:
+    model = onnx_model([helper.make_node("Relu", ["x"], ["y"])], {"x": (1, 2, 3)}, {"y": (1, 2, 3)}, {})
+    for extent in model.graph.input[0].type.tensor_type.shape.dim:
+        extent.dim_param = "?"
+    shapes = InputShapes(shapes={"x": (1, 2, 3)})
+    found, _ = import_model(save(model, tmp_path / "m.onnx"), shapes=shapes)
+    assert found.tensors[found.inputs[0]].shape == (1, 2, 3)
 
 
 def test_a_scan_becomes_its_iterations(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from target_arch.relax.importer import import_model
 from target_arch.relax.readers import tflite_operators
 from target_arch.run import build, run_frames, write_bundle
 from target_arch.soc.files.soc_file import read_soc
+from tests.relax.emulate import evaluate
 
 SAMPLE = {
     "int8": (
@@ -104,6 +105,29 @@ def test_a_constant_table_is_read_at_computed_places(
     frame = np.array([4, 0, 9], np.int32).tobytes()
     (answer,) = run_frames(build(tmp_path / "bundle"), (frame,))
     assert np.frombuffer(answer, np.float32).tolist() == [8.0, 9.0, 0.0, 1.0, 8.0, 9.0]
+
+
+def test_a_shape_that_is_computed_from_a_shape(tmp_path: Path) -> None:
+    """As Keras reshapes with an open batch; and a product of operands of different rank."""
+    file = TfliteFile()
+    x, weights = file.input((2, 1, 3, 4), "float32"), np.arange(8, dtype=np.float32).reshape(2, 4)
+    one, shape = file.tensor((), "int32", data=np.array(3, np.int32)), file.tensor((4,), "int32")
+    batch, target = file.tensor((), "int32"), file.tensor((2,), "int32")
+    product, y = file.tensor((2, 1, 3, 2), "float32"), file.output((2, 6), "float32")
+    adjoint = {"adjX": False, "adjY": True}
+    operands = [x, file.tensor((2, 4), "float32", data=weights)]
+    file.operator("BATCH_MATMUL", operands, [product], ("BatchMatMulOptions", adjoint))
+    file.operator("SHAPE", [product], [shape], ("ShapeOptions", {"outType": 2}))
+    parts = [shape, *(file.numbers(number) for number in (0, 1, 1))]
+    file.operator("STRIDED_SLICE", parts, [batch], ("StridedSliceOptions", {"shrinkAxisMask": 1}))
+    file.operator("PACK", [batch, one], [target], ("PackOptions", {"valuesCount": 2, "axis": 0}))
+    file.operator("RESHAPE", [product, target], [y], ("ReshapeOptions", {}))
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    model, program = import_model(path)
+    values = np.arange(24, dtype=np.float32).reshape(2, 1, 3, 4)
+    (found,) = evaluate(model, {model.inputs[0]: values}, program)
+    np.testing.assert_array_equal(found, (values @ weights.T).reshape(2, 6))
 
 
 def test_an_open_batch_gets_the_extent_that_is_asked_for(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
-"""Branches and loops whose course is known before the model runs become the operators inside."""
+"""Branches and loops whose course is known before the model runs become the operators inside.
+
+So do branches with a computed condition whose results have one shape: both are computed, and one is selected.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto, helper
 
 from target_arch.relax.readers.onnx.graph import OnnxGraph, TensorKind, array_of, opset_of, rename, replace
 from target_arch.relax.readers.onnx.opset import BATCHED_SCAN
@@ -37,6 +40,8 @@ def _opened(
     if node.op_type == "If" and node.input[0] in constants:
         wanted = "then_branch" if np.all(array_of(constants[node.input[0]])) else "else_branch"
         return _branch(graph, node, _attribute(node, wanted))
+    if node.op_type == "If":
+        return _selected(graph, node, types)
     if node.op_type == "Loop" and node.input[0] in constants:
         return _iterations(graph, node, int(array_of(constants[node.input[0]]).item()), constants)
     if node.op_type == "Scan" and opset_of(graph.model) > BATCHED_SCAN:
@@ -47,6 +52,54 @@ def _opened(
 def _branch(graph: OnnxGraph, node: Any, body: Any) -> list[Any]:
     nodes, results = _inlined(graph, body, f"{node.output[0]}/", {})
     return nodes + [_same(result, name) for result, name in zip(results, node.output, strict=True) if name]
+
+
+def _selected(graph: OnnxGraph, node: Any, types: Mapping[str, TensorKind]) -> list[Any] | None:
+    """Both branches, and what selects each result by the condition; None where they cannot both be computed.
+
+    Shape inference gives a result a shape of numbers where both branches have it.
+    """
+    bodies = {name: _attribute(node, f"{name}_branch") for name in ("then", "else")}
+    shapes = [types[name].shape if name in types else None for name in node.output if name]
+    condition = types.get(node.input[0])
+    known = condition is not None and condition.shape is not None and None not in shapes
+    if not known or any(not _is_total(body) for body in bodies.values()):
+        return None
+    first = node.output[0]
+    nodes = [helper.make_node("Squeeze", [node.input[0]], [f"{first}/condition"])]
+    results = []
+    for name, body in bodies.items():
+        inside, found = _inlined(graph, body, f"{first}/{name}/", {})
+        nodes += inside
+        results.append(found)
+    return nodes + [
+        helper.make_node("Where", [f"{first}/condition", one, other], [name])
+        for one, other, name in zip(*results, node.output, strict=True)
+        if name
+    ]
+
+
+_PARTIAL = ("Gather", "GatherElements", "GatherND", "Mod", "ScatterElements", "ScatterND")
+"""Operators that are undefined for some operands: a branch may be there to avoid them."""
+
+
+def _is_total(body: Any) -> bool:
+    """Whether a branch may be computed where it is not taken: nothing in it can fail. Only a division of
+    integers does that among the divisions.
+    """
+    real = {
+        value.name
+        for value in (*body.value_info, *body.output)
+        if value.type.tensor_type.elem_type in (TensorProto.FLOAT, TensorProto.FLOAT16)
+    }
+    fixed = {value.name for value in body.initializer}
+    fixed |= {name for node in body.node if node.op_type == "Constant" for name in node.output}
+    return all(
+        node.op_type != "Div" or node.output[0] in real
+        if node.op_type not in _PARTIAL
+        else node.input[1] in fixed
+        for node in body.node
+    )
 
 
 def _iterations(graph: OnnxGraph, node: Any, trips: int, constants: Mapping[str, Any]) -> list[Any] | None:

@@ -32,7 +32,8 @@ def expand_operators(graph: OnnxGraph, is_known: Callable[[str, str], bool]) -> 
 
     True where something was replaced.
     """
-    types = {value.name: value.type for value in (*graph.model.graph.input, *graph.model.graph.value_info)}
+    declared = (*graph.model.graph.input, *graph.model.graph.value_info, *graph.model.graph.output)
+    types = {value.name: value.type for value in declared}
     types |= {
         value.name: onnx.helper.make_tensor_type_proto(value.data_type, list(value.dims))
         for value in graph.model.graph.initializer

@@ -29,11 +29,19 @@ def fix_inputs(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
         value.type.tensor_type.ClearField("shape")
 
 
+_NAMELESS = ("", "?", "-1")
+"""Names that exporters give to every dimension of which they know nothing."""
+
+
 def _extents(value: Any) -> tuple[Extent, ...] | None:
     """The declared extents; one of 0 or less is open, too: exporters write it for one they do not know."""
     kind = value.type.tensor_type
     if not kind.HasField("shape"):
         return None
-    return tuple(
-        extent.dim_value if extent.dim_value > 0 else extent.dim_param or None for extent in kind.shape.dim
-    )
+    return tuple(map(_extent, kind.shape.dim))
+
+
+def _extent(declared: Any) -> Extent:
+    if declared.dim_value > 0:
+        return int(declared.dim_value)
+    return None if declared.dim_param in _NAMELESS else str(declared.dim_param)

@@ -281,10 +281,16 @@ def dequantize(site: Site) -> Any:
     return relax.const(site.x.constant.astype(np.float32))
 
 
+def shape(site: Site) -> Any:
+    """SHAPE: a constant, since every shape is fixed."""
+    return relax.const(np.array(site.x.shape, site.out.dtype))
+
+
 CONVERTERS: Mapping[str, Converter] = {
     "CONCATENATION": concatenation,
     "DENSIFY": densify,
     "DEQUANTIZE": dequantize,
+    "SHAPE": shape,
     **{
         code: _of_one_grid(convert)
         for code, convert in {

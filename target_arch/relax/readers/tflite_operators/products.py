@@ -197,10 +197,10 @@ def _real(operand: Operand, expr: Any) -> Any:
 
 
 def batch_matmul(site: Site) -> Any:
-    """BATCH_MATMUL of stored values; of floats TVM's frontend computes it."""
-    if not site.stored:
-        return None
+    """BATCH_MATMUL, whose operands may differ in rank."""
     x, y, options = site.operand(0), site.operand(1), site.options("BatchMatMulOptions")
+    if not site.stored:
+        return relax.op.matmul(_adjoint(x, options.AdjX()), _adjoint(y, options.AdjY()))
     bias = np.zeros(site.out.shape[-1], "int64" if x.dtype == "int16" else "int32")
     finish = _finish(site, x, y, bias, 0, once=False)
     if x.value is not None:
@@ -215,6 +215,12 @@ def batch_matmul(site: Site) -> Any:
         adjoint1=int(options.AdjY()),
         **finish.attributes,
     )
+
+
+def _adjoint(operand: Operand, wanted: bool) -> Any:
+    """Floats, with their last two axes exchanged where that is wanted."""
+    *outer, row, column = range(len(operand.shape))
+    return relax.op.permute_dims(operand.expr, [*outer, column, row]) if wanted else operand.expr
 
 
 CONVERTERS: Mapping[str, Converter] = {
