@@ -17,11 +17,14 @@ from target_arch.plan.steps import StepOrder
 
 
 class AttemptKind(StrEnum):
-    """In the order in which they are tried: a smaller budget, smaller partitions, another instance."""
+    """In the order in which they are tried: a smaller budget, smaller partitions, another instance, and the
+    whole model placed again on fewer target_archs.
+    """
 
     RETILE = "re-tile"
     SPLIT = "split"
     REPLACE = "re-place"
+    TARGETS = "targets"
 
 
 @frozen(kw_only=True)
@@ -29,6 +32,7 @@ class Attempt:
     """A partition that did not fit, and the change that followed.
 
     `operator` and `instance` say where, `reason` why it did not fit, `kind` and `outcome` the change tried.
+    Of the whole model, the operator is `*`, and the instance names all target_archs of the placement.
     """
 
     kind: AttemptKind = field(converter=AttemptKind)

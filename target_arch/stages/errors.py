@@ -1,10 +1,12 @@
 """The errors of the stages. All are `DiagnosticError`s, so that a caller prints them alike."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from attrs import evolve, field, frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, Note
+from target_arch.plan.lowered import Attempt, AttemptKind
 from target_arch.plan.memory import Arena
 
 
@@ -57,8 +59,14 @@ class DoesNotFitError(DiagnosticError):
     """Where the bytes are missing, such as `step 12 (dispatch conv3 on npu)`."""
     hint: str | None = None
     notes: tuple[Note, ...] = ()
-    operator: str | None = None
-    """The operator on an accelerator that needs the memory, if there is one: moving it elsewhere may help."""
+    operators: tuple[str, ...] = ()
+    """The operators on accelerators that need the memory, the first before all: moving them elsewhere may
+    help.
+    """
+    staged: bool = False
+    """Whether these need the memory for constants on their way to them, which any instance of a kind needs.
+    """
+    tried: tuple[Attempt, ...] = ()
 
     @place.default
     def _step(self) -> str:
@@ -75,17 +83,20 @@ class DoesNotFitError(DiagnosticError):
         return self.needed - self.available
 
     @property
+    def reason(self) -> str:
+        """The pool and its bytes, without the buffers there."""
+        return f"pool `{self.pool}` needs {self.needed:,} B, {self.available:,} B are available"
+
+    @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         alive = ", ".join(f"`{name}` {size:,} B" for name, size in self.alive[:_SAID])
         if len(self.alive) > _SAID:
             others = sum(size for _, size in self.alive[_SAID:])
             alive += f" and {len(self.alive) - _SAID:,} more of {others:,} B together"
-        message = (
-            f"pool `{self.pool}` needs {self.needed:,} B, {self.available:,} B are available "
-            f"(lower bound {self.bound:,} B); alive there: {alive}"
-        )
+        message = f"{self.reason} (lower bound {self.bound:,} B); alive there: {alive}"
+        notes = (*self.notes, *_tried(self.tried))
         found = Diagnostic(
-            rule="does-not-fit", place=self.place, message=message, hint=self.hint, notes=self.notes
+            rule="does-not-fit", place=self.place, message=message, hint=self.hint, notes=notes
         )
         return (found,)
 
@@ -101,9 +112,23 @@ class DoesNotFitError(DiagnosticError):
         """The same refusal with further places."""
         return evolve(self, notes=(*self.notes, *notes))
 
-    def blaming(self, operator: str | None) -> "DoesNotFitError":
-        """The same refusal with the operator to move elsewhere."""
-        return evolve(self, operator=operator)
+    def blaming(self, *operators: str, staged: bool = False) -> "DoesNotFitError":
+        """The same refusal with the operators to move elsewhere."""
+        return evolve(self, operators=operators, staged=staged)
+
+    def after(self, tried: Iterable[Attempt]) -> "DoesNotFitError":
+        """The same refusal with the attempts that led to it."""
+        return evolve(self, tried=tuple(tried))
+
+
+def _tried(attempts: tuple[Attempt, ...]) -> Iterator[Note]:
+    """What was tried in vain: changes of operators, counted by kind, and placements of the whole model."""
+    placements = [attempt for attempt in attempts if attempt.kind == AttemptKind.TARGETS]
+    kinds = Counter[AttemptKind](a.kind for a in attempts if a.kind != AttemptKind.TARGETS)
+    counts = [f"{kind} ({kinds[kind]:,})" for kind in AttemptKind if kinds[kind]]
+    if counts:
+        yield Note(place="tried", message=", ".join(counts))
+    yield from (Note(place=f"tried on {each.instance}", message=each.reason) for each in placements)
 
 
 def failure(

@@ -90,6 +90,7 @@ REFUSED = """\
 step 3 (dispatch add_2 on npu): error: pool `sram` needs 3,456 B, 3,072 B are available (lower bound 3,456 B)\
 ; alive there: `add_2_out@sram` 1,152 B, `conv2d_0_out@sram` 1,152 B, `depthwise_conv2d_1_out@sram` 1,152 B \
 [does-not-fit]
+tried: note: split (3), re-place (1)
 hint: `sram` 1 KiB larger, or `add_2` on `host_cpu`"""
 
 

@@ -31,9 +31,9 @@ def chip(random: Random) -> SoC:
     )
 
 
-def model(random: Random) -> Model:
-    """A graph of up to 12 operators whose tensors have 64 B to 8 KiB; some have constants."""
-    made = random.choice(SHAPES)(random.randint(2, 12))
+def model(random: Random, most: int = 12) -> Model:
+    """A graph of up to `most` operators whose tensors have 64 B to 8 KiB; some have constants."""
+    made = random.choice(SHAPES)(random.randint(2, most))
     tensors = {
         name: Tensor(name=name, shape=(64 << random.randint(0, 7),), dtype="int8") for name in made.tensors
     }

@@ -3,10 +3,13 @@
 A pass (`one_pass`) lowers every partition in order, each with the budget that the ledger promises. A
 partition that does not fit climbs a ladder: it is lowered again with a smaller budget, then split, then
 placed elsewhere (on another instance, another kind, the host, in this order). Every attempt is recorded. If
-no rung is left, the model is refused, and the error names the cheapest changes found that make it fit.
+no rung is left, the whole model climbs again on fewer target_archs (`fewer_targets`): on every subset of them
+where these are few, always on each alone beside the host, and on the host alone. The fastest placement is
+first. If none fits, the model is refused, and the error names the cheapest changes found that make it fit.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from attrs import evolve
 
@@ -20,6 +23,7 @@ from target_arch.soc.model import Instance, SoC
 from target_arch.stages.check.aliases import parts
 from target_arch.stages.check.plan import check
 from target_arch.stages.errors import DoesNotFitError, PlacementError
+from target_arch.stages.lowering.fewer_targets import on_fewer_targets
 from target_arch.stages.lowering.one_pass import Advance, Key, Known, Lower, Passed, Passes, key_of
 from target_arch.stages.lowering.refusals import Refused
 from target_arch.stages.lowering.remedy import remedy
@@ -43,18 +47,25 @@ def lower_in_order(
     lower: Lower,
     rules: Rules = NO_RULES,
     advance: Advance | None = None,
+    advised: bool = True,
 ) -> Lowered:
     """Place, order, lower, plan and check.
 
-    `place` is called again with operators excluded from targets, and `order` with every new graph. `advance`
-    takes partitions to phases before the last, if the order has slots for them. Raises PlacementError,
-    OrderError, StepError; DoesNotFitError where no rung is left; and CheckError where the plan is wrong.
+    `place` is called again with operators excluded from targets or target_archs left out, and `order` with
+    every new graph. `advance` takes partitions to phases before the last, if the order has slots for them.
+    Unless `advised`, a refusal has no hint, which costs as much as several compilations. Raises
+    PlacementError, OrderError, StepError; DoesNotFitError where no placement fits; and CheckError where the
+    plan is wrong.
     """
     known: Known = {}
 
-    def climb(chip: SoC, wishes: Rules) -> Lowered:
+    def climb(chip: SoC, wishes: Rules, placed: PartitionGraph | None = None) -> Lowered:
         passes = Passes(evolve(setting, soc=chip), lower, advance, known)
-        return _climbed(chip, _Ladder(chip, place, wishes, passes), passes, order)
+        ladder = _Ladder(chip, place, wishes, passes, placed)
+        try:
+            return _climbed(chip, ladder, passes, order)
+        except DoesNotFitError as refusal:
+            raise refusal.after(ladder.attempts) from None
 
     def fits(chip: SoC, wishes: Rules) -> bool:
         try:
@@ -66,7 +77,10 @@ def lower_in_order(
     try:
         return climb(setting.soc, rules)
     except DoesNotFitError as refusal:
-        raise remedy(refusal, setting.soc, rules, fits) from None
+        found = on_fewer_targets(setting.soc, rules, place, partial(climb, setting.soc), refusal)
+    if isinstance(found, Lowered):
+        return found
+    raise remedy(found.nearest, setting.soc, found.rules, fits) if advised else found.nearest
 
 
 def _climbed(
@@ -114,10 +128,15 @@ def _lowered(
 
 
 class _Ladder:
-    """The attempts so far, and the graph that follows from them."""
+    """The attempts so far, and the graph that follows from them. The first is `placed`, if it is given."""
 
     def __init__(
-        self, soc: SoC, place: Callable[[Rules], PartitionGraph], rules: Rules, passes: Passes
+        self,
+        soc: SoC,
+        place: Callable[[Rules], PartitionGraph],
+        rules: Rules,
+        passes: Passes,
+        placed: PartitionGraph | None,
     ) -> None:
         self.attempts: list[Attempt] = []
         self._soc, self._place, self._rules, self._passes = soc, place, rules, passes
@@ -125,7 +144,7 @@ class _Ladder:
         self._cuts: Cuts = frozenset()
         self._retiled: dict[Key, int] = {}
         self._refusal: DoesNotFitError | None = None
-        self._placed: PartitionGraph | None = None
+        self._placed = placed
         self._left: dict[str, list[tuple[str, str]]] = {}
         self._sent: dict[str, str | None] = {}
         """Where each operator goes next, None if placement decides. `_left` are the targets it is excluded
@@ -178,7 +197,7 @@ class _Ladder:
         return AttemptKind.RETILE, f"with {size:,} B of `{memory}`"
 
     def _split(self, model: Model, refused: Refused) -> tuple[AttemptKind, str] | None:
-        place = middle(refused.partition, model)
+        place = middle(refused.partition, model) if refused.divisible else None
         if place is None:
             return None
         self._cuts |= {place}

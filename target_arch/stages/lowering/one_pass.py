@@ -136,9 +136,9 @@ class _Pass:
             settled = None if self._refused else self._fitted()
         except DoesNotFitError as refusal:
             blamed = self._blame().of_plan(refusal)
-            if blamed is None:
+            if not blamed:
                 raise
-            self._refused.append(blamed)
+            self._refused += blamed
             settled = None
         return Passed(
             kernels=self._kernels, budgets=tuple(budgets), settled=settled, refused=tuple(self._refused)

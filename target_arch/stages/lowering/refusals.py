@@ -19,7 +19,8 @@ Alive = tuple[tuple[str, int], ...]
 @frozen(kw_only=True)
 class Refused:
     """A partition that does not fit. `limit` is a smaller budget (memory, bytes) that would; None where a
-    smaller one does not help. `crowded`: others have bytes of that memory at the time.
+    smaller one does not help. `crowded`: others have bytes of that memory at the time, which another instance
+    of the kind may not have. `divisible`: smaller partitions may help.
     """
 
     partition: Partition
@@ -27,6 +28,7 @@ class Refused:
     reason: str
     error: DoesNotFitError
     crowded: bool
+    divisible: bool = True
     limit: tuple[str, int] | None = None
 
 
@@ -42,7 +44,7 @@ def refused(
         bound=refusal.needed,
         alive=((site, refusal.needed), *sorted(alive, key=lambda held: (-held[1], held[0]))),
         place=f"partition {partition.id} ({site} on {partition.instance})",
-        operator=site,
+        operators=(site,),
     )
     return Refused(
         partition=partition,
@@ -81,33 +83,42 @@ class Blame:
                 kernel = self.work.kernels[partition.id]
                 yield partition, refusal, self._smaller_budget(partition, kernel, memory, missing)
 
-    def of_plan(self, refusal: DoesNotFitError) -> Refused | None:
-        """The partition that makes the memory plan overflow; None if only the host does."""
-        partition = self._culprit(refusal)
-        if partition is None:
-            return None
-        operators = [operator.id for operator in partition.operators]
-        operator = refusal.operator if refusal.operator in operators else operators[0]
-        kernel = self.work.kernels.get(partition.id)
-        return Refused(
-            partition=partition,
-            operator=operator,
-            reason=refusal.diagnostics[0].message,
-            error=refusal.blaming(operator),
-            crowded=True,
-            limit=self._smaller_budget(partition, kernel, refusal.memory, refusal.missing),
+    def of_plan(self, refusal: DoesNotFitError) -> tuple[Refused, ...]:
+        """The partitions that make the memory plan overflow, with an operator each; none if only the host
+        does.
+        """
+        return tuple(
+            Refused(
+                partition=partition,
+                operator=operator,
+                reason=refusal.diagnostics[0].message,
+                error=refusal.blaming(operator, staged=refusal.staged),
+                crowded=not refusal.staged,
+                divisible=not refusal.staged or self.work.setting.takes_chains(partition.instance),
+                limit=None if refusal.staged else self._limit(partition, refusal),
+            )
+            for partition, operator in self._culprits(refusal)
         )
 
-    def _culprit(self, refusal: DoesNotFitError) -> Partition | None:
+    def _limit(self, partition: Partition, refusal: DoesNotFitError) -> tuple[str, int] | None:
+        kernel = self.work.kernels.get(partition.id)
+        return self._smaller_budget(partition, kernel, refusal.memory, refusal.missing)
+
+    def _culprits(self, refusal: DoesNotFitError) -> Iterator[tuple[Partition, str]]:
         """The accelerator's partition whose packed constants grew most, if constants are in that memory, else
-        the one that runs nearest to the peak; None where there is none.
+        the operators that the refusal blames.
         """
-        partitions, near = self.work.graph.partitions, refusal.operator
-        nearest = [p for p in partitions if near in {operator.id for operator in p.operators}]
-        fixed = refusal.memory in self.work.mode.constants
-        able = [p for p in (*nearest, *partitions) if fixed and not self._is_c(p)]
+        homes = {operator.id: p for p in self.work.graph.partitions for operator in p.operators}
+        blamed = [homes[id] for id in refusal.operators]
+        fixed = refusal.memory in self.work.mode.constants and not refusal.staged
+        able = [p for p in (*blamed, *self.work.graph.partitions) if fixed and not self._is_c(p)]
         grown = [p for p in able if self._constant_growth(p) > 0]
-        return max(grown, key=self._constant_growth) if grown else next(iter(nearest), None)
+        if not grown:
+            yield from zip(blamed, refusal.operators, strict=True)
+            return
+        largest = max(grown, key=self._constant_growth)
+        names = [operator.id for operator in largest.operators]
+        yield largest, next((id for id in refusal.operators if id in names), names[0])
 
     def _is_c(self, partition: Partition) -> bool:
         return self.work.setting.is_function(partition.instance)

@@ -1,4 +1,4 @@
-"""The cheapest changes that make a refused model fit: more bytes, or an operator on the host.
+"""The cheapest changes that make a refused model fit: more bytes, or an operator elsewhere.
 
 Each is tried, with everything lowered and planned again, before it is named.
 """
@@ -21,7 +21,9 @@ _KIB = 1024
 def remedy(
     refusal: DoesNotFitError, soc: SoC, rules: Rules, fits: Callable[[SoC, Rules], bool]
 ) -> DoesNotFitError:
-    """The refusal with a hint. `rules` are those the user gave, `fits` lowers and plans everything again."""
+    """The refusal with a hint. `rules` are those under which it was made: the user's, or these on fewer
+    target_archs. `fits` lowers and plans everything again.
+    """
     known = [
         _larger(refusal, soc, lambda changed: fits(changed, rules)),
         _elsewhere(refusal, soc, rules, fits),
@@ -55,11 +57,16 @@ def _grown(soc: SoC, name: str, kib: int) -> SoC:
 def _elsewhere(
     refusal: DoesNotFitError, soc: SoC, rules: Rules, fits: Callable[[SoC, Rules], bool]
 ) -> str | None:
-    """The operator on the host, unless the user's rules forbid that."""
-    operator, host = refusal.operator, soc.host.name
-    if operator is None or not fits(soc, evolve(rules, require={**rules.require, operator: host})):
-        return None
-    return f"`{operator}` on `{host}`"
+    """The operator that the refusal blames before all on another target_arch, first on the host, even where
+    the user's rules require it elsewhere.
+    """
+    archs = sorted(soc.archs, key=lambda arch: not arch.host)
+    for operator in refusal.operators[:1]:
+        for arch in (each for each in archs if each.name not in rules.left_out):
+            required = {**rules.require, operator: arch.name}
+            if rules.require.get(operator) != arch.name and fits(soc, evolve(rules, require=required)):
+                return f"`{operator}` on `{arch.name}`"
+    return None
 
 
 def _nothing(refusal: DoesNotFitError) -> str:

@@ -28,6 +28,7 @@ from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
 from target_arch.stages.steps.order import steps_of
 from target_arch.stages.steps.spill import Spilling
+from target_arch.stages.steps.staged import crowding, readers
 from target_arch.stages.steps.times import Times
 
 
@@ -79,8 +80,7 @@ def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitte
             witness = None
             spilled |= {tensor: spilled.get(tensor, 0) + 1 for tensor in tensors}
         else:
-            place = describe(steps, refusal.step)
-            raise refusal.at(place).blaming(_nearest_operator(work.soc, steps, refusal))
+            raise _blaming(work, steps, refusal.at(describe(steps, refusal.step)))
 
 
 def _planned(
@@ -200,6 +200,20 @@ def describe(steps: StepOrder, number: int) -> str:
     if isinstance(step, Copy):
         return f"step {number} (copy {step.source.of} to {step.target.of})"
     return f"step {number}"
+
+
+def _blaming(work: PartialLowering, steps: StepOrder, refusal: DoesNotFitError) -> DoesNotFitError:
+    """The refusal with the operators on accelerators that need the memory: the one near the peak where it is
+    their own, else those that constants are on their way to.
+    """
+    nearest = _nearest_operator(work.soc, steps, refusal)
+    if nearest is not None:
+        return refusal.blaming(nearest)
+    if not refusal.pool.shareable:
+        return refusal
+    return refusal.blaming(
+        *readers(work, steps, crowding(work, steps, refusal.pool, refusal.missing)), staged=True
+    )
 
 
 def _nearest_operator(soc: SoC, steps: StepOrder, refusal: DoesNotFitError) -> str | None:

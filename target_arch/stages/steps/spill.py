@@ -6,7 +6,7 @@ bytes each time.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from target_arch.plan.memory import Buffer
 from target_arch.plan.steps import Dispatch, StepOrder
@@ -49,7 +49,7 @@ class Spilling:
             return (_fitting(there, missing)[1],)
         self._times += 1
         pool = [buffer for buffer in steps.buffers if buffer.arena == refusal.pool]
-        found = tuple(_swept(pool, able, missing << self._times - 1))
+        found = tuple(swept(pool, able, missing << self._times - 1))
         return found or (_fitting(there, missing)[1],)
 
 
@@ -58,8 +58,11 @@ def _fitting(able: list[_Sized], missing: int) -> _Sized:
     return able[min(bisect_left(able, (missing, "")), len(able) - 1)]
 
 
-def _swept(buffers: Sequence[Buffer], able: dict[str, str], missing: int) -> Iterator[str]:
-    """Tensors to spill, so that no step has more live bytes than now at most, less the missing bytes."""
+def swept(buffers: Sequence[Buffer], able: Mapping[str, str], missing: int) -> Iterator[str]:
+    """Tensors to spill, so that no step has more live bytes than now at most, less the missing bytes.
+
+    `able` has the tensors that can leave, by buffer.
+    """
     events = [(buffer.first, 1, buffer.name, buffer.bytes) for buffer in buffers]
     events += [(buffer.last + 1, 0, buffer.name, buffer.bytes) for buffer in buffers]
     events.sort()

@@ -176,5 +176,10 @@ def test_a_required_placement_that_does_not_fit_is_refused_and_not_changed_in_si
     assert str(caught.value) == (
         "partition p1 (b on conv): error: pool `bram` needs 20,000 B, 16,384 B are available "
         "(lower bound 20,000 B); alive there: `b` 20,000 B [does-not-fit]\n"
+        "tried: note: re-place (4)\n"
+        "tried on dsp, conv, npu, host: note: pool `bram` needs 20,000 B, 16,384 B are available\n"
+        "tried on conv, npu, host: note: pool `bram` needs 20,000 B, 16,384 B are available\n"
+        "tried on dsp, conv, host: note: pool `bram` needs 20,000 B, 16,384 B are available\n"
+        "tried on conv, host: note: pool `bram` needs 20,000 B, 16,384 B are available\n"
         "hint: `b` on `host`"
     )

@@ -1,0 +1,43 @@
+"""A chip with little SRAM, through which weights go to engines: what fits is found without a rule."""
+
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.memory import Arena
+from target_arch.run.bundles.write import write_bundle
+from target_arch.run.verification.verify import verify
+from target_arch.soc import read_soc
+from target_arch.soc.model import SoC
+
+KIB = 1024
+LONG = pytest.mark.long
+
+
+def chip(sram: int) -> SoC:
+    soc = read_soc(Path(__file__).parent / "little_sram.toml")
+    return evolve(
+        soc, memories=tuple(evolve(m, size=sram * KIB) if m.name == "sram" else m for m in soc.memories)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "sram"),
+    [
+        ("ic_resnet_int8", 36),
+        pytest.param("ic_resnet_int8", 40, marks=LONG),
+        pytest.param("vww_96_int8", 56, marks=LONG),
+        pytest.param("vww_96_int8", 64, marks=LONG),
+    ],
+)
+def test_only_operators_with_large_weights_move(shared: Path, tmp_path: Path, name: str, sram: int) -> None:
+    model = shared / "models" / f"{name}.tflite"
+    made = compile_model(CompileRequest(model_path=model, soc=chip(sram)))
+    assert made.plan.peaks[Arena("sram")] <= sram * KIB
+    assert len({attempt.operator for attempt in made.attempts}) == 1
+    assert len({partition.instance for partition in made.graph.partitions}) > 1, "it stays spread"
+    write_bundle(made.bundle, tmp_path)
+    found = verify(model, tmp_path, count=2)
+    assert found.equal == found.outputs == 2, str(found)
