@@ -15,9 +15,11 @@ from tests.stages.steps.test_overlap import work_of
 LAYER = chips.model(("a", "conv", ("x",), 1024), inputs={"x": 1024}, weights=4096)
 
 
-@pytest.mark.parametrize(("arena", "operator"), [(Arena("bram"), "a"), (Arena("bram", constant=True), None)])
+@pytest.mark.parametrize(
+    ("arena", "operators"), [(Arena("bram"), ("a",)), (Arena("bram", constant=True), ())]
+)
 def test_the_memory_of_an_engine_is_its_operators_and_constants_are_not(
-    arena: Arena, operator: str | None
+    arena: Arena, operators: tuple[str, ...]
 ) -> None:
     def full(buffers: object) -> dict[str, int]:
         raise DoesNotFitError(pool=arena, step=0, needed=2, available=1, bound=2, alive=())
@@ -27,4 +29,4 @@ def test_the_memory_of_an_engine_is_its_operators_and_constants_are_not(
     planner = Planner(algorithm="full", algorithms={"full": placed})
     with pytest.raises(DoesNotFitError) as refused:
         fit_memory(evolve(work, setting=evolve(work.setting, planner=planner)))
-    assert (refused.value.pool, refused.value.operator) == (arena, operator)
+    assert (refused.value.pool, refused.value.operators) == (arena, operators)
