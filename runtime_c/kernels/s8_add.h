@@ -8,7 +8,7 @@
  * A difference has the negative of its second part: `negative` is 1. `flip` is 0x80 for what is stored as uint8, and
  * the offsets are those of the int8 that it becomes. The result may lie where an operand does.
  *
- * Forms: portable, AVX2 for tflite.
+ * Forms for tflite: portable, AVX2, Arm DSP extension and MVE (`s8_add_arm_m.h`).
  */
 #ifndef TA_KERNELS_S8_ADD_H
 #define TA_KERNELS_S8_ADD_H
@@ -28,6 +28,15 @@ typedef struct {
     int32_t low, high;
     int32_t flip[3];
 } ta_s8_add;
+
+/* `count` elements of `rows` rows: these are `step[0]` elements apart in `first`, `step[1]` in `second` and `step[2]` in
+ * `out`. */
+typedef struct {
+    int32_t rows, count;
+    const int8_t *first, *second;
+    int8_t *out;
+    int32_t step[3];
+} ta_s8_add_rows;
 
 static inline int32_t ta_s8_sum_tflite(const ta_s8_add *add, int32_t first, int32_t second)
 {
@@ -89,25 +98,48 @@ TA_AVX2 static inline int32_t ta_s8_add_avx2(const ta_s8_add *add, const int8_t 
 }
 #endif
 
-/* `count` elements. */
-static inline void ta_s8_add_values(const ta_s8_add *add, const int8_t *first, const int8_t *second, int8_t *out,
-                                    int32_t count)
+#include "kernels/s8_add_arm_m.h"
+
+/* One element. */
+static inline int8_t ta_s8_added(const ta_s8_add *add, int8_t first, int8_t second)
 {
-    int32_t k = 0;
+    const int32_t a = (int8_t)(first ^ (add->flip[0] ? -128 : 0)) + add->offset[0];
+    const int32_t b = (int8_t)(second ^ (add->flip[1] ? -128 : 0)) + add->offset[1];
+    const int32_t sum = add->rounding == TA_S8_TFLITE ? ta_s8_sum_tflite(add, a, b) : ta_s8_sum_onnx(add, a, b);
+    int32_t value = sum + add->offset[2];
+    value = value < add->high ? value : add->high;
+    value = value > add->low ? value : add->low;
+    return (int8_t)(value ^ (add->flip[2] ? -128 : 0));
+}
+
+/* Portable, and AVX2. */
+TA_PART void ta_s8_add_portable(const ta_s8_add *add, const ta_s8_add_rows *all)
+{
+    for (int32_t r = 0; r < all->rows; ++r) {
+        const int8_t *first = all->first + r * all->step[0], *second = all->second + r * all->step[1];
+        int8_t *out = all->out + r * all->step[2];
+        int32_t k = 0;
 #ifdef TA_KERNELS_X86
-    if (TA_HAS_AVX2 && add->rounding == TA_S8_TFLITE) {
-        k = ta_s8_add_avx2(add, first, second, out, count);
+        if (TA_HAS_AVX2 && add->rounding == TA_S8_TFLITE) {
+            k = ta_s8_add_avx2(add, first, second, out, all->count);
+        }
+#endif
+        for (; k < all->count; ++k) {
+            out[k] = ta_s8_added(add, first[k], second[k]);
+        }
+    }
+}
+
+static inline void ta_s8_add_all(const ta_s8_add *add, const ta_s8_add_rows *all)
+{
+#if defined(TA_KERNELS_DSP) || defined(TA_KERNELS_MVE)
+    const int of = ta_s8_half_of(add);
+    if (of != 2) {
+        ta_s8_add_arm_m(add, of, all);
+        return;
     }
 #endif
-    for (; k < count; ++k) {
-        const int32_t a = (int8_t)(first[k] ^ (add->flip[0] ? -128 : 0)) + add->offset[0];
-        const int32_t b = (int8_t)(second[k] ^ (add->flip[1] ? -128 : 0)) + add->offset[1];
-        const int32_t sum = add->rounding == TA_S8_TFLITE ? ta_s8_sum_tflite(add, a, b) : ta_s8_sum_onnx(add, a, b);
-        int32_t value = sum + add->offset[2];
-        value = value < add->high ? value : add->high;
-        value = value > add->low ? value : add->low;
-        out[k] = (int8_t)(value ^ (add->flip[2] ? -128 : 0));
-    }
+    ta_s8_add_portable(add, all);
 }
 
 #endif

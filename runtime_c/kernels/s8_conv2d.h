@@ -135,6 +135,26 @@ TA_AVX2 static inline void ta_s8_gather_avx2(const ta_s8_conv2d *conv, ta_s8_cel
 }
 #endif
 
+/* Products `from` to `to` of a window that lies inside the image and begins at `x`. */
+static inline void ta_s8_inner(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, int32_t from, int32_t to)
+{
+    const int32_t run = conv->kernel_width * conv->channels, step = conv->dilation_y * conv->width * conv->channels;
+    const int32_t first = from / run, products = run * conv->kernel_height, end = products < to ? products : to;
+    int32_t begin = from - first * run;
+    x += first * step + begin;
+    while (from < end) {
+        const int32_t some = run - begin < end - from ? run - begin : end - from;
+        ta_s8_copy(conv, panel, x, some);
+        x += step - begin;
+        panel += some;
+        from += some;
+        begin = 0;
+    }
+    if (from < to) {
+        ta_s8_pad(panel, 0, to - from);
+    }
+}
+
 TA_PART void ta_s8_gather(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, ta_s8_pixel pixel,
                           int32_t rows, int32_t from, int32_t to)
 {
@@ -144,8 +164,16 @@ TA_PART void ta_s8_gather(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int
         return;
     }
 #endif
-    for (int32_t r = 0; r < rows; ++r) {
-        ta_s8_window(conv, panel + r * TA_S8_PANEL, x, pixel, from, to);
+    const int32_t below = conv->height - (conv->kernel_height - 1) * conv->dilation_y;
+    const int32_t right = conv->dilation_x == 1 ? conv->width - conv->kernel_width + 1 : 0;
+    for (int32_t r = 0; r < rows; ++r, panel += TA_S8_PANEL) {
+        const int32_t top = pixel.y * conv->stride_y - conv->top, left = pixel.x * conv->stride_x - conv->left;
+        if (top >= 0 && top < below && left >= 0 && left < right) {
+            const int32_t row = pixel.image * conv->height + top;
+            ta_s8_inner(conv, panel, x + ((int64_t)row * conv->width + left) * conv->channels, from, to);
+        } else {
+            ta_s8_window(conv, panel, x, pixel, from, to);
+        }
         ta_s8_next(conv, &pixel);
     }
 }

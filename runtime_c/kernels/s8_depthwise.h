@@ -35,16 +35,22 @@ typedef struct {
     int32_t pad;         /* stored value outside the image */
     int32_t is_unsigned; /* 1 where the image is uint8 */
     int32_t apart;       /* elements from an output pixel to the next */
+    int32_t narrow;      /* 1 where no pair of weights is -128 twice: two products fit 16 bits */
 } ta_s8_depthwise;
+
+/* Where the taps of a gathered window lie. */
+static const int32_t ta_s8_gathered[TA_DW_TAPS] = {
+    0,   16,  32,  48,  64,  80,  96,  112, 128, 144, 160, 176, 192,
+    208, 224, 240, 256, 272, 288, 304, 320, 336, 352, 368, 384, 400,
+};
 
 /* The weights of a group and where its taps lie. */
 typedef struct {
     const ta_s8_depthwise *conv;
     const int8_t *w;
     const int32_t *bias;
-    int32_t taps;              /* rounded up to pairs */
-    int32_t at[TA_DW_TAPS];    /* from the first tap of a window in the image to the others */
-    int32_t there[TA_DW_TAPS]; /* the same in a gathered window */
+    int32_t taps;           /* rounded up to pairs */
+    int32_t at[TA_DW_TAPS]; /* from the first tap of a window in the image to the others */
 #ifdef TA_KERNELS_X86
     int16_t wide[TA_DW_TAPS * TA_DW_GROUP];
 #endif
@@ -197,7 +203,7 @@ TA_PART void ta_s8_dw_row(const ta_s8_taps *taps, const ta_s8_end *end, const in
             ta_s8_dw_sums(taps, taps->at, sums, image + (y * conv->width + x) * conv->channels, step, pixels, count);
         } else {
             ta_s8_dw_gather(conv, lines, image, y, x, count);
-            ta_s8_dw_sums(taps, taps->there, sums, lines, 0, 1, count);
+            ta_s8_dw_sums(taps, ta_s8_gathered, sums, lines, 0, 1, count);
         }
         ta_s8_finish(end, n, pixels, count, sums, TA_DW_GROUP, out, first + column, conv->apart);
         column += pixels;
@@ -206,16 +212,10 @@ TA_PART void ta_s8_dw_row(const ta_s8_taps *taps, const ta_s8_end *end, const in
 
 #include "kernels/s8_depthwise_arm_m.h"
 
-/* The whole convolution. A pair that lacks its second tap repeats the first, with a weight of 0. */
-static inline void ta_s8_convolve_depthwise(const ta_s8_depthwise *conv, const ta_s8_end *end, const int8_t *x,
-                                            const int8_t *w, const int32_t *bias, int8_t *out)
+/* The whole convolution, whatever its kernel. A pair that lacks its second tap repeats the first, with a weight of 0. */
+TA_PART void ta_s8_dw_any(const ta_s8_depthwise *conv, const ta_s8_end *end, const int8_t *x, const int8_t *w,
+                          const int32_t *bias, int8_t *out)
 {
-    #if defined(TA_KERNELS_DSP) || defined(TA_KERNELS_MVE)
-    if (ta_s8_dw_3x3_takes(conv, end, w)) {
-        ta_s8_dw_3x3(conv, end, x, w, bias, out);
-        return;
-    }
-#endif
     ta_s8_taps taps;
     const int32_t count = conv->kernel_height * conv->kernel_width;
     taps.conv = conv;
@@ -224,7 +224,6 @@ static inline void ta_s8_convolve_depthwise(const ta_s8_depthwise *conv, const t
         const int32_t ky = t / conv->kernel_width, kx = t % conv->kernel_width;
         const int32_t pixel = ky * conv->dilation_y * conv->width + kx * conv->dilation_x;
         taps.at[t] = t < count ? pixel * conv->channels : taps.at[t - 1];
-        taps.there[t] = t < count ? t * TA_DW_GROUP : taps.there[t - 1];
     }
     for (int32_t n = 0, some; n < conv->channels; n += some) {
         const int32_t left = conv->channels - n;
@@ -243,6 +242,19 @@ static inline void ta_s8_convolve_depthwise(const ta_s8_depthwise *conv, const t
                          (int64_t)row * conv->out_width);
         }
     }
+}
+
+/* The whole convolution. */
+static inline void ta_s8_convolve_depthwise(const ta_s8_depthwise *conv, const ta_s8_end *end, const int8_t *x,
+                                            const int8_t *w, const int32_t *bias, int8_t *out)
+{
+#if defined(TA_KERNELS_DSP) || defined(TA_KERNELS_MVE)
+    if (ta_s8_dw_3x3_takes(conv, end)) {
+        ta_s8_dw_3x3(conv, end, x, w, bias, out);
+        return;
+    }
+#endif
+    ta_s8_dw_any(conv, end, x, w, bias, out);
 }
 
 #endif

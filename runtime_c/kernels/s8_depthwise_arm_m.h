@@ -44,30 +44,20 @@ typedef struct {
     int32_t count; /* of outputs */
 } ta_dw_lanes;
 
-static inline int ta_s8_dw_3x3_takes(const ta_s8_depthwise *conv, const ta_s8_end *end, const int8_t *w)
+static inline int ta_s8_dw_3x3_takes(const ta_s8_depthwise *conv, const ta_s8_end *end)
 {
     const ta_s8_scale *scale = end->scale;
     if (conv->kernel_height != 3 || conv->kernel_width != 3 || conv->dilation_y != 1 || conv->dilation_x != 1 ||
         conv->stride_y > 3 || conv->stride_x > 3 || conv->is_unsigned || conv->channels % TA_DW_LANES != 0 ||
         end->rounding != TA_S8_TFLITE || end->add != 0 || scale->low != -128 || scale->high != 127 ||
-        scale->flip != 0) {
+        scale->flip != 0 || scale->least < 1) {
         return 0;
     }
-    for (int32_t n = 0; n < (scale->each ? conv->channels : 1); ++n) {
-        if (end->shift[n] < 1 || end->shift[n] > 20) {
-            return 0;
-        }
-    }
-#ifdef TA_KERNELS_MVE /* two products fit 16 bits unless both weights are -128 */
-    for (int32_t k = 0; k < (conv->channels + 15) / 16 * 160; ++k) {
-        if (w[k] == -128) {
-            return 0;
-        }
-    }
+#ifdef TA_KERNELS_MVE
+    return conv->narrow;
 #else
-    (void)w;
+    return scale->most <= TA_S8_MOST_SHIFT;
 #endif
-    return 1;
 }
 
 /* The weight of a tap and a channel; see the layout. */

@@ -21,27 +21,28 @@ typedef struct {
     int second;
 } ta_s8_end;
 
-/* `count` outputs (1 to 16) from output `n` on of `rows` pixels: sums `from` numbers apart; pixels are `apart`
- * elements apart in `out` and in `other`, and `first` is the number of the first of them. */
-TA_PART void ta_s8_finish(const ta_s8_end *end, int32_t n, int32_t rows, int32_t count, const int32_t *sums,
-                                int32_t from, int8_t *out, int64_t first, int32_t apart)
+/* `count` outputs (1 to 16) from output `n` on of `rows` pixels: sums `from` numbers apart, which are overwritten; pixels
+ * are `apart` elements apart in `out` and in `other`, and `first` is the number of the first of them. */
+TA_PART void ta_s8_finish(const ta_s8_end *end, int32_t n, int32_t rows, int32_t count, int32_t *sums,
+                          int32_t from, int8_t *out, int64_t first, int32_t apart)
 {
-    const int32_t *multiplier = end->multiplier + n * end->scale->each;
-    const int8_t *shift = end->shift + n * end->scale->each;
-    int8_t *to = out + first * apart + n;
-    if (end->add == 0) {
-        ta_s8_scale_rows(end->rounding, end->scale, multiplier, shift, rows, count, sums, from, to, apart);
-        return;
+    const int32_t own = n * end->scale->each, length = from * (int32_t)sizeof *sums;
+    const int adds = end->add != 0;
+    int8_t *const lines = (int8_t *)sums, *const to = out + first * apart + n;
+    { /* so that the two share their place on the stack */
+        const ta_s8_rows all = {end->multiplier + own, end->shift + own,    rows, count, sums, from,
+                                adds ? lines : to,     adds ? length : apart};
+        ta_s8_scale_rows(end->rounding, end->scale, &all);
     }
-    const int8_t *other = end->other + first * apart + n;
-    for (int32_t r = 0; r < rows; ++r) {
-        int8_t line[16];
-        ta_s8_scale_rows(end->rounding, end->scale, multiplier, shift, 1, count, sums + r * from, from, line, 16);
-        if (end->second) {
-            ta_s8_add_values(end->add, other + r * apart, line, to + r * apart, count);
-        } else {
-            ta_s8_add_values(end->add, line, other + r * apart, to + r * apart, count);
-        }
+    if (adds) {
+        const int8_t *const other = end->other + first * apart + n;
+        const ta_s8_add_rows all = {rows,
+                                    count,
+                                    end->second ? other : lines,
+                                    end->second ? lines : other,
+                                    to,
+                                    {end->second ? apart : length, end->second ? length : apart, apart}};
+        ta_s8_add_all(end->add, &all);
     }
 }
 

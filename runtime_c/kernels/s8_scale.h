@@ -35,7 +35,21 @@ typedef struct {
     int32_t low;
     int32_t high;
     int32_t flip;
+    int32_t least, most; /* of all shifts */
 } ta_s8_scale;
+
+/* `count` outputs (from 1 on; up to 16 on x86) of every row: sums `from` numbers apart, results `to` bytes apart, of
+ * which only `count` are written in each. They may take the place of the sums, as many bytes apart. `multiplier` and
+ * `shift` are those of the first of these outputs. */
+typedef struct {
+    const int32_t *multiplier;
+    const int8_t *shift;
+    int32_t rows, count;
+    const int32_t *sums;
+    int32_t from;
+    int8_t *out;
+    int32_t to;
+} ta_s8_rows;
 
 /* value / 2^shift, rounded half to even; shift from 1 to 62. */
 static inline int64_t ta_s8_half_even(int64_t value, int32_t shift)
@@ -106,47 +120,61 @@ TA_AVX2 static inline __m256i ta_s8_scaled_avx2(int rounding, __m256i sum, __m25
     return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
 }
 
-/* 16 outputs of every row; sums `from` numbers apart, results `to` bytes apart. */
-TA_AVX2 static inline void ta_s8_scale_avx2(int rounding, const ta_s8_scale *scale, const int32_t *multiplier,
-                                            const int8_t *shift, int32_t rows, const int32_t *sums, int32_t from,
-                                            int8_t *out, int32_t to)
+/* 16 outputs of every row. */
+TA_AVX2 static inline void ta_s8_scale_avx2(int rounding, const ta_s8_scale *scale, const ta_s8_rows *all)
 {
-    const __m256i m0 = _mm256_loadu_si256((const __m256i *)multiplier);
-    const __m256i m1 = _mm256_loadu_si256((const __m256i *)(multiplier + 8));
-    const __m128i shifts = _mm_loadu_si128((const __m128i *)shift);
+    const __m256i m0 = _mm256_loadu_si256((const __m256i *)all->multiplier);
+    const __m256i m1 = _mm256_loadu_si256((const __m256i *)(all->multiplier + 8));
+    const __m128i shifts = _mm_loadu_si128((const __m128i *)all->shift);
     const __m256i s0 = _mm256_cvtepi8_epi32(shifts), s1 = _mm256_cvtepi8_epi32(_mm_srli_si128(shifts, 8));
     const __m256i offset = _mm256_set1_epi32(scale->offset);
     const __m128i low = _mm_set1_epi8((char)scale->low), high = _mm_set1_epi8((char)scale->high);
     const __m128i flip = _mm_set1_epi8((char)scale->flip);
-    for (int32_t r = 0; r < rows; ++r) {
-        const __m256i a = _mm256_loadu_si256((const __m256i *)(sums + r * from));
-        const __m256i b = _mm256_loadu_si256((const __m256i *)(sums + r * from + 8));
+    const int32_t *sums = all->sums;
+    int8_t *out = all->out;
+    for (int32_t r = all->rows; r > 0; --r, sums += all->from, out += all->to) {
+        const __m256i a = _mm256_loadu_si256((const __m256i *)sums);
+        const __m256i b = _mm256_loadu_si256((const __m256i *)(sums + 8));
         const __m256i short_ = _mm256_packs_epi32(
             _mm256_add_epi32(ta_s8_scaled_avx2(rounding, a, m0, s0), offset),
             _mm256_add_epi32(ta_s8_scaled_avx2(rounding, b, m1, s1), offset));
         const __m256i ordered = _mm256_permute4x64_epi64(short_, 0xd8);
         __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1));
         bytes = _mm_max_epi8(_mm_min_epi8(bytes, high), low);
-        _mm_storeu_si128((__m128i *)(out + r * to), _mm_xor_si128(bytes, flip));
+        _mm_storeu_si128((__m128i *)out, _mm_xor_si128(bytes, flip));
     }
 }
 
 /* The first 8 of them. */
-TA_AVX2 static inline void ta_s8_scale_8_avx2(int rounding, const ta_s8_scale *scale, const int32_t *multiplier,
-                                              const int8_t *shift, int32_t rows, const int32_t *sums, int32_t from,
-                                              int8_t *out, int32_t to)
+TA_AVX2 static inline void ta_s8_scale_8_avx2(int rounding, const ta_s8_scale *scale, const ta_s8_rows *all)
 {
-    const __m256i m = _mm256_loadu_si256((const __m256i *)multiplier);
-    const __m256i s = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)shift));
+    const __m256i m = _mm256_loadu_si256((const __m256i *)all->multiplier);
+    const __m256i s = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)all->shift));
     const __m256i offset = _mm256_set1_epi32(scale->offset);
     const __m128i low = _mm_set1_epi8((char)scale->low), high = _mm_set1_epi8((char)scale->high);
     const __m128i flip = _mm_set1_epi8((char)scale->flip);
-    for (int32_t r = 0; r < rows; ++r) {
-        const __m256i sum = _mm256_loadu_si256((const __m256i *)(sums + r * from));
+    const int32_t *sums = all->sums;
+    int8_t *out = all->out;
+    for (int32_t r = all->rows; r > 0; --r, sums += all->from, out += all->to) {
+        const __m256i sum = _mm256_loadu_si256((const __m256i *)sums);
         const __m256i value = _mm256_add_epi32(ta_s8_scaled_avx2(rounding, sum, m, s), offset);
         const __m128i half = _mm_packs_epi32(_mm256_castsi256_si128(value), _mm256_extracti128_si256(value, 1));
         const __m128i bytes = _mm_max_epi8(_mm_min_epi8(_mm_packs_epi16(half, half), high), low);
-        _mm_storel_epi64((__m128i *)(out + r * to), _mm_xor_si128(bytes, flip));
+        _mm_storel_epi64((__m128i *)out, _mm_xor_si128(bytes, flip));
+    }
+}
+
+/* Any number of outputs up to 16. */
+TA_AVX2 static inline void ta_s8_scale_some_avx2(int rounding, const ta_s8_scale *scale, const ta_s8_rows *all)
+{
+    for (int32_t r = 0; r < all->rows; ++r) {
+        int8_t line[16];
+        ta_s8_rows one = *all;
+        one.rows = 1;
+        one.sums += r * all->from;
+        one.out = line;
+        ta_s8_scale_avx2(rounding, scale, &one);
+        memcpy(all->out + r * all->to, line, (size_t)all->count);
     }
 }
 #endif
@@ -154,56 +182,39 @@ TA_AVX2 static inline void ta_s8_scale_8_avx2(int rounding, const ta_s8_scale *s
 #include "kernels/s8_scale_arm_m.h"
 
 /* Outputs of every row in portable C. */
-static inline void ta_s8_scale_portable(int rounding, const ta_s8_scale *scale, const int32_t *multiplier,
-                                        const int8_t *shift, int32_t rows, int32_t count, const int32_t *sums,
-                                        int32_t from, int8_t *out, int32_t to)
+TA_PART void ta_s8_scale_portable(int rounding, const ta_s8_scale *scale, const ta_s8_rows *all)
 {
-    for (int32_t r = 0; r < rows; ++r) {
-        for (int32_t n = 0; n < count; ++n) {
-            const int32_t own = n * scale->each;
-            int32_t value = ta_s8_scaled(rounding, sums[r * from + n], multiplier[own], shift[own]) + scale->offset;
+    for (int32_t r = 0; r < all->rows; ++r) {
+        for (int32_t n = 0; n < all->count; ++n) {
+            const int32_t own = n * scale->each, sum = all->sums[r * all->from + n];
+            int32_t value = ta_s8_scaled(rounding, sum, all->multiplier[own], all->shift[own]) + scale->offset;
             value = value < scale->high ? value : scale->high;
             value = value > scale->low ? value : scale->low;
-            out[r * to + n] = (int8_t)(value ^ scale->flip);
+            all->out[r * all->to + n] = (int8_t)(value ^ scale->flip);
         }
     }
 }
 
-/* `count` outputs (from 1 on; up to 16 on x86) of every row: sums `from` numbers apart, results `to` bytes apart, of which only
- * `count` are written in each. `multiplier` and `shift` are those of the first of these outputs. */
-static inline void ta_s8_scale_rows(int rounding, const ta_s8_scale *scale, const int32_t *multiplier,
-                                    const int8_t *shift, int32_t rows, int32_t count, const int32_t *sums,
-                                    int32_t from, int8_t *out, int32_t to)
+static inline void ta_s8_scale_rows(int rounding, const ta_s8_scale *scale, const ta_s8_rows *all)
 {
 #ifdef TA_KERNELS_X86
     if (TA_HAS_AVX2) {
-        if (count == 16) {
-            ta_s8_scale_avx2(rounding, scale, multiplier, shift, rows, sums, from, out, to);
-            return;
-        }
-        if (count == 8) {
-            ta_s8_scale_8_avx2(rounding, scale, multiplier, shift, rows, sums, from, out, to);
-            return;
-        }
-        for (int32_t r = 0; r < rows; ++r) {
-            int8_t line[16];
-            ta_s8_scale_avx2(rounding, scale, multiplier, shift, 1, sums + r * from, from, line, to);
-            memcpy(out + r * to, line, (size_t)count);
+        if (all->count == 16) {
+            ta_s8_scale_avx2(rounding, scale, all);
+        } else if (all->count == 8) {
+            ta_s8_scale_8_avx2(rounding, scale, all);
+        } else {
+            ta_s8_scale_some_avx2(rounding, scale, all);
         }
         return;
     }
 #endif
-#if defined(TA_KERNELS_DSP)
-    if (!ta_s8_scale_dsp(rounding, scale, multiplier, shift, rows, count, sums, from, out, to)) {
-        ta_s8_scale_portable(rounding, scale, multiplier, shift, rows, count, sums, from, out, to);
+#if defined(TA_KERNELS_DSP) || defined(TA_KERNELS_MVE)
+    if (ta_s8_scale_arm_m(rounding, scale, all)) {
+        return;
     }
-#elif defined(TA_KERNELS_MVE)
-    if (!ta_s8_scale_mve(rounding, scale, multiplier, shift, rows, count, sums, from, out, to)) {
-        ta_s8_scale_portable(rounding, scale, multiplier, shift, rows, count, sums, from, out, to);
-    }
-#else
-    ta_s8_scale_portable(rounding, scale, multiplier, shift, rows, count, sums, from, out, to);
 #endif
+    ta_s8_scale_portable(rounding, scale, all);
 }
 
 #endif

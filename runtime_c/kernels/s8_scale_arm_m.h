@@ -7,6 +7,10 @@
 #ifndef TA_KERNELS_S8_SCALE_ARM_M_H
 #define TA_KERNELS_S8_SCALE_ARM_M_H
 
+/* The greatest shift of the DSP extension: half of what it divides by, times twice the offset, and a scaled sum fit 32
+ * bits. */
+#define TA_S8_MOST_SHIFT 22
+
 #if defined(TA_KERNELS_DSP)
 /* SMMULR has no intrinsic in C. */
 static inline int32_t ta_smmulr(int32_t a, int32_t b)
@@ -14,12 +18,6 @@ static inline int32_t ta_smmulr(int32_t a, int32_t b)
     int32_t high;
     __asm__("smmulr %0, %1, %2" : "=r"(high) : "r"(a), "r"(b));
     return high;
-}
-
-/* Whether `ta_s8_scale_tflite_dsp` takes a shift: half of what it divides by and the offset are one number. */
-static inline int ta_s8_scale_fits(int32_t shift)
-{
-    return shift >= 1 && shift <= 20;
 }
 
 static inline int32_t ta_s8_offset_and_half(int32_t offset, int32_t shift)
@@ -35,27 +33,21 @@ static inline int32_t ta_s8_scaled_dsp(int32_t sum, int32_t multiplier, int32_t 
     return __ssat((high + added) >> shift, 8);
 }
 
-/* `count` outputs of every row, which take all of 8 bits, rounding `tflite`; no shift is negative. */
-TA_PART void ta_s8_scale_tflite_dsp(const ta_s8_scale *scale, const int32_t *multiplier,
-                                                             const int8_t *shift, int32_t rows, int32_t count,
-                                                             const int32_t *sums, int32_t from, int8_t *out,
-                                                             int32_t to)
+/* Rounding `tflite`; results take all of 8 bits, and shifts are from 1 to TA_S8_MOST_SHIFT. */
+TA_PART void ta_s8_scale_tflite_dsp(const ta_s8_scale *scale, const ta_s8_rows *all)
 {
-    const int32_t offset = scale->offset, each = scale->each;
-    for (const int8_t *const stop = out + count; out != stop; ++out, ++sums) {
+    const int32_t offset = scale->offset, each = scale->each, rows = all->rows, from = all->from, to = all->to;
+    const int32_t *multiplier = all->multiplier, *sums = all->sums;
+    const int8_t *shift = all->shift;
+    int8_t *out = all->out;
+    for (const int8_t *const stop = out + all->count; out != stop; ++out, ++sums) {
         const int32_t m = *multiplier, right = *shift, added = ta_s8_offset_and_half(offset, right);
         const int32_t *sum = sums;
         int8_t *to_row = out;
         multiplier += each;
         shift += each;
         *to_row = (int8_t)ta_s8_scaled_dsp(*sum, m, added, right);
-        if (rows == 1) {
-            continue;
-        }
-        sum += from;
-        to_row += to;
-        *to_row = (int8_t)ta_s8_scaled_dsp(*sum, m, added, right);
-        for (int32_t r = 2; r < rows; ++r) {
+        for (int32_t r = 1; r < rows; ++r) {
             sum += from;
             to_row += to;
             *to_row = (int8_t)ta_s8_scaled_dsp(*sum, m, added, right);
@@ -63,104 +55,119 @@ TA_PART void ta_s8_scale_tflite_dsp(const ta_s8_scale *scale, const int32_t *mul
     }
 }
 
-/* The same for rounding `tflite_single` and shifts from 33 on, clamped to `low` and `high`. */
-static inline void ta_s8_scale_single_dsp(const ta_s8_scale *scale, int32_t multiplier, int32_t shift, int32_t rows,
-                                          const int32_t *sums, int32_t from, int8_t *out, int32_t to)
+/* Rounding `tflite_single`, shifts from 33 on. */
+TA_PART void ta_s8_scale_single_dsp(const ta_s8_scale *scale, const ta_s8_rows *all)
 {
-    const int32_t half = (int32_t)1 << (shift - 33);
-    for (; rows > 0; --rows, sums += from, out += to) {
-        const int32_t high = (int32_t)(((int64_t)*sums * multiplier) >> 32);
-        int32_t value = ((high + half) >> (shift - 32)) + scale->offset;
-        value = value < scale->high ? value : scale->high;
-        value = value > scale->low ? value : scale->low;
-        *out = (int8_t)(value ^ scale->flip);
+    for (int32_t n = 0; n < all->count; ++n) {
+        const int32_t multiplier = all->multiplier[n * scale->each], right = all->shift[n * scale->each] - 32;
+        const int32_t half = (int32_t)1 << (right - 1);
+        for (int32_t r = 0; r < all->rows; ++r) {
+            const int32_t high = (int32_t)(((int64_t)all->sums[r * all->from + n] * multiplier) >> 32);
+            int32_t value = ((high + half) >> right) + scale->offset;
+            value = value < scale->high ? value : scale->high;
+            value = value > scale->low ? value : scale->low;
+            all->out[r * all->to + n] = (int8_t)(value ^ scale->flip);
+        }
     }
 }
 
 /* As `ta_s8_scale_rows`, 0 where there is no form. */
-static inline int ta_s8_scale_dsp(int rounding, const ta_s8_scale *scale, const int32_t *multiplier,
-                                  const int8_t *shift, int32_t rows, int32_t count, const int32_t *sums,
-                                  int32_t from, int8_t *out, int32_t to)
+static inline int ta_s8_scale_arm_m(int rounding, const ta_s8_scale *scale, const ta_s8_rows *all)
 {
-    const int whole = scale->low == -128 && scale->high == 127 && scale->flip == 0;
-    for (int32_t n = 0; n < (scale->each ? count : 1); ++n) {
-        if (!(rounding == TA_S8_TFLITE ? whole && ta_s8_scale_fits(shift[n])
-                                       : rounding == TA_S8_TFLITE_SINGLE && shift[n] >= 33)) {
-            return 0;
-        }
-    }
-    if (rounding == TA_S8_TFLITE) {
-        ta_s8_scale_tflite_dsp(scale, multiplier, shift, rows, count, sums, from, out, to);
+    if (rounding == TA_S8_TFLITE && scale->low == -128 && scale->high == 127 && scale->flip == 0 &&
+        scale->least >= 1 && scale->most <= TA_S8_MOST_SHIFT) {
+        ta_s8_scale_tflite_dsp(scale, all);
         return 1;
     }
-    for (int32_t n = 0; n < count; ++n, multiplier += scale->each, shift += scale->each, ++sums, ++out) {
-        ta_s8_scale_single_dsp(scale, *multiplier, *shift, rows, sums, from, out, to);
+    if (rounding == TA_S8_TFLITE_SINGLE && scale->least >= 33) {
+        ta_s8_scale_single_dsp(scale, all);
+        return 1;
     }
-    return 1;
+    return 0;
 }
 #elif defined(TA_KERNELS_MVE)
-/* Up to four values that are scaled, with offset and clamp, as bytes. */
-#define TA_S8_STORE_MVE(out, value, some)                                    \
-    do {                                                                     \
-        int32x4_t value_ = vaddq_n_s32(value, scale->offset);                \
-        value_ = vmaxq_s32(vminq_s32(value_, most), low);                    \
-        vstrbq_p_s32(out, veorq_s32(value_, vdupq_n_s32(scale->flip)), some); \
-    } while (0)
-
-/* As `ta_s8_scale_rows`, rounding `tflite`. */
-TA_PART void ta_s8_scale_tflite_mve(const ta_s8_scale *scale, const int32_t *multiplier, const int8_t *shift,
-                                    int32_t rows, int32_t count, const int32_t *sums, int32_t from, int8_t *out,
-                                    int32_t to)
+/* Rounding `tflite`; results take all of 8 bits, and shifts are from 1 on. */
+TA_PART void ta_s8_scale_whole_mve(const ta_s8_scale *scale, const ta_s8_rows *all)
 {
-    const int32x4_t low = vdupq_n_s32(scale->low), most = vdupq_n_s32(scale->high), zero = vdupq_n_s32(0);
-    const int32_t step = 4 * scale->each;
-    for (; count > 0; count -= 4, sums += 4, out += 4, multiplier += step, shift += step) {
+    const int32_t step = 4 * scale->each, offset = scale->offset, rows = all->rows, from = all->from, to = all->to;
+    const int32_t *multiplier = all->multiplier, *sums = all->sums;
+    const int8_t *shift = all->shift;
+    int8_t *out = all->out;
+    for (int32_t count = all->count; count > 0; count -= 4) {
         const mve_pred16_t some = vctp32q((uint32_t)count);
-        const int32x4_t m = vldrwq_s32(multiplier), up = vnegq_s32(vldrbq_s32(shift));
-        const int32x4_t left = vmaxq_s32(up, zero), right = vminq_s32(up, zero);
+        const int32x4_t m = vldrwq_s32(multiplier), right = vnegq_s32(vldrbq_s32(shift));
         const int32_t *sum = sums;
         int8_t *to_row = out;
         for (int32_t r = rows; r > 0; --r, sum += from, to_row += to) {
-            int32x4_t value = vqrdmulhq_s32(vshlq_s32(vldrwq_s32(sum), left), m);
+            int32x4_t value = vqrdmulhq_s32(vldrwq_s32(sum), m);
+            value = vaddq_n_s32(vrshlq_s32(vaddq_s32(value, vshrq_n_s32(value, 31)), right), offset);
+            const int16x8_t low = vqmovnbq_s32(vreinterpretq_s16_s32(value), value);
+            const int8x16_t bytes = vqmovnbq_s16(vreinterpretq_s8_s16(low), low);
+            vstrbq_p_s32(to_row, vreinterpretq_s32_s8(bytes), some);
+        }
+        sums += 4;
+        out += 4;
+        multiplier += step;
+        shift += step;
+    }
+}
+
+/* What is scaled, with offset and clamp, as bytes. */
+static inline void ta_s8_store_mve(const ta_s8_scale *scale, int8_t *out, int32x4_t value, mve_pred16_t some)
+{
+    value = vminq_s32(vaddq_n_s32(value, scale->offset), vdupq_n_s32(scale->high));
+    value = vmaxq_s32(value, vdupq_n_s32(scale->low));
+    vstrbq_p_s32(out, veorq_s32(value, vdupq_n_s32(scale->flip)), some);
+}
+
+/* Rounding `tflite`. */
+TA_PART void ta_s8_scale_tflite_mve(const ta_s8_scale *scale, const ta_s8_rows *all)
+{
+    for (int32_t n = 0; n < all->count; n += 4) {
+        const mve_pred16_t some = vctp32q((uint32_t)(all->count - n));
+        const int32x4_t m = vldrwq_s32(all->multiplier + n * scale->each);
+        const int32x4_t up = vnegq_s32(vldrbq_s32(all->shift + n * scale->each));
+        for (int32_t r = 0; r < all->rows; ++r) {
+            int32x4_t value = vldrwq_s32(all->sums + r * all->from + n);
+            value = vqrdmulhq_s32(vshlq_s32(value, vmaxq_s32(up, vdupq_n_s32(0))), m);
+            const int32x4_t right = vminq_s32(up, vdupq_n_s32(0));
             value = vaddq_s32(value, vshrq_n_s32(vandq_s32(value, right), 31));
-            TA_S8_STORE_MVE(to_row, vrshlq_s32(value, right), some);
+            ta_s8_store_mve(scale, all->out + r * all->to + n, vrshlq_s32(value, right), some);
         }
     }
 }
 
-/* The same for rounding `tflite_single` and shifts from 33 on. */
-TA_PART void ta_s8_scale_single_mve(const ta_s8_scale *scale, const int32_t *multiplier, const int8_t *shift,
-                                    int32_t rows, int32_t count, const int32_t *sums, int32_t from, int8_t *out,
-                                    int32_t to)
+/* Rounding `tflite_single`, shifts from 33 on. */
+TA_PART void ta_s8_scale_single_mve(const ta_s8_scale *scale, const ta_s8_rows *all)
 {
-    const int32x4_t low = vdupq_n_s32(scale->low), most = vdupq_n_s32(scale->high);
-    const int32_t step = 4 * scale->each;
-    for (; count > 0; count -= 4, sums += 4, out += 4, multiplier += step, shift += step) {
-        const mve_pred16_t some = vctp32q((uint32_t)count);
-        const int32x4_t m = vldrwq_s32(multiplier), right = vsubq_s32(vdupq_n_s32(32), vldrbq_s32(shift));
-        for (int32_t r = 0; r < rows; ++r) {
-            const int32x4_t value = vmulhq_s32(vldrwq_s32(sums + r * from), m);
-            TA_S8_STORE_MVE(out + r * to, vrshlq_s32(value, right), some);
+    for (int32_t n = 0; n < all->count; n += 4) {
+        const mve_pred16_t some = vctp32q((uint32_t)(all->count - n));
+        const int32x4_t m = vldrwq_s32(all->multiplier + n * scale->each);
+        const int32x4_t right = vsubq_s32(vdupq_n_s32(32), vldrbq_s32(all->shift + n * scale->each));
+        for (int32_t r = 0; r < all->rows; ++r) {
+            const int32x4_t value = vmulhq_s32(vldrwq_s32(all->sums + r * all->from + n), m);
+            ta_s8_store_mve(scale, all->out + r * all->to + n, vrshlq_s32(value, right), some);
         }
     }
 }
 
 /* As `ta_s8_scale_rows`, 0 where there is no form. */
-static inline int ta_s8_scale_mve(int rounding, const ta_s8_scale *scale, const int32_t *multiplier,
-                                  const int8_t *shift, int32_t rows, int32_t count, const int32_t *sums,
-                                  int32_t from, int8_t *out, int32_t to)
+static inline int ta_s8_scale_arm_m(int rounding, const ta_s8_scale *scale, const ta_s8_rows *all)
 {
-    if (rounding == TA_S8_TFLITE) {
-        ta_s8_scale_tflite_mve(scale, multiplier, shift, rows, count, sums, from, out, to);
+    if (rounding == TA_S8_TFLITE && scale->low == -128 && scale->high == 127 && scale->flip == 0 &&
+        scale->least >= 1) {
+        ta_s8_scale_whole_mve(scale, all);
         return 1;
     }
-    for (int32_t n = 0; n < (scale->each ? count : 1); ++n) {
-        if (rounding != TA_S8_TFLITE_SINGLE || shift[n] < 33) {
-            return 0;
-        }
+    if (rounding == TA_S8_TFLITE) {
+        ta_s8_scale_tflite_mve(scale, all);
+        return 1;
     }
-    ta_s8_scale_single_mve(scale, multiplier, shift, rows, count, sums, from, out, to);
-    return 1;
+    if (rounding == TA_S8_TFLITE_SINGLE && scale->least >= 33) {
+        ta_s8_scale_single_mve(scale, all);
+        return 1;
+    }
+    return 0;
 }
 #endif
 

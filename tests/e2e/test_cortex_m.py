@@ -10,6 +10,7 @@ import pytest
 
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.run import build, reference_for, run_on_machine, verify, write_bundle
+from target_arch.run.executables.stack_depth import depth, read_calls
 from target_arch.soc import read_soc
 from tests.generated_pages import check_page, table
 from tests.systems import COMPILER, EMULATOR
@@ -19,6 +20,8 @@ SOCS = ("mcu_m55", "mcu_m7")
 INT8_MODELS = ("ad01_int8", "ic_resnet_int8", "kws_int8", "vww_96_int8")
 SHARED_MODELS = (*INT8_MODELS, "ic_resnet_fp32")
 FRAMES = 2
+MOST_STACK = 1024
+"""Bytes of stack of the generated code of a quantized model."""
 
 TEXT = """\
 # Cortex-M
@@ -90,6 +93,13 @@ def tools(needs_tool: Callable[[str], str]) -> None:
     needs_tool(EMULATOR)
 
 
+def generated_stack(bundle: Path) -> int:
+    """The bytes of stack that the C functions of kernels take, with all that they call in their file."""
+    (graph,) = (bundle / "build" / "objects").glob("*_kernels-*.ci")
+    calls = read_calls(graph.name, graph.read_text(encoding="utf-8"), ())
+    return max(depth((calls,), name).bytes for name in calls.frames)
+
+
 @pytest.mark.parametrize("name", SHARED_MODELS)
 @pytest.mark.parametrize("soc", SOCS)
 def test_model(shared: Path, tmp_path: Path, rows: list[tuple[str, ...]], name: str, soc: str) -> None:
@@ -109,6 +119,8 @@ def test_model(shared: Path, tmp_path: Path, rows: list[tuple[str, ...]], name: 
     (frame,) = reference_for(model).frames(1, seed=0)
     _, profile = run_on_machine(executable, (b"".join(part.tobytes() for part in frame),))
     assert profile.stack <= image.stack.bytes
+    if name in INT8_MODELS:
+        assert generated_stack(folder) <= MOST_STACK
     assert all(count > 0 for count in profile.steps), "every step of a host alone is a dispatch or a copy"
     assert 0 <= profile.instructions - sum(profile.steps) < 500 * len(profile.steps)
     sizes = dict.fromkeys(("code", "constants", "arenas", "variables"), 0)

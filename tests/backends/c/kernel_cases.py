@@ -184,13 +184,19 @@ def depthwise_cases(rng: np.random.Generator, shapes: list[Shape]) -> Iterator[C
 
 
 def sum_cases(rng: np.random.Generator, layout: Layout) -> Iterator[Case]:
-    """A convolution of 1x1 and a sum or difference with another tensor, on either side."""
-    for rule, kind, side, dtype in (
-        ("tflite", "add", 0, "int8"),
-        ("tflite", "sub", 1, "int8"),
-        ("tflite", "sub", 0, "uint8"),
-        ("onnx", "add", 1, "int8"),
-        ("onnx", "sub", 1, "uint8"),
+    """A convolution of 1x1 and a sum or difference with another tensor, on either side; the scale of the other
+    is larger, smaller, or the same.
+    """
+    for rule, kind, side, dtype, scale, least in (
+        ("tflite", "add", 0, "int8", 0.7, -128),
+        ("tflite", "add", 1, "int8", 0.21, -128),
+        ("tflite", "add", 0, "int8", 0.4, -128),
+        ("tflite", "add", 0, "int8", 0.03, 7),
+        ("tflite", "add", 1, "uint8", 1.3, 0),
+        ("tflite", "sub", 1, "int8", 1.3, -128),
+        ("tflite", "sub", 0, "uint8", 0.7, 0),
+        ("onnx", "add", 1, "int8", 1.3, -128),
+        ("onnx", "sub", 1, "uint8", 1.3, 0),
     ):
         low, high = _INFO[dtype]
         shape = Shape(image=(3, 5), channels=(9, 35))
@@ -198,15 +204,15 @@ def sum_cases(rng: np.random.Generator, layout: Layout) -> Iterator[Case]:
         value = finished(arithmetic.requantization(first.operators[0], first), sums, dtype)
         operands = [
             quantized("v", shape.out, 0.4, 3, dtype),
-            quantized("o", shape.out, 1.3 if side else 0.7, 11, dtype),
+            quantized("o", shape.out, scale, 11, dtype),
         ]
         out = quantized("s", shape.out, 0.9, low + 120, dtype)
-        model = one_operator(kind, rule, operands[:: -1 if side else 1], out)
+        model = one_operator(kind, rule, operands[:: -1 if side else 1], out, activation_min=least)
         added = sum_after(model.operators[0], "v", model)
         assert added is not None
         other = rng.integers(low, high + 1, shape.out).astype(dtype)
         yield Case(
-            name=f"conv2d, {kind} {rule} {dtype}",
+            name=f"conv2d, {kind} {rule} {dtype}, scale {scale}",
             made=products.made(first.operators[0], first, layout, 0, added),
             inputs=(x,),
             others=(other,),
@@ -224,7 +230,7 @@ def real_cases(rng: np.random.Generator, shapes: list[Shape]) -> Iterator[Case]:
     """conv2d of whole numbers as float32, whose sums are exact in any order; every third with an addition."""
     for number, shape in enumerate(shapes):
         inputs, outputs = shape.channels
-        activation = ("none", "relu", "relu6")[number % 3]
+        activation = ("none", "relu", 7)[number % 3]
         w = rng.integers(-9, 10, (outputs, *shape.kernel, inputs)).astype(np.float32)
         bias = rng.integers(-99, 100, outputs).astype(np.float32)
         x = rng.integers(-9, 10, (shape.batch, *shape.image, inputs)).astype(np.float32)

@@ -44,7 +44,7 @@ def made(operator: Operator, model: Model, apart: int = 0, after: Sum | None = N
         driver="ta_s8_convolve_depthwise",
         sizes="ta_s8_depthwise",
         headers=(_HEADER,),
-        numbers=_numbers(operator, model, apart or out.shape[-1]),
+        numbers=(*_numbers(operator, model, apart or out.shape[-1]), int(_narrow(values.rows))),
         weights=packed(values.rows),
         room=GROUP,
     )
@@ -60,7 +60,7 @@ def packed(rows: Any) -> bytes:
 
 
 def _numbers(operator: Operator, model: Model, apart: int) -> tuple[int, ...]:
-    """The members of `ta_s8_depthwise`, in order."""
+    """The members of `ta_s8_depthwise`, in order, up to `narrow`."""
     attributes: Any = operator.attributes
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output].shape
     kernel = model.tensors[operator.constants[0]].shape[:2]
@@ -68,6 +68,12 @@ def _numbers(operator: Operator, model: Model, apart: int) -> tuple[int, ...]:
     padding = attributes.get("padding", (0, 0, 0, 0))[:2]
     windows = (*kernel, *strides, *dilation, *padding)
     return (*x.shape, *out[1:3], *windows, weighted.zero_point(x), int(x.dtype == "uint8"), apart)
+
+
+def _narrow(rows: Any) -> bool:
+    """Whether no two weights that are packed as a pair, of rows int8 [C, T], are both -128."""
+    whole = np.pad(rows, ((0, 0), (0, rows.shape[1] % 2))).reshape(-1, 2)
+    return not (whole == -128).all(axis=1).any()
 
 
 def _rows(w: Tensor) -> Any:

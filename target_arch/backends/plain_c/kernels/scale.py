@@ -24,7 +24,8 @@ _SUFFIXES = {
 @frozen(kw_only=True)
 class Scale:
     """The constants of a requantization: `each` is 1 where outputs have multipliers and shifts of their own,
-    else these are 16 equal ones. `flip` is 128 where outputs are uint8.
+    else these are 16 equal ones. `flip` is 128 where outputs are uint8. `least` and `most` are the least and
+    greatest shift of an output.
     """
 
     rounding: Rounding
@@ -35,6 +36,8 @@ class Scale:
     low: int
     high: int
     flip: int
+    least: int
+    most: int
 
     @property
     def constant(self) -> str:
@@ -44,7 +47,7 @@ class Scale:
     @property
     def numbers(self) -> tuple[int, ...]:
         """The members of `ta_s8_scale`, in order."""
-        return (self.each, self.offset, self.low, self.high, self.flip)
+        return (self.each, self.offset, self.low, self.high, self.flip, self.least, self.most)
 
 
 class OutOfRange(Exception):
@@ -110,6 +113,8 @@ def _scale(r: Requantization, factors: list[tuple[int, int]], unsigned: bool) ->
         low=r.activation_min - flip,
         high=r.activation_max - flip,
         flip=flip,
+        least=min(shift for _, shift in factors),
+        most=max(shift for _, shift in factors),
     )
 
 
