@@ -29,8 +29,8 @@ typedef struct {
     int32_t flip[3];
 } ta_s8_add;
 
-/* `count` elements of `rows` rows: these are `step[0]` elements apart in `first`, `step[1]` in `second` and `step[2]` in
- * `out`. */
+/* `count` elements of `rows` rows: these are `step[0]` elements apart in `first`, `step[1]` in `second` and `step[2]`
+ * in `out`. */
 typedef struct {
     int32_t rows, count;
     const int8_t *first, *second;

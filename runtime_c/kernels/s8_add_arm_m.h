@@ -16,7 +16,10 @@ static inline int ta_s8_half_of(const ta_s8_add *add)
         add->low != -128 || add->high != 127 || add->flip[0] || add->flip[1] || add->flip[2]) {
         return 2;
     }
-    return add->multiplier[0] == one && add->shift[0] == 0 ? 0 : add->multiplier[1] == one && add->shift[1] == 0 ? 1 : 2;
+    if (add->multiplier[0] == one && add->shift[0] == 0) {
+        return 0;
+    }
+    return add->multiplier[1] == one && add->shift[1] == 0 ? 1 : 2;
 }
 #endif
 

@@ -212,7 +212,8 @@ TA_PART void ta_s8_dw_row(const ta_s8_taps *taps, const ta_s8_end *end, const in
 
 #include "kernels/s8_depthwise_arm_m.h"
 
-/* The whole convolution, whatever its kernel. A pair that lacks its second tap repeats the first, with a weight of 0. */
+/* The whole convolution, whatever its kernel. A pair that lacks its second tap repeats the first, with a weight of
+ * 0. */
 TA_PART void ta_s8_dw_any(const ta_s8_depthwise *conv, const ta_s8_end *end, const int8_t *x, const int8_t *w,
                           const int32_t *bias, int8_t *out)
 {

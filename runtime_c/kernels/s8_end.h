@@ -21,8 +21,8 @@ typedef struct {
     int second;
 } ta_s8_end;
 
-/* `count` outputs (1 to 16) from output `n` on of `rows` pixels: sums `from` numbers apart, which are overwritten; pixels
- * are `apart` elements apart in `out` and in `other`, and `first` is the number of the first of them. */
+/* `count` outputs (1 to 16) from output `n` on of `rows` pixels: sums `from` numbers apart, which are overwritten;
+ * pixels are `apart` elements apart in `out` and in `other`, and `first` is the number of the first of them. */
 TA_PART void ta_s8_finish(const ta_s8_end *end, int32_t n, int32_t rows, int32_t count, int32_t *sums,
                           int32_t from, int8_t *out, int64_t first, int32_t apart)
 {

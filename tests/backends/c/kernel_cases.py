@@ -184,9 +184,7 @@ def depthwise_cases(rng: np.random.Generator, shapes: list[Shape]) -> Iterator[C
 
 
 def sum_cases(rng: np.random.Generator, layout: Layout) -> Iterator[Case]:
-    """A convolution of 1x1 and a sum or difference with another tensor, on either side; the scale of the other
-    is larger, smaller, or the same.
-    """
+    """A convolution of 1x1 and a sum or difference with another tensor, on either side and of any scale."""
     for rule, kind, side, dtype, scale, least in (
         ("tflite", "add", 0, "int8", 0.7, -128),
         ("tflite", "add", 1, "int8", 0.21, -128),
@@ -230,7 +228,7 @@ def real_cases(rng: np.random.Generator, shapes: list[Shape]) -> Iterator[Case]:
     """conv2d of whole numbers as float32, whose sums are exact in any order; every third with an addition."""
     for number, shape in enumerate(shapes):
         inputs, outputs = shape.channels
-        activation = ("none", "relu", 7)[number % 3]
+        activation = ("none", "relu", "relu6")[number % 3]
         w = rng.integers(-9, 10, (outputs, *shape.kernel, inputs)).astype(np.float32)
         bias = rng.integers(-99, 100, outputs).astype(np.float32)
         x = rng.integers(-9, 10, (shape.batch, *shape.image, inputs)).astype(np.float32)
