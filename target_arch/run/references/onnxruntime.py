@@ -27,6 +27,7 @@ from target_arch.run.references.reference import (
     quantized_limits,
     unreadable,
 )
+from target_arch.run.references.saturation import without_saturation
 
 _QDQ_RULE = "no farther than its optimized and unoptimized modes are from each other, plus one step"
 
@@ -38,9 +39,14 @@ def ort(model: Path, shapes: Shapes = ()) -> Reference:
     """
     content = model.read_bytes()
     whole = _whole(model, content)
-    sessions = _sessions(model, content if whole is None else whole)
+    parsed = _parsed(model, content if whole is None else whole)
+    graph = parsed.graph
+    if without_saturation(parsed):
+        content = parsed.SerializeToString()
+    elif whole is not None:
+        content = whole
+    sessions = _sessions(model, content)
     names = [value.name for value in sessions[0].get_inputs()]
-    graph = _graph(model, content if whole is None else whole)
     quantized = any("Linear" in node.op_type for node in graph.node)
 
     def answer(frame: Frame) -> tuple[Frame, ...]:
@@ -60,7 +66,7 @@ def ort(model: Path, shapes: Shapes = ()) -> Reference:
         relative=0.0 if quantized else FLOAT_RELATIVE,
         modes=("unoptimized", "optimized") if quantized else ("unoptimized",),
         answer=answer,
-        inside=_Inside(model=model, content=content if whole is None else whole, names=tuple(names)),
+        inside=_Inside(model=model, content=content, names=tuple(names)),
         layers=LayerRule(steps=1, judges=quantized),
     )
 
@@ -155,12 +161,12 @@ def _whole(model: Path, content: bytes) -> bytes | None:
         raise unreadable(model, "onnx", error) from error
 
 
-def _graph(model: Path, content: bytes) -> Any:
+def _parsed(model: Path, content: bytes) -> Any:
     import onnx
     from google.protobuf.message import DecodeError
 
     try:
-        return onnx.load_model_from_string(content).graph
+        return onnx.load_model_from_string(content)
     except (DecodeError, ValueError) as error:
         raise unreadable(model, "onnx", error) from error
 

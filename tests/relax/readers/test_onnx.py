@@ -286,6 +286,25 @@ def test_dimensions_called_by_a_question_mark_are_not_one(tmp_path: Path) -> Non
     assert found.tensors[found.inputs[0]].shape == (1, 2, 3)
 
 
+def test_quantized_operators_of_onnxruntime_are_onnx_ones(tmp_path: Path) -> None:
+    """As its quantizer writes them: a sum, a function and a concatenation of stored values."""
+    contributed = {"domain": "com.microsoft"}
+    grid, wide = ["scale", "zero"], ["wide", "middle"]
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", *grid], ["q"]),
+        helper.make_node("QLinearAdd", ["q", *grid, "q", *grid, *wide], ["sum"], **contributed),
+        helper.make_node("QLinearSigmoid", ["q", *grid, *grid], ["sigmoid"], **contributed),
+        helper.make_node(
+            "QLinearConcat", [*wide, "sum", *wide, "sigmoid", *grid], ["joined"], axis=1, **contributed
+        ),
+        helper.make_node("DequantizeLinear", ["joined", *wide], ["y"]),
+    ]
+    constants = {"scale": np.float32(0.02), "zero": np.uint8(100), "wide": np.float32(0.05)}
+    model = onnx_model(nodes, {"x": (1, 8)}, {"y": (1, 16)}, {**constants, "middle": np.uint8(128)})
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    assert_agrees(save(model, tmp_path / "m.onnx"), {"x": drawn(1, 8)}, 0.0501)
+
+
 def test_a_scan_becomes_its_iterations(tmp_path: Path) -> None:
     """Running sums of the columns of x and of the rows of y taken backwards, stacked backwards as columns."""
     value = helper.make_tensor_value_info

@@ -11,6 +11,7 @@ from typing import Any
 
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.relax.readers.onnx.cleaning import clean
+from target_arch.relax.readers.onnx.contributed import without_contributed
 from target_arch.relax.readers.onnx.control_flow import open_control_flow
 from target_arch.relax.readers.onnx.folding import fold_constants
 from target_arch.relax.readers.onnx.functions import expand_operators, inlined, state_defaults
@@ -27,6 +28,7 @@ def normal_form(
     takes an operator. Raises DiagnosticError where the model is not consistent, or an input stays open.
     """
     graph = OnnxGraph.of(inlined(model))
+    without_contributed(graph)
     fix_inputs(path, graph, wanted)
     state_defaults(graph, is_known)
     _settle(path, graph)
