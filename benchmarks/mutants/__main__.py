@@ -1,14 +1,18 @@
 """Which faults does no test notice?
 
-    python -m benchmarks.mutants [ROOM ...] [--only TEXT] [--sample N] [--seed S] [--list]
+    python -m benchmarks.mutants [ROOM ...] [--only TEXT] [--sample N] [--seed S] [--log FILE] [--seconds S]
+                                 [--list]
 
 For every room, or those named: plants each fault, and prints the survivors that `explained.toml` does not
 explain, the explanations that are of no survivor, and how many mutants there were. `--only` takes mutants
-whose name contains the text, `--sample` a random N of these in each room, the same for the same seed. Exit
-code 1 where anything is left to do.
+whose name contains the text, `--sample` a random N of these in each room, the same for the same seed. A long
+run can be made of several: with `--log` the fate of each mutant is a line of a file, `--seconds` end the run,
+and the next one with the same file goes on with the mutants that are not in it. Exit code 1 where anything is
+left to do.
 """
 
 import argparse
+import math
 import random
 import sys
 import time
@@ -17,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from benchmarks.mutants.mutations import Mutant, mutants, names
 from benchmarks.mutants.rooms import PACKAGE, ROOMS, Room
@@ -69,30 +73,61 @@ def faults_of(fates: Mapping[str, tuple[Mutant, Fate]], known: Mapping[str, Expl
             yield f"explained as `{note.change}`, but it is `{mutant.change}`: {name}"
 
 
-def tried(name: str, room: Room, chosen: list[tuple[Path, Mutant]], known: Mapping[str, Explanation]) -> bool:
-    """Try the mutants of a room and print what is to be done and the numbers; True if nothing is."""
-    fates: dict[str, tuple[Mutant, Fate]] = {}
-    left: list[str] = []
-    out = sys.stdout  # pytest's own output goes elsewhere while it runs
-    start = time.monotonic()
+@define
+class Record:
+    """The fates of mutants, also in a file where there is one, which is read first."""
 
-    def seen(mutant: Mutant, fate: Fate) -> None:
-        fates[mutant.name] = (mutant, fate)
-        for line in faults_of({mutant.name: (mutant, fate)}, known):
-            left.append(line)
+    log: Path | None
+    known: Mapping[str, Explanation] = field(repr=False)
+    fates: dict[str, Fate] = field(factory=dict, repr=False)
+    left: list[str] = field(factory=list)
+    """What is to be done."""
+
+    def __attrs_post_init__(self) -> None:
+        if self.log is not None and self.log.exists():
+            lines = (line.partition(" ") for line in self.log.read_text().splitlines())
+            self.fates = {name: Fate(fate) for name, _, fate in lines}
+
+    def note(self, mutant: Mutant, fate: Fate) -> list[str]:
+        """Write the fate down; what is to be done about it."""
+        if self.log is not None and mutant.name not in self.fates:
+            with self.log.open("a") as log:
+                log.write(f"{mutant.name} {fate}\n")
+        self.fates[mutant.name] = fate
+        found = list(faults_of({mutant.name: (mutant, fate)}, self.known))
+        self.left += found
+        return found
+
+
+def tried(name: str, room: Room, chosen: list[tuple[Path, Mutant]], record: Record, seconds: float) -> bool:
+    """Try the mutants of a room, as many as there is time for, and print what is to be done and the numbers;
+    True if nothing is.
+    """
+    out, start = sys.stdout, time.monotonic()  # pytest's own output goes elsewhere while it runs
+
+    def seen(mutant: Mutant, fate: Fate) -> bool:
+        for line in record.note(mutant, fate):
             print(line, file=out, flush=True)
-        print(f"\r{name}: {len(fates)} of {len(chosen)} ", end="", file=sys.stderr, flush=True)
+        print(f"\r{name}: {len(record.fates)} ", end="", file=sys.stderr, flush=True)
+        return time.monotonic() - start < seconds
 
-    trials(room.tests, chosen, seen)
+    fresh = [each for each in chosen if each[1].name not in record.fates]
+    for _, mutant in chosen:
+        if mutant.name in record.fates:
+            seen(mutant, record.fates[mutant.name])
+    if fresh:
+        trials(room.arguments, fresh, seen)
     print(file=sys.stderr)
-    count = Counter(fate for _, fate in fates.values())
-    explained = sum(fate.survives and each in known for each, (_, fate) in fates.items())
+    fates = {mutant.name: record.fates[mutant.name] for _, mutant in chosen if mutant.name in record.fates}
+    count = Counter(fates.values())
+    explained = sum(fate.survives and each in record.known for each, fate in fates.items())
     survived = count[Fate.SURVIVED] + count[Fate.UNREACHED]
     print(
-        f"{name}: {len(fates):,} mutants, {count[Fate.KILLED]:,} killed, {count[Fate.TIMED_OUT]:,} out of "
-        f"time, {survived:,} survived, {explained:,} of them explained; {time.monotonic() - start:.0f} s"
+        f"{name}: {len(fates):,} of {len(chosen):,} mutants, {count[Fate.KILLED]:,} killed, "
+        f"{count[Fate.TIMED_OUT]:,} out of time, {survived:,} survived, {explained:,} of them explained; "
+        f"{time.monotonic() - start:.0f} s"
     )
-    return not left
+    return not record.left and len(fates) == len(chosen)
 
 
 def unknown(known: Mapping[str, Explanation]) -> list[str]:
@@ -109,6 +144,8 @@ def main() -> int:
     parser.add_argument("--only", default="", help="mutants whose name contains this")
     parser.add_argument("--sample", type=int, metavar="N", help="so many of each room, at random")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the sample")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="fates, of earlier runs and of this one")
+    parser.add_argument("--seconds", type=float, default=math.inf, metavar="S", help="time for each room")
     parser.add_argument("--list", action="store_true", help="print the mutants, and try none")
     options = parser.parse_args()
     for name in options.rooms:
@@ -121,7 +158,7 @@ def main() -> int:
             for _, mutant in chosen:
                 print(f"{mutant.name} (line {mutant.first}): {mutant.change}")
         elif chosen:
-            done &= tried(name, ROOMS[name], chosen, known)
+            done &= tried(name, ROOMS[name], chosen, Record(options.log, known), options.seconds)
     gone = unknown(known)
     for name in gone:
         print(f"explained, but there is no such mutant: {name}")

@@ -71,9 +71,11 @@ class BaselineError(Exception):
 
 
 def trials(
-    tests: Iterable[str], of: Sequence[tuple[Path, Mutant]], seen: Callable[[Mutant, Fate], None]
+    tests: Iterable[str], of: Sequence[tuple[Path, Mutant]], seen: Callable[[Mutant, Fate], bool]
 ) -> None:
-    """Try every mutant with these tests; `seen` hears of each in turn. Raises BaselineError."""
+    """Try the mutants with these tests; `seen` hears of each in turn, and says whether to go on. Raises
+    BaselineError.
+    """
     plugin = _Trials(of, seen)
     options = ["-q", "-s", "--tb=line", "-p", "no:xdist", "-p", "no:cacheprovider"]
     with redirect_stdout(io.StringIO()):
@@ -83,7 +85,7 @@ def trials(
 
 
 class _Trials:
-    def __init__(self, of: Sequence[tuple[Path, Mutant]], seen: Callable[[Mutant, Fate], None]) -> None:
+    def __init__(self, of: Sequence[tuple[Path, Mutant]], seen: Callable[[Mutant, Fate], bool]) -> None:
         self._mutants, self._seen = of, seen
         self.error = "no test was collected"
 
@@ -125,7 +127,8 @@ class _Trials:
             def planted(mutant: Mutant = mutant, path: Path = path) -> None:
                 plant(modules[path], mutant)
 
-            self._seen(mutant, _tried(planted, items, limit) if items else Fate.UNREACHED)
+            if not self._seen(mutant, _tried(planted, items, limit) if items else Fate.UNREACHED):
+                break
         return True
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from random import Random
 
+import pytest
+
 from target_arch.backend.contract import Backend, DoesNotFit, LoweringRequest, Question
 from target_arch.plan.kernels import Call, Codegen, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.memory import Budget
@@ -21,6 +23,9 @@ from target_arch.soc.model import (
 )
 from target_arch.soc.words import OperandRule
 from target_arch.stages.memory.planner import BEST, Planner
+from target_arch.stages.placement.place import place
+from target_arch.stages.placement.rules import Rules
+from target_arch.stages.placement.search import portfolio
 from target_arch.stages.setting import Setting
 
 KIB = 1024
@@ -261,6 +266,13 @@ def codegens(soc: SoC) -> dict[str, Codegen]:
 def setting(soc: SoC = EDGE, costs: Costs = NOTHING_MEASURED, planner: Planner = BEST) -> Setting:
     """The setting of a chip with the backends above."""
     return Setting.of(soc, BACKENDS, None, costs, planner)
+
+
+def placed(model: Model, soc: SoC = EDGE, rules: Rules | None = None) -> PartitionGraph:
+    """Placed by the quick methods alone: the local search takes seconds, also where rules leave no choice."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(portfolio, "LARGE", 0)
+        return place(model, setting(soc), BACKENDS, rules or Rules())
 
 
 def c_kernel(partition: Partition, sizes: Mapping[str, int] = NO_SIZES) -> Kernel:

@@ -87,7 +87,7 @@ class PoolLedger:
         cls, residents: Residents, available: int, unit: int, taken: Mapping[int, Sequence[Buffer]]
     ) -> "PoolLedger":
         """The ledger of a memory in which kernels (by number of the partition) already have these buffers."""
-        known = {number: tuple(taken[number]) for number in sorted(taken) if taken[number]}
+        known = {number: tuple(own) for number, own in taken.items() if own}
         lives = (((b.first + bool(b.over), b.last), b.bytes) for b in residents.buffers)
         pool = cls(
             available=max(available, 0),
@@ -155,8 +155,10 @@ class PoolLedger:
         constants shrink again.
         """
         pool = evolve(self, available=self.available - bytes)
-        everything = () if pool.fits else pool._everything()
-        for algorithm in () if pool.fits else (*_QUICK, _THOROUGH):
+        if pool.fits:
+            return pool
+        everything = pool._everything()
+        for algorithm in (*_QUICK, _THOROUGH):
             if algorithm == _THOROUGH and not pool._patience:
                 break
             pool = pool._asking(algorithm)
@@ -243,8 +245,11 @@ class PoolLedger:
         return list(zip(begin.tolist(), (begin + self._residents.sizes[there]).tolist(), strict=True))
 
     def _gap(self, span: Span) -> Block:
-        """The largest gap of the witness that is free throughout the span."""
-        return largest_gap(self._occupied(span), self.available, self.unit)
+        """The largest gap of the witness that is free throughout the span, and no larger than what residents
+        leave: where the witness does not fit, some of them are above the available bytes.
+        """
+        gap = largest_gap(self._occupied(span), self.available, self.unit)
+        return evolve(gap, bytes=max(min(gap.bytes, self.available - self.live(span)), 0))
 
     def _affordable(self, span: Span) -> bool:
         count = int(self._residents.live(self._residents.component(span)).sum())

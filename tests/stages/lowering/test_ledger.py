@@ -104,7 +104,7 @@ def lower_on(model: Model, soc: SoC, lower: Lower, policy: str, planner: Planner
     require = {op.id: {"conv": "conv", "dense": "npu"}.get(op.kind, "host") for op in model.operators}
     return lower_in_order(
         setting=chips.setting(soc, planner=planner),
-        place=lambda rules: place(model, chips.setting(soc), chips.BACKENDS, rules),
+        place=lambda rules: chips.placed(model, soc, rules),
         order=lambda graph: lowering_order(graph, soc, names, policy),
         lower=lower,
         rules=Rules(require=require),
@@ -309,7 +309,7 @@ def lowered_by(model: Model, lower: Lower, policy: str = "c-first", soc: SoC = I
     require = {op.id: {"conv": "conv", "dense": "npu"}.get(op.kind, "host") for op in model.operators}
     return lower_in_order(
         setting=chips.setting(soc),
-        place=lambda rules: place(model, chips.setting(soc), chips.BACKENDS, rules),
+        place=lambda rules: chips.placed(model, soc, rules),
         order=lambda graph: lowering_order(graph, soc, names, policy),
         lower=lower,
         rules=Rules(require=require),
