@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 import onnx
 from attrs import field, frozen
@@ -14,10 +15,15 @@ from target_arch.run.bundles.write import write_bundle
 from target_arch.run.verification.layers import Planned
 from target_arch.run.verification.verify import verify_models
 from target_arch.soc.model import SoC
+from target_arch.stages.memory.planner import Planner
 
-GROUP = 10
+GROUP = 20
 """Models of one bundle."""
 FRAMES = 2
+_SEARCHED = 4
+"""One model of so many is placed by the search, which takes most of the time of a compilation."""
+_OPTIMIZE = ("-O0", "-O2")
+_PLANNERS = ("by-size", "by-area", "by-conflicts", "by-time", "best")
 
 
 @frozen(kw_only=True)
@@ -65,12 +71,21 @@ def _tried(soc: SoC, files: dict[int, Path], place: Path) -> Result:
 
 
 def _differences(soc: SoC, files: dict[int, Path], place: Path) -> dict[int, str]:
-    requests = tuple(CompileRequest(model_path=path, soc=soc) for path in files.values())
-    made = compile_models(ModelsRequest(models=requests))
+    made = compile_models(ModelsRequest(models=tuple(_request(*each, soc) for each in files.items())))
     write_bundle(made.models[0].bundle, place)
     (one, *others) = made.models
     planned = None if others else Planned(model=one.model, graph=one.graph, steps=one.steps)
     names = {path.stem: path for path in files.values()}
-    found = verify_models(names, place, count=FRAMES, record=False, planned=planned)
+    optimize = _OPTIMIZE[min(files) // GROUP % len(_OPTIMIZE)]
+    found = verify_models(names, place, count=FRAMES, record=False, planned=planned, optimize=optimize)
     passed = dict(zip(files, found.values(), strict=True))
     return {number: str(each) for number, each in passed.items() if not each.passed}
+
+
+def _request(number: int, model: Path, soc: SoC) -> CompileRequest:
+    """The same number is the same request: one target_arch beside the host, and how memory is planned."""
+    planner = Planner(algorithm=_PLANNERS[number // GROUP % len(_PLANNERS)])
+    if number % _SEARCHED == 0:
+        return CompileRequest(model_path=model, soc=soc, planner=planner)
+    chosen = Random(number).choice(soc.archs).name
+    return CompileRequest(model_path=model, soc=soc, planner=planner, targets=(chosen,), prefer={"*": chosen})

@@ -23,6 +23,7 @@ class BuildOptions(TypedDict, total=False):
     """As in `build`."""
 
     compiler: Compiler | None
+    optimize: str
     rtl: bool
     firmware: bool
 
