@@ -56,6 +56,7 @@ ROOMS = {
         ),
         tests=(
             "tests/stages/lowering/test_budget.py",
+            "tests/stages/lowering/test_constant_bytes.py",
             "tests/stages/lowering/test_current_ledger.py",
             "tests/stages/lowering/test_exact_budgets.py",
             "tests/stages/lowering/test_ledger.py",
@@ -79,6 +80,7 @@ ROOMS = {
             "tests/stages/program/test_reuse.py",
             "tests/stages/program/test_in_place.py",
             "tests/stages/program/test_alias.py",
+            "tests/stages/program/test_elision.py",
             "tests/stages/program/test_states.py",
         ),
         without=(

@@ -23,23 +23,23 @@ def constant_bytes(setting: Setting, memory: str, bytes: int) -> int:
 
 @frozen(kw_only=True)
 class ConstantUse:
-    """How many partitions read each constant, and the memory of each."""
+    """How many partitions read each constant, and the memories of the model's own."""
 
     _work: PartialLowering = field(repr=False)
     _demands: MemoryDemands = field(repr=False)
-    _readers: Overlay[str, int] = field(repr=False)
-    _memories: Overlay[str, str] = field(repr=False)
+    _memories: Mapping[str, str] = field(repr=False)
+    _readers: Overlay[str, int] = field(factory=Overlay, repr=False)
 
     @classmethod
     def of(cls, work: PartialLowering, demands: MemoryDemands, homes: TensorHomes) -> "ConstantUse":
         """The use of constants by the kernels so far; other partitions read the model's own."""
-        nobody = cls(work=work, demands=demands, readers=Overlay(), memories=Overlay(dict(homes.constants)))
+        nobody = cls(work=work, demands=demands, memories=homes.constants)
         readers = Counter(
             name
             for partition in work.graph.partitions
             for name in nobody._read(partition, work.kernels.get(partition.id))
         )
-        return evolve(nobody, readers=Overlay(readers))
+        return evolve(nobody, readers=Overlay(dict(readers)))
 
     def with_kernel(self, partition: Partition, kernel: Kernel) -> tuple["ConstantUse", Mapping[str, int]]:
         """The use of constants with this kernel for the partition, and the bytes by which they grow in each
@@ -47,10 +47,9 @@ class ConstantUse:
         """
         before, after = self._read(partition, None), self._read(partition, kernel)
         fewer, more = before.keys() - after.keys(), after.keys() - before.keys()
-        memories = {n: self._preferred(after[n]) for n in after if n not in self._memories}
-        if not (fewer or more or memories):
+        if not (fewer or more):
             return self, {}
-        readers = {name: self._readers.get(name, 0) - 1 for name in fewer}
+        readers = {name: self._readers[name] - 1 for name in fewer}
         readers |= {name: self._readers.get(name, 0) + 1 for name in more}
         packed = {tensor.name: tensor.bytes for tensor in kernel.constants}
         growth: dict[str, int] = {}
@@ -63,9 +62,7 @@ class ConstantUse:
                 memory = self._preferred(after[name])
                 size = packed.get(name) or self._work.tensors[name].bytes
                 growth[memory] = growth.get(memory, 0) + constant_bytes(self._work.setting, memory, size)
-        changed = evolve(
-            self, readers=self._readers.changed(readers), memories=self._memories.changed(memories)
-        )
+        changed = evolve(self, readers=self._readers.changed(readers))
         return changed, {memory: growth[memory] for memory in sorted(growth) if growth[memory]}
 
     def _read(self, partition: Partition, kernel: Kernel | None) -> dict[str, Demand]:

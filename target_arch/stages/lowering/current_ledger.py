@@ -72,7 +72,6 @@ class CurrentLedger:
                     ledger = self._made()
         elif not is_c and self._rebuilds.worthwhile(ledger):
             ledger = self._tried(ledger)
-        self._ledger = ledger
         return ledger
 
     def _tried(self, ledger: Ledger) -> Ledger:

@@ -103,7 +103,7 @@ class Foreseen:
             memory = buffers[places[demand.tensor]].memory if demand.tensor in places else None
             if memory is None and not demand.write:
                 memory = next((m for m in self.work.mode.constants if m in demand.memories), None)
-            if memory is None or memory not in demand.memories:
+            if memory not in demand.memories:
                 return False
         return True
 

@@ -77,7 +77,7 @@ class PoolLedger:
     _taken: Overlay[int, _Taken] = field(repr=False)
     _tops: Numbers = field(repr=False)
     """The first byte above the buffers of every partition, -1 for one without."""
-    _top: int
+    _top: int = 0
     """The first byte above everything."""
     _work: int = WORK
     _patience: int = PATIENCE
@@ -97,7 +97,6 @@ class PoolLedger:
             begin=np.zeros(len(residents.buffers), dtype=np.int64),
             taken=Overlay({number: _Taken(buffers=own, offsets={}) for number, own in known.items()}),
             tops=np.array([-(n not in known) for n in range(len(residents.turns))], dtype=np.int64),
-            top=0,
         )
         offsets = planned(pool._everything(), pool.available)
         return pool._moved(offsets, range(len(residents.buffers)), known)
@@ -188,8 +187,6 @@ class PoolLedger:
         """
         pool, block, remaining = self, self._gap(span), self.available - self.live(span)
         size = remaining - remaining % self.unit
-        if block.bytes >= size or not len(self._begin):
-            return self, block
         for _ in range(_TRIES):
             if size <= block.bytes or not pool._affordable(span):
                 break
@@ -197,7 +194,7 @@ class PoolLedger:
             if missing <= 0:
                 return pool, Block(offset=offsets[_BLOCK], bytes=size)
             size -= round_up(missing, self.unit)
-        return pool, pool._gap(span)
+        return pool, block
 
     def take(self, number: int, buffers: Sequence[Buffer], block: Block | None) -> tuple["PoolLedger", bool]:
         """Add the buffers of the kernel of partition `number`: in the promised block, else where there is

@@ -10,6 +10,7 @@ from target_arch.plan.kernels import Kernel
 from target_arch.plan.partitions import Partition
 from target_arch.stages.lowering import current_ledger
 from target_arch.stages.lowering.current_ledger import CurrentLedger
+from target_arch.stages.lowering.rebuild import EAGER
 from target_arch.stages.steps.fit import KnownPlan
 
 PARTITION = cast(Partition, "the partition")
@@ -167,3 +168,13 @@ def test_the_plan_behind_the_promises_is_known_while_it_is_valid(
     known = KnownPlan(homes={}, offsets={"a": 3}, aliased=frozenset(("p1",)))
     assert at.current.close() == (None if facts else known)
     assert at.current._ledger is None
+
+
+def test_unforeseen_kernels_cause_ever_fewer_ledgers(monkeypatch: pytest.MonkeyPatch) -> None:
+    at, fresh = Pass(monkeypatch), list[int]()
+    for count in range(40):
+        before = len(at.made)
+        at.number()
+        fresh += [count] if len(at.made) > before else []
+        at.changed(unforeseen=cast(Stub, at.current._ledger).unforeseen + 1)
+    assert fresh == [*range(EAGER + 1), 2 * EAGER]

@@ -124,12 +124,30 @@ def test_nothing_is_available_where_more_is_missing_than_needed() -> None:
 
 
 def test_weights_are_not_refused_while_others_are_over_budget() -> None:
+    """Residents alone are too many beside them; the block of 64 B is what is then refused."""
     ledger, (a, _, c) = opened(MODEL, IN_SRAM, "sram")
     ledger, refused = ledger.with_kernel(a, with_block(reading(a), 16_000))
     assert refused is None
     grown, refused = ledger.with_kernel(c, reading(c, "p", own=[("p", 16_640)]))
     assert refused is None
     assert grown.over_budget("sram") == {a.id: 16_000 + 16_000 + 16_640 - SIZE}
+    refused = ledger.with_kernel(c, reading(c, "p", own=[("p", 17_024)]))[1]
+    assert refused == Overdrawn(site="c", memory="sram", needed=64, available=0)
+
+
+def test_one_missing_byte_is_missed_also_when_it_is_back() -> None:
+    """The plan behind the promises is gone, although the constants of the next kernel are smaller."""
+    sizes = {"x": 8_001}
+    model = chips.model(("a", "conv", ("x",), 8_001), ("b", "other", ("a",), 8_001), inputs=sizes, weights=64)
+    ledger, (a, b) = opened(model, IN_SRAM, "sram")
+    enough, refused = ledger.with_kernel(b, packing(b, 16_640 - 64))
+    assert (refused, enough.constants_missing) == (None, False)
+    missing, refused = ledger.with_kernel(b, packing(b, 16_704 - 64))
+    assert (refused, missing.constants_missing) == (None, True)
+    assert missing._pools["sram"].missing == 1
+    back, refused = missing.with_kernel(a, evolve(reading(a), buffers=(), actions=()))
+    assert (refused, back.constants_missing) == (None, True)
+    assert back.has_plan(("sram",))
 
 
 def test_weights_are_not_refused_where_only_the_witness_has_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,20 +246,35 @@ def test_one_call_that_copies_is_counted() -> None:
         assert twice.aliasing == 2 * expected
 
 
-def test_a_kernel_that_finds_its_tensors_elsewhere_is_unforeseen() -> None:
-    """What an engine reads whole must be in its memory; a constant nobody foresaw where constants may lie."""
-    ledger, (a, _, _) = opened(MODEL, POOLS)
+def test_kernels_that_find_their_tensors_elsewhere_are_counted() -> None:
+    """An engine that reads a tensor whole, which is not in its memory."""
+    ledger, (a, _, _) = opened(MODEL, chips.EDGE)
     whole = Call(function="f", operands=(Operand(of="x", access="r"),), operator="a")
+    plain = with_block(reading(a), 64, "bram")
     for kernel, expected in (
-        (reading(a), 0),
-        (reading(a, "p", own=[("p", 64)]), 0),
-        (with_block(reading(a), 64, "tcm"), 0),
-        (evolve(reading(a), actions=(*reading(a).actions, whole)), 0),
+        (plain, 0),
+        (evolve(plain, actions=(*plain.actions, whole)), 1),
+        (evolve(plain, actions=(whole, *plain.actions)), 1),
     ):
         after, refused = ledger.with_kernel(a, kernel)
         assert (refused, after.unforeseen) == (None, expected)
         again, _ = after.with_kernel(a, kernel)
         assert again.unforeseen == 2 * expected
+
+
+def test_a_sum_counts_once_in_a_memory_that_is_asked_about_later() -> None:
+    model = chips.model(
+        ("a", "conv", ("x",), 6_000), ("b", "add", ("a", "x"), 6_000), ("c", "conv", ("b",), 64),
+        inputs={"x": 6_000},
+    )  # fmt: skip
+    ledger, (_, b, _) = opened(model, POOLS)
+    shared, refused = ledger.with_kernel(b, chips.c_kernel(b))
+    assert refused is None
+    assert ledger.budget(b)[1].sites["b"][0].live == 18_000
+    assert shared.budget(b)[1].sites["b"][0].live == 12_000
+    both, refused = ledger.asked_about(("ddr",)).with_kernel(b, chips.c_kernel(b))
+    assert refused is None
+    assert both.budget(b)[1].sites["b"][0].live == 12_000
 
 
 def test_scratch_of_c_is_known_by_its_memory() -> None:

@@ -423,6 +423,21 @@ def test_the_excess_of_kernels_is_told_in_their_order() -> None:
     less = pool.holding(8)
     assert list(less.over_budget().items()) == [(0, 2), (2, 3)]
     assert less.offsets == pool.offsets
+    assert [b.name for b in less._everything()] == ["a", "b", "k0.0", "k1.0", "k2.0"]
+
+
+def test_a_kernel_goes_where_its_block_is() -> None:
+    """Not into the first gap. Where the block is too small, into any."""
+    pool = spread(account(HOLES, 40).ledger(), a=0, b=8)
+    pool, block = effort(pool, work=0).promise((1, 1))
+    assert block == Block(offset=12, bytes=28)
+    for sizes, offsets in (((4,), [12]), ((4, 20), [12, 16])):
+        after, found = pool.take(1, wanted(1, (1, 1), sizes, 1), block)
+        assert found
+        assert [after.offsets[f"k1.{n}"] for n in range(len(sizes))] == offsets
+    after, found = pool.take(1, wanted(1, (1, 1), (28, 4), 1), block)
+    assert found
+    assert (after.offsets["k1.0"], after.offsets["k1.1"]) == (12, 4)
 
 
 def test_buffers_that_take_turns_are_in_no_way() -> None:

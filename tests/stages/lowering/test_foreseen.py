@@ -1,0 +1,93 @@
+"""What the ledger foresees of a program: kernels that conform, places that are taken, buffers of a pool."""
+
+from collections.abc import Iterator
+from typing import cast
+
+import pytest
+from attrs import evolve
+
+from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Operand
+from target_arch.plan.memory import BufferKind
+from target_arch.plan.partitions import Partition
+from target_arch.stages.lowering.foreseen import Foreseen
+from target_arch.stages.program.homes import Demand, MemoryDemands
+from target_arch.stages.program.items import Slot
+from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.steps.fit import foreseen
+from tests.stages import chips
+
+MODEL = chips.model(("a", "other", ("x",), 640), ("b", "add", ("a",), 640), inputs={"x": 640}, weights=64)
+SOC = evolve(chips.ALONE, modes=(evolve(chips.MODE, constants=("sram", "ddr")),))
+GRAPH = chips.placed(MODEL, SOC)
+(PARTITION,) = GRAPH.partitions
+
+
+class Stated:
+    """These demands, whatever the kernel."""
+
+    def __init__(self, *demands: Demand) -> None:
+        self.demands = demands
+
+    def of(self, partition: Partition, kernel: Kernel | None) -> Iterator[Demand]:
+        return iter(self.demands)
+
+
+def seen(**kernels: Kernel) -> Foreseen:
+    work = PartialLowering(setting=chips.setting(SOC), graph=GRAPH, kernels=kernels)
+    return Foreseen.of(work, foreseen(work))
+
+
+CONFORMING = {
+    "a tensor where it is": (Demand(tensor="a", write=False, memories=("ddr", "sram")), True),
+    "a result where it goes": (Demand(tensor="a", write=True, memories=("sram",)), True),
+    "a tensor elsewhere": (Demand(tensor="a", write=False, memories=("ddr",)), False),
+    "a constant where the first may lie": (Demand(tensor="k", write=False, memories=("sram",)), True),
+    "a constant where another may lie": (Demand(tensor="k", write=False, memories=("ddr",)), True),
+    "a constant where none may lie": (Demand(tensor="k", write=False, memories=("tcm",)), False),
+    "a result that nobody knows": (Demand(tensor="k", write=True, memories=("ddr",)), False),
+}
+
+
+@pytest.mark.parametrize("name", CONFORMING)
+def test_a_kernel_conforms_where_its_tensors_are_as_assumed(name: str) -> None:
+    demand, expected = CONFORMING[name]
+    others = Demand(tensor="x", write=False, memories=("sram",))
+    stated = evolve(seen(), demands=cast(MemoryDemands, Stated(others, demand)))
+    assert stated.conforms(PARTITION, Kernel(partition=PARTITION.id, instance="host")) == expected
+
+
+def over_scratch() -> Kernel:
+    """The sum is written over scratch alone, the last reader of which it is."""
+    scratch = LocalBuffer(name="s", bytes=640, memory="sram", alignment=4)
+    first = Call(
+        function="f",
+        operands=(Operand(of="x", access="r"), Operand(of="a", access="w"), Operand(of="s", access="w")),
+        operator="a",
+    )
+    last = Call(
+        function="g",
+        operands=(
+            Operand(of="a", access="r"),
+            Operand(of="s", access="r"),
+            Operand(of="b", access="w", over=("s",)),
+        ),
+        operator="b",
+    )
+    return Kernel(partition=PARTITION.id, instance="host", buffers=(scratch,), actions=(first, last))
+
+
+def test_scratch_is_no_place_for_a_tensor() -> None:
+    """It is counted with its kernel, so nothing is saved."""
+    assert seen(**{PARTITION.id: over_scratch()}).reuses == {}
+    assert list(seen().dying(PARTITION, over_scratch())) == []
+    plain = chips.c_kernel(PARTITION)
+    assert seen(**{PARTITION.id: plain}).reuses == {"b@sram": ("a@sram",)}
+    assert list(seen().dying(PARTITION, plain)) == [("b@sram", ("a@sram",))]
+
+
+def test_a_buffer_that_nothing_uses_takes_no_bytes() -> None:
+    known = seen()
+    unused = Slot(name="u", kind=BufferKind.ACTIVATION, memory="sram", bytes=64, alignment=4)
+    program = evolve(known._program, buffers={**known._program.buffers, "u": unused})
+    pool = evolve(known, program=program).pool("sram", 0, {}, {})
+    assert set(pool.offsets) == {"x@sram", "a@sram", "b@sram"}
