@@ -7,6 +7,7 @@ sorted; `docs/tuning.md` describes it. Tests: `tests/tune/test_tune.py`.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,12 @@ class Tuning:
 NOTHING_TUNED = Tuning()
 
 
+@cache
+def _tvm() -> str:
+    """The version of TVM, without its import."""
+    return version("apache-tvm")
+
+
 def tuning_of(records: Iterable[TuningRecord]) -> Tuning:
     """Records as a value, sorted by task."""
     return Tuning(records={each.task: each for each in sorted(records, key=lambda each: each.task)})
@@ -62,7 +69,7 @@ def tuning_of(records: Iterable[TuningRecord]) -> Tuning:
 def tuning_text(tuning: Tuning) -> str:
     """The file's text. Same records, same bytes."""
     entries = [asdict(each) for each in tuning.records.values()]
-    about = {"format": FORMAT, "schema": SCHEMA, "tvm": version("apache-tvm"), "records": entries}
+    about = {"format": FORMAT, "schema": SCHEMA, "tvm": _tvm(), "records": entries}
     return json.dumps(about, indent=1, sort_keys=True) + "\n"
 
 
@@ -81,7 +88,7 @@ def read_tuning(path: Path) -> Tuning:
         or not isinstance(read.get("records"), list)
     ):
         raise _refused(path, "is no tuning file")
-    ours = {"schema": SCHEMA, "tvm": version("apache-tvm")}
+    ours = {"schema": SCHEMA, "tvm": _tvm()}
     for name, known in ours.items():
         if read.get(name) != known:
             said = f"is foreign: {name} {_short(read.get(name))} wrote it, this is {name} {known}"

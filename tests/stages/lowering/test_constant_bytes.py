@@ -95,3 +95,8 @@ def test_bytes_that_come_and_go_are_no_growth() -> None:
     after, growth = known.with_kernel(A, kernel("own", p=100))
     assert growth == {}
     assert after is not known
+
+
+def test_memories_come_in_the_order_of_their_names() -> None:
+    known = use(IN_DDR, own={"p": ("ddr",)})
+    assert list(known.with_kernel(C, kernel("own", p=65))[1].items()) == [("ddr", 128), ("sram", -112)]

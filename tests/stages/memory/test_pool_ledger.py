@@ -206,7 +206,8 @@ def test_residents_and_their_components(account: Account) -> None:
     residents = Residents(buffers=account.residents, turns=account.turns, end=account.end)
     lives = [*((b.first, b.last) for b in account.residents), *account.turns]
     assert residents.numbers == {b.name: n for n, b in enumerate(account.residents)}
-    for span in account.turns:
+    starts, stops = [first for first, _ in account.turns], [last for _, last in account.turns]
+    for span in ((first, last) for first in starts for last in stops if first <= last):
         first, last = span
         while True:
             meet = [life for life in lives if life[0] <= last and first <= life[1]]
@@ -472,3 +473,30 @@ def test_a_shared_place_leaves_room_for_a_block() -> None:
     after, block = pool.promise((2, 2))
     assert block.bytes == 24
     assert after.offsets["a"] == after.offsets["b"] == after.offsets["c"]
+
+
+def test_kernels_within_a_window_are_those_that_run_there() -> None:
+    """Of two partitions without items, which run at the moment after the others, too."""
+    turns = [(0, 0), (1, 2), (3, 3), (4, 6), (6, 6), (6, 6)]
+    pool = PoolLedger.of(Residents(buffers=HOLES, turns=turns, end=7), 24, 1, {})
+    for number in (3, 0, 1, 5):
+        pool, found = pool.take(number, wanted(number, turns[number], (1,), 1), None)
+        assert found
+    for first in range(7):
+        for last in range(first, 7):
+            there = [n for n in (0, 1, 3, 5) if turns[n][0] <= last and first <= turns[n][1]]
+            assert pool._taken_within((first, last)) == there
+
+
+def test_a_kernel_that_was_known_at_the_start_counts() -> None:
+    own = wanted(0, (0, 0), (10,), 1)
+    pool = PoolLedger.of(Residents(buffers=(), turns=TURNS, end=4), 4, 1, {0: own})
+    assert (pool.missing, pool.over_budget()) == (6, {0: 6})
+
+
+def test_all_that_lives_while_a_kernel_runs_is_beside_it() -> None:
+    """Also between two of its call sites."""
+    between = buffer("r", 20, 1, 1)
+    own = [buffer("k.0", 4, 0, 0), buffer("k.1", 4, 2, 2)]
+    pool = PoolLedger.of(Residents(buffers=(between,), turns=[(0, 2)], end=3), 19, 1, {0: own})
+    assert pool.over_budget() == {0: 9}

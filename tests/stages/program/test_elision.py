@@ -248,7 +248,7 @@ def left_copies(program: Program) -> Iterable[tuple[Operand, Operand]]:
             yield read, write
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(programs())
 def test_whole_buffers_become_one_without_a_cost(program: Program) -> None:
     after = elide_copies(program, slices=False)
@@ -262,7 +262,7 @@ def test_whole_buffers_become_one_without_a_cost(program: Program) -> None:
         assert not (alike and movable and write.rows == 1 and one.name != other.name)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(programs(), st.sampled_from(((), ("n",), ("m", "n"))))
 def test_slices_cost_nothing_either(program: Program, held: tuple[str, ...]) -> None:
     whole, after = elide_copies(program, slices=False), elide_copies(program, slices=True, held=held)
@@ -274,7 +274,7 @@ def test_slices_cost_nothing_either(program: Program, held: tuple[str, ...]) -> 
             assert all(alias.bytes == slot.bytes for alias in slot.aliases)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(programs(), st.sets(st.sampled_from(("p0", "p1", "p2"))))
 def test_only_copies_of_these_partitions_are_elided(program: Program, partitions: set[str]) -> None:
     after, gone = alias_whole(program, partitions)
