@@ -149,6 +149,18 @@ def test_choices_are_tried_until_one_reaches_the_goal(
     assert set(found.values()) == {chosen - 8}
 
 
+def test_of_equal_plans_the_first_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[int] = []
+
+    def pack(rectangles: Sequence[Buffer]) -> dict[str, int]:
+        tries.append(len(tries))
+        return {each.name: 16 if each.name == "a" else tries[-1] for each in rectangles}
+
+    monkeypatch.setattr(offsets, "ALGORITHMS", {"scripted": pack})
+    assert planned(SUM, 0, "scripted") == {"a": 16, "b": 0, "sum": 16}
+    assert len(tries) == 3
+
+
 def test_a_plan_may_be_found_by_any_choice() -> None:
     found = planned(SUM, 16)
     assert found["sum"] == found["a"]

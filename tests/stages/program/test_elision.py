@@ -12,11 +12,12 @@ from attrs import define, evolve, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_arch.plan.kernels import Operand
+from target_arch.plan.kernels import Operand, Slice
 from target_arch.plan.memory import Alias, BufferKind
 from target_arch.plan.steps import StateBuffers
+from target_arch.soc.model import CopyPath
 from target_arch.stages.program.alias import alias_whole, elide_copies
-from target_arch.stages.program.items import Run, Slot
+from target_arch.stages.program.items import Run, Slot, Transfer
 from target_arch.stages.program.program import Program
 
 _KEPT = (BufferKind.INPUT, BufferKind.OUTPUT)
@@ -287,3 +288,148 @@ def test_only_copies_of_these_partitions_are_elided(program: Program, partitions
     assert gone == {alias.tensor: slot.name for slot in after.buffers.values() for alias in slot.aliases}
     if partitions == {"p0", "p1", "p2"}:
         assert after == elide_copies(program, slices=False)
+
+
+def made_by_hand(sizes: dict[str, int], *items: Run) -> Program:
+    """`x` is the input; the outputs are what begins with `y`."""
+    kinds = {"x": BufferKind.INPUT, "y": BufferKind.OUTPUT}
+    slots = {
+        name: Slot(
+            name=name,
+            kind=kinds.get(name[0], BufferKind.ACTIVATION),
+            memory="m",
+            bytes=size,
+            alignment=1,
+            tensor=name,
+        )
+        for name, size in sizes.items()
+    }
+    outputs = tuple((name, name) for name in sizes if name[0] == "y")
+    return Program(items=items, buffers=slots, inputs=(("x", "x"),), outputs=outputs)
+
+
+def call(*operands: Operand, copies: bool = False) -> Run:
+    return Run(partition="p", operator="o", instance="host", function="f", operands=operands, copies=copies)
+
+
+def r(of: str, **part: int) -> Operand:
+    return Operand(of=of, access="r", **part)
+
+
+def w(of: str, **part: int) -> Operand:
+    return Operand(of=of, access="w", **part)
+
+
+def test_ends_that_differ_in_bytes_stay_apart() -> None:
+    program = made_by_hand(
+        {"x": 4, "a": 4, "b": 8, "y": 4},
+        call(r("x"), w("a")),
+        call(r("a"), w("b"), copies=True),
+        call(r("b"), w("y")),
+    )
+    assert elide_copies(program, slices=False) == program
+    assert elide_copies(program, slices=True) == program
+
+
+def copy(source: Operand, target: Operand) -> Run:
+    return call(source, target, copies=True)
+
+
+def with_state(program: Program) -> Program:
+    """With a state of four bytes, `s`."""
+    facts = {"memory": "m", "bytes": 4, "alignment": 1}
+    now = Slot(name="s", kind=BufferKind.STATE, tensor="s", **facts)  # type: ignore[arg-type]
+    later = Slot(name="n", kind=BufferKind.NEXT, tensor="n", replaces="s", **facts)  # type: ignore[arg-type]
+    state = StateBuffers(tensor="s", now="s", next="n")
+    return evolve(program, buffers={**program.buffers, "s": now, "n": later}, states=(state,))
+
+
+def test_what_is_joined_and_reshaped_lies_in_the_reshaped() -> None:
+    program = made_by_hand(
+        {"x": 4, "a": 4, "b": 4, "c": 8, "d": 8, "y": 4},
+        call(r("x"), w("a")),
+        call(r("x"), w("b")),
+        copy(r("a"), w("c", bytes=4)),
+        copy(r("b"), w("c", offset=4, bytes=4)),
+        copy(r("c"), w("d")),
+        call(r("d"), w("y")),
+    )
+    after = elide_copies(program, slices=True)
+    assert set(after.buffers) == {"x", "d", "y"}
+    assert [(alias.tensor, alias.offset) for alias in after.buffers["d"].aliases] == [
+        ("c", 0),
+        ("a", 0),
+        ("b", 4),
+    ]
+    assert executed(after) == executed(program)
+
+
+def test_a_state_that_stays_as_it_is_does_not_keep_others_from_merging() -> None:
+    program = with_state(
+        made_by_hand(
+            {"x": 4, "a": 4, "b": 4, "y": 4},
+            call(r("x"), w("a")),
+            copy(r("a"), w("b")),
+            call(r("b"), w("y")),
+            copy(r("s"), w("n")),
+        )
+    )
+    after = elide_copies(program, slices=False)
+    assert set(after.buffers) == {"x", "y", "s", "n", "b"}
+    assert [item.copies for item in after.items if isinstance(item, Run)] == [False, False, True]
+
+
+def test_a_copy_of_a_state_that_is_read_after_the_next_value_stays() -> None:
+    program = with_state(
+        made_by_hand(
+            {"x": 4, "a": 4, "y": 4}, copy(r("s"), w("a")), call(r("x"), w("n")), call(r("a"), w("y"))
+        )
+    )
+    assert elide_copies(program, slices=False) == program
+    early = evolve(program, items=(program.items[0], program.items[2], program.items[1]))
+    assert set(elide_copies(early, slices=False).buffers) == {"x", "y", "s", "n"}
+
+
+def test_a_next_value_that_a_transfer_brings_from_the_state_is_not_in_place() -> None:
+    start = Transfer(
+        path=CopyPath(source="m", target="m"),
+        pieces=((Slice(of="s", offset=0, row_bytes=4), Slice(of="a", offset=0, row_bytes=4)),),
+        partition="p",
+    )
+    program = with_state(made_by_hand({"x": 4, "a": 4, "y": 4}, call(r("x"), w("y")), copy(r("a"), w("n"))))
+    program = evolve(program, items=(start, *program.items))
+    assert elide_copies(program, slices=False) == program
+
+
+def test_a_next_value_is_written_over_the_state_where_the_call_allows_it() -> None:
+    """By the call that reads the state, into a buffer as large; else the copy stays."""
+
+    def program(over: tuple[str, ...], size: int = 4) -> Program:
+        written = evolve(w("t"), over=over)
+        sizes = {"x": 4, "t": size, "y": 4}
+        return with_state(
+            made_by_hand(sizes, call(r("s"), written), copy(r("t", bytes=4), w("n")), call(r("x"), w("y")))
+        )
+
+    assert set(elide_copies(program(("s",)), slices=False).buffers) == {"x", "y", "s", "n"}
+    for other in (program(()), program(("s",), 8)):
+        assert elide_copies(other, slices=True) == other
+
+
+def test_an_end_within_a_unit_is_the_end_of_the_whole() -> None:
+    """Three bytes of an alignment of four lie behind four bytes, and not before them."""
+
+    def program(*order: str) -> Program:
+        sizes = {"x": 4, "a": 4, "b": 3, "y": 7}
+        offset = sizes[order[0]]
+        made = made_by_hand(
+            sizes,
+            call(r("x"), w("a")),
+            call(r("x"), w("b")),
+            copy(r(order[0]), w("y", bytes=offset)),
+            copy(r(order[1]), w("y", offset=offset, bytes=sizes[order[1]])),
+        )
+        return evolve(made, buffers={n: evolve(slot, alignment=4) for n, slot in made.buffers.items()})
+
+    assert set(elide_copies(program("a", "b"), slices=True).buffers) == {"x", "y"}
+    assert elide_copies(program("b", "a"), slices=True) == program("b", "a")
