@@ -46,7 +46,8 @@ def _integer_refusal(operator: Operator, model: Model) -> str | None:
     facts = operator.facts
     real = (*operator.inputs,) if facts.float_inputs else (operator.output,) if facts.float_output else ()
     bias = operator.constants[1:2] if facts.weighted else ()
-    stored = (*_STORED, "int16") if real or facts.structure is Structure.POOL else _STORED
+    averaged = facts.structure is Structure.POOL and operator.arithmetic is Arithmetic.TFLITE
+    stored = (*_STORED, "int16") if real or averaged else _STORED
     finer = (*_STORED, "int16") if facts.structure is Structure.ROWS else stored
     for name in (*operator.inputs, *operator.constants, operator.output):
         tensor = model.tensors[name]

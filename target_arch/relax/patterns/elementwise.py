@@ -22,6 +22,7 @@ from target_arch.relax.patterns.pieces import (
     integer_activation,
     integer_ending,
     output_quantization,
+    takes_stored,
 )
 
 _RELAX_NAME = {
@@ -164,14 +165,14 @@ def _integer_side(match: Match, operand: Any) -> tuple[Any, Quantization] | None
     constant = match.constant(operand)
     if constant is not None:
         quantization = single_quantization(constant.quantization)
-        narrow = str(constant.values.dtype) in INTEGER_ACTIVATIONS
-        return (constant, quantization) if quantization is not None and narrow else None
+        taken = takes_stored(match, str(constant.values.dtype), dtype_of(match.root))
+        return (constant, quantization) if quantization is not None and taken else None
     call = match.graph.call(operand)
     if call is None or getattr(call.op, "name", "") != "relax.dequantize":
         return None
     quantization = single_quantization(match.quantization(call))
     source = call.args[0]
-    if quantization is None or dtype_of(source) not in INTEGER_ACTIVATIONS:
+    if quantization is None or not takes_stored(match, dtype_of(source), dtype_of(match.root)):
         return None
     return source, quantization
 

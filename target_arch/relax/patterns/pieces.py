@@ -8,11 +8,14 @@ from attrs import evolve, frozen
 from tvm.relax.dpl import is_op, wildcard
 
 from target_arch.plan.model import Attribute, Quantization
+from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.graph import dtype_of
 from target_arch.relax.patterns.constants import Constant
 from target_arch.relax.patterns.matcher import Draft, Match, Matcher, activation_range, single_quantization
 
 INTEGER_ACTIVATIONS = ("int8", "uint8", "int16")
+"""Types of stored values that a conversion takes, or a pool that only compares or averages them."""
+_NARROW = ("int8", "uint8")
 RELU = "relu"
 """The label of a call of `nn.relu` in a match."""
 _QUANTIZE = "quantize"
@@ -76,11 +79,22 @@ def output_quantization(match: Match) -> Quantization | None:
 
 
 def input_quantization(match: Match, name: str) -> Quantization | None:
-    """The parameters of the dequantize called `name`; None unless its input is an integer activation."""
+    """The parameters of the dequantize called `name`; None unless its input is an integer activation that
+    `takes_stored` allows.
+    """
     call = match.required(name)
-    if not match.is_activation(call.args[0]) or dtype_of(call.args[0]) not in INTEGER_ACTIVATIONS:
+    source = call.args[0]
+    if not match.is_activation(source) or not takes_stored(match, dtype_of(source), dtype_of(match.root)):
         return None
     return single_quantization(match.quantization(call))
+
+
+def takes_stored(match: Match, *dtypes: str) -> bool:
+    """Whether an operator on values of these types stays one on integers. ONNX's with 16 bits are computed in
+    float32, between the conversions of the file: no integer kernel has its rounding.
+    """
+    allowed = _NARROW if match.graph.arithmetic is Arithmetic.ONNX else INTEGER_ACTIVATIONS
+    return all(dtype in allowed for dtype in dtypes)
 
 
 def integer_activation(match: Match, out: Quantization) -> dict[str, Attribute]:

@@ -305,6 +305,32 @@ def test_quantized_operators_of_onnxruntime_are_onnx_ones(tmp_path: Path) -> Non
     assert_agrees(save(model, tmp_path / "m.onnx"), {"x": drawn(1, 8)}, 0.0501)
 
 
+def test_activations_of_16_bits_are_computed_as_floats(tmp_path: Path) -> None:
+    """Between the conversions of the file, which `com.microsoft` has below opset 21."""
+    contributed = {"domain": "com.microsoft"}
+    grid, fine = ["scale", "zero"], ["step", "none"]
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", *grid], ["stored"], **contributed),
+        helper.make_node("DequantizeLinear", ["stored", *grid], ["real"], **contributed),
+        helper.make_node("DequantizeLinear", ["w", *fine], ["weights"], axis=0),
+        helper.make_node("Conv", ["real", "weights"], ["sums"]),
+        helper.make_node("QuantizeLinear", ["sums", *grid], ["sums_stored"], **contributed),
+        helper.make_node("DequantizeLinear", ["sums_stored", *grid], ["sums_real"], **contributed),
+        helper.make_node("GlobalAveragePool", ["sums_real"], ["mean"]),
+        helper.make_node("QuantizeLinear", ["mean", *grid], ["mean_stored"], **contributed),
+        helper.make_node("DequantizeLinear", ["mean_stored", *grid], ["y"], **contributed),
+    ]
+    weights = np.random.default_rng(3).integers(-127, 128, (2, 3, 1, 1)).astype(np.int8)
+    constants = {"scale": np.float32(1e-3), "zero": np.int16(0), "w": weights}
+    constants |= {"step": np.float32(0.01), "none": np.int8(0)}
+    model = onnx_model(nodes, {"x": (1, 3, 4, 4)}, {"y": (1, 2, 1, 1)}, constants)
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    path = save(model, tmp_path / "m.onnx")
+    assert_agrees(path, {"x": drawn(1, 3, 4, 4)}, 1.001e-3)
+    found, _ = import_model(path)
+    assert [str(each.kind) for each in found.operators if each.arithmetic == "float"][-1] == "avg_pool2d"
+
+
 def test_a_scan_becomes_its_iterations(tmp_path: Path) -> None:
     """Running sums of the columns of x and of the rows of y taken backwards, stacked backwards as columns."""
     value = helper.make_tensor_value_info
