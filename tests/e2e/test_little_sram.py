@@ -32,12 +32,12 @@ def chip(sram: int) -> SoC:
         pytest.param("vww_96_int8", 64, marks=LONG),
     ],
 )
-def test_only_operators_with_large_weights_move(shared: Path, tmp_path: Path, name: str, sram: int) -> None:
+def test_weights_on_their_way_go_in_pieces(shared: Path, tmp_path: Path, name: str, sram: int) -> None:
     model = shared / "models" / f"{name}.tflite"
     made = compile_model(CompileRequest(model_path=model, soc=chip(sram)))
     assert made.plan.peaks[Arena("sram")] <= sram * KIB
-    assert len({attempt.operator for attempt in made.attempts}) == 1
-    assert len({partition.instance for partition in made.graph.partitions}) > 1, "it stays spread"
+    assert made.attempts == ()
+    assert any(".ring.sram." in buffer.name for buffer in made.plan.buffers)
     write_bundle(made.bundle, tmp_path)
     found = verify(model, tmp_path, count=2)
     assert found.equal == found.outputs == 2, str(found)

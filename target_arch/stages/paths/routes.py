@@ -2,7 +2,7 @@
 once.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 
 import networkx as nx
@@ -115,6 +115,25 @@ def pieces(path: CopyPath, source: Slice, target: Slice) -> tuple[tuple[Slice, S
         for piece in (_rows(*column) if path.dimensions == 1 else (column,))
     ]
     return tuple(cut) if all(_aligned(path, *piece) for piece in cut) else None
+
+
+def chunks(source: Slice, target: Slice, most: int) -> Iterator[tuple[Slice, Slice]]:
+    """Two slices of equally many bytes, cut into pieces of at most so many bytes each: some rows, or a part
+    of one row.
+    """
+    for start, end in _same_rows(source, target):
+        rows = most // start.row_bytes
+        if rows:
+            for first in range(0, start.rows, rows):
+                yield _rows_of(start, first, rows), _rows_of(end, first, rows)
+            continue
+        for left, right in _rows(start, end):
+            for first in range(0, left.row_bytes, most):
+                yield _column(left, first, most), _column(right, first, most)
+
+
+def _rows_of(part: Slice, first: int, rows: int) -> Slice:
+    return evolve(part, offset=part.offset + first * part.stride, rows=min(rows, part.rows - first))
 
 
 def _block(path: CopyPath) -> int:

@@ -42,6 +42,10 @@ class TensorHomes:
     """Whether to wait for dead buffers of the same partition, too."""
     reuse: bool = True
     """Whether an accelerator may reuse tiles that the partition before left in its memory."""
+    streamed: Mapping[str, int] = field(factory=dict, repr=False)
+    """The copies of constants (`w@sram`) that do not exist whole: pieces of at most so many bytes go through
+    a ring in that memory.
+    """
 
 
 @frozen(kw_only=True)

@@ -158,9 +158,11 @@ class _KernelActions:
         if inward and self.places.homes.reuse and self._is_there(move):
             return
         target = names[move.target.of] if inward else self.places.written(move.target.of, self.site)
-        source = names[move.source.of] if outward else self._feeding(move.source.of, target)
-        leaving, arriving = move.source.renamed(source), move.target.renamed(target)
-        self.places.items.append(self.places.transfers.transfer(leaving, arriving, self.site))
+        arriving = move.target.renamed(target)
+        source = names[move.source.of] if outward else self._fed(move.source, arriving)
+        leaving = move.source.renamed(source)
+        if outward:
+            self.places.items.append(self.places.transfers.transfer(leaving, arriving, self.site))
         self.local.touched.update((source, target))
         if not outward:
             self.tiles.moved(move.source, arriving)
@@ -169,10 +171,20 @@ class _KernelActions:
         else:
             self.tiles.known(move.target, leaving)
 
-    def _feeding(self, tensor: str, target: str) -> str:
-        """A buffer that holds the tensor in a memory with a path to the memory of a local buffer."""
-        memories = self.demands.feeding((self.places.slots[target].memory,))
-        return self.places.readable(tensor, memories, self.site)
+    def _fed(self, part: Slice, target: Slice) -> str:
+        """Copy a slice of a tensor into a local buffer, from a memory with a path there or through a ring in
+        one; returns the buffer in which the tensor is.
+        """
+        places, tensor = self.places, part.of
+        memories = self.demands.feeding((places.slots[target.of].memory,))
+        streamed = places.streamed(tensor, memories, self.site)
+        if streamed is not None:
+            source, through = streamed
+            places.stream(tensor, through, part.renamed(source), target, self.site)
+            return source
+        source = places.readable(tensor, memories, self.site)
+        places.items.append(places.transfers.transfer(part.renamed(source), target, self.site))
+        return source
 
     def _is_there(self, move: Move) -> bool:
         """True if the target already holds these bytes, possibly in a buffer of the partition before that

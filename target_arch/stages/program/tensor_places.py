@@ -13,10 +13,15 @@ from target_arch.plan.kernels import LocalBuffer, Operand, Slice
 from target_arch.plan.memory import BufferKind
 from target_arch.plan.model import State
 from target_arch.plan.steps import StateBuffers
+from target_arch.soc.rounding import round_up
+from target_arch.stages.paths.routes import chunks
 from target_arch.stages.program.homes import TensorHomes
 from target_arch.stages.program.items import Item, Slot, local_slot
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.transfers import Site, Transfers
+
+RING = 2
+"""The pieces of a ring: one is filled while the other is emptied."""
 
 
 @frozen(kw_only=True, slots=False)
@@ -78,10 +83,48 @@ class TensorPlaces:
         """A buffer that holds the tensor in one of the memories; the first of these that has one, else the
         one to which copies are fastest.
         """
-        known, wanted = self._known(tensor, site), tuple(memories)
+        wanted = tuple(memories)
+        memory, source = self._nearest(tensor, wanted, site)
+        if memory != source:
+            self._copy(tensor, source, memory, site)
+        return self._buffers[tensor][memory]
+
+    def streamed(self, tensor: str, memories: Iterable[str], site: Site) -> tuple[str, str] | None:
+        """The buffer from which a tensor goes through a ring in one of the memories, and this memory; None
+        where it is, or comes, there whole.
+        """
+        memory, source = self._nearest(tensor, tuple(memories), site)
+        hops = self.work.routes.route(source, memory, self.work.tensors[tensor].bytes) or ()
+        through = f"{tensor}@{memory}" in self.homes.streamed and len(hops) == 1
+        return (self._buffers[tensor][source], memory) if through else None
+
+    def stream(self, tensor: str, memory: str, source: Slice, target: Slice, site: Site) -> None:
+        """Carry a slice of a tensor to another memory piece by piece, through a ring in between."""
+        block = self.homes.streamed[f"{tensor}@{memory}"]
+        for number, (start, end) in enumerate(chunks(source, target, block)):
+            piece = self._piece(memory, number % RING, start, site)
+            self.items.append(self.transfers.transfer(start, piece, site))
+            self.items.append(self.transfers.transfer(piece, end, site))
+
+    def _piece(self, memory: str, number: int, like: Slice, site: Site) -> Slice:
+        """The part of a ring that takes a slice. The ring of a partition is as large as its largest piece."""
+        alignment = self.work.setting.alignments[memory]
+        stride = round_up(like.row_bytes, alignment) if like.rows > 1 else 0
+        size = stride * (like.rows - 1) + like.row_bytes
+        buffer = LocalBuffer(name=f"ring.{memory}.{number}", memory=memory, bytes=round_up(size, alignment))
+        slot = local_slot(site.partition, buffer, alignment)
+        known = self.slots.get(slot.name, slot)
+        self.slots[slot.name] = known if known.bytes >= slot.bytes else slot
+        return Slice(of=slot.name, offset=0, row_bytes=like.row_bytes, rows=like.rows, stride=stride)
+
+    def _nearest(self, tensor: str, wanted: tuple[str, ...], site: Site) -> tuple[str, str]:
+        """The memory in which a tensor will be read, and the one from which it is copied there: the same
+        where it is there already.
+        """
+        known = self._known(tensor, site)
         found = next((memory for memory in wanted if memory in known), None)
         if found is not None:
-            return known[found]
+            return found, found
         size = self.work.tensors[tensor].bytes
         options = [
             (seconds, number, memory, source)
@@ -93,8 +136,7 @@ class TensorPlaces:
             missing = self.work.routes.missing(known, wanted)
             raise site.error(f"tensor `{tensor}`: {missing}", "no-copy-path")
         _, _, memory, source = min(options)
-        self._copy(tensor, source, memory, site)
-        return self._buffers[tensor][memory]
+        return memory, source
 
     def written(self, tensor: str, site: Site) -> str:
         """The buffer that the producer of a tensor writes. Its earlier copies are no longer valid."""
@@ -117,10 +159,17 @@ class TensorPlaces:
 
     def _copy(self, tensor: str, source: str, memory: str, site: Site) -> None:
         """Copy a tensor from memory to memory, hop by hop."""
-        for path in self.work.routes.route(source, memory, self.work.tensors[tensor].bytes) or ():
-            start = self._buffers[tensor][path.source]
-            end = self._add(tensor, path.target, BufferKind.ACTIVATION)
-            self.items.append(self.transfers.transfer(self.whole(start), self.whole(end), site))
+        hops = list(self.work.routes.route(source, memory, self.work.tensors[tensor].bytes) or ())
+        while hops:
+            path = hops.pop(0)
+            start = self.whole(self._buffers[tensor][path.source])
+            through = path.target if hops and f"{tensor}@{path.target}" in self.homes.streamed else None
+            path = path if through is None else hops.pop(0)
+            end = self.whole(self._add(tensor, path.target, BufferKind.ACTIVATION))
+            if through is None:
+                self.items.append(self.transfers.transfer(start, end, site))
+            else:
+                self.stream(tensor, through, start, end, site)
 
     def _add(self, tensor: str, memory: str, kind: BufferKind, replaces: str | None = None) -> str:
         name = f"{tensor}@{memory}"

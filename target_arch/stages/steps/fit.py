@@ -2,9 +2,9 @@
 left.
 
 Changes are tried one at a time, in this order: wait earlier for steps in flight in the memory that overflows,
-which frees its dead bytes; move tiles again instead of keeping them; leave a tensor in the next memory that
-its producer can write. Before this last change, the plan behind the promised budgets is used, if there is
-one.
+which frees its dead bytes; move tiles again instead of keeping them; copy constants on their way in pieces;
+leave a tensor in the next memory that its producer can write. Before the last two, the plan behind the
+promised budgets is used, if there is one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from target_arch.plan.execution import Execution
 from target_arch.plan.memory import Arena, Buffer, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
 from target_arch.soc.model import SoC
-from target_arch.stages.errors import DoesNotFitError
+from target_arch.stages.errors import DoesNotFitError, StepError
 from target_arch.stages.gc_paused import gc_paused
 from target_arch.stages.memory.allocate import arena_capacity, capacities
 from target_arch.stages.memory.packing import bound, peak
@@ -28,7 +28,7 @@ from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
 from target_arch.stages.steps.order import steps_of
 from target_arch.stages.steps.spill import Spilling
-from target_arch.stages.steps.staged import crowding, readers
+from target_arch.stages.steps.staged import Streaming, crowding, readers
 from target_arch.stages.steps.times import Times
 
 
@@ -63,10 +63,16 @@ def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitte
     """
     drained, times = scarce(work), Times(work)
     spilled: dict[str, int] = {}
-    reuse, spilling = True, Spilling()
+    reuse, spilling, streaming = True, Spilling(), Streaming()
     while True:
-        residence = evolve(choose_homes(work, drained, spilled), reuse=reuse)
-        planned = _planned(work, residence, times)
+        chosen = choose_homes(work, drained, spilled)
+        residence = evolve(chosen, reuse=reuse, streamed=dict(streaming.pieces))
+        try:
+            planned = _planned(work, residence, times)
+        except StepError:
+            if not streaming.stop():
+                raise
+            continue
         if isinstance(planned, Fitted):
             return planned
         refusal, steps = planned
@@ -76,6 +82,8 @@ def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitte
             reuse = False
         elif witness is not None and (proven := _proven(work, witness)) is not None:
             return proven
+        elif streaming.next(work, steps, refusal):
+            witness = None
         elif tensors := spilling.next(refusal, steps, residence):
             witness = None
             spilled |= {tensor: spilled.get(tensor, 0) + 1 for tensor in tensors}

@@ -1,23 +1,68 @@
 """Constants on their way: copies of them in a memory from which an instance, or the next copy, takes them.
 
-Where they crowd a memory, moving their readers elsewhere may help.
+Where they crowd a memory, they go through it in pieces, or their readers move elsewhere.
 """
 
 from collections.abc import Iterator, Mapping
 
-from target_arch.plan.memory import Arena, Buffer
+from target_arch.plan.memory import Arena, Buffer, BufferKind
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
+from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.memory.packing import bound
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.spill import swept
 
+EIGHTH = 8
+LINE = 64
+LEAST = 512
+"""Bytes of the smallest piece: with smaller ones, setting copies up takes nearly all the time."""
+
 
 def staged(work: PartialLowering, steps: StepOrder) -> Iterator[Buffer]:
-    """The buffers of constants on their way, in order of the steps."""
+    """The buffers of constants on their way, whole ones and pieces of rings, in order of the steps."""
+    used = {operand.of for step in steps.steps if isinstance(step, Dispatch) for operand in step.operands}
     for buffer in steps.buffers:
-        constant = buffer.tensor is not None and work.tensors[buffer.tensor].data is not None
-        if constant and not buffer.kind.settled:
+        if buffer.tensor is None:
+            passing = buffer.kind == BufferKind.LOCAL and buffer.name not in used
+        else:
+            passing = work.tensors[buffer.tensor].data is not None and not buffer.kind.settled
+        if passing:
             yield buffer
+
+
+class Streaming:
+    """Constants on their way that a memory has no room for go in pieces, refusal by refusal: first in eighths
+    of the constant, then in pieces half as large as before.
+    """
+
+    def __init__(self) -> None:
+        self.pieces: dict[str, int] = {}
+        """The most bytes of a piece, by the buffer that does not exist whole."""
+        self._stopped = False
+
+    def stop(self) -> bool:
+        """Let all constants travel whole, as no path carries these pieces; False if all do already."""
+        changed, self._stopped, self.pieces = bool(self.pieces), True, {}
+        return changed
+
+    def next(self, work: PartialLowering, steps: StepOrder, refusal: DoesNotFitError) -> bool:
+        """True if more constants go in pieces now, or in smaller ones."""
+        if self._stopped or not refusal.pool.shareable:
+            return False
+        whole = {o.of for step in steps.steps if isinstance(step, Dispatch) for o in step.operands}
+        crowd = crowding(work, steps, refusal.pool, refusal.missing)
+        able = (b for b in crowd if b.tensor is not None and b.name not in whole | self.pieces.keys())
+        new = {buffer.name: buffer.bytes // EIGHTH for buffer in able}
+        if not new:
+            there = (name for name in self.pieces if name.endswith(f"@{refusal.memory}"))
+            new = {name: self.pieces[name] // 2 for name in there if self.pieces[name] > LEAST}
+        self.pieces |= {name: max(_whole_units(size), LEAST) for name, size in new.items()}
+        return bool(new)
+
+
+def _whole_units(size: int) -> int:
+    """The bytes in whole cache lines, which suit every path."""
+    return size - size % LINE
 
 
 def crowding(work: PartialLowering, steps: StepOrder, pool: Arena, missing: int) -> tuple[Buffer, ...]:

@@ -6,33 +6,36 @@ from attrs import evolve
 from benchmarks.refusals import Case, judged
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.model import Model
+from target_arch.plan.steps import Copy
 from target_arch.soc.model import SoC
 from target_arch.stages.lowering.ladder import lower_in_order
 from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.placement.place import place
-from target_arch.stages.placement.rules import Rules
 from tests.stages import chips
+from tests.stages.simulator import Simulator, random_inputs, reference
 
 
-def little(sram: int) -> SoC:
-    """The small chip with so many KiB of SRAM, through which all constants go."""
+def little(sram: int, alignment: int = 1) -> SoC:
+    """The small chip with so many KiB of SRAM, through which all constants go, at aligned addresses."""
     memories = (evolve(m, size=sram * chips.KIB) if m.name == "sram" else m for m in chips.MEMORIES)
     return evolve(
         chips.EDGE,
         memories=tuple(memories),
-        copies=tuple(c for c in chips.COPIES if c.source != "ddr" or c.target == "sram"),
+        copies=(
+            evolve(chips.COPIES[0], alignment=alignment),
+            *(path for path in chips.COPIES if path.source != "ddr"),
+        ),
         modes=(evolve(chips.MODE, workspace=("sram",)),),
     )
 
 
-def lowered(model: Model, soc: SoC, rules: Rules | None = None) -> Lowered:
+def lowered(model: Model, soc: SoC, tiles: int = 2) -> Lowered:
     names = chips.codegens(soc)
     return lower_in_order(
         setting=chips.setting(soc),
         place=lambda wanted: place(model, chips.setting(soc), chips.BACKENDS, wanted),
         order=lambda graph: lowering_order(graph, soc, names),
-        lower=chips.lowerer(soc),
-        rules=rules or Rules(),
+        lower=chips.lowerer(soc, tiles),
     )
 
 
@@ -49,8 +52,32 @@ HEAVY = chips.model(
 )
 
 
-def test_operators_whose_constants_crowd_a_memory_on_their_way_move_all_at_once() -> None:
-    made = lowered(HEAVY, little(3))
+def test_constants_on_their_way_go_in_pieces_where_they_have_no_room() -> None:
+    soc = little(4)
+    made = lowered(HEAVY, soc, tiles=1)
+    assert (made.attempts, set(where(made).values())) == ((), {"conv"})
+    rings = [buffer for buffer in made.plan.buffers if ".ring." in buffer.name]
+    assert [(b.name, b.bytes) for b in rings[:2]] == [("p0.ring.sram.0", 512), ("p0.ring.sram.1", 512)]
+    assert not any(buffer.name == "a.w@sram" for buffer in made.plan.buffers)
+    inputs = random_inputs(HEAVY, 1)
+    for late in (True, False):
+        run = Simulator(made.steps, made.plan, HEAVY, lambda late=late: late, 2)  # type: ignore[misc]
+        assert run.run(inputs) == reference(HEAVY, inputs)
+
+
+def test_every_piece_matters() -> None:
+    model = chips.model(("a", "conv", ("x",), 4096), inputs={"x": 512}, weights=4096)
+    made, inputs = lowered(model, little(4), tiles=1), random_inputs(model, 1)
+    expected = reference(model, inputs)
+    assert sum(isinstance(step, Copy) for step in made.steps.steps) == 2 + 2 * 8
+    for number, step in enumerate(made.steps.steps):
+        if isinstance(step, Copy):
+            run = Simulator(made.steps, made.plan, model, lambda: True, 2)
+            assert run.run(inputs, skipped=number) != expected, f"step {number} may be left out"
+
+
+def test_operators_whose_constants_no_path_carries_in_pieces_move_all_at_once() -> None:
+    made = lowered(HEAVY, little(3, alignment=1024))
     assert [(a.kind, a.operator, a.instance, a.outcome) for a in made.attempts] == [
         ("re-place", id, "conv", "on `host`") for id in ("a", "b", "c")
     ]
@@ -58,12 +85,12 @@ def test_operators_whose_constants_crowd_a_memory_on_their_way_move_all_at_once(
         "pool `sram` needs 5,120 B, 3,072 B are available (lower bound 5,120 B); "
         "alive there: `a.w@sram` 4,096 B, `x@sram` 1,024 B"
     )
-    assert lowered(HEAVY, little(7)).attempts == (), "where they fit, they stay"
+    assert lowered(HEAVY, little(7, alignment=1024)).attempts == (), "where they fit, they stay"
 
 
 def test_only_operators_with_large_constants_move() -> None:
-    tensors = {**HEAVY.tensors, "b.w": chips.tensor("b.w", 512, constant=True)}
-    made = lowered(evolve(HEAVY, tensors=tensors), little(3))
+    tensors = {**HEAVY.tensors, "b.w": chips.tensor("b.w", 1024, constant=True)}
+    made = lowered(evolve(HEAVY, tensors=tensors), little(3, alignment=1024))
     assert where(made) == {"a": "host", "b": "conv", "c": "host"}
 
 
