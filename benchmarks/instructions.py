@@ -34,6 +34,7 @@ from target_arch.run import (
 )
 from target_arch.run.verification.verify import compare
 from target_arch.soc import SoC, read_soc
+from target_arch.soc.words import InstructionSet
 
 SHARED = Path(__file__).parents[2] / "shared"
 NAMES = ("kws_int8", "vww_96_int8", "ic_resnet_int8", "ad01_int8")
@@ -49,12 +50,14 @@ _SHOWN = 1000
 @frozen(kw_only=True)
 class Machine:
     """A processor: the SoC file that describes it, and the port of its emulated board. Without a port, the
-    emulator of user mode and the compiler for it.
+    emulator of user mode and its compiler. Weights of kernels are laid out for `isa`, where that is not
+    the one of the SoC file.
     """
 
     soc: str
     port: str = "host"
     core: str = ""
+    isa: InstructionSet | None = None
     emulator: tuple[str, ...] = ()
     compiler: tuple[str, ...] = ()
 
@@ -69,34 +72,50 @@ class Measured:
     sizes: Mapping[str, int]
 
 
+_PORTABLE = "-DTA_KERNELS_PORTABLE"
 _AARCH64 = ("aarch64-linux-gnu-gcc", "-static")
 _QUIET = "-Wno-unused-command-line-argument"
 _RISCV = ("clang-16", "--target=riscv64-linux-gnu", "-static")
 MACHINES: Mapping[str, Machine] = {
     "Cortex-M7": Machine(soc="mcu_m7", port="qemu_mps2", core="dsp"),
     "Cortex-M55": Machine(soc="mcu_m55", port="qemu_mps2", core="mve"),
+    "AArch64 portable": Machine(
+        soc="mcu_m7",
+        isa=InstructionSet.AARCH64,
+        emulator=("qemu-aarch64", "-cpu", "max"),
+        compiler=(*_AARCH64, "-march=armv8-a", _PORTABLE),
+    ),
     "AArch64 NEON": Machine(
         soc="mcu_m7",
+        isa=InstructionSet.AARCH64,
         emulator=("qemu-aarch64", "-cpu", "max"),
         compiler=(*_AARCH64, "-march=armv8-a"),
     ),
     "AArch64 dot product": Machine(
         soc="mcu_m7",
+        isa=InstructionSet.AARCH64,
         emulator=("qemu-aarch64", "-cpu", "max"),
         compiler=(*_AARCH64, "-march=armv8.2-a+dotprod"),
     ),
-    "RISC-V": Machine(
+    "RISC-V portable": Machine(
         soc="mcu_m7",
+        isa=InstructionSet.RV64GCV,
         emulator=("qemu-riscv64", "-cpu", "rv64"),
-        compiler=(*_RISCV, "-march=rv64gc"),
+        compiler=(*_RISCV, "-march=rv64gc", _PORTABLE),
     ),
     "RISC-V V": Machine(
         soc="mcu_m7",
+        isa=InstructionSet.RV64GCV,
         emulator=("qemu-riscv64", "-cpu", "rv64,v=true,vext_spec=v1.0"),
         # QEMU 7.2 aborts on the vectors of floats that the compiler would make of loops.
         compiler=(*_RISCV, "-march=rv64gcv", "-mllvm", "-vectorize-loops=false", _QUIET),
     ),
 }
+
+
+def with_isa(soc: SoC, isa: InstructionSet) -> SoC:
+    """The same chip, whose host has another instruction set."""
+    return evolve(soc, archs=tuple(evolve(each, isa=isa) if each.host else each for each in soc.archs))
 
 
 def with_library(soc: SoC, library: Path, core: str) -> SoC:
@@ -186,6 +205,7 @@ def columns(library: Path, only: str) -> Iterator[tuple[str, Machine, SoC]]:
     """Name, machine and chip of each measurement."""
     for name, machine in MACHINES.items():
         soc = read_soc(machine.soc)
+        soc = with_isa(soc, machine.isa) if machine.isa else soc
         every = [(name, machine, soc)]
         if machine.core and library.is_dir():
             every.append((f"{name}, CMSIS-NN", machine, with_library(soc, library, machine.core)))

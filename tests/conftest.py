@@ -45,6 +45,7 @@ INSTALL_HINTS = {
     "iverilog": "make simulators, or apt-get install iverilog",
     "verilator": "make simulators, or apt-get install verilator",
     "vvp": "make simulators, or apt-get install iverilog",
+    "aarch64-linux-gnu-gcc": "make simulators, or apt-get install gcc-aarch64-linux-gnu",
     "arm-none-eabi-gcc": "make simulators",
     "qemu-system-arm": "make simulators",
     "ld.lld": "make simulators, or apt-get install lld",

@@ -8,7 +8,7 @@
  * Channels are summed in groups of 16, pixels inside the image where they lie. Windows that touch the border are
  * gathered, pixels outside as `pad`; so are channels that do not fill a group.
  *
- * Forms: portable, AVX2, for kernels of 3x3 Arm DSP extension and MVE (`s8_depthwise_arm_m.h`).
+ * Forms: portable, AVX2, NEON, for kernels of 3x3 Arm DSP extension and MVE (`s8_depthwise_arm_m.h`).
  */
 #ifndef TA_KERNELS_S8_DEPTHWISE_H
 #define TA_KERNELS_S8_DEPTHWISE_H
@@ -20,7 +20,7 @@
 
 #define TA_DW_GROUP 16
 #define TA_DW_TAPS 26 /* the most, rounded up to pairs */
-#ifdef TA_KERNELS_X86
+#if defined(TA_KERNELS_X86) || defined(TA_KERNELS_NEON)
 #define TA_DW_PIXELS 4 /* pixels that are summed before they are scaled */
 #else
 #define TA_DW_PIXELS 1
@@ -123,6 +123,82 @@ TA_AVX2 static inline void ta_s8_dw_sums_avx2(const ta_s8_taps *taps, const int3
 }
 #endif
 
+#ifdef TA_KERNELS_NEON
+/* 8 channels as 16 bits. */
+#define TA_DW_EIGHT(is_unsigned, x) \
+    ((is_unsigned) ? vreinterpretq_s16_u16(vmovl_u8(vld1_u8((const uint8_t *)(x)))) : vmovl_s8(vld1_s8(x)))
+
+#define TA_DW_PIXEL_NEON(a, b, one, other)                                       \
+    do {                                                                         \
+        const int16x8_t one_ = TA_DW_EIGHT(is_unsigned, one);                    \
+        const int16x8_t other_ = TA_DW_EIGHT(is_unsigned, other);                \
+        a = vmlal_s16(a, vget_low_s16(one_), vget_low_s16(w0));                  \
+        b = vmlal_high_s16(b, one_, w0);                                         \
+        a = vmlal_s16(a, vget_low_s16(other_), vget_low_s16(w1));                \
+        b = vmlal_high_s16(b, other_, w1);                                       \
+    } while (0)
+
+/* 8 channels of one window. */
+static inline void ta_s8_dw_1_neon(const ta_s8_taps *taps, const int32_t *at, int32_t *sums, const int8_t *x,
+                                   int32_t first)
+{
+    const int is_unsigned = taps->conv->is_unsigned;
+    const int8_t *w = taps->w + 2 * first;
+    int32x4_t a = vld1q_s32(taps->bias + first), b = vld1q_s32(taps->bias + first + 4);
+    x += first;
+    for (int32_t t = 0; t < taps->taps; t += 2, w += 2 * TA_DW_GROUP) {
+        const int8x8x2_t two = vld2_s8(w);
+        const int16x8_t w0 = vmovl_s8(two.val[0]), w1 = vmovl_s8(two.val[1]);
+        TA_DW_PIXEL_NEON(a, b, x + at[t], x + at[t + 1]);
+    }
+    vst1q_s32(sums + first, a);
+    vst1q_s32(sums + first + 4, b);
+}
+
+/* 8 channels of four windows of int8 values, `step` bytes apart. */
+static inline void ta_s8_dw_4_neon(const ta_s8_taps *taps, const int32_t *at, int32_t *sums, const int8_t *x,
+                                   int32_t step, int32_t first)
+{
+    const int is_unsigned = 0;
+    const int8_t *w = taps->w + 2 * first;
+    int32x4_t a0 = vld1q_s32(taps->bias + first), b0 = vld1q_s32(taps->bias + first + 4);
+    int32x4_t a1 = a0, b1 = b0, a2 = a0, b2 = b0, a3 = a0, b3 = b0;
+    x += first;
+    for (int32_t t = 0; t < taps->taps; t += 2, w += 2 * TA_DW_GROUP) {
+        const int8x8x2_t two = vld2_s8(w);
+        const int16x8_t w0 = vmovl_s8(two.val[0]), w1 = vmovl_s8(two.val[1]);
+        const int8_t *one = x + at[t], *other = x + at[t + 1];
+        TA_DW_PIXEL_NEON(a0, b0, one, other);
+        TA_DW_PIXEL_NEON(a1, b1, one + step, other + step);
+        TA_DW_PIXEL_NEON(a2, b2, one + 2 * step, other + 2 * step);
+        TA_DW_PIXEL_NEON(a3, b3, one + 3 * step, other + 3 * step);
+    }
+    sums += first;
+    vst1q_s32(sums, a0);
+    vst1q_s32(sums + 4, b0);
+    vst1q_s32(sums + TA_DW_GROUP, a1);
+    vst1q_s32(sums + TA_DW_GROUP + 4, b1);
+    vst1q_s32(sums + 2 * TA_DW_GROUP, a2);
+    vst1q_s32(sums + 2 * TA_DW_GROUP + 4, b2);
+    vst1q_s32(sums + 3 * TA_DW_GROUP, a3);
+    vst1q_s32(sums + 3 * TA_DW_GROUP + 4, b3);
+}
+
+static inline void ta_s8_dw_sums_neon(const ta_s8_taps *taps, const int32_t *at, int32_t *sums, const int8_t *x,
+                                      int32_t step, int32_t pixels, int32_t count)
+{
+    for (int32_t first = 0; first < count; first += 8) {
+        if (pixels == TA_DW_PIXELS && !taps->conv->is_unsigned) {
+            ta_s8_dw_4_neon(taps, at, sums, x, step, first);
+            continue;
+        }
+        for (int32_t pixel = 0; pixel < pixels; ++pixel) {
+            ta_s8_dw_1_neon(taps, at, sums + pixel * TA_DW_GROUP, x + pixel * step, first);
+        }
+    }
+}
+#endif
+
 /* sums[pixel][c] of `count` channels: 8, 16, or where a group is not full any number of gathered ones, whose
  * sums are rounded up to one of these. Taps lie at the distances `at` from the beginning of a window. */
 static inline void ta_s8_dw_sums(const ta_s8_taps *taps, const int32_t *at, int32_t *sums, const int8_t *x,
@@ -134,6 +210,9 @@ static inline void ta_s8_dw_sums(const ta_s8_taps *taps, const int32_t *at, int3
         return;
     }
 #endif
+#ifdef TA_KERNELS_NEON
+    ta_s8_dw_sums_neon(taps, at, sums, x, step, pixels, count);
+#else
     for (int32_t pixel = 0; pixel < pixels; ++pixel, x += step, sums += TA_DW_GROUP) {
         const int8_t *w = taps->w;
         memcpy(sums, taps->bias, TA_DW_GROUP * sizeof *sums);
@@ -150,6 +229,7 @@ static inline void ta_s8_dw_sums(const ta_s8_taps *taps, const int32_t *at, int3
             }
         }
     }
+#endif
 }
 
 /* `count` channels of the window whose first tap is at row y and column x of the image; `lines` has

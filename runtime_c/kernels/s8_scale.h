@@ -14,7 +14,7 @@
  * Values of type uint8 are stored as int8 with the highest bit flipped (`flip` 0x80): `offset`, `low` and `high`
  * are less by 128 then.
  *
- * Forms: portable, AVX2, Arm DSP extension and MVE (`s8_scale_arm_m.h`).
+ * Forms: portable, AVX2, Arm DSP extension and MVE (`s8_scale_arm_m.h`), NEON (`s8_scale_neon.h`).
  */
 #ifndef TA_KERNELS_S8_SCALE_H
 #define TA_KERNELS_S8_SCALE_H
@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "kernels/arm_m.h"
+#include "kernels/neon.h"
 #include "kernels/x86.h"
 
 #define TA_S8_TFLITE 0
@@ -38,9 +39,10 @@ typedef struct {
     int32_t least, most; /* of all shifts */
 } ta_s8_scale;
 
-/* `count` outputs (from 1 on; up to 16 on x86) of every row: sums `from` numbers apart, results `to` bytes apart, of
- * which only `count` are written in each. They may take the place of the sums, as many bytes apart. `multiplier` and
- * `shift` are those of the first of these outputs. */
+/* `count` outputs (from 1 on; up to 16 on x86 and AArch64) of every row: sums `from` numbers apart, results `to` bytes
+ * apart, of which only `count` are written in each. They may take the place of the sums, as many bytes apart.
+ * `multiplier` and `shift` are those of the first of these outputs.
+ */
 typedef struct {
     const int32_t *multiplier;
     const int8_t *shift;
@@ -180,6 +182,7 @@ TA_AVX2 static inline void ta_s8_scale_some_avx2(int rounding, const ta_s8_scale
 #endif
 
 #include "kernels/s8_scale_arm_m.h"
+#include "kernels/s8_scale_neon.h"
 
 /* Outputs of every row in portable C. */
 TA_PART void ta_s8_scale_portable(int rounding, const ta_s8_scale *scale, const ta_s8_rows *all)
@@ -214,7 +217,11 @@ static inline void ta_s8_scale_rows(int rounding, const ta_s8_scale *scale, cons
         return;
     }
 #endif
+#ifdef TA_KERNELS_NEON
+    ta_s8_scale_neon(rounding, scale, all);
+#else
     ta_s8_scale_portable(rounding, scale, all);
+#endif
 }
 
 #endif

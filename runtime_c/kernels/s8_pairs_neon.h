@@ -1,0 +1,124 @@
+/* The tile of `s8_pairs.h` for NEON, with and without dot product; `s8_pairs.h` includes this file. Cells are int8.
+ *
+ * SDOT takes four k of an output: those of two pairs, which ZIP brings together. Without it pairs are taken apart and
+ * widened. Accumulators are named, not elements of arrays, so that no compiler keeps them in memory.
+ */
+#ifndef TA_KERNELS_S8_PAIRS_NEON_H
+#define TA_KERNELS_S8_PAIRS_NEON_H
+
+#ifdef TA_KERNELS_NEON
+#ifdef TA_KERNELS_DOT
+#define TA_S8_STEP 16
+typedef int8x16_t ta_s8_cells;
+
+static inline ta_s8_cells ta_s8_cells_at(const ta_s8_cell *x)
+{
+    return vld1q_s8(x);
+}
+
+/* Four k of 8 outputs, from number 4 * `part` on, of the rows that ROWS names. */
+#define TA_S8_PART(ROWS, part)                                                             \
+    do {                                                                                   \
+        const int16x8_t even_ = vreinterpretq_s16_s8(vld1q_s8(w + 32 * (part)));           \
+        const int16x8_t odd_ = vreinterpretq_s16_s8(vld1q_s8(w + 32 * (part) + 16));       \
+        const int8x16_t low_ = vreinterpretq_s8_s16(vzip1q_s16(even_, odd_));              \
+        const int8x16_t high_ = vreinterpretq_s8_s16(vzip2q_s16(even_, odd_));             \
+        ROWS(part);                                                                        \
+    } while (0)
+#define TA_S8_ROW(a, b, x, part)                   \
+    a = vdotq_laneq_s32(a, low_, x, part);         \
+    b = vdotq_laneq_s32(b, high_, x, part)
+#else
+#define TA_S8_STEP 8
+typedef int16x8_t ta_s8_cells;
+
+static inline ta_s8_cells ta_s8_cells_at(const ta_s8_cell *x)
+{
+    return vmovl_s8(vld1_s8(x));
+}
+
+/* Two k of 8 outputs, from number 2 * `part` on, of the rows that ROWS names. */
+#define TA_S8_PART(ROWS, part)                                                                          \
+    do {                                                                                                \
+        const int8x8x2_t two_ = vld2_s8(w + 16 * (part));                                               \
+        const int16x8_t even_ = vmovl_s8(two_.val[0]), odd_ = vmovl_s8(two_.val[1]);                    \
+        ROWS(part);                                                                                     \
+    } while (0)
+#define TA_S8_ROW(a, b, x, part)                                               \
+    a = vmlal_laneq_s16(a, vget_low_s16(even_), x, 2 * (part));                \
+    b = vmlal_high_laneq_s16(b, even_, x, 2 * (part));                         \
+    a = vmlal_laneq_s16(a, vget_low_s16(odd_), x, 2 * (part) + 1);             \
+    b = vmlal_high_laneq_s16(b, odd_, x, 2 * (part) + 1)
+#endif
+#define TA_S8_STEP_OF(ROWS) \
+    TA_S8_PART(ROWS, 0);    \
+    TA_S8_PART(ROWS, 1);    \
+    TA_S8_PART(ROWS, 2);    \
+    TA_S8_PART(ROWS, 3)
+#define TA_S8_ROWS_1(part) TA_S8_ROW(a0, b0, x0, part)
+#define TA_S8_ROWS_4(part)        \
+    TA_S8_ROW(a0, b0, x0, part);  \
+    TA_S8_ROW(a1, b1, x1, part);  \
+    TA_S8_ROW(a2, b2, x2, part);  \
+    TA_S8_ROW(a3, b3, x3, part)
+
+/* What is left of the depth, for one row of a block: `depth` is even. */
+static inline void ta_s8_rest_neon(int32_t *sums, int32x4_t a, int32x4_t b, const ta_s8_cell *x, int32_t depth,
+                                   const int8_t *w)
+{
+    for (; depth > 0; depth -= 2, x += 2, w += 16) {
+        const int8x8x2_t two = vld2_s8(w);
+        const int16x8_t even = vmull_s8(two.val[0], vdup_n_s8(x[0])), odd = vmull_s8(two.val[1], vdup_n_s8(x[1]));
+        a = vaddq_s32(a, vaddl_s16(vget_low_s16(even), vget_low_s16(odd)));
+        b = vaddq_s32(b, vaddl_high_s16(even, odd));
+    }
+    vst1q_s32(sums, a);
+    vst1q_s32(sums + 4, b);
+}
+
+/* One row, 8 outputs. */
+static inline void ta_s8_tile_1_neon(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
+                                     const int8_t *w)
+{
+    int32x4_t a0 = vld1q_s32(start), b0 = vld1q_s32(start + 4);
+    for (; depth >= TA_S8_STEP; depth -= TA_S8_STEP, x += TA_S8_STEP, w += 8 * TA_S8_STEP) {
+        const ta_s8_cells x0 = ta_s8_cells_at(x);
+        TA_S8_STEP_OF(TA_S8_ROWS_1);
+    }
+    ta_s8_rest_neon(sums, a0, b0, x, depth, w);
+}
+
+/* Four rows, 8 outputs. */
+static inline void ta_s8_tile_4_neon(int32_t *sums, const int32_t *start, int32_t step, const ta_s8_cell *x,
+                                     int32_t depth, const int8_t *w)
+{
+    const int32_t *start1 = start + step, *start2 = start1 + step, *start3 = start2 + step;
+    int32x4_t a0 = vld1q_s32(start), b0 = vld1q_s32(start + 4);
+    int32x4_t a1 = vld1q_s32(start1), b1 = vld1q_s32(start1 + 4);
+    int32x4_t a2 = vld1q_s32(start2), b2 = vld1q_s32(start2 + 4);
+    int32x4_t a3 = vld1q_s32(start3), b3 = vld1q_s32(start3 + 4);
+    for (; depth >= TA_S8_STEP; depth -= TA_S8_STEP, x += TA_S8_STEP, w += 8 * TA_S8_STEP) {
+        const ta_s8_cells x0 = ta_s8_cells_at(x), x1 = ta_s8_cells_at(x + TA_S8_PANEL);
+        const ta_s8_cells x2 = ta_s8_cells_at(x + 2 * TA_S8_PANEL), x3 = ta_s8_cells_at(x + 3 * TA_S8_PANEL);
+        TA_S8_STEP_OF(TA_S8_ROWS_4);
+    }
+    ta_s8_rest_neon(sums, a0, b0, x, depth, w);
+    ta_s8_rest_neon(sums + TA_S8_OUTPUTS, a1, b1, x + TA_S8_PANEL, depth, w);
+    ta_s8_rest_neon(sums + 2 * TA_S8_OUTPUTS, a2, b2, x + 2 * TA_S8_PANEL, depth, w);
+    ta_s8_rest_neon(sums + 3 * TA_S8_OUTPUTS, a3, b3, x + 3 * TA_S8_PANEL, depth, w);
+}
+
+static inline void ta_s8_tile_neon(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                                   const ta_s8_cell *panel, int32_t depth, const int8_t *w)
+{
+    if (rows == TA_S8_ROWS) {
+        ta_s8_tile_4_neon(sums, start, step, panel, depth, w);
+        return;
+    }
+    for (int32_t r = 0; r < rows; ++r) {
+        ta_s8_tile_1_neon(sums + r * TA_S8_OUTPUTS, start + r * step, panel + r * TA_S8_PANEL, depth, w);
+    }
+}
+#endif
+
+#endif
