@@ -254,7 +254,7 @@ def _inputs(
     )
     lowered = Lowered(
         graph=graph,
-        order=lowering,
+        lowering=lowering,
         kernels={"p0": Kernel(partition="p0", instance=instance, functions=(ADD,))},
         budgets=(),
         steps=order,

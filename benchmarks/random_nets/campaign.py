@@ -12,7 +12,6 @@ from benchmarks.random_nets.nets import net
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, ModelsRequest, compile_models
 from target_arch.run.bundles.write import write_bundle
-from target_arch.run.verification.layers import Planned
 from target_arch.run.verification.verify import verify_models
 from target_arch.soc.model import SoC
 from target_arch.stages.memory.planner import Planner
@@ -74,9 +73,9 @@ def _differences(soc: SoC, files: dict[int, Path], place: Path) -> dict[int, str
     made = compile_models(ModelsRequest(models=tuple(_request(*each, soc) for each in files.items())))
     write_bundle(made.models[0].bundle, place)
     (one, *others) = made.models
-    planned = None if others else Planned(model=one.model, graph=one.graph, steps=one.steps)
     names = {path.stem: path for path in files.values()}
     optimize = _OPTIMIZE[min(files) // GROUP % len(_OPTIMIZE)]
+    planned = None if others else one
     found = verify_models(names, place, count=FRAMES, record=False, planned=planned, optimize=optimize)
     passed = dict(zip(files, found.values(), strict=True))
     return {number: str(each) for number, each in passed.items() if not each.passed}

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from target_arch.api.times import Times, measured
 from target_arch.diagnostics import DiagnosticError, listed, refusal
+from target_arch.plan.lowered import Lowered
 from target_arch.run import (
     Executable,
     Verification,
@@ -21,7 +22,6 @@ from target_arch.run import (
     tensors_in,
     verify_models,
 )
-from target_arch.run.verification.layers import Planned
 
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
@@ -38,7 +38,7 @@ class Bundle:
     directory: Path = field(converter=Path)
     rtl: bool = False
     firmware: bool = False
-    planned: Planned | None = None
+    planned: Lowered | None = None
 
     def __repr__(self) -> str:
         return f"<bundle {str(self.directory)!r}: {', '.join(self.models)}>"

@@ -24,7 +24,6 @@ from target_arch.relax.tvm_import import import_tvm
 from target_arch.report import report_page
 from target_arch.run import write_bundle
 from target_arch.run.bundles.shown import read_report
-from target_arch.run.verification.layers import Planned
 from target_arch.soc import SoC
 
 Wish = str | Sequence[str]
@@ -87,9 +86,7 @@ class Compilation:
         """Write the bundle into a folder. Raises as `run.write_bundle` does."""
         write_bundle(self._made.bundle, Path(directory))
         hosted = self._made.manifest["port"] == "host"
-        stages = self.stages
-        planned = Planned(model=stages.model, graph=stages.graph, steps=stages.steps) if hosted else None
-        return Bundle(directory=directory, planned=planned)
+        return Bundle(directory=directory, planned=self.stages if hosted else None)
 
     def __repr__(self) -> str:
         return f"<compilation of {self.model}: {self._summary()}>"

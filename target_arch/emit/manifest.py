@@ -60,7 +60,7 @@ def _shared_pool(pools: ModelPools, pool: ModelPool) -> dict[str, object]:
 def _model(inputs: EmitInputs, member: Member) -> dict[str, object]:
     """The manifest of one model."""
     soc, model, lowered = inputs.soc, member.model, member.lowered
-    graph, order, steps = lowered.graph, lowered.order, lowered.steps
+    graph, order, steps = lowered.graph, lowered.lowering, lowered.steps
     return {
         "schema": SCHEMA,
         "soc": soc.name,

@@ -2,37 +2,31 @@
 
 from collections.abc import Mapping
 
-from attrs import field, frozen
+from attrs import field, fields, frozen
 
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 from target_arch.plan.bundle import Bundle
-from target_arch.plan.execution import Execution
-from target_arch.plan.kernels import Kernel
-from target_arch.plan.lowered import Attempt
-from target_arch.plan.memory import Budget, MemoryPlan
-from target_arch.plan.model import Model
+from target_arch.plan.lowered import Lowered
 from target_arch.plan.model_pools import ModelPools
-from target_arch.plan.orders import LoweringOrder
-from target_arch.plan.partitions import PartitionGraph
-from target_arch.plan.steps import StepOrder
 
 
 @frozen(kw_only=True, repr=False)
-class Compilation:
-    """Everything that came to be of one model on the way from a request to a bundle."""
+class Compilation(Lowered):
+    """A lowered model with both ends of the way: the request, and the bundle with the model's part of its
+    manifest.
+    """
 
     request: CompileRequest
-    model: Model
-    graph: PartitionGraph
-    lowering: LoweringOrder
-    kernels: Mapping[str, Kernel]
-    budgets: tuple[Budget, ...]
-    steps: StepOrder
-    plan: MemoryPlan
-    execution: Execution | None
-    attempts: tuple[Attempt, ...]
     manifest: Mapping[str, object]
     bundle: Bundle
+
+    @classmethod
+    def of(
+        cls, lowered: Lowered, request: CompileRequest, manifest: Mapping[str, object], bundle: Bundle
+    ) -> "Compilation":
+        """The compilation that ended in this bundle."""
+        known = {each.name: getattr(lowered, each.name) for each in fields(Lowered)}
+        return cls(**known, request=request, manifest=manifest, bundle=bundle)
 
     def __repr__(self) -> str:
         return f"<compilation of {self.model.name}: {len(self.graph.partitions)} partitions>"

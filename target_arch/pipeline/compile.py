@@ -9,7 +9,6 @@ Tests: `tests/test_pipeline.py` and `tests/e2e`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import repeat
 
 from attrs import evolve, field, frozen
 
@@ -32,7 +31,6 @@ from target_arch.pipeline.resolve import (
     programmed,
     rules,
 )
-from target_arch.plan.bundle import Bundle
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.model import Model
 from target_arch.plan.model_pools import Sharing
@@ -73,7 +71,10 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
     bundle = emit_bundle(inputs, facts)
     return ModelsCompilation(
         request=request,
-        models=tuple(map(_compilation, prepared, lowered, models_in(facts), repeat(bundle))),
+        models=tuple(
+            Compilation.of(each, one.request, said, bundle)
+            for one, each, said in zip(prepared, lowered, models_in(facts), strict=True)
+        ),
         pools=inputs.pools,
         manifest=facts,
         bundle=bundle,
@@ -165,26 +166,6 @@ def _member(prepared: Prepared, lowered: Lowered) -> Member:
         input_shapes=request.input_shapes,
         self_test=vector if isinstance(vector, SelfTest) else None,
         no_self_test=vector if isinstance(vector, str) else "",
-    )
-
-
-def _compilation(
-    prepared: Prepared, lowered: Lowered, facts: Mapping[str, object], bundle: Bundle
-) -> Compilation:
-    """All values of the way, with the bundle at its end."""
-    return Compilation(
-        request=prepared.request,
-        model=prepared.model,
-        graph=lowered.graph,
-        lowering=lowered.order,
-        kernels=lowered.kernels,
-        budgets=lowered.budgets,
-        steps=lowered.steps,
-        plan=lowered.plan,
-        execution=lowered.execution,
-        attempts=lowered.attempts,
-        manifest=facts,
-        bundle=bundle,
     )
 
 

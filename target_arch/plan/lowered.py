@@ -11,6 +11,7 @@ from attrs import field, frozen
 from target_arch.plan.execution import Execution
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget, MemoryPlan
+from target_arch.plan.model import Model
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.steps import StepOrder
@@ -55,10 +56,15 @@ class Lowered:
     """
 
     graph: PartitionGraph
-    order: LoweringOrder
+    lowering: LoweringOrder
     kernels: Mapping[str, Kernel] = field(repr=False)
     budgets: tuple[Budget, ...]
     steps: StepOrder = field(repr=False)
     plan: MemoryPlan = field(repr=False)
     execution: Execution | None
     attempts: tuple[Attempt, ...] = ()
+
+    @property
+    def model(self) -> Model:
+        """The model that was placed."""
+        return self.graph.model

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
     from target_arch.api.times import Times
     from target_arch.pipeline import ModelsCompilation
+    from target_arch.plan.lowered import Lowered
     from target_arch.run import Executable, Verification
-    from target_arch.run.verification.layers import Planned
-
 _NPY_HEADER = 10_000
 """Bytes that numpy reads of a header."""
 
@@ -176,12 +175,10 @@ def verify(options: argparse.Namespace) -> int:
     return 0 if all(each.passed for each in found.values()) else 1
 
 
-def _planned(made: "ModelsCompilation", options: argparse.Namespace) -> "Planned | None":
+def _planned(made: "ModelsCompilation", options: argparse.Namespace) -> "Lowered | None":
     """The only model of a bundle for the host port. DiagnosticError where `--layers` wants it, and there is
     none.
     """
-    from target_arch.run.verification.layers import Planned
-
     one, *others = made.models
     fault = "one model at a time" if others else "programs on this computer"
     if others or made.manifest["port"] != "host" or options.firmware:
@@ -189,7 +186,7 @@ def _planned(made: "ModelsCompilation", options: argparse.Namespace) -> "Planned
             text = f"`--layers` watches {fault}"
             raise refusal("no-layers", "command line", text, "verify one model with `--port host`")
         return None
-    return Planned(model=one.model, graph=one.graph, steps=one.steps)
+    return one
 
 
 def _say(found: "dict[str, Verification]", options: argparse.Namespace) -> None:

@@ -15,9 +15,8 @@ import numpy as np
 from attrs import evolve, frozen
 
 from target_arch.emit.programs.tracer import tracer_source
+from target_arch.plan.lowered import Lowered
 from target_arch.plan.model import Model, Operator, Tensor
-from target_arch.plan.partitions import PartitionGraph
-from target_arch.plan.steps import StepOrder
 from target_arch.run.exact.oracle import exact
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
@@ -27,17 +26,8 @@ from target_arch.run.verification.layer import LayerResults, Layers, Outcome
 from target_arch.stages.steps.probes import probes
 
 
-@frozen(kw_only=True)
-class Planned:
-    """A compiled model: its operators, where they run, and by which steps."""
-
-    model: Model
-    graph: PartitionGraph
-    steps: StepOrder
-
-
 def verify_layers(
-    planned: Planned, reference: Reference, directory: Path, *, count: int, seed: int, rtl: bool = False
+    planned: Lowered, reference: Reference, directory: Path, *, count: int, seed: int, rtl: bool = False
 ) -> Layers:
     """Compare every operator of the bundle in `directory`, which is of this model alone and for the host
     port, on `count` random frames. Raises as `build` and `run_frames` do.

@@ -7,6 +7,7 @@ from typing import Any, TypedDict, Unpack
 from attrs import evolve
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.plan.lowered import Lowered
 from target_arch.run.bundles.manifest import facts_of_models, models_in, read_manifest, record_facts
 from target_arch.run.executables.executable import Executable, build
 from target_arch.run.execute.programs import run_frames, run_self_test
@@ -15,7 +16,7 @@ from target_arch.run.references.reference import Frame, Reference
 from target_arch.run.tools.toolchain import Compiler
 from target_arch.run.verification.judge import judged, same_model
 from target_arch.run.verification.layer import Layers
-from target_arch.run.verification.layers import Planned, verify_layers
+from target_arch.run.verification.layers import verify_layers
 from target_arch.run.verification.result import BY_OPERATOR, Verification
 
 
@@ -50,7 +51,7 @@ def verify_models(
     count: int = 50,
     seed: int = 0,
     record: bool = True,
-    planned: Planned | None = None,
+    planned: Lowered | None = None,
     layers: bool = False,
     **how: Unpack[BuildOptions],
 ) -> dict[str, Verification]:

@@ -26,8 +26,10 @@ from target_arch.stages.check.states import state_faults
 from target_arch.stages.check.timelines import Timelines
 from target_arch.stages.check.touches import Touch, bounds, touches
 from target_arch.stages.errors import CheckError
+from target_arch.stages.gc_paused import gc_paused
 
 
+@gc_paused()
 def check(
     soc: SoC,
     steps: StepOrder,
@@ -61,7 +63,8 @@ def _faults(
     yield from _at("memory plan", replay.holders.resting(plan, sizes, parts))
     yield from _at("memory plan", at_rest.ends(order))
     for number, step in enumerate(order.steps):
-        yield from _at(_described(number, step), replay.step(number, step))
+        for fault in replay.step(number, step):
+            yield from _at(_described(number, step), (fault,))
     yield from _at("end of run", replay.end())
     yield from _at("memory plan", replay.lives.faults())
     yield from _at("memory plan", sharing(order, plan, replay.lives, replay.in_place))

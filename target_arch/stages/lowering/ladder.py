@@ -117,7 +117,7 @@ def _lowered(
 ) -> Lowered:
     return Lowered(
         graph=graph,
-        order=order,
+        lowering=order,
         kernels=passed.kernels,
         budgets=passed.budgets,
         steps=settled.steps,

@@ -14,6 +14,7 @@ from target_arch.plan.memory import Budget
 from target_arch.plan.orders import PHASES, LoweringOrder
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.stages.errors import DoesNotFitError
+from target_arch.stages.gc_paused import gc_paused
 from target_arch.stages.lowering.budget import limited, on_demand, with_used
 from target_arch.stages.lowering.current_ledger import CurrentLedger
 from target_arch.stages.lowering.refusals import Blame, Refused, refused
@@ -203,6 +204,7 @@ class _Pass:
             found |= {memory: mine} if mine else {}
         return found
 
+    @gc_paused()
     def _fitted(self) -> Fitted:
         work, witness = self._work(), self._ledger.close()
         return overlapped(work, fit_memory(work, witness))

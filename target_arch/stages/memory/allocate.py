@@ -180,8 +180,10 @@ def arena_capacity(plan: MemoryPlan, memory: str, size: int) -> int:
 
 def _whole(plan: MemoryPlan, arena: Arena) -> int:
     """The bytes of an arena in whole units of its memory, so that any other may follow it."""
+    if not plan.peaks.get(arena):
+        return 0
     alignments = (buffer.alignment for buffer in plan.buffers if buffer.memory == arena.memory)
-    return round_up(plan.peaks.get(arena, 0), lcm(*alignments))
+    return round_up(plan.peaks[arena], lcm(*alignments))
 
 
 def _fitted(

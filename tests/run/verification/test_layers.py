@@ -9,7 +9,7 @@ import pytest
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
 from target_arch.run import reference_for, verify_models, write_bundle
 from target_arch.run.verification.layer import Layers
-from target_arch.run.verification.layers import Planned, verify_layers
+from target_arch.run.verification.layers import verify_layers
 from target_arch.run.verification.result import BY_OPERATOR
 from target_arch.soc import read_soc
 from tests.relax.models import convnet, quantized
@@ -32,12 +32,8 @@ def bundle(made: Compilation, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def planned(made: Compilation) -> Planned:
-    return Planned(model=made.model, graph=made.graph, steps=made.steps)
-
-
 def layers(made: Compilation, model: Path, bundle: Path) -> Layers:
-    return verify_layers(planned(made), reference_for(model), bundle, count=3, seed=0)
+    return verify_layers(made, reference_for(model), bundle, count=3, seed=0)
 
 
 def test_every_operator_of_a_right_bundle(made: Compilation, model: Path, bundle: Path) -> None:
@@ -73,7 +69,7 @@ def test_the_wrong_operator_is_named(made: Compilation, model: Path, bundle: Pat
 
 
 def test_operators_judge_where_outputs_differ(made: Compilation, model: Path, bundle: Path) -> None:
-    (found,) = verify_models({"net": model}, bundle, count=3, planned=planned(made), layers=True).values()
+    (found,) = verify_models({"net": model}, bundle, count=3, planned=made, layers=True).values()
     assert found.passed
     assert found.layers is not None
     assert (found.rule == BY_OPERATOR) == (found.equal < found.outputs)

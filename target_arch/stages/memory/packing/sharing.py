@@ -49,9 +49,9 @@ def _rectangle(name: str, sharing: Sequence[Buffer]) -> Buffer:
 
 def roots(buffers: Sequence[Buffer], places: Mapping[str, str]) -> dict[str, str]:
     """By buffer, the first of the buffers that share its place."""
-    found: dict[str, str] = {}
-    for buffer in buffers:
-        way = [buffer.name]
+    found = {buffer.name: buffer.name for buffer in buffers if buffer.name not in places}
+    for name in (buffer.name for buffer in buffers if buffer.name in places):
+        way = [name]
         while way[-1] in places and way[-1] not in found:
             way.append(places[way[-1]])
         found |= dict.fromkeys(way, found.get(way[-1], way[-1]))
