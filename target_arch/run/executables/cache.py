@@ -1,7 +1,16 @@
-"""The folder in which builds of all bundles share their slow parts."""
+"""The folder in which builds of all bundles share their slow parts, as long as builds use them.
+
+Tests: `tests/run/executables/test_cache.py`.
+"""
 
 import os
+import shutil
+import time
+from contextlib import suppress
 from pathlib import Path
+
+KEPT_DAYS = 60
+"""An entry that no build used for so many days is removed by the next build."""
 
 
 def cache_folder() -> Path:
@@ -9,3 +18,28 @@ def cache_folder() -> Path:
     deleted at any time.
     """
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "target-arch"
+
+
+def use(entry: Path, *parts: Path) -> bool:
+    """True if an entry is there; then it and its parts count as used now."""
+    if not entry.exists():
+        return False
+    for path in (entry, *(part for part in parts if part.exists())):
+        with suppress(OSError):  # another user's
+            os.utime(path)
+    return True
+
+
+def remove_unused(folder: Path) -> None:
+    """Remove the entries of a folder, files or folders, that no build used for `KEPT_DAYS` days. An entry
+    that cannot be removed stays.
+    """
+    oldest = time.time() - KEPT_DAYS * 24 * 3600
+    for entry in sorted(folder.iterdir()):
+        with suppress(OSError):
+            if entry.lstat().st_mtime >= oldest:
+                continue
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()

@@ -2,7 +2,7 @@
 headers that it includes.
 
 So a second build, or one of a bundle that differs in a line, compiles only what changed. The sources of the C
-runtime are alike in all bundles: their objects are kept for all of them (`cache`).
+runtime are alike in all bundles: their objects are kept for all of them, while builds use them (`cache`).
 
 Tests: `tests/run/executables/test_objects.py`.
 """
@@ -21,7 +21,7 @@ from attrs import field, frozen
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.libraries import QUIET
 from target_arch.run.bundles.errors import unwritable
-from target_arch.run.executables.cache import cache_folder
+from target_arch.run.executables.cache import cache_folder, remove_unused, use
 from target_arch.run.executables.libraries import Libraries
 
 _RUNTIME = "runtime/"
@@ -60,11 +60,14 @@ class Objects:
         shared = _shared_folder() or self.folder
         folders = [shared if source.startswith(_RUNTIME) else self.folder for source in sources]
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            return dict(zip(sources, pool.map(self._object, sources, folders), strict=True))
+            made = dict(zip(sources, pool.map(self._object, sources, folders), strict=True))
+        if shared != self.folder:
+            remove_unused(shared)
+        return made
 
     def _object(self, source: str, folder: Path) -> Path:
         made = folder / f"{Path(source).stem}-{self._key(source)}.o"
-        if not made.exists():
+        if not use(made, made.with_suffix(".ci")):
             temporary = made.with_suffix(f".{os.getpid()}.tmp")
             own = (*self.command, QUIET) if self.foreign.is_foreign(source) else self.command
             run_compiler((*own, "-c", "-o", str(temporary.absolute()), source), self.directory, temporary)

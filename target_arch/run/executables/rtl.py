@@ -19,7 +19,7 @@ from attrs import frozen
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.resources import rtl
 from target_arch.run.bundles.errors import unwritable
-from target_arch.run.executables.cache import cache_folder
+from target_arch.run.executables.cache import cache_folder, remove_unused, use
 from target_arch.run.tools.toolchain import missing
 
 MEMORY_BYTES = 1 << 20
@@ -87,12 +87,13 @@ def objects(engine: str, directory: Path, folder: Path, flags: Sequence[str] = (
 
 def _model(engine: str, tools: Simulator) -> Path:
     """The folder with the headers and objects of a Verilated engine."""
-    cache = cache_folder()
+    cache = cache_folder() / "engines"
     folder = cache / f"{engine}-{_key(engine, tools)}"
-    if folder.is_dir():
+    if use(folder):
         return folder
     try:
         cache.mkdir(parents=True, exist_ok=True)
+        remove_unused(cache)
         with tempfile.TemporaryDirectory(dir=cache) as work:
             made = Path(work) / "model"
             _verilate(engine, tools, made)
