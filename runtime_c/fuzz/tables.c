@@ -1,7 +1,7 @@
 /* Fuzzes ta_init and ta_run with damaged step tables, on the host port.
  *
  * An input is a list of edits, eight bytes each: a field of a row of a table, and what becomes of it. Arenas, images
- * and kernels are left as they are: they describe arrays and functions, and what they say nobody can check. The function
+ * and kernels are left as they are: they describe arrays and functions, and cannot be checked. The function
  * of the kernels looks at its operands as the strictest kernel would: a table that ta_init takes must not bring it others
  * than it needs.
  */

@@ -52,7 +52,7 @@ class Compilation:
 
     @property
     def memory(self) -> Shown[MemoryPlan]:
-        """Where every buffer lies, and when."""
+        """The place of every buffer, and its life."""
         plan, soc = self.stages.plan, self.stages.request.soc
         capacities = {arena: soc.memory(arena.memory).size for arena in plan.peaks}
         peaks = ", ".join(f"{arena} {plan.peaks[arena]:,} B" for arena in sorted(plan.peaks))

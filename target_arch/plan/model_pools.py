@@ -1,6 +1,6 @@
 """The memory of a bundle of several models: the bytes of each model in every pool, and of all together.
 
-With *shared* arenas the models run in turn, and the workspace of one lies over that of the others: as large
+With *shared* arenas the models run in turn, and they share the bytes of their workspaces: as large
 as the largest. With *separate* arenas each keeps its own bytes in memories that the host sees, and with them
 its inputs and outputs while others run. Nothing outlives a run in a memory that only devices see: there
 models share in both cases. Constants always add up.

@@ -35,7 +35,7 @@ class Backends(Table[Backend]):
 
     @classmethod
     def discover(cls, folders: Iterable[Path] = ()) -> "Backends":
-        """Those that are installed, and those in the given folders. Imports nothing.
+        """The backends that are installed, and the ones in the given folders. Imports nothing.
 
         Raises PlugInError for names with two sources, and for folders that cannot be read or are empty.
         """

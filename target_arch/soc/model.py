@@ -81,7 +81,7 @@ class CopyPath:
     """A declared way from one memory to another.
 
     `alignment` holds for both start addresses and for 2-D strides; `max_bytes` bounds one transfer (one row
-    of a 2-D one); `dimensions` is 1 or 2; `cache` is the duty of whoever starts it.
+    of a 2-D one); `dimensions` is 1 or 2; `cache` is the duty of the core that starts it.
     """
 
     source: str

@@ -60,7 +60,7 @@ def abi_hash(soc: SoC) -> int:
 
 def canonical(soc: SoC) -> str:
     """The whole description, one `path = value` per line, independent of how it was written down, and of the
-    folder where a file with its costs lies: costs count in placement alone.
+    folder of a file with its costs: costs count in placement alone.
     """
     return "\n".join(_lines("soc", attrs.evolve(soc, cost_file=""))) + "\n"
 

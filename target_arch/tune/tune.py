@@ -29,7 +29,8 @@ _CLEARLY = 0.97
 
 @frozen(kw_only=True)
 class TuneRequest:
-    """What to tune and how. `target_arch` restricts it to the kernels of one; `trials` are for each task.
+    """The kernels to tune, and how. `target_arch` restricts it to the kernels of one; `trials` are
+    for each task.
 
     `compiler` and `flags` make the programs that are measured, `scratch` is how many bytes of scratch a tuned
     kernel may want. With `tracker` (host and port) and `key` they run on the servers of that key.

@@ -1,7 +1,7 @@
 """The smallest complete backend: it is found, checked and shown, and refuses every operator. Clone it to
 start your own.
 
-What to change, in this order:
+Change these, in this order:
 
 1.  `name`, `description`: what `target-arch backends` prints. Register the value under the entry-point group
     `target_arch.backends`, or put the module in a folder given by `--backend-dir`.

@@ -1,1 +1,1 @@
-"""What commands print."""
+"""The text that commands print."""

@@ -20,8 +20,8 @@ class EmittedArena:
 
     `owner` is the only model that uses it, empty where models use it in turn. `symbol` is the arena as part
     of a C identifier: `sram`, `digits_ddr_constants`. `bytes` are whole cache lines where something writes
-    behind the host's cache, so that the last line is nobody else's. `buffers` are those of the first model
-    that has any, sorted by offset, then by name.
+    behind the host's cache, so that nothing else has bytes of the last line. `buffers` are those of the first
+    model that has any, sorted by offset, then by name.
     """
 
     pool: Arena

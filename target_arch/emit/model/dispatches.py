@@ -26,14 +26,14 @@ _MOST_ALIGNMENT = 1 << 15
 
 @frozen(kw_only=True)
 class _Need:
-    """What a kernel needs of an operand: a `ta_operand`."""
+    """The requirements of a kernel on an operand: a `ta_operand`."""
 
     bytes: int
     alignment: int
     writes: bool
 
     def least(self, other: "_Need") -> "_Need":
-        """What two calls of the same function both have."""
+        """The common requirements of two calls of one function."""
         return _Need(
             bytes=min(self.bytes, other.bytes),
             alignment=min(self.alignment, other.alignment),

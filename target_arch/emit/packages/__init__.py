@@ -1,1 +1,1 @@
-"""What makes a bundle a package of other build systems, in place, and its papers."""
+"""The files that make a bundle a package of other build systems, in place, and its papers."""

@@ -1,4 +1,4 @@
-"""What every package lists: sources of the library, and where headers are found."""
+"""The facts that every package lists: sources of the library, and where headers are found."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The section of every arena: one macro each, so that a linker script decides where an arena lies."""
+"""The section of every arena: one macro each, so that a linker script decides where an arena is."""
 
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import identifier

@@ -108,7 +108,7 @@ class Facts:
     element's work in plain C, in multiply-accumulates: of each output where products are counted, else of
     each element read.
 
-    `arithmetics` are those with a definition. Those of integers store 8-bit values, but for
+    `arithmetics` are those with a definition. Integer arithmetics store 8-bit values, but for
     `float_inputs` and `float_output`, which are float32; `integer_only` kinds compute them without floats.
     `keeps_quantization`: input and output hold equal stored values for equal reals where no one says
     otherwise.

@@ -5,8 +5,8 @@ place. It is proven from the loops alone:
 
 - One statement stores to the written parameter. Its index is a sum of loop variables, each times a number,
   and takes no value twice.
-- Cut the loops around that statement in two: what an outer turn stores lies in a block of its own, and every
-  load of the read parameter in that turn comes from the same block.
+- Cut the loops around that statement in two: the stores of an outer turn are in a block of their own, and
+  every load of the read parameter in that turn comes from the same block.
 - In every outer turn all loads stand before the first store. Where the cut leaves no inner loop, the load may
   stand in the store itself.
 

@@ -77,7 +77,7 @@ def lookup(operator: Operator, model: Model) -> Definition:
 
 
 def interpolated(operator: Operator, model: Model) -> Definition:
-    """`constant0` has the results of 513 evenly spaced int16 values; between two of them the result lies on
+    """`constant0` has the results of 513 evenly spaced int16 values; between two of them the result is on
     a line, rounded half up (LiteRT `LUTLookup`).
     """
     given = operands_of(operator, model)

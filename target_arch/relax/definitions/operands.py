@@ -1,4 +1,4 @@
-"""What every definition asks of its operator: operands as placeholders, attributes as numbers."""
+"""The facts that every definition needs of its operator: operands as placeholders, attributes as numbers."""
 
 from typing import Any
 

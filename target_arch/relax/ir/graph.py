@@ -36,7 +36,7 @@ class Graph:
     constant: frozenset[Any] = field(repr=False)
     """Variables whose value follows from constants alone. Used for membership only, never for order."""
     quantizations: Mapping[Any, Quantization] = field(factory=dict, repr=False)
-    """Those that the model file states of its activations, by variable; composites may state others."""
+    """Of activations, by variable, as the model file states them; composites may state others."""
     in_file: Mapping[Any, str] = field(factory=dict, repr=False)
     """The tensors of the model file that variables are, by name."""
 

@@ -48,7 +48,7 @@ def _activation(name: str, alpha: float | None, beta: float | None) -> Activatio
 
 @frozen(kw_only=True, eq=False)
 class _Cell:
-    """What a recurrent operator does: its sizes, its functions and its operands in the order of a kernel.
+    """A recurrent operator: its sizes, its functions and its operands in the order of a kernel.
 
     `optional` says which of the operands that may be left out are there.
     """

@@ -28,7 +28,7 @@ class Storage:
 
     @property
     def essence(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Equal for two storages of one tensor exactly when every element lies at the same place in both.
+        """Equal for two storages of one tensor exactly when every element has the same place in both.
 
         Dimensions of extent 1 are dropped and neighbours that stay neighbours are merged.
         """

@@ -14,7 +14,7 @@ backend lists those it wants in `Backend.patterns`; a pattern of its own looks l
     def build(match: Match) -> Draft | None:
         source = match.required("call").args[0]
         if not match.is_activation(source):
-            return None                                  # refused: somebody else may take it
+            return None                                  # refused: another backend may take it
         return Draft(kind="tanh", inputs=(source,), output=match.root)
 
     pattern = Pattern(name="tanh", load=load)

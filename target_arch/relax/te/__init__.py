@@ -1,1 +1,1 @@
-"""What definitions in TE are written with: stages and their schedules, fixed-point steps, requantizers."""
+"""The parts of definitions in TE: stages and their schedules, fixed-point steps, requantizers."""

@@ -1,4 +1,4 @@
-"""What a report shows: the models of a bundle on their chip.
+"""The content of a report: the models of a bundle on their chip.
 
 Sizes are bytes, times seconds, names those of the manifest (`docs/manifest.md`).
 """
@@ -164,7 +164,7 @@ class ShownSlot:
 
 @frozen(kw_only=True)
 class ShownAttempt:
-    """What did not fit at first, and the change that followed."""
+    """A partition that did not fit at first, and the change that followed."""
 
     kind: str
     operator: str

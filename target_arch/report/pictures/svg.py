@@ -73,7 +73,7 @@ def label(x: float | str, y: float, text: str, class_: str = "ink", **attributes
 
 
 def tip(text: str) -> str:
-    """What a pointer that rests on the element around it shows, and a screen reader reads."""
+    """The text that a screen reader reads, and that appears while a pointer is on the element around it."""
     return f"<title>{text_of(text)}</title>"
 
 

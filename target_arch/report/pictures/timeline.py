@@ -82,7 +82,7 @@ def _time(seconds: float) -> str:
 
 
 def _joined(spans: Iterable[Activity], whole: float) -> list[Activity]:
-    """The spans, those joined that nobody could tell apart."""
+    """The spans; neighbours too close to be seen apart are joined."""
     found: list[Activity] = []
     for span in sorted(spans, key=lambda span: (span.start, span.end)):
         last = found[-1] if found else None

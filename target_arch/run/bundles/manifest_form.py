@@ -1,4 +1,4 @@
-"""What has to be in a manifest for `report`, `run` and `verify` to read it; `docs/manifest.md` has all keys.
+"""The keys of a manifest that `report`, `run` and `verify` need; `docs/manifest.md` has all keys.
 
 Tests: `tests/run/bundles/test_manifest_form.py`.
 """

@@ -1,4 +1,4 @@
-"""What has to be in a manifest for a report, beside what `manifest_form.py` asks for every reader.
+"""The keys of a manifest that a report needs, beside those that `manifest_form.py` asks for every reader.
 
 Tests: `tests/run/bundles/test_report_form.py`.
 """

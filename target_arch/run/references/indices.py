@@ -7,8 +7,8 @@ from attrs import field, frozen
 
 @frozen(kw_only=True)
 class Use:
-    """What an operator does with the tensors it reads: `extents` are those of the dimensions that some of
-    them index. `passes`: its outputs have the values of its inputs.
+    """The use of an operator's inputs: some of them index dimensions, which have these `extents`. `passes`:
+    its outputs have the values of its inputs.
     """
 
     reads: tuple[str, ...]

@@ -98,7 +98,7 @@ class _Inside:
 
 
 def _value(interpreter: Any, index: int) -> Array | None:
-    """What a tensor holds; None for one without elements of its own, as a resource."""
+    """The elements of a tensor; None for one without elements of its own, as a resource."""
     try:
         return np.array(interpreter.get_tensor(index))
     except ValueError:

@@ -131,7 +131,7 @@ def _sessions(model: Path, content: bytes, *, optimized: bool = True) -> list[An
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """What onnxruntime raises where it cannot read or run a model."""
+    """The exceptions of onnxruntime for a model that it cannot read or run."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     return (

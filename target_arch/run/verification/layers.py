@@ -87,8 +87,9 @@ class _Walk:
     trace: Trace
 
     def outcome(self, operator: Operator, values: Mapping[str, Array]) -> Outcome:
-        """What an operator made of `values`, and what it had to make; next to it the value that its readers
-        get. An operator that no step carries out is its own oracle: its output is bytes of other tensors.
+        """The output that an operator computed from `values`, the output it should have, and the value that
+        its readers get. An operator that no step carries out is its own oracle: its output is bytes of other
+        tensors.
         """
         name = operator.output
         must, theirs = exact(operator, self.model, values), self.theirs.get(name)

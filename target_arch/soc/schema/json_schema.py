@@ -1,6 +1,6 @@
 """The JSON Schema of SoC files, for editors; made from `fields.py` and shipped as `schema.json`.
 
-It says what a single value may be. What relates several values is for `target-arch check`.
+It constrains single values. `target-arch check` checks the relations between values.
 """
 
 import json

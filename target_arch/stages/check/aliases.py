@@ -25,8 +25,8 @@ class Part:
 
 
 def parts(model: Model) -> tuple[Part, ...]:
-    """What reshapes and concatenations say: an operand is a run of bytes where nothing but ones stands before
-    the axis.
+    """The tensors that reshapes and concatenations make parts of others: an operand is a run of bytes
+    where all dimensions before the axis are 1.
     """
     found: list[Part] = []
     for operator in model.operators:

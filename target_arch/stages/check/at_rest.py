@@ -50,7 +50,8 @@ def sizes(buffers: Iterable[Buffer], known: Mapping[str, int]) -> Iterator[Fault
 
 
 def ends(order: StepOrder) -> Iterator[Fault]:
-    """Inputs and outputs of the model that are in no buffer, or where nobody puts or looks for them."""
+    """Inputs and outputs of the model that are in no buffer, or in one of a kind that the caller neither
+    writes nor reads."""
     kinds = {buffer.name: buffer.kind for buffer in order.buffers}
     for tensor, name in (*order.inputs, *order.outputs):
         if name not in kinds:

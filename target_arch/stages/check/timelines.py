@@ -20,7 +20,7 @@ class Flight:
 
 
 class Timelines:
-    """The steps in flight. Those of one timeline run in order, and so never race with each other."""
+    """The steps in flight. Steps of one timeline run in order, and so never race with each other."""
 
     def __init__(self) -> None:
         self._flying: dict[str, deque[Flight]] = {}

@@ -76,7 +76,7 @@ def _meets(touch: _Touch, part: Alias) -> bool:
 
 
 def _touches(order: StepOrder, buffers: dict[str, Buffer], *, writes: bool) -> dict[str, list[_Touch]]:
-    """What steps read or write of each buffer, in their order."""
+    """The bytes of each buffer that steps read or write, in their order."""
     found: dict[str, list[_Touch]] = {}
     for number, step in enumerate(order.steps):
         for touch in _of_step(number, step, buffers, writes=writes):

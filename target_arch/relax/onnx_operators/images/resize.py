@@ -242,7 +242,7 @@ def _taps(dimension: _Dimension, rules: _Rules) -> _Taps:
 
 
 def _places(dimension: _Dimension, rule: str) -> tuple[Array, Array]:
-    """Where in the input each place of the output lies, and whether that is in the input at all."""
+    """Where in the input each place of the output is, and whether that is in the input at all."""
     at, scale = np.arange(dimension.after, dtype=np.float64), dimension.scale
     length = scale * dimension.before
     last = dimension.before - 1
@@ -281,7 +281,7 @@ def _row(place: float, dimension: _Dimension, rules: _Rules) -> tuple[Array, Arr
     low = int(np.floor(place))
     ratio = place - low
     if ratio == 0.0:
-        low, ratio = low - 1, 1.0  # as the definition does: a place on an element lies right of another one
+        low, ratio = low - 1, 1.0  # as the definition does: a place on an element is right of another one
     reach = 1 if rules.mode == "linear" else 2
     scale = min(dimension.scale, 1.0) if rules.antialias else 1.0
     first = int(np.floor(-reach / scale)) + 1

@@ -2,7 +2,7 @@
 
 Functions are inlined, open dimensions fixed, shapes inferred, constants folded, branches and loops of known
 course opened, operators brought to one version; operators that no converter knows, but ONNX defines by
-others, become these. What passes its input on or is not read is gone.
+others, become these. Operators that pass their input on, or whose results are not read, are removed.
 """
 
 from collections.abc import Callable

@@ -306,7 +306,7 @@ class _Walk:
 
 
 def translate(model: Any, layer: Callable[[str], str]) -> Translation:
-    """The first subgraph as the function `main`; `layer` gives the layer that a tensor's name tells of."""
+    """The first subgraph as the function `main`; `layer` gives the layer that a tensor's name contains."""
     graph = _Graph(model.Subgraphs(0))
     builder, table = relax.BlockBuilder(), ExprTable()
     with builder.function("main"):

@@ -73,7 +73,7 @@ def _float_lstm(site: Site, x: Any, clip: float) -> Any:
 
 
 def _gate(site: Site, first: int, gate: int) -> Any:
-    """What a gate multiplies or adds. The input gate of a layer that has none is one less its forget gate:
+    """The factor or term of a gate. The input gate of a layer that has none is one less its forget gate:
     the sigmoid of the opposite sums.
     """
     given = site.optional(first + gate)

@@ -9,8 +9,8 @@ the buffers by offset: that *canonical* plan is no higher, so only canonical pla
 down only at its lowest offset (`pool.offset`), and no lower than the one before it (a monotonic floor); of
 two at one offset, which do not touch, the one with the lower number goes first. A buffer that starts at or
 above the place where another could already end would leave a gap for nothing: it is not tried there
-(dominance). A buffer that raises no other is in nobody's way at its lowest offset: if the rest has no plan
-with it there, it has none at all, and no other candidate is tried.
+(dominance). A buffer that raises no other hinders none at its lowest offset: if the rest has no plan with
+it there, it has none at all, and no other candidate is tried.
 
 **In which order.** The lowest offset first; where offsets are equal, the buffer with the lower number. The
 numbers are the *preference*, which the caller chooses: it decides between milliseconds and never.

@@ -188,7 +188,7 @@ class Partial:
         return low, high
 
     def _by_machine(self) -> list[list[tuple[int, int]]]:
-        """For every machine the places and jobs on it, and the end of the order with nobody."""
+        """For every machine the places and jobs on it, and the end of the order with no job."""
         busy: list[list[tuple[int, int]]] = [[] for _ in range(self._problem.machines)]
         busy.append([])
         machines = self._machines
