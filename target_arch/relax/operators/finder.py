@@ -20,6 +20,7 @@ from target_arch.relax.operators.layout import Layout
 from target_arch.relax.operators.program import RelaxProgram, function_of
 from target_arch.relax.operators.states import StatePair, with_states
 from target_arch.relax.operators.tidy import named, without_reshapes
+from target_arch.relax.operators.values import Values
 from target_arch.relax.patterns.matcher import Draft
 
 
@@ -40,19 +41,15 @@ def find_operators(
     """
     graph = program.graph
     drafts = cover(graph, patterns)
-    layout = Layout(
-        graph=graph,
-        quantizations=_quantizations(drafts, graph.quantizations, source),
-        names=program.constant_names,
-    )
+    values = Values(graph=graph, quantizations=_quantizations(drafts, graph.quantizations, source))
     inputs = _names([str(var.name) for var in graph.function.params], "input", ())
-    found = layout.run(drafts, inputs)
-    operators, tensors = without_reshapes(layout.operators, layout.tensors, found)
+    found = Layout(values, program.constant_names).run(drafts, inputs)
+    operators, tensors = without_reshapes(values.operators, values.tensors, found)
     called = _called(found, inputs, _names(list(outputs), "output", inputs))
     operators, tensors, ids = named(operators, tensors, inputs, called)
     functions = {
         ids[operator.id]: function_of(graph, draft)
-        for operator, draft in zip(layout.operators, layout.owners, strict=True)
+        for operator, draft in zip(values.operators, values.owners, strict=True)
         if draft is not None and operator.kind is OperatorKind.RELAX
     }
     results = tuple(called.get(name, name) for name in found)

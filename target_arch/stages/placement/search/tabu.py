@@ -3,7 +3,7 @@
 A move takes a job to another place between two jobs, on its machine or another. The new makespan is
 estimated from the longest paths to and from every job as they are before the move (Mastrolilli, Gambardella,
 "Effective neighbourhood functions for the flexible job shop problem", J. Scheduling 3, 2000), so that one
-pass over all jobs tells about all moves. A machine a job has left takes it back only some moves later. Copies
+pass over all jobs evaluates all moves. A machine a job has left takes it back only some moves later. Copies
 count as delays here; a Scheduler runs each candidate that looks better than the best known schedule. When
 nothing better was found for some time, a few random changes of a good schedule are the next start (iterated
 local search).
@@ -16,6 +16,7 @@ from random import Random
 from target_arch.stages.placement.search.insertion import Delayed, Delays
 from target_arch.stages.placement.search.jobs import NEVER
 from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
+from target_arch.stages.placement.search.paths import Paths
 
 PATIENCE = 60
 """Moves without a better schedule, after which the search is kicked."""
@@ -69,121 +70,42 @@ class Tabu:
 
     def _descend(self, start: JobSchedule, bound: int, effort: int) -> tuple[JobSchedule, int]:
         """The best schedule met before patience ends."""
-        self._take(start)
-        best, idle, spent, moves = start, 0, 2 * len(self._order), 0
+        paths = self._paths = Paths(self._problem, start)
+        self._until = [[0] * (self._problem.machines + 1) for _ in paths.order]
+        best, idle, spent, moves = start, 0, 2 * len(paths.order), 0
         while idle < PATIENCE and spent < effort and best.makespan > bound:
             moves += 1
             move, count = self._best_move(moves, best.makespan)
-            spent += count + 2 * len(self._order)
+            spent += count + 2 * len(paths.order)
             idle += 1
             if move is None:
                 continue
-            self._make(moves, *move)
-            if self._value < best.makespan:
-                spent += len(self._order)
-                found = self._scheduler.run(self._order, self._seats)
+            self._forbid_return(moves, move[0])
+            paths.move(*move)
+            if paths.value < best.makespan:
+                spent += len(paths.order)
+                found = self._scheduler.run(paths.order, paths.seats)
                 if found is not None and found.cost < best.cost:
                     best, idle = found, 0
         return best, spent
 
-    def _take(self, start: JobSchedule) -> None:
-        self._order, self._seats = list(start.by_start()), list(start.seats)
-        self._machines = list(start.machines)
-        jobs = range(len(self._order))
-        self._until = [[0] * (self._problem.machines + 1) for _ in jobs]
-        self._rows: list[list[int]] = [[] for _ in range(self._problem.machines + 1)]
-        for job in self._order:
-            self._rows[self._machines[job]].append(job)
-        self._starts, self._ends, self._rests, self._places = ([0 for _ in jobs] for _ in range(4))
-        self._lasts = [row[seat] for row, seat in zip(self._problem.times, self._seats, strict=True)]
-        self._into, self._onto = [self._waits(job) for job in jobs], [self._keeps(job) for job in jobs]
-        self._measure(0, len(self._order))
-
-    def _waits(self, job: int) -> list[tuple[int, int]]:
-        """The predecessors of a job and the delays after their ends, with every job at its present seat."""
-        seats, seat = self._seats, self._seats[job]
-        return [(other, delays[seats[other]][seat]) for other, delays in self._problem.before[job]]
-
-    def _keeps(self, job: int) -> list[tuple[int, int]]:
-        """The jobs that wait for a job, and how long after its end."""
-        seats, seat = self._seats, self._seats[job]
-        return [(other, delays[seat][seats[other]]) for other, delays in self._problem.after[job]]
-
-    def _measure(self, first: int, last: int) -> None:
-        """Paths after a change of the places from `first` to before `last`; the order in which jobs start."""
-        self._to_ends(first)
-        self._from_starts(last)
-        order, starts, rests, places = self._order, self._starts, self._rests, self._places
-        self._value = value = max(self._ends)
-        order.sort(key=starts.__getitem__)
-        for place, job in enumerate(order):
-            places[job] = place
-        self._critical = [job for job in order if starts[job] + rests[job] == value and self._movable[job]]
-
-    def _to_ends(self, first: int) -> None:
-        """The longest path to the end of every job from a place in the order on."""
-        starts, ends, machines, into, lasts = (
-            self._starts,
-            self._ends,
-            self._machines,
-            self._into,
-            self._lasts,
-        )
-        free = [0] * len(self._rows)
-        for job in self._order[:first]:
-            free[machines[job]] = ends[job]
-        for job in self._order[first:]:
-            machine = machines[job]
-            time = free[machine] if machine >= 0 else 0
-            for other, delay in into[job]:
-                here = ends[other] + delay
-                time = here if here > time else time
-            starts[job] = time
-            ends[job] = free[machine] = time + lasts[job]
-
-    def _from_starts(self, last: int) -> None:
-        """The longest path from the start of every job before a place in the order."""
-        rests, machines, onto, lasts = self._rests, self._machines, self._onto, self._lasts
-        free = [0] * len(self._rows)
-        for job in self._order[: last - 1 : -1] if last else reversed(self._order):
-            free[machines[job]] = rests[job]
-        for job in reversed(self._order[:last]):
-            machine = machines[job]
-            time = free[machine] if machine >= 0 else 0
-            for other, delay in onto[job]:
-                here = rests[other] + delay
-                time = here if here > time else time
-            rests[job] = free[machine] = time + lasts[job]
-
-    def _make(self, now: int, job: int, machine: int, seat: int, place: int, slot: int) -> None:
-        old = self._places[job]
-        del self._order[old]
-        self._order.insert(place - (old < place), job)
-        before = self._machines[job]
-        self._until[job][before] = now + _TENURE + int(self._random.random() * _TENURE)
-        self._rows[before].remove(job)
-        self._rows[machine].insert(slot, job)
-        self._machines[job] = machine
-        if seat != self._seats[job]:
-            self._seats[job], self._lasts[job] = seat, self._problem.times[job][seat]
-            self._into[job], self._onto[job] = self._waits(job), self._keeps(job)
-            for other, _ in self._into[job]:
-                self._onto[other] = self._keeps(other)
-            for other, _ in self._onto[job]:
-                self._into[other] = self._waits(other)
-        self._measure(min(old, place), max(old + 1, place))
+    def _forbid_return(self, now: int, job: int) -> None:
+        """Make it tabu for some moves that a job returns to the machine that it is about to leave."""
+        ends = now + _TENURE + int(self._random.random() * _TENURE)
+        self._until[job][self._paths.machines[job]] = ends
 
     def _best_move(self, now: int, known: int) -> tuple[_Move | None, int]:
         """The move that looks best, and how many jobs that counts as.
 
         A tabu move is allowed only if it looks better than the best known schedule.
         """
-        dice, rows = self._random.random, [self._row(row) for row in self._rows]
+        paths, dice = self._paths, self._random.random
+        rows, critical = [self._row(row) for row in paths.rows], self._critical()
         least, chosen, spent = NEVER, None, 0
-        some = [job for job in self._critical if dice() >= _OVERLOOKED] if self._small else []
-        for job in some or self._critical:
+        some = [job for job in critical if dice() >= _OVERLOOKED] if self._small else []
+        for job in some or critical:
             low, high, begun, after = self._around(job)
-            own, until, now_at = self._machines[job], self._until[job], self._seats[job]
+            own, until, now_at = paths.machines[job], self._until[job], paths.seats[job]
             for machine, seat, time in self._problem.options[job]:
                 limit = (least if until[machine] <= now or least < known else known) - time
                 ready = rest = 0
@@ -209,8 +131,12 @@ class Tabu:
         if chosen is None:
             return None, spent
         job, machine, seat, low, slot = chosen
-        at = [place for place in rows[machine][2] if place != self._places[job]]
+        at = [place for place in rows[machine][2] if place != paths.places[job]]
         return (job, machine, seat, max(low, at[slot - 1] if slot else -1) + 1, slot), spent
+
+    def _critical(self) -> list[int]:
+        """The jobs that the makespan hangs on, and that can move."""
+        return [job for job in self._paths.critical() if self._movable[job]]
 
     def _around(
         self, job: int
@@ -220,7 +146,8 @@ class Tabu:
         For the former, their ends and the delays by seat; for the latter, the time from their start to the
         end of all, their seats and the delays.
         """
-        ends, rests, seats, places = self._ends, self._rests, self._seats, self._places
+        paths = self._paths
+        ends, rests, seats, places = paths.ends, paths.rests, paths.seats, paths.places
         low, high, begun, after = -1, len(ends), [], []
         for other, delays in self._problem.before[job]:
             begun.append((ends[other], delays[seats[other]]))
@@ -231,7 +158,7 @@ class Tabu:
         return low, high, begun, after
 
     def _row(self, row: list[int]) -> _Row:
-        ends, rests, places = self._ends, self._rests, self._places
+        ends, rests, places = self._paths.ends, self._paths.rests, self._paths.places
         return [ends[job] for job in row], [-rests[job] for job in row], [places[job] for job in row]
 
     def _elsewhere(
@@ -241,23 +168,23 @@ class Tabu:
 
         Without it, later jobs there end earlier, and earlier jobs there have a shorter path to the end.
         """
-        ends, back, at = row
-        own = bisect_left(at, self._places[job])
+        paths, (ends, back, at) = self._paths, row
+        own = bisect_left(at, paths.places[job])
         first, last = bisect_right(at, low), bisect_left(at, high) - 1
         if first == last:
             return None
-        jobs, lasts = self._rows[self._machines[job]], self._lasts
+        jobs, lasts = paths.rows[paths.machines[job]], paths.lasts
         time, sooner = ends[own - 1] if own else 0, []
         for other in jobs[own + 1 : last + 1]:
-            for maker, delay in self._into[other]:
-                here = self._ends[maker] + delay
+            for maker, delay in paths.into[other]:
+                here = paths.ends[maker] + delay
                 time = here if here > time else time
             time += lasts[other]
             sooner.append(time)
         time, less = -back[own + 1] if own + 1 < len(back) else 0, []
         for other in reversed(jobs[first:own]):
-            for user, delay in self._onto[other]:
-                here = self._rests[user] + delay
+            for user, delay in paths.onto[other]:
+                here = paths.rests[user] + delay
                 time = here if here > time else time
             time += lasts[other]
             less.append(-time)

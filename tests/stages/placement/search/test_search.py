@@ -13,8 +13,8 @@ from target_arch.stages.placement.search.jobs import HERE, UNLIMITED, Datum, Job
 from target_arch.stages.placement.search.list_scheduler import JobSchedule, ListScheduler
 from target_arch.stages.placement.search.local_search import improve
 from target_arch.stages.placement.search.lower_bounds import busiest, critical_path, lower_bound
+from target_arch.stages.placement.search.paths import Paths
 from target_arch.stages.placement.search.portfolio import search
-from target_arch.stages.placement.search.tabu import Tabu
 
 
 def jobs(count: int, seed: int, *, ratio: float = 1.0, channel: bool = False, members: int = 1) -> Jobs:
@@ -198,21 +198,21 @@ def test_paths_after_a_move_are_those_of_a_whole_pass(members: int, monkeypatch:
     """A move changes the order behind one place and before another: what is kept of the rest is right."""
     checked = 0
 
-    class Checked(Tabu):
+    class Checked(Paths):
         def _measure(self, first: int, last: int) -> None:
             nonlocal checked
             super()._measure(first, last)
-            where = (self._problem, self._order, self._seats, self._machines)
-            assert self._ends == to_ends(*where)
-            assert self._rests == from_starts(*where)
-            for machine, row in enumerate(self._rows[:-1]):
-                assert row == [job for job in self._order if self._machines[job] == machine]
-            places = {job: place for place, job in enumerate(self._order)}
+            where = (self._problem, self.order, self.seats, self.machines)
+            assert self.ends == to_ends(*where)
+            assert self.rests == from_starts(*where)
+            for machine, row in enumerate(self.rows[:-1]):
+                assert row == [job for job in self.order if self.machines[job] == machine]
+            places = {job: place for place, job in enumerate(self.order)}
             pairs = [(other, job) for job, found in enumerate(self._problem.before) for other, _ in found]
             assert all(places[other] < places[job] for other, job in pairs)
             checked += 1
 
-    monkeypatch.setattr("target_arch.stages.placement.search.local_search.Tabu", Checked)
+    monkeypatch.setattr("target_arch.stages.placement.search.tabu.Paths", Checked)
     scheduler = ListScheduler(jobs(24, 5, ratio=0.5, members=members))
     start = heft(scheduler)
     assert start is not None
