@@ -177,7 +177,8 @@ class _Writer:
             self.engine.weights,
         )
         count = columns[1] - columns[0]
-        operands: tuple[Operand, ...] = (read, block, evolve(sums, access=Access.WRITE if first else "rw"))
+        access = Access.WRITE if first else Access.READ_WRITE
+        operands: tuple[Operand, ...] = (read, block, evolve(sums, access=access))
         written = target = None
         if last:
             written = self.recorder.claim(self.rings["output"], self.tiling.buffers[3], size)
