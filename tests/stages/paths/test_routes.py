@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from target_arch.plan.kernels import Slice
 from target_arch.soc.model import CopyPath
-from target_arch.stages.paths.routes import Routes, pieces
+from target_arch.stages.paths.routes import Routes, chunks, pieces
 from tests.stages import chips
 
 ROUTES = Routes(chips.EDGE, ("sram", "ddr"))
@@ -128,6 +128,19 @@ def test_pieces_carry_every_byte_to_its_place(
     assert sorted(carried) == sorted(zip(positions(source), positions(target), strict=True))
     assert all(one.row_bytes <= (limit or size) and (dimensions == 2 or one.rows == 1) for one, _ in cut)
     assert all((one.rows, one.row_bytes) == (other.rows, other.row_bytes) for one, other in cut)
+
+
+@given(
+    st.integers(1, 12).flatmap(lambda n: st.tuples(slices("a", n * 4), slices("b", n * 4))),
+    st.integers(1, 48),
+)
+def test_chunks_are_small_and_carry_every_byte_to_its_place(pair: tuple[Slice, Slice], most: int) -> None:
+    cut = list(chunks(*pair, most))
+    assert all(start.bytes == end.bytes <= most for start, end in cut)
+    source, target = (positions(part) for part in pair)
+    assert sorted(zip(source, target, strict=True)) == sorted(
+        carried for start, end in cut for carried in zip(positions(start), positions(end), strict=True)
+    )
 
 
 def _with(*paths: CopyPath):  # type: ignore[no-untyped-def] # noqa: ANN202
