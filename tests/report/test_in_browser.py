@@ -40,6 +40,16 @@ def test_the_page_is_all_there_and_nothing_overlaps(
         assert view.complaints == []
 
 
+def test_nothing_is_cut_off_in_print(browser: Any, page: Path) -> None:
+    """On a sheet of A4 without its margins, 688 pixels wide."""
+    with opened(browser, page, width=688) as view:
+        view.emulate_media(media="print")
+        assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        figures = "[...document.querySelectorAll('svg.figure')]"
+        assert max(view.evaluate(f"{figures}.map(each => each.getBoundingClientRect().right)")) <= 688
+        assert view.evaluate(OVERLAPS) == []
+
+
 def test_an_operator_of_the_picture_opens_its_costs(browser: Any, page: Path) -> None:
     with opened(browser, page) as view:
         details = view.locator("#op-conv2d_1")

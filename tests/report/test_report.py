@@ -21,6 +21,7 @@ from target_arch.report import (
     report_page,
     trace,
 )
+from target_arch.report.facts.shown import ShownLayer, ShownVerification
 from target_arch.run.bundles.shown import read_report
 from target_arch.soc import read_soc, shipped_socs
 from tests.report.many import shown
@@ -43,6 +44,24 @@ def test_every_operator_has_its_reason_and_every_place_its_cost_or_refusal(digit
         assert operator.reason
         assert [place.instance for place in operator.places] == [each.name for each in found.soc.instances]
         assert all((place.compute is None) == (place.refusal is not None) for place in operator.places)
+
+
+def test_verification_operator_by_operator() -> None:
+    found = shown(2)
+    (model,) = found.models
+    layer = ShownLayer(
+        operator="conv2d_1", kind="conv2d", on="host", elements=640, differ=2, largest=1.0, exact="WRONG",
+        passed=False, first_wrong="element 7 of frame 0",
+    )  # fmt: skip
+    judged = ShownVerification(
+        passed=False, reference="LiteRT", rule="every bit equal", frames=1, outputs=10, equal=8, largest=1.0,
+        allowed=0.0, first_wrong="", self_test="passed", layers=(layer,),
+    )  # fmt: skip
+    page = report_page(attrs.evolve(found, models=(attrs.evolve(model, verification=judged),)))
+    rows = page[page.index("Operator by operator") :]
+    assert "<td>conv2d_1</td><td>conv2d</td><td>host</td>" in rows
+    assert "element 7 of frame 0" in rows
+    assert "Operator by operator" not in report_page(found)
 
 
 def test_names_of_strangers_are_text() -> None:

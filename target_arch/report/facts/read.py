@@ -10,6 +10,7 @@ from target_arch.report.facts.shown import (
     ShownBudget,
     ShownBuffer,
     ShownImage,
+    ShownLayer,
     ShownModel,
     ShownOperator,
     ShownPartition,
@@ -185,8 +186,13 @@ def _budgets(budgets: Iterable[Facts]) -> tuple[ShownBudget, ...]:
 def _verification(facts: Facts) -> ShownVerification:
     keys = ("passed", "reference", "rule", "frames", "outputs", "equal", "largest", "allowed")
     known = {key: facts[key] for key in keys}
+    every = facts.get("layers") or {"layers": ()}
+    names = ("operator", "kind", "on", "elements", "differ", "largest", "exact", "passed", "first_wrong")
     return ShownVerification(
-        **known, first_wrong=facts["first_wrong"] or "", self_test=facts["self_test"] or ""
+        **known,
+        first_wrong=facts["first_wrong"] or "",
+        self_test=facts["self_test"] or "",
+        layers=tuple(ShownLayer(**{name: each[name] for name in names}) for each in every["layers"]),
     )
 
 

@@ -174,8 +174,25 @@ class ShownAttempt:
 
 
 @frozen(kw_only=True)
+class ShownLayer:
+    """An operator against the reference, on the reference's own inputs of it: how many elements there are,
+    how many differ, by how much at most, and what exact arithmetic says (empty where it says nothing).
+    """
+
+    operator: str
+    kind: str
+    on: str
+    elements: int
+    differ: int
+    largest: float
+    exact: str
+    passed: bool
+    first_wrong: str
+
+
+@frozen(kw_only=True)
 class ShownVerification:
-    """The comparison with a reference."""
+    """The comparison with a reference; `layers` where operators were compared one by one."""
 
     passed: bool
     reference: str
@@ -187,6 +204,7 @@ class ShownVerification:
     allowed: float
     first_wrong: str
     self_test: str
+    layers: tuple[ShownLayer, ...] = ()
 
 
 @frozen(kw_only=True)

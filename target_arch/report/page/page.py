@@ -46,6 +46,7 @@ class ModelView:
     memories: tuple[tuple[ShownPool, Picture], ...]
     budgets: tuple[tuple[str, Picture], ...]
     turns: tuple[tuple[str, str, tuple[str, ...]], ...]
+    layers: tuple[tuple[str, ...], ...]
     partitions: tuple[tuple[str, ...], ...]
     attempts: tuple[tuple[str, ...], ...]
 
@@ -123,6 +124,7 @@ def _view(shown: Shown, number: int) -> ModelView:
             (each.id, each.instance, ", ".join(each.operators), each.reason, "; ".join(each.notes))
             for each in model.partitions
         ),
+        layers=tuple(_layers(model)),
         attempts=tuple((a.kind, a.operator, a.instance, a.outcome, a.reason) for a in model.attempts),
     )
 
@@ -136,6 +138,15 @@ def _links(model: ShownModel) -> Iterator[tuple[str, str]]:
         yield "budgets", "Budgets"
     yield "lowering", "Lowering"
     yield "verification", "Verification"
+
+
+def _layers(model: ShownModel) -> Iterator[tuple[str, ...]]:
+    """The rows of the operators that were compared one by one; those that are wrong first."""
+    found = () if model.verification is None else model.verification.layers
+    for each in sorted(found, key=lambda layer: layer.passed):
+        numbers = (f"{each.elements:,}", f"{each.differ:,}", f"{each.largest:g}")
+        said = "right" if each.passed else "WRONG"
+        yield each.operator, each.kind, each.on, *numbers, each.exact, said, each.first_wrong
 
 
 def _turns(model: ShownModel) -> Iterator[tuple[str, str, tuple[str, ...]]]:

@@ -74,6 +74,19 @@ _EXECUTION = Record(
         "waits": ListOf(Record({**_SPAN, "kind": Text(frozenset({"wait"}))})),
     }
 )
+_LAYER = Record(
+    {
+        "operator": Text(),
+        "kind": Text(),
+        "on": Text(),
+        "elements": Integer(),
+        "differ": Integer(),
+        "largest": Number(),
+        "exact": Text(),
+        "passed": Flag(),
+        "first_wrong": Text(),
+    }
+)
 _VERIFICATION = Record(
     {
         "rule": Text(),
@@ -81,7 +94,8 @@ _VERIFICATION = Record(
         "allowed": Number(),
         "first_wrong": Maybe(Text()),
         "self_test": Maybe(Text()),
-    }
+    },
+    {"layers": Maybe(Record({"layers": ListOf(_LAYER)}))},
 )
 SHOWN_MODEL = Record(
     {
