@@ -1,9 +1,9 @@
 """A plug-in for MLonMCU: target_arch as framework, backend, platform and targets.
 
 Put this file into the folder `plugins` of an environment (`environment.yml` beside it is one), and allow
-extensions there. It calls the program `target-arch`, which may be installed elsewhere: `target_arch.exe`
-names it. A target is a SoC with a port. Validation is that of `target-arch verify`: the reference of the
-model's own format, on random inputs.
+extensions there. It calls the program `target-arch`, which may be installed elsewhere: the variable `exe` in
+the environment names it. A target is a SoC with a port. Validation is that of `target-arch verify`: the
+reference of the model's own format, on random inputs.
 """
 
 import importlib.util

@@ -10,6 +10,7 @@ import pytest
 from target_arch.resources import examples
 
 
+@pytest.mark.slow
 def test_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'target-arch[verify]'")
     monkeypatch.chdir(tmp_path)
