@@ -14,6 +14,7 @@ from target_arch.backend.hooks import Hooks
 from target_arch.backend.lowering import DoesNotFit, LoweringRequest, NotInstalled
 from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.plan.model import Model, Operator
+from target_arch.plan.regions.region import Striping
 from target_arch.soc.model import CopyPath, Instance, LoadProcess, Memory, SoC
 from target_arch.soc.words import DLDeviceType, OperandRule, device_type, member_or_text, operand_rule
 
@@ -165,6 +166,10 @@ class Backend:
     tensors inside have no place in the plan: it keeps them in the scratch it asks for. Its budget is one for
     all operators. `cost` of an operator is then its addition to the chain's. A backend without
     this hook gets operators one by one (plain C: runs of them) and, unless it is C, moves tiles.
+    """
+    regions: Callable[[Instance, Model], Striping] | None = None
+    """For backends that can run neighbours of a partition as one call, a stripe at a time (`plan.regions`):
+    the ways to do so at an instance. Regions that are chosen are in `Partition.regions` when it is lowered.
     """
     needs_buffers: tuple[str, ...] = ()
     """Local buffer names that a SoC file must map to memories, such as `inp`, `wgt`, `acc`."""

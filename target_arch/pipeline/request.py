@@ -28,6 +28,7 @@ class CompileRequest:
     file names; with `exact` a solver goes on where the search for a placement ends. `plug_ins` are backends,
     ports and others; without them they are those that are installed and those in `backend_dirs`.
     `states` maps names of inputs to those of outputs that are their values in the next run.
+    `memory` maps memories to the bytes that the models may take of them at most.
     `images` are programs that the model wants on target_archs, instead of those that the SoC file names.
     `input_shapes` fix dimensions that the model file leaves open.
     """
@@ -52,6 +53,7 @@ class CompileRequest:
     images: Mapping[str, str] = field(factory=dict)
     input_shapes: InputShapes = AS_IN_FILE
     states: Mapping[str, str] = field(factory=dict)
+    memory: Mapping[str, int] = field(factory=dict)
 
 
 @frozen(kw_only=True)

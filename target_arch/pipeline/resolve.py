@@ -38,15 +38,20 @@ def name_of_bundle(request: ModelsRequest) -> str:
 
 
 def available(request: CompileRequest) -> SoC:
-    """The chip with the memory that models may take: less the stack that the port's program has.
+    """The chip with the memory that models may take: less the stack that the port's program has, and no more
+    than was asked for.
 
     Code and variables are known once the bundle is compiled for the machine
-    (`target_arch.run.executables.image`).
+    (`target_arch.run.executables.image`). Raises DiagnosticError for a memory that the SoC does not have.
     """
+    known = tuple(memory.name for memory in request.soc.memories)
+    for name in request.memory:
+        if name not in known:
+            raise _unknown("memory", "memory", name, request.soc, known)
     port = request.soc.port(request.port)
-    if port is None:
-        return request.soc
-    return reduced(request.soc, {port.data: port.stack})
+    soc = request.soc if port is None else reduced(request.soc, {port.data: port.stack})
+    memories = (evolve(m, size=min(m.size, request.memory.get(m.name, m.size))) for m in soc.memories)
+    return evolve(soc, memories=tuple(memories)) if request.memory else soc
 
 
 def programmed(request: CompileRequest, soc: SoC) -> SoC:
@@ -131,5 +136,5 @@ def _without_dropped(rules: Mapping[str, str]) -> dict[str, str]:
 def _unknown(place: str, kind: str, name: str, soc: SoC, known: tuple[str, ...]) -> DiagnosticError:
     """A name in a field of the request that the SoC does not have."""
     hint = name_hint(name, known, "declared here")
-    rule = "unknown-mode" if place == "mode" else "unknown-target"
+    rule = {"mode": "unknown-mode", "memory": "unknown-memory"}.get(place, "unknown-target")
     return refusal(rule, place, f"`{soc.name}` has no {kind} `{name}`", hint)

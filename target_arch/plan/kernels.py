@@ -18,6 +18,7 @@ from enum import StrEnum
 from attrs import field, frozen
 
 from target_arch.plan.model import Tensor
+from target_arch.plan.regions.stripes import Channels, Stripes
 
 
 class Codegen(StrEnum):
@@ -108,13 +109,15 @@ class Operand:
     several rows, `stride` apart.
 
     `over` are other operands of the call, only read, whose bytes a written one may take: when the call writes
-    an element it no longer needs the bytes at the same offset in them.
+    an element it no longer needs the bytes at the same offset in them. With `smaller` that is so for operands
+    that have more bytes, too.
     """
 
     of: str
     access: Access = field(converter=_access)
     offset: int = 0
     over: tuple[str, ...] = ()
+    smaller: bool = False
     bytes: int | None = None
     rows: int = 1
     stride: int = 0
@@ -126,6 +129,7 @@ class Operand:
             access=self.access,
             offset=self.offset,
             over=self.over,
+            smaller=self.smaller,
             bytes=self.bytes,
             rows=self.rows,
             stride=self.stride,
@@ -266,6 +270,8 @@ class Kernel:
     tuned: tuple[str, ...] = ()
     """Tasks whose tuning records gave functions of this kernel their schedules."""
     stand_in: StandIn | None = None
+    stripes: Mapping[str, Stripes | Channels] = field(factory=dict)
+    """By function, what those do that run a region stripe by stripe."""
     seconds: float | None = None
     """The time of all calls together, where a vendor's compiler states it: it counts instead of the estimates
     by which the operators were placed.

@@ -18,13 +18,15 @@ from target_arch.plan.steps import StepOrder
 
 
 class AttemptKind(StrEnum):
-    """In the order in which they are tried: a smaller budget, smaller partitions, another instance, and the
-    whole model placed again on fewer target_archs.
+    """In the order in which they are tried: a smaller budget, smaller partitions, another instance; where
+    the tensors of cores overflow a memory, stripes of them instead of whole ones; and the whole model placed
+    again on fewer target_archs.
     """
 
     RETILE = "re-tile"
     SPLIT = "split"
     REPLACE = "re-place"
+    STRIPE = "stripe"
     TARGETS = "targets"
 
 

@@ -74,9 +74,9 @@ class Alias:
 class Buffer:
     """Something that needs bytes.
 
-    `over` are buffers of as many bytes that die where this one begins, and whose place it may take: they
-    and it are live together in that one step, in which an element of them is read before the same element of
-    this is written.
+    `over` are buffers of at least as many bytes that die where this one begins, and whose place it may take:
+    they and it are live together in that one step, in which an element of them is read before the same
+    element of this is written.
 
     `aliases` are further tensors that are bytes of it: the operands of a concatenation, a tensor in other
     shapes.

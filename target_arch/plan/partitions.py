@@ -7,6 +7,7 @@ from attrs import frozen
 
 from target_arch.plan.execution import Execution
 from target_arch.plan.model import Model, Operator
+from target_arch.plan.regions.region import Region
 
 
 @frozen(kw_only=True)
@@ -64,12 +65,15 @@ class Choice:
 
 @frozen(kw_only=True)
 class Partition:
-    """A piece of the model given to one instance; its operators run one after the other."""
+    """A piece of the model given to one instance; its operators run one after the other, those of a region as
+    one call.
+    """
 
     id: str
     instance: str
     operators: tuple[Operator, ...]
     reason: str
+    regions: tuple[Region, ...] = ()
 
 
 def border(model: Model, operators: Sequence[Operator]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -1,12 +1,14 @@
 """The setting of one compilation: everything that stays fixed while it places, lowers and plans."""
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
 
 from attrs import field, frozen
 
 from target_arch.backend.contract import Backend
 from target_arch.plan.kernels import Codegen
+from target_arch.plan.model import Model
+from target_arch.plan.regions.region import Striping
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.memory.planner import BEST, Planner
@@ -29,6 +31,8 @@ class Setting:
     chains: frozenset[str] = frozenset()
     costs: Costs = field(default=NOTHING_MEASURED, repr=False)
     planner: Planner = field(default=BEST, repr=False)
+    regions: Mapping[str, Callable[[Model], Striping]] = field(factory=dict, repr=False)
+    """By instance, the ways to run neighbours of a model as one call."""
 
     @classmethod
     def of(
@@ -53,6 +57,11 @@ class Setting:
             chains=frozenset(name for name, backend in found.items() if backend and backend.joins),
             costs=costs,
             planner=planner,
+            regions={
+                instance.name: partial(backend.regions, instance)
+                for instance in soc.instances
+                if (backend := found[instance.name]) is not None and backend.regions is not None
+            },
         )
 
     @cached_property

@@ -6,8 +6,10 @@ from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, 
 from target_arch.backends.plain_c.cost import CLOCK, FLOAT_RATE, INTEGER_RATE, seconds
 from target_arch.backends.plain_c.support import refusal
 from target_arch.plan.kernels import Codegen, Kernel
+from target_arch.plan.model import Model
+from target_arch.plan.regions.region import Striping
 from target_arch.relax.kinds.catalogue import standard_patterns
-from target_arch.soc.model import LoadProcess, Memory
+from target_arch.soc.model import Instance, LoadProcess, Memory
 from target_arch.soc.words import DLDeviceType
 
 
@@ -22,6 +24,13 @@ def _lower(request: LoweringRequest) -> Kernel:
     return kernel(request, list(pieces(request)))
 
 
+def _regions(instance: Instance, model: Model) -> Striping:
+    from target_arch.backends.plain_c.kernels.layout import layout_of
+    from target_arch.backends.plain_c.stripes.regions import Regions
+
+    return Regions.of(model, layout_of(instance.arch.isa))
+
+
 backend = Backend(
     name="c",
     description="plain C99 from TIR, for any CPU",
@@ -30,6 +39,7 @@ backend = Backend(
     supports=refusal,
     cost=_cost,
     lower=_lower,
+    regions=_regions,
     options=(INTEGER_RATE, FLOAT_RATE),
     default_arch=DefaultArch(
         device=DLDeviceType.CPU,

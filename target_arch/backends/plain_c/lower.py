@@ -3,9 +3,9 @@
 Imports TVM; a backend loads it when it is asked to lower.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import LoweringRequest
 from target_arch.backends.plain_c.concat import Slot, slots
@@ -13,6 +13,7 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.kernels import Access, Call, CFunction, Kernel, Library, LocalBuffer, Operand
 from target_arch.plan.model import Operator, Tensor
 from target_arch.plan.operators.facts import Aliasing, Lowering
+from target_arch.plan.regions.stripes import Channels, Stripes
 from target_arch.relax.c.codegen import in_place, scratch_memory
 from target_arch.relax.c.expressions import UnprintableError
 from target_arch.relax.lower.fallback import NotLegalizedError, lower_relax
@@ -34,6 +35,8 @@ class Piece:
     buffers: tuple[LocalBuffer, ...]
     calls: tuple[Call, ...]
     tuned: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    stripes: Mapping[str, Stripes | Channels] = field(factory=dict)
 
 
 def lower(request: LoweringRequest) -> Kernel:
@@ -60,8 +63,9 @@ def kernel(
         constants=tuple(constant for each in pieces for constant in each.constants),
         buffers=tuple(buffer for each in pieces for buffer in each.buffers),
         actions=tuple(call for each in pieces for call in each.calls),
-        notes=notes,
+        notes=(*notes, *(note for each in pieces for note in each.notes)),
         libraries=libraries,
+        stripes={name: plan for each in pieces for name, plan in each.stripes.items()},
         tuned=tuple(dict.fromkeys(task for each in pieces for task in each.tuned)),
     )
 
@@ -208,7 +212,7 @@ def _relax_piece(operator: Operator, request: LoweringRequest) -> Piece:
     return Piece(functions=functions, constants=lowered.constants, buffers=buffers, calls=calls)
 
 
-def operands(names: tuple[str, ...], access: Access) -> Iterator[Operand]:
+def operands(names: Iterable[str], access: Access) -> Iterator[Operand]:
     """Operands of a call, whole."""
     return (Operand(of=name, access=access) for name in names)
 

@@ -164,6 +164,14 @@ def _planning(to: ArgumentParser) -> None:
     plan = to.add_argument_group("plan")
     plan.add_argument("--mode", default="default", help="memory mode of the SoC file (default: default)")
     plan.add_argument(
+        "--memory",
+        action="append",
+        default=[],
+        metavar="NAME=SIZE",
+        help="the most that models may take of a memory, such as sram=40KiB: where tensors do not fit, cores "
+        "compute them in stripes; may repeat",
+    )
+    plan.add_argument(
         "--target", action="append", default=[], metavar=_TARGET,
         help="use only these target_archs and the host, in this order of priority; OPTION=VALUE sets an "
         "option of the NAME before it. Without --soc: build the SoC from what these backends are like by "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from target_arch.cli.arguments.input_shapes import input_shapes
+from target_arch.cli.arguments.memory_limits import memory_limits
 from target_arch.cli.arguments.parser import DUMPS
 from target_arch.cli.arguments.soc_argument import target_of
 from target_arch.cli.arguments.targets import required, with_options
@@ -66,6 +67,7 @@ def request(options: argparse.Namespace) -> "CompileRequest":
         images=_images(getattr(options, "image", [])),
         input_shapes=input_shapes(options.input_shape, options.batch),
         states=_pairs(options.state),
+        memory=memory_limits(options.memory),
     )
 
 

@@ -25,7 +25,7 @@ class InPlace:
         self._kept = frozenset(kept)
         self._first: dict[str, int] = {}
         self._last: dict[str, int] = {}
-        self._calls: dict[tuple[str, str], int] = {}
+        self._calls: dict[tuple[str, str], tuple[int, bool]] = {}
 
     def touched(self, number: int, names: Iterable[str]) -> None:
         """A step that starts now touches these buffers."""
@@ -43,13 +43,14 @@ class InPlace:
             if operand.access == Access.WRITE and not operand.offset:
                 for name in read.intersection(operand.over):
                     if not busy(name, call.event):
-                        self._calls.setdefault((operand.of, name), number)
+                        self._calls.setdefault((operand.of, name), (number, operand.smaller))
 
     def fault(self, one: Occupancy, other: Occupancy) -> str | None:
         """Why the one may not be written over the other; None where it may."""
         over, under = one.name, other.name
-        number = self._calls.get((over, under))
-        if (one.offset, one.bytes) != (other.offset, other.bytes):
+        number, smaller = self._calls.get((over, under), (None, False))
+        fits = one.bytes <= other.bytes if smaller else one.bytes == other.bytes
+        if one.offset != other.offset or not fits:
             return "they are not the same bytes"
         if number is None:
             return "no call may do that"
@@ -60,10 +61,13 @@ class InPlace:
             return f"`{under}` is needed until {until}"
         return None
 
-    def cut(self, over: Occupancy, under: Occupancy) -> Occupancy:
-        """The one under, live only until the other is written over it. Only for two without a fault."""
-        number = self._calls[over.name, under.name]
-        return evolve(under, last=min(under.last, number - 1))
+    def cut(self, over: Occupancy, under: Occupancy) -> tuple[Occupancy, Occupancy]:
+        """The one under, live only until the other is written over it, and its bytes above the other, which
+        are live until the call is over. Only for two without a fault.
+        """
+        number, _ = self._calls[over.name, under.name]
+        above = evolve(under, offset=under.offset + over.bytes, bytes=under.bytes - over.bytes, first=number)
+        return evolve(under, last=min(under.last, number - 1)), above
 
 
 def sharing(order: StepOrder, plan: MemoryPlan, lives: Lives, in_place: InPlace) -> Iterator[Fault]:
@@ -74,25 +78,26 @@ def sharing(order: StepOrder, plan: MemoryPlan, lives: Lives, in_place: InPlace)
     there = {name: place for name, place in places.items() if place is not None}
     arenas = {buffer.name: buffer.arena for buffer in order.buffers}
     together = frozenset(frozenset(pair) for pair in plan.in_place)
+    above: dict[str, Occupancy] = {}
     next_values = {(buffer.name, buffer.replaces) for buffer in order.buffers}
     for over, under in plan.in_place:
         if (over, under) in next_values and _follows(there.get(over), there.get(under)):
             continue
         why = _refusal(there, arenas, in_place, over, under)
         if why is None:
-            there[under] = in_place.cut(there[over], there[under])
+            there[under], above[under] = in_place.cut(there[over], there[under])
         else:
             yield "unsafe-in-place", f"buffer `{over}` is written over `{under}`: {why}"
-    for inside in _by_arena(there, arenas):
+    for inside in _by_arena((*there.values(), *above.values()), arenas):
         for one, other in meeting(inside):
             if {one.name, other.name} not in together:
                 yield "overlap", f"buffers `{one.name}` and `{other.name}` share bytes while both are live"
 
 
-def _by_arena(there: dict[str, Occupancy], arenas: dict[str, Arena]) -> Iterable[list[Occupancy]]:
+def _by_arena(places: Iterable[Occupancy], arenas: dict[str, Arena]) -> Iterable[list[Occupancy]]:
     found: dict[Arena, list[Occupancy]] = {}
-    for name, place in there.items():
-        found.setdefault(arenas[name], []).append(place)
+    for place in places:
+        found.setdefault(arenas[place.name], []).append(place)
     return found.values()
 
 

@@ -2,10 +2,11 @@
 
 A pass (`one_pass`) lowers every partition in order, each with the budget that the ledger promises. A
 partition that does not fit climbs a ladder: it is lowered again with a smaller budget, then split, then
-placed elsewhere (on another instance, another kind, the host, in this order). Every attempt is recorded. If
-no rung is left, the whole model climbs again on fewer target_archs (`fewer_targets`): on every subset of them
-where these are few, always on each alone beside the host, and on the host alone. The fastest placement is
-first. If none fits, the model is refused, and the error names the cheapest changes found that make it fit.
+placed elsewhere (on another instance, another kind, the host, in this order). Where the tensors of cores
+overflow, cores run neighbours stripe by stripe (`stages.regions`). Every attempt is recorded. If no rung is
+left, the whole model climbs again on fewer target_archs (`fewer_targets`): on every subset of them where
+these are few, always on each alone beside the host, and on the host alone. The fastest placement is first. If
+none fits, the model is refused, and the error names the cheapest changes found that make it fit.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,6 +31,8 @@ from target_arch.stages.lowering.remedy import remedy
 from target_arch.stages.lowering.split import Cuts, cut, middle
 from target_arch.stages.placement.place import NO_RULES
 from target_arch.stages.placement.rules import Rules, targets
+from target_arch.stages.regions.replay import check_stripes
+from target_arch.stages.regions.striper import Striper
 from target_arch.stages.setting import Setting
 from target_arch.stages.steps.fit import Fitted
 
@@ -90,10 +93,16 @@ def _climbed(
     graph = ladder.graph()
     while True:
         slots = order(graph)
-        passed = passes.run(graph, slots)
+        try:
+            passed = passes.run(graph, slots)
+        except DoesNotFitError as refusal:
+            ladder.stripe(graph, refusal)
+            graph = ladder.graph()
+            continue
         if passed.settled is not None:
             settled, known = passed.settled, sizes(graph, passed.kernels)
             check(soc, settled.steps, settled.plan, known, parts(graph.model), graph.model.states)
+            check_stripes(graph, passed.kernels)
             return _lowered(graph, slots, passed, settled, tuple(ladder.attempts))
         ladder.climb(graph.model, passed.refused)
         graph = ladder.graph()
@@ -140,6 +149,7 @@ class _Ladder:
     ) -> None:
         self.attempts: list[Attempt] = []
         self._soc, self._place, self._rules, self._passes = soc, place, rules, passes
+        self._striping = Striper(passes.setting)
         self._able: dict[str, tuple[Candidate, ...]] = {}
         self._cuts: Cuts = frozenset()
         self._retiled: dict[Key, int] = {}
@@ -162,7 +172,11 @@ class _Ladder:
                     raise
                 raise self._refusal from None
             self.attempts = [_with_outcome(attempt, self._placed) for attempt in before]
-        return cut(self._placed, self._cuts)
+        return self._striping.striped(cut(self._placed, self._cuts))
+
+    def stripe(self, graph: PartitionGraph, refusal: DoesNotFitError) -> None:
+        """Let cores run neighbours stripe by stripe, where that leaves enough. Raises the refusal else."""
+        self.attempts.append(self._striping.further(graph, refusal))
 
     def climb(self, model: Model, refused: tuple[Refused, ...]) -> None:
         """Take the next rung for every refused partition; placement follows once, after all of them."""

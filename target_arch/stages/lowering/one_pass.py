@@ -13,6 +13,7 @@ from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget
 from target_arch.plan.orders import PHASES, LoweringOrder
 from target_arch.plan.partitions import Partition, PartitionGraph
+from target_arch.plan.regions.region import Region
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.gc_paused import gc_paused
 from target_arch.stages.lowering.budget import limited, on_demand, with_used
@@ -29,8 +30,8 @@ Lower = Callable[[PartitionGraph, Partition, Budget], Kernel]
 Advance = Callable[[PartitionGraph, Partition, str], None]
 """Takes a partition to a phase before the last. The lowerer keeps the result."""
 
-Key = tuple[str, tuple[str, ...]]
-"""The instance and the operators of a partition: a backend lowers partitions of one key alike."""
+Key = tuple[str, tuple[str, ...], tuple[Region, ...]]
+"""The instance, the operators and the regions of a partition: partitions of one key are lowered alike."""
 
 
 Known = dict[Key, tuple[Budget | None, Kernel]]
@@ -39,7 +40,7 @@ Known = dict[Key, tuple[Budget | None, Kernel]]
 
 def key_of(partition: Partition) -> Key:
     """The key of a partition."""
-    return partition.instance, tuple(operator.id for operator in partition.operators)
+    return partition.instance, tuple(operator.id for operator in partition.operators), partition.regions
 
 
 @frozen(kw_only=True)
@@ -62,7 +63,7 @@ class Passes:
         advance: Advance | None = None,
         known: "Known | None" = None,
     ) -> None:
-        self._setting, self._lower, self._advance = setting, lower, advance
+        self.setting, self._lower, self._advance = setting, lower, advance
         self._reached: set[tuple[Key, str]] = set()
         self._known: Known = {} if known is None else known
         self.limits: dict[Key, dict[str, int]] = {}
@@ -96,12 +97,12 @@ class Passes:
 
     def is_c(self, partition: Partition) -> bool:
         """True where the kernels of a partition are C functions."""
-        return self._setting.is_function(partition.instance)
+        return self.setting.is_function(partition.instance)
 
     @property
     def fixed(self) -> tuple[str, ...]:
         """The memories of constants."""
-        return self._setting.mode.constants
+        return self.setting.mode.constants
 
     def limited(self, partition: Partition, given: Budget) -> Budget:
         """The budget, reduced to the partition's limits."""
@@ -109,7 +110,7 @@ class Passes:
 
     def work(self, graph: PartitionGraph, kernels: Mapping[str, Kernel]) -> PartialLowering:
         """The lowering so far."""
-        return PartialLowering(setting=self._setting, graph=graph, kernels=dict(kernels))
+        return PartialLowering(setting=self.setting, graph=graph, kernels=dict(kernels))
 
 
 class _Pass:

@@ -21,6 +21,7 @@ from target_arch.stages.memory.packing import (
     live_bytes,
     peak,
 )
+from target_arch.stages.memory.packing.shapes import by_shapes, narrows
 from target_arch.stages.memory.packing.sharing import choices, rectangles, roots, shared_bound, shared_least
 
 _LAST_RESORT = Effort(nodes=20_000)
@@ -148,7 +149,10 @@ def _placed(buffers: Sequence[Buffer], places: Mapping[str, str], run: Pack) -> 
     found = run(rectangles(buffers, places))
     notes = found if isinstance(found, Offsets) else Offsets(found)
     offsets = {name: found[first] for name, first in roots(buffers, places).items()}
-    return Offsets(offsets, notes.found_by, notes.lower, notes.core)
+    whole = Offsets(offsets, notes.found_by, notes.lower, notes.core)
+    if not narrows(buffers, places):
+        return whole
+    return min(whole, by_shapes(buffers, places), key=lambda found: peak(buffers, found))
 
 
 def _joined(buffers: Sequence[Buffer], parts: Sequence[MemoryPlan]) -> MemoryPlan:

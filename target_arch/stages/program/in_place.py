@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from attrs import evolve
 
-from target_arch.plan.kernels import Access, Call, Kernel
+from target_arch.plan.kernels import Access, Call, Kernel, Operand
 from target_arch.plan.partitions import Partition
 from target_arch.stages.program.items import Item, Run, Slot
 
@@ -18,13 +18,18 @@ def reusable_operands(buffers: Mapping[str, Slot], kept: Collection[str], item: 
             name
             for name in operand.over
             if buffers[name].memory == result.memory
-            and buffers[name].bytes == result.bytes
+            and has_room(operand, buffers[name].bytes, result.bytes)
             and not buffers[name].kind.settled
             and name not in kept
         ]
         if places:
             found[operand.of] = places
     return found
+
+
+def has_room(operand: Operand, there: int, needed: int) -> bool:
+    """Whether a written operand of so many bytes may take a place of so many."""
+    return there >= needed if operand.smaller else there == needed
 
 
 def in_place_calls(partition: Partition, kernel: Kernel, places: Mapping[str, str]) -> Iterator[Run]:

@@ -14,12 +14,14 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
+from target_arch.plan.kernels import Operand
 from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
 from target_arch.soc.model import SoC
 from target_arch.soc.numbering import timelines
 from target_arch.stages.program.hazards import ByteAccess, InFlight
 from target_arch.stages.program.homes import TensorHomes
+from target_arch.stages.program.in_place import has_room
 from target_arch.stages.program.items import Item, Run, Slot, Transfer
 from target_arch.stages.program.join import join
 from target_arch.stages.program.partial import PartialLowering
@@ -165,7 +167,7 @@ class _Orderer:
         for operand in run.operands:
             if operand.of not in self._first:
                 safe = (name for name in operand.over if self._flight.touching(name).keys() <= own)
-                self._over[operand.of] = tuple(safe)
+                self._over[operand.of] = tuple(name for name in safe if self._has_room(operand, name))
 
     def _start(self, timeline: str | None, needed: Mapping[str, int]) -> Event | None:
         """Wait for the steps that this one must not overtake. Returns the event it will have."""
@@ -251,14 +253,15 @@ class _Orderer:
         """By state, the step before the one in which its next value begins: until then it keeps its bytes."""
         return {state.now: self._first[state.next] - 1 for state in self._program.states}
 
+    def _has_room(self, operand: Operand, name: str) -> bool:
+        buffers = self._program.buffers
+        return has_room(operand, buffers[name].bytes, buffers[operand.of].bytes)
+
     def _may_take(self, draft: Slot, name: str) -> bool:
-        """True if a buffer's life ends with the step in which the other's begins, and both have the same
-        size.
-        """
+        """True if a buffer's life ends with the step in which the other's begins."""
         place = self._program.buffers[name]
         return (
             place.memory == draft.memory
-            and place.bytes == draft.bytes
             and (not place.kind.settled or draft.replaces == name)
             and name not in self._program.kept
             and self._final[name] == self._first[draft.name]

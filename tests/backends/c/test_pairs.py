@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from target_arch.backends.plain_c.pairs import joinable
+from target_arch.backends.plain_c.kernels.joining import joinable
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.relax.lower.operators import lower_pair
 from tests.backends.c.one import (

@@ -290,6 +290,7 @@ IN = given("x", 0, 16)
 ON = held("y", 0, 16)
 PAIR = (("y", "x"),)
 SAFE = call(reads("x"), over())
+SMALLER = call(reads("x"), over(smaller=True))
 UNSAFE = ["unsafe-in-place"]
 PLACES: dict[str, tuple[Case, list[str]]] = {
     "a call writes its result over its operand": (case([IN, ON], SAFE, in_place=PAIR), []),
@@ -301,6 +302,16 @@ PLACES: dict[str, tuple[Case, list[str]]] = {
         UNSAFE,
     ),
     "a result of another size": (case([IN, held("y", 0, 8)], SAFE, in_place=PAIR), UNSAFE),
+    "a smaller result, where the call allows one": (case([IN, held("y", 0, 8)], SMALLER, in_place=PAIR), []),
+    "a larger result": (case([IN, held("y", 0, 24)], SMALLER, in_place=PAIR), UNSAFE),
+    "scratch on the bytes above a smaller result, which the call still reads": (
+        case(
+            [IN, held("y", 0, 8), held("z", 8, 8, kind="local")],
+            call(reads("x"), over(smaller=True), writes("z")),
+            in_place=PAIR,
+        ),
+        ["overlap"],
+    ),
     "a result in another arena": (
         case(
             [IN, held("y", 0, 16, memory="out")],

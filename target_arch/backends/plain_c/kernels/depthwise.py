@@ -37,6 +37,11 @@ def made(operator: Operator, model: Model, apart: int = 0, after: Sum | None = N
     """The call of an operator that `refusal` accepts; pixels of the output are `apart` elements apart. Raises
     OutOfRange.
     """
+    return weighted.made(weighed(operator, model, apart), model, after)
+
+
+def weighed(operator: Operator, model: Model, apart: int = 0) -> weighted.Weighed:
+    """The operator as a call of its driver. Raises OutOfRange."""
     out = model.tensors[operator.output]
     rows = _rows(model.tensors[operator.constants[0]])
     values = weighted.prepare(operator, model, rows, _low(operator, model))
@@ -48,7 +53,7 @@ def made(operator: Operator, model: Model, apart: int = 0, after: Sum | None = N
         weights=packed(values.rows),
         room=GROUP,
     )
-    return weighted.made(operator, model, values, call, after)
+    return weighted.Weighed(operator=operator, values=values, call=call)
 
 
 def packed(rows: Any) -> bytes:

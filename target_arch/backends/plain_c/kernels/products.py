@@ -50,7 +50,14 @@ def made(operator: Operator, model: Model, layout: Layout, apart: int = 0, after
     """The call of an operator that `refusal` accepts; pixels of the output are `apart` elements apart. Raises
     OutOfRange.
     """
-    x, sizes = model.tensors[operator.inputs[0]], sizes_of(operator, model)
+    return weighted.made(weighed(operator, model, layout, sizes_of(operator, model), apart), model, after)
+
+
+def weighed(
+    operator: Operator, model: Model, layout: Layout, sizes: Sizes, apart: int = 0
+) -> weighted.Weighed:
+    """The operator as a call of its driver for an image of these sizes. Raises OutOfRange."""
+    x = model.tensors[operator.inputs[0]]
     values = weighted.prepare(operator, model, _rows(model.tensors[operator.constants[0]]), _LOW)
     call = weighted.Call(
         driver="ta_s8_convolve",
@@ -59,7 +66,7 @@ def made(operator: Operator, model: Model, layout: Layout, apart: int = 0, after
         numbers=_numbers(sizes, x, apart or sizes.out[2], layout),
         weights=layout.packed(values.rows),
     )
-    return weighted.made(operator, model, values, call, after)
+    return weighted.Weighed(operator=operator, values=values, call=call)
 
 
 def sizes_of(operator: Operator, model: Model) -> Sizes:
@@ -70,18 +77,29 @@ def sizes_of(operator: Operator, model: Model) -> Sizes:
     x, w = model.tensors[operator.inputs[0]].shape, model.tensors[operator.constants[0]].shape
     kernel = w[1:3] if len(w) == 4 else (1, 1)
     stride = tuple(attributes.get("strides", (1, 1)))
-    padding = tuple(attributes.get("padding", (0, 0, 0, 0)))
+    if (*kernel, *stride) != (1, 1, 1, 1) or any(attributes.get("padding", (0, 0, 0, 0))):
+        return sizes_of_image(operator, model)
     rows = prod(x) // w[-1]
-    if (*kernel, *stride) == (1, 1, 1, 1) and not any(padding):
-        image, out = (1, rows, 1, w[-1]), (rows, 1, w[0])
-        stride, padding, dilation = (1, 1), (0, 0), (1, 1)
-    else:
-        height, width, outputs = model.tensors[operator.output].shape[1:]
-        image, out = (x[0], x[1], x[2], x[3]), (height, width, outputs)
-        dilation = tuple(attributes.get("dilation", (1, 1)))
     return Sizes(
-        image=image,
-        out=out,
+        image=(1, rows, 1, w[-1]),
+        out=(rows, 1, w[0]),
+        kernel=(1, 1),
+        stride=(1, 1),
+        dilation=(1, 1),
+        padding=(0, 0),
+    )
+
+
+def sizes_of_image(operator: Operator, model: Model) -> Sizes:
+    """The sizes of a convolution of an image as it is."""
+    attributes: Any = operator.attributes
+    x, w = model.tensors[operator.inputs[0]].shape, model.tensors[operator.constants[0]].shape
+    height, width, outputs = model.tensors[operator.output].shape[1:]
+    kernel, stride = w[1:3], attributes.get("strides", (1, 1))
+    dilation, padding = attributes.get("dilation", (1, 1)), attributes.get("padding", (0, 0, 0, 0))
+    return Sizes(
+        image=(x[0], x[1], x[2], x[3]),
+        out=(height, width, outputs),
         kernel=(kernel[0], kernel[1]),
         stride=(stride[0], stride[1]),
         dilation=(dilation[0], dilation[1]) if kernel[1] > 1 else (dilation[0], 1),

@@ -54,16 +54,30 @@ def prepare(operator: Operator, model: Model, rows: Any, low: int) -> Prepared:
     return prepared(r, rows, bias, low, offset, out.dtype == "uint8")
 
 
-def made(operator: Operator, model: Model, values: Prepared, call: Call, after: Sum | None) -> Made:
+@frozen(kw_only=True)
+class Weighed:
+    """An operator with weights as a call of a driver."""
+
+    operator: Operator
+    values: Prepared
+    call: Call
+
+    @property
+    def packed(self) -> tuple[Tensor, ...]:
+        """Weights, bias, multipliers and shifts as constants of the model."""
+        return _packed(self.operator, self.call, self.values)
+
+
+INSIDE = (("w", "int8"), ("bias", "int32"), ("multiplier", "int32"), ("shift", "int8"))
+"""The parameters that `packed` is given to, with their types."""
+
+
+def made(weighed: Weighed, model: Model, after: Sum | None) -> Made:
     """The call of a driver for an operator, and of the sum after it."""
+    operator, values, call = weighed.operator, weighed.values, weighed.call
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
     scale = values.scale
-    inside = (
-        Parameter(name="w", dtype="int8"),
-        Parameter(name="bias", dtype="int32"),
-        Parameter(name="multiplier", dtype="int32"),
-        Parameter(name="shift", dtype="int8"),
-    )
+    inside = (Parameter(name=name, dtype=dtype) for name, dtype in INSIDE)
     other = () if after is None else (parameter("other", after.other),)
     last = out if after is None else after.out
     parameters = (parameter("x", x), *inside, *other, parameter("out", last, written=True))
@@ -79,7 +93,7 @@ def made(operator: Operator, model: Model, values: Prepared, call: Call, after: 
     pair = ((len(parameters) - 1, len(parameters) - 2),) if other and after and after.over else ()
     return Made(
         function=function(kind, parameters, lines, call.headers, pair),
-        packed=_packed(operator, call, values),
+        packed=weighed.packed,
     )
 
 
@@ -97,7 +111,6 @@ def as_int8(tensor: Tensor, *, written: bool = False) -> str:
 
 
 def _packed(operator: Operator, call: Call, values: Prepared) -> tuple[Tensor, ...]:
-    """Weights, bias, multipliers and shifts as constants of the model."""
     scale, bias, room = values.scale, values.bias, call.room
     each = room if scale.each else 0
     arrays = (

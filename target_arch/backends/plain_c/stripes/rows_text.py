@@ -1,0 +1,137 @@
+"""The C function of a region that computes some rows of each tensor in turn (`runtime_c/kernels/rows.h`)."""
+
+from collections.abc import Iterator, Sequence
+
+from attrs import frozen
+
+from target_arch.backends.plain_c.kernels.text import Parameter, function, parameter, struct
+from target_arch.backends.plain_c.kernels.weighted import INSIDE, as_int8
+from target_arch.backends.plain_c.stripes.units import Rowwise
+from target_arch.plan.kernels import CFunction
+from target_arch.plan.model import Model, Tensor
+from target_arch.plan.regions.stripes import Image, Producer, Stripes, Window
+
+
+@frozen(kw_only=True)
+class RowsText:
+    """Writes the function. Tensors are `x0`, `x1`, … in it, those given first, the output last."""
+
+    plan: Stripes
+    units: Sequence[Rowwise]
+    model: Model
+
+    def function(self) -> CFunction:
+        """Its parameters: tensors given, the packed constants of each unit, the output, the scratch."""
+        given = [parameter(self._c(image), self._tensor(image)) for image in self.plan.given]
+        inside = [
+            Parameter(name=f"{name}{number}", dtype=dtype)
+            for number in range(len(self.units))
+            for name, dtype in INSIDE
+        ]
+        last = parameter("out", self._tensor(self.plan.output), written=True)
+        scratch = [Parameter(name="lines", dtype="int8", written=True)] if self.plan.scratch else []
+        parameters = (*given, *inside, last, *scratch)
+        written = len(given) + len(inside)
+        over = [(written, n) for n, image in enumerate(self.plan.given) if image == self.plan.over]
+        headers = dict.fromkeys(header for unit in self.units for header in unit.headers)
+        return function("stripes", parameters, tuple(self._body()), tuple(headers), tuple(over))
+
+    def _body(self) -> Iterator[str]:
+        plan = self.plan
+        for image in plan.given:
+            yield self._rows(image, f"{as_int8(self._tensor(image))}{self._c(image)}", image.rows)
+        for producer in plan.producers:
+            yield self._rows(producer.image, self._lines(producer), 0)
+        output = self._r(plan.output)
+        if plan.producers[-1].held:
+            yield "int32_t placed = 0;"
+        yield f"while ({output}.done < {plan.output.rows}) {{"
+        for number, (producer, unit) in enumerate(zip(plan.producers, self.units, strict=True)):
+            yield "    {"
+            yield from (f"        {line}" for line in self._turn(number, producer, unit))
+            yield "    }"
+        if plan.producers[-1].held:
+            yield from (f"    {line}" for line in self._placing(plan.producers[-1]))
+        yield "}"
+
+    def _turn(self, number: int, producer: Producer, unit: Rowwise) -> Iterator[str]:
+        """The rows of a producer in one step."""
+        own, call, scale = self._r(producer.image), unit.weighed.call, unit.weighed.values.scale
+        yield struct(call.sizes, "sizes", call.numbers)
+        yield struct("ta_s8_scale", "scale", scale.numbers)
+        if unit.after is not None:
+            yield unit.after.struct
+        for place, window in enumerate(producer.reads):
+            yield struct("ta_rows_window", f"window{place}", (window.height, window.stride, window.before))
+        yield f"int32_t to = ta_rows_least({own}.done + {producer.each}, {own}.rows);"
+        for place, window in enumerate(producer.reads):
+            ready = f"ta_rows_ready(&{self._r(window.tensor)}, &window{place}, &{own})"
+            yield f"to = ta_rows_least(to, {ready});"
+        added = "0, 0, 0"
+        if unit.after is not None:
+            added = f"&add, ta_rows_at(&{self._r(producer.reads[1].tensor)}, {own}.done), {unit.after.side}"
+        yield (
+            f"const ta_s8_end end = {{{scale.constant}, &scale, multiplier{number}, shift{number}, {added}}};"
+        )
+        image, place_of = self._r(producer.reads[0].tensor), f"ta_rows_end(&{own}, {self._lines(producer)})"
+        yield f"if (to > {own}.done) {{"
+        if producer.held:
+            yield f"    ta_rows_keep(&{own}, {self._lines(producer)}, {self._kept(producer)});"
+        yield (
+            f"    {unit.driver}(&sizes, &end, &{image}, w{number}, bias{number}, {place_of}, {own}.done, to);"
+        )
+        yield f"    {own}.done = to;"
+        yield "}"
+
+    def _placing(self, last: Producer) -> Iterator[str]:
+        """Rows of the output go to their place as soon as nobody needs the bytes there."""
+        over, own, row = self.plan.over, self._r(last.image), last.image.row_bytes
+        assert over is not None
+        yield f"const int32_t gone = {self._needed(over)};"
+        yield (
+            f"const int32_t until = gone == {over.rows} || {own}.done == {own}.rows ? {own}.done : "
+            f"ta_rows_least({own}.done, gone * {over.row_bytes} / {row});"
+        )
+        yield (
+            f"memcpy({self._out()} + placed * {row}, ta_rows_at(&{own}, placed), "
+            f"(size_t)((until - placed) * {row}));"
+        )
+        yield "placed = until;"
+
+    def _kept(self, producer: Producer) -> str:
+        return "placed" if producer.image == self.plan.output else self._needed(producer.image)
+
+    def _needed(self, image: Image) -> str:
+        """The first row of an image that its readers still need."""
+        found = ""
+        for reader in self.plan.producers:
+            for window in reader.reads:
+                if window.tensor == image:
+                    one = self._needed_by(reader, window)
+                    found = f"ta_rows_least({found}, {one})" if found else one
+        return found
+
+    def _needed_by(self, reader: Producer, window: Window) -> str:
+        literal = f"&(ta_rows_window){{{window.height}, {window.stride}, {window.before}}}"
+        return f"ta_rows_needed(&{self._r(window.tensor)}, {literal}, &{self._r(reader.image)})"
+
+    def _rows(self, image: Image, at: str, done: int) -> str:
+        return f"ta_rows {self._r(image)} = {{{at}, {image.row_bytes}, {image.rows}, 0, {done}}};"
+
+    def _lines(self, producer: Producer) -> str:
+        return f"lines + {producer.offset}" if producer.held else self._out()
+
+    def _out(self) -> str:
+        return f"{as_int8(self._tensor(self.plan.output), written=True)}out"
+
+    def _c(self, image: Image) -> str:
+        return f"x{self._number(image)}"
+
+    def _r(self, image: Image) -> str:
+        return f"rows{self._number(image)}"
+
+    def _number(self, image: Image) -> int:
+        return (*self.plan.given, *(producer.image for producer in self.plan.producers)).index(image)
+
+    def _tensor(self, image: Image) -> Tensor:
+        return self.model.tensors[image.name]

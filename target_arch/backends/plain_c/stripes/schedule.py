@@ -1,0 +1,93 @@
+"""Which rows are computed when, and how many of them are held: from operators to `Stripes`.
+
+Rows that are needed again are kept, never computed twice: a line of an image is small beside the image.
+"""
+
+from collections.abc import Sequence
+
+from attrs import evolve, frozen
+
+from target_arch.plan.regions.stripes import Image, Producer, Stripes, Window
+from target_arch.soc.rounding import round_up
+
+_UNIT = 4
+"""Bytes to which the lines of a tensor are aligned."""
+_HEIGHTS = (1, 2, 3, 4, 8, 16)
+
+
+@frozen(kw_only=True)
+class Unit:
+    """Operators that become one call for a range of rows: one, or two where the second adds a tensor."""
+
+    operators: tuple[str, ...]
+    reads: tuple[Window, ...]
+    image: Image
+
+
+def stripes(units: Sequence[Unit], size: int) -> Stripes | None:
+    """The stripes of units in the order in which they run, `size` rows at a time of the first one; None where
+    some wait for one another. No output takes the place of an input yet.
+    """
+    made = {unit.image.name for unit in units}
+    given = {w.tensor.name: w.tensor for unit in units for w in unit.reads if w.tensor.name not in made}
+    producers = tuple(
+        Producer(
+            operators=unit.operators,
+            reads=unit.reads,
+            image=unit.image,
+            each=max(size * unit.image.rows // units[0].image.rows, 1),
+        )
+        for unit in units
+    )
+    return _held(Stripes(given=tuple(given.values()), producers=producers), 0)
+
+
+def in_place(plain: Stripes, over: Image) -> Stripes | None:
+    """The stripes with the output in the place of a given tensor; None where that is too small. Rows of the
+    output that come too early wait in the scratch.
+    """
+    last = plain.producers[-1]
+    if over.bytes < plain.output.bytes:
+        return None
+    placed = evolve(plain, over=over)
+    turns = [turn for turn in placed.turns if turn.producer == last]
+    if all(window.tensor != over for window in last.reads) and all(t.placed == t.end for t in turns):
+        return placed
+    return _held(placed, max(turn.end - turn.kept for turn in turns))
+
+
+def _held(whole: Stripes, waiting: int) -> Stripes | None:
+    """The same with the number of rows that every tensor in between holds, `waiting` ones of the output, and
+    where they lie; None where the output is never complete.
+    """
+    most = dict.fromkeys((producer.image.name for producer in whole.producers), 0)
+    end = 0
+    for turn in whole.turns:
+        name = turn.producer.image.name
+        most[name] = max(most[name], turn.end - turn.kept)
+        end = turn.end
+    if end < whole.output.rows:
+        return None
+    most[whole.output.name] = waiting
+    offset, producers = 0, list[Producer]()
+    for producer in whole.producers:
+        held = most[producer.image.name]
+        producers.append(evolve(producer, held=held, offset=offset if held else 0))
+        offset += round_up(held * producer.image.row_bytes, _UNIT)
+    return evolve(whole, producers=tuple(producers), scratch=offset)
+
+
+def moved(whole: Stripes) -> int:
+    """The bytes that are moved to make room for new rows, and to their place in the output."""
+    total = 0
+    for turn in whole.turns:
+        image = turn.producer.image
+        if turn.producer.held and turn.end > turn.start:
+            total += (turn.start - turn.kept) * image.row_bytes
+            total += (turn.end - turn.start) * image.row_bytes if image == whole.output else 0
+    return total
+
+
+def heights(rows: int) -> tuple[int, ...]:
+    """The heights of stripes to choose from, for an image of that many rows."""
+    return tuple(height for height in _HEIGHTS if height == 1 or 2 * height <= rows)

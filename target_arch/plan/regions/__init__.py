@@ -1,0 +1,1 @@
+"""Operators that run as one call, a stripe at a time, so that tensors between them never exist whole."""

@@ -1,0 +1,50 @@
+"""A region: neighbouring operators of a partition as one call, and the price of it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+
+from attrs import field, frozen
+
+from target_arch.plan.model import Operator
+
+
+class Axis(StrEnum):
+    """The direction in which a tensor is cut into stripes."""
+
+    ROWS = "rows"
+    CHANNELS = "channels"
+
+
+@frozen(kw_only=True)
+class Region:
+    """Neighbouring operators of a partition that run as one call, which makes `size` rows of the first tensor
+    between them, or channels of the output, at a time.
+
+    `scratch` are bytes of its own in `memory`, for the lines of the tensors between the operators. The output
+    may take the place of the input `over`, which has at least as many bytes: the call no longer needs a byte
+    of it where it writes. `instructions` is an estimate of those it adds to a run. A region that is `usual`
+    is how the backend lowers these operators anyway.
+    """
+
+    operators: tuple[str, ...]
+    axis: Axis = field(converter=Axis, default=Axis.ROWS)
+    size: int = 0
+    scratch: int = 0
+    memory: str = ""
+    over: str | None = None
+    instructions: int = 0
+    usual: bool = False
+
+    def __str__(self) -> str:
+        names = " to ".join(dict.fromkeys((self.operators[0], self.operators[-1])))
+        place = f", in the place of {self.over}" if self.over else ""
+        return (
+            f"{names}: {self.size} {self.axis} at a time{place}, {self.scratch:,} B for lines, "
+            f"about {self.instructions:,} instructions more"
+        )
+
+
+Striping = Callable[[Sequence[Operator], int], Iterator[Region]]
+"""The ways to run exactly these neighbours as one call, none where there is no way: those with the least
+scratch, and others whose scratch has room in so many bytes.
+"""
