@@ -10,7 +10,7 @@ from attrs import field, frozen
 from benchmarks.random_nets.chips import chip
 from benchmarks.random_nets.nets import net
 from target_arch.diagnostics import DiagnosticError
-from target_arch.pipeline import CompileRequest, ModelsRequest, compile_models
+from target_arch.pipeline import CompileRequest, ModelsCompilation, ModelsRequest, compile_models
 from target_arch.run.bundles.write import write_bundle
 from target_arch.run.verification.verify import verify_models
 from target_arch.soc.model import SoC
@@ -59,18 +59,21 @@ def group(numbers: Sequence[int], folder: Path) -> Result:
 
 
 def _tried(soc: SoC, files: dict[int, Path], place: Path) -> Result:
-    number = next(iter(files))
+    """A refusal is one of the compiler; what is said of its bundle is a finding."""
+    number, requests = next(iter(files)), tuple(_request(*each, soc) for each in files.items())
     try:
-        wrong = _differences(soc, files, place)
+        made = compile_models(ModelsRequest(models=requests))
     except DiagnosticError as error:
         return Result(tried=len(files), refused={number: error.diagnostics[0].rule})
     except Exception as error:  # whatever it is, it is a finding
         return Result(tried=len(files), wrong={number: f"{type(error).__name__}: {error}"})
-    return Result(tried=len(files), wrong=wrong)
+    try:
+        return Result(tried=len(files), wrong=_differences(made, files, place))
+    except Exception as error:  # whatever it is, it is a finding
+        return Result(tried=len(files), wrong={number: f"{type(error).__name__}: {error}"})
 
 
-def _differences(soc: SoC, files: dict[int, Path], place: Path) -> dict[int, str]:
-    made = compile_models(ModelsRequest(models=tuple(_request(*each, soc) for each in files.items())))
+def _differences(made: ModelsCompilation, files: dict[int, Path], place: Path) -> dict[int, str]:
     write_bundle(made.models[0].bundle, place)
     (one, *others) = made.models
     names = {path.stem: path for path in files.values()}
