@@ -46,6 +46,7 @@ INSTALL_HINTS = {
     "verilator": "make simulators, or apt-get install verilator",
     "vvp": "make simulators, or apt-get install iverilog",
     "aarch64-linux-gnu-gcc": "make simulators, or apt-get install gcc-aarch64-linux-gnu",
+    "riscv64-linux-gnu-gcc": "make simulators, or apt-get install gcc-riscv64-linux-gnu",
     "arm-none-eabi-gcc": "make simulators",
     "qemu-system-arm": "make simulators",
     "ld.lld": "make simulators, or apt-get install lld",

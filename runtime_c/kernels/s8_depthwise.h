@@ -8,7 +8,7 @@
  * Channels are summed in groups of 16, pixels inside the image where they lie. Windows that touch the border are
  * gathered, pixels outside as `pad`; so are channels that do not fill a group.
  *
- * Forms: portable, AVX2, NEON, for kernels of 3x3 Arm DSP extension and MVE (`s8_depthwise_arm_m.h`).
+ * Forms: portable, AVX2, NEON, RISC-V V, for kernels of 3x3 Arm DSP extension and MVE (`s8_depthwise_arm_m.h`).
  */
 #ifndef TA_KERNELS_S8_DEPTHWISE_H
 #define TA_KERNELS_S8_DEPTHWISE_H
@@ -199,6 +199,26 @@ static inline void ta_s8_dw_sums_neon(const ta_s8_taps *taps, const int32_t *at,
 }
 #endif
 
+#ifdef TA_KERNELS_RVV
+/* 8 channels of one window. */
+static inline void ta_s8_dw_8_rvv(const ta_s8_taps *taps, const int32_t *at, int32_t *sums, const int8_t *x,
+                                  int32_t first)
+{
+    const int8_t *w = taps->w + 2 * first;
+    vint32m2_t sum = __riscv_vle32_v_i32m2(taps->bias + first, 8);
+    for (int32_t t = 0; t < taps->taps; ++t) {
+        const vint8mf2_t value = __riscv_vle8_v_i8mf2(x + first + at[t], 8);
+        const vuint8mf2_t bits = __riscv_vreinterpret_v_i8mf2_u8mf2(value);
+        const vint8mf2_t some = __riscv_vlse8_v_i8mf2(w + t / 2 * 2 * TA_DW_GROUP + t % 2, 2, 8);
+        const vint16m1_t wide = taps->conv->is_unsigned
+                                    ? __riscv_vreinterpret_v_u16m1_i16m1(__riscv_vzext_vf2_u16m1(bits, 8))
+                                    : __riscv_vsext_vf2_i16m1(value, 8);
+        sum = __riscv_vwmacc_vv_i32m2(sum, wide, __riscv_vsext_vf2_i16m1(some, 8), 8);
+    }
+    __riscv_vse32_v_i32m2(sums + first, sum, 8);
+}
+#endif
+
 /* sums[pixel][c] of `count` channels: 8, 16, or where a group is not full any number of gathered ones, whose
  * sums are rounded up to one of these. Taps lie at the distances `at` from the beginning of a window. */
 static inline void ta_s8_dw_sums(const ta_s8_taps *taps, const int32_t *at, int32_t *sums, const int8_t *x,
@@ -212,6 +232,12 @@ static inline void ta_s8_dw_sums(const ta_s8_taps *taps, const int32_t *at, int3
 #endif
 #ifdef TA_KERNELS_NEON
     ta_s8_dw_sums_neon(taps, at, sums, x, step, pixels, count);
+#elif defined(TA_KERNELS_RVV)
+    (void)step;
+    (void)pixels;
+    for (int32_t first = 0; first < count; first += 8) {
+        ta_s8_dw_8_rvv(taps, at, sums, x, first);
+    }
 #else
     for (int32_t pixel = 0; pixel < pixels; ++pixel, x += step, sums += TA_DW_GROUP) {
         const int8_t *w = taps->w;

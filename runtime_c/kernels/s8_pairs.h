@@ -22,9 +22,10 @@
  * where there is nothing: the 16 bytes of 8 outputs and 2 k are what one multiply-add of 16-bit pairs takes.
  * A sum is that of the stored values: the zero point of the input is part of the bias.
  *
- * Forms: portable, SSE2, AVX2, NEON with and without dot product (`s8_pairs_neon.h`). Where the compiler may not use
- * AVX2 for the whole program but can compile functions for it (GCC and Clang on x86-64), both forms are there and the
- * processor is asked. With TA_KERNELS_PORTABLE the portable form alone is, with TA_KERNELS_SSE2 no AVX2.
+ * Forms: portable, SSE2, AVX2, NEON with and without dot product (`s8_pairs_neon.h`), RISC-V V (`s8_pairs_rvv.h`).
+ * Where the compiler may not use AVX2 for the whole program but can compile functions for it (GCC and Clang on x86-64),
+ * both forms are there and the processor is asked. With TA_KERNELS_PORTABLE the portable form alone is, with
+ * TA_KERNELS_SSE2 no AVX2.
  */
 #ifndef TA_KERNELS_S8_PAIRS_H
 #define TA_KERNELS_S8_PAIRS_H
@@ -33,6 +34,7 @@
 #include <string.h>
 
 #include "kernels/neon.h"
+#include "kernels/rvv.h"
 #include "kernels/x86.h"
 
 #define TA_S8_LAYOUT "pairs"
@@ -45,7 +47,7 @@
 #define TA_S8_RESIDENT 131072
 #define TA_S8_MORE 16
 #define TA_S8_WIDE /* cells are the 16 bits that AVX2 widens to */
-#elif defined(TA_KERNELS_NEON)
+#elif defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
 #define TA_S8_ROWS 4
 #define TA_S8_PANEL 2048
 #define TA_S8_RESIDENT 131072
@@ -57,7 +59,7 @@
 #define TA_S8_MORE 0
 #endif
 
-#ifdef TA_KERNELS_NEON
+#if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
 typedef int8_t ta_s8_cell;
 #else
 typedef int16_t ta_s8_cell;
@@ -107,7 +109,7 @@ static inline void ta_s8_fill(ta_s8_cell *panel, const int8_t *x, int32_t count)
         return;
     }
 #endif
-#ifdef TA_KERNELS_NEON
+#if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
     memcpy(panel, x, (size_t)count);
 #else
     for (int32_t k = 0; k < count; ++k) {
@@ -247,6 +249,7 @@ static inline void ta_s8_tile_sse2(int32_t *sums, const int32_t *start, const ta
 #endif
 
 #include "kernels/s8_pairs_neon.h"
+#include "kernels/s8_pairs_rvv.h"
 
 /* One row, 8 outputs. */
 static inline void ta_s8_tile_portable(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
@@ -289,9 +292,13 @@ static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start,
         return;
     }
 #endif
-#ifdef TA_KERNELS_NEON
+#if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
     for (int32_t block = 0; block < blocks; ++block, sums += TA_S8_BLOCK, start += TA_S8_BLOCK, w += apart) {
+#ifdef TA_KERNELS_NEON
         ta_s8_tile_neon(rows, sums, start, step, panel, depth, w);
+#else
+        ta_s8_tile_rvv(rows, sums, start, step, panel, depth, w);
+#endif
     }
 #else
     for (int32_t r = 0; r < rows; ++r) {

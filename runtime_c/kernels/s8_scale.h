@@ -14,7 +14,8 @@
  * Values of type uint8 are stored as int8 with the highest bit flipped (`flip` 0x80): `offset`, `low` and `high`
  * are less by 128 then.
  *
- * Forms: portable, AVX2, Arm DSP extension and MVE (`s8_scale_arm_m.h`), NEON (`s8_scale_neon.h`).
+ * Forms: portable, AVX2, Arm DSP extension and MVE (`s8_scale_arm_m.h`), NEON
+ * (`s8_scale_neon.h`), RISC-V V (`s8_scale_rvv.h`).
  */
 #ifndef TA_KERNELS_S8_SCALE_H
 #define TA_KERNELS_S8_SCALE_H
@@ -24,6 +25,7 @@
 
 #include "kernels/arm_m.h"
 #include "kernels/neon.h"
+#include "kernels/rvv.h"
 #include "kernels/x86.h"
 
 #define TA_S8_TFLITE 0
@@ -39,7 +41,7 @@ typedef struct {
     int32_t least, most; /* of all shifts */
 } ta_s8_scale;
 
-/* `count` outputs (from 1 on; up to 16 on x86 and AArch64) of every row: sums `from` numbers apart, results `to` bytes
+/* `count` outputs (from 1 on; up to 16 but on Cortex-M) of every row: sums `from` numbers apart, results `to` bytes
  * apart, of which only `count` are written in each. They may take the place of the sums, as many bytes apart.
  * `multiplier` and `shift` are those of the first of these outputs.
  */
@@ -183,6 +185,7 @@ TA_AVX2 static inline void ta_s8_scale_some_avx2(int rounding, const ta_s8_scale
 
 #include "kernels/s8_scale_arm_m.h"
 #include "kernels/s8_scale_neon.h"
+#include "kernels/s8_scale_rvv.h"
 
 /* Outputs of every row in portable C. */
 TA_PART void ta_s8_scale_portable(int rounding, const ta_s8_scale *scale, const ta_s8_rows *all)
@@ -214,6 +217,11 @@ static inline void ta_s8_scale_rows(int rounding, const ta_s8_scale *scale, cons
 #endif
 #if defined(TA_KERNELS_DSP) || defined(TA_KERNELS_MVE)
     if (ta_s8_scale_arm_m(rounding, scale, all)) {
+        return;
+    }
+#endif
+#ifdef TA_KERNELS_RVV
+    if (ta_s8_scale_rvv(rounding, scale, all)) {
         return;
     }
 #endif

@@ -1,5 +1,6 @@
-"""The kernels of `runtime_c/kernels` in their forms for AArch64, under QEMU, to the bit."""
+"""The kernels of `runtime_c/kernels` in their forms for AArch64 and RISC-V, under QEMU, to the bit."""
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from math import prod
@@ -20,7 +21,25 @@ from tests.backends.c.kernel_cases import (
 )
 from tests.backends.c.kernel_program import FLAGS, Case, program
 
-FORMS = {"NEON": ("-march=armv8-a",), "dot product": ("-march=armv8.2-a+dotprod",)}
+ARM, QEMU_ARM = ("aarch64-linux-gnu-gcc",), ("qemu-aarch64", "-cpu", "max")
+RISCV = (
+    "clang-16" if shutil.which("clang-16") else "clang",
+    "--target=riscv64-linux-gnu",
+    "-march=rv64gcv",
+    "-Wno-unused-command-line-argument",
+    *("-mllvm", "-vectorize-loops=false"),
+)
+"""Clang before 16 lacks the intrinsics and compiles the portable forms. QEMU 7.2 aborts on vectors of floats that
+clang would make of loops.
+"""
+QEMU_RISCV = ("qemu-riscv64", "-cpu", "rv64,v=true,vext_spec=v1.0")
+FORMS = {
+    "NEON": ((*ARM, "-march=armv8-a"), QEMU_ARM),
+    "dot product": ((*ARM, "-march=armv8.2-a+dotprod"), QEMU_ARM),
+    "RISC-V V": (RISCV, QEMU_RISCV),
+}
+LIBRARIES = {"qemu-aarch64": "aarch64-linux-gnu-gcc", "qemu-riscv64": "riscv64-linux-gnu-gcc"}
+"""The compilers that bring the C library, clang's too."""
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +59,11 @@ def cases() -> list[Case]:
 def test_forms_are_those_of_plain_integers(
     form: str, cases: list[Case], tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:
-    compiler, emulator = needs_tool("aarch64-linux-gnu-gcc"), needs_tool("qemu-aarch64")
+    compiler, emulator = FORMS[form]
+    for tool in (compiler[0], emulator[0], LIBRARIES[emulator[0]]):
+        needs_tool(tool)
     source, binary = tmp_path / "calls.c", tmp_path / "calls"
     source.write_text(program(cases))
-    flags = (*FORMS[form], *FLAGS, "-static")
-    subprocess.run((compiler, *flags, str(source), "-o", str(binary), "-lm"), check=True)
-    done = subprocess.run(
-        (emulator, "-cpu", "max", str(binary)), capture_output=True, text=True, timeout=120, check=False
-    )
+    subprocess.run((*compiler, *FLAGS, "-static", str(source), "-o", str(binary), "-lm"), check=True)
+    done = subprocess.run((*emulator, str(binary)), capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.split("\n")[:-1] == ["0"], done.stdout + done.stderr
