@@ -29,7 +29,7 @@ RISCV = (
     "-Wno-unused-command-line-argument",
     *("-mllvm", "-vectorize-loops=false"),
 )
-"""Clang before 16 lacks the intrinsics and compiles the portable forms. QEMU 7.2 aborts on vectors of floats that
+"""Clang before 16 lacks the intrinsics and compiles portable forms. QEMU 7.2 aborts on vectors of floats that
 clang would make of loops.
 """
 QEMU_RISCV = ("qemu-riscv64", "-cpu", "rv64,v=true,vext_spec=v1.0")
