@@ -433,3 +433,26 @@ def test_an_end_within_a_unit_is_the_end_of_the_whole() -> None:
 
     assert set(elide_copies(program("a", "b"), slices=True).buffers) == {"x", "y"}
     assert elide_copies(program("b", "a"), slices=True) == program("b", "a")
+
+
+def test_parts_of_a_part_lie_where_that_lies() -> None:
+    """The whole is begun before its second part is joined."""
+    program = made_by_hand(
+        {"x": 4, "e": 4, "a": 4, "b": 4, "c": 8, "d": 12, "y": 4},
+        call(r("x"), w("e")),
+        copy(r("e"), w("d", bytes=4)),
+        call(r("x"), w("a")),
+        call(r("x"), w("b")),
+        copy(r("a"), w("c", bytes=4)),
+        copy(r("b"), w("c", offset=4, bytes=4)),
+        copy(r("c"), w("d", offset=4, bytes=8)),
+        call(r("d"), w("y")),
+    )
+    after = elide_copies(program, slices=True)
+    assert set(after.buffers) == {"x", "d", "y"}
+    assert {alias.tensor: alias.offset for alias in after.buffers["d"].aliases} == {
+        "e": 0,
+        "c": 4,
+        "a": 4,
+        "b": 8,
+    }
