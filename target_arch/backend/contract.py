@@ -155,6 +155,8 @@ class Backend:
     cost: Callable[[Question], float]
     lower: Callable[[LoweringRequest], Kernel] | None = None
     hooks: Hooks | None = None
+    way: Callable[[Question], str] | None = None
+    """In words, how it would compute an operator that it supports, such as the kernel; for explanations."""
     patterns: tuple[Pattern, ...] = ()
     options: tuple[Option, ...] = ()
     runtime: RuntimeSources = RuntimeSources()

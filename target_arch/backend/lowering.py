@@ -48,3 +48,5 @@ class LoweringRequest:
     """The results of earlier phases of this partition, by phase, if the lowering order differs between
     phases.
     """
+    kept: dict[object, Any] = field(factory=dict, repr=False)
+    """A backend's own: the same for all requests of a compilation, whose passes lower partitions again."""

@@ -26,6 +26,7 @@ def _operator(model: Model, operator: Operator, choice: Choice | None) -> dict[s
         "macs": model.macs(operator),
         "constant_bytes": sum(model.tensors[name].bytes for name in operator.constants),
         "reason": "" if choice is None else choice.reason,
+        "way": "" if choice is None else choice.way,
         "candidates": [] if choice is None else _candidates(choice),
     }
 

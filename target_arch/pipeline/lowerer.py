@@ -25,6 +25,7 @@ class Lowerer:
     program: RelaxProgram
     tuning: Tuning
     earlier: dict[tuple[str, tuple[str, ...]], Mapping[str, Any]] = field(factory=dict)
+    kept: dict[object, Any] = field(factory=dict)
 
     def lower(self, graph: PartitionGraph, partition: Partition, budget: Budget) -> Kernel:
         """The kernel of a partition."""
@@ -53,6 +54,7 @@ class Lowerer:
             program=self.program,
             tuning=self.tuning,
             earlier=self.earlier.get((partition.instance, _ids(partition)), {}),
+            kept=self.kept,
         )
 
 

@@ -141,7 +141,7 @@ class State:
         return f"then {self.next}, at first {self.initial or 'zeros'}"
 
 
-@frozen(kw_only=True, repr=False)
+@frozen(kw_only=True, repr=False, slots=False)
 class Model:
     """A model after import: operators in a topological order of the original program, those that store
     states last.
@@ -176,6 +176,30 @@ class Model:
     def kept(self) -> tuple[str, ...]:
         """The tensors that are needed when a run is over: outputs and the next values of states."""
         return (*self.outputs, *(state.next for state in self.states))
+
+    @cached_property
+    def uses(self) -> Mapping[str, int]:
+        """How often each tensor is read, by operators or by the caller."""
+        found = dict.fromkeys(self.tensors, 0)
+        for names in (self.outputs, *(operator.inputs for operator in self.operators)):
+            for name in names:
+                found[name] += 1
+        return found
+
+    @cached_property
+    def makers(self) -> Mapping[str, Operator]:
+        """The operator that writes each tensor."""
+        return {operator.output: operator for operator in self.operators}
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The place of each operator, by its id."""
+        return {operator.id: number for number, operator in enumerate(self.operators)}
+
+    @cached_property
+    def readers(self) -> Mapping[str, Operator]:
+        """The last operator that reads each tensor."""
+        return {name: operator for operator in self.operators for name in operator.inputs}
 
     def operator(self, id: str) -> Operator:
         """The operator with that id. KeyError where there is none."""

@@ -55,12 +55,15 @@ class Candidate:
 
 @frozen(kw_only=True)
 class Choice:
-    """Where an operator went. `candidates` lists every instance of the SoC, chosen one included."""
+    """Where an operator went. `candidates` lists every instance of the SoC, chosen one included. `way` is how
+    it is computed there, in words, empty where the backend does not say.
+    """
 
     operator: str
     instance: str
     reason: str
     candidates: tuple[Candidate, ...]
+    way: str = ""
 
 
 @frozen(kw_only=True)

@@ -57,6 +57,7 @@ def explanation(graph: PartitionGraph, operator: str) -> str:
     if all(run is None for run in runs):
         rows = [(*row[:5], row[6]) for row in rows]
     heading = f"operator {operator}: on {choice.instance}; {choice.reason}\n"
+    heading += f"by {choice.way}\n" if choice.way else ""
     return heading + table(rows[0], rows[1:], right=range(2, len(rows[0]) - 1)) + reasoning(choice)
 
 

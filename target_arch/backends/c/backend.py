@@ -3,7 +3,7 @@ of operators.
 """
 
 from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, Question
-from target_arch.backends.plain_c.cost import CLOCK, FLOAT_RATE, INTEGER_RATE, seconds
+from target_arch.backends.plain_c.cost import CLOCK, FLOAT_RATE, INTEGER_RATE, seconds, way
 from target_arch.backends.plain_c.support import refusal
 from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.plan.model import Model
@@ -15,6 +15,10 @@ from target_arch.soc.words import DLDeviceType
 
 def _cost(question: Question) -> float:
     return seconds(question, backend)
+
+
+def _way(question: Question) -> str:
+    return way(question, backend)
 
 
 def _lower(request: LoweringRequest) -> Kernel:
@@ -39,6 +43,7 @@ backend = Backend(
     supports=refusal,
     cost=_cost,
     lower=_lower,
+    way=_way,
     regions=_regions,
     options=(INTEGER_RATE, FLOAT_RATE),
     default_arch=DefaultArch(

@@ -16,7 +16,7 @@ from target_arch.backend.contract import (
     Question,
     RuntimeSources,
 )
-from target_arch.backends.plain_c.cost import CLOCK, INTEGER_RATE, work
+from target_arch.backends.plain_c.cost import CLOCK, work
 from target_arch.backends.plain_c.support import refusal
 from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.plan.model import Operator
@@ -28,6 +28,12 @@ from target_arch.soc.cores import CORES, Core
 from target_arch.soc.model import LoadProcess, Memory
 from target_arch.soc.words import DLDeviceType
 
+RATE = Option(
+    name="macs_per_cycle",
+    default=1.0,
+    help="8-bit multiply-accumulates per clock cycle of compiled C",
+    positive=True,
+)
 MEMORY = Option(
     name="firmware_memory",
     default="firmware",
@@ -96,7 +102,7 @@ def _default(core: Core) -> DefaultArch:
 
 def _backend(core: Core, description: str) -> Backend:
     def cost(question: Question) -> float:
-        rate = float(question.option(made, INTEGER_RATE.name))
+        rate = float(question.option(made, RATE.name))
         return work(question.operator, question.model) / (rate * (question.instance.arch.clock or CLOCK))
 
     made = Backend(
@@ -107,7 +113,7 @@ def _backend(core: Core, description: str) -> Backend:
         supports=supports,
         cost=cost,
         lower=_lower,
-        options=(INTEGER_RATE, MEMORY, STACK),
+        options=(RATE, MEMORY, STACK),
         default_arch=_default(core),
         runtime=RuntimeSources(files=_load_process, simulator=_process),
         contract=2,

@@ -1,26 +1,25 @@
-"""The cost of an operator on a CPU: counted work over an assumed rate.
+"""The cost of an operator on a CPU: the work of the kernel that it gets, or of its definition, at the rates
+of its target_arch's instruction set.
 
-Convolutions and dense layers count multiply-accumulates, everything else elements read. The rates are
-options of the target_arch, in multiply-accumulates per cycle, for a compiler's plain code; measure and
-set them for your core.
+The options of a target_arch replace them by one rate, for a core that was measured.
 """
 
-from math import prod
-
 from target_arch.backend.contract import Backend, Option, Question
+from target_arch.backends.plain_c.kernels.pick import defined, predicted
+from target_arch.backends.plain_c.kernels.rates import cycles
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
 
 INTEGER_RATE = Option(
     name="macs_per_cycle",
-    default=1.0,
-    help="8-bit multiply-accumulates per clock cycle of compiled C",
+    default=0.0,
+    help="8-bit multiply-accumulates per clock cycle of all C, in place of the rates of kernels on its isa",
     positive=True,
 )
 FLOAT_RATE = Option(
     name="float_macs_per_cycle",
-    default=0.5,
-    help="float32 multiply-accumulates per clock cycle of compiled C",
+    default=0.0,
+    help="float32 multiply-accumulates per clock cycle of all C, in place of the rates of kernels on its isa",
     positive=True,
 )
 CLOCK = 100e6
@@ -29,17 +28,42 @@ CLOCK = 100e6
 
 def work(operator: Operator, model: Model) -> float:
     """The work of an operator, in multiply-accumulates."""
-    out, each = prod(model.tensors[operator.output].shape), operator.facts.element_work
-    products = model.macs_per_output(operator)
-    if products:
-        return out * (products + each)
-    elements = sum(prod(model.tensors[name].shape) for name in operator.inputs)
-    return max(elements, out) * each
+    return sum(defined(operator, model).values())
 
 
 def seconds(question: Question, backend: Backend) -> float:
-    """Seconds of computing at the instance."""
-    option = FLOAT_RATE if question.operator.arithmetic == Arithmetic.FLOAT else INTEGER_RATE
+    """Seconds of computing at the instance, with kernels."""
+    operator, model, isa = question.operator, question.model, question.instance.arch.isa
+    stated = _stated(question, backend)
+    if stated is not None:
+        return stated
+    return cycles(predicted(operator, model, isa).work, isa) / _clock(question)
+
+
+def defined_seconds(question: Question, backend: Backend) -> float:
+    """Seconds of computing at the instance, in C from definitions."""
+    stated = _stated(question, backend)
+    if stated is not None:
+        return stated
+    found = defined(question.operator, question.model)
+    return cycles(found, question.instance.arch.isa) / _clock(question)
+
+
+def way(question: Question, backend: Backend) -> str:
+    """The kernel and its expected operations, in words."""
+    operator, model, isa = question.operator, question.model, question.instance.arch.isa
+    found = predicted(operator, model, isa)
+    if _stated(question, backend) is not None:
+        return f"{found}, at the stated rate"
+    return f"{found}, about {cycles(found.work, isa):,.0f} cycles of {isa}"
+
+
+def _stated(question: Question, backend: Backend) -> float | None:
+    """Seconds at the rate that the description states, None where it states none."""
+    option = FLOAT_RATE if question.operator.arithmetic is Arithmetic.FLOAT else INTEGER_RATE
     rate = float(question.option(backend, option.name))
-    clock = question.instance.arch.clock or CLOCK
-    return work(question.operator, question.model) / (rate * clock)
+    return work(question.operator, question.model) / (rate * _clock(question)) if rate else None
+
+
+def _clock(question: Question) -> float:
+    return question.instance.arch.clock or CLOCK

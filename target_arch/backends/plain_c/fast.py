@@ -2,18 +2,16 @@
 
 from target_arch.backend.contract import LoweringRequest
 from target_arch.backends.plain_c.concat import Slot
-from target_arch.backends.plain_c.kernels import depthwise, products, reals
+from target_arch.backends.plain_c.kernels import depthwise, products, reals, sums
 from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.backends.plain_c.kernels.made import Made
-from target_arch.backends.plain_c.kernels.scale import OutOfRange
-from target_arch.backends.plain_c.kernels.sums import Sum, sum_after
+from target_arch.backends.plain_c.kernels.pick import Kernel, pick
 from target_arch.backends.plain_c.lower import Piece, operands
 from target_arch.plan.kernels import Access, Call, Operand
 from target_arch.plan.model import Operator
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.c.codegen import in_place
 from target_arch.relax.lower.operators import lower_operator
-from target_arch.soc.words import InstructionSet
 
 
 def fast_piece(operator: Operator, request: LoweringRequest, slot: Slot | None = None) -> Piece | None:
@@ -22,7 +20,7 @@ def fast_piece(operator: Operator, request: LoweringRequest, slot: Slot | None =
     """
     if slot and slot.run != _outputs(operator, request):
         return None
-    made = _made(operator, request, slot.stride if slot else 0, None)
+    made = _made(operator, None, request, slot.stride if slot else 0)
     if made is None or _tuned(operator, request):
         return None
     out = slot.operand() if slot else Operand(of=operator.output, access=Access.WRITE)
@@ -33,45 +31,34 @@ def fast_pair(operator: Operator, after: Operator, request: LoweringRequest) -> 
     """The piece of two operators, the second of which adds another tensor to the result of the first; None as
     above.
     """
-    added = sum_after(after, operator.output, request.model)
-    if added is None:
-        return _real_pair(operator, after, request)
-    made = _made(operator, request, 0, added)
-    return None if made is None else _joint(operator, made, added.other.name, after.output)
-
-
-def _real_pair(operator: Operator, after: Operator, request: LoweringRequest) -> Piece | None:
-    added = reals.sum_after(after, operator.output, request.model)
-    if added is None or not _real(operator, request):
+    made = _made(operator, after, request, 0)
+    if made is None:
         return None
-    made = reals.made(operator, request.model, 0, added)
-    return _joint(operator, made, added.other.name, after.output)
+    others = tuple(name for name in after.inputs if name != operator.output)
+    return _called(operator, made, others, Operand(of=after.output, access=Access.WRITE))
 
 
-def _joint(operator: Operator, made: Made, other: str, output: str) -> Piece:
-    return _called(operator, made, (other,), Operand(of=output, access=Access.WRITE))
+def _made(operator: Operator, after: Operator | None, request: LoweringRequest, apart: int) -> Made | None:
+    """The call of a kernel. Weights are packed once for a compilation, however often it is lowered."""
+    key = ("kernel", operator.id, after.id if after else None, apart, request.instance.arch.isa)
+    if key not in request.kept:
+        request.kept[key] = _packed(operator, after, request, apart)
+    made: Made | None = request.kept[key]
+    return made
 
 
-def _made(operator: Operator, request: LoweringRequest, apart: int, after: Sum | None) -> Made | None:
-    model, layout = request.model, layout_of(request.instance.arch.isa)
-    try:
-        if products.refusal(operator, model, layout) is None:
-            return products.made(operator, model, layout, apart, after)
-        if depthwise.refusal(operator, model) is None:
-            return depthwise.made(operator, model, apart, after)
-    except OutOfRange:
-        return None
-    if after is None and _real(operator, request):
-        return reals.made(operator, model, apart)
+def _packed(operator: Operator, after: Operator | None, request: LoweringRequest, apart: int) -> Made | None:
+    model, isa = request.model, request.instance.arch.isa
+    kernel = pick(operator, after, model, isa).kernel
+    if kernel is Kernel.REALS:
+        real = None if after is None else reals.sum_after(after, operator.output, model)
+        return reals.made(operator, model, apart, real)
+    added = None if after is None else sums.sum_after(after, operator.output, model)
+    if kernel is Kernel.PRODUCTS:
+        return products.made(operator, model, layout_of(isa), apart, added)
+    if kernel is Kernel.DEPTHWISE:
+        return depthwise.made(operator, model, apart, added)
     return None
-
-
-def _real(operator: Operator, request: LoweringRequest) -> bool:
-    """Whether the kernel in float32 is for it. It has no form for Cortex-M7, where the portable one takes a
-    quarter more instructions than the definition.
-    """
-    slow = request.instance.arch.isa is InstructionSet.ARMV7E_M
-    return not slow and reals.refusal(operator, request.model) is None
 
 
 def _outputs(operator: Operator, request: LoweringRequest) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from target_arch.backend.contract import LoweringRequest
 from target_arch.backends.plain_c.concat import written_through
 from target_arch.backends.plain_c.fast import fast_pair, fast_piece
-from target_arch.backends.plain_c.kernels.joining import joinable, uses
+from target_arch.backends.plain_c.kernels.joining import joinable
 from target_arch.backends.plain_c.lower import Piece, concat_piece, joint_piece, piece, rows_piece
 from target_arch.backends.plain_c.region import region_piece
 from target_arch.plan.operators.facts import Lowering
@@ -21,7 +21,7 @@ def pieces(request: LoweringRequest) -> Iterator[Piece]:
     """The pieces of a partition's operators, in their order: its regions, two at once where that is possible,
     and into the rows of a concatenation where that pays.
     """
-    used = uses(request.model)
+    used = request.model.uses
     regions = {region.operators[0]: region for region in request.partition.regions}
     left = deque(request.partition.operators)
     through = written_through(request.partition.operators, request.model, used)

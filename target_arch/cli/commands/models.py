@@ -214,7 +214,7 @@ def _choice(choice: Choice) -> dict[str, object]:
         for candidate in choice.candidates
     ]
     about = {"operator": choice.operator, "instance": choice.instance, "reason": choice.reason}
-    return {**about, "candidates": candidates}
+    return {**about, "way": choice.way, "candidates": candidates}
 
 
 def _candidate(candidate: Candidate) -> dict[str, object]:

@@ -105,7 +105,7 @@ def _operator(facts: Facts, partition: Facts, makers: Mapping[str, str]) -> Show
         constant_bytes=facts["constant_bytes"],
         partition=partition["id"],
         instance=partition["instance"],
-        reason=facts["reason"] or partition["reason"],
+        reason="; by ".join(filter(None, (facts["reason"] or partition["reason"], facts["way"]))),
         places=tuple(map(_place, facts["candidates"])),
     )
 

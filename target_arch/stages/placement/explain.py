@@ -58,7 +58,13 @@ class _Reasoner:
             instance=instance.name,
             reason=self._reason(operator, instance, candidates),
             candidates=candidates,
+            way=self._way(operator, instance),
         )
+
+    def _way(self, operator: Operator, instance: Instance) -> str:
+        """How it is computed there; an operator whose backend is not installed is nowhere."""
+        way = self._wanted.backends[instance.arch.name].way
+        return "" if way is None else way(self._wanted.question(operator, instance))
 
     def _candidates(self, operator: Operator) -> tuple[Candidate, ...]:
         answers = self._survey.answers[operator.id]

@@ -1,21 +1,25 @@
 """depthwise_conv2d with 8-bit values as calls of `s8_depthwise.h`."""
 
-from math import prod
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
 
 from target_arch.backends.plain_c.kernels import weighted
+from target_arch.backends.plain_c.kernels.forms import Part, Work
 from target_arch.backends.plain_c.kernels.made import Made
 from target_arch.backends.plain_c.kernels.scale import GROUP
 from target_arch.backends.plain_c.kernels.sums import Sum
-from target_arch.plan.arithmetic import DTYPE_RANGE
+from target_arch.plan.arithmetic import DTYPE_RANGE, Rounding, requantization
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
 
 _HEADER = "kernels/s8_depthwise.h"
 _MOST_TAPS = 25
 """TA_DW_TAPS of the header, less the one that fills a pair."""
+_LEAST_SHIFT, _MOST_SHIFT = 1, 20
+_NARROW = 8
+"""Lanes of 8-bit values, whose products take 16 bits unless a weight is -128."""
 
 
 def refusal(operator: Operator, model: Model) -> str | None:
@@ -31,6 +35,68 @@ def refusal(operator: Operator, model: Model) -> str | None:
     if prod(w.shape[:2]) > _MOST_TAPS:
         return f"a kernel of more than {_MOST_TAPS} elements"
     return None
+
+
+def proven(operator: Operator, model: Model) -> bool:
+    """Whether `made` can prove the range of the sums of an operator that `refusal` accepts."""
+    return weighted.proven(operator, model, _rows, _low(operator, model))
+
+
+def work(operator: Operator, model: Model, lanes: int) -> Work:
+    """The work of an operator that `refusal` accepts; `lanes` as in `Form`, 0 for an operator with a sum
+    after it.
+    """
+    x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
+    if lanes and _in_strips(operator, model, lanes):
+        strips = ceil(x.shape[3] / lanes)
+        return {
+            Part.STRIP: prod(out.shape),
+            Part.LINE: prod(x.shape),
+            Part.GROUP: strips,
+            Part.CALL: 1,
+        }
+    taps = prod(model.tensors[operator.constants[0]].shape[:2])
+    groups = ceil(x.shape[3] / GROUP)
+    width = taps * ceil(x.shape[3] / 8) * 8
+    pixels, inner = prod(out.shape[:3]), out.shape[0] * _inner(operator, model)
+    return {
+        Part.TAP: inner * width,
+        Part.EDGE: (pixels - inner) * width,
+        Part.OUTPUT: prod(out.shape),
+        Part.GROUP: groups,
+        Part.CALL: 1,
+    }
+
+
+def _in_strips(operator: Operator, model: Model, lanes: int) -> bool:
+    """Whether the form of `s8_depthwise_arm_m.h` takes it."""
+    attributes: Any = operator.attributes
+    x, w = (model.tensors[name] for name in (operator.inputs[0], operator.constants[0]))
+    plain = (
+        tuple(attributes.get("dilation", (1, 1))) == (1, 1) and max(attributes.get("strides", (1, 1))) <= 3
+    )
+    if w.shape[:2] != (3, 3) or not plain or x.dtype != "int8" or x.shape[3] % lanes:
+        return False
+    r = requantization(operator, model)
+    if r.rounding is not Rounding.TFLITE or (r.activation_min, r.activation_max) != DTYPE_RANGE["int8"]:
+        return False
+    shifts = all(_LEAST_SHIFT <= -shift <= _MOST_SHIFT for shift in r.shifts)
+    return shifts and not (lanes == _NARROW and b"\x80" in (w.data or b""))
+
+
+def _inner(operator: Operator, model: Model) -> int:
+    """Pixels of an image whose windows lie inside of it; none where channels do not fill groups of 8."""
+    attributes: Any = operator.attributes
+    x, out = model.tensors[operator.inputs[0]].shape, model.tensors[operator.output].shape
+    kernel = model.tensors[operator.constants[0]].shape[:2]
+    strides, dilation = attributes.get("strides", (1, 1)), attributes.get("dilation", (1, 1))
+    padding = attributes.get("padding", (0, 0, 0, 0))
+    found = 0 if x[3] % 8 else 1
+    for axis in (0, 1):
+        room = x[axis + 1] - 1 - (kernel[axis] - 1) * dilation[axis] + padding[axis]
+        last = min(room // strides[axis] + 1, out[axis + 1])
+        found *= max(last - ceil(padding[axis] / strides[axis]), 0)
+    return found
 
 
 def made(operator: Operator, model: Model, apart: int = 0, after: Sum | None = None) -> Made:

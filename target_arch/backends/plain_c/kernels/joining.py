@@ -14,12 +14,3 @@ def joinable(one: Operator, other: Operator, model: Model) -> bool:
         return False
     shapes = {model.tensors[name].shape for name in (*other.inputs, other.output)}
     return len(shapes) == 1
-
-
-def uses(model: Model) -> dict[str, int]:
-    """How often each tensor is read, by operators or by the caller."""
-    found = dict.fromkeys(model.tensors, 0)
-    for names in (model.outputs, *(operator.inputs for operator in model.operators)):
-        for name in names:
-            found[name] += 1
-    return found

@@ -1,12 +1,13 @@
 """conv2d and dense with 8-bit values as calls of `s8_conv2d.h`."""
 
-from math import prod
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
 from attrs import frozen
 
 from target_arch.backends.plain_c.kernels import weighted
+from target_arch.backends.plain_c.kernels.forms import Part, Tile, Work
 from target_arch.backends.plain_c.kernels.layout import Layout
 from target_arch.backends.plain_c.kernels.made import Made
 from target_arch.backends.plain_c.kernels.sums import Sum
@@ -32,6 +33,16 @@ class Sizes:
     dilation: tuple[int, int]
     padding: tuple[int, int]
 
+    @property
+    def pixels(self) -> int:
+        """Pixels of the output, in all images."""
+        return self.image[0] * self.out[0] * self.out[1]
+
+    @property
+    def runs(self) -> int:
+        """Runs of consecutive values in a window."""
+        return self.kernel[0] * (1 if self.dilation[1] == 1 else self.kernel[1])
+
 
 def refusal(operator: Operator, model: Model, layout: Layout) -> str | None:
     """Why an operator is no such call, None where it is one if `made` can prove the range of its sums."""
@@ -44,6 +55,30 @@ def refusal(operator: Operator, model: Model, layout: Layout) -> str | None:
     if layout.size(w.shape[0], prod(w.shape[1:])) > _GROWTH * w.bytes + _SLACK:
         return "packed weights would take more than 1.1 times the plain ones"
     return None
+
+
+def proven(operator: Operator, model: Model) -> bool:
+    """Whether `made` can prove the range of the sums of an operator that `refusal` accepts."""
+    return weighted.proven(operator, model, _rows, _LOW)
+
+
+def work(operator: Operator, model: Model, layout: Layout, tile: Tile) -> Work:
+    """The work of an operator that `refusal` accepts."""
+    sizes = sizes_of(operator, model)
+    pixels, outputs = sizes.pixels, sizes.out[2]
+    products = prod(sizes.kernel) * sizes.image[3]
+    depth, blocks = layout.depth(products), ceil(outputs / layout.block)
+    whole = pixels - pixels % tile.rows
+    gathered = pixels * tile.turns(outputs, depth)
+    return {
+        Part.PRODUCT: whole * blocks * layout.block * depth,
+        Part.LONE_PRODUCT: (pixels - whole) * blocks * layout.block * depth,
+        Part.GATHERED: gathered * products,
+        Part.RUN: gathered * sizes.runs,
+        Part.BLOCK: ceil(pixels / tile.rows) * blocks * ceil(depth / tile.panel),
+        Part.OUTPUT: pixels * outputs,
+        Part.CALL: 1,
+    }
 
 
 def made(operator: Operator, model: Model, layout: Layout, apart: int = 0, after: Sum | None = None) -> Made:

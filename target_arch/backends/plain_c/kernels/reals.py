@@ -1,13 +1,14 @@
 """conv2d and dense in float32 as calls of `f32_conv2d.h`."""
 
-from math import prod
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
 from attrs import frozen
 
+from target_arch.backends.plain_c.kernels.forms import Part, Tile, Work
 from target_arch.backends.plain_c.kernels.made import Made
-from target_arch.backends.plain_c.kernels.products import sizes_of
+from target_arch.backends.plain_c.kernels.products import Sizes, sizes_of
 from target_arch.backends.plain_c.kernels.text import Parameter, function, parameter, struct
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import Arithmetic
@@ -60,6 +61,20 @@ def refusal(operator: Operator, model: Model) -> str | None:
     return None
 
 
+def work(operator: Operator, model: Model, tile: Tile) -> Work:
+    """The work of an operator that `refusal` accepts."""
+    sizes = sizes_of(operator, model)
+    outputs, depth = sizes.out[2], prod(sizes.kernel) * sizes.image[3]
+    turns = 0 if _in_place(sizes) else tile.turns(outputs, depth)
+    rows = ceil(sizes.pixels / tile.rows) * tile.rows
+    return {
+        Part.REAL_PRODUCT: rows * ceil(outputs / _BLOCK) * _BLOCK * depth,
+        Part.REAL_GATHERED: turns * sizes.pixels * depth,
+        Part.REAL_OUTPUT: sizes.pixels * outputs,
+        Part.CALL: 1,
+    }
+
+
 def made(operator: Operator, model: Model, apart: int = 0, after: RealSum | None = None) -> Made:
     """The call of an operator that `refusal` accepts; pixels of the output are `apart` elements apart."""
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
@@ -102,8 +117,13 @@ def _numbers(operator: Operator, model: Model, apart: int) -> tuple[int, ...]:
     sizes = sizes_of(operator, model)
     depth = prod(sizes.kernel) * sizes.image[3]
     windows = (*sizes.kernel, *sizes.stride, *sizes.dilation, *sizes.padding)
+    return (*sizes.image, *sizes.out, *windows, apart, depth, int(_in_place(sizes)))
+
+
+def _in_place(sizes: Sizes) -> bool:
+    """Whether windows are consecutive values."""
     whole = sizes.kernel == (1, 1) and sizes.image[1:3] == sizes.out[:2] and not any(sizes.padding)
-    return (*sizes.image, *sizes.out, *windows, apart, depth, int(whole and sizes.stride == (1, 1)))
+    return whole and sizes.stride == (1, 1)
 
 
 def _activation(operator: Operator) -> str:

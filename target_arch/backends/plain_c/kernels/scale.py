@@ -13,6 +13,9 @@ GROUP = 16
 _LARGEST = 2**30 - 1
 """The greatest magnitude of a sum that the forms take."""
 
+_GREATEST_PRODUCT = 128 * 255
+"""Of a weight and an input with its offset."""
+
 _FLIP = 128
 _SUFFIXES = {
     Rounding.TFLITE: "TFLITE",
@@ -82,6 +85,22 @@ def prepared(r: Requantization, rows: Any, bias: Any, low: int, offset: int, uns
         rows[n], folded[n] = 0, 2 * (r.apply(ends[0], n) - r.output_offset)
         factors[n] = _HALF[r.rounding]
     return Prepared(rows=rows, bias=folded, scale=_scale(r, factors, unsigned))
+
+
+def within(r: Requantization, bias: Any, products: int) -> bool:
+    """Whether 32 bits hold all sums of so many products, whatever the weights are."""
+    if bias.size == 0 or len(r.multipliers) not in (1, bias.size):
+        return False
+    most = np.abs(bias.astype(np.int64)) + products * _GREATEST_PRODUCT
+    multipliers, shifts = np.array(r.multipliers, np.int64), np.array(r.shifts, np.int64)
+    twice = r.rounding is Rounding.TFLITE
+    right = 31 - shifts if r.rounding is Rounding.TFLITE_SINGLE else -shifts if twice else shifts
+    if right.max() > (31 if twice else 62) or (right.min() < 1 and not twice):
+        return False
+    if (most << np.maximum(-right, 0) if twice else most).max() > _LARGEST:
+        return False
+    scaled = most * multipliers >> np.minimum(right + 31 if twice else right, 62)
+    return bool(scaled.max() < _LARGEST)
 
 
 _HALF = {

@@ -1,12 +1,13 @@
 """What convolutions and dense layers of 8-bit values share: operands, scale, and the operator after them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from attrs import frozen
 
 from target_arch.backends.plain_c.kernels.made import Made
-from target_arch.backends.plain_c.kernels.scale import GROUP, Prepared, prepared
+from target_arch.backends.plain_c.kernels.scale import GROUP, OutOfRange, Prepared, prepared, within
 from target_arch.backends.plain_c.kernels.sums import Sum
 from target_arch.backends.plain_c.kernels.text import Parameter, function, parameter, struct
 from target_arch.plan.arithmetic import DTYPE_RANGE, requantization
@@ -48,10 +49,26 @@ def prepare(operator: Operator, model: Model, rows: Any, low: int) -> Prepared:
     it takes uint8 as it is, -128 where it takes int8, or uint8 less 128. Raises OutOfRange.
     """
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
-    bias = np.frombuffer(model.tensors[operator.constants[1]].data or b"", "<i4")
     r = requantization(operator, model)
     offset = r.input_offset - (low - DTYPE_RANGE[x.dtype][0])
-    return prepared(r, rows, bias, low, offset, out.dtype == "uint8")
+    return prepared(r, rows, _bias(operator, model), low, offset, out.dtype == "uint8")
+
+
+def proven(operator: Operator, model: Model, rows_of: Callable[[Tensor], Any], low: int) -> bool:
+    """Whether `prepare` will find that 32 bits hold all sums: mostly their number and the bias are enough."""
+    w = model.tensors[operator.constants[0]]
+    products = w.bytes // max(model.tensors[operator.constants[1]].shape[-1], 1)
+    if within(requantization(operator, model), _bias(operator, model), products):
+        return True
+    try:
+        prepare(operator, model, rows_of(w), low)
+    except OutOfRange:
+        return False
+    return True
+
+
+def _bias(operator: Operator, model: Model) -> Any:
+    return np.frombuffer(model.tensors[operator.constants[1]].data or b"", "<i4")
 
 
 @frozen(kw_only=True)

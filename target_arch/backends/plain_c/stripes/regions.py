@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from attrs import field, frozen
 
-from target_arch.backends.plain_c.kernels.joining import joinable, uses
+from target_arch.backends.plain_c.kernels.joining import joinable
 from target_arch.backends.plain_c.kernels.layout import Layout
 from target_arch.backends.plain_c.stripes.price import price_of_channels, price_of_rows
 from target_arch.backends.plain_c.stripes.schedule import heights, in_place, stripes
@@ -29,7 +29,7 @@ class Regions:
     @classmethod
     def of(cls, model: Model, layout: Layout) -> "Regions":
         """The regions of a model."""
-        return cls(model=model, layout=layout, uses=uses(model))
+        return cls(model=model, layout=layout, uses=model.uses)
 
     def __call__(self, operators: Sequence[Operator], room: int) -> Iterator[Region]:
         """The ways to run exactly these neighbours as one call, see `Striping`."""

@@ -1,0 +1,98 @@
+"""The forms of the kernels that a target_arch runs, by its instruction set, and the units of work.
+
+A form is what the preprocessor or the processor takes of the headers in `runtime_c/kernels`; the numbers here
+are those of the headers.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from math import ceil
+
+from attrs import frozen
+
+from target_arch.soc.words import InstructionSet
+
+
+class Part(StrEnum):
+    """A unit of work, of kernels and of definitions in TE."""
+
+    PRODUCT = "product in a tile"
+    LONE_PRODUCT = "product in a row that fills no tile"
+    GATHERED = "gathered value of a window"
+    RUN = "run of values in a window"
+    BLOCK = "block of weights at a tile"
+    OUTPUT = "output"
+    TAP = "product, depthwise"
+    EDGE = "product at the border, depthwise"
+    STRIP = "output, depthwise 3x3 in strips"
+    LINE = "value of the image, depthwise 3x3 in strips"
+    GROUP = "group of channels, depthwise"
+    SUM = "output of a sum after"
+    REAL_PRODUCT = "product, float32"
+    REAL_GATHERED = "gathered value of a window, float32"
+    REAL_OUTPUT = "output, float32"
+    REAL_SUM = "output of a sum after, float32"
+    CALL = "call"
+    DEFINED = "product of a definition"
+    REAL_DEFINED = "product of a definition, float32"
+    ELEMENT = "other work of a definition"
+    REAL_ELEMENT = "other work of a definition, float32"
+
+
+Work = Mapping[Part, float]
+"""How often each unit is done."""
+
+
+@frozen(kw_only=True)
+class Tile:
+    """`rows` windows at once, gathered into a panel of so many values each; as many weights as are `resident`
+    are used for all windows before the next ones. A panel serves `outputs` outputs.
+    """
+
+    rows: int
+    panel: int
+    resident: int
+    outputs: int = 16
+
+    def turns(self, outputs: int, depth: int) -> int:
+        """How often each window is gathered for that many outputs of `depth` products."""
+        if depth > self.panel:
+            return ceil(outputs / self.outputs)
+        step = max(self.resident // depth // self.outputs, 1) * self.outputs
+        return ceil(outputs / step)
+
+
+@frozen(kw_only=True)
+class Form:
+    """The tiles for 8-bit values and for float32. `lanes` are the channels at once of a depthwise kernel of
+    3x3 in strips, 0 where there is none.
+    """
+
+    name: str
+    tile: Tile
+    real: Tile
+    lanes: int = 0
+
+
+_REAL = Tile(rows=2, panel=48, resident=4096)
+PORTABLE = Form(name="portable", tile=Tile(rows=2, panel=128, resident=16384), real=_REAL)
+AVX2 = Form(
+    name="AVX2",
+    tile=Tile(rows=4, panel=2048, resident=131072),
+    real=Tile(rows=6, panel=1024, resident=65536),
+)
+NEON = Form(name="NEON", tile=Tile(rows=4, panel=2048, resident=131072), real=_REAL)
+DSP = Form(name="DSP", tile=Tile(rows=3, panel=72, resident=16384), real=_REAL, lanes=4)
+MVE = Form(name="MVE", tile=Tile(rows=3, panel=144, resident=16384), real=_REAL, lanes=8)
+
+_FORMS: Mapping[InstructionSet, Form] = {
+    InstructionSet.X86_64: AVX2,
+    InstructionSet.AARCH64: NEON,
+    InstructionSet.ARMV7E_M: DSP,
+    InstructionSet.ARMV8_1_M: MVE,
+}
+
+
+def form_of(isa: InstructionSet) -> Form:
+    """The form of the kernels on an instruction set."""
+    return _FORMS.get(isa, PORTABLE)
