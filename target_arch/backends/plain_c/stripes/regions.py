@@ -1,6 +1,6 @@
 """All ways to run neighbouring operators as one region, and the price of each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import field, frozen
 
@@ -24,7 +24,7 @@ class Regions:
     model: Model
     layout: Layout
     _known: dict[tuple[str, ...], Rowwise | None] = field(factory=dict, repr=False)
-    _uses: dict[str, int] = field(factory=dict, repr=False)
+    _uses: Mapping[str, int] = field(factory=dict, repr=False)
 
     @classmethod
     def of(cls, model: Model, layout: Layout) -> "Regions":
