@@ -59,6 +59,11 @@ simulators:
 	dpkg -s $(SIMULATORS) >/dev/null 2>&1 || { \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 	    $(SIMULATORS) >/dev/null; }
+# Debian 12's own clang, 14, lacks the intrinsics of RISC-V V.
+	command -v clang-16 >/dev/null || \
+	  clang --target=riscv64 -march=rv64gcv -dM -E -x c /dev/null | grep -q __riscv_v_intrinsic || { \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	    clang-16 >/dev/null; }
 
 site: $(STAMP)
 	$(BIN)/python -m mkdocs build --strict
