@@ -56,10 +56,10 @@ def pages() -> Mapping[str, str]:
 def _command_line() -> str:
     """The help of every command."""
     _, commands = parser()
-    told = [
+    parts = [
         f"## {each.name}\n\n{each.help}\n\n```text\n{_help(commands[each.name])}```\n" for each in COMMANDS
     ]
-    return "# Command line\n\nWhat `target-arch COMMAND --help` prints.\n\n" + "\n".join(told)
+    return "# Command line\n\nWhat `target-arch COMMAND --help` prints.\n\n" + "\n".join(parts)
 
 
 def _help(command: argparse.ArgumentParser) -> str:

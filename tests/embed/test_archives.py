@@ -1,6 +1,7 @@
 """A bundle in the layouts that other tools take: unpacked, compiled as they compile it, and run."""
 
 import json
+import shutil
 import subprocess
 import tarfile
 import zipfile
@@ -54,6 +55,16 @@ def test_the_same_bundle_gives_the_same_bytes(digits: Path, tmp_path: Path) -> N
         for name in ("one", "two"):
             assert main(["package", str(digits), layout, "-o", str(tmp_path / name)]) == 0
         assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_a_bundle_that_lacks_a_file_is_refused(
+    digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = Path(shutil.copytree(digits, tmp_path / "part"))
+    (part / "library.json").unlink()
+    assert main(["package", str(part), "mlf", "-o", str(tmp_path / "out")]) == 2
+    assert "is no whole bundle: `library.json` is missing [not-a-bundle]" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow

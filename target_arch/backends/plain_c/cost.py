@@ -50,7 +50,7 @@ def defined_seconds(question: Question, backend: Backend) -> float:
 
 
 def way(question: Question, backend: Backend) -> str:
-    """The kernel and its expected operations, in words."""
+    """The kernel and its expected cycles, in words."""
     operator, model, isa = question.operator, question.model, question.instance.arch.isa
     found = predicted(operator, model, isa)
     if _stated(question, backend) is not None:

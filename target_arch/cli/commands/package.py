@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from target_arch.cli.text.output import data, unwritable
+from target_arch.diagnostics import refusal
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a ZIP file can say: the same bundle gives the same bytes."""
@@ -18,11 +19,11 @@ def package(options: argparse.Namespace) -> int:
     from target_arch.emit.packages.arduino import arduino_library
     from target_arch.emit.packages.carried import carried_by
     from target_arch.emit.packages.model_library import model_library
-    from target_arch.run import read_manifest
+    from target_arch.run.bundles.manifest import unchanged
 
-    manifest = read_manifest(options.bundle)
-    files = {path: (options.bundle / path).read_bytes() for path in sorted(manifest["files"])}
-    files["manifest.json"] = (options.bundle / "manifest.json").read_bytes()
+    with unchanged(options.bundle) as manifest:
+        names = sorted({*manifest["files"], "manifest.json"})
+        files = {name: _content(options.bundle, name) for name in names}
     carried = carried_by(files, manifest)
     if options.layout == "arduino":
         content = _zip(
@@ -37,6 +38,14 @@ def package(options: argparse.Namespace) -> int:
         raise unwritable(path, error) from error
     data(str(path))
     return 0
+
+
+def _content(bundle: Path, name: str) -> bytes:
+    try:
+        return (bundle / name).read_bytes()
+    except OSError as error:
+        hint = "compile again"
+        raise refusal("not-a-bundle", bundle, f"is no whole bundle: `{name}` is missing", hint) from error
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:

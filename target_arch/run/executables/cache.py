@@ -32,7 +32,7 @@ def use(entry: Path, *parts: Path) -> bool:
 
 def remove_unused(folder: Path) -> None:
     """Remove the entries of a folder, files or folders, that no build used for `KEPT_DAYS` days. An entry
-    that cannot be removed stays.
+    that cannot be removed stays; one that is removed in part has another name by then.
     """
     oldest = time.time() - KEPT_DAYS * 24 * 3600
     for entry in sorted(folder.iterdir()):
@@ -40,6 +40,8 @@ def remove_unused(folder: Path) -> None:
             if entry.lstat().st_mtime >= oldest:
                 continue
             if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry)
+                leaving = entry.with_name(f"{entry.name}.{os.getpid()}.tmp")
+                entry.rename(leaving)
+                shutil.rmtree(leaving)
             else:
                 entry.unlink()

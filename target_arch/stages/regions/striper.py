@@ -1,13 +1,22 @@
 """The rung of the ladder for cores: neighbours run stripe by stripe where their tensors overflow a memory."""
 
+from collections.abc import Iterable
+
 from target_arch.plan.lowered import Attempt, AttemptKind
-from target_arch.plan.partitions import PartitionGraph
+from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.regions.choose import Chosen, Regions, choose, with_regions
 from target_arch.stages.setting import Setting
 
 TRIES = 6
 """How often regions are chosen again, as the plan with them needs more than was estimated."""
+
+_Identity = tuple[str, str, tuple[str, ...]]
+
+
+def _identities(partitions: Iterable[Partition]) -> frozenset[_Identity]:
+    """Name, instance and operators of each: placement and cuts give a name to other operators."""
+    return frozenset((p.id, p.instance, tuple(operator.id for operator in p.operators)) for p in partitions)
 
 
 class Striper:
@@ -16,11 +25,16 @@ class Striper:
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
         self._regions: Regions = {}
+        self._striped: frozenset[_Identity] = frozenset()
         self._capacity: int | None = None
         self._tries = 0
 
     def striped(self, graph: PartitionGraph) -> PartitionGraph:
-        """The graph with the regions so far."""
+        """The graph with the regions so far; without, where one of their partitions has changed since: if
+        that does not fit, regions are chosen again.
+        """
+        if not self._striped <= _identities(graph.partitions):
+            self._regions, self._striped, self._capacity = {}, frozenset(), None
         return with_regions(graph, self._regions)
 
     def further(self, graph: PartitionGraph, refusal: DoesNotFitError) -> Attempt:
@@ -35,6 +49,7 @@ class Striper:
         if not chosen.regions or chosen.regions == self._regions:
             raise refusal
         self._regions, self._capacity = chosen.regions, capacity
+        self._striped = _identities(each for each in graph.partitions if each.id in chosen.regions)
         return _attempt(graph, refusal, chosen)
 
 

@@ -1,8 +1,9 @@
 """Buffers in the place of others: `Buffer.over` as rectangles that any algorithm can place.
 
 A buffer that takes the place of another makes one rectangle with it, from where the other begins to where it
-ends itself. Both have as many bytes, so nothing is lost. Which of two possible places is the better one shows
-only in the plan; so does whether a rectangle that long is worse than its parts. All are tried in turn.
+ends itself, with the bytes of the other, which has at least as many (`shapes.py` uses those above it). Which
+of two possible places is the better one shows only in the plan; so does whether a rectangle that long is
+worse than its parts. All are tried in turn.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
