@@ -76,7 +76,7 @@ FLAGS: Mapping[str, Sequence[str]] = {
 SUFFIXES = (".onnx", ".tflite")
 FRAMES = 3
 SECONDS = 15.0
-PATIENCE = 900.0
+PATIENCE = 300.0
 """Seconds after which a command for one model is ended."""
 ENOUGH = 0.75
 """The share of models that has to verify."""

@@ -56,4 +56,31 @@ def _rounded(total: Any) -> Any:
     return bound(total, nudged)
 
 
-DEFINITIONS = {"nearest": nearest, "bilinear": bilinear}
+def bilinear_real(operator: Operator, model: Model) -> Definition:
+    """Stored pixels, none of them negative, weighed in float32 and rounded half up, in LiteRT's order of
+    operations. Constants as for `bilinear`, with weights in float32.
+
+    Source: LiteRT `kernels/internal/reference/resize_bilinear.h`.
+    """
+    given = operands_of(operator, model)
+    x, *tables = given.data
+    one = tirx.const(1.0, "float32")
+
+    def element(b: Any, i: Any, j: Any, k: Any) -> Any:
+        rows, columns = (
+            [table[index].astype("int32") for table in tables[first : first + 2]]
+            for first, index in ((0, i), (3, j))
+        )
+        down, right = tables[2][i], tables[5][j]
+        parts = [
+            x[b, row, column, k].astype("float32") * high * long
+            for column, long in zip(columns, (one - right, right), strict=True)
+            for row, high in zip(rows, (one - down, down), strict=True)
+        ]
+        total = parts[0] + parts[1] + parts[2] + parts[3] + tirx.const(0.5, "float32")
+        return total.astype(given.out.dtype)
+
+    return given.finished(element)
+
+
+DEFINITIONS = {"nearest": nearest, "bilinear": bilinear, "bilinear_real": bilinear_real}

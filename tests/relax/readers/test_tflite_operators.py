@@ -18,6 +18,7 @@ from target_arch.relax.definitions.table import DEFINITIONS
 from target_arch.relax.importer import import_model
 from target_arch.relax.readers import tflite_operators
 from target_arch.run import build, run_frames, write_bundle
+from target_arch.run.references.litert import litert
 from target_arch.soc.files.soc_file import read_soc
 from tests.relax.emulate import evaluate
 
@@ -26,6 +27,7 @@ SAMPLE = {
         "ADD",
         "BATCH_MATMUL",
         "GREATER",
+        "L2_NORMALIZATION",
         "LEAKY_RELU",
         "LOGISTIC",
         "MEAN",
@@ -34,7 +36,14 @@ SAMPLE = {
         "TRANSPOSE_CONV",
         "UNIDIRECTIONAL_SEQUENCE_LSTM",
     ),
-    "uint8": ("CONV_2D", "FULLY_CONNECTED", "PRELU", "STRIDED_SLICE"),
+    "uint8": (
+        "CONV_2D",
+        "FULLY_CONNECTED",
+        "L2_NORMALIZATION",
+        "PRELU",
+        "RESIZE_BILINEAR",
+        "STRIDED_SLICE",
+    ),
     "int16": ("CONV_2D", "FULLY_CONNECTED", "MUL", "SOFTMAX", "TANH"),
 }
 
@@ -47,6 +56,22 @@ def test_operators_are_bit_equal(dtype: str, tmp_path: Path, needs_tool: Callabl
         outcome.variant.code: (outcome.verdict, outcome.detail) for outcome in outcomes(variants, tmp_path)
     }
     assert found == dict.fromkeys(SAMPLE[dtype], (EQUAL, ""))
+
+
+def test_norms_of_zero_and_one(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    """LiteRT takes the norm of zeros, and of a single one, for a little more than one."""
+    needs_tool("gcc")
+    file = TfliteFile()
+    x, y = file.input((4, 3), "int8", 0.1, 5), file.output((4, 3), "int8", 1 / 128, 0)
+    file.operator("L2_NORMALIZATION", [x], [y], ("L2NormOptions", {}), 2)
+    frame = np.array([[5, 5, 5], [6, 5, 5], [5, 4, 6], [127, -128, 127]], np.int8)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    theirs = litert(path).answer((frame,))
+    made = compile_model(CompileRequest(model_path=path, soc=read_soc("mcu_m7")))
+    write_bundle(made.bundle, tmp_path / "bundle")
+    (answer,) = run_frames(build(tmp_path / "bundle"), (frame.tobytes(),))
+    assert answer == theirs[0][0].tobytes()
 
 
 def test_tensors_may_have_one_name(tmp_path: Path) -> None:
@@ -67,14 +92,14 @@ def test_a_refusal_names_every_operator(tmp_path: Path) -> None:
     file = TfliteFile()
     x = file.input((1, 4), "int8", 0.1, 3)
     middle, y = file.tensor((1, 4), "int8", 1 / 128, 0), file.output((1, 4), "int8", 0.1, 3)
-    file.operator("L2_NORMALIZATION", [x], [middle], ("L2NormOptions", {}), 2)
+    file.operator("CUMSUM", [x], [middle], None)
     file.operator("LOCAL_RESPONSE_NORMALIZATION", [middle], [y], None)
     path = tmp_path / "m.tflite"
     path.write_bytes(file.content())
     with pytest.raises(DiagnosticError) as caught:
         import_model(path)
     assert caught.value.diagnostics[0].message == (
-        "operators `L2_NORMALIZATION`, `LOCAL_RESPONSE_NORMALIZATION` are not supported"
+        "operators `CUMSUM`, `LOCAL_RESPONSE_NORMALIZATION` are not supported"
     )
 
 

@@ -34,13 +34,23 @@ def bilinear(site: Site) -> Any:
     """RESIZE_BILINEAR of stored values; of floats TVM's frontend computes it."""
     if not site.stored:
         return None
-    if site.x.dtype == "uint8":
-        raise Unreadable("uint8, which LiteRT computes in float32")
+    name, weighed = ("bilinear_real", _weighed_real) if site.x.dtype == "uint8" else ("bilinear", _weighed)
     corners, centers = _options(site, "ResizeBilinearOptions")
     tables: list[Array] = []
     for before, after in zip(site.x.shape[1:3], site.out.shape[1:3], strict=True):
-        tables += _weighed(before, after, corners=corners, centers=centers)
-    return site.defined("bilinear", site.x.expr, *tables)
+        tables += weighed(before, after, corners=corners, centers=centers)
+    return site.defined(name, site.x.expr, *tables)
+
+
+def _weighed_real(before: int, after: int, *, corners: bool, centers: bool) -> tuple[Array, Array, Array]:
+    """The same in float32, which uint8 values get (LiteRT `ComputeInterpolationValues`)."""
+    f = np.float32
+    scale = f(before - 1) / f(after - 1) if corners and after > 1 else f(before) / f(after)
+    place = np.arange(after, dtype=np.float32)
+    scaled = (place + f(0.5)) * scale - f(0.5) if centers else place * scale
+    lower = np.maximum(np.floor(scaled), 0).astype(np.int32)
+    upper = np.minimum(np.ceil(scaled), before - 1).astype(np.int32)
+    return lower, upper, scaled - lower.astype(np.float32)
 
 
 def _weighed(before: int, after: int, *, corners: bool, centers: bool) -> tuple[Array, Array, Array]:

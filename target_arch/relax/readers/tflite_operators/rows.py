@@ -1,5 +1,6 @@
 """Operators on the rows of a tensor."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,7 +8,10 @@ import numpy as np
 
 from target_arch.plan.arithmetic import quantize_multiplier
 from target_arch.relax.readers.tflite_operators.functions import interpolation
-from target_arch.relax.readers.tflite_operators.site import Converter, Site
+from target_arch.relax.readers.tflite_operators.site import STORED, Converter, Site, Unreadable
+
+_MOST_OF_INT32 = (2**31 - 1) // 255**2
+"""The longest row whose squares LiteRT can sum."""
 
 
 def softmax(site: Site) -> Any:
@@ -26,4 +30,20 @@ def _reciprocal(x: np.float32) -> np.float32:
     return np.float32(np.float32(1) / (np.float32(1) + x))
 
 
-CONVERTERS: Mapping[str, Converter] = {"SOFTMAX": softmax}
+def unit(site: Site) -> Any:
+    """L2_NORMALIZATION of 8-bit values, whose result LiteRT asks for in steps of 1/128."""
+    if not site.stored:
+        return None
+    x, out = site.x, site.out
+    middle = 128 if out.dtype == "uint8" else 0
+    if x.dtype not in STORED or (out.dtype, out.scale, out.zero_point) != (x.dtype, 1 / 128, middle):
+        raise Unreadable(f"its output is not {x.dtype} in steps of 1/128")
+    if site.options("L2NormOptions").FusedActivationFunction():
+        raise Unreadable("a fused activation")
+    length = math.prod(x.shape[-1:])
+    if length > _MOST_OF_INT32:
+        raise Unreadable(f"rows of {length:,} elements, more than {_MOST_OF_INT32:,}")
+    return site.defined("unit_rows", x.expr, offset0=-x.zero_point, offset=out.zero_point)
+
+
+CONVERTERS: Mapping[str, Converter] = {"L2_NORMALIZATION": unit, "SOFTMAX": softmax}
