@@ -21,6 +21,7 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
+from target_arch.backend.goal import Goal
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.text import table
 from target_arch.run import (
@@ -168,11 +169,10 @@ def in_user_mode(executable: Executable, frame: bytes, folder: Path) -> tuple[in
     return total, {name: count for name, count in found.items() if count * _SHOWN > total}
 
 
-def measure(model: Path, machine: Machine, soc: SoC, folder: Path) -> Measured:
+def measure(model: Path, machine: Machine, soc: SoC, folder: Path, goal: Goal = Goal.BALANCED) -> Measured:
     """Compile, compare with the reference, and count one run."""
-    write_bundle(
-        compile_model(CompileRequest(model_path=model, soc=soc, port=machine.port)).bundle, folder / "bundle"
-    )
+    request = CompileRequest(model_path=model, soc=soc, port=machine.port, optimize=goal)
+    write_bundle(compile_model(request).bundle, folder / "bundle")
     compiler = Compiler(command=machine.compiler, version="") if machine.compiler else None
     executable = build(folder / "bundle", compiler=compiler)
     if machine.emulator:

@@ -1,6 +1,7 @@
 """The way from requests to a bundle: a single model is a list of one."""
 
 import pytest
+from attrs import evolve
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, ModelsRequest, compile_model, compile_models
@@ -42,6 +43,14 @@ def test_arenas_of_an_unknown_kind_are_refused() -> None:
         compile_models(ModelsRequest(models=(digits("a"), digits("b")), arenas="shred"))
     assert str(found.value) == (
         "arenas: error: arenas cannot be `shred` [unknown-arenas]\nhint: did you mean `shared`?"
+    )
+
+
+def test_a_goal_that_there_is_not_is_refused() -> None:
+    with pytest.raises(DiagnosticError) as found:
+        compile_models(ModelsRequest(models=(evolve(digits(), optimize="sized"),)))
+    assert str(found.value) == (
+        "optimize: error: there is no goal `sized` [unknown-goal]\nhint: did you mean `size`?"
     )
 
 

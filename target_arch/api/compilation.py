@@ -124,6 +124,8 @@ class CompileOptions(TypedDict, total=False):
     """The extent of an open first dimension."""
     states: Mapping[str, str]
     """Inputs, and the outputs that are their values in the next run."""
+    optimize: str
+    """What matters most of the code: `size`, `balanced` or `speed`."""
     name: str
     """The name in C; the file's without it."""
     port: str

@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from target_arch.backend.goal import Goal
 from target_arch.backend.hooks import Hooks
 from target_arch.backend.lowering import DoesNotFit, LoweringRequest, NotInstalled
 from target_arch.plan.kernels import Codegen, Kernel
@@ -25,6 +26,7 @@ __all__ = [
     "Backend",
     "DefaultArch",
     "DoesNotFit",
+    "Goal",
     "Hooks",
     "LoweringRequest",
     "NotInstalled",
@@ -71,12 +73,13 @@ class Option:
 
 @frozen(kw_only=True)
 class Question:
-    """The query to `supports` and `cost`: one operator at one instance."""
+    """The query to `supports` and `cost`: one operator at one instance, in code for a goal."""
 
     operator: Operator
     model: Model = field(repr=False)
     instance: Instance
     soc: SoC = field(repr=False)
+    goal: Goal = Goal.BALANCED
 
     def option(self, backend: "Backend", name: str) -> Any:
         """The value of a backend option at this target_arch, or its default."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from target_arch.backend.goal import Goal
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.memory import Budget
 from target_arch.plan.model import Model
@@ -44,6 +45,8 @@ class LoweringRequest:
     program: Any = field(default=None, repr=False)
     tuning: Tuning = NOTHING_TUNED
     """Schedules found by measuring, for functions in S-TIR that would get their definition's own."""
+    goal: Goal = Goal.BALANCED
+    """What matters most of the code: the same that `cost` was asked with."""
     earlier: Mapping[str, Any] = field(factory=dict, repr=False)
     """The results of earlier phases of this partition, by phase, if the lowering order differs between
     phases.

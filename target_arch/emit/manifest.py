@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from attrs import asdict
 
+from target_arch.backend.goal import Goal
 from target_arch.backend.port import PortKind
 from target_arch.emit.build.libraries import described, libraries
 from target_arch.emit.build.machine import machine_of, toolchain
@@ -33,10 +34,11 @@ def manifest(inputs: EmitInputs) -> dict[str, object]:
     """
     models = [_model(inputs, member) for member in inputs.members]
     if not inputs.several:
-        return models[0]
+        return {**models[0], **_goal(inputs)}
     common = ("schema", "soc", "mode", "port", "machine", "toolchain", "abi_hash")
     return {
         **{key: models[0][key] for key in common},
+        **_goal(inputs),
         "name": inputs.name,
         "arenas": inputs.pools.arenas,
         "libraries": described(libraries(inputs.kernels)),
@@ -44,6 +46,11 @@ def manifest(inputs: EmitInputs) -> dict[str, object]:
         "pools": {str(pool.pool): _shared_pool(inputs.pools, pool) for pool in inputs.pools.pools},
         "image": None,
     }
+
+
+def _goal(inputs: EmitInputs) -> dict[str, object]:
+    """The key for the goal; none for the usual one."""
+    return {} if inputs.goal is Goal.BALANCED else {"optimize": inputs.goal}
 
 
 def _shared_pool(pools: ModelPools, pool: ModelPool) -> dict[str, object]:

@@ -29,6 +29,7 @@ from target_arch.pipeline.resolve import (
     named_models,
     partitioning_order,
     programmed,
+    require_goal,
     rules,
 )
 from target_arch.plan.lowered import Lowered
@@ -150,6 +151,7 @@ def emit_inputs(
         members=tuple(map(_member, prepared, lowered)),
         pools=pools,
         port=first.port,
+        goal=first.request.optimize,
         processes={name: first.plug_ins.load_processes[name] for name in _processes(soc)},
     )
 
@@ -211,15 +213,21 @@ def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[M
 
 
 def _setting(request: CompileRequest, backends: Mapping[str, Backend]) -> Setting:
+    require_goal(request)
     return Setting.of(
-        available(request), backends, memory_mode(request), measured_costs(request), request.planner
+        available(request),
+        backends,
+        memory_mode(request),
+        measured_costs(request),
+        request.planner,
+        request.optimize,
     )
 
 
 def _lower(prepared: Prepared, setting: Setting) -> Lowered:
     request, backends, model = prepared.request, prepared.backends, prepared.model
     wish, policies = request.lowering_order or None, prepared.plug_ins.policies
-    lowerer = Lowerer(request.soc, backends, prepared.program, request.tuning)
+    lowerer = Lowerer(request.soc, backends, prepared.program, request.tuning, request.optimize)
     return lower_in_order(
         setting=setting,
         place=lambda rules: _place(request, setting, backends, model, rules),

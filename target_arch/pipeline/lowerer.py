@@ -6,6 +6,7 @@ from typing import Any
 from attrs import field, frozen
 
 from target_arch.backend.contract import Backend, Hooks, LoweringRequest
+from target_arch.backend.goal import Goal
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget
 from target_arch.plan.partitions import Partition, PartitionGraph
@@ -24,6 +25,7 @@ class Lowerer:
     backends: Mapping[str, Backend]
     program: RelaxProgram
     tuning: Tuning
+    goal: Goal
     earlier: dict[tuple[str, tuple[str, ...]], Mapping[str, Any]] = field(factory=dict)
     kept: dict[object, Any] = field(factory=dict)
 
@@ -53,6 +55,7 @@ class Lowerer:
             budget=budget,
             program=self.program,
             tuning=self.tuning,
+            goal=self.goal,
             earlier=self.earlier.get((partition.instance, _ids(partition)), {}),
             kept=self.kept,
         )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
+from target_arch.backend.goal import Goal, goal
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.model_pools import Sharing, sharing
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
@@ -31,6 +32,7 @@ class CompileRequest:
     `memory` maps memories to the bytes that the models may take of them at most.
     `images` are programs that the model wants on target_archs, instead of those that the SoC file names.
     `input_shapes` fix dimensions that the model file leaves open.
+    `optimize` is what matters most of the generated code.
     """
 
     model_path: Path
@@ -45,6 +47,7 @@ class CompileRequest:
     costs: Costs | None = None
     tuning: Tuning = NOTHING_TUNED
     exact: bool = False
+    optimize: Goal = field(default=Goal.BALANCED, converter=goal)
     planner: Planner = BEST
     backend_dirs: tuple[Path, ...] = ()
     plug_ins: PlugIns | None = field(default=None, repr=False)
@@ -62,7 +65,8 @@ class ModelsRequest:
 
     `arenas` is `shared` or `separate`, see `plan.model_pools`. `name` is the bundle's: by default that of a
     single model, `<soc>_models` of several. The models differ in file and name, and may in `require`,
-    `prefer` and `forbid`, `costs`, `images` and the like; SoC, memory mode and port are the same for all.
+    `prefer` and `forbid`, `costs`, `images` and the like; SoC, memory mode, port and `optimize` are the
+    same for all.
     """
 
     models: tuple[CompileRequest, ...]

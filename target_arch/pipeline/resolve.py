@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attrs import evolve
 
+from target_arch.backend.goal import Goal
 from target_arch.diagnostics import DiagnosticError, listed, name_hint, refusal
 from target_arch.emit.bundle_name import bundle_name
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
@@ -82,6 +83,13 @@ def measured_costs(request: CompileRequest) -> Costs:
         return request.costs
     file = request.soc.cost_file
     return read_costs(Path(file), request.soc) if file else NOTHING_MEASURED
+
+
+def require_goal(request: CompileRequest) -> None:
+    """DiagnosticError for a goal that there is not."""
+    if not isinstance(request.optimize, Goal):
+        hint = name_hint(request.optimize, Goal, "there are")
+        raise refusal("unknown-goal", "optimize", f"there is no goal `{request.optimize}`", hint)
 
 
 def memory_mode(request: CompileRequest) -> MemoryMode:

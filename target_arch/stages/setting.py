@@ -6,6 +6,7 @@ from functools import cached_property, partial
 from attrs import field, frozen
 
 from target_arch.backend.contract import Backend
+from target_arch.backend.goal import Goal
 from target_arch.plan.kernels import Codegen
 from target_arch.plan.model import Model
 from target_arch.plan.regions.region import Striping
@@ -31,6 +32,7 @@ class Setting:
     chains: frozenset[str] = frozenset()
     costs: Costs = field(default=NOTHING_MEASURED, repr=False)
     planner: Planner = field(default=BEST, repr=False)
+    goal: Goal = Goal.BALANCED
     regions: Mapping[str, Callable[[Model], Striping]] = field(factory=dict, repr=False)
     """By instance, the ways to run neighbours of a model as one call."""
 
@@ -42,6 +44,7 @@ class Setting:
         mode: MemoryMode | None = None,
         costs: Costs = NOTHING_MEASURED,
         planner: Planner = BEST,
+        goal: Goal = Goal.BALANCED,
     ) -> "Setting":
         """The setting of a chip whose target_archs have these backends; by default in its first mode.
 
@@ -57,6 +60,7 @@ class Setting:
             chains=frozenset(name for name, backend in found.items() if backend and backend.joins),
             costs=costs,
             planner=planner,
+            goal=goal,
             regions={
                 instance.name: partial(backend.regions, instance)
                 for instance in soc.instances

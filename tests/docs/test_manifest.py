@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from target_arch.backend.goal import Goal
 from target_arch.emit import manifest
 from target_arch.emit.digests import with_files
 from target_arch.plan.execution import Activity, ActivityKind, Execution
@@ -69,6 +70,7 @@ def complete() -> dict[str, Any]:
         tiny_plans.changed(
             inputs,
             soc=evolve(inputs.soc, ports=(tiny_plans.port(),)),
+            goal=Goal.SIZE,
             port=QEMU_MPS2,
             graph=evolve(lowered.graph, facts=facts),
             model=evolve(member.model, states=(State(tensor=tensor, next="y"),)),

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from target_arch.backend.goal import Goal
 from target_arch.diagnostics import DiagnosticError
 from target_arch.emit import EmitInputs
 from target_arch.plan.kernels import CFunction, Kernel, Slice
@@ -294,3 +295,14 @@ def test_a_model_finds_its_arenas_in_the_table_of_all(arenas: Sharing, ear: str,
     inputs = two(arenas)
     assert f"    {ear} /* step 0" in text(inputs, "src/ear_steps.c")
     assert f"    {eye} /* step 0" in text(inputs, "src/eye_steps.c")
+
+
+@pytest.mark.parametrize("plan", [tiny_plans.on_host, tiny_plans.on_machine])
+def test_size_is_compiled_for_size_and_said(plan: Callable[..., EmitInputs]) -> None:
+    """The usual goal leaves no trace."""
+    made = {goal: tiny_plans.bundle(plan(goal=goal)).files for goal in Goal}
+    assert made[Goal.BALANCED] == tiny_plans.bundle(plan()).files
+    for goal, files in made.items():
+        assert f" {goal.flag}\n".encode() in files["Makefile"]
+        assert (b"PRIVATE -Os" in files["CMakeLists.txt"]) == (goal is Goal.SIZE)
+        assert json.loads(files["manifest.json"]).get("optimize", "balanced") == goal

@@ -37,7 +37,7 @@ def seconds(question: Question, backend: Backend) -> float:
     stated = _stated(question, backend)
     if stated is not None:
         return stated
-    return cycles(predicted(operator, model, isa).work, isa) / _clock(question)
+    return cycles(predicted(operator, model, isa, question.goal).work, isa) / _clock(question)
 
 
 def defined_seconds(question: Question, backend: Backend) -> float:
@@ -52,7 +52,7 @@ def defined_seconds(question: Question, backend: Backend) -> float:
 def way(question: Question, backend: Backend) -> str:
     """The kernel and its expected cycles, in words."""
     operator, model, isa = question.operator, question.model, question.instance.arch.isa
-    found = predicted(operator, model, isa)
+    found = predicted(operator, model, isa, question.goal)
     if _stated(question, backend) is not None:
         return f"{found}, at the stated rate"
     return f"{found}, about {cycles(found.work, isa):,.0f} cycles of {isa}"

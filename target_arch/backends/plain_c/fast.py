@@ -49,7 +49,7 @@ def _made(operator: Operator, after: Operator | None, request: LoweringRequest, 
 
 def _packed(operator: Operator, after: Operator | None, request: LoweringRequest, apart: int) -> Made | None:
     model, isa = request.model, request.instance.arch.isa
-    kernel = pick(operator, after, model, isa).kernel
+    kernel = pick(operator, after, model, isa, request.goal).kernel
     if kernel is Kernel.REALS:
         real = None if after is None else reals.sum_after(after, operator.output, model)
         return reals.made(operator, model, apart, real)

@@ -9,6 +9,7 @@ from pathlib import Path
 from attrs import frozen
 
 import target_arch
+from target_arch.backend.goal import Goal
 from target_arch.plan.model_pools import Sharing
 
 ArgumentParser = argparse.ArgumentParser
@@ -214,6 +215,11 @@ def _planning(to: ArgumentParser) -> None:
         action="store_true",
         help="let a solver prove the placement optimal, or improve it; needs the extra `exact`",
     )
+    plan.add_argument(
+        "--optimize", choices=tuple(Goal), default=Goal.BALANCED,
+        help="size: the smallest code and no packed weights, compiled with -Os; speed: packed weights of any "
+        "size (default: balanced)",
+    )  # fmt: skip
     plan.add_argument(
         "--planner",
         default="best",

@@ -60,6 +60,7 @@ def request(options: argparse.Namespace) -> "CompileRequest":
         costs=None if options.cost is None else read_costs(options.cost, soc),
         tuning=NOTHING_TUNED if options.tuning_db is None else read_tuning(options.tuning_db),
         exact=options.exact,
+        optimize=options.optimize,
         planner=planner(options.planner),
         plug_ins=chosen.plug_ins,
         name=getattr(options, "name", None),

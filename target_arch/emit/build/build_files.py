@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from target_arch.backend.goal import Goal
 from target_arch.emit.build.cmake_package import install_rules, public_headers
 from target_arch.emit.build.libraries import cmake_rules, include_flags, libraries, make_rules
 from target_arch.emit.build.machine import compile_flags, link_flags, machine_of
@@ -17,7 +18,7 @@ _MAKE_HEAD = """\
 # {model} on {soc}: `make` builds the library and its programs, `make selftest` checks the model,
 # `make run < frames > results` reads raw inputs, one frame after the other, and writes raw outputs.
 # CC, AR, CFLAGS, CPPFLAGS, LDFLAGS and BUILD may be set on the command line.
-CFLAGS = {flags} -O2
+CFLAGS = {flags} {optimize}
 BUILD = build
 ALL_CFLAGS = $(CPPFLAGS) -Iinclude -Iruntime{libraries}{threads} $(CFLAGS)
 """
@@ -29,7 +30,7 @@ _MAKE_MACHINE_HEAD = """\
 # CC, AR, CFLAGS, CPPFLAGS, LDFLAGS, EMULATOR and BUILD may be set on the command line.
 CC = {compiler}
 AR = {archiver}
-CFLAGS = {flags} -O2
+CFLAGS = {flags} {optimize}
 EMULATOR = {emulator}
 BUILD = build
 ALL_CFLAGS = $(CPPFLAGS) -Iinclude -Iruntime{libraries} {machine_flags} $(CFLAGS)
@@ -109,7 +110,14 @@ def _make_head(inputs: EmitInputs) -> str:
     found = machine_of(inputs.soc, inputs.port)
     if found is None:
         threads = " -pthread" if inputs.port.hosted.threads else ""
-        return _MAKE_HEAD.format(model=model, soc=soc, flags=FLAGS, threads=threads, libraries=headers)
+        return _MAKE_HEAD.format(
+            model=model,
+            soc=soc,
+            flags=FLAGS,
+            optimize=inputs.goal.flag,
+            threads=threads,
+            libraries=headers,
+        )
     _, bare, machine = found
     return _MAKE_MACHINE_HEAD.format(
         model=model,
@@ -118,6 +126,7 @@ def _make_head(inputs: EmitInputs) -> str:
         compiler=bare.compiler,
         archiver=bare.archiver,
         flags=FLAGS,
+        optimize=inputs.goal.flag,
         emulator=" ".join(bare.command(machine.name)),
         machine_flags=" ".join(compile_flags(bare, machine)),
         libraries=headers,
@@ -150,6 +159,8 @@ def cmake_lists(inputs: EmitInputs, paths: Sequence[str]) -> str:
     out.line(public_headers(model))
     out.line(f"set_target_properties({model} PROPERTIES {_CMAKE_PROPERTIES})")
     out.line(f"target_link_libraries({model} PUBLIC {' '.join(inputs.port.hosted.libraries)})")
+    if inputs.goal is Goal.SIZE:
+        out.line(f"target_compile_options({model} PRIVATE {inputs.goal.flag})")
     cmake_rules(out, libraries(inputs.kernels), model)
     if inputs.port.hosted.threads:
         out.block(_CMAKE_THREADS.format(model=model))

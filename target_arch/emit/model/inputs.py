@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from target_arch.backend.contract import Backend
+from target_arch.backend.goal import Goal
 from target_arch.backend.load_process import LoadProcessKind
 from target_arch.backend.port import PortKind
 from target_arch.emit.text.names import identifier
@@ -93,6 +94,7 @@ class EmitInputs:
     pools: ModelPools
     port: PortKind
     processes: Mapping[str, LoadProcessKind]
+    goal: Goal = Goal.BALANCED
 
     @property
     def stem(self) -> str:

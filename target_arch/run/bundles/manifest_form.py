@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Any
 
+from target_arch.backend.goal import Goal
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.run.bundles.form import (
     RULE,
@@ -134,7 +135,11 @@ _BUNDLE: dict[str, Form] = {
     "machine": Maybe(_MACHINE),
     "toolchain": _TOOLCHAIN,
 }
-_LATER: dict[str, Form] = {"libraries": ListOf(_LIBRARY), "files": TableOf(Text())}
+_LATER: dict[str, Form] = {
+    "optimize": Text(frozenset(Goal)),
+    "libraries": ListOf(_LIBRARY),
+    "files": TableOf(Text()),
+}
 _MODEL: dict[str, Form] = {
     "model": Text(),
     "inputs": _TENSORS,

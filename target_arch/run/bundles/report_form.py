@@ -52,6 +52,7 @@ _OPERATOR = Record(
         "macs": Integer(),
         "constant_bytes": Integer(),
         "reason": Text(),
+        "way": Text(),
         "candidates": ListOf(_CANDIDATE),
     }
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from target_arch.backend.goal import Goal, goal
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.build_files import FLAGS, library_sources, programs
 from target_arch.emit.digests import FILES
@@ -49,7 +50,7 @@ def build(
     *,
     sanitize: Sequence[str] = (),
     compiler: Compiler | None = None,
-    optimize: str = "-O2",
+    optimize: str | None = None,
     rtl: bool = False,
     firmware: bool = False,
     tracer: str | None = None,
@@ -57,7 +58,8 @@ def build(
     """Compile and link the bundle in `directory` into its folder `build`; objects of the C runtime, which all
     bundles share, go to the user's folder of caches.
 
-    `sanitize` are names for `-fsanitize`, such as `address` and `undefined`. Warnings are errors. With `rtl`
+    `sanitize` are names for `-fsanitize`, such as `address` and `undefined`; without `optimize` the compiler
+    optimizes as the bundle's Makefile says. Warnings are errors. With `rtl`
     the devices that have RTL are simulated by it, Verilated; with `firmware` cores that take firmware are
     processes of their own that execute it, under an emulator. `tracer` is the text of one more program,
     linked with the bundle's objects. DiagnosticError where this is no bundle, has no such device, is replaced
@@ -70,7 +72,8 @@ def build(
         foreign = libraries_of(directory, manifest)
         sources = _Sources.of(directory, manifest, foreign, rtl=rtl)
         machines = _host_flags(sanitize) if machine is None else (*machine.flags, CALL_GRAPH)
-        command = (*cc.command, *_flags(optimize, foreign, machines, images))
+        level = optimize or goal(manifest.get("optimize", Goal.BALANCED)).flag
+        command = (*cc.command, *_flags(level, foreign, machines, images))
         objects = Objects(
             directory=directory,
             command=command,

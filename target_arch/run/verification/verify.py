@@ -24,7 +24,7 @@ class BuildOptions(TypedDict, total=False):
     """As in `build`."""
 
     compiler: Compiler | None
-    optimize: str
+    optimize: str | None
     rtl: bool
     firmware: bool
 

@@ -50,7 +50,13 @@ class PlacementTask:
 
     def question(self, operator: Operator, instance: Instance) -> Question:
         """The query to a backend about an operator at an instance."""
-        return Question(operator=operator, model=self.model, instance=instance, soc=self.soc)
+        return Question(
+            operator=operator,
+            model=self.model,
+            instance=instance,
+            soc=self.soc,
+            goal=self.setting.goal,
+        )
 
 
 @frozen(kw_only=True)

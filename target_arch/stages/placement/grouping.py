@@ -57,9 +57,9 @@ class Grouping:
         backend = self.backends.get(instance.arch.name)
         if backend is None or backend.joins is None:
             return self.setting.is_function(instance.name)
-        soc = self.setting.timed
+        soc, goal = self.setting.timed, self.setting.goal
         questions = (
-            Question(operator=order[index], model=self.model, instance=instance, soc=soc)
+            Question(operator=order[index], model=self.model, instance=instance, soc=soc, goal=goal)
             for index in (*run, number)
         )
         return backend.joins(tuple(questions)) is None

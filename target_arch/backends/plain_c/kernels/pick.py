@@ -10,6 +10,7 @@ from math import prod
 
 from attrs import field, frozen
 
+from target_arch.backend.goal import Goal
 from target_arch.backends.plain_c.kernels import depthwise, products, reals, sums
 from target_arch.backends.plain_c.kernels.forms import Form, Part, Work, form_of
 from target_arch.backends.plain_c.kernels.joining import joinable
@@ -47,33 +48,46 @@ class Pick:
         return f"kernel {self.kernel}, {self.form.name} form"
 
 
-def predicted(operator: Operator, model: Model, isa: InstructionSet) -> Pick:
+def predicted(operator: Operator, model: Model, isa: InstructionSet, goal: Goal = Goal.BALANCED) -> Pick:
     """The kernel of an operator if the operators that may share its call are at the same instance."""
     before = _before(operator, model)
     if before is not None:
-        first = pick(before, operator, model, isa)
+        first = pick(before, operator, model, isa, goal)
         if first.kernel is not None:
             return _sum(operator, model, first)
     after = model.readers.get(operator.output)
     joined = after is not None and _before(after, model) is operator
-    return pick(operator, after if joined else None, model, isa)
+    return pick(operator, after if joined else None, model, isa, goal)
 
 
-def pick(operator: Operator, after: Operator | None, model: Model, isa: InstructionSet) -> Pick:
-    """The kernel of an operator, together with the operator `after` it if there is one."""
+def pick(
+    operator: Operator,
+    after: Operator | None,
+    model: Model,
+    isa: InstructionSet,
+    goal: Goal = Goal.BALANCED,
+) -> Pick:
+    """The kernel of an operator, together with the operator `after` it if there is one.
+
+    Nothing has one if the goal is size: `docs/kernels.md` has the bytes of both.
+    """
     form = form_of(isa)
     if not operator.facts.weighted:
         found: Pick | str = f"no kernel for {operator.kind}"
+    elif goal is Goal.SIZE:
+        found = "kernels are larger"
     elif operator.arithmetic is Arithmetic.FLOAT:
-        found = _real(operator, after, model, isa)
+        found = _real(operator, after, model, isa, goal)
     else:
-        found = _integer(operator, after, model, isa)
+        found = _integer(operator, after, model, isa, goal)
     if isinstance(found, Pick):
         return found
     return Pick(kernel=None, form=form, work=defined(operator, model), reason=found)
 
 
-def _integer(operator: Operator, after: Operator | None, model: Model, isa: InstructionSet) -> Pick | str:
+def _integer(
+    operator: Operator, after: Operator | None, model: Model, isa: InstructionSet, goal: Goal
+) -> Pick | str:
     form, layout = form_of(isa), layout_of(isa)
     if after is not None and sums.sum_after(after, operator.output, model) is None:
         return f"no kernel for {after.kind} after it"
@@ -83,14 +97,16 @@ def _integer(operator: Operator, after: Operator | None, model: Model, isa: Inst
             work = depthwise.work(operator, model, 0 if after else form.lanes)
             return Pick(kernel=Kernel.DEPTHWISE, form=form, work=work)
     else:
-        reason = products.refusal(operator, model, layout)
+        reason = products.refusal(operator, model, layout, bounded=goal is not Goal.SPEED)
         if reason is None and products.proven(operator, model):
             work = products.work(operator, model, layout, form.tile)
             return Pick(kernel=Kernel.PRODUCTS, form=form, work=work)
     return reason or "its sums may take more than 31 bits"
 
 
-def _real(operator: Operator, after: Operator | None, model: Model, isa: InstructionSet) -> Pick | str:
+def _real(
+    operator: Operator, after: Operator | None, model: Model, isa: InstructionSet, goal: Goal
+) -> Pick | str:
     """A Cortex-M7 has no form for float32: the portable one takes a quarter more instructions than the
     definition.
     """
@@ -98,7 +114,7 @@ def _real(operator: Operator, after: Operator | None, model: Model, isa: Instruc
         return "the kernel for float32 is longer on armv7e-m"
     if after is not None and reals.sum_after(after, operator.output, model) is None:
         return f"no kernel for {after.kind} after it"
-    reason = reals.refusal(operator, model)
+    reason = reals.refusal(operator, model, bounded=goal is not Goal.SPEED)
     if reason is not None:
         return reason
     form = form_of(isa)

@@ -44,15 +44,17 @@ class Sizes:
         return self.kernel[0] * (1 if self.dilation[1] == 1 else self.kernel[1])
 
 
-def refusal(operator: Operator, model: Model, layout: Layout) -> str | None:
-    """Why an operator is no such call, None where it is one if `made` can prove the range of its sums."""
+def refusal(operator: Operator, model: Model, layout: Layout, *, bounded: bool = True) -> str | None:
+    """Why an operator is no such call, None where it is one if `made` can prove the range of its sums. Unless
+    `bounded`, packed weights may take any size.
+    """
     if operator.kind not in (OperatorKind.CONV2D, OperatorKind.DENSE):
         return f"no kernel for {operator.kind}"
     reason = weighted.refusal(operator, model)
     if reason is not None:
         return reason
     w = model.tensors[operator.constants[0]]
-    if layout.size(w.shape[0], prod(w.shape[1:])) > _GROWTH * w.bytes + _SLACK:
+    if bounded and layout.size(w.shape[0], prod(w.shape[1:])) > _GROWTH * w.bytes + _SLACK:
         return "packed weights would take more than 1.1 times the plain ones"
     return None
 

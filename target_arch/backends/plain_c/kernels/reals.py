@@ -42,8 +42,10 @@ def sum_after(operator: Operator, value: str, model: Model) -> RealSum | None:
     return RealSum(other=tensors[1 - operator.inputs.index(value)], out=tensors[2], activation=activation)
 
 
-def refusal(operator: Operator, model: Model) -> str | None:
-    """Why an operator is no such call, None where it is one."""
+def refusal(operator: Operator, model: Model, *, bounded: bool = True) -> str | None:
+    """Why an operator is no such call, None where it is one. Unless `bounded`, packed weights may take any
+    size.
+    """
     weighted = operator.kind in (OperatorKind.CONV2D, OperatorKind.DENSE)
     if not weighted or operator.arithmetic is not Arithmetic.FLOAT:
         return f"no kernel for {operator.kind} in {operator.arithmetic} arithmetic"
@@ -56,7 +58,8 @@ def refusal(operator: Operator, model: Model) -> str | None:
     if _activation(operator) not in _ACTIVATIONS:
         return f"activation {_activation(operator)}"
     w = model.tensors[operator.constants[0]]
-    if w.bytes // w.shape[0] * (-w.shape[0] % _BLOCK) > (_GROWTH - 1) * w.bytes + _SLACK:
+    added = w.bytes // w.shape[0] * (-w.shape[0] % _BLOCK)
+    if bounded and added > (_GROWTH - 1) * w.bytes + _SLACK:
         return "packed weights would take more than 1.1 times the plain ones"
     return None
 
