@@ -9,14 +9,18 @@ from attrs import evolve
 
 from target_arch.backend.goal import Goal
 from target_arch.backends.c import backend
+from target_arch.backends.plain_c.kernels import products
+from target_arch.backends.plain_c.kernels.layout import PAIRS
 from target_arch.backends.plain_c.kernels.pick import Kernel, predicted
 from target_arch.pipeline import Compilation, CompileRequest, compile_model
 from target_arch.plan.model import Model
-from target_arch.run import build, verify, write_bundle
+from target_arch.run import build as built
+from target_arch.run import verify, write_bundle
 from target_arch.run.executables.image import Image
 from target_arch.soc import read_soc
 from target_arch.soc.words import InstructionSet
-from tests.backends.c.one import constant, one_operator, quantized
+from tests.backends.c.kernel_program import Case, mismatches
+from tests.backends.c.one import Compile, constant, one_operator, quantized, run
 from tests.backends.c.test_picks import LAYERS, on
 from tests.systems import COMPILER, EMULATOR
 
@@ -42,6 +46,17 @@ def test_speed_packs_weights_of_any_size() -> None:
     assert picks[Goal.BALANCED].reason == "packed weights would take more than 1.1 times the plain ones"
     assert picks[Goal.SIZE].reason == "kernels are larger"
     assert picks[Goal.SPEED].kernel is Kernel.PRODUCTS
+
+
+def test_they_compute_what_the_definition_does(
+    build: Compile, tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    model = heavy()
+    x = np.random.default_rng(6).integers(-128, 128, (1, 4096)).astype(np.int8)
+    made = products.made(model.operators[0], model, PAIRS)
+    case = Case(name="heavy", made=made, inputs=(x,), expected=run(model, build, x))
+    assert len(set(case.expected.ravel())) > 3
+    assert mismatches(tmp_path, [case], (needs_tool("gcc"),)) == []
 
 
 @pytest.mark.parametrize("goal", Goal)
@@ -79,5 +94,5 @@ def test_size_is_smaller_and_equal(shared: Path, tmp_path: Path, needs_tool: Cal
         write_bundle(compiled(shared, goal).bundle, tmp_path / goal)
         found = verify(shared / "models" / "kws_int8.tflite", tmp_path / goal, count=1)
         assert found.equal == found.outputs == 1
-        bytes_[goal] = flash(build(tmp_path / goal).image)
+        bytes_[goal] = flash(built(tmp_path / goal).image)
     assert bytes_[Goal.SIZE] < 0.85 * bytes_[Goal.BALANCED]
