@@ -26,7 +26,7 @@ Command = tuple[str, Sequence[str | Path]]
 
 
 def commands(folder: Path, model: Path) -> Iterator[Command]:
-    """What is done, in words, and the command."""
+    """Every step in words, and its command."""
     programs = folder / "env" / "bin"
     ours = programs / "target-arch"
     yield "make an environment", (sys.executable, "-m", "venv", folder / "env")

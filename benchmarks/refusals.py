@@ -137,7 +137,7 @@ def _lowerer(case: Case, setting: Setting) -> Lower:
 
 @frozen(kw_only=True)
 class Verdict:
-    """What became of a case: `fits` or `refused`, after which kinds of attempts, and everything wrong."""
+    """The fate of a case: `fits` or `refused`, after which kinds of attempts, and everything wrong."""
 
     end: str
     kinds: frozenset[AttemptKind]
@@ -199,7 +199,7 @@ def _fits(case: Case, rules: Rules, soc: SoC) -> bool:
 
 
 def _different(case: Case, made: Lowered) -> list[str]:
-    """What the simulated run has wrong, with copies as late and as early as they may be."""
+    """The faults of the simulated run, with copies as late and as early as they may be."""
     inputs = random_inputs(case.model, 1)
     expected = reference(case.model, inputs)
     runs = {

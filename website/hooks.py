@@ -1,4 +1,4 @@
-"""What the site has beside docs/: pages of the repository's root, and the references that are generated.
+"""The pages of the site that are not in docs/: those of the repository's root, and generated references.
 
 MkDocs calls these functions: https://www.mkdocs.org/user-guide/configuration/#hooks
 """

@@ -28,7 +28,7 @@ PYTHON = (
     target_arch.DiagnosticError,
     Diagnostic,
 )
-"""What the page about Python shows, in its order."""
+"""The values on the page about Python, in its order."""
 
 _WORDS = {
     "Integer": "integer",
@@ -133,7 +133,7 @@ def _table(name: str, schema: Mapping[str, Any]) -> str:
 
 
 def _type(part: Mapping[str, Any]) -> str:
-    """What a value may be, in words."""
+    """The kind of a value, in words."""
     if "const" in part or "enum" in part:
         return ", ".join(f"`{word}`" for word in part.get("enum", (part.get("const"),)))
     if "anyOf" in part:

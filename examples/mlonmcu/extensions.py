@@ -203,7 +203,7 @@ def _target(name: str) -> type[Any]:
 
 
 def _said(*command: object, codes: tuple[int, ...] = (0,)) -> Any:
-    """What the program says as JSON. RuntimeError with its message where it refuses."""
+    """The JSON that the program prints. RuntimeError with its message where it refuses."""
     answer = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if answer.returncode not in codes:
         raise RuntimeError(answer.stderr.strip())

@@ -114,7 +114,7 @@ class DefaultArch:
     memories of the host. `copy` describes every way between the host's memories and these, in either
     direction (its ends are ignored); its engine is a DMA engine of this target_arch alone, with `channels`.
     `buffers` maps the backend's local buffers to `memories`. `device` is the device type; the number is the
-    next free one. `visible` are memories that it shares with the host and that no tensor lies in, by the
+    next free one. `visible` are memories that it shares with the host and that hold no tensors, by the
     option that names each: that of a firmware.
     """
 

@@ -122,7 +122,7 @@ class DoesNotFitError(DiagnosticError):
 
 
 def _tried(attempts: tuple[Attempt, ...]) -> Iterator[Note]:
-    """What was tried in vain: changes of operators, counted by kind, and placements of the whole model."""
+    """The attempts that failed: changes of operators, counted by kind, and placements of the whole model."""
     placements = [attempt for attempt in attempts if attempt.kind == AttemptKind.TARGETS]
     kinds = Counter[AttemptKind](a.kind for a in attempts if a.kind != AttemptKind.TARGETS)
     counts = [f"{kind} ({kinds[kind]:,})" for kind in AttemptKind if kinds[kind]]

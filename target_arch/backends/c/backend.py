@@ -32,7 +32,7 @@ def _regions(instance: Instance, model: Model) -> Striping:
     from target_arch.backends.plain_c.kernels.layout import layout_of
     from target_arch.backends.plain_c.stripes.regions import Regions
 
-    return Regions.of(model, layout_of(instance.arch.isa))
+    return Regions(model=model, layout=layout_of(instance.arch.isa))
 
 
 backend = Backend(

@@ -88,7 +88,7 @@ def _read(*paths: str) -> dict[str, str]:
 
 
 def _default(core: Core) -> DefaultArch:
-    """A core with a tightly coupled memory, whose firmware lies in a memory that the host sees."""
+    """A core with a tightly coupled memory, whose firmware is in a memory that the host sees."""
     return DefaultArch(
         device=DLDeviceType.HEXAGON if core.name == "hexagon" else DLDeviceType.EXT_DEV,
         clock=500e6,

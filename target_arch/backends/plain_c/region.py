@@ -18,7 +18,7 @@ from target_arch.relax.c.codegen import in_place
 def region_piece(region: Region, operators: Sequence[Operator], request: LoweringRequest) -> Piece:
     """The piece of a region of a partition, whose operators these are."""
     model = request.model
-    regions = Regions.of(model, layout_of(request.instance.arch.isa))
+    regions = Regions(model=model, layout=layout_of(request.instance.arch.isa))
     units = regions.units(operators)
     assert units is not None
     plan = regions.plan(region, units)

@@ -1,7 +1,7 @@
 """A bundle as an Arduino library: all C below `src`, the only folder that is searched for headers there.
 
-Format: "Library specification" of Arduino's command line, revision 1.5. What a bundle has in `include`,
-`runtime` and `src` comes to lie in `src` together, and so do the headers of a C library that it carries.
+Format: "Library specification" of Arduino's command line, revision 1.5. All that a bundle has in `include`,
+`runtime` and `src` goes to `src`, and so do the headers of a C library that it carries.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a bundle on disk carries for other builds, read from its own list."""
+"""The facts about a bundle on disk that other builds need, read from its own list."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ class Carried:
 
 
 def carried_by(files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> Carried:
-    """What the bundle with these files and this manifest carries."""
+    """The facts about the bundle with these files and this manifest."""
     facts = json.loads(files["library.json"])
     build, name = facts["build"], facts["name"]
     private = tuple(flag.removeprefix("-I ") for flag in build["flags"])

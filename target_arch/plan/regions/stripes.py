@@ -83,11 +83,11 @@ class Turn:
 
 @frozen(kw_only=True, slots=False)
 class Stripes:
-    """What a call does: step by step, each producer in turn makes rows, until the last one's are complete.
+    """A call, step by step: each producer in turn makes rows, until the last one's are complete.
 
     `given` are the tensors that it finds whole. The last producer's tensor is the output. Where `over` is one
-    of those given, the output lies in its place; where its producer then has `held` rows, a row waits in the
-    scratch until nobody needs the bytes of its place.
+    of those given, the output is in its place; where its producer then has `held` rows, a row waits in the
+    scratch until the bytes of its place are no longer needed.
     """
 
     given: tuple[Image, ...]
@@ -141,7 +141,7 @@ class Stripes:
 
     def _placed(self, over: Image, needed: int, made: int) -> int:
         """How many rows of the output may be in their place, of those that are made: all of them once it is
-        complete, as nobody needs anything then.
+        complete, as nothing is needed then.
         """
         if needed == over.rows or made == self.output.rows:
             return made
@@ -160,7 +160,7 @@ def _needed(readers: Sequence[tuple[int, int, Window]], made: Sequence[int]) -> 
 
 @frozen(kw_only=True)
 class Channels:
-    """What a call does that computes `size` channels at a time: it copies those channels of the input to its
+    """A call that computes `size` channels at a time: it copies those channels of the input to its
     scratch, and writes the same channels of the output, which may lie in the place of the input.
     """
 

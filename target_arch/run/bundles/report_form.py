@@ -112,7 +112,7 @@ SHOWN_MODEL = Record(
         "verification": Maybe(_VERIFICATION),
     }
 )
-"""What a report needs of a model."""
+"""The keys of a model that a report needs."""
 _FILL = Record({"memory": Text(), "capacity": Integer(), "linked": _SIGNED})
 _SECTION = Record(
     {"memory": Text(), "section": Text(), "what": Text(), "predicted": _SIGNED, "linked": _SIGNED}

@@ -116,8 +116,8 @@ def described(directory: Path) -> tuple[Mapping[str, Any], ...]:
 
 
 def kernels_fill(files: Mapping[str, bytes]) -> dict[str, Fill]:
-    """What kernels and stack of every firmware take of its memory, by target_arch, from the files of a bundle
-    that nobody has built yet.
+    """The bytes that kernels and stack of every firmware take of its memory, by target_arch, from the files
+    of a bundle that is not built yet.
     """
     found = {}
     for about in json.loads(files.get(DESCRIPTION, b"[]")):

@@ -42,7 +42,7 @@ class _Placement:
 
     @property
     def seconds(self) -> float:
-        """What the search expects of a run."""
+        """The time of a run, as the search expects it."""
         return 0.0 if self.graph.facts is None else self.graph.facts.search_makespan
 
     def __str__(self) -> str:

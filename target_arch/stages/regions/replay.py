@@ -63,7 +63,7 @@ class _Replay:
         self._lost = 0
 
     def faults(self) -> Iterator[str]:
-        """What is wrong, in the order of time."""
+        """The faults, in the order of time."""
         placed = 0
         for turn in self._plan.turns:
             yield from self._made(turn)

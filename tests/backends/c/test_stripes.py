@@ -125,7 +125,7 @@ def cases() -> Iterator[Case]:
     rng = np.random.default_rng(14)
     for number in range(CHAINS + len(WIDE)):
         model = model_of(rng, number)
-        regions = Regions.of(model, PAIRS)
+        regions = Regions(model=model, layout=PAIRS)
         units = regions.units(model.operators)
         if units is None:
             continue

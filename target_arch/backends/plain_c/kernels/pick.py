@@ -22,7 +22,7 @@ from target_arch.soc.words import InstructionSet
 
 
 class Kernel(StrEnum):
-    """What computes an operator: a driver of `runtime_c/kernels`, by its header, or the call before."""
+    """The code of an operator: a driver of `runtime_c/kernels`, by its header, or the call before."""
 
     PRODUCTS = "s8_conv2d"
     DEPTHWISE = "s8_depthwise"

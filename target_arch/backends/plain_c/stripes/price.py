@@ -34,7 +34,7 @@ def price_of_rows(plan: Stripes, units: Sequence[Rowwise], model: Model) -> int:
 
 
 def _again(unit: Rowwise, model: Model) -> int:
-    """What a depthwise convolution does in each call before the first row: its weights, and the lines that
+    """The work of a depthwise convolution in each call before the first row: its weights, and the lines that
     the call before had fetched.
     """
     if not unit.depthwise:

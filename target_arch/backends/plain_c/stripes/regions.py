@@ -1,6 +1,6 @@
 """All ways to run neighbouring operators as one region, and the price of each."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from attrs import field, frozen
 
@@ -24,12 +24,6 @@ class Regions:
     model: Model
     layout: Layout
     _known: dict[tuple[str, ...], Rowwise | None] = field(factory=dict, repr=False)
-    _uses: Mapping[str, int] = field(factory=dict, repr=False)
-
-    @classmethod
-    def of(cls, model: Model, layout: Layout) -> "Regions":
-        """The regions of a model."""
-        return cls(model=model, layout=layout, uses=model.uses)
 
     def __call__(self, operators: Sequence[Operator], room: int) -> Iterator[Region]:
         """The ways to run exactly these neighbours as one call, see `Striping`."""
@@ -56,7 +50,9 @@ class Regions:
         number = 0
         while number < len(operators):
             one, after = operators[number], operators[number + 1 : number + 2]
-            pair = [*after] if after and self._uses[one.output] == 1 and self._joins(one, after[0]) else []
+            pair = (
+                [*after] if after and self.model.uses[one.output] == 1 and self._joins(one, after[0]) else []
+            )
             unit = self._unit(one, *pair)
             if unit is None:
                 return None
@@ -65,7 +61,7 @@ class Regions:
         return found
 
     def plan(self, region: Region, units: Sequence[Rowwise]) -> Stripes | Channels:
-        """What the call of a region does."""
+        """The steps of the call of a region."""
         if region.axis is Axis.CHANNELS:
             return self._channels_of(units[0], region.size)
         plain = stripes([unit.unit for unit in units], region.size)
@@ -87,12 +83,13 @@ class Regions:
         return self._known[key]
 
     def _closed(self, units: Sequence[Rowwise]) -> bool:
-        """True if nobody else reads a tensor in between, and each is read."""
+        """True if no other operator reads a tensor in between, and each is read."""
         read = [window.tensor.name for unit in units for window in unit.unit.reads]
         kept = set(self.model.kept)
         names = [unit.unit.image.name for unit in units[:-1]]
         return all(
-            name not in kept and read.count(name) and read.count(name) == self._uses[name] for name in names
+            name not in kept and read.count(name) and read.count(name) == self.model.uses[name]
+            for name in names
         )
 
     def _region(self, names: tuple[str, ...], plan: Stripes, size: int, price: int) -> Region:

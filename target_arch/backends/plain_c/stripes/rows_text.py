@@ -84,7 +84,7 @@ class RowsText:
         yield "}"
 
     def _placing(self, last: Producer) -> Iterator[str]:
-        """Rows of the output go to their place as soon as nobody needs the bytes there."""
+        """Rows of the output go to their place as soon as the bytes there are no longer needed."""
         over, own, row = self.plan.over, self._r(last.image), last.image.row_bytes
         assert over is not None
         yield f"const int32_t gone = {self._needed(over)};"
