@@ -24,7 +24,7 @@ from tests.e2e.conftest import DIGITS
 
 STEPS, SOC, CONSTANTS = "src/digits_int8_steps.c", "src/zynq_edge_soc.c", "src/digits_int8_constants.c"
 VALIDATE = "runtime/core/validate.c"
-FRAMES = 4
+FRAMES = 40
 
 
 def emitted() -> Emitted:
