@@ -281,8 +281,8 @@ _PAGE = """\
 Models that nobody here made: those inside Python packages, and TFLite Micro's examples. Each is
 compiled as it comes for one processor with enough memory, with the options that stand beside its name
 for open dimensions, and three random frames are compared with LiteRT, TFLite Micro or onnxruntime.
-`python -m benchmarks.real_models --write docs/real-models.md` makes this page; {left} of the models are
-not in it yet. Seconds are processor time of `compile`, on a computer with other work. [Models](models.md)
+`python -m benchmarks.real_models --write docs/real-models.md` makes this page; models that are not in it
+yet: {left}. Seconds are processor time of `compile`, on a computer with other work. [Models](models.md)
 says what a model file may be, [Operators](operators.md) which operators there are.
 
 {table}

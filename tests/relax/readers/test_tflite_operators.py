@@ -92,15 +92,16 @@ def test_a_refusal_names_every_operator(tmp_path: Path) -> None:
     file = TfliteFile()
     x = file.input((1, 4), "int8", 0.1, 3)
     middle, y = file.tensor((1, 4), "int8", 1 / 128, 0), file.output((1, 4), "int8", 0.1, 3)
-    file.operator("CUMSUM", [x], [middle], None)
+    file.operator("IF", [x], [middle], None)
     file.operator("LOCAL_RESPONSE_NORMALIZATION", [middle], [y], None)
     path = tmp_path / "m.tflite"
     path.write_bytes(file.content())
     with pytest.raises(DiagnosticError) as caught:
         import_model(path)
     assert caught.value.diagnostics[0].message == (
-        "operators `CUMSUM`, `LOCAL_RESPONSE_NORMALIZATION` are not supported"
+        "operators `IF`, `LOCAL_RESPONSE_NORMALIZATION` are not supported"
     )
+    assert "`IF` once, at `t1`: which subgraph runs is known only at run time" in str(caught.value)
 
 
 def test_every_definition_that_a_converter_names_exists() -> None:

@@ -150,6 +150,10 @@ def operator_name(code: Any) -> str:
     return str(CODES.get(number, number))
 
 
+_BRANCHING = ("IF", "WHILE")
+"""Operators that choose at run time; kernels run in one order."""
+
+
 @define(eq=False)
 class _Walk:
     """The state of one translation."""
@@ -164,6 +168,9 @@ class _Walk:
         code = operator_name(stated)
         if builtin_code(stated) == tflite.BuiltinOperator.CUSTOM:
             self._refuse(code, outputs, "a custom operator")
+            return
+        if code in _BRANCHING:
+            self._refuse(code, outputs, "which subgraph runs is known only at run time")
             return
         try:
             self._check_range(operator, code)
