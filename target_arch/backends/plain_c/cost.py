@@ -1,11 +1,11 @@
 """The cost of an operator on a CPU: the work of the kernel that it gets, or of its definition, at the rates
 of its target_arch's instruction set.
 
-The options of a target_arch replace them by one rate, for a core that was measured.
+The options of a target_arch replace them by one rate, for a core that was measured. `pick` imports NumPy, so
+it is imported where a cost is asked for: commands without a model start without it.
 """
 
 from target_arch.backend.contract import Backend, Option, Question
-from target_arch.backends.plain_c.kernels.pick import defined, predicted
 from target_arch.backends.plain_c.kernels.rates import cycles
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
@@ -28,11 +28,15 @@ CLOCK = 100e6
 
 def work(operator: Operator, model: Model) -> float:
     """The work of an operator, in multiply-accumulates."""
+    from target_arch.backends.plain_c.kernels.pick import defined
+
     return sum(defined(operator, model).values())
 
 
 def seconds(question: Question, backend: Backend) -> float:
     """Seconds of computing at the instance, with kernels."""
+    from target_arch.backends.plain_c.kernels.pick import predicted
+
     operator, model, isa = question.operator, question.model, question.instance.arch.isa
     stated = _stated(question, backend)
     if stated is not None:
@@ -42,6 +46,8 @@ def seconds(question: Question, backend: Backend) -> float:
 
 def defined_seconds(question: Question, backend: Backend) -> float:
     """Seconds of computing at the instance, in C from definitions."""
+    from target_arch.backends.plain_c.kernels.pick import defined
+
     stated = _stated(question, backend)
     if stated is not None:
         return stated
@@ -51,6 +57,8 @@ def defined_seconds(question: Question, backend: Backend) -> float:
 
 def way(question: Question, backend: Backend) -> str:
     """The kernel and its expected cycles, in words."""
+    from target_arch.backends.plain_c.kernels.pick import predicted
+
     operator, model, isa = question.operator, question.model, question.instance.arch.isa
     found = predicted(operator, model, isa, question.goal)
     if _stated(question, backend) is not None:
