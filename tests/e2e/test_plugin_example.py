@@ -142,6 +142,7 @@ def test_what_it_has_no_room_for_is_said(model: Path, capsys: pytest.CaptureFixt
     assert err == (
         "partition p3 (leaky_relu_7 on slope_unit): error: pool `slope_unit_inp` needs 4 B, 2 B are "
         "available (lower bound 4 B); alive there: `leaky_relu_7` 4 B [does-not-fit]\n"
+        "tried: note: re-place (2)\n"
         "hint: `slope_unit_inp` 1 KiB larger\n"
     )
 
