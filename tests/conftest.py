@@ -8,7 +8,6 @@ Under pytest-xdist (`make test`) a worker gets whole files, or a whole room wher
 long to make.
 
 With `TARGET_ARCH_NO_SKIP=1` a skip is a failure: a machine that is meant to have every tool says so.
-With names of rooms (`"plan stages/check"`) instead of 1, that holds for these.
 
 Where `CI` is set, hypothesis draws the same examples each time, so that a change is judged by what it
 changed; elsewhere it draws new ones.
@@ -22,6 +21,8 @@ from typing import Any
 
 import hypothesis
 import pytest
+
+from tests.earlier_run import EarlierRun, Record
 
 hypothesis.settings.register_profile("ci", derandomize=True, print_blob=True)
 if os.environ.get("CI"):
@@ -62,6 +63,8 @@ _complete_folders = pytest.StashKey[set[Path]]()
 _incomplete_folders = pytest.StashKey[set[Path]]()
 _lost_worker = pytest.StashKey[bool]()
 _orphans = pytest.StashKey[list[str]]()
+_earlier = pytest.StashKey[EarlierRun]()
+_record = pytest.StashKey[Record]()
 
 MOST_WORKERS = 4
 """One needs up to 1 GB, and the longest room is not split."""
@@ -77,6 +80,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="rewrite the goldens that the selected tests read"
     )
+    parser.addoption("--record", metavar="FILE", help="write which tests passed")
+    parser.addoption("--after", metavar="FILE", help="leave out the tests that passed in the recorded run")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -89,6 +94,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_incomplete_folders] = set()
     config.stash[_lost_worker] = False
     config.stash[_orphans] = []
+    config.stash[_earlier] = EarlierRun.read(config.getoption("--after"))
+    config.stash[_used_goldens] |= {REPOSITORY / golden for golden in config.stash[_earlier].goldens}
+    if config.getoption("--record") and not hasattr(config, "workerinput"):
+        config.stash[_record] = Record()
+        config.pluginmanager.register(config.stash[_record])
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -98,6 +108,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[_complete_folders] = {
         folder for folder in {path.parent for path in collected} if set(folder.glob("test_*.py")) <= collected
     }
+    items[:] = [item for item in items if item.nodeid not in config.stash[_earlier].passed]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -132,8 +143,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     if report.outcome != "passed":
         item.config.stash[_incomplete_folders].add(item.path.parent)
-    strict = os.environ.get("TARGET_ARCH_NO_SKIP", "").split()
-    must_run = "1" in strict or any(item.path.is_relative_to(TESTS / room) for room in strict)
+    must_run = os.environ.get("TARGET_ARCH_NO_SKIP") == "1"
     if report.skipped and not hasattr(report, "wasxfail") and must_run:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         report.outcome = "failed"
@@ -181,6 +191,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         config.stash[_orphans] = orphan_goldens(config)
         if config.stash[_orphans]:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if _record in config.stash:
+            goldens = {str(path.relative_to(REPOSITORY)) for path in config.stash[_used_goldens]}
+            config.stash[_record].write(config.getoption("--record"), frozenset(goldens))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

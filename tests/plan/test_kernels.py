@@ -7,7 +7,7 @@ from target_arch.plan.kernels import Operand, Slice
 
 def test_renamed_changes_the_name_alone() -> None:
     part = Slice(of="a", offset=3, row_bytes=4, rows=5, stride=6)
-    operand = Operand(of="a", access="rw", offset=3, over=("b",), bytes=4, rows=5, stride=6)
+    operand = Operand(of="a", access="rw", offset=3, over=("b",), smaller=True, bytes=4, rows=5, stride=6)
     for value in (part, operand):
         for each in fields(type(value)):
             assert getattr(value, each.name) != each.default, f"say something of `{each.name}` above"

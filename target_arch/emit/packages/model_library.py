@@ -12,6 +12,7 @@ from typing import Any
 from target_arch.diagnostics import refusal
 from target_arch.emit.packages.carried import Carried, functions, places
 from target_arch.emit.text.emitter import Emitter
+from target_arch.plan.memory import Arena
 
 _VERSION = 7
 _MODULE = "default"
@@ -128,7 +129,9 @@ def _signature() -> str:
 
 def _metadata(carried: Carried, manifest: Mapping[str, Any], inputs: Tensors, outputs: Tensors) -> str:
     pools = manifest["pools"]
-    constants = sum(pool["peak"] for name, pool in pools.items() if name.endswith(".constants"))
+    constants = sum(
+        pool["peak"] for name, pool in pools.items() if name == str(Arena(pool["memory"], constant=True))
+    )
     main = {
         "device": _CPU,
         "workspace_size_bytes": sum(pool["peak"] for pool in pools.values()) - constants,

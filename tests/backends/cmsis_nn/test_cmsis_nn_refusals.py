@@ -74,9 +74,10 @@ def test_what_the_library_lacks_becomes_plain_c_unless_that_is_refused() -> None
 
 def test_a_call_costs_what_the_library_needs_and_plain_c_more() -> None:
     at = bench("cmsis_nn", {"ram": 1024})
-    assert backend.cost(at.question(OPERATOR, DENSE)) == pytest.approx(3 * 10 * (40 + 8) / (2 * 100e6))
+    library = backend.cost(at.question(OPERATOR, DENSE))
+    assert library == pytest.approx(3 * 10 * (40 + 8) / (2 * 100e6))
     onnx = with_operator(DENSE, arithmetic="onnx")
-    assert backend.cost(at.question(onnx.operators[0], onnx)) == pytest.approx(3 * 10 * (40 + 8) / 100e6)
+    assert backend.cost(at.question(onnx.operators[0], onnx)) > library
 
 
 def test_a_library_that_rounds_otherwise_is_found_out(changed: Changed) -> None:

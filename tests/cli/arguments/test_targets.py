@@ -255,7 +255,8 @@ def test_help_shows_the_options_of_the_target_archs(capsys: pytest.CaptureFixtur
     text = " ".join(out.split())
     assert "options of the target_archs of zynq_edge:" in text
     assert "--dsp_cpu-macs_per_cycle NUMBER" in text
-    assert "8-bit multiply-accumulates per clock cycle of compiled C (default: 4.0)" in text
+    assert "8-bit multiply-accumulates per clock cycle of all C, in place of the rates of kernels" in text
+    assert "on its isa (default: 4.0)" in text
 
 
 def test_help_shows_the_options_of_what_is_selected_alone(

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define CORSTONE_U55_ABI_HASH UINT64_C(0x45e66a50f0156a82)
+#define CORSTONE_U55_ABI_HASH UINT64_C(0xaea08b693794371f)
 
 enum corstone_u55_target_arch {
     CORSTONE_U55_TARGET_ARCH_HOST_CPU = 0,
