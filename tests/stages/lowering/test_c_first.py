@@ -168,7 +168,7 @@ def line(result: Lowered) -> str:
     where = ", ".join(f"{c.operator} on {c.instance}" for c in result.graph.choices)
     dispatches = sum(isinstance(step, Dispatch) for step in result.steps.steps)
     return (
-        f"{result.order.policy}: {where}; {len(result.attempts)} attempts, {dispatches} calls, "
+        f"{result.lowering.policy}: {where}; {len(result.attempts)} attempts, {dispatches} calls, "
         f"{result.plan.peaks[Arena('sram')] + result.plan.peaks[Arena('sram', constant=True)]:,} B, "
         f"{text.duration(seconds(result))}\n"
     )
