@@ -23,7 +23,8 @@ def folder(tmp_path: Path) -> Path:
     """Two tests in two files, and their two goldens."""
     goldens = tmp_path / "tests" / "room" / "golden"
     goldens.mkdir(parents=True)
-    shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path / "tests")
+    for name in ("conftest.py", "earlier_run.py"):
+        shutil.copy(Path(__file__).with_name(name), tmp_path / "tests")
     for name in ("one", "two"):
         (goldens / f"{name}.txt").write_text("said\n")
         (goldens.parent / f"test_{name}.py").write_text(TEST.format(name=name))
@@ -43,12 +44,20 @@ def test_what_two_workers_read_is_put_together(folder: Path) -> None:
     require_told(run(folder, "-n", "2"))
 
 
+def test_a_later_run_leaves_out_the_tests_that_passed(folder: Path) -> None:
+    assert run(folder, "-k", "one", "--record=earlier.json").returncode == 0
+    done = run(folder, "--after=earlier.json")
+    assert (done.returncode, "1 passed" in done.stdout) == (0, True)
+    orphan(folder)
+    require_told(run(folder, "--after=earlier.json"), passed=1)
+
+
 def orphan(folder: Path) -> None:
     (folder / "tests" / "room" / "golden" / "three.txt").write_text("said\n")
 
 
-def require_told(done: subprocess.CompletedProcess[str]) -> None:
+def require_told(done: subprocess.CompletedProcess[str], passed: int = 2) -> None:
     assert done.returncode == 1
     assert "goldens that no test reads" in done.stdout
     assert [line for line in done.stdout.splitlines() if "golden/" in line] == ["tests/room/golden/three.txt"]
-    assert "2 passed" in done.stdout
+    assert f"{passed} passed" in done.stdout
