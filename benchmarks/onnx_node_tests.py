@@ -36,6 +36,7 @@ import numpy as np
 import onnx
 from attrs import evolve, frozen
 
+from benchmarks.kept import Kept
 from target_arch.diagnostics import DiagnosticError
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.manifest import manifest
@@ -347,13 +348,6 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def kept(path: Path | None) -> dict[str, Row]:
-    """The outcomes of earlier runs by the tests' names."""
-    if path is None or not path.exists():
-        return {}
-    return dict(json.loads(line) for line in path.read_text().splitlines())
-
-
 def save(path: Path, rows: Mapping[str, Row]) -> None:
     """Write the outcomes, a line each."""
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(rows[name])}" for name in sorted(rows))
@@ -369,16 +363,14 @@ def main() -> int:
         for case in cases()
         if arguments.only in case.name and (not arguments.operator or case.operator in arguments.operator)
     ]
-    rows = kept(arguments.results)
+    kept = Kept(arguments.results)
+    rows = kept.known
     left = [case for case in wanted if case.name not in rows]
     with tempfile.TemporaryDirectory() as folder:
         until = start + 60 * arguments.minutes
         for outcome in outcomes(left, Path(folder), PlugIns.discover(()), until):
             name = outcome.case.name
-            rows[name] = outcome.row()
-            if arguments.results:
-                with arguments.results.open("a") as file:
-                    print(json.dumps((name, rows[name])), file=file)
+            kept.add(name, outcome.row())
             if outcome.verdict != "pass":
                 print(f"{outcome.verdict:9} {name}: {outcome.detail}", flush=True)
     found = {case.name: rows[case.name] for case in wanted if case.name in rows}

@@ -25,7 +25,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from pathlib import Path
 
-from attrs import asdict, frozen
+from attrs import asdict, field, frozen
+
+from benchmarks.kept import Kept
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared" / "real_models" / "tflm"
@@ -112,7 +114,7 @@ class Found:
 
     source: str
     model: str
-    flags: tuple[str, ...] = ()
+    flags: tuple[str, ...] = field(default=(), converter=tuple)
     operators: int = 0
     constants: int = 0
     arena: int = 0
@@ -267,14 +269,6 @@ def table(found: Sequence[Found]) -> str:
     return "\n".join(lines)
 
 
-def _kept(path: Path | None) -> dict[str, Found]:
-    """The outcomes of earlier runs by the models' names."""
-    if path is None or not path.exists():
-        return {}
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    return {line["model"]: Found(**{**line, "flags": tuple(line["flags"])}) for line in lines}
-
-
 _PAGE = """\
 # Real models
 
@@ -293,19 +287,18 @@ def main() -> int:
     """Print each outcome; 1 where a model is wrong or slow, or too few are right."""
     arguments = _arguments()
     end = time.monotonic() + 60 * arguments.minutes
-    kept = _kept(arguments.results)
+    kept = Kept(arguments.results)
     found: list[Found] = []
     models = [
         each for each in fetched(arguments.folder) if any(text in each[1].name for text in arguments.only)
     ]
     for source, path in sorted(models, key=lambda each: each[1].stat().st_size):
-        if path.name not in kept:
+        if path.name not in kept.known:
             if time.monotonic() > end:
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                kept[path.name] = tried(source, path, Path(folder))
-            _keep(arguments.results, kept[path.name])
-        found.append(kept[path.name])
+                kept.add(path.name, asdict(tried(source, path, Path(folder))))
+        found.append(Found(**kept.known[path.name]))
         print(f"{path.name}: {found[-1].verified} {found[-1].seconds:.1f} s {found[-1].verdict}", flush=True)
     left = len(models) - len(found)
     text = table(sorted(found, key=lambda each: (each.source, each.model)))
@@ -314,12 +307,6 @@ def main() -> int:
         arguments.write.write_text(_PAGE.format(left=left, table=text))
     wrong = any(each.verdict.startswith("WRONG") or each.seconds > SECONDS for each in found)
     return int(wrong or sum(each.verified for each in found) < ENOUGH * len(found))
-
-
-def _keep(results: Path | None, found: Found) -> None:
-    if results is not None:
-        with results.open("a") as file:
-            print(json.dumps(asdict(found)), file=file)
 
 
 def _arguments() -> argparse.Namespace:

@@ -32,7 +32,10 @@ from attrs import define, field
 from onnx import TensorProto, helper, numpy_helper, save_model
 from onnx.shape_inference import infer_shapes
 
+from benchmarks.kept import Kept
+
 Array = np.ndarray[Any, np.dtype[Any]]
+
 FORMS = ("float", "qdq", "qdq_channels", "qoperator", "dynamic", "int16")
 VERDICTS = {0: "verifies", 1: "differs", 2: "refused"}
 
@@ -330,22 +333,18 @@ def main() -> int:
     """Print a line for each, and how many had which verdict; 1 where a result differs."""
     arguments = _arguments()
     end = time.monotonic() + 60 * arguments.minutes
-    results: Path | None = arguments.results
-    kept = results.read_text().splitlines() if results and results.exists() else []
-    known = {line.split()[0]: line for line in kept}
+    kept = Kept(arguments.results)
     wanted = [(name, form) for name in NETS if arguments.only in name for form in arguments.form or FORMS]
     found: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         for name, form in wanted:
-            line = known.get(f"{name}/{form}")
-            if line is None:
+            label = f"{name}/{form}"
+            if label not in kept.known:
                 if time.monotonic() > end:
                     found["left"] += 1
                     continue
-                line = outcome(name, form, Path(folder))
-                if results:
-                    with results.open("a") as file:
-                        print(line, file=file)
+                kept.add(label, outcome(name, form, Path(folder)))
+            line = kept.known[label]
             print(line, flush=True)
             found[line.split()[1].rstrip(":")] += 1
     print(dict(sorted(found.items())))

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from attrs import define, field, frozen
 
+from benchmarks.kept import Kept
 from benchmarks.mutants.mutations import Mutant, mutants, names
 from benchmarks.mutants.rooms import PACKAGE, ROOMS, Room
 from benchmarks.mutants.trials import Fate, trials
@@ -75,25 +76,22 @@ def faults_of(fates: Mapping[str, tuple[Mutant, Fate]], known: Mapping[str, Expl
 
 @define
 class Record:
-    """The fates of mutants, also in a file where there is one, which is read first."""
+    """The fates of mutants, those of earlier runs included."""
 
-    log: Path | None
+    kept: Kept = field(repr=False)
     known: Mapping[str, Explanation] = field(repr=False)
-    fates: dict[str, Fate] = field(factory=dict, repr=False)
     left: list[str] = field(factory=list)
     """What is to be done."""
 
-    def __attrs_post_init__(self) -> None:
-        if self.log is not None and self.log.exists():
-            lines = (line.partition(" ") for line in self.log.read_text().splitlines())
-            self.fates = {name: Fate(fate) for name, _, fate in lines}
+    @property
+    def fates(self) -> dict[str, Fate]:
+        """The fates so far, by the mutants' names."""
+        return {name: Fate(fate) for name, fate in self.kept.known.items()}
 
     def note(self, mutant: Mutant, fate: Fate) -> list[str]:
         """Write the fate down; what is to be done about it."""
-        if self.log is not None and mutant.name not in self.fates:
-            with self.log.open("a") as log:
-                log.write(f"{mutant.name} {fate}\n")
-        self.fates[mutant.name] = fate
+        if mutant.name not in self.kept.known:
+            self.kept.add(mutant.name, fate)
         found = list(faults_of({mutant.name: (mutant, fate)}, self.known))
         self.left += found
         return found
@@ -108,17 +106,19 @@ def tried(name: str, room: Room, chosen: list[tuple[Path, Mutant]], record: Reco
     def seen(mutant: Mutant, fate: Fate) -> bool:
         for line in record.note(mutant, fate):
             print(line, file=out, flush=True)
-        print(f"\r{name}: {len(record.fates)} ", end="", file=sys.stderr, flush=True)
+        print(f"\r{name}: {len(record.kept.known)} ", end="", file=sys.stderr, flush=True)
         return time.monotonic() - start < seconds
 
-    fresh = [each for each in chosen if each[1].name not in record.fates]
+    earlier = record.fates
+    fresh = [each for each in chosen if each[1].name not in earlier]
     for _, mutant in chosen:
-        if mutant.name in record.fates:
-            seen(mutant, record.fates[mutant.name])
+        if mutant.name in earlier:
+            seen(mutant, earlier[mutant.name])
     if fresh:
         trials(room.arguments, fresh, seen)
     print(file=sys.stderr)
-    fates = {mutant.name: record.fates[mutant.name] for _, mutant in chosen if mutant.name in record.fates}
+    every = record.fates
+    fates = {mutant.name: every[mutant.name] for _, mutant in chosen if mutant.name in every}
     count = Counter(fates.values())
     explained = sum(fate.survives and each in record.known for each, fate in fates.items())
     survived = count[Fate.SURVIVED] + count[Fate.UNREACHED]
@@ -158,7 +158,7 @@ def main() -> int:
             for _, mutant in chosen:
                 print(f"{mutant.name} (line {mutant.first}): {mutant.change}")
         elif chosen:
-            done &= tried(name, ROOMS[name], chosen, Record(options.log, known), options.seconds)
+            done &= tried(name, ROOMS[name], chosen, Record(Kept(options.log), known), options.seconds)
     gone = unknown(known)
     for name in gone:
         print(f"explained, but there is no such mutant: {name}")
