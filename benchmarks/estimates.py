@@ -19,9 +19,9 @@ from pathlib import Path
 from statistics import fmean
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 
-from benchmarks.instructions import NAMES, SHARED
+from benchmarks.instructions import NAMES, SHARED, with_isa
 from target_arch.backends.plain_c.kernels.forms import Part, Work
 from target_arch.backends.plain_c.kernels.pick import predicted
 from target_arch.backends.plain_c.kernels.rates import cycles
@@ -31,7 +31,7 @@ from target_arch.plan.kernels import Call
 from target_arch.plan.text import table
 from target_arch.run import Compiler, build, read_manifest, reference_for, run_on_machine, write_bundle
 from target_arch.run.execute.traced import traced
-from target_arch.soc import SoC, read_soc
+from target_arch.soc import read_soc
 from target_arch.soc.words import InstructionSet
 
 MODELS = (*NAMES, "ic_resnet_fp32")
@@ -80,16 +80,11 @@ class Step:
         return self.estimated / self.measured - 1
 
 
-def chip(machine: Machine) -> SoC:
-    """The SoC with the machine's instruction set."""
-    soc = read_soc(machine.soc)
-    return evolve(soc, archs=tuple(evolve(arch, isa=machine.isa) for arch in soc.archs))
-
-
 def steps(name: str, machine: Machine, clock: float) -> Iterator[Step]:
     """The calls of a model on a machine."""
     path = SHARED / "models" / f"{name}.tflite"
-    made = compile_model(CompileRequest(model_path=path, soc=chip(machine), port=machine.port))
+    soc = with_isa(read_soc(machine.soc), machine.isa)
+    made = compile_model(CompileRequest(model_path=path, soc=soc, port=machine.port))
     with tempfile.TemporaryDirectory() as folder:
         bundle = Path(folder) / "bundle"
         write_bundle(made.bundle, bundle)

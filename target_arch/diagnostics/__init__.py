@@ -14,7 +14,7 @@ from target_arch.diagnostics.diagnostic import (
     render_all,
 )
 from target_arch.diagnostics.names import listed, name_hint, nearest
-from target_arch.diagnostics.rules import Rule, rules, rules_of
+from target_arch.diagnostics.rules import Rule, rules
 from target_arch.diagnostics.span import Span
 
 __all__ = [
@@ -32,5 +32,4 @@ __all__ = [
     "render",
     "render_all",
     "rules",
-    "rules_of",
 ]

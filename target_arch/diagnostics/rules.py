@@ -44,8 +44,3 @@ def rules() -> Mapping[str, Rule]:
         for name, rule in about["rules"].items()
     }
     return MappingProxyType(found)
-
-
-def rules_of(group: str) -> Mapping[str, str]:
-    """The rules of a group: name and cause."""
-    return {rule.name: rule.cause for rule in rules().values() if rule.group == group}

@@ -203,7 +203,7 @@ class Model:
 
     def operator(self, id: str) -> Operator:
         """The operator with that id. KeyError where there is none."""
-        return next((op for op in self.operators if op.id == id), None) or _missing(id)
+        return self.operators[self.numbers[id]]
 
     def macs_per_output(self, operator: Operator) -> int:
         """Multiply-accumulates of each element of the output; 0 where the operator is not counted in them."""
@@ -227,7 +227,3 @@ class Model:
             lines.append(f"  {op.id} {op.kind}[{op.arithmetic}]({operands}) -> {self.tensors[op.output]}")
         lines += [f"  output {self.tensors[name]}" for name in self.outputs]
         return "\n".join(lines) + "\n"
-
-
-def _missing(id: str) -> Operator:
-    raise KeyError(id)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from target_arch.diagnostics import rules_of
 from target_arch.registry import PlugIns
 from target_arch.soc import place_faults, read_soc
+from tests.rule_groups import rules_of
 from tests.systems import PROCESSES
 
 HERE = Path(__file__).parent

@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-from target_arch.diagnostics import rules_of
 from target_arch.registry import PlugIns
 from target_arch.soc import units
 from target_arch.soc.schema import fields
 from target_arch.soc.words import CacheDuty
+from tests.rule_groups import rules_of
 from tests.systems import MACHINES
 
 TEXT = (Path(__file__).parents[2] / "docs" / "soc-file.md").read_text()

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.diagnostics import DiagnosticError, rules_of
+from target_arch.diagnostics import DiagnosticError
 from target_arch.soc import read_soc
+from tests.rule_groups import rules_of
 
 HERE = Path(__file__).parent
 RULES = rules_of("soc-file")

@@ -6,7 +6,7 @@ the planner places the operand there. Any other slice is rows, a stride apart. A
 layer whose output has no other reader can write such rows itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from attrs import evolve, frozen
@@ -61,7 +61,7 @@ def slots(operator: Operator, model: Model) -> tuple[Slot, ...]:
     return tuple(found)
 
 
-def written_through(operators: Sequence[Operator], model: Model, uses: Mapping[str, int]) -> dict[str, Slot]:
+def written_through(operators: Sequence[Operator], model: Model) -> dict[str, Slot]:
     """The outputs of operators that are to be written into the rows of a concatenation, all in one partition.
 
     A concatenation is alive from the first of them on. It is done only if the peak of live bytes, from there
@@ -76,7 +76,7 @@ def written_through(operators: Sequence[Operator], model: Model, uses: Mapping[s
             name: slot
             for name, slot in zip(operator.inputs, slots(operator, model), strict=True)
             if slot.rows > 1
-            and uses[name] == 1
+            and model.uses[name] == 1
             and name in makers
             and _writes_rows(operators[makers[name]], slot, model)
         }

@@ -24,7 +24,7 @@ def pieces(request: LoweringRequest) -> Iterator[Piece]:
     used = request.model.uses
     regions = {region.operators[0]: region for region in request.partition.regions}
     left = deque(request.partition.operators)
-    through = written_through(request.partition.operators, request.model, used)
+    through = written_through(request.partition.operators, request.model)
     while left:
         one = left.popleft()
         if one.id in regions:

@@ -15,10 +15,18 @@ from target_arch.plan.regions.stripes import Stripes
 from target_arch.relax.c.codegen import in_place
 
 
+def _regions(request: LoweringRequest) -> Regions:
+    """The regions of the model, whose weights are packed once for a compilation."""
+    isa = request.instance.arch.isa
+    found: Regions = request.kept.setdefault(
+        ("regions", isa), Regions(model=request.model, layout=layout_of(isa))
+    )
+    return found
+
+
 def region_piece(region: Region, operators: Sequence[Operator], request: LoweringRequest) -> Piece:
     """The piece of a region of a partition, whose operators these are."""
-    model = request.model
-    regions = Regions(model=model, layout=layout_of(request.instance.arch.isa))
+    model, regions = request.model, _regions(request)
     units = regions.units(operators)
     assert units is not None
     plan = regions.plan(region, units)

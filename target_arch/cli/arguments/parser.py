@@ -163,6 +163,16 @@ _RULES = (
 def _planning(to: ArgumentParser) -> None:
     _input_shapes(to.add_argument_group("model"))
     plan = to.add_argument_group("plan")
+    _places(plan)
+    _orders(plan)
+    _wishes(plan)
+    _measurements(plan)
+    _search(plan)
+    _backend_dirs(plan)
+    _format(to)
+
+
+def _places(plan: "argparse._ActionsContainer") -> None:
     plan.add_argument("--mode", default="default", help="memory mode of the SoC file (default: default)")
     plan.add_argument(
         "--memory",
@@ -178,6 +188,9 @@ def _planning(to: ArgumentParser) -> None:
         "option of the NAME before it. Without --soc: build the SoC from what these backends are like by "
         "default; then MEMORY=SIZE, clock=, host= and backend= can be set, too. May be JSON",
     )  # fmt: skip
+
+
+def _orders(plan: "argparse._ActionsContainer") -> None:
     plan.add_argument(
         "--partitioning-order",
         metavar="NAME,NAME,...",
@@ -191,6 +204,9 @@ def _planning(to: ArgumentParser) -> None:
         help="a policy such as c-first, or partition ids, instances and target_archs with commas; for all of "
         "lowering, or for one phase: graph, s-tir, ns-tir, codegen (s-tir=program). May repeat",
     )
+
+
+def _wishes(plan: "argparse._ActionsContainer") -> None:
     for rule, what in _RULES:
         plan.add_argument(rule, action="append", default=[], metavar="OPERATOR=TARGET", help=what)
     plan.add_argument(
@@ -198,6 +214,9 @@ def _planning(to: ArgumentParser) -> None:
         help="the output of a run is the input of the next one: both become a state of the model, zeros at "
         "first; may repeat",
     )  # fmt: skip
+
+
+def _measurements(plan: "argparse._ActionsContainer") -> None:
     plan.add_argument(
         "--cost",
         type=Path,
@@ -210,6 +229,9 @@ def _planning(to: ArgumentParser) -> None:
         metavar="FILE",
         help="schedules that `tune` found, for kernels in C",
     )
+
+
+def _search(plan: "argparse._ActionsContainer") -> None:
     plan.add_argument(
         "--exact",
         action="store_true",
@@ -227,8 +249,6 @@ def _planning(to: ArgumentParser) -> None:
         help="the algorithm of the memory plan, and how long one that searches may take; with seconds "
         "the plan may differ from run to run",
     )
-    _backend_dirs(plan)
-    _format(to)
 
 
 def _partition(to: ArgumentParser) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from target_arch.pipeline import ModelsCompilation
     from target_arch.plan.lowered import Lowered
     from target_arch.run import Executable, Verification
+
 _NPY_HEADER = 10_000
 """Bytes that numpy reads of a header."""
 

@@ -6,8 +6,7 @@ Format: "Library specification" of Arduino's command line, revision 1.5. All tha
 
 from collections.abc import Mapping
 
-from target_arch.diagnostics import refusal
-from target_arch.emit.packages.carried import Carried, places
+from target_arch.emit.packages.carried import Carried, place
 
 _SKETCH = """\
 #include <{name}.h>
@@ -37,9 +36,7 @@ def arduino_library(files: Mapping[str, bytes], carried: Carried) -> dict[str, b
         if path in _PAPERS:
             placed[path] = content
         elif path in carried.sources or path.endswith(".h"):
-            for place in places(path, carried, "src"):
-                if placed.setdefault(place, content) != content:
-                    raise refusal("file-clash", place, "two headers of the bundle have this path")
+            place(placed, path, content, carried, "src")
         elif path.endswith((".toml", ".ld")) or path == "manifest.json":
             placed[f"extras/{path}"] = content
     sketch = _SKETCH.format(name=carried.name, port=carried.port, stem=carried.stem)

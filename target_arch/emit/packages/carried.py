@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
+from target_arch.diagnostics import refusal
 from target_arch.emit.text.names import identifier, identifiers
 
 _OWN = ("include", "runtime", "src")
@@ -44,8 +45,16 @@ def carried_by(files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> Carri
     )
 
 
-def places(path: str, carried: Carried, folder: str) -> list[str]:
-    """Where a source or header of a bundle goes if one folder is searched for all headers."""
+def place(placed: dict[str, bytes], path: str, content: bytes, carried: Carried, folder: str) -> None:
+    """Add a source or header of a bundle, where one folder is searched for all headers. DiagnosticError where
+    another file has the path.
+    """
+    for each in _places(path, carried, folder):
+        if placed.setdefault(each, content) != content:
+            raise refusal("file-clash", each, "two headers of the bundle have this path")
+
+
+def _places(path: str, carried: Carried, folder: str) -> list[str]:
     top, _, rest = path.partition("/")
     if top in _OWN:
         return [f"{folder}/{rest}"]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from target_arch.diagnostics import refusal
-from target_arch.emit.packages.carried import Carried, functions, places
+from target_arch.emit.packages.carried import Carried, functions, place
 from target_arch.emit.text.emitter import Emitter
 from target_arch.plan.memory import Arena
 
@@ -36,9 +36,7 @@ def model_library(
         if path in carried.sources:
             placed[f"{_SOURCE}/{path.replace('/', '_')}"] = _flat(path, content)
         elif path.endswith(".h"):
-            for place in places(path, carried, _INCLUDE):
-                if placed.setdefault(place, content) != content:
-                    raise refusal("file-clash", place, "two headers of the bundle have this path")
+            place(placed, path, content, carried, _INCLUDE)
         elif path in ("LICENSE", "NOTICE", "manifest.json"):
             placed[path] = content
     inputs, outputs = _tensors(manifest["inputs"]), _tensors(manifest["outputs"])

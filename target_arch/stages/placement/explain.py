@@ -17,7 +17,6 @@ from target_arch.stages.placement.cheapest_chain import ChainProblem, walk
 from target_arch.stages.placement.rules import targets
 
 
-@gc_paused()
 def choices(
     wanted: PlacementTask,
     survey: CandidateTable,
@@ -26,8 +25,19 @@ def choices(
     chosen: Mapping[str, Instance],
 ) -> tuple[Choice, ...]:
     """One choice per operator, in execution order."""
-    reasoner = _Reasoner(wanted, survey, problem, seats)
-    return tuple(reasoner.choice(operator, chosen[operator.id]) for operator in problem.order)
+    ways = [_way(wanted, operator, chosen[operator.id]) for operator in problem.order]
+    with gc_paused():
+        reasoner = _Reasoner(wanted, survey, problem, seats)
+        return tuple(
+            reasoner.choice(operator, chosen[operator.id], way)
+            for operator, way in zip(problem.order, ways, strict=True)
+        )
+
+
+def _way(wanted: PlacementTask, operator: Operator, instance: Instance) -> str:
+    """How an operator is computed at an instance, in its backend's words."""
+    way = wanted.backends[instance.arch.name].way
+    return "" if way is None else way(wanted.question(operator, instance))
 
 
 class _Reasoner:
@@ -51,20 +61,15 @@ class _Reasoner:
         self._onward: dict[tuple[int, int, int], tuple[int, int] | None] = {}
         self._refused: dict[tuple[str, str], Candidate] = {}
 
-    def choice(self, operator: Operator, instance: Instance) -> Choice:
+    def choice(self, operator: Operator, instance: Instance, way: str) -> Choice:
         candidates = self._candidates(operator)
         return Choice(
             operator=operator.id,
             instance=instance.name,
             reason=self._reason(operator, instance, candidates),
             candidates=candidates,
-            way=self._way(operator, instance),
+            way=way,
         )
-
-    def _way(self, operator: Operator, instance: Instance) -> str:
-        """How it is computed there; an operator whose backend is not installed is nowhere."""
-        way = self._wanted.backends[instance.arch.name].way
-        return "" if way is None else way(self._wanted.question(operator, instance))
 
     def _candidates(self, operator: Operator) -> tuple[Candidate, ...]:
         answers = self._survey.answers[operator.id]

@@ -35,9 +35,8 @@ def execution_order(model: Model, states: int = STATES) -> tuple[Operator, ...]:
 
 def peaks(model: Model, *orders: Sequence[Operator]) -> list[int]:
     """The largest sum of live activation bytes of each order."""
-    number = {operator.id: index for index, operator in enumerate(model.operators)}
     problem = _LiveBytes(model)
-    return [problem.peak([number[operator.id] for operator in order]) for order in orders]
+    return [problem.peak([model.numbers[operator.id] for operator in order]) for order in orders]
 
 
 class _LiveBytes:

@@ -60,8 +60,12 @@ def choose(graph: PartitionGraph, setting: Setting, memory: str, capacity: int) 
 
 
 def with_regions(graph: PartitionGraph, regions: Regions) -> PartitionGraph:
-    """The graph, whose partitions have these regions."""
-    partitions = (evolve(each, regions=regions.get(each.id, ())) for each in graph.partitions)
+    """A graph without regions, whose partitions get these."""
+    if not regions:
+        return graph
+    partitions = (
+        evolve(each, regions=regions[each.id]) if each.id in regions else each for each in graph.partitions
+    )
     return evolve(graph, partitions=tuple(partitions))
 
 

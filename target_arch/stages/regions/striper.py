@@ -30,10 +30,10 @@ class Striper:
         self._tries = 0
 
     def striped(self, graph: PartitionGraph) -> PartitionGraph:
-        """The graph with the regions so far; without, where one of their partitions has changed since: if
-        that does not fit, regions are chosen again.
+        """A graph without regions gets those so far; none, where one of their partitions has changed since:
+        if that does not fit, regions are chosen again.
         """
-        if not self._striped <= _identities(graph.partitions):
+        if self._striped and not self._striped <= _identities(graph.partitions):
             self._regions, self._striped, self._capacity = {}, frozenset(), None
         return with_regions(graph, self._regions)
 

@@ -20,7 +20,7 @@ LEAST = 512
 
 def staged(work: PartialLowering, steps: StepOrder) -> Iterator[Buffer]:
     """The buffers of constants on their way, whole ones and pieces of rings, in order of the steps."""
-    used = {operand.of for step in steps.steps if isinstance(step, Dispatch) for operand in step.operands}
+    used = _operands(steps)
     for buffer in steps.buffers:
         if buffer.tensor is None:
             passing = buffer.kind == BufferKind.LOCAL and buffer.name not in used
@@ -28,6 +28,11 @@ def staged(work: PartialLowering, steps: StepOrder) -> Iterator[Buffer]:
             passing = work.tensors[buffer.tensor].data is not None and not buffer.kind.settled
         if passing:
             yield buffer
+
+
+def _operands(steps: StepOrder) -> set[str]:
+    """The buffers that kernels read or write."""
+    return {operand.of for step in steps.steps if isinstance(step, Dispatch) for operand in step.operands}
 
 
 class Streaming:
@@ -49,9 +54,9 @@ class Streaming:
         """True if more constants go in pieces now, or in smaller ones."""
         if self._stopped or not refusal.pool.shareable:
             return False
-        whole = {o.of for step in steps.steps if isinstance(step, Dispatch) for o in step.operands}
         crowd = crowding(work, steps, refusal.pool, refusal.missing)
-        able = (b for b in crowd if b.tensor is not None and b.name not in whole | self.pieces.keys())
+        whole = _operands(steps) | self.pieces.keys()
+        able = (b for b in crowd if b.tensor is not None and b.name not in whole)
         new = {buffer.name: buffer.bytes // EIGHTH for buffer in able}
         if not new:
             there = (name for name in self.pieces if name.endswith(f"@{refusal.memory}"))

@@ -94,12 +94,13 @@ def _is_total(body: Any) -> bool:
     }
     fixed = {value.name for value in body.initializer}
     fixed |= {name for node in body.node if node.op_type == "Constant" for name in node.output}
-    return all(
-        node.op_type != "Div" or node.output[0] in real
-        if node.op_type not in _PARTIAL
-        else node.input[1] in fixed
-        for node in body.node
-    )
+
+    def is_total(node: Any) -> bool:
+        if node.op_type in _PARTIAL:
+            return node.input[1] in fixed
+        return node.op_type != "Div" or node.output[0] in real
+
+    return all(map(is_total, body.node))
 
 
 def _iterations(graph: OnnxGraph, node: Any, trips: int, constants: Mapping[str, Any]) -> list[Any] | None:
