@@ -251,6 +251,21 @@ static inline void ta_s8_tile_sse2(int32_t *sums, const int32_t *start, const ta
 #include "kernels/s8_pairs_neon.h"
 #include "kernels/s8_pairs_rvv.h"
 
+#if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
+/* Up to TA_S8_ROWS rows, 8 outputs. */
+static inline void ta_s8_tile_vector(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                                     const ta_s8_cell *panel, int32_t depth, const int8_t *w)
+{
+    if (rows == TA_S8_ROWS) {
+        ta_s8_tile_4_vector(sums, start, step, panel, depth, w);
+        return;
+    }
+    for (int32_t r = 0; r < rows; ++r) {
+        ta_s8_tile_1_vector(sums + r * TA_S8_OUTPUTS, start + r * step, panel + r * TA_S8_PANEL, depth, w);
+    }
+}
+#endif
+
 /* One row, 8 outputs. */
 static inline void ta_s8_tile_portable(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
                                        const int8_t *w)
@@ -294,11 +309,7 @@ static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start,
 #endif
 #if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
     for (int32_t block = 0; block < blocks; ++block, sums += TA_S8_BLOCK, start += TA_S8_BLOCK, w += apart) {
-#ifdef TA_KERNELS_NEON
-        ta_s8_tile_neon(rows, sums, start, step, panel, depth, w);
-#else
-        ta_s8_tile_rvv(rows, sums, start, step, panel, depth, w);
-#endif
+        ta_s8_tile_vector(rows, sums, start, step, panel, depth, w);
     }
 #else
     for (int32_t r = 0; r < rows; ++r) {

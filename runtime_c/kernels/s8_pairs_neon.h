@@ -77,8 +77,8 @@ static inline void ta_s8_rest_neon(int32_t *sums, int32x4_t a, int32x4_t b, cons
 }
 
 /* One row, 8 outputs. */
-static inline void ta_s8_tile_1_neon(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
-                                     const int8_t *w)
+static inline void ta_s8_tile_1_vector(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
+                                       const int8_t *w)
 {
     int32x4_t a0 = vld1q_s32(start), b0 = vld1q_s32(start + 4);
     for (; depth >= TA_S8_STEP; depth -= TA_S8_STEP, x += TA_S8_STEP, w += 8 * TA_S8_STEP) {
@@ -89,8 +89,8 @@ static inline void ta_s8_tile_1_neon(int32_t *sums, const int32_t *start, const 
 }
 
 /* Four rows, 8 outputs. */
-static inline void ta_s8_tile_4_neon(int32_t *sums, const int32_t *start, int32_t step, const ta_s8_cell *x,
-                                     int32_t depth, const int8_t *w)
+static inline void ta_s8_tile_4_vector(int32_t *sums, const int32_t *start, int32_t step, const ta_s8_cell *x,
+                                       int32_t depth, const int8_t *w)
 {
     const int32_t *start1 = start + step, *start2 = start1 + step, *start3 = start2 + step;
     int32x4_t a0 = vld1q_s32(start), b0 = vld1q_s32(start + 4);
@@ -106,18 +106,6 @@ static inline void ta_s8_tile_4_neon(int32_t *sums, const int32_t *start, int32_
     ta_s8_rest_neon(sums + TA_S8_OUTPUTS, a1, b1, x + TA_S8_PANEL, depth, w);
     ta_s8_rest_neon(sums + 2 * TA_S8_OUTPUTS, a2, b2, x + 2 * TA_S8_PANEL, depth, w);
     ta_s8_rest_neon(sums + 3 * TA_S8_OUTPUTS, a3, b3, x + 3 * TA_S8_PANEL, depth, w);
-}
-
-static inline void ta_s8_tile_neon(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
-                                   const ta_s8_cell *panel, int32_t depth, const int8_t *w)
-{
-    if (rows == TA_S8_ROWS) {
-        ta_s8_tile_4_neon(sums, start, step, panel, depth, w);
-        return;
-    }
-    for (int32_t r = 0; r < rows; ++r) {
-        ta_s8_tile_1_neon(sums + r * TA_S8_OUTPUTS, start + r * step, panel + r * TA_S8_PANEL, depth, w);
-    }
 }
 #endif
 

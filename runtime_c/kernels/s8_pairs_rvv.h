@@ -4,8 +4,8 @@
 
 #ifdef TA_KERNELS_RVV
 /* One row, 8 outputs. */
-static inline void ta_s8_tile_1_rvv(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
-                                    const int8_t *w)
+static inline void ta_s8_tile_1_vector(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
+                                       const int8_t *w)
 {
     vint32m2_t a = __riscv_vle32_v_i32m2(start, 8);
     for (; depth > 0; depth -= 2, x += 2, w += 16) {
@@ -18,8 +18,8 @@ static inline void ta_s8_tile_1_rvv(int32_t *sums, const int32_t *start, const t
 }
 
 /* Four rows, 8 outputs. */
-static inline void ta_s8_tile_4_rvv(int32_t *sums, const int32_t *start, int32_t step, const ta_s8_cell *x,
-                                    int32_t depth, const int8_t *w)
+static inline void ta_s8_tile_4_vector(int32_t *sums, const int32_t *start, int32_t step, const ta_s8_cell *x,
+                                       int32_t depth, const int8_t *w)
 {
     vint32m2_t a = __riscv_vle32_v_i32m2(start, 8), b = __riscv_vle32_v_i32m2(start + step, 8);
     vint32m2_t c = __riscv_vle32_v_i32m2(start + 2 * step, 8), d = __riscv_vle32_v_i32m2(start + 3 * step, 8);
@@ -40,18 +40,6 @@ static inline void ta_s8_tile_4_rvv(int32_t *sums, const int32_t *start, int32_t
     __riscv_vse32_v_i32m2(sums + TA_S8_OUTPUTS, b, 8);
     __riscv_vse32_v_i32m2(sums + 2 * TA_S8_OUTPUTS, c, 8);
     __riscv_vse32_v_i32m2(sums + 3 * TA_S8_OUTPUTS, d, 8);
-}
-
-static inline void ta_s8_tile_rvv(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
-                                  const ta_s8_cell *panel, int32_t depth, const int8_t *w)
-{
-    if (rows == TA_S8_ROWS) {
-        ta_s8_tile_4_rvv(sums, start, step, panel, depth, w);
-        return;
-    }
-    for (int32_t r = 0; r < rows; ++r) {
-        ta_s8_tile_1_rvv(sums + r * TA_S8_OUTPUTS, start + r * step, panel + r * TA_S8_PANEL, depth, w);
-    }
 }
 #endif
 
