@@ -26,7 +26,7 @@ from target_arch.stages.check.states import state_faults
 from target_arch.stages.check.timelines import Timelines
 from target_arch.stages.check.touches import Touch, bounds, touches
 from target_arch.stages.errors import CheckError
-from target_arch.stages.gc_paused import gc_paused
+from target_arch.stages.garbage_collector import gc_paused
 
 
 @gc_paused()

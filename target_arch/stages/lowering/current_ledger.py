@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget
 from target_arch.plan.partitions import Partition
-from target_arch.stages.gc_paused import gc_paused
+from target_arch.stages.garbage_collector import gc_paused
 from target_arch.stages.lowering.ledger import Ledger, Overdrawn
 from target_arch.stages.lowering.rebuild import Rebuilds
 from target_arch.stages.program.homes import NOWHERE

@@ -15,7 +15,7 @@ from target_arch.plan.orders import PHASES, LoweringOrder
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.regions.region import Region
 from target_arch.stages.errors import DoesNotFitError
-from target_arch.stages.gc_paused import gc_paused
+from target_arch.stages.garbage_collector import gc_paused, gc_seldom
 from target_arch.stages.lowering.budget import limited, on_demand, with_used
 from target_arch.stages.lowering.current_ledger import CurrentLedger
 from target_arch.stages.lowering.refusals import Blame, Refused, refused
@@ -122,6 +122,7 @@ class _Pass:
         self._offered: dict[tuple[str, str], int] = {}
         """The promised bytes, by partition and memory."""
 
+    @gc_seldom()
     def run(self, order: LoweringOrder) -> Passed:
         budgets: list[Budget] = []
         try:

@@ -10,7 +10,7 @@ from target_arch.plan.model import Operator
 from target_arch.plan.partitions import Candidate, Choice, Cost, CostItem
 from target_arch.plan.reasoning import duration
 from target_arch.soc.model import Instance
-from target_arch.stages.gc_paused import gc_paused
+from target_arch.stages.garbage_collector import gc_paused
 from target_arch.stages.paths.routes import PICO
 from target_arch.stages.placement.candidates import CandidateTable, PlacementTask
 from target_arch.stages.placement.cheapest_chain import ChainProblem, walk

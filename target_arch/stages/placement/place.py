@@ -18,7 +18,7 @@ from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.partitions import PartitionGraph, PlacementFacts
 from target_arch.soc.model import Instance
 from target_arch.stages.errors import PlacementError
-from target_arch.stages.gc_paused import gc_paused
+from target_arch.stages.garbage_collector import gc_paused
 from target_arch.stages.paths.reach import MemoryAccess
 from target_arch.stages.paths.routes import PICO
 from target_arch.stages.placement.candidates import CandidateTable, PlacementTask, place_of

@@ -7,7 +7,7 @@ from attrs import evolve
 from target_arch.plan.execution import Execution
 from target_arch.plan.partitions import Candidate, Choice, PartitionGraph
 from target_arch.stages.errors import StepError
-from target_arch.stages.gc_paused import gc_paused
+from target_arch.stages.garbage_collector import gc_paused
 from target_arch.stages.placement.grouping import Grouping
 from target_arch.stages.program.homes import choose_homes
 from target_arch.stages.program.join import join

@@ -16,7 +16,7 @@ from target_arch.plan.memory import Arena, Buffer, MemoryPlan
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import DoesNotFitError, StepError
-from target_arch.stages.gc_paused import gc_paused
+from target_arch.stages.garbage_collector import gc_paused
 from target_arch.stages.memory.allocate import arena_capacity, capacities
 from target_arch.stages.memory.packing import bound, peak
 from target_arch.stages.memory.packing.sharing import roots, shared_bound

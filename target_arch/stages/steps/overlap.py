@@ -14,7 +14,7 @@ from target_arch.plan.execution import Execution
 from target_arch.plan.memory import Arena
 from target_arch.plan.steps import StepOrder
 from target_arch.stages.errors import DoesNotFitError
-from target_arch.stages.gc_paused import gc_paused
+from target_arch.stages.garbage_collector import gc_paused
 from target_arch.stages.memory.allocate import capacities
 from target_arch.stages.paths.routes import PICO
 from target_arch.stages.program.homes import TensorHomes
