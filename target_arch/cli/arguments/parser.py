@@ -437,6 +437,13 @@ def _new_soc(to: ArgumentParser) -> None:
 
 def _new_backend(to: ArgumentParser) -> None:
     to.add_argument("name", metavar="NAME", help="the backend's name, a lower-case identifier")
+    to.add_argument(
+        "--start",
+        choices=("relu", "conv2d"),
+        default="relu",
+        help="what its accelerator computes: float32 relu, tile by tile (the default); or int8 convolutions "
+        "with the residual sum after them, whole layers at a time",
+    )
     to.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: NAME")
 
 

@@ -1,6 +1,6 @@
 """`new-backend`: a package with a backend that works, to change piece by piece.
 
-It writes a copy of the folder `examples/my_npu` under another name.
+It writes a copy of one of two folders of `examples/` under another name.
 """
 
 import argparse
@@ -14,7 +14,8 @@ from target_arch.diagnostics import refusal
 from target_arch.registry import Backends
 from target_arch.resources import examples
 
-EXAMPLE = "my_npu"
+EXAMPLES = {"relu": "my_npu", "conv2d": "my_conv"}
+"""The folder of every `--start`."""
 
 _SUFFIXES = {".toml", ".md", ".py", ".c", ".h"}
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -28,7 +29,7 @@ def new_backend(options: argparse.Namespace) -> int:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise refusal("output-exists", str(folder), "there is something already", "name an empty folder")
     try:
-        for path, text in files(name).items():
+        for path, text in files(name, options.start).items():
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
@@ -42,18 +43,21 @@ def new_backend(options: argparse.Namespace) -> int:
     return 0
 
 
-def files(name: str) -> dict[str, str]:
+def files(name: str, start: str) -> dict[str, str]:
     """Path in the package → text."""
-    root = examples() / EXAMPLE
+    example = EXAMPLES[start]
+    root = examples() / example
     paths = (path for path in sorted(root.rglob("*")) if path.suffix in _SUFFIXES)
     return {
-        _renamed(path.relative_to(root).as_posix(), name): _renamed(path.read_text(encoding="utf-8"), name)
+        _renamed(path.relative_to(root).as_posix(), example, name): _renamed(
+            path.read_text(encoding="utf-8"), example, name
+        )
         for path in paths
     }
 
 
-def _renamed(text: str, name: str) -> str:
-    return text.replace(EXAMPLE, name).replace(EXAMPLE.upper(), name.upper())
+def _renamed(text: str, example: str, name: str) -> str:
+    return text.replace(example, name).replace(example.upper(), name.upper())
 
 
 def _check(name: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.cli.commands.new_backend import EXAMPLE, files
+from target_arch.cli.commands.new_backend import EXAMPLES, files
 from tests.cli.commands.test_describe import call
 
 REPOSITORY = Path(__file__).parents[3]
@@ -40,18 +40,24 @@ def project(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Path:
     return folder
 
 
-def test_what_is_written() -> None:
-    assert sorted(files("vecunit")) == [
-        "README.md",
-        "pyproject.toml",
-        "src/vecunit/__init__.py",
-        "src/vecunit/driver.c",
-        "src/vecunit/simulator.c",
-        "src/vecunit/vecunit.h",
-        "tests/test_vecunit.py",
-        "vecunit_chip.toml",
-    ]
-    assert not any(EXAMPLE in text or EXAMPLE.upper() in text for text in files("vecunit").values())
+@pytest.mark.parametrize(("start", "more"), [("relu", []), ("conv2d", ["src/vecunit/layer.py"])])
+def test_what_is_written(start: str, more: list[str]) -> None:
+    written = files("vecunit", start)
+    assert sorted(written) == sorted(
+        [
+            "README.md",
+            "pyproject.toml",
+            "src/vecunit/__init__.py",
+            "src/vecunit/driver.c",
+            "src/vecunit/simulator.c",
+            "src/vecunit/vecunit.h",
+            "tests/test_vecunit.py",
+            "vecunit_chip.toml",
+            *more,
+        ]
+    )
+    example = EXAMPLES[start]
+    assert not any(example in text or example.upper() in text for text in written.values())
 
 
 def test_it_is_used_from_its_folder(
@@ -83,6 +89,17 @@ def test_its_own_tests_pass_where_it_is_installed(
     assert "entry point `vecunit = vecunit:backend` of vecunit 0.1.0" in listed
     out = python("-m", "pytest", "-q", "-p", "no:cacheprovider", str(project / "tests"), PYTHONPATH=path)
     assert "7 passed" in out
+
+
+@pytest.mark.slow
+def test_an_int8_convolution_to_start_from(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    """Its own tests pass: each operator is equal to exact arithmetic, with its sum and alone."""
+    pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'target-arch[verify]'")
+    needs_tool("cc")
+    folder = tmp_path / "convunit"
+    python("-m", "target_arch", "new-backend", "convunit", "--start", "conv2d", "-o", str(folder))
+    out = python("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", str(folder / "tests"))
+    assert "6 passed" in out
 
 
 @pytest.mark.parametrize(
