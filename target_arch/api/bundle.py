@@ -89,8 +89,8 @@ class Bundle:
         layers: bool = False,
     ) -> dict[str, Verification]:
         """Compare it with the references of its model files (by name, or the only one) on random inputs; the
-        result of each model by its name. `layers` as `verify --layers`: only where it was compiled in this
-        process. Raises as `run.verify_models` does.
+        result of each model by its name. `layers` as `verify --layers`: of a bundle that a `Compilation`
+        gave. Raises as `run.verify_models` does.
         """
         files = models if isinstance(models, Mapping) else {Path(models).stem: models}
         return verify_models(

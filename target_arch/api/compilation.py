@@ -23,6 +23,7 @@ from target_arch.registry.plug_ins import PlugIns
 from target_arch.relax.tvm_import import import_tvm
 from target_arch.report import report_page
 from target_arch.run import write_bundle
+from target_arch.run.bundles.manifest import require_same
 from target_arch.run.bundles.shown import read_report
 from target_arch.soc import SoC
 
@@ -85,6 +86,13 @@ class Compilation:
     def write(self, directory: str | Path) -> Bundle:
         """Write the bundle into a folder. Raises as `run.write_bundle` does."""
         write_bundle(self._made.bundle, Path(directory))
+        return self.bundle(directory)
+
+    def bundle(self, directory: str | Path) -> Bundle:
+        """The bundle that this compilation, or an equal one, wrote there: so that `verify` can compare its
+        operators. DiagnosticError where there is another.
+        """
+        require_same(Path(directory), self._made.bundle.files)
         hosted = self._made.manifest["port"] == "host"
         return Bundle(directory=directory, planned=self.stages if hosted else None)
 

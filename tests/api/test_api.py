@@ -69,6 +69,33 @@ def test_verify_with_every_operator(model: Path, bundle: Bundle) -> None:
     assert [layer.operator for layer in found.layers.layers] == ["relu_0", "add_1"]
 
 
+def test_operators_of_a_bundle_that_was_there(
+    model: Path, made: Compilation, bundle: Bundle, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Compiled again, it has to be the same; by itself it has no operators."""
+    (found,) = made.bundle(bundle.directory).verify(model, count=2, layers=True).values()
+    assert found.layers is not None
+    with pytest.raises(target_arch.DiagnosticError, match="a bundle alone has only their C"):
+        Bundle(directory=bundle.directory).verify(model, layers=True)
+    given = ["verify", str(model), "--bundle", str(bundle.directory), "--layers", "--count", "2"]
+    assert main([*given, "--require", "*=host_cpu"]) == 0
+    assert "2 of 2 right" in capsys.readouterr().out
+    assert main([*given, "--optimize", "size"]) == 2
+    assert "[another-compilation]" in capsys.readouterr().err
+    assert main([*given, "-o", str(tmp_path / "kept")]) == 2
+    assert "[two-bundles]" in capsys.readouterr().err
+
+
+def test_a_verified_bundle_is_kept(model: Path, tmp_path: Path) -> None:
+    kept = Bundle(directory=tmp_path / "kept")
+    given = ["verify", str(model), "--target", "c", "--layers", "--count", "2", "-o", str(kept.directory)]
+    assert main(given) == 0
+    assert [layer["operator"] for layer in kept.manifest["verification"]["layers"]["layers"]] == [
+        "relu_0",
+        "add_1",
+    ]
+
+
 def test_mistakes_are_diagnostics(made: Compilation, bundle: Bundle) -> None:
     with pytest.raises(target_arch.DiagnosticError) as unknown:
         made.explain("ad_1")

@@ -26,6 +26,7 @@ _MORE_OPTIONS = (
 )
 
 _TARGET = "NAME[,NAME|,OPTION=VALUE]..."
+DEFAULT_MODE = "default"
 DUMPS = ("model", "partitions", "search", "execution", "lowering", "budgets", "memory", "steps")
 
 
@@ -173,7 +174,7 @@ def _planning(to: ArgumentParser) -> None:
 
 
 def _places(plan: "argparse._ActionsContainer") -> None:
-    plan.add_argument("--mode", default="default", help="memory mode of the SoC file (default: default)")
+    plan.add_argument("--mode", default=DEFAULT_MODE, help="memory mode of the SoC file (default: default)")
     plan.add_argument(
         "--memory",
         action="append",
@@ -377,7 +378,12 @@ def _verify(to: ArgumentParser) -> None:
     to.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
     to.add_argument(
         "--layers", action="store_true",
-        help="also compare every operator, each on the reference's own inputs of it",
+        help="also compare every operator, each on the reference's own inputs of it; of a --bundle with the "
+        "options that it was compiled with",
+    )  # fmt: skip
+    to.add_argument(
+        "-o", "--output", type=Path, metavar="DIR",
+        help="keep the bundle that is compiled there, with the result, for `report`",
     )  # fmt: skip
     _simulated(to)
     _planning(to)

@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from target_arch.backend.goal import Goal
+from target_arch.cli.arguments import soc_argument
+from target_arch.cli.arguments.parser import DEFAULT_MODE
+from target_arch.cli.arguments.targets import selection
 from target_arch.cli.commands.compile import compiled, named_files
 from target_arch.cli.text.machine import profile_json, profile_text
 from target_arch.cli.text.output import data, json_data, progress, unwritable, write_text
@@ -140,29 +144,16 @@ def _run_on_machine(executable: "Executable", options: argparse.Namespace) -> in
 
 def verify(options: argparse.Namespace) -> int:
     """Compare with the reference of every model; 1 where one differs by more than its rule allows."""
-    from target_arch.run import verify_models, write_bundle
+    from target_arch.run import verify_models
 
     files = named_files(options.models)
     with tempfile.TemporaryDirectory() as folder:
-        directory, planned = options.bundle, None
-        if directory is not None:
-            if options.layers:
-                text = "`--layers` needs the operators as they were compiled, a bundle has only their C"
-                raise refusal("no-operators", "command line", text, "leave `--bundle` out, and name the SoC")
-            _same_port(options)
-            if options.target:
-                text = "`--target` says what to compile for, `--bundle` is compiled already"
-                raise refusal("two-socs", "command line", text, "leave one of them out")
-            if options.input_shape or options.batch:
-                text = "`--input-shape` and `--batch` say what to compile, `--bundle` is compiled already"
-                raise refusal("two-shapes", "command line", text, "leave them out: the bundle has its shapes")
+        if options.bundle is None:
+            directory, planned = _written(options, Path(folder))
         else:
-            made = compiled(options)
-            planned = _planned(made, options)
-            directory = Path(folder) / made.bundle.name
-            write_bundle(made.bundle, directory)
+            directory, planned = options.bundle, _of_bundle(options)
         progress(f"building, and comparing on {options.count} random inputs")
-        found = verify_models(
+        results = verify_models(
             files,
             directory,
             count=options.count,
@@ -172,8 +163,59 @@ def verify(options: argparse.Namespace) -> int:
             rtl=options.rtl,
             firmware=options.firmware,
         )
-    _say(found, options)
-    return 0 if all(each.passed for each in found.values()) else 1
+    _say(results, options)
+    return 0 if all(each.passed for each in results.values()) else 1
+
+
+def _written(options: argparse.Namespace, folder: Path) -> "tuple[Path, Lowered | None]":
+    """Compile into `--output`, or into `folder`: the place of the bundle, and its only model."""
+    from target_arch.run import write_bundle
+
+    made = compiled(options)
+    planned = _planned(made, options)
+    directory = options.output or folder / made.bundle.name
+    write_bundle(made.bundle, directory)
+    return directory, planned
+
+
+def _of_bundle(options: argparse.Namespace) -> "Lowered | None":
+    """The model of `--bundle` as it was compiled, where `--layers` asks for it: compiled again, with the
+    bundle's SoC file and these options. DiagnosticError where that gives another bundle.
+    """
+    _same_port(options)
+    if options.output is not None:
+        text = "`--output` says where to keep a bundle that is compiled here, `--bundle` is compiled already"
+        raise refusal("two-bundles", "command line", text, "leave one of them out")
+    if options.layers:
+        return _compiled_again(options)
+    if options.target:
+        text = "`--target` says what to compile for, `--bundle` is compiled already"
+        raise refusal("two-socs", "command line", text, "leave one of them out")
+    if options.input_shape or options.batch:
+        text = "`--input-shape` and `--batch` say what to compile, `--bundle` is compiled already"
+        raise refusal("two-shapes", "command line", text, "leave them out: the bundle has its shapes")
+    return None
+
+
+def _compiled_again(options: argparse.Namespace) -> "Lowered | None":
+    from target_arch.run import read_manifest
+    from target_arch.run.bundles.manifest import models_in, require_same
+
+    manifest = read_manifest(options.bundle)
+    (model, *others) = models_in(manifest)
+    if others:
+        raise _no_layers("one model at a time")
+    again = argparse.Namespace(**vars(options))
+    again.soc = str(options.bundle / f"{manifest['soc']}.toml")
+    again.selection = selection(again, soc_argument.found(again))
+    again.port, again.name = manifest["port"], options.name or model["model"]
+    if options.mode == DEFAULT_MODE:
+        again.mode = manifest["mode"]
+    if options.optimize == Goal.BALANCED:
+        again.optimize = manifest.get("optimize", Goal.BALANCED)
+    made = compiled(again)
+    require_same(options.bundle, made.bundle.files)
+    return _planned(made, options)
 
 
 def _planned(made: "ModelsCompilation", options: argparse.Namespace) -> "Lowered | None":
@@ -181,23 +223,26 @@ def _planned(made: "ModelsCompilation", options: argparse.Namespace) -> "Lowered
     none.
     """
     one, *others = made.models
-    fault = "one model at a time" if others else "programs on this computer"
-    if others or made.manifest["port"] != "host" or options.firmware:
-        if options.layers:
-            text = f"`--layers` watches {fault}"
-            raise refusal("no-layers", "command line", text, "verify one model with `--port host`")
-        return None
-    return one
+    if not others and made.manifest["port"] == "host" and not options.firmware:
+        return one
+    if options.layers:
+        raise _no_layers("one model at a time" if others else "programs on this computer")
+    return None
 
 
-def _say(found: "dict[str, Verification]", options: argparse.Namespace) -> None:
+def _no_layers(watched: str) -> DiagnosticError:
+    text = f"`--layers` watches {watched}"
+    return refusal("no-layers", "command line", text, "verify one model with `--port host`")
+
+
+def _say(results: "dict[str, Verification]", options: argparse.Namespace) -> None:
     """Print the result of comparing; of several models, each with its name."""
     if options.format == "json":
-        by_name = {name: each.to_json() for name, each in found.items()}
-        json_data(by_name if len(found) > 1 else next(iter(by_name.values())))
+        by_name = {name: each.to_json() for name, each in results.items()}
+        json_data(by_name if len(results) > 1 else next(iter(by_name.values())))
     else:
-        data("".join(f"{name}: {each}" if len(found) > 1 else str(each) for name, each in found.items()))
-        for each in found.values():
+        data("".join(f"{name}: {each}" if len(results) > 1 else str(each) for name, each in results.items()))
+        for each in results.values():
             if each.layers is not None and (options.layers or not each.layers.passed):
                 data(f"\n{each.layers}")
 

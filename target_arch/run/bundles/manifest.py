@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
-from target_arch.emit.digests import FILES, MANIFEST, is_intact, manifest_text, sealed
+from target_arch.emit.digests import FILES, MANIFEST, digest, is_intact, manifest_text, sealed
 from target_arch.run.bundles.contents import JOURNAL
 from target_arch.run.bundles.errors import unwritable
 from target_arch.run.bundles.form import RULE
@@ -102,6 +102,19 @@ def unchanged(directory: Path) -> Iterator[dict[str, Any]]:
         now = read_manifest(directory)
         if _files(now) != _files(manifest) or _stamps(directory, now) != before:
             raise _replaced(directory)
+
+
+def require_same(directory: Path, files: Mapping[str, bytes]) -> None:
+    """DiagnosticError where the bundle in the folder was not written with these files."""
+    listed = _files(read_manifest(directory))
+    made = {path: digest(content) for path, content in files.items() if path != MANIFEST}
+    other = sorted(path for path in {*listed, *made} if listed.get(path) != made.get(path))
+    if other:
+        message = (
+            f"was compiled with other options, another model or another version: `{other[0]}` is another"
+        )
+        hint = "give the options that it was compiled with, or compile it again"
+        raise refusal("another-compilation", directory, message, hint)
 
 
 def record_facts(directory: Path, seen: Mapping[str, Any], facts: Mapping[str, object]) -> None:

@@ -6,7 +6,7 @@ from typing import Any, TypedDict, Unpack
 
 from attrs import evolve
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
 from target_arch.plan.lowered import Lowered
 from target_arch.run.bundles.manifest import facts_of_models, models_in, read_manifest, record_facts
 from target_arch.run.executables.executable import Executable, build
@@ -62,13 +62,17 @@ def verify_models(
     one sequence, from its initial states on. `how` is for `build`.
 
     `planned` is the only model of the bundle, as it was compiled for the host port. Its operators are
-    compared one by one with `layers`, and where the reference's rule wants that: since its outputs are not
-    equal to the reference's, and this rounds otherwise. Then the operators judge, see `BY_OPERATOR`.
+    compared one by one with `layers` (DiagnosticError without `planned`), and where the reference's rule
+    wants that: since its outputs are not equal to the reference's, and this rounds otherwise. Then the
+    operators judge, see `BY_OPERATOR`.
 
     With `record` the results are written into the bundle's manifest. A difference is not an error, see
     `passed`. DiagnosticError where the bundle cannot be built or run, or is of other models; ToolMissing
     without a compiler or without a reference's package.
     """
+    if layers and planned is None:
+        message = "operators are compared as they were compiled, a bundle alone has only their C"
+        raise refusal("no-operators", directory, message, "compile again, with the same options")
     files = _by_name(models, read_manifest(directory), directory)
     references = _references(files, read_manifest(directory))
     executable = build(directory, **how)
