@@ -6,6 +6,8 @@ from typing import Any
 import tvm
 from tvm import s_tir, tirx
 
+from target_arch.relax.tir.unread import without_unread
+
 
 def compact(function: Any) -> Any:
     """A scheduled function with opaque blocks, and with local buffers cut to the part in use."""
@@ -30,13 +32,8 @@ def without_blocks(function: Any) -> Any:
 
 def simplified(function: Any) -> Any:
     """NS-TIR with narrow integers, without statements that do nothing, and with intrinsics lowered."""
-    return run_passes(
-        function,
-        tirx.transform.NarrowDataType(32),
-        tirx.transform.StmtSimplify(),
-        tirx.transform.RemoveNoOp(),
-        tirx.transform.LowerIntrin(),
-    )
+    narrow = run_passes(function, tirx.transform.NarrowDataType(32), tirx.transform.StmtSimplify())
+    return run_passes(without_unread(narrow), tirx.transform.RemoveNoOp(), tirx.transform.LowerIntrin())
 
 
 def pointer_to(buffer: Any) -> Any:
