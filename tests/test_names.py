@@ -52,6 +52,8 @@ def defined(body: list[ast.stmt]) -> Iterator[str]:
             yield from (target.id for target in node.targets if isinstance(target, ast.Name))
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             yield node.target.id
+        elif isinstance(node, ast.If):  # imports for type checkers
+            yield from defined(node.body)
 
 
 def resolves(name: str) -> bool:

@@ -192,6 +192,10 @@ def summary(made: "Compilation") -> str:
 
 def _firmware(made: "Compilation") -> list[str]:
     """A line for the memory of every firmware: its kernels and its stack."""
+    from target_arch.emit.build.firmware import DESCRIPTION
+
+    if DESCRIPTION not in made.bundle.files:
+        return []
     from target_arch.run.executables.firmware import kernels_fill
 
     return [

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import onnx
 from attrs import field, frozen
 from tvm import relax, te, tirx
 from tvm.ir import GenericConst
@@ -18,13 +17,6 @@ from tvm.script.ir_builder import tirx as ib
 from target_arch.relax.ir.graph import dtype_of, shape_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-
-ELEMENTS: Mapping[int, str] = {
-    number: str(onnx.helper.tensor_dtype_to_np_dtype(number))
-    for number in (1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13)
-}
-"""The names of element types by their numbers in ONNX."""
 
 
 class NotConverted(ValueError):

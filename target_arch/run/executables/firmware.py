@@ -117,10 +117,10 @@ def described(directory: Path) -> tuple[Mapping[str, Any], ...]:
 
 def kernels_fill(files: Mapping[str, bytes]) -> dict[str, Fill]:
     """The bytes that kernels and stack of every firmware take of its memory, by target_arch, from the files
-    of a bundle that is not built yet.
+    of a bundle with firmware that is not built yet.
     """
     found = {}
-    for about in json.loads(files.get(DESCRIPTION, b"[]")):
+    for about in json.loads(files[DESCRIPTION]):
         arch, memory = about["target_arch"], about["memory"]
         paths = [f"{FOLDER}/{arch}/{name}.o" for name in about["functions"]]
         _, used = _predict([read_object(path, files[path]) for path in paths], about)

@@ -4,13 +4,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import onnx
 from tvm import relax, te, tirx
 from tvm.ir import GenericConst
 
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.c.expressions import dtype_of as dtype_of_expression
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.onnx_operators.node import ELEMENTS, Converter, Node, NotConverted, converter, zero
+from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted, converter, zero
+
+_ELEMENTS: Mapping[int, str] = {
+    number: str(onnx.helper.tensor_dtype_to_np_dtype(number))
+    for number in (1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13)
+}
+"""The names of element types by their numbers in ONNX."""
 
 
 def broadcast(node: Node, function: Callable[..., Any], *operands: Any) -> Any:
@@ -98,7 +105,7 @@ def _is_inf(node: Node) -> Any:
 def _bit_cast(node: Node) -> Any:
     """The same bits as another type of the same width."""
     dtype = node.dtype(0)
-    target = ELEMENTS.get(node.integer("to", 0), "")
+    target = _ELEMENTS.get(node.integer("to", 0), "")
     if DTYPE_BYTES.get(target) != DTYPE_BYTES[dtype]:
         raise NotConverted("its type has another width")
     if target.startswith("float") == dtype.startswith("float"):

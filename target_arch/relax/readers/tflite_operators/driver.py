@@ -131,8 +131,8 @@ def quantization_of(tensor: Any) -> Quantization | None:
     stored = tensor.Quantization()
     if stored is None or stored.ScaleLength() == 0 or stored.ZeroPointLength() == 0:
         return None
-    scale = tuple(float(stored.Scale(index)) for index in range(stored.ScaleLength()))
-    zero = tuple(int(stored.ZeroPoint(index)) for index in range(stored.ZeroPointLength()))
+    scale: tuple[float, ...] = tuple(stored.ScaleAsNumpy().tolist())
+    zero: tuple[int, ...] = tuple(stored.ZeroPointAsNumpy().tolist())
     if not any(scale):
         return None
     if len(scale) == 1:
