@@ -81,7 +81,9 @@ def _finished(inputs: EmitInputs, facts: Mapping[str, object], texts: dict[str, 
     if found is not None:
         port, _, machine = found
         texts[f"{port.name}.ld"] = machine_script(inputs.soc, port, machine, inputs.port.prefix)
-    files = {path: text.encode("utf-8") for path, text in texts.items()} | firmware_files(inputs)
+    files = {path: text.encode("utf-8") for path, text in texts.items()} | firmware_files(
+        inputs, arenas(inputs)
+    )
     files[MANIFEST] = manifest_text(with_files(facts, files)).encode("utf-8")
     return Bundle(name=inputs.stem, files={path: files[path] for path in sorted(files)})
 

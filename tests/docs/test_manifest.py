@@ -21,8 +21,10 @@ from target_arch.plan.partitions import PlacementFacts
 from target_arch.plan.steps import StateBuffers
 from target_arch.plan.tuning import TuningRecord, tuning_of
 from target_arch.run import Verification
+from target_arch.run.executables.firmware import FirmwareImage
 from target_arch.run.executables.image import Fill, Image, OutputSection
 from target_arch.run.executables.stack_depth import Depth
+from target_arch.soc.cores import CORES
 from tests import tiny_plans
 from tests.systems import QEMU_MPS2
 
@@ -92,7 +94,18 @@ def complete() -> dict[str, Any]:
         fills=(Fill(memory="flash", capacity=4096, predicted=1, linked=1),),
         libraries=(),
     )
-    found_later = {"verification": found.to_json(), "image": image.to_json()}
+    firmware = FirmwareImage(
+        target_arch="dsp",
+        core=CORES["hexagon"],
+        path=Path("dsp.elf"),
+        boot=Path("boot.elf"),
+        parts=(OutputSection(section=".stack", memory="tcm", what="stack", predicted=64, linked=64),),
+        fill=Fill(memory="tcm", capacity=4096, predicted=64, linked=64),
+        stack=image.stack,
+        description={"functions": ["add0"]},
+    )
+    built = {"image": image.to_json(), "firmware": [firmware.to_json()]}
+    found_later = {"verification": found.to_json(), **built}
     read: dict[str, Any] = json.loads(json.dumps(with_files({**made, **found_later}, {"Makefile": b""})))
     return read
 

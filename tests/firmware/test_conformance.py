@@ -53,6 +53,7 @@ def firmware_of(core: str, folder: Path) -> FirmwareImage:
     place = {"name": "firmware", "bytes": CARVE_OUT.size, "device": 0xC000_0000, "physical": CARVE_OUT.base}
     about = {"target_arch": "dsp", "core": core, "image": "dsp.elf", "macro": "DSP", "prefix": "SUITE"}
     about |= {"abi_hash": HASH, "functions": ["add_bytes"], "memory": place, "stack": 4096, "not_shared": ""}
+    about |= {"seen": [place]}
     (folder / "firmware" / "firmware.json").write_text(json.dumps([about]))
     (image,) = build_firmware(folder, folder / "build")
     return image

@@ -14,8 +14,10 @@ from attrs import evolve
 from target_arch.cli import main
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.report import report_page
 from target_arch.resources import runtime_c
 from target_arch.run import build
+from target_arch.run.bundles.shown import read_report
 from target_arch.run.executables.firmware import FirmwareImage, build_firmware
 from target_arch.soc import SoC
 from target_arch.soc.cores import CORES
@@ -98,6 +100,11 @@ def test_report_prints_the_sizes(
     (found,) = json.loads(capsys.readouterr().out)
     assert found["core"] == "hexagon"
     assert found["differences"] == []
+    (shown,) = read_report(bundle).images
+    assert shown.name == "firmware of dsp_cpu (hexagon)"
+    assert shown.memories == (("firmware", 262_144, found["memory"]["linked"]),)
+    page = report_page(read_report(bundle))
+    assert all(f"<td>{each['section']}</td>" in page for each in found["sections"])
 
 
 def said(error: DiagnosticError, folder: Path) -> str:
@@ -124,6 +131,23 @@ def test_an_image_that_does_not_fit_is_refused_before_it_is_linked(
     assert text.startswith("FOLDER: error: memory `firmware` has 1,024 B, the firmware of `dsp_cpu` takes ")
     assert "code " in text
     assert text.endswith("[image-too-large]")
+
+
+def test_a_memory_that_the_emulator_has_no_room_for_is_refused(
+    compiled: Compile, core_tools: Tools, tmp_path: Path
+) -> None:
+    """Where its boot ROM is, and beyond the addresses of the core."""
+    core_tools("hexagon")
+    for address in (CORES["hexagon"].rom, 1 << 32):
+        folder = tmp_path / f"{address:x}"
+        folder.mkdir()
+        bundle = copied(compiled(DIGITS, "hexagon")[1], folder)
+        change = {"name": "dsp_tcm", "bytes": 65_536, "device": address}
+        text = refusal(bundle, lambda firmware, to=change: firmware["seen"].__setitem__(1, to))
+        assert text.startswith(
+            f"FOLDER: error: `qemu-hexagon` cannot put memory `dsp_tcm`, 65,536 B at {address:#x}, where "
+            "`dsp_cpu` sees it [not-in-emulator]\nhint: its boot ROM is at 0x10000000, "
+        )
 
 
 def test_a_stack_that_is_too_small_is_refused_before_it_is_linked(

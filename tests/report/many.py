@@ -49,7 +49,7 @@ def shown(count: int) -> Shown:
         machine=None,
         abi_hash="0x0",
         models=(model,),
-        image=None,
+        images=(),
     )
 
 

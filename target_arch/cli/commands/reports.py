@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from target_arch.cli.text.machine import firmware_json, firmware_text, image_text
+from target_arch.cli.text.machine import firmware_text, image_text
 from target_arch.cli.text.output import data, json_data, progress, unwritable, write_text
 from target_arch.cli.text.report import report_text
 from target_arch.diagnostics import refusal
@@ -98,7 +98,7 @@ def _report_image(options: argparse.Namespace, manifest: dict[str, Any]) -> int:
     from target_arch.run.executables.firmware import described
 
     if manifest["machine"] is None and described(options.bundle):
-        return _report_firmware(options)
+        return _report_firmware(options, manifest)
     if manifest["machine"] is None:
         text = f"port `{manifest['port']}` runs on this computer, where there is no image to account for"
         raise refusal("no-machine", str(options.bundle), text, "compile with `--port qemu_mps2`")
@@ -113,14 +113,19 @@ def _report_image(options: argparse.Namespace, manifest: dict[str, Any]) -> int:
     return 1 if image is not None and image.differences else 0
 
 
-def _report_firmware(options: argparse.Namespace) -> int:
-    """Build the firmware of every core and print its sizes; 1 where they differ from the predicted ones."""
+def _report_firmware(options: argparse.Namespace, manifest: dict[str, Any]) -> int:
+    """Build the firmware of every core, record its sizes in the manifest, and print them; 1 where they differ
+    from the predicted ones.
+    """
+    from target_arch.run.bundles.manifest import record_facts
     from target_arch.run.executables.firmware import build_firmware
 
     progress(f"building the firmware of {options.bundle}")
     images = build_firmware(options.bundle, options.bundle / "build")
+    facts = [image.to_json() for image in images]
+    record_facts(options.bundle, manifest, {"firmware": facts})
     if options.format == "json":
-        json_data([firmware_json(image) for image in images])
+        json_data(facts)
     else:
         data("\n".join(firmware_text(image) for image in images))
     return 1 if any(image.differences for image in images) else 0

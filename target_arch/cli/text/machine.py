@@ -37,30 +37,6 @@ def profile_text(manifest: Mapping[str, Any], profile: "Profile") -> str:
     )
 
 
-def firmware_json(image: "FirmwareImage") -> dict[str, object]:
-    """A firmware image as JSON values."""
-    fill = image.fill
-    sizes = {"capacity": fill.capacity, "predicted": fill.predicted, "linked": fill.linked}
-    return {
-        "target_arch": image.target_arch,
-        "core": image.core.name,
-        "image": image.path.name,
-        "functions": list(image.description["functions"]),
-        "sections": [
-            {"section": part.section, "what": part.what, "predicted": part.predicted, "linked": part.linked}
-            for part in image.parts
-        ],
-        "memory": {"memory": fill.memory, **sizes},
-        "stack": {
-            "reserved": image.reserved,
-            "predicted": image.stack.bytes,
-            "path": list(image.stack.path),
-            "unknown": list(image.stack.unknown),
-        },
-        "differences": list(image.differences),
-    }
-
-
 def firmware_text(image: "FirmwareImage") -> str:
     """Bytes of every section of a firmware, predicted and linked, and of its memory; and the differences."""
     about, fill = image.description, image.fill

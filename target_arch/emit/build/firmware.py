@@ -8,12 +8,13 @@ the firmware's own sources, and `firmware/firmware.json`: the list from which
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, listed
+from target_arch.emit.model.arenas import EmittedArena
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.model.kernels import Kernels, entry, kernels
 from target_arch.emit.text.emitter import Emitter
@@ -127,11 +128,24 @@ def _refused(arch: str, message: str, hint: str) -> DiagnosticError:
     return DiagnosticError([Diagnostic(rule="no-firmware-memory", place=place, message=message, hint=hint)])
 
 
-def firmware_files(inputs: EmitInputs) -> dict[str, bytes]:
+def simulated_sizes(inputs: EmitInputs, arenas: Iterable[EmittedArena]) -> dict[str, int]:
+    """The bytes that the host port gives to each memory that the host does not see: as many as are used, in
+    whole units.
+    """
+    shared = shared_memories(inputs)
+    used: dict[str, int] = {}
+    for arena in arenas:
+        if not arena.visible:
+            used[arena.pool.memory] = max(used.get(arena.pool.memory, 0), arena.bytes)
+    return {name: round_up(size, ALIGNMENT if name in shared else 16) for name, size in used.items()}
+
+
+def firmware_files(inputs: EmitInputs, arenas: Iterable[EmittedArena]) -> dict[str, bytes]:
     """Path in the bundle → content; nothing where no core takes firmware."""
     every = firmwares(inputs)
     if not every:
         return {}
+    sizes = simulated_sizes(inputs, arenas)
     files = {
         f"{FOLDER}/runtime/firmware/{path.name}": path.read_bytes()
         for path in sorted((runtime_c() / "firmware").iterdir())
@@ -142,7 +156,7 @@ def firmware_files(inputs: EmitInputs) -> dict[str, bytes]:
         files[f"{FOLDER}/{one.arch}.ld"] = linker_script(one.arch, one.memory, one.stack).encode()
         objects = {function.name: function.object for function in one.kernels.functions}
         files |= {f"{FOLDER}/{one.arch}/{name}.o": objects[name] for name in one.functions}
-    described = [_described(inputs, one) for one in every]
+    described = [_described(inputs, one, sizes) for one in every]
     files[DESCRIPTION] = (json.dumps(described, indent=2, sort_keys=True) + "\n").encode()
     return files
 
@@ -176,7 +190,7 @@ def linker_script(arch: str, memory: Memory, stack: int) -> str:
     return _LD.format(arch=arch, memory=memory.name, stack=round_up(stack, 64), **about) + "\n"
 
 
-def _described(inputs: EmitInputs, one: Firmware) -> dict[str, Any]:
+def _described(inputs: EmitInputs, one: Firmware, sizes: Mapping[str, int]) -> dict[str, Any]:
     shown = [memory for memory in one.instance.memory if inputs.soc.memory(memory).base is not None]
     return {
         "target_arch": one.arch,
@@ -195,6 +209,14 @@ def _described(inputs: EmitInputs, one: Firmware) -> dict[str, Any]:
         "stack": one.stack,
         "declared_bytes": one.instance.arch.load.bytes,
         "not_shared": listed(shown) if shown else "",
+        "seen": [
+            {
+                "name": name,
+                "bytes": sizes.get(name, one.memory.size),
+                "device": inputs.soc.memory(name).observers[one.arch],
+            }
+            for name in _seen(one, sizes)
+        ],
     }
 
 

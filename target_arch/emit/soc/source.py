@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from target_arch.emit.build.firmware import ALIGNMENT, processes, shared_memories
+from target_arch.emit.build.firmware import ALIGNMENT, processes, shared_memories, simulated_sizes
 from target_arch.emit.model.arenas import EmittedArena
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.model.naming import simulation_symbol, soc_symbol
@@ -11,7 +11,6 @@ from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import string
 from target_arch.soc import numbering
 from target_arch.soc.model import Instance, Memory, SoC
-from target_arch.soc.rounding import round_up
 
 
 def soc_source(inputs: EmitInputs) -> str:
@@ -68,16 +67,12 @@ def simulation_source(inputs: EmitInputs, arenas: Sequence[EmittedArena]) -> str
     out.line('#include "ports/host/simulator.h"')
     out.line()
     abi_guard(out, inputs)
-    sizes: dict[str, int] = {}
-    for arena in arenas:
-        if not arena.visible:
-            sizes[arena.pool.memory] = max(sizes.get(arena.pool.memory, 0), arena.bytes)
+    sizes = simulated_sizes(inputs, arenas)
     rows = []
     shared = shared_memories(inputs)
     for memory in soc.memories:
         if memory.name in sizes:
-            unit, alignment = (ALIGNMENT, ALIGNMENT) if memory.name in shared else (16, 64)
-            size = round_up(sizes[memory.name], unit)
+            alignment, size = ALIGNMENT if memory.name in shared else 64, sizes[memory.name]
             out.line()
             out.line(f"static uint8_t memory_{memory.name}[{size}] TA_ALIGNED({alignment});")
             number = f"{numbering.c_prefix(soc)}_MEMORY_{numbering.c_identifier(memory.name)}"

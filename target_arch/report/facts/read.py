@@ -1,6 +1,6 @@
 """A manifest that was read and judged becomes the values of a report."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from target_arch.plan.execution import Activity, ActivityKind
@@ -41,7 +41,7 @@ def read_shown(manifest: Facts, soc: SoC) -> Shown:
         abi_hash=manifest["abi_hash"],
         models=tuple(map(_model, models)),
         shared={name: (shared[name]["capacity"], shared[name]["bytes"]) for name in sorted(shared)},
-        image=None if manifest["image"] is None else _image(manifest["image"]),
+        images=tuple(_images(manifest)),
     )
 
 
@@ -196,14 +196,25 @@ def _verification(facts: Facts) -> ShownVerification:
     )
 
 
-def _image(facts: Facts) -> ShownImage:
+def _images(manifest: Facts) -> Iterator[ShownImage]:
+    """The program of the machine, then the firmware of every core; as far as they were built."""
+    if manifest["image"] is not None:
+        image, machine = manifest["image"], manifest["machine"]
+        name = "the program" if machine is None else f"the program on {machine['name']}"
+        yield _image(name, image, image["sections"], image["memories"])
+    for core in manifest.get("firmware", ()):
+        memory = core["memory"]
+        sections = [{**each, "memory": memory["memory"]} for each in core["sections"]]
+        yield _image(f"firmware of {core['target_arch']} ({core['core']})", core, sections, [memory])
+
+
+def _image(name: str, facts: Facts, sections: Iterable[Facts], memories: Iterable[Facts]) -> ShownImage:
     stack = facts["stack"]
+    keys = ("memory", "section", "what", "predicted", "linked")
     return ShownImage(
-        sections=tuple(
-            ShownSection(**{key: each[key] for key in ("memory", "section", "what", "predicted", "linked")})
-            for each in facts["sections"]
-        ),
-        memories=tuple((each["memory"], each["capacity"], each["linked"]) for each in facts["memories"]),
+        name=name,
+        sections=tuple(ShownSection(**{key: each[key] for key in keys}) for each in sections),
+        memories=tuple((each["memory"], each["capacity"], each["linked"]) for each in memories),
         stack=stack["predicted"],
         stack_reserved=stack["reserved"],
         stack_path=tuple(stack["path"]),

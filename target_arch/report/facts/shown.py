@@ -220,8 +220,11 @@ class ShownSection:
 
 @frozen(kw_only=True)
 class ShownImage:
-    """The program on its machine: sections, and of every memory its name, capacity and bytes linked."""
+    """A linked program: of the machine, or the firmware of a core. Its sections, and of every memory its
+    name, capacity and bytes linked; `name` says which program it is.
+    """
 
+    name: str
     sections: tuple[ShownSection, ...]
     memories: tuple[tuple[str, int, int], ...]
     stack: int
@@ -263,7 +266,7 @@ class ShownModel:
 
 @frozen(kw_only=True)
 class Shown:
-    """A bundle: its chip and its models. `image` is None until a program was built for the chip's machine."""
+    """A bundle: its chip and its models. `images` are empty until programs of the chip were built."""
 
     name: str
     soc: SoC = field(repr=False)
@@ -273,4 +276,4 @@ class Shown:
     models: tuple[ShownModel, ...]
     shared: Mapping[str, tuple[int, int]] = field(factory=dict)
     """Where several models share pools: capacity of and bytes in each, all models together."""
-    image: ShownImage | None
+    images: tuple[ShownImage, ...]

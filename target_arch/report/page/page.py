@@ -11,11 +11,13 @@ from markupsafe import Markup, escape
 import target_arch
 from target_arch.plan.memory import BufferKind
 from target_arch.plan.reasoning import duration
-from target_arch.report.facts.shown import Shown, ShownModel, ShownPool, ShownRun
+from target_arch.report.facts.shown import Shown, ShownImage, ShownModel, ShownPool, ShownRun
 from target_arch.report.pictures import budgets as waterfall
 from target_arch.report.pictures.budgets import budgets_picture, by_pool
 from target_arch.report.pictures.chip import chip_picture
 from target_arch.report.pictures.graph import graph_picture
+from target_arch.report.pictures.image import LEGEND as image_legend
+from target_arch.report.pictures.image import image_picture
 from target_arch.report.pictures.memory import memory_picture
 from target_arch.report.pictures.pools import pools_picture
 from target_arch.report.pictures.style import DARK, LIGHT, Theme, kind_class, stylesheet, used_hues
@@ -51,9 +53,18 @@ class ModelView:
     attempts: tuple[tuple[str, ...], ...]
 
 
+@frozen(kw_only=True)
+class ImageView:
+    """A linked program with its picture; `sections` and `fills` are the rows of its tables."""
+
+    image: ShownImage
+    picture: Picture
+    sections: tuple[tuple[str, ...], ...]
+    fills: tuple[tuple[str, ...], ...]
+
+
 def report_page(shown: Shown) -> str:
     """The page: everything inside, readable without JavaScript. Same values, same bytes."""
-    image = shown.image
     return page(
         "page.html.j2",
         shown=shown,
@@ -65,12 +76,8 @@ def report_page(shown: Shown) -> str:
         budget_legend=waterfall.LEGEND,
         shared=[(name, f"{room:,}", f"{used:,}") for name, (room, used) in shown.shared.items()],
         constants=list(_constants(shown)),
-        sections=[]
-        if image is None
-        else [(s.memory, s.section, s.what, f"{s.predicted:,}", f"{s.linked:,}") for s in image.sections],
-        fills=[]
-        if image is None
-        else [(name, f"{room:,}", f"{used:,}", f"{room - used:,}") for name, room, used in image.memories],
+        images=[_image(image) for image in shown.images],
+        image_legend=image_legend,
     )
 
 
@@ -126,6 +133,20 @@ def _view(shown: Shown, number: int) -> ModelView:
         ),
         layers=tuple(_layers(model)),
         attempts=tuple((a.kind, a.operator, a.instance, a.outcome, a.reason) for a in model.attempts),
+    )
+
+
+def _image(image: ShownImage) -> ImageView:
+    return ImageView(
+        image=image,
+        picture=image_picture(image),
+        sections=tuple(
+            (each.memory, each.section, each.what, f"{each.predicted:,}", f"{each.linked:,}")
+            for each in image.sections
+        ),
+        fills=tuple(
+            (name, f"{room:,}", f"{used:,}", f"{room - used:,}") for name, room, used in image.memories
+        ),
     )
 
 

@@ -4,6 +4,7 @@ from target_arch.report.facts.shown import Shown, ShownModel
 from target_arch.report.pictures.budgets import budgets_picture, by_pool
 from target_arch.report.pictures.chip import chip_picture
 from target_arch.report.pictures.graph import graph_picture
+from target_arch.report.pictures.image import image_picture
 from target_arch.report.pictures.memory import memory_picture
 from target_arch.report.pictures.pools import pools_picture
 from target_arch.report.pictures.svg import Picture
@@ -16,7 +17,7 @@ def pictures(shown: Shown) -> dict[str, Picture]:
     for model in shown.models:
         before = f"{model.name}-" if len(shown.models) > 1 else ""
         found |= {f"{before}{name}": picture for name, picture in _of_model(model, shown).items()}
-    return found
+    return found | {f"image-{number}": image_picture(each) for number, each in enumerate(shown.images)}
 
 
 def _of_model(model: ShownModel, shown: Shown) -> dict[str, Picture]:

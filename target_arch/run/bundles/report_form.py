@@ -117,26 +117,42 @@ _FILL = Record({"memory": Text(), "capacity": Integer(), "linked": _SIGNED})
 _SECTION = Record(
     {"memory": Text(), "section": Text(), "what": Text(), "predicted": _SIGNED, "linked": _SIGNED}
 )
+_STACK = Record({"predicted": Integer(), "reserved": Integer(), "path": _WORDS})
 _IMAGE = Record(
     {
         "sections": ListOf(_SECTION),
         "memories": ListOf(_FILL),
-        "stack": Record({"predicted": Integer(), "reserved": Integer(), "path": _WORDS}),
+        "stack": _STACK,
     }
 )
+_FIRMWARE = Record(
+    {
+        "target_arch": Text(),
+        "core": Text(),
+        "sections": ListOf(
+            Record({"section": Text(), "what": Text(), "predicted": _SIGNED, "linked": _SIGNED})
+        ),
+        "memory": _FILL,
+        "stack": _STACK,
+    }
+)
+
+
+_BUILT: dict[str, Form] = {"firmware": ListOf(_FIRMWARE)}
+"""The keys that are absent until something was built."""
 
 
 def report_faults(manifest: Mapping[str, Any]) -> Faults:
     """Everything that keeps a manifest, which others can read, from being shown."""
     if "models" in manifest:
-        form = Record({"name": Text(), "models": ListOf(SHOWN_MODEL), "image": Maybe(_IMAGE)})
+        form = Record({"name": Text(), "models": ListOf(SHOWN_MODEL), "image": Maybe(_IMAGE)}, _BUILT)
         return faults_of(manifest, form) or [
             fault
             for index, model in enumerate(manifest["models"])
             for fault in _strangers(("models", index), model)
         ]
     faults = faults_of(manifest, SHOWN_MODEL)
-    Record({"image": Maybe(_IMAGE)}).check((), manifest, faults)
+    Record({"image": Maybe(_IMAGE)}, _BUILT).check((), manifest, faults)
     return faults or _strangers((), manifest)
 
 

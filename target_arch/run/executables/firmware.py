@@ -22,6 +22,7 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.build_files import FLAGS
 from target_arch.emit.build.firmware import DESCRIPTION, FOLDER, STACK_OPTION
 from target_arch.run.executables.elf_objects import Object, Section, read_object
+from target_arch.run.executables.emulated import require_room
 from target_arch.run.executables.image import Fill, OutputSection
 from target_arch.run.executables.stack_depth import INDIRECT, Calls, Depth, depth
 from target_arch.run.executables.stack_frames import read_frames
@@ -80,6 +81,34 @@ class FirmwareImage:
         """Bytes that the stack has."""
         return next(part.predicted for part in self.parts if part.section == ".stack")
 
+    def to_json(self) -> dict[str, object]:
+        """The value as it stands in the manifest."""
+        fill = self.fill
+        sizes = {"capacity": fill.capacity, "predicted": fill.predicted, "linked": fill.linked}
+        return {
+            "target_arch": self.target_arch,
+            "core": self.core.name,
+            "image": self.path.name,
+            "functions": list(self.description["functions"]),
+            "sections": [
+                {
+                    "section": part.section,
+                    "what": part.what,
+                    "predicted": part.predicted,
+                    "linked": part.linked,
+                }
+                for part in self.parts
+            ],
+            "memory": {"memory": fill.memory, **sizes},
+            "stack": {
+                "reserved": self.reserved,
+                "predicted": self.stack.bytes,
+                "path": list(self.stack.path),
+                "unknown": list(self.stack.unknown),
+            },
+            "differences": list(self.differences),
+        }
+
     def flags(self) -> tuple[str, ...]:
         """Flags for the host's compiler, so that the bundle loads this image."""
         about, image = self.description, self.path.read_bytes()
@@ -131,8 +160,8 @@ def kernels_fill(files: Mapping[str, bytes]) -> dict[str, Fill]:
 def build_firmware(directory: Path, folder: Path) -> tuple[FirmwareImage, ...]:
     """Compile and link the firmware of every core of the bundle in `directory` into `folder`.
 
-    DiagnosticError where it has none, or one that does not fit or that a compiler refuses; ToolMissing
-    without clang, lld or the emulator of a core.
+    DiagnosticError where it has none, or one that does not fit or that a compiler refuses, and where the
+    emulator has no room for a memory of the core; ToolMissing without clang, lld or the emulator of a core.
     """
     found = described(directory)
     if not found:
@@ -167,6 +196,7 @@ def _build(directory: Path, folder: Path, about: Mapping[str, Any]) -> FirmwareI
     boot = folder / f"{arch}_boot.elf"
     rom = _compiled(directory, work, core, about, "boot")
     _run((linker, "-static", f"--image-base=0x{core.rom:x}", str(rom), "-o", str(boot.absolute())), directory)
+    require_room(directory, core, boot.absolute(), about)
     return _linked(
         FirmwareImage(
             target_arch=arch,

@@ -182,11 +182,15 @@ def _sizes(model: Mapping[str, Any], kind: str) -> tuple[int, ...]:
 
 
 def _record(found: Mapping[str, Verification], executable: Executable) -> None:
-    """Write the results into the manifest, and the image where the program has one."""
+    """Write the results into the manifest, and the sizes of programs for machines and cores."""
     seen = executable.manifest
     verdicts = {name: {"verification": each.to_json()} for name, each in found.items()}
-    image = {} if executable.image is None else {"image": executable.image.to_json()}
-    record_facts(executable.directory, seen, {**facts_of_models(seen, verdicts), **image})
+    facts = facts_of_models(seen, verdicts)
+    if executable.image is not None:
+        facts["image"] = executable.image.to_json()
+    if executable.firmware:
+        facts["firmware"] = [each.to_json() for each in executable.firmware]
+    record_facts(executable.directory, seen, facts)
 
 
 def _by_name(models: Mapping[str, Path], manifest: Mapping[str, Any], directory: Path) -> dict[str, Path]:
