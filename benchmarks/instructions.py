@@ -23,6 +23,7 @@ from attrs import evolve, frozen
 
 from target_arch.backend.goal import Goal
 from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.bundle import Bundle
 from target_arch.plan.text import table
 from target_arch.run import (
     Compiler,
@@ -172,7 +173,12 @@ def in_user_mode(executable: Executable, frame: bytes, folder: Path) -> tuple[in
 def measure(model: Path, machine: Machine, soc: SoC, folder: Path, goal: Goal = Goal.BALANCED) -> Measured:
     """Compile, compare with the reference, and count one run."""
     request = CompileRequest(model_path=model, soc=soc, port=machine.port, optimize=goal)
-    write_bundle(compile_model(request).bundle, folder / "bundle")
+    return counted(compile_model(request).bundle, model, machine, folder)
+
+
+def counted(bundle: Bundle, model: Path, machine: Machine, folder: Path) -> Measured:
+    """Build the bundle of a model in a folder, compare it with the reference, and count one run."""
+    write_bundle(bundle, folder / "bundle")
     compiler = Compiler(command=machine.compiler, version="") if machine.compiler else None
     executable = build(folder / "bundle", compiler=compiler)
     if machine.emulator:
@@ -181,8 +187,8 @@ def measure(model: Path, machine: Machine, soc: SoC, folder: Path, goal: Goal = 
     found = compare(reference, executable, count=FRAMES)
     (inputs,) = reference.frames(1, seed=0)
     frame = b"".join(part.tobytes() for part in inputs)
-    counted = in_user_mode(executable, frame, folder) if machine.emulator else on_board(executable, frame)
-    instructions, parts = counted
+    run = in_user_mode(executable, frame, folder) if machine.emulator else on_board(executable, frame)
+    instructions, parts = run
     return Measured(
         equal=found.equal == found.outputs,
         instructions=instructions,

@@ -29,10 +29,9 @@ def _lower(request: LoweringRequest) -> Kernel:
 
 
 def _regions(instance: Instance, model: Model) -> Striping:
-    from target_arch.backends.plain_c.kernels.layout import layout_of
     from target_arch.backends.plain_c.stripes.regions import Regions
 
-    return Regions(model=model, layout=layout_of(instance.arch.isa))
+    return Regions(model=model, isa=instance.arch.isa)
 
 
 backend = Backend(

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from target_arch.backend.contract import LoweringRequest
-from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.backends.plain_c.lower import Piece, operands
 from target_arch.backends.plain_c.stripes.channels_text import channels_function
+from target_arch.backends.plain_c.stripes.convolution import Convolution
 from target_arch.backends.plain_c.stripes.regions import Regions
 from target_arch.backends.plain_c.stripes.rows_text import RowsText
 from target_arch.plan.kernels import Access, Call, LocalBuffer, Operand
@@ -18,9 +18,7 @@ from target_arch.relax.c.codegen import in_place
 def _regions(request: LoweringRequest) -> Regions:
     """The regions of the model, whose weights are packed once for a compilation."""
     isa = request.instance.arch.isa
-    found: Regions = request.kept.setdefault(
-        ("regions", isa), Regions(model=request.model, layout=layout_of(isa))
-    )
+    found: Regions = request.kept.setdefault(("regions", isa), Regions(model=request.model, isa=isa))
     return found
 
 
@@ -34,23 +32,25 @@ def region_piece(region: Region, operators: Sequence[Operator], request: Lowerin
         function = RowsText(plan=plan, units=units, model=model).function()
         given, output = [image.name for image in plan.given], plan.output.name
     else:
-        function = channels_function(plan, units[0], model)
+        (unit,) = units
+        assert isinstance(unit, Convolution)
+        function = channels_function(plan, unit, model)
         given, output = [plan.tensor], plan.output
-    packed = tuple(constant for unit in units for constant in unit.weighed.packed)
+    constants = [name for unit in units for name in unit.constants]
     site = operators[-1].id
     memory = region.memory or request.instance.memory[0]
     lines = LocalBuffer(name=f"{site}.lines", bytes=plan.scratch, memory=memory, alignment=4)
     buffers = (lines,) if plan.scratch else ()
     written = Operand(of=output, access=Access.WRITE, smaller=region.over is not None)
     touched = (
-        *operands((*given, *(constant.name for constant in packed)), Access.READ),
+        *operands((*given, *constants), Access.READ),
         written,
         *operands((buffer.name for buffer in buffers), Access.WRITE),
     )
     call = Call(function=function.name, operands=in_place(function, touched), operator=site)
     return Piece(
-        functions=(function,),
-        constants=packed,
+        functions=(*(each for unit in units for each in unit.functions), function),
+        constants=tuple(constant for unit in units for constant in unit.packed),
         buffers=buffers,
         calls=(call,),
         stripes={function.name: plan},

@@ -46,6 +46,10 @@ class Striper:
         if not refusal.pool.shareable or not self._setting.regions or self._tries > TRIES or capacity <= 0:
             raise refusal
         chosen = choose(graph, self._setting, refusal.memory, capacity)
+        if chosen.regions == self._regions and capacity >= chosen.peak > 1:
+            # The plan needs more than the estimate: others that are estimated to need less may fit.
+            capacity = chosen.peak - 1
+            chosen = choose(graph, self._setting, refusal.memory, capacity)
         if not chosen.regions or chosen.regions == self._regions:
             raise refusal
         self._regions, self._capacity = chosen.regions, capacity

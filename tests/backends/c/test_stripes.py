@@ -3,45 +3,22 @@ the output beside its input and in the place of it.
 """
 
 import ctypes
-import subprocess
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from attrs import evolve, frozen
+from attrs import evolve
 
-from target_arch.backends.plain_c.kernels import depthwise, products
-from target_arch.backends.plain_c.kernels.layout import PAIRS
-from target_arch.backends.plain_c.kernels.made import Made
-from target_arch.backends.plain_c.stripes.channels_text import channels_function
-from target_arch.backends.plain_c.stripes.regions import Regions
-from target_arch.backends.plain_c.stripes.rows_text import RowsText
-from target_arch.backends.plain_c.stripes.units import Rowwise
-from target_arch.plan.kernels import CFunction
+from target_arch.backends.plain_c.stripes.convolution import Convolution
 from target_arch.plan.model import Model, Operator, Tensor
-from target_arch.plan.regions.region import Region
 from target_arch.plan.regions.stripes import Stripes
-from target_arch.resources import runtime_c
-from tests.backends.c.one import Array, array_of, call, constant, quantized
+from target_arch.soc.words import InstructionSet
+from tests.backends.c.one import constant, quantized
+from tests.backends.c.striped import Case, as_region, cases_of, compiled, one_by_one
 
 CHAINS = 4
 WIDE = (19, 40)
 """Channels of single depthwise convolutions."""
-FLAGS = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared")
-SANITIZE = ("-fsanitize=undefined", "-fno-sanitize-recover=all")
-
-
-@frozen(kw_only=True)
-class Case:
-    """A region of a model, and the calls that do the same."""
-
-    model: Model
-    region: Region
-    units: tuple[Rowwise, ...]
-    plan: Any
-    function: CFunction
-    alone: tuple[tuple[Rowwise, Made], ...]
 
 
 def model_of(rng: np.random.Generator, number: int) -> Model:
@@ -124,30 +101,7 @@ def cases() -> Iterator[Case]:
     """Regions of random models, a few of each."""
     rng = np.random.default_rng(14)
     for number in range(CHAINS + len(WIDE)):
-        model = model_of(rng, number)
-        regions = Regions(model=model, layout=PAIRS)
-        units = regions.units(model.operators)
-        if units is None:
-            continue
-        alone = tuple((unit, made(unit, model)) for unit in units)
-        for region in list(regions(model.operators, 10**6))[:4]:
-            if region.usual:
-                continue
-            plan = regions.plan(region, units)
-            function = (
-                RowsText(plan=plan, units=units, model=model).function()
-                if isinstance(plan, Stripes)
-                else channels_function(plan, units[0], model)
-            )
-            yield Case(
-                model=model, region=region, units=tuple(units), plan=plan, function=function, alone=alone
-            )
-
-
-def made(unit: Rowwise, model: Model) -> Made:
-    if unit.depthwise:
-        return depthwise.made(unit.operator, model, 0, unit.after)
-    return products.made(unit.operator, model, PAIRS, 0, unit.after)
+        yield from cases_of(model_of(rng, number), InstructionSet.GENERIC, 4)
 
 
 CASES = tuple(cases())
@@ -155,66 +109,25 @@ CASES = tuple(cases())
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory, needs_tool: Callable[[str], str]) -> ctypes.CDLL:
-    """All functions of all cases, with UBSan."""
-    folder = tmp_path_factory.mktemp("stripes")
-    functions = {each.name: each for case in CASES for each in (case.function, *_alone(case))}
-    headers = dict.fromkeys(header for each in functions.values() for header in each.headers)
-    text = ["#include <math.h>", *(f'#include "{header}"' for header in headers)]
-    text += [each.text.replace("static void", "void", 1) for each in functions.values()]
-    source = folder / "stripes.c"
-    source.write_text("\n".join(text))
-    flags = (*FLAGS, "-Wno-missing-prototypes", *SANITIZE, f"-I{runtime_c()}")
-    subprocess.run(
-        [needs_tool("gcc"), *flags, str(source), "-o", str(source.with_suffix(".so")), "-lm"], check=True
-    )
-    return ctypes.CDLL(str(source.with_suffix(".so")))
-
-
-def _alone(case: Case) -> tuple[CFunction, ...]:
-    return tuple(each.function for _, each in case.alone)
-
-
-def one_by_one(case: Case, library: ctypes.CDLL, x: Array) -> Mapping[str, Array]:
-    values = {case.model.inputs[0]: x}
-    for unit, each in case.alone:
-        out = array_for(case.model, unit.unit.image.name)
-        given = [values[unit.operator.inputs[0]], *map(array_of, each.packed)]
-        given += [] if unit.after is None else [values[unit.after.other.name]]
-        call(library, each.function.name, *given, out)
-        values[unit.unit.image.name] = out
-    return values
-
-
-def array_for(model: Model, name: str) -> Array:
-    tensor = model.tensors[name]
-    return np.zeros(tensor.shape, tensor.dtype)
+    return compiled(CASES, tmp_path_factory.mktemp("stripes"), needs_tool("gcc"))
 
 
 def test_there_are_cases_of_every_sort() -> None:
-    sums = any(unit.after is not None for case in CASES for unit in case.units)
+    sums = any(isinstance(unit, Convolution) and unit.after for case in CASES for unit in case.units)
     assert sums
     assert {case.region.axis for case in CASES} == {"rows", "channels"}
+    rows = [case for case in CASES if isinstance(case.plan, Stripes)]
     assert (
         {len(case.units) > 2 for case in CASES}
-        == {case.plan.over is None for case in _rows()}
+        == {case.region.over is None for case in rows}
         == {True, False}
     )
 
 
-def _rows() -> list[Case]:
-    return [case for case in CASES if isinstance(case.plan, Stripes)]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{len(case.units)}: {case.region}"[:70])
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_region_computes_what_its_operators_do(case: Case, library: ctypes.CDLL) -> None:
     tensor = case.model.tensors[case.model.inputs[0]]
     x = np.random.default_rng(3).integers(0, 256, tensor.shape).astype(np.uint8).view(tensor.dtype)
-    expected = one_by_one(case, library, x)[case.model.outputs[0]]
-    place = np.zeros(max(x.nbytes, expected.nbytes), np.uint8)
-    place[: x.nbytes] = x.view(np.uint8).ravel()
-    out = place if case.region.over is not None else array_for(case.model, case.model.outputs[0])
-    packed = [array_of(each) for unit in case.units for each in unit.weighed.packed]
-    lines = [np.zeros(case.plan.scratch, np.uint8)] if case.plan.scratch else []
-    call(library, case.function.name, place, *packed, out, *lines)
-    found = out.view(np.uint8).ravel()[: expected.nbytes]
+    expected = one_by_one(case, library, {tensor.name: x})
+    found = as_region(case, library, {tensor.name: x})
     np.testing.assert_array_equal(found, expected.view(np.uint8).ravel())

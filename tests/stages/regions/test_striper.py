@@ -65,3 +65,21 @@ def test_regions_do_not_go_to_other_operators_of_the_same_name(
     (partition,) = graph.partitions
     moved = evolve(graph, partitions=(evolve(partition, operators=partition.operators[2:]),))
     assert regions(striper.striped(moved)) == ()
+
+
+def test_a_plan_above_its_estimate_asks_for_regions_that_are_estimated_to_need_less(
+    graph: PartitionGraph,
+) -> None:
+    def ways(operators: Sequence[Operator], room: int) -> Iterator[Region]:
+        for region in halved(operators, room):
+            yield evolve(region, instructions=1)
+            yield evolve(region, scratch=0, instructions=1000)
+
+    striper = Striper(evolve(chips.setting(chips.ALONE), regions={"host": lambda model: ways}))
+    striper.further(graph, refusal(8192, 6000))
+    first = regions(striper.striped(graph))
+    assert {region.scratch for region in first} == {64}
+    striper.further(graph, refusal(6016, 6000))
+    assert {region.scratch for region in regions(striper.striped(graph))} == {0}
+    with pytest.raises(DoesNotFitError):
+        striper.further(graph, refusal(6016, 6000))

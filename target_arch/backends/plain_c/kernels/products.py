@@ -66,7 +66,11 @@ def proven(operator: Operator, model: Model) -> bool:
 
 def work(operator: Operator, model: Model, layout: Layout, tile: Tile) -> Work:
     """The work of an operator that `refusal` accepts."""
-    sizes = sizes_of(operator, model)
+    return work_of(sizes_of(operator, model), layout, tile)
+
+
+def work_of(sizes: Sizes, layout: Layout, tile: Tile) -> Work:
+    """The work of a call for an image of these sizes."""
     pixels, outputs = sizes.pixels, sizes.out[2]
     products = prod(sizes.kernel) * sizes.image[3]
     depth, blocks = layout.depth(products), ceil(outputs / layout.block)

@@ -14,7 +14,9 @@ from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 
-_HEADER = "kernels/f32_conv2d.h"
+HEADER = "kernels/f32_conv2d.h"
+INSIDE = ("w", "bias")
+"""The parameters that `constants` are given to."""
 _BLOCK = 16
 _GROWTH, _SLACK = 1.1, 131072
 """The most that packing may add to weights: a factor, and bytes beside it."""
@@ -81,31 +83,46 @@ def work(operator: Operator, model: Model, tile: Tile) -> Work:
 def made(operator: Operator, model: Model, apart: int = 0, after: RealSum | None = None) -> Made:
     """The call of an operator that `refusal` accepts; pixels of the output are `apart` elements apart."""
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
-    w, bias = (_array(model.tensors[name]) for name in operator.constants)
-    rows = w.reshape(w.shape[0], -1)
-    low, high = _ACTIVATIONS[_activation(operator)]
-    last = _ACTIVATIONS[after.activation if after else "none"]
     other = (parameter("other", after.other),) if after else ()
+    inside = (Parameter(name=name, dtype="float32") for name in INSIDE)
     parameters = (
         parameter("x", x),
-        Parameter(name="w", dtype="float32"),
-        Parameter(name="bias", dtype="float32"),
+        *inside,
         *other,
         parameter("out", after.out if after else out, written=True),
     )
-    numbers: tuple[int | str, ...] = (*_numbers(operator, model, apart or len(rows)), low, high)
     lines = (
-        struct("ta_f32_conv2d", "sizes", numbers),
-        f"const ta_f32_end end = {{{'other' if after else '0'}, {', '.join(last)}}};",
+        sizes_in_c(operator, model, sizes_of(operator, model), apart),
+        end_in_c("other" if after else "0", after),
         "ta_f32_convolve(&sizes, &end, x, w, bias, out);",
     )
     kind = f"{operator.kind}_add" if after else str(operator.kind)
     return Made(
-        function=function(kind, parameters, lines, (_HEADER,), ((4, 3),) if after else ()),
-        packed=(
-            _constant(operator, "packed", packed(rows)),
-            _constant(operator, "biases", np.pad(bias.ravel(), (0, -len(rows) % _BLOCK))),
-        ),
+        function=function(kind, parameters, lines, (HEADER,), ((4, 3),) if after else ()),
+        packed=constants(operator, model),
+    )
+
+
+def sizes_in_c(operator: Operator, model: Model, sizes: Sizes, apart: int = 0) -> str:
+    """The `ta_f32_conv2d` of an operator for an image of these sizes."""
+    low, high = _ACTIVATIONS[_activation(operator)]
+    outputs = model.tensors[operator.constants[0]].shape[0]
+    return struct("ta_f32_conv2d", "sizes", (*_numbers(sizes, apart or outputs), low, high))
+
+
+def end_in_c(other: str, after: RealSum | None) -> str:
+    """The `ta_f32_end` with the pointer `other`, 0 where there is no addition."""
+    last = _ACTIVATIONS[after.activation if after else "none"]
+    return f"const ta_f32_end end = {{{other}, {', '.join(last)}}};"
+
+
+def constants(operator: Operator, model: Model) -> tuple[Tensor, Tensor]:
+    """Weights and bias as the driver wants them."""
+    w, bias = (_array(model.tensors[name]) for name in operator.constants)
+    rows = w.reshape(w.shape[0], -1)
+    return (
+        _constant(operator, "packed", packed(rows)),
+        _constant(operator, "biases", np.pad(bias.ravel(), (0, -len(rows) % _BLOCK))),
     )
 
 
@@ -115,9 +132,8 @@ def packed(rows: Any) -> Any:
     return np.ascontiguousarray(whole.reshape(-1, _BLOCK, rows.shape[1]).transpose(0, 2, 1))
 
 
-def _numbers(operator: Operator, model: Model, apart: int) -> tuple[int, ...]:
+def _numbers(sizes: Sizes, apart: int) -> tuple[int, ...]:
     """The members of `ta_f32_conv2d` before the activation, in order."""
-    sizes = sizes_of(operator, model)
     depth = prod(sizes.kernel) * sizes.image[3]
     windows = (*sizes.kernel, *sizes.stride, *sizes.dilation, *sizes.padding)
     return (*sizes.image, *sizes.out, *windows, apart, depth, int(_in_place(sizes)))

@@ -3,46 +3,27 @@
 The numbers are those of the kernels for Cortex-M7, counted on an emulated board.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
+from target_arch.backends.plain_c.stripes.rowwise import Rowwise
 from target_arch.backends.plain_c.stripes.schedule import moved
-from target_arch.backends.plain_c.stripes.units import Rowwise
-from target_arch.plan.model import Model
 from target_arch.plan.regions.stripes import Channels, Stripes
 
 _MOVE = 0.5
 """Instructions for each byte that is moved."""
 _CALL = 400
-"""Instructions for each call of a driver."""
-_WEIGHTS = 130
-"""Instructions to set up the weights of a channel of a depthwise convolution."""
-_CELL = 5
-"""Instructions to fetch a value of a line of a depthwise convolution."""
+"""Instructions for some more channels."""
 _GATHER = 1.5
 """Instructions for each byte whose channels are copied."""
 
 
-def price_of_rows(plan: Stripes, units: Sequence[Rowwise], model: Model) -> int:
+def price_of_rows(plan: Stripes, units: Sequence[Rowwise]) -> int:
     """The instructions that computing rows in turn adds."""
-    calls = dict.fromkeys((producer.image.name for producer in plan.producers), 0)
+    turns = {producer.image.name: Counter[int]() for producer in plan.producers}
     for turn in plan.turns:
-        calls[turn.producer.image.name] += turn.end > turn.start
-    total = _MOVE * moved(plan)
-    for unit in units:
-        total += (calls[unit.unit.image.name] - 1) * (_CALL + _again(unit, model))
-    return int(total)
-
-
-def _again(unit: Rowwise, model: Model) -> int:
-    """The work of a depthwise convolution in each call before the first row: its weights, and the lines that
-    the call before had fetched.
-    """
-    if not unit.depthwise:
-        return 0
-    window = unit.unit.reads[0]
-    channels = model.tensors[unit.operator.inputs[0]].shape[3]
-    lines = max(window.height - window.stride, 0)
-    return channels * _WEIGHTS + lines * window.tensor.row_bytes * _CELL
+        turns[turn.producer.image.name][turn.end - turn.start] += turn.end > turn.start
+    return int(_MOVE * moved(plan) + sum(unit.more(+turns[unit.unit.image.name]) for unit in units))
 
 
 def price_of_channels(plan: Channels) -> int:

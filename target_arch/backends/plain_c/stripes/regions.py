@@ -5,13 +5,15 @@ from collections.abc import Iterator, Sequence
 from attrs import field, frozen
 
 from target_arch.backends.plain_c.kernels.joining import joinable
-from target_arch.backends.plain_c.kernels.layout import Layout
+from target_arch.backends.plain_c.stripes.convolution import Convolution
 from target_arch.backends.plain_c.stripes.price import price_of_channels, price_of_rows
+from target_arch.backends.plain_c.stripes.rowwise import Rowwise
 from target_arch.backends.plain_c.stripes.schedule import heights, in_place, stripes
-from target_arch.backends.plain_c.stripes.units import Rowwise, rowwise
+from target_arch.backends.plain_c.stripes.units import rowwise
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.regions.region import Axis, Region
 from target_arch.plan.regions.stripes import Channels, Stripes
+from target_arch.soc.words import InstructionSet
 
 _GROUP = 8
 """Channels that a kernel computes together at least."""
@@ -19,21 +21,20 @@ _GROUP = 8
 
 @frozen(kw_only=True)
 class Regions:
-    """The regions of a model on one core, whose kernels have weights in that layout."""
+    """The regions of a model on one core."""
 
     model: Model
-    layout: Layout
+    isa: InstructionSet
     _known: dict[tuple[str, ...], Rowwise | None] = field(factory=dict, repr=False)
 
     def __call__(self, operators: Sequence[Operator], room: int) -> Iterator[Region]:
         """The ways to run exactly these neighbours as one call, see `Striping`."""
+        if len(operators) == 2 and self._pair(*operators):
+            yield self._usual(*operators)
         units = self.units(operators)
         if units is None or not self._closed(units):
             return
         names = tuple(operator.id for operator in operators)
-        if len(units) == 1 and len(names) == 2 and units[0].after is not None:
-            over = units[0].after.other.name if units[0].after.over else None
-            yield Region(operators=names, usual=True, over=over)
         yield from self._channels(units, room)
         for size in heights(units[0].unit.image.rows):
             plain = stripes([unit.unit for unit in units], size)
@@ -42,7 +43,7 @@ class Regions:
             placed = (in_place(plain, image) for image in plain.given)
             for plan in (plain, *(each for each in placed if each is not None)):
                 if len(units) > 1 or plan.over is not None:
-                    yield self._region(names, plan, size, price_of_rows(plan, units, self.model))
+                    yield self._region(names, plan, size, price_of_rows(plan, units))
 
     def units(self, operators: Sequence[Operator]) -> list[Rowwise] | None:
         """The calls for rows of these operators; None where some have none."""
@@ -50,9 +51,7 @@ class Regions:
         number = 0
         while number < len(operators):
             one, after = operators[number], operators[number + 1 : number + 2]
-            pair = (
-                [*after] if after and self.model.uses[one.output] == 1 and self._joins(one, after[0]) else []
-            )
+            pair = [*after] if after and self._pair(one, after[0]) and self._unit(one, after[0]) else []
             unit = self._unit(one, *pair)
             if unit is None:
                 return None
@@ -63,7 +62,9 @@ class Regions:
     def plan(self, region: Region, units: Sequence[Rowwise]) -> Stripes | Channels:
         """The steps of the call of a region."""
         if region.axis is Axis.CHANNELS:
-            return self._channels_of(units[0], region.size)
+            (unit,) = units
+            assert isinstance(unit, Convolution)
+            return self._channels_of(unit, region.size)
         plain = stripes([unit.unit for unit in units], region.size)
         assert plain is not None
         if region.over is None:
@@ -73,13 +74,19 @@ class Regions:
         assert placed is not None
         return placed
 
-    def _joins(self, one: Operator, after: Operator) -> bool:
-        return joinable(one, after, self.model) and self._unit(one, after) is not None
+    def _pair(self, one: Operator, after: Operator) -> bool:
+        """Whether the two become one function outside of a region, too."""
+        return self.model.uses[one.output] == 1 and joinable(one, after, self.model)
+
+    def _usual(self, one: Operator, after: Operator) -> Region:
+        other = next(name for name in after.inputs if name != one.output)
+        alike = self.model.tensors[other].dtype == self.model.tensors[after.output].dtype
+        return Region(operators=(one.id, after.id), usual=True, over=other if alike else None)
 
     def _unit(self, one: Operator, after: Operator | None = None) -> Rowwise | None:
         key = (one.id,) if after is None else (one.id, after.id)
         if key not in self._known:
-            self._known[key] = rowwise(one, after, self.model, self.layout)
+            self._known[key] = rowwise(one, after, self.model, self.isa)
         return self._known[key]
 
     def _closed(self, units: Sequence[Rowwise]) -> bool:
@@ -99,14 +106,10 @@ class Regions:
     def _channels(self, units: Sequence[Rowwise], room: int) -> Iterator[Region]:
         """A depthwise convolution of an image to one of the same size, some channels at a time."""
         (unit, *others) = units
+        if others or not isinstance(unit, Convolution) or not unit.depthwise or unit.after is not None:
+            return
         x, out = (self.model.tensors[name] for name in (unit.operator.inputs[0], unit.unit.image.name))
-        if (
-            others
-            or not unit.depthwise
-            or unit.after is not None
-            or x.shape != out.shape
-            or x.dtype != out.dtype
-        ):
+        if x.shape != out.shape or x.dtype != out.dtype:
             return
         for size in (_GROUP, *range(2 * _GROUP, x.shape[3] // 2 + 1, 2 * _GROUP)):
             plan = self._channels_of(unit, size)
@@ -121,7 +124,7 @@ class Regions:
                 instructions=price_of_channels(plan),
             )
 
-    def _channels_of(self, unit: Rowwise, size: int) -> Channels:
+    def _channels_of(self, unit: Convolution, size: int) -> Channels:
         x = self.model.tensors[unit.operator.inputs[0]]
         return Channels(
             operator=unit.operator.id,

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from target_arch.backends.plain_c.kernels.text import Parameter, function, parameter, struct
-from target_arch.backends.plain_c.kernels.weighted import INSIDE, as_int8
-from target_arch.backends.plain_c.stripes.units import Rowwise
+from target_arch.backends.plain_c.kernels.weighted import as_int8
+from target_arch.backends.plain_c.stripes.rowwise import Names, Rowwise
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Tensor
 from target_arch.plan.regions.stripes import Image, Producer, Stripes, Window
+
+_HEADER = "kernels/rows.h"
 
 
 @frozen(kw_only=True)
@@ -24,16 +26,16 @@ class RowsText:
         """Its parameters: tensors given, the packed constants of each unit, the output, the scratch."""
         given = [parameter(self._c(image), self._tensor(image)) for image in self.plan.given]
         inside = [
-            Parameter(name=f"{name}{number}", dtype=dtype)
-            for number in range(len(self.units))
-            for name, dtype in INSIDE
+            evolve(each, name=f"{each.name}{number}")
+            for number, unit in enumerate(self.units)
+            for each in unit.inside
         ]
         last = parameter("out", self._tensor(self.plan.output), written=True)
         scratch = [Parameter(name="lines", dtype="int8", written=True)] if self.plan.scratch else []
         parameters = (*given, *inside, last, *scratch)
         written = len(given) + len(inside)
         over = [(written, n) for n, image in enumerate(self.plan.given) if image == self.plan.over]
-        headers = dict.fromkeys(header for unit in self.units for header in unit.headers)
+        headers = dict.fromkeys((_HEADER, *(header for unit in self.units for header in unit.headers)))
         return function("stripes", parameters, tuple(self._body()), tuple(headers), tuple(over))
 
     def _body(self) -> Iterator[str]:
@@ -56,30 +58,23 @@ class RowsText:
 
     def _turn(self, number: int, producer: Producer, unit: Rowwise) -> Iterator[str]:
         """The rows of a producer in one step."""
-        own, call, scale = self._r(producer.image), unit.weighed.call, unit.weighed.values.scale
-        yield struct(call.sizes, "sizes", call.numbers)
-        yield struct("ta_s8_scale", "scale", scale.numbers)
-        if unit.after is not None:
-            yield unit.after.struct
+        own = self._r(producer.image)
+        names = Names(
+            own=own,
+            reads=tuple(self._r(window.tensor) for window in producer.reads),
+            place=f"ta_rows_end(&{own}, {self._lines(producer)})",
+            suffix=str(number),
+        )
+        yield from unit.constant(names)
         for place, window in enumerate(producer.reads):
             yield struct("ta_rows_window", f"window{place}", (window.height, window.stride, window.before))
         yield f"int32_t to = ta_rows_least({own}.done + {producer.each}, {own}.rows);"
-        for place, window in enumerate(producer.reads):
-            ready = f"ta_rows_ready(&{self._r(window.tensor)}, &window{place}, &{own})"
-            yield f"to = ta_rows_least(to, {ready});"
-        added = "0, 0, 0"
-        if unit.after is not None:
-            added = f"&add, ta_rows_at(&{self._r(producer.reads[1].tensor)}, {own}.done), {unit.after.side}"
-        yield (
-            f"const ta_s8_end end = {{{scale.constant}, &scale, multiplier{number}, shift{number}, {added}}};"
-        )
-        image, place_of = self._r(producer.reads[0].tensor), f"ta_rows_end(&{own}, {self._lines(producer)})"
+        for place, rows in enumerate(names.reads):
+            yield f"to = ta_rows_least(to, ta_rows_ready(&{rows}, &window{place}, &{own}));"
         yield f"if (to > {own}.done) {{"
         if producer.held:
             yield f"    ta_rows_keep(&{own}, {self._lines(producer)}, {self._kept(producer)});"
-        yield (
-            f"    {unit.driver}(&sizes, &end, &{image}, w{number}, bias{number}, {place_of}, {own}.done, to);"
-        )
+        yield from (f"    {line}" for line in unit.call(names))
         yield f"    {own}.done = to;"
         yield "}"
 

@@ -1,0 +1,149 @@
+"""Convolutions and depthwise convolutions of 8-bit images, and the sum after one, by their kernels."""
+
+from collections.abc import Iterator, Mapping
+
+from attrs import evolve, frozen
+
+from target_arch.backends.plain_c.kernels import depthwise, products
+from target_arch.backends.plain_c.kernels.forms import form_of
+from target_arch.backends.plain_c.kernels.layout import Layout, layout_of
+from target_arch.backends.plain_c.kernels.rates import cycles
+from target_arch.backends.plain_c.kernels.scale import OutOfRange
+from target_arch.backends.plain_c.kernels.sums import Sum, sum_after
+from target_arch.backends.plain_c.kernels.text import Parameter, struct
+from target_arch.backends.plain_c.kernels.weighted import INSIDE, Weighed
+from target_arch.backends.plain_c.stripes.rowwise import Names, image_of, is_image
+from target_arch.backends.plain_c.stripes.schedule import Unit
+from target_arch.backends.plain_c.stripes.windows import window_of
+from target_arch.plan.kernels import CFunction
+from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.regions.stripes import Window
+from target_arch.soc.words import InstructionSet
+
+_TURN = 200
+"""Instructions for a turn beside its call, counted as all below with the kernels for Cortex-M7."""
+_CALL = 400
+"""Instructions for a turn and its call of a depthwise convolution."""
+_WEIGHTS = 130
+"""Instructions to set up the weights of a channel of a depthwise convolution."""
+_CELL = 5
+"""Instructions to fetch a value of a line of a depthwise convolution."""
+
+
+@frozen(kw_only=True)
+class Convolution:
+    """One of them as C calls it on a core. `channels` are those of its image."""
+
+    unit: Unit
+    operator: Operator
+    weighed: Weighed
+    after: Sum | None
+    channels: int
+    isa: InstructionSet
+    sizes: products.Sizes | None
+    """None of a depthwise convolution."""
+
+    @property
+    def depthwise(self) -> bool:
+        """Whether it is a depthwise convolution."""
+        return self.sizes is None
+
+    @property
+    def inside(self) -> tuple[Parameter, ...]:
+        return tuple(Parameter(name=name, dtype=dtype) for name, dtype in INSIDE)
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        return tuple(tensor.name for tensor in self.packed)
+
+    @property
+    def packed(self) -> tuple[Tensor, ...]:
+        return self.weighed.packed
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        own = "kernels/s8_depthwise_rows.h" if self.depthwise else "kernels/s8_conv2d_rows.h"
+        return (*self.weighed.call.headers, own)
+
+    @property
+    def functions(self) -> tuple[CFunction, ...]:
+        return ()
+
+    def more(self, turns: Mapping[int, int]) -> float:
+        return self._depthwise(turns) if self.sizes is None else self._products(self.sizes, turns)
+
+    def _depthwise(self, turns: Mapping[int, int]) -> float:
+        """The work of each call before the first row: the weights, and the lines that the call before had
+        fetched.
+        """
+        window = self.unit.reads[0]
+        lines = max(window.height - window.stride, 0)
+        again = _CALL + self.channels * _WEIGHTS + lines * window.tensor.row_bytes * _CELL
+        return float((sum(turns.values()) - 1) * again)
+
+    def _products(self, sizes: products.Sizes, turns: Mapping[int, int]) -> float:
+        """Tiles of pixels that the rows of a turn do not fill, and the calls."""
+        layout, tile = layout_of(self.isa), form_of(self.isa).tile
+
+        def of(rows: int) -> float:
+            some = evolve(sizes, out=(rows, *sizes.out[1:]))
+            return cycles(products.work_of(some, layout, tile), self.isa)
+
+        return sum(count * (_TURN + of(rows)) for rows, count in turns.items()) - of(sizes.out[0])
+
+    def constant(self, names: Names) -> Iterator[str]:
+        call = self.weighed.call
+        yield struct(call.sizes, "sizes", call.numbers)
+        yield struct("ta_s8_scale", "scale", self.weighed.values.scale.numbers)
+        if self.after is not None:
+            yield self.after.struct
+
+    def call(self, names: Names) -> Iterator[str]:
+        added = "0, 0, 0"
+        if self.after is not None:
+            added = f"&add, ta_rows_at(&{names.reads[1]}, {names.own}.done), {self.after.side}"
+        scale, n = self.weighed.values.scale.constant, names.suffix
+        yield f"const ta_s8_end end = {{{scale}, &scale, multiplier{n}, shift{n}, {added}}};"
+        given = f"&sizes, &end, &{names.reads[0]}, w{n}, bias{n}, {names.place}, {names.own}.done, to"
+        yield f"{self.weighed.call.driver}_rows({given});"
+
+
+def convolution(
+    operator: Operator, after: Operator | None, model: Model, isa: InstructionSet
+) -> Convolution | None:
+    """One operator, or it and the addition `after` it; None where no kernel computes some rows of it."""
+    added = None if after is None else sum_after(after, operator.output, model)
+    tensors = [model.tensors[name] for name in (*operator.inputs, operator.output)]
+    if (added is None) != (after is None) or not all(map(is_image, tensors)):
+        return None
+    try:
+        weighed = _weighed(operator, model, layout_of(isa))
+    except OutOfRange:
+        return None
+    if weighed is None:
+        return None
+    names = (operator.id,) if after is None else (operator.id, after.id)
+    output = operator.output if after is None else after.output
+    window = window_of(operator, model)
+    assert window is not None
+    reads = (window,) if added is None else (window, Window(tensor=image_of(added.other)))
+    unit = Unit(operators=names, reads=reads, image=image_of(model.tensors[output]))
+    deep = operator.kind is OperatorKind.DEPTHWISE_CONV2D
+    return Convolution(
+        unit=unit,
+        operator=operator,
+        weighed=weighed,
+        after=added,
+        channels=tensors[0].shape[3],
+        isa=isa,
+        sizes=None if deep else products.sizes_of_image(operator, model),
+    )
+
+
+def _weighed(operator: Operator, model: Model, layout: Layout) -> Weighed | None:
+    if operator.kind is OperatorKind.DEPTHWISE_CONV2D:
+        return None if depthwise.refusal(operator, model) else depthwise.weighed(operator, model)
+    if operator.kind is not OperatorKind.CONV2D or products.refusal(operator, model, layout):
+        return None
+    return products.weighed(operator, model, layout, products.sizes_of_image(operator, model))

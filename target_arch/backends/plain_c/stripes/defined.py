@@ -1,0 +1,200 @@
+"""Operators on images whose C follows from their definition: pools, elementwise operators, and convolutions
+that no kernel computes.
+
+The C of a row is that of the same operator on an image of the rows that it needs. Its padding is what of its
+window lies outside the whole image, so rows at the rims have functions of their own.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from attrs import evolve, frozen
+
+from target_arch.backends.plain_c.kernels.text import Parameter
+from target_arch.backends.plain_c.stripes.rowwise import Names, image_of, is_image
+from target_arch.backends.plain_c.stripes.schedule import Unit
+from target_arch.backends.plain_c.stripes.windows import window_of
+from target_arch.plan.kernels import CFunction
+from target_arch.plan.model import DTYPE_BYTES, Model, Operator, Tensor
+from target_arch.plan.operators.facts import Lowering
+from target_arch.plan.regions.stripes import Window
+from target_arch.relax.c.expressions import UnprintableError
+from target_arch.relax.lower.operators import LoweredOperator, lower_operator
+
+_RIMS = 8
+"""Functions of an operator at most."""
+_WORD = 4
+"""Bytes to which lines are aligned: no element is larger."""
+_ROW, _TURN = 40, 60
+"""Instructions for each row and for each turn, counted on an emulated Cortex-M7."""
+
+_Clip = tuple[int, int]
+"""Rows of a window above the image, and below it."""
+
+
+@frozen(kw_only=True)
+class Defined:
+    """An operator as C calls it: the functions of rows by their number, and the one of all other rows."""
+
+    unit: Unit
+    given: tuple[Tensor, ...]
+    """Its constants, in the order of the functions."""
+    packed: tuple[Tensor, ...]
+    usual: CFunction
+    others: Mapping[int, CFunction]
+
+    @property
+    def inside(self) -> tuple[Parameter, ...]:
+        return tuple(
+            Parameter(name=f"c{number}_", dtype=tensor.dtype) for number, tensor in enumerate(self.given)
+        )
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        return tuple(tensor.name for tensor in self.given)
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(header for each in self.functions for header in each.headers))
+
+    @property
+    def functions(self) -> tuple[CFunction, ...]:
+        return tuple({each.name: each for each in (*self.others.values(), self.usual)}.values())
+
+    def more(self, turns: Mapping[int, int]) -> float:
+        return self.unit.image.rows * _ROW + sum(turns.values()) * _TURN
+
+    def constant(self, names: Names) -> Iterator[str]:
+        yield from ()
+
+    def call(self, names: Names) -> Iterator[str]:
+        row = self.unit.image.row_bytes
+        yield f"for (int32_t y = {names.own}.done; y < to; ++y) {{"
+        yield f"    int8_t *const row = {names.place} + (y - {names.own}.done) * {row};"
+        if not self.others:
+            yield f"    {self._called(self.usual, names)}"
+        else:
+            yield "    switch (y) {"
+            for y, function in self.others.items():
+                yield f"    case {y}:"
+                yield f"        {self._called(function, names)}"
+                yield "        break;"
+            yield "    default:"
+            yield f"        {self._called(self.usual, names)}"
+            yield "        break;"
+            yield "    }"
+        yield "}"
+
+    def _called(self, function: CFunction, names: Names) -> str:
+        """The call of a function for row `y`."""
+        inside = (f"{each.name}{names.suffix}" for each in self.inside)
+        reads = (_first(window, name) for window, name in zip(self.unit.reads, names.reads, strict=True))
+        *given, out = function.parameters
+        rows = (f"{_cast(kind)}{row}" for kind, row in zip(given, reads, strict=False))
+        return f"{function.name}({', '.join((*rows, *inside, f'{_cast(out)}row'))});"
+
+
+def _first(window: Window, rows: str) -> str:
+    """Where the first row that row `y` of the output needs lies."""
+    first = "y" if window.stride == 1 else f"y * {window.stride}"
+    if not window.before:
+        return f"ta_rows_at(&{rows}, {first})"
+    first = f"{first} - {window.before}"
+    return f"ta_rows_at(&{rows}, {first} < 0 ? 0 : {first})"
+
+
+def _cast(kind: str) -> str:
+    """From a pointer to int8 to that of a parameter."""
+    if "int8_t" in kind and "uint8_t" not in kind:
+        return ""
+    return f"({kind})({'const ' if kind.startswith('const') else ''}void *)"
+
+
+def defined(operator: Operator, model: Model) -> Defined | None:
+    """The operator by its definition; None where its rows depend on others than those of a window."""
+    windows = _windows(operator, model)
+    if windows is None or operator.facts.lowering is not Lowering.DEFINITION:
+        return None
+    image = image_of(model.tensors[operator.output])
+    clips = [_clip(windows[0], row) for row in range(image.rows)]
+    if len(set(clips)) > _RIMS or any(sum(clip) >= windows[0].height for clip in clips):
+        return None
+    lowered = {clip: _lowered(operator, model, windows[0], clip) for clip in dict.fromkeys(clips)}
+    usual = max(lowered, key=clips.count)
+    functions = [_function(lowered[clip], lowered[usual]) for clip in clips]
+    made = lowered[usual]
+    if made is None or any(function is None for function in functions):
+        return None
+    packed = tuple(constant.tensor(operator) for constant in made.packed)
+    return Defined(
+        unit=Unit(operators=(operator.id,), reads=windows, image=image),
+        given=(*(model.tensors[name] for name in operator.constants), *packed),
+        packed=packed,
+        usual=made.function,
+        others={
+            row: function
+            for row, function in enumerate(functions)
+            if function is not None and function.name != made.function.name
+        },
+    )
+
+
+def _windows(operator: Operator, model: Model) -> tuple[Window, ...] | None:
+    """The window in each input; None where they are no images that are walked side by side."""
+    out = model.tensors[operator.output]
+    inputs = [model.tensors[name] for name in operator.inputs]
+    if not inputs or not all(map(is_image, (*inputs, out))):
+        return None
+    if any(DTYPE_BYTES[tensor.dtype] > _WORD for tensor in (*inputs, out)):
+        return None
+    if operator.facts.elementwise and not _side_by_side(operator, inputs, out, model):
+        return None
+    window = window_of(operator, model)
+    if window is None:
+        return None
+    return (window, *(Window(tensor=image_of(tensor)) for tensor in inputs[1:]))
+
+
+def _side_by_side(operator: Operator, inputs: Sequence[Tensor], out: Tensor, model: Model) -> bool:
+    """Whether all elements of a row come from the same rows, and constants are those of channels."""
+    constants = (model.tensors[name].shape for name in operator.constants)
+    return all(tensor.shape == out.shape for tensor in inputs) and all(
+        prod(shape) == shape[-1] for shape in constants if shape
+    )
+
+
+def _clip(window: Window, row: int) -> _Clip:
+    first = row * window.stride - window.before
+    return max(-first, 0), max(first + window.height - window.tensor.rows, 0)
+
+
+def _lowered(operator: Operator, model: Model, window: Window, clip: _Clip) -> LoweredOperator | None:
+    """The operator for one row of its output, of an image of the rows that it needs."""
+    rows = window.height - sum(clip)
+    tensors = {
+        **{name: model.tensors[name] for name in operator.constants},
+        **{name: _cut(model.tensors[name], rows) for name in operator.inputs},
+        operator.output: _cut(model.tensors[operator.output], 1),
+    }
+    attributes: dict[str, Any] = dict(operator.attributes)
+    if not operator.facts.elementwise:
+        _, left, _, right = attributes.get("padding", (0, 0, 0, 0))
+        attributes["padding"] = (clip[0], left, clip[1], right)
+    try:
+        return lower_operator(evolve(operator, attributes=attributes), evolve(model, tensors=tensors))
+    except (ValueError, UnprintableError):
+        return None
+
+
+def _cut(tensor: Tensor, rows: int) -> Tensor:
+    """The tensor with so many rows."""
+    batch, _, *others = tensor.shape
+    return evolve(tensor, shape=(batch, rows, *others))
+
+
+def _function(lowered: LoweredOperator | None, usual: LoweredOperator | None) -> CFunction | None:
+    """The function, if it needs no scratch and has the constants of the usual one."""
+    if lowered is None or usual is None or lowered.scratch or lowered.packed != usual.packed:
+        return None
+    return lowered.function

@@ -1,0 +1,86 @@
+"""Convolutions of float32 images, and the sum after one, by the kernel for float32."""
+
+from collections.abc import Iterator, Mapping
+
+from attrs import frozen
+
+from target_arch.backends.plain_c.kernels import reals
+from target_arch.backends.plain_c.kernels.pick import Kernel, pick
+from target_arch.backends.plain_c.kernels.products import sizes_of_image
+from target_arch.backends.plain_c.kernels.text import Parameter
+from target_arch.backends.plain_c.stripes.rowwise import Names, image_of, is_image
+from target_arch.backends.plain_c.stripes.schedule import Unit
+from target_arch.backends.plain_c.stripes.windows import window_of
+from target_arch.plan.kernels import CFunction
+from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.regions.stripes import Window
+from target_arch.soc.words import InstructionSet
+
+_CALL = 400
+"""Instructions for each call of the driver."""
+
+
+@frozen(kw_only=True)
+class RealConvolution:
+    """One of them as C calls it; `sizes` is its struct."""
+
+    unit: Unit
+    sizes: str
+    after: reals.RealSum | None
+    packed: tuple[Tensor, ...]
+
+    @property
+    def inside(self) -> tuple[Parameter, ...]:
+        return tuple(Parameter(name=name, dtype="float32") for name in reals.INSIDE)
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        return tuple(tensor.name for tensor in self.packed)
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        return (reals.HEADER, "kernels/f32_conv2d_rows.h")
+
+    @property
+    def functions(self) -> tuple[CFunction, ...]:
+        return ()
+
+    def more(self, turns: Mapping[int, int]) -> float:
+        return float((sum(turns.values()) - 1) * _CALL)
+
+    def constant(self, names: Names) -> Iterator[str]:
+        yield self.sizes
+
+    def call(self, names: Names) -> Iterator[str]:
+        other = "0"
+        if self.after is not None:
+            other = f"(const float *)(const void *)ta_rows_at(&{names.reads[1]}, {names.own}.done)"
+        yield reals.end_in_c(other, self.after)
+        inside = ", ".join(f"{name}{names.suffix}" for name in reals.INSIDE)
+        place = f"(float *)(void *)({names.place})"
+        given = f"&sizes, &end, &{names.reads[0]}, {inside}, {place}, {names.own}.done, to"
+        yield f"ta_f32_convolve_rows({given});"
+
+
+def real_convolution(
+    operator: Operator, after: Operator | None, model: Model, isa: InstructionSet
+) -> RealConvolution | None:
+    """One operator, or it and the addition `after` it; None where the kernel does not compute them."""
+    tensors = [model.tensors[name] for name in (*operator.inputs, operator.output)]
+    if operator.kind is not OperatorKind.CONV2D or not all(map(is_image, tensors)):
+        return None
+    if pick(operator, after, model, isa).kernel is not Kernel.REALS:
+        return None
+    added = None if after is None else reals.sum_after(after, operator.output, model)
+    window = window_of(operator, model)
+    assert window is not None
+    reads = (window,) if added is None else (window, Window(tensor=image_of(added.other)))
+    names = (operator.id,) if after is None else (operator.id, after.id)
+    output = tensors[1] if added is None else added.out
+    return RealConvolution(
+        unit=Unit(operators=names, reads=reads, image=image_of(output)),
+        sizes=reals.sizes_in_c(operator, model, sizes_of_image(operator, model)),
+        after=added,
+        packed=reals.constants(operator, model),
+    )
