@@ -5,10 +5,12 @@
 In an empty folder, with an environment of its own: install this repository, write a SoC file, compile the
 model for it, run it, verify it, write the report, and open that in a browser, where Chromium is there. The
 time to install is that of this computer's network and disk; packages that pip has kept are not fetched
-again.
+again. Beside the time that passes stands that of all processors together, which other work on this computer
+hardly changes.
 """
 
 import argparse
+import resource
 import shutil
 import subprocess
 import sys
@@ -49,21 +51,27 @@ def main() -> int:
     reading = argparse.ArgumentParser(description=__doc__)
     reading.add_argument("model", type=Path)
     model: Path = reading.parse_args().model.absolute()
-    rows: list[tuple[str, str]] = []
+    rows: list[tuple[str, str, str]] = []
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for what, command in commands(folder, model):
-            start = time.perf_counter()
+            start, used = time.perf_counter(), _processor_seconds()
             words = [str(word) for word in command]
             done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-            rows.append((what, f"{time.perf_counter() - start:.1f}"))
+            rows.append((what, f"{time.perf_counter() - start:.1f}", f"{_processor_seconds() - used:.1f}"))
             if done.returncode:
                 print(done.stderr)
                 return done.returncode
-    rows.append(("together", f"{time.perf_counter() - begun:.1f}"))
-    print(table(("what", "seconds"), rows, right=(1,)), end="")
+    rows.append(("together", f"{time.perf_counter() - begun:.1f}", f"{_processor_seconds():.1f}"))
+    print(table(("what", "seconds", "of processors"), rows, right=(1, 2)), end="")
     return 0
+
+
+def _processor_seconds() -> float:
+    """Of all commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

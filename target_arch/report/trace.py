@@ -12,6 +12,8 @@ from target_arch.report.pictures.timeline import lanes
 from target_arch.soc.model import SoC
 
 _MICRO = 1e6
+_NEARLY = 2e-9
+"""Seconds before an end that are inside also where readers round to nanoseconds."""
 Event = dict[str, object]
 
 
@@ -68,8 +70,10 @@ def _bindings(model: ShownModel, run: ShownRun, process: int, threads: dict[str,
 
 
 def _inside(span: Activity) -> float:
-    """A time within the span: an arrow belongs to the span around its end."""
-    return _time((span.start + span.end) / 2)
+    """A time within the span, since an arrow belongs to the span around its end; and as late as it can be,
+    since readers drop arrows into the past. A wait may begin long before the work that it waits for.
+    """
+    return _time(max((span.start + span.end) / 2, span.end - _NEARLY))
 
 
 def _counter(pool: ShownPool, starts: dict[int, float], process: int) -> Iterator[Event]:

@@ -120,6 +120,8 @@ def test_the_trace_is_in_the_trace_event_format(digits_bundle: Path) -> None:
     by_kind = {kind: [e for e in made["traceEvents"] if e["ph"] == kind] for kind in needed}
     assert all(by_kind.values())
     assert sorted(e["id"] for e in by_kind["s"]) == sorted(e["id"] for e in by_kind["f"])
+    ends = {e["id"]: e["ts"] for e in by_kind["f"]}
+    assert all(e["ts"] <= ends[e["id"]] for e in by_kind["s"])
     threads = {(e["pid"], e["tid"]) for e in by_kind["M"] if e["name"] == "thread_name"}
     assert {(e["pid"], e["tid"]) for e in by_kind["X"]} <= threads
     for thread in threads:
