@@ -26,6 +26,7 @@ UNREACHABLE = ROOT / "conformance" / "unreachable.txt"
 LEAST = 95.0
 MEASURED = (
     *(f"core/{name}.c" for name in ("execute", "names", "places", "runtime", "validate")),
+    "lent/lent.c",
     "load/elf.c",
     *(f"ports/host/{name}.c" for name in ("cache", "images", "lanes", "memory", "port_host")),
 )
@@ -71,6 +72,9 @@ def _run_all(folder: Path) -> None:
     wrap = f"-Wl,{','.join(f'--wrap={name}' for name in WRAPPED)}"
     under_test = ROOT / "conformance" / "host" / "under_test.c"
     _run(folder, "suite", (*suite, under_test), ())
+    for place in ("-UTA_SECTIONS", "-DTA_SECTIONS"):
+        lent = (*system, under_test, tests / "runtime_c" / "lent.c")
+        _run(folder, f"lent{place}", lent, (place,))
     _run(folder, "host_port", (*system, tests / "runtime_c" / "host_port.c"), (wrap,))
     _build(folder, "elf_loader", (tests / "firmware" / "elf_loader.c",), ())
     numbers = [str(number) for number in (MACHINE, PHYSICAL, DEVICE, ROOM)]

@@ -28,9 +28,9 @@ const ta_soc conformance_soc = {
 };
 
 const ta_arena conformance_arenas[ARENA_COUNT] = {
-    {MEMORY_SRAM, 0, SRAM_BYTES, conformance_sram, NULL},
-    {MEMORY_SRAM, 0, ADD_BYTES, NULL, conformance_sram + SRAM_BYTES},
-    {MEMORY_TCM, 64, TCM_BYTES - 64, NULL, NULL},
-    {MEMORY_RAM_0, 0, RAM_BYTES, NULL, NULL},
-    {MEMORY_RAM_1, 32, RAM_BYTES - 32, NULL, NULL},
+    {MEMORY_SRAM, 0, SRAM_BYTES, conformance_sram, NULL, NULL},
+    {MEMORY_SRAM, 0, ADD_BYTES, NULL, conformance_sram + SRAM_BYTES, NULL},
+    {MEMORY_TCM, 64, TCM_BYTES - 64, NULL, NULL, NULL},
+    {MEMORY_RAM_0, 0, RAM_BYTES, NULL, NULL, NULL},
+    {MEMORY_RAM_1, 32, RAM_BYTES - 32, NULL, NULL, NULL},
 };

@@ -12,6 +12,8 @@ void *ta_pointer(const ta_bundle *bundle, ta_ref where)
         return arena->base + where.offset;
     if (arena->base_const != NULL)
         return (void *)(uintptr_t)(arena->base_const + where.offset);
+    if (arena->lent != NULL && *arena->lent->start != NULL)
+        return (void *)((uintptr_t)*arena->lent->start + where.offset);
     return NULL;
 }
 

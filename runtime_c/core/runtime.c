@@ -151,6 +151,15 @@ static void abandon(ta_runtime *rt, ta_status reason)
         quiesce(rt, t, timeout_us);
 }
 
+/* Do all inputs or outputs have bytes? Those that a caller lends may lack them. */
+static int all_there(const ta_bundle *bundle, const ta_tensor *tensors, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (ta_pointer(bundle, tensors[i].where) == NULL)
+            return 0;
+    return 1;
+}
+
 static ta_status execute_all(ta_runtime *rt)
 {
     for (uint32_t i = load_steps(rt->bundle); i < rt->bundle->step_count; i++) {
@@ -175,6 +184,9 @@ ta_status ta_run(ta_runtime *rt)
         return TA_ERROR_ARGUMENT;
     if (rt->state != TA_STATE_READY)
         return TA_ERROR_STATE;
+    if (!all_there(rt->bundle, rt->bundle->inputs, rt->bundle->input_count) ||
+        !all_there(rt->bundle, rt->bundle->outputs, rt->bundle->output_count))
+        return TA_ERROR_ARGUMENT;
     const uint64_t started = now(rt->port);
     begin_run(rt);
     const ta_status status = execute_all(rt);

@@ -80,11 +80,24 @@ static ta_status check_tables(const ta_bundle *b)
     return require(b->step_count == 0 || b->steps != NULL);
 }
 
-/* The address of an arena, or where the host does not see it, its distance from the start of the memory. */
+/* The address of an arena, or where the host does not see it, its distance from the start of the memory. Bytes that
+ * are lent later begin at a multiple of their alignment, so that stands for them. */
 static uintptr_t start_of(const ta_arena *arena)
 {
+    if (arena->lent != NULL)
+        return arena->lent->alignment;
     const uint8_t *base = arena->base != NULL ? arena->base : arena->base_const;
     return base != NULL ? (uintptr_t)base : arena->device_offset;
+}
+
+static int is_constant(const ta_arena *arena)
+{
+    return arena->base_const != NULL || (arena->lent != NULL && !arena->lent->writable);
+}
+
+static int can_be_lent(const ta_lent *lent)
+{
+    return lent->start != NULL && lent->alignment != 0 && (lent->alignment & (lent->alignment - 1u)) == 0;
 }
 
 static ta_status check_arenas(const checked *c)
@@ -94,7 +107,9 @@ static ta_status check_arenas(const checked *c)
         if (arena->memory >= c->soc->memory_count)
             return TA_ERROR_ARGUMENT;
         const ta_memory_info *memory = &c->soc->memories[arena->memory];
-        const int backed = (arena->base != NULL) + (arena->base_const != NULL);
+        const int backed = (arena->base != NULL) + (arena->base_const != NULL) + (arena->lent != NULL);
+        if (arena->lent != NULL && !can_be_lent(arena->lent))
+            return TA_ERROR_ARGUMENT;
         if (arena->bytes != 0 && backed != (memory->host_visible != 0))
             return TA_ERROR_ARGUMENT;
         if (memory->cache_line != 0 && ((start_of(arena) | arena->bytes) & (memory->cache_line - 1u)) != 0)
@@ -156,7 +171,7 @@ static ta_status check_copy(const checked *c, const ta_step *step)
         return TA_ERROR_ARGUMENT;
     if (copy->rows > 1 && copy->target_stride < copy->row_bytes)
         return TA_ERROR_ARGUMENT; /* rows would overwrite each other */
-    if (c->bundle->arenas[copy->target.arena].base_const != NULL)
+    if (is_constant(&c->bundle->arenas[copy->target.arena]))
         return TA_ERROR_ARGUMENT;
     if (step->event.timeline != TA_TIMELINE_NONE) {
         if (step->event.timeline >= c->soc->channel_count)
@@ -179,7 +194,7 @@ static int serves(const checked *c, ta_ref where, const ta_operand *operand)
 {
     if (!inside(c, where, operand->bytes, 1, 0) || !aligned(c, where, operand->alignment))
         return 0;
-    return !operand->writes || c->bundle->arenas[where.arena].base_const == NULL;
+    return !operand->writes || !is_constant(&c->bundle->arenas[where.arena]);
 }
 
 static ta_status check_operands(const checked *c, const ta_dispatch *dispatch)

@@ -132,6 +132,8 @@ class CompileOptions(TypedDict, total=False):
     """The extent of an open first dimension."""
     states: Mapping[str, str]
     """Inputs, and the outputs that are their values in the next run."""
+    io: str
+    """Whose the memory of inputs and outputs is: `arena`, the bundle's, or `caller`."""
     optimize: str
     """What matters most of the code: `size`, `balanced` or `speed`."""
     name: str

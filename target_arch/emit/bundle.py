@@ -17,10 +17,10 @@ from target_arch.emit.model.device_modules import module_source, modules
 from target_arch.emit.model.header import headers
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.model.kernels import entry, kernels, kernels_source
-from target_arch.emit.model.naming import simulation_symbol, soc_symbol
+from target_arch.emit.model.naming import bundle_symbol, simulation_symbol, soc_symbol
 from target_arch.emit.model.source import sources
 from target_arch.emit.model.stand_ins import stand_ins_source
-from target_arch.emit.model.steps import arenas_source, arenas_symbol, bundle_symbol, steps_source
+from target_arch.emit.model.steps import arenas_source, arenas_symbol, steps_source
 from target_arch.emit.packages.firmware_projects import firmware_projects
 from target_arch.emit.packages.papers import papers
 from target_arch.emit.packages.sources import contents_of
@@ -164,6 +164,8 @@ def _internal_header(inputs: EmitInputs, every: Sequence[EmittedArena]) -> str:
     out.lines((f"#ifndef {guard}", f"#define {guard}", "", '#include "target_arch/abi.h"', ""))
     if inputs.port.hosted.simulates:
         out.lines(('#include "ports/host/simulator.h"', ""))
+    if any(member.lends for member in inputs.members):
+        out.lines(('#include "lent/lent.h"', ""))
     if inputs.several:
         out.line('#include "models/models.h"')
         out.line()

@@ -13,7 +13,7 @@ from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.model.naming import describe
 from target_arch.plan.execution import Execution
 from target_arch.plan.lowered import Attempt, Lowered
-from target_arch.plan.memory import Budget, MemoryPlan
+from target_arch.plan.memory import Budget, IoOwner, MemoryPlan
 from target_arch.plan.model import Model
 from target_arch.plan.model_pools import ModelPool, ModelPools
 from target_arch.plan.partitions import PartitionGraph
@@ -81,6 +81,7 @@ def _model(inputs: EmitInputs, member: Member) -> dict[str, object]:
         "abi_hash": f"0x{abi_hash(soc):016x}",
         "input_shapes": _input_shapes(member),
         "self_test": _self_test(member),
+        "io": IoOwner.CALLER if member.lends else IoOwner.ARENA,
         "inputs": _tensors(model, steps.inputs),
         "outputs": _tensors(model, steps.outputs),
         "states": _states(model, steps),

@@ -30,14 +30,18 @@ from target_arch.pipeline.resolve import (
     partitioning_order,
     programmed,
     require_goal,
+    require_io,
     rules,
+    whole,
 )
 from target_arch.plan.lowered import Lowered
+from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import Model
 from target_arch.plan.model_pools import Sharing
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.relax.importer import import_model
+from target_arch.relax.operators.moved import with_own_outputs
 from target_arch.relax.operators.program import RelaxProgram
 from target_arch.run.bundles.manifest import models_in
 from target_arch.run.references.find import self_test
@@ -131,6 +135,7 @@ def _pack(prepared: Sequence[Prepared], arenas: Sharing) -> tuple[Lowered, ...]:
         tuple(each.model.name for each in prepared),
         arenas,
         lambda number, taken: plan(prepared[number], reduced(request.soc, taken)),
+        whole(request),
     )
 
 
@@ -142,7 +147,7 @@ def emit_inputs(
     soc = first.request.soc
     plans = {one.model.name: each.plan for one, each in zip(prepared, lowered, strict=True)}
     pools = model_pools(soc, plans, arenas)
-    check_models(available(first.request), pools, plans)
+    check_models(available(first.request), pools, plans, whole(first.request))
     return EmitInputs(
         name=name,
         soc=soc,
@@ -204,12 +209,14 @@ def _processes(soc: SoC) -> tuple[str, ...]:
 
 def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[Model, RelaxProgram]:
     """Composites are defined by the backends that take part alone: the host's and those of the targets."""
+    require_io(request)
     soc = request.soc
     taking = (a for a in soc.archs if a.host or not request.targets or a.name in request.targets)
     patterns = dict.fromkeys(pattern for arch in taking for pattern in backends[arch.name].patterns)
-    return import_model(
+    model, program = import_model(
         request.model_path, request.name, tuple(patterns), request.input_shapes, request.states
     )
+    return with_own_outputs(model) if request.io is IoOwner.CALLER else model, program
 
 
 def _setting(request: CompileRequest, backends: Mapping[str, Backend]) -> Setting:
@@ -221,6 +228,7 @@ def _setting(request: CompileRequest, backends: Mapping[str, Backend]) -> Settin
         measured_costs(request),
         request.planner,
         request.optimize,
+        request.io,
     )
 
 

@@ -7,6 +7,7 @@ from attrs import field, frozen
 
 from target_arch.backend.goal import Goal, goal
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
+from target_arch.plan.memory import IoOwner, io_owner
 from target_arch.plan.model_pools import Sharing, sharing
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.registry.plug_ins import PlugIns
@@ -32,7 +33,8 @@ class CompileRequest:
     `memory` maps memories to the bytes that the models may take of them at most.
     `images` are programs that the model wants on target_archs, instead of those that the SoC file names.
     `input_shapes` fix dimensions that the model file leaves open.
-    `optimize` is what matters most of the generated code.
+    `optimize` is what matters most of the generated code. `io` says whose the bytes of model inputs and
+    outputs are: with `caller` they are in no arena, and every run is given their addresses.
     """
 
     model_path: Path
@@ -48,6 +50,7 @@ class CompileRequest:
     tuning: Tuning = NOTHING_TUNED
     exact: bool = False
     optimize: Goal = field(default=Goal.BALANCED, converter=goal)
+    io: IoOwner = field(default=IoOwner.ARENA, converter=io_owner)
     planner: Planner = BEST
     backend_dirs: tuple[Path, ...] = ()
     plug_ins: PlugIns | None = field(default=None, repr=False)

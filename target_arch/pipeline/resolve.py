@@ -12,6 +12,7 @@ from target_arch.backend.goal import Goal
 from target_arch.diagnostics import DiagnosticError, listed, name_hint, refusal
 from target_arch.emit.bundle_name import bundle_name
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
+from target_arch.plan.memory import IoOwner
 from target_arch.plan.model_pools import Sharing
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.files.cost_file import read_costs
@@ -49,10 +50,17 @@ def available(request: CompileRequest) -> SoC:
     for name in request.memory:
         if name not in known:
             raise _unknown("memory", "memory", name, request.soc, known)
-    port = request.soc.port(request.port)
-    soc = request.soc if port is None else reduced(request.soc, {port.data: port.stack})
+    soc = whole(request)
     memories = (evolve(m, size=min(m.size, request.memory.get(m.name, m.size))) for m in soc.memories)
     return evolve(soc, memories=tuple(memories)) if request.memory else soc
+
+
+def whole(request: CompileRequest) -> SoC:
+    """The chip with the memory that models and the buffers of their caller may take together: less the stack
+    that the port's program has.
+    """
+    port = request.soc.port(request.port)
+    return request.soc if port is None else reduced(request.soc, {port.data: port.stack})
 
 
 def programmed(request: CompileRequest, soc: SoC) -> SoC:
@@ -90,6 +98,13 @@ def require_goal(request: CompileRequest) -> None:
     if not isinstance(request.optimize, Goal):
         hint = name_hint(request.optimize, Goal, "there are")
         raise refusal("unknown-goal", "optimize", f"there is no goal `{request.optimize}`", hint)
+
+
+def require_io(request: CompileRequest) -> None:
+    """DiagnosticError for an owner of inputs and outputs that there is not."""
+    if not isinstance(request.io, IoOwner):
+        hint = name_hint(request.io, IoOwner, "there are")
+        raise refusal("unknown-io", "io", f"inputs and outputs cannot be the {request.io}'s", hint)
 
 
 def memory_mode(request: CompileRequest) -> MemoryMode:

@@ -11,6 +11,22 @@ from functools import cache
 
 from attrs import field, frozen
 
+from target_arch.soc.words import member_or_text
+
+
+class IoOwner(StrEnum):
+    """The owner of the bytes of model inputs and outputs: the arenas of the bundle, or the caller, who brings
+    addresses to every run.
+    """
+
+    ARENA = "arena"
+    CALLER = "caller"
+
+
+def io_owner(text: str) -> IoOwner | str:
+    """Converter: the owner of that name; another text as it is."""
+    return member_or_text(IoOwner, text)
+
 
 class BufferKind(StrEnum):
     """The content of a buffer: a model input or output, another tensor that the model computes, constants,
@@ -38,27 +54,31 @@ def _kind(text: str) -> BufferKind:
 @frozen(order=True, cache_hash=True)
 class Arena:
     """The static run of bytes that a bundle carves from a memory: `sram`; `constant`, `ddr.constants` for the
-    read-only part that the linker fills; `state`, `sram.states` for what lives from run to run. In the order
-    of its text, as names of memories are identifiers.
+    read-only part that the linker fills; `state`, `sram.states` for what lives from run to run. With
+    `caller`, the name of an input or output, `sram.caller.x`: its bytes are the caller's, wherever in that
+    memory they are. In the order of its text, as names of memories are identifiers.
     """
 
     memory: str
     state: bool = field(default=False, kw_only=True)
     constant: bool = field(default=False, kw_only=True)
+    caller: str = field(default="", kw_only=True)
 
     @property
     def shareable(self) -> bool:
         """True where bytes are free when a run is over, so that another model may have them in its turn."""
-        return not (self.constant or self.state)
+        return not (self.constant or self.state or self.caller)
 
     def __str__(self) -> str:
+        if self.caller:
+            return f"{self.memory}.caller.{self.caller}"
         return self.memory + (".constants" if self.constant else ".states" if self.state else "")
 
 
 @cache
-def _arena(memory: str, kind: BufferKind) -> Arena:
+def _arena(memory: str, kind: BufferKind, caller: str) -> Arena:
     constant = kind is BufferKind.CONSTANT
-    return Arena(memory, state=kind.settled and not constant, constant=constant)
+    return Arena(memory, state=kind.settled and not constant, constant=constant, caller=caller)
 
 
 @frozen(kw_only=True)
@@ -83,6 +103,9 @@ class Buffer:
 
     `replaces` is, for the next value of a state, the buffer of the state: both have the same bytes, so that
     the next run finds the value there.
+
+    `caller` where the bytes are the caller's, in an arena of their own; then it is an input or an output of
+    the model.
     """
 
     name: str
@@ -96,11 +119,17 @@ class Buffer:
     over: tuple[str, ...] = ()
     aliases: tuple[Alias, ...] = ()
     replaces: str | None = None
+    caller: bool = False
 
     @property
     def arena(self) -> Arena:
         """The arena that holds the buffer."""
-        return _arena(self.memory, self.kind)
+        return _arena(self.memory, self.kind, (self.tensor or self.name) if self.caller else "")
+
+    @property
+    def settled(self) -> bool:
+        """True where its bytes are never free for another buffer."""
+        return self.caller or self.kind.settled
 
     def overlaps(self, other: "Buffer") -> bool:
         """True where both are live in some step."""

@@ -8,6 +8,7 @@ from attrs import field, frozen
 from target_arch.backend.contract import Backend
 from target_arch.backend.goal import Goal
 from target_arch.plan.kernels import Codegen
+from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import Model
 from target_arch.plan.regions.region import Striping
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
@@ -23,7 +24,7 @@ class Setting:
     `soc` is the chip with the memory that this compilation may take: that of the description, less the stack
     of the port and the bytes of other models. `codegens` are by instance name; `chains` are the instances
     whose backend lowers whole chains of operators. `costs` are measured costs, `planner` makes the memory
-    plan.
+    plan, `io` says whose the bytes of model inputs and outputs are.
     """
 
     soc: SoC = field(repr=False)
@@ -33,6 +34,7 @@ class Setting:
     costs: Costs = field(default=NOTHING_MEASURED, repr=False)
     planner: Planner = field(default=BEST, repr=False)
     goal: Goal = Goal.BALANCED
+    io: IoOwner = IoOwner.ARENA
     regions: Mapping[str, Callable[[Model], Striping]] = field(factory=dict, repr=False)
     """By instance, the ways to run neighbours of a model as one call."""
 
@@ -45,6 +47,7 @@ class Setting:
         costs: Costs = NOTHING_MEASURED,
         planner: Planner = BEST,
         goal: Goal = Goal.BALANCED,
+        io: IoOwner = IoOwner.ARENA,
     ) -> "Setting":
         """The setting of a chip whose target_archs have these backends; by default in its first mode.
 
@@ -61,6 +64,7 @@ class Setting:
             costs=costs,
             planner=planner,
             goal=goal,
+            io=io,
             regions={
                 instance.name: partial(backend.regions, instance)
                 for instance in soc.instances

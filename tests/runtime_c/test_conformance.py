@@ -21,7 +21,9 @@ def files(folder: str, pattern: str) -> list[str]:
     return sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob(pattern))
 
 
-HEADERS = [path for name in ("include", "ports", "load", "cores", "models") for path in files(name, "*.h")]
+HEADERS = [
+    path for name in ("include", "ports", "load", "cores", "lent", "models") for path in files(name, "*.h")
+]
 CORE = files("core", "*.c")
 COMPILERS = {"gcc": "g++", "clang": "clang++"}
 SANITIZERS = {

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define TA_ABI_VERSION 3u
+#define TA_ABI_VERSION 4u
 
 /* Fails to compile where the condition is false, in every language version. */
 #define TA_JOIN_(a, b) a##b
@@ -46,15 +46,25 @@ typedef struct ta_ref {
     uint32_t offset;
 } ta_ref;
 
+/* How the caller of a run lends the bytes of an arena. `start` is where the bundle keeps their address during the
+ * run; it holds NULL otherwise. */
+typedef struct ta_lent {
+    const void **start;
+    uint32_t alignment; /* of the address, a power of two */
+    uint16_t writable;  /* 0 for an input, which nothing writes */
+    uint16_t bound;     /* 1 where a device or DMA channel touches the bytes: they must be in the arena's memory */
+} ta_lent;
+
 /* A run of bytes carved from one memory. `base` is where the host sees it; NULL where the host cannot, and
  * then `device_offset` is the first byte's distance from the start of the memory. Constant arenas have
- * `base_const` instead of `base`. */
+ * `base_const` instead of `base`. Arenas of the caller have `lent` instead; it is NULL for all others. */
 typedef struct ta_arena {
     uint32_t memory; /* TA_MEMORY_* of the SoC header */
     uint32_t device_offset;
     uint32_t bytes;
     uint8_t *base;
     const uint8_t *base_const;
+    const ta_lent *lent;
 } ta_arena;
 
 /* The n-th asynchronous step of a run on a timeline (a DMA channel or an instance) completes value n, from

@@ -63,6 +63,7 @@ ta_status ta_init(ta_runtime *runtime, const ta_bundle *bundle, const ta_soc *so
  * memory afterwards. If something had to be cancelled the runtime is broken: ta_stop, then ta_init. Where
  * the port cannot even cancel it, ta_stop says so with TA_ERROR_TIMEOUT, and memory is not safe to reuse.
  *   TA_ERROR_STATE    not ready, or a dispatch to an instance that no LOAD step brought up
+ *   TA_ERROR_ARGUMENT an input or output is in memory of the caller, who has lent none (lent/lent.h)
  *   TA_ERROR_TIMEOUT  an event did not happen within `timeout_us`
  *   TA_ERROR_DMA, TA_ERROR_DEVICE, TA_ERROR_UNSUPPORTED, TA_ERROR_ARGUMENT  from the port or a driver */
 ta_status ta_run(ta_runtime *runtime);
@@ -72,8 +73,8 @@ ta_status ta_run(ta_runtime *runtime);
  * TA_OK. */
 ta_status ta_stop(ta_runtime *runtime);
 
-/* Where the host sees a place of the bundle; NULL where it cannot, or outside the arena. Do not write to
- * constants. Never blocks, interrupt-safe. */
+/* Where the host sees a place of the bundle; NULL where it cannot, outside the arena, or where nobody lends its bytes
+ * now. Do not write to constants. Never blocks, interrupt-safe. */
 void *ta_pointer(const ta_bundle *bundle, ta_ref where);
 
 /* The enumerator's name, such as "TA_ERROR_TIMEOUT"; "unknown" for another number. Static, never NULL. */

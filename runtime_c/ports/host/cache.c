@@ -14,6 +14,7 @@
 #include "ports/host/state.h"
 
 #define TA_HOST_EVICTIONS 4u /* lines for every operation of the host */
+#define TA_HOST_BEHIND 0x5a  /* what DMA channels see of lent bytes until they are cleaned */
 
 #ifndef TA_HOST_CACHE
 #define TA_HOST_CACHE 0
@@ -30,8 +31,9 @@ static uint8_t default_store[TA_HOST_CACHE_BYTES];
 #endif
 
 /* Whole lines of one arena. `filled` is what a line had when it came into the cache: it is dirty where the host's copy
- * differs. */
+ * differs. Bytes that a caller lends come with the run, every line dirty; the host only reads those of inputs. */
 typedef struct region {
+    const ta_lent *lent; /* NULL for bytes that stay */
     uint8_t *cached;
     uint8_t *behind;
     uint8_t *filled;
@@ -70,9 +72,27 @@ static int observed_elsewhere(const ta_soc *soc, uint32_t memory)
 /* The arena in whole lines; what the linker put beside it in its first and last line is part of it. */
 static region whole_lines(const ta_arena *arena, uint32_t line)
 {
+    if (arena->lent != NULL) {
+        const region lent = {arena->lent, NULL, NULL, NULL, arena->bytes, line};
+        return lent;
+    }
     const uint32_t before = (uint32_t)((uintptr_t)arena->base % line);
-    const region r = {arena->base - before, NULL, NULL, (before + arena->bytes + line - 1u) / line * line, line};
+    const uint32_t bytes = (before + arena->bytes + line - 1u) / line * line;
+    const region r = {NULL, arena->base - before, NULL, NULL, bytes, line};
     return r;
+}
+
+/* Take up bytes that were lent since. The caller holds the lock. */
+static void follow_lent(void)
+{
+    for (uint32_t i = 0; i < cache.count; i++) {
+        region *r = &cache.regions[i];
+        if (r->lent == NULL || *r->lent->start == r->cached)
+            continue;
+        r->cached = (uint8_t *)(uintptr_t)*r->lent->start;
+        memset(r->behind, TA_HOST_BEHIND, r->bytes);
+        memset(r->filled, TA_HOST_BEHIND, r->bytes);
+    }
 }
 
 ta_status ta_host_cache_open(const ta_soc *soc, const ta_bundle *bundle)
@@ -82,15 +102,17 @@ ta_status ta_host_cache_open(const ta_soc *soc, const ta_bundle *bundle)
     for (uint32_t i = 0; cache.store != NULL && i < bundle->arena_count; i++) {
         const ta_arena *arena = &bundle->arenas[i];
         const uint32_t line = soc->memories[arena->memory].cache_line;
-        if (line == 0 || arena->base == NULL || arena->bytes == 0 || observed_elsewhere(soc, arena->memory))
+        if (line == 0 || (arena->base == NULL && arena->lent == NULL) || arena->bytes == 0 || observed_elsewhere(soc, arena->memory))
             continue;
         region r = whole_lines(arena, line);
         if (cache.count == TA_HOST_MAX_WINDOWS || (uint64_t)used + 2ull * r.bytes > cache.store_bytes)
             return TA_ERROR_ARGUMENT;
         r.behind = cache.store + used;
         r.filled = r.behind + r.bytes;
-        memcpy(r.behind, r.cached, r.bytes);
-        memcpy(r.filled, r.cached, r.bytes);
+        if (r.cached != NULL) {
+            memcpy(r.behind, r.cached, r.bytes);
+            memcpy(r.filled, r.cached, r.bytes);
+        }
         used += 2u * r.bytes;
         cache.regions[cache.count++] = r;
     }
@@ -100,7 +122,7 @@ ta_status ta_host_cache_open(const ta_soc *soc, const ta_bundle *bundle)
 static region *region_of(const uint8_t *at)
 {
     for (uint32_t i = 0; i < cache.count; i++)
-        if (at >= cache.regions[i].cached && at < cache.regions[i].cached + cache.regions[i].bytes)
+        if (cache.regions[i].cached != NULL && at >= cache.regions[i].cached && at < cache.regions[i].cached + cache.regions[i].bytes)
             return &cache.regions[i];
     return NULL;
 }
@@ -115,7 +137,8 @@ static void write_back(const region *r, uint32_t at)
 
 static void fill_line(const region *r, uint32_t at)
 {
-    memcpy(r->cached + at, r->behind + at, r->line);
+    if (r->lent == NULL || r->lent->writable)
+        memcpy(r->cached + at, r->behind + at, r->line);
     memcpy(r->filled + at, r->behind + at, r->line);
 }
 
@@ -130,8 +153,11 @@ static uint32_t next_random(void)
 void ta_host_cache_evict(void)
 {
     pthread_mutex_lock(&cache.lock);
+    follow_lent();
     for (uint32_t i = 0; i < TA_HOST_EVICTIONS && cache.count != 0; i++) {
         const region *r = &cache.regions[next_random() % cache.count];
+        if (r->cached == NULL)
+            continue;
         const uint32_t at = next_random() % (r->bytes / r->line) * r->line;
         write_back(r, at);
         fill_line(r, at);

@@ -118,7 +118,7 @@ static uint32_t shared_windows(const ta_observed *observed, ta_window *windows, 
     for (uint32_t i = 0; i < ta_host.bundle->arena_count && count < TA_HOST_MAX_WINDOWS; i++) {
         const ta_arena *arena = &ta_host.bundle->arenas[i];
         const ta_ref start = {i, 0};
-        if (arena->memory != observed->memory || arena->bytes == 0)
+        if (arena->memory != observed->memory || arena->bytes == 0 || ta_host_byte(start) == NULL)
             continue;
         const ta_address address = observed->address + arena_start(i);
         const ta_window window = {arena->memory, arena->bytes, address, ta_host_byte(start)};

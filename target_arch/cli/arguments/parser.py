@@ -10,6 +10,7 @@ from attrs import frozen
 
 import target_arch
 from target_arch.backend.goal import Goal
+from target_arch.plan.memory import IoOwner
 from target_arch.plan.model_pools import Sharing
 
 ArgumentParser = argparse.ArgumentParser
@@ -323,6 +324,12 @@ def _bundle_options(to: ArgumentParser) -> None:
         choices=tuple(Sharing),
         help="several models: shared, they run in turn and lie over each other (the default), or separate, "
         "each keeps its inputs and outputs while others run",
+    )
+    to.add_argument(
+        "--io",
+        choices=tuple(IoOwner),
+        help="whose the memory of inputs and outputs is: arena, the bundle's (the default), or caller: every "
+        "run takes their addresses",
     )
     to.add_argument(
         "--image",

@@ -14,7 +14,7 @@ from target_arch.cli.arguments.targets import required, with_options
 from target_arch.cli.text.output import data, json_data, progress
 from target_arch.diagnostics import DiagnosticError, name_hint, refusal, rules
 from target_arch.plan import text
-from target_arch.plan.memory import Arena
+from target_arch.plan.memory import Arena, IoOwner
 from target_arch.plan.orders import PHASES
 from target_arch.plan.partitions import Candidate, Choice, Partition
 from target_arch.plan.reasoning import changes_to, operator_hint
@@ -69,6 +69,7 @@ def request(options: argparse.Namespace) -> "CompileRequest":
         input_shapes=input_shapes(options.input_shape, options.batch),
         states=_pairs(options.state),
         memory=memory_limits(options.memory),
+        io=getattr(options, "io", None) or IoOwner.ARENA,
     )
 
 
@@ -174,6 +175,9 @@ def summary(made: "Compilation") -> str:
     sizes, soc = capacities(made), made.request.soc
     for arena in sorted(made.plan.peaks):
         used, bound = made.plan.peaks[arena], made.plan.shared[arena]
+        if arena.caller:
+            lines.append(f"  {arena}: {used:,} B of the caller, in no arena")
+            continue
         lines.append(f"  {arena}: {used:,} B of {sizes[arena]:,} B (lower bound {bound:,} B)")
     port = soc.port(made.request.port)
     if port is not None:

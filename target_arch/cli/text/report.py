@@ -60,6 +60,9 @@ def _model_pools(manifest: Mapping[str, Any]) -> ModelPools:
 def _arena(name: str, memory: str) -> Arena:
     """The arena of that name."""
     constant, state = Arena(memory, constant=True), Arena(memory, state=True)
+    lent = name.removeprefix(f"{memory}.caller.")
+    if lent != name:
+        return Arena(memory, caller=lent)
     return next((each for each in (constant, state) if str(each) == name), Arena(memory))
 
 

@@ -9,12 +9,15 @@ from target_arch.resources import c_files, runtime_c
 
 
 def runtime_files(inputs: EmitInputs) -> Mapping[str, str]:
-    """Path in the bundle → text; several models bring the part that runs them in turn."""
+    """Path in the bundle → text; several models bring the part that runs them in turn, and
+    inputs and outputs in memory of the caller the part that knows their addresses."""
     root = runtime_c()
     files = c_files(root / "include", "include")
     files |= c_files(root / "core", "runtime/core")
     if inputs.several:
         files |= c_files(root / "models", "runtime/models")
+    if any(member.lends for member in inputs.members):
+        files |= c_files(root / "lent", "runtime/lent")
     files |= {f"runtime/{path}": text for path, text in kernel_headers(inputs).items()}
     files |= {f"runtime/{path}": text for path, text in inputs.port.files().items()}
     for backend in _backends(inputs):

@@ -4,15 +4,14 @@ Each model has `include/<model>.h`, with its inputs, outputs and `run`. Several 
 bundle, `include/<bundle>.h`, with `init` and `stop`; a single one has these in its own.
 """
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from target_arch.emit.model.inputs import EmitInputs, Member
+from target_arch.emit.model import lent
+from target_arch.emit.model.inputs import EmitInputs, Member, Terminal, terminals
 from target_arch.emit.model.states import RESET
 from target_arch.emit.text.emitter import Emitter
-from target_arch.emit.text.literals import c_type
-from target_arch.emit.text.names import comment, identifiers
+from target_arch.emit.text.names import comment
 from target_arch.plan.memory import BufferKind
-from target_arch.plan.model import DTYPE_BYTES, Tensor
 from target_arch.plan.model_pools import Sharing
 
 
@@ -29,6 +28,7 @@ class _Words:
     lifecycle: str = ""
     model: str
     functions: str
+    run: str
     input: str
     output: str
 
@@ -44,16 +44,17 @@ _ALONE = _Words(
 /* Bring the system up: open `port`, load and start every instance the model uses. Blocks until all run.
  * The port stays the caller's until stop. On failure nothing is left running; see ta_init. */
 ta_status {model}_init(const ta_port *port);
-
-/* Execute the model once on what the inputs hold. Blocks until the outputs are there. May overwrite the
- * inputs. On failure the outputs are undefined and the runtime's `failed_step` tells where; see ta_run. */
-ta_status {model}_run(void);
+{run}
 
 /* Stop every instance and close the port; see ta_stop. init works again. */
 ta_status {model}_stop(void);
 
 /* The model's runtime, for its `failed_step`, `run_us` and `timeout_us`. Never NULL. */
 ta_runtime *{model}_runtime(void);""",
+    run="""
+/* Execute the model once on what the inputs hold. Blocks until the outputs are there. May overwrite the
+ * inputs. On failure the outputs are undefined and the runtime's `failed_step` tells where; see ta_run. */
+ta_status {model}_run(void);""",
     input="""
 /* Where input {number} goes, {macro}_ELEMENTS elements. Write it before every
  * run: a run may use the bytes for something else, and writing may overwrite the last run's outputs. */""",
@@ -102,7 +103,8 @@ _SHARED = _Words(
  * an input of another one is written.""",
     lifecycle=_LIFECYCLE,
     model=_MEMBER_HEAD,
-    functions=_RUN,
+    functions="{run}",
+    run=_RUN,
     input="""
 /* Where input {number} goes, {macro}_ELEMENTS elements. Write it before every
  * run, when the last other model has run and its outputs are no longer needed: the bytes are those of all
@@ -118,7 +120,8 @@ _SEPARATE = _Words(
  * Their arenas are separate: what a model's inputs and outputs hold stays while others run.""",
     lifecycle=_LIFECYCLE,
     model=_MEMBER_HEAD,
-    functions=_RUN,
+    functions="{run}",
+    run=_RUN,
     input=_ALONE.input,
     output="""
 /* Output {number}, {macro}_ELEMENTS elements.
@@ -126,41 +129,6 @@ _SEPARATE = _Words(
 )
 
 _TOGETHER = {Sharing.SHARED: _SHARED, Sharing.SEPARATE: _SEPARATE}
-
-
-@frozen(kw_only=True)
-class Terminal:
-    """A model input or output: its C function, how its macros start, and its number among its like."""
-
-    function: str
-    macro: str
-    kind: BufferKind
-    number: int
-    tensor: Tensor
-
-    @property
-    def elements(self) -> int:
-        return self.tensor.bytes // DTYPE_BYTES[self.tensor.dtype]
-
-    @property
-    def c_type(self) -> str:
-        return c_type(self.tensor.dtype)
-
-
-def terminals(member: Member) -> tuple[Terminal, ...]:
-    """All inputs, then all outputs, each in the model's order."""
-    steps = member.lowered.steps
-    return tuple(
-        Terminal(
-            function=f"{member.stem}_{kind}_{name}",
-            macro=f"{member.stem}_{kind}_{name}".upper(),
-            kind=kind,
-            number=number,
-            tensor=member.model.tensors[tensor],
-        )
-        for kind, held in {BufferKind.INPUT: steps.inputs, BufferKind.OUTPUT: steps.outputs}.items()
-        for number, (tensor, name) in enumerate(identifiers(tensor for tensor, _ in held).items())
-    )
 
 
 @frozen(kw_only=True)
@@ -176,11 +144,15 @@ class _Header:
     functions: str
     terminals: tuple[Terminal, ...] = ()
     words: _Words = field(repr=False)
+    inputs: EmitInputs = field(repr=False)
 
 
 def headers(inputs: EmitInputs) -> list[tuple[str, str]]:
     """Path and C text of every header but that of the SoC."""
     words = _TOGETHER[inputs.pools.arenas] if inputs.several else _ALONE
+    if any(member.lends for member in inputs.members):
+        arenas = lent.SHARED if inputs.pools.arenas == Sharing.SHARED else lent.SEPARATE
+        words = evolve(words, arenas=arenas, model=words.model if inputs.several else lent.HEAD)
     every = [_of_model(inputs, words, member) for member in inputs.members]
     if words.bundle:
         every.append(_of_bundle(inputs, words))
@@ -196,6 +168,7 @@ def _of_bundle(inputs: EmitInputs, words: _Words) -> _Header:
         head=words.bundle.format(names=names, soc=inputs.soc.name, arenas=words.arenas),
         functions=words.lifecycle.format(bundle=inputs.stem),
         words=words,
+        inputs=inputs,
     )
 
 
@@ -205,10 +178,17 @@ def _of_model(inputs: EmitInputs, words: _Words, member: Member) -> _Header:
         stem=member.stem,
         port="" if words.bundle else inputs.port.name,
         head=words.model.format(name=name, soc=inputs.soc.name, bundle=inputs.stem),
-        functions=words.functions.format(model=member.stem, bundle=inputs.stem) + _reset(member),
+        functions=_functions(inputs, words, member) + _reset(member),
         terminals=terminals(member),
         words=words,
+        inputs=inputs,
     )
+
+
+def _functions(inputs: EmitInputs, words: _Words, member: Member) -> str:
+    run = words.run.format(model=member.stem, bundle=inputs.stem)
+    run = lent.declaration(inputs, member) if member.lends else run
+    return words.functions.format(model=member.stem, run=run)
 
 
 def _reset(member: Member) -> str:
@@ -229,6 +209,7 @@ def _text(header: _Header) -> str:
     for terminal in header.terminals:
         out.line()
         _macros(out, terminal)
+        lent.macros(out, header.inputs, terminal)
     out.line()
     out.lines(("#ifdef __cplusplus", 'extern "C" {', "#endif"))
     if header.port:
@@ -236,6 +217,8 @@ def _text(header: _Header) -> str:
         out.line(f"extern const ta_port ta_port_{header.port};")
     out.block(header.functions)
     for terminal in header.terminals:
+        if terminal.buffer.caller:
+            continue
         said = header.words.input if terminal.kind == BufferKind.INPUT else header.words.output
         out.block(said.format(number=terminal.number, macro=terminal.macro))
         out.line(f"{accessor(terminal)};")
@@ -244,14 +227,9 @@ def _text(header: _Header) -> str:
     return out.text()
 
 
-def pointee(terminal: Terminal) -> str:
-    """The type of its elements as the model's user may touch them."""
-    return terminal.c_type if terminal.kind == BufferKind.INPUT else f"const {terminal.c_type}"
-
-
 def accessor(terminal: Terminal) -> str:
     """The signature of its function."""
-    return f"{pointee(terminal)} *{terminal.function}(void)"
+    return f"{lent.pointee(terminal)} *{terminal.function}(void)"
 
 
 def _macros(out: Emitter, terminal: Terminal) -> None:

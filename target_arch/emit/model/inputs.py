@@ -8,11 +8,13 @@ from target_arch.backend.contract import Backend
 from target_arch.backend.goal import Goal
 from target_arch.backend.load_process import LoadProcessKind
 from target_arch.backend.port import PortKind
-from target_arch.emit.text.names import identifier
+from target_arch.emit.text.literals import c_type
+from target_arch.emit.text.names import identifier, identifiers
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.lowered import Lowered
-from target_arch.plan.model import Model, Tensor
+from target_arch.plan.memory import Buffer, BufferKind
+from target_arch.plan.model import DTYPE_BYTES, Model, Tensor
 from target_arch.plan.model_pools import ModelPools
 from target_arch.plan.partitions import Partition
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning
@@ -67,6 +69,11 @@ class Member:
         """How the model's C names begin."""
         return identifier(self.model.name)
 
+    @property
+    def lends(self) -> bool:
+        """Whether its inputs and outputs are in memory of the caller."""
+        return any(buffer.caller for buffer in self.lowered.steps.buffers)
+
     def constant(self, name: str) -> Tensor:
         """The constant tensor of that name, the model's own or one a backend packed.
 
@@ -75,6 +82,58 @@ class Member:
         kernels = self.lowered.kernels.values()
         packed = {tensor.name: tensor for kernel in kernels for tensor in kernel.constants}
         return packed[name] if name in packed else self.model.tensors[name]
+
+
+@frozen(kw_only=True)
+class Terminal:
+    """A model input or output: its C function, how its macros start, and its number among its like."""
+
+    function: str
+    macro: str
+    kind: BufferKind
+    name: str
+    number: int
+    tensor: Tensor
+    buffer: Buffer = field(repr=False)
+
+    @property
+    def place(self) -> str:
+        """The C expression that points to its first element in a program; in memory of the caller, the array
+        of that name.
+        """
+        return self.function if self.buffer.caller else f"{self.function}()"
+
+    @property
+    def member(self) -> str:
+        """Its member in the value that a run takes, where its bytes are the caller's."""
+        return f"{self.kind}_{self.name}"
+
+    @property
+    def elements(self) -> int:
+        return self.tensor.bytes // DTYPE_BYTES[self.tensor.dtype]
+
+    @property
+    def c_type(self) -> str:
+        return c_type(self.tensor.dtype)
+
+
+def terminals(member: Member) -> tuple[Terminal, ...]:
+    """All inputs, then all outputs, each in the model's order."""
+    steps = member.lowered.steps
+    buffers = {buffer.name: buffer for buffer in steps.buffers}
+    return tuple(
+        Terminal(
+            function=f"{member.stem}_{kind}_{name}",
+            macro=f"{member.stem}_{kind}_{name}".upper(),
+            kind=kind,
+            name=name,
+            number=number,
+            tensor=member.model.tensors[tensor],
+            buffer=buffers[held[number][1]],
+        )
+        for kind, held in {BufferKind.INPUT: steps.inputs, BufferKind.OUTPUT: steps.outputs}.items()
+        for number, (tensor, name) in enumerate(identifiers(tensor for tensor, _ in held).items())
+    )
 
 
 @frozen(kw_only=True)

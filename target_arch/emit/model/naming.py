@@ -1,6 +1,6 @@
 """How tables name what they are about: the macros of the SoC header, and a step in words for its comment."""
 
-from target_arch.emit.model.inputs import EmitInputs
+from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step
 from target_arch.soc import numbering
 
@@ -8,6 +8,11 @@ from target_arch.soc import numbering
 def macro(inputs: EmitInputs, kind: str, name: str) -> str:
     """The macro or enumerator of the SoC header: of the kind `INSTANCE`, `MEMORY` or `TIMELINE`."""
     return f"{numbering.c_prefix(inputs.soc)}_{kind}_{numbering.c_identifier(name)}"
+
+
+def bundle_symbol(member: Member) -> str:
+    """The C name of the `ta_bundle` of a model."""
+    return f"{member.stem}_bundle"
 
 
 def soc_symbol(inputs: EmitInputs) -> str:

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from attrs import frozen
 
 from target_arch.emit.model.arenas import EmittedArena, placed
-from target_arch.emit.model.header import accessor, pointee, terminals
-from target_arch.emit.model.inputs import EmitInputs, Member
-from target_arch.emit.model.naming import simulation_symbol, soc_symbol
+from target_arch.emit.model.header import accessor
+from target_arch.emit.model.inputs import EmitInputs, Member, terminals
+from target_arch.emit.model.lent import pointee, run_body, run_signature
+from target_arch.emit.model.naming import bundle_symbol, simulation_symbol, soc_symbol
 from target_arch.emit.model.states import reset_body, reset_signature
-from target_arch.emit.model.steps import abi_guard, bundle_symbol
+from target_arch.emit.model.steps import abi_guard
 from target_arch.emit.text.emitter import Emitter
 
 
@@ -50,7 +51,7 @@ def sources(inputs: EmitInputs, arenas: Sequence[EmittedArena]) -> list[tuple[st
     inside = tuple(member for member in inputs.members if member.stem == inputs.stem)
     resets = {member.name: _reset(inputs, member, arenas) for member in inputs.members}
     every = [_of_bundle(inputs, runtime, inside, resets)]
-    every += [_of_model(runtime, member, resets) for member in inputs.members if member not in inside]
+    every += [_of_model(inputs, runtime, member, resets) for member in inputs.members if member not in inside]
     return [(f"src/{each.stem}.c", _text(inputs, each)) for each in every]
 
 
@@ -88,7 +89,7 @@ def _of_bundle(
 ) -> _Source:
     functions = {f"ta_status {inputs.stem}_init(const ta_port *port)": _init(inputs, runtime)}
     for member in inside:
-        functions |= _run(runtime, member) | resets[member.name]
+        functions |= _run(inputs, runtime, member) | resets[member.name]
     functions[f"ta_status {inputs.stem}_stop(void)"] = _returning(runtime.stop)
     functions[f"ta_runtime *{inputs.stem}_runtime(void)"] = _returning(runtime.pointer)
     for member in inside:
@@ -102,8 +103,10 @@ def _of_bundle(
     )
 
 
-def _of_model(runtime: _Runtime, member: Member, resets: Mapping[str, _Functions]) -> _Source:
-    own = _run(runtime, member) | resets[member.name] | _accessors(member)
+def _of_model(
+    inputs: EmitInputs, runtime: _Runtime, member: Member, resets: Mapping[str, _Functions]
+) -> _Source:
+    own = _run(inputs, runtime, member) | resets[member.name] | _accessors(member)
     return _Source(stem=member.stem, functions=own)
 
 
@@ -121,8 +124,10 @@ def _init(inputs: EmitInputs, runtime: _Runtime) -> tuple[str, ...]:
     return (*begin, *failed, *resets, "return TA_OK;") if resets else (*begin, "return status;")
 
 
-def _run(runtime: _Runtime, member: Member) -> _Functions:
-    return {f"ta_status {member.stem}_run(void)": _returning(runtime.runs[member.name])}
+def _run(inputs: EmitInputs, runtime: _Runtime, member: Member) -> _Functions:
+    run = runtime.runs[member.name]
+    body = run_body(inputs, member, run) if member.lends else _returning(run)
+    return {run_signature(member): body}
 
 
 def _reset(inputs: EmitInputs, member: Member, every: Sequence[EmittedArena]) -> _Functions:
@@ -137,7 +142,9 @@ def _returning(value: str) -> tuple[str, ...]:
 
 
 def _accessors(member: Member) -> _Functions:
-    """The functions that return the pointers of inputs and outputs."""
+    """The functions that return the pointers of inputs and outputs in arenas."""
+    if member.lends:
+        return {}
     symbol = bundle_symbol(member)
     places = {each: f"{symbol}.{each.kind}s[{each.number}].where" for each in terminals(member)}
     return {

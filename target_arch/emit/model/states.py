@@ -2,7 +2,7 @@
 
 from target_arch.emit.model.arenas import Arenas
 from target_arch.emit.model.inputs import Member
-from target_arch.emit.model.steps import bundle_symbol
+from target_arch.emit.model.naming import bundle_symbol
 from target_arch.plan.memory import Buffer
 
 RESET = """

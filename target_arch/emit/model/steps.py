@@ -12,7 +12,8 @@ from target_arch.emit.model.arenas import Arenas, EmittedArena
 from target_arch.emit.model.device_modules import image_fields
 from target_arch.emit.model.dispatches import dispatch_tables
 from target_arch.emit.model.inputs import EmitInputs, Member
-from target_arch.emit.model.naming import describe, macro
+from target_arch.emit.model.lent import lent_tables
+from target_arch.emit.model.naming import bundle_symbol, describe, macro
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.listing import Listing
 from target_arch.emit.text.names import comment, identifier, string
@@ -28,11 +29,6 @@ _CACHE = {
     CacheDuty.INVALIDATE_DESTINATION: "TA_CACHE_INVALIDATE_TARGET",
     CacheDuty.CLEAN_AND_INVALIDATE: "TA_CACHE_CLEAN_SOURCE | TA_CACHE_INVALIDATE_TARGET",
 }
-
-
-def bundle_symbol(member: Member) -> str:
-    """The C name of the `ta_bundle` of a model."""
-    return f"{member.stem}_bundle"
 
 
 def arenas_symbol(inputs: EmitInputs) -> str:
@@ -110,24 +106,28 @@ def _numbered(steps: StepOrder, kind: type[Load] | type[Copy] | type[Dispatch]) 
 
 def _arena_table(out: Emitter, inputs: EmitInputs, every: Sequence[EmittedArena], declaration: str) -> None:
     """The bytes of every arena that the host sees, and the table of all; `declaration` is its beginning."""
-    backed = [arena for arena in every if arena.visible and not arena.pool.constant]
+    backed = [a for a in every if a.visible and not (a.pool.constant or a.pool.caller)]
     for arena in backed:
         out.line()
         define_section(out, arena.pool)
         place = f"{section_macro(arena.pool)} TA_ALIGNED({arena.alignment})"
         out.line(f"static uint8_t arena_{arena.symbol}[{arena.bytes}] {place};")
+    lent_tables(out, inputs, every)
+    lent = [arena.name for arena in every if arena.pool.caller]
     rows = [
-        f"{{{macro(inputs, 'MEMORY', arena.pool.memory)}, 0, {arena.bytes}, {_bases(arena)}}},"
+        f"{{{macro(inputs, 'MEMORY', arena.pool.memory)}, 0, {arena.bytes}, {_bases(arena, lent)}}},"
         f" /* {number}: {comment(arena.name)} */"
         for number, arena in enumerate(every)
     ]
     out.table(declaration, rows)
 
 
-def _bases(arena: EmittedArena) -> str:
+def _bases(arena: EmittedArena, lent: Sequence[str]) -> str:
+    if arena.pool.caller:
+        return f"NULL, NULL, &lent[{lent.index(arena.name)}]"
     if arena.pool.constant:
-        return f"NULL, (const uint8_t *)&{arena.symbol}"
-    return f"arena_{arena.symbol}, NULL" if arena.visible else "NULL, NULL"
+        return f"NULL, (const uint8_t *)&{arena.symbol}, NULL"
+    return f"arena_{arena.symbol}, NULL, NULL" if arena.visible else "NULL, NULL, NULL"
 
 
 def _loads(out: Emitter, inputs: EmitInputs, member: Member) -> None:

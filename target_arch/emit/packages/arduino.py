@@ -11,7 +11,7 @@ from target_arch.emit.packages.carried import Carried, place
 _SKETCH = """\
 #include <{name}.h>
 
-void setup()
+{memory}void setup()
 {{
     {name}_init(&ta_port_{port});
 }}
@@ -19,7 +19,7 @@ void setup()
 void loop()
 {{
     /* write the inputs; {name}.h names them */
-    {stem}_run();
+    {stem}_run({io});
     /* read the outputs */
 }}
 """
@@ -39,7 +39,13 @@ def arduino_library(files: Mapping[str, bytes], carried: Carried) -> dict[str, b
             place(placed, path, content, carried, "src")
         elif path.endswith((".toml", ".ld")) or path == "manifest.json":
             placed[f"extras/{path}"] = content
-    sketch = _SKETCH.format(name=carried.name, port=carried.port, stem=carried.stem)
+    sketch = _SKETCH.format(
+        name=carried.name,
+        port=carried.port,
+        stem=carried.stem,
+        memory="\n".join((*carried.lent, "", "")) if carried.lent else "",
+        io=f"&{carried.stem}_lent" if carried.lent else "",
+    )
     placed["library.properties"] = _properties(carried).encode()
     placed[f"examples/{carried.name}/{carried.name}.ino"] = sketch.encode()
     return dict(sorted(placed.items()))

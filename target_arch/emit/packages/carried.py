@@ -8,15 +8,19 @@ from typing import Any
 from attrs import frozen
 
 from target_arch.diagnostics import refusal
+from target_arch.emit.programs.buffers import lent_array, lent_value
+from target_arch.emit.text.literals import c_type
 from target_arch.emit.text.names import identifier, identifiers
+from target_arch.plan.memory import BufferKind, IoOwner
 
 _OWN = ("include", "runtime", "src")
 
 
 @frozen(kw_only=True)
 class Carried:
-    """A bundle's name in C, its models in words, its port, how the C names of its first model begin, its C
-    files, and the folders that are searched for headers.
+    """A bundle's name in C, its models in words, its port, how the C names of its first model begin, the C
+    lines of the memory that a program lends this model (none where inputs and outputs are in arenas), the
+    bundle's C files, and the folders that are searched for headers.
     """
 
     name: str
@@ -24,6 +28,7 @@ class Carried:
     about: str
     port: str
     stem: str
+    lent: tuple[str, ...]
     sources: tuple[str, ...]
     headers: tuple[str, ...]
 
@@ -33,16 +38,30 @@ def carried_by(files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> Carri
     facts = json.loads(files["library.json"])
     build, name = facts["build"], facts["name"]
     private = tuple(flag.removeprefix("-I ") for flag in build["flags"])
-    first = manifest["models"][0]["model"] if "models" in manifest else manifest["model"]
+    first = manifest["models"][0] if "models" in manifest else manifest
+    stem = identifier(first["model"])
     return Carried(
         name=name,
         version=facts["version"],
         about=facts["description"],
         port=manifest["port"],
-        stem=identifier(first),
+        stem=stem,
+        lent=_lent(stem, first),
         sources=tuple(each[2:-1] for each in build["srcFilter"][1:]),
         headers=(build["includeDir"], *private),
     )
+
+
+def _lent(stem: str, manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    if manifest.get("io") != IoOwner.CALLER:
+        return ()
+    arrays = {}
+    for kind in (BufferKind.INPUT, BufferKind.OUTPUT):
+        tensors = {each["name"]: each["dtype"] for each in manifest[f"{kind}s"]}
+        for tensor, function in zip(tensors, functions(stem, kind, tensors).values(), strict=True):
+            arrays[function] = c_type(tensors[tensor])
+    lines = (line for name, of in arrays.items() for line in lent_array(of, name))
+    return *lines, *lent_value(stem, list(arrays))
 
 
 def place(placed: dict[str, bytes], path: str, content: bytes, carried: Carried, folder: str) -> None:

@@ -94,7 +94,7 @@ class _Entry:
         return out.text()
 
     def source(self) -> str:
-        name, stem, out = self._carried.name, self._carried.stem, Emitter()
+        name, out = self._carried.name, Emitter()
         out.lines(("#include <string.h>", "", f'#include "tvmgen_{_MODULE}.h"', f'#include "{name}.h"', ""))
         out.lines((_signature(), "{"))
         with out.indent():
@@ -102,12 +102,34 @@ class _Entry:
             with out.indent():
                 out.line(f"status = {name}_init(&ta_port_{self._carried.port});")
             out.lines(("if (status != TA_OK)", "    return (int32_t)status;", "up = 1;"))
-            out.lines(self._copy("input", "memcpy({function}(), inputs->{name}, {bytes}u);"))
-            out.lines((f"status = {stem}_run();", "if (status != TA_OK)", "    return (int32_t)status;"))
-            out.lines(self._copy("output", "memcpy(outputs->{name}, {function}(), {bytes}u);"))
-            out.line("return 0;")
+            out.lines(self._lent() if self._carried.lent else self._copied())
         out.line("}")
         return out.text()
+
+    def _lent(self) -> list[str]:
+        """The run on the memory of the caller."""
+        stem = self._carried.stem
+        sides = self._functions.items()
+        members = [f"    {kind}s->{name}," for kind, found in sides for name in found]
+        return [
+            "{",
+            f"    const {stem}_io io = {{",
+            *(f"    {member}" for member in members),
+            "    };",
+            f"    return (int32_t){stem}_run(&io);",
+            "}",
+        ]
+
+    def _copied(self) -> list[str]:
+        """The run between copies to the arenas and from there."""
+        return [
+            *self._copy("input", "memcpy({function}(), inputs->{name}, {bytes}u);"),
+            f"status = {self._carried.stem}_run();",
+            "if (status != TA_OK)",
+            "    return (int32_t)status;",
+            *self._copy("output", "memcpy(outputs->{name}, {function}(), {bytes}u);"),
+            "return 0;",
+        ]
 
     def _copy(self, kind: str, line: str) -> list[str]:
         sizes = [tensor["bytes"] for tensor in self._sides[kind].values()]
@@ -130,9 +152,10 @@ def _metadata(carried: Carried, manifest: Mapping[str, Any], inputs: Tensors, ou
     constants = sum(
         pool["peak"] for name, pool in pools.items() if name == str(Arena(pool["memory"], constant=True))
     )
+    lent = sum(pool["peak"] for name, pool in pools.items() if name.startswith(f"{pool['memory']}.caller."))
     main = {
         "device": _CPU,
-        "workspace_size_bytes": sum(pool["peak"] for pool in pools.values()) - constants,
+        "workspace_size_bytes": sum(pool["peak"] for pool in pools.values()) - constants - lent,
         "constants_size_bytes": constants,
         "io_size_bytes": sum(each["bytes"] for each in (*inputs.values(), *outputs.values())),
         "inputs": _sizes(inputs),

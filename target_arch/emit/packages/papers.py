@@ -1,9 +1,9 @@
 """`README.md`, `LICENSE` and `NOTICE`: for a reader who has only the folder."""
 
 from target_arch.emit.build.libraries import folder_of, libraries
-from target_arch.emit.model.header import terminals
-from target_arch.emit.model.inputs import EmitInputs, Member
+from target_arch.emit.model.inputs import EmitInputs, Member, terminals
 from target_arch.emit.packages.sources import Contents
+from target_arch.emit.programs.buffers import lent_array, lent_value, run_call
 from target_arch.plan.memory import BufferKind
 from target_arch.resources import runtime_c
 
@@ -15,11 +15,11 @@ _README = """\
 ```c
 #include <stdio.h>
 {headers}
-int main(void)
+{memory}int main(void)
 {{
     if ({name}_init(&ta_port_{port}) != TA_OK)
         return 1;
-{write}    if ({run}() != TA_OK)
+{write}    if ({run} != TA_OK)
         return 1;
 {read}    return {name}_stop() == TA_OK ? 0 : 1;
 }}
@@ -81,17 +81,27 @@ def _readme(inputs: EmitInputs, contents: Contents) -> str:
         about=contents.about,
         port=inputs.port.name,
         soc=inputs.soc.name,
-        run=f"{first.stem}_run",
+        memory=_memory(first),
+        run=run_call(first),
         write=_write(first),
         read=_read(first),
     )
 
 
+def _memory(member: Member) -> str:
+    """The memory that the program lends; nothing where inputs and outputs are in arenas."""
+    if not member.lends:
+        return ""
+    held = terminals(member)
+    lines = [line for one in held for line in lent_array(one.c_type, one.function)]
+    return "\n".join((*lines, *lent_value(member.stem, [one.function for one in held]), "", ""))
+
+
 def _write(member: Member) -> str:
     given = (each for each in terminals(member) if each.kind == BufferKind.INPUT)
-    return "".join(f"    /* write {each.function}() */\n" for each in given)
+    return "".join(f"    /* write {each.place} */\n" for each in given)
 
 
 def _read(member: Member) -> str:
     made = (each for each in terminals(member) if each.kind == BufferKind.OUTPUT)
-    return "".join(f"    /* read {each.function}() */\n" for each in made)
+    return "".join(f"    /* read {each.place} */\n" for each in made)

@@ -4,7 +4,8 @@ Frames, results and the profile are files of the emulating computer.
 """
 
 from target_arch.emit.model.inputs import EmitInputs, Member
-from target_arch.emit.model.steps import bundle_symbol
+from target_arch.emit.model.naming import bundle_symbol
+from target_arch.emit.programs.buffers import run_call
 
 PROFILE_HEAD = 3
 """Words of 64 bits in a profile before those of the steps: ticks of the last run, bytes of the stack used,
@@ -33,7 +34,7 @@ static int write_profile(void)
 _COUNTED_RUN = """\
 {count}&profile[{first}], {steps});
 since = {port}_ticks();
-status = {model}_run();
+status = {run};
 profile[0] {add} {port}_ticks() - since;
 {port}_count_steps((uint64_t *)0, 0);"""
 
@@ -132,7 +133,7 @@ def counted_run(inputs: EmitInputs, member: Member) -> str:
         count=one_of if inputs.several else f"{port}_count_steps(",
         first=PROFILE_HEAD + sum(len(each.lowered.steps.steps) for each in before),
         steps=len(member.lowered.steps.steps),
-        model=member.stem,
+        run=run_call(member),
         add="+=" if inputs.several else "=",
     )
 

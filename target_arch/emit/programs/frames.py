@@ -1,7 +1,6 @@
 """The functions with which a runner reads the inputs of a frame and writes the outputs of one model."""
 
-from target_arch.emit.model.header import Terminal, terminals
-from target_arch.emit.model.inputs import EmitInputs, Member
+from target_arch.emit.model.inputs import EmitInputs, Member, Terminal, terminals
 from target_arch.emit.text.emitter import Emitter
 from target_arch.plan.memory import BufferKind
 
@@ -69,9 +68,9 @@ def _transfer(verb: str, one: Terminal, machine: str | None) -> str:
     """
     if machine:
         file = "frames" if verb == "read" else "results"
-        return f"{machine}_{verb}({file}, {one.function}(), {one.macro}_BYTES)"
+        return f"{machine}_{verb}({file}, {one.place}, {one.macro}_BYTES)"
     stream = "stdin" if verb == "read" else "stdout"
-    return f"f{verb}({one.function}(), 1, {one.macro}_BYTES, {stream})"
+    return f"f{verb}({one.place}, 1, {one.macro}_BYTES, {stream})"
 
 
 def _bytes(terminals: tuple[Terminal, ...], machine: str | None) -> str:

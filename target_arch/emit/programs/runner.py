@@ -5,6 +5,7 @@ A frame has the inputs of every model, which run in turn.
 
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.programs import bare_metal, host
+from target_arch.emit.programs.buffers import lent_buffers
 from target_arch.emit.programs.frames import frame_functions, reader, writer
 from target_arch.emit.programs.turns import in_turn, names, run
 from target_arch.emit.text.emitter import Emitter
@@ -22,6 +23,7 @@ def runner_source(inputs: EmitInputs) -> str:
     else:
         _host_head(out, inputs)
     for member in inputs.members:
+        lent_buffers(out, member)
         frame_functions(out, inputs, member)
     out.lines(("", "int main(void);") if machine else ("",))
     out.lines((f"int main({'int argc, char **argv' if inputs.port.hosted.simulates else 'void'})", "{"))

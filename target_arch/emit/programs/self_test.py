@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from target_arch.emit.model.header import Terminal
-from target_arch.emit.model.inputs import EmitInputs, Member, SelfTest
+from target_arch.emit.model.inputs import EmitInputs, Member, SelfTest, Terminal
 from target_arch.emit.programs import bare_metal, host
+from target_arch.emit.programs.buffers import lent_buffers
 from target_arch.emit.programs.frames import split
 from target_arch.emit.programs.turns import in_turn, names, run
 from target_arch.emit.text.emitter import Emitter
@@ -72,6 +72,7 @@ def selftest_source(inputs: EmitInputs) -> str:
     out = Emitter()
     _head(out, inputs, tested)
     for member in tested:
+        lent_buffers(out, member)
         _vectors(out, inputs, member)
     outs = [one for member in tested for one in split(member)[1]]
     for dtype, c_type in sorted({one.tensor.dtype: one.c_type for one in outs}.items()):
@@ -153,7 +154,7 @@ def _rounds(out: Emitter, inputs: EmitInputs, tested: Sequence[Member]) -> None:
 def _given(inputs: EmitInputs, member: Member) -> list[str]:
     reset = [f"{member.stem}_reset();"] if member.model.states else []
     return reset + [
-        f"memcpy({one.function}(), {inputs.prefix(member)}input_{one.number}, {one.macro}_BYTES);"
+        f"memcpy({one.place}, {inputs.prefix(member)}input_{one.number}, {one.macro}_BYTES);"
         for one in split(member)[0]
     ]
 
@@ -166,7 +167,7 @@ def _compared(inputs: EmitInputs, member: Member) -> list[str]:
         expected = f"{inputs.prefix(member)}expected_{one.number}"
         size = f"{one.macro}_BYTES / {one.macro}_ELEMENTS"
         found += [
-            f"passed &= compare({label}, {one.function}(), {expected},",
+            f"passed &= compare({label}, {one.place}, {expected},",
             f"                  {one.macro}_ELEMENTS, {size},",
             f"                  {one.tensor.dtype}_at, {near.absolute!r}, {near.relative!r});",
         ]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.emit.programs import bare_metal
+from target_arch.emit.programs.buffers import run_call
 from target_arch.emit.text.names import comment
 from target_arch.plan.model_pools import Sharing
 
@@ -28,7 +29,7 @@ def in_turn(inputs: EmitInputs, members: Sequence[Member], phases: Sequence[Phas
 def run(inputs: EmitInputs, member: Member) -> list[str]:
     """The statements of one run; on a machine they fill the profile."""
     machine = inputs.port.bare_metal is not None
-    text = bare_metal.counted_run(inputs, member) if machine else f"status = {member.stem}_run();"
+    text = bare_metal.counted_run(inputs, member) if machine else f"status = {run_call(member)};"
     return [*text.split("\n"), "if (status != TA_OK)", '    return failed("run", status);']
 
 

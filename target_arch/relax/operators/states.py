@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from attrs import evolve, field, frozen
 
-from target_arch.plan.model import Model, Operator, State, Tensor
-from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.model import Model, State, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.relax.operators.moved import moved
 
 
 @frozen(kw_only=True)
@@ -38,15 +38,16 @@ def with_states(model: Model, pairs: Sequence[StatePair], outputs: Sequence[str]
     states: list[State] = []
     for pair in pairs:
         tensor, value = model.inputs[pair.input], outputs[pair.output]
+        place = f"state {tensor}"
         if value not in made:
-            value = _moved(OperatorKind.RESHAPE, value, f"{tensor}_moved", tensors, operators)
-        later = _moved(OperatorKind.STORE, value, f"{tensor}_next", tensors, operators)
+            value = moved(OperatorKind.RESHAPE, value, f"{tensor}_moved", place, tensors, operators)
+        later = moved(OperatorKind.STORE, value, f"{tensor}_next", place, tensors, operators)
         initial = _initial(tensor, pair.initial, tensors)
         numbers = (pair.input, pair.output) if pair.asked else None
         states.append(State(tensor=tensor, next=later, initial=initial, pair=numbers))
     held = {state.tensor for state in states}
     found = {
-        name: _moved(OperatorKind.RESHAPE, name, f"{name}_out", tensors, operators)
+        name: moved(OperatorKind.RESHAPE, name, f"{name}_out", f"state {name}_out", tensors, operators)
         for name in dict.fromkeys(left)
         if name in held
     }
@@ -58,25 +59,6 @@ def with_states(model: Model, pairs: Sequence[StatePair], outputs: Sequence[str]
         tensors=tensors,
         operators=tuple(sorted(operators, key=lambda operator: operator.kind is OperatorKind.STORE)),
     )
-
-
-def _moved(
-    kind: OperatorKind, value: str, name: str, tensors: dict[str, Tensor], operators: list[Operator]
-) -> str:
-    """The output of a new operator that copies a tensor."""
-    tensors[name] = evolve(tensors[value], name=name, data=None)
-    operators.append(
-        Operator(
-            id=f"{kind}_{name}",
-            kind=kind,
-            arithmetic=Arithmetic.FLOAT,
-            inputs=(value,),
-            constants=(),
-            output=name,
-            location=f"state {name.removesuffix('_next').removesuffix('_moved')}",
-        )
-    )
-    return name
 
 
 def _initial(tensor: str, data: bytes | None, tensors: dict[str, Tensor]) -> str | None:

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from target_arch.backend.goal import Goal
+from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.run.bundles.form import (
     RULE,
@@ -164,6 +165,7 @@ _STATE = Record(
     }
 )
 _MODEL_LATER: dict[str, Form] = {
+    "io": Text(frozenset(IoOwner)),
     "mode": Text(),
     "states": ListOf(_STATE),
     "buffers": ListOf(Record({"name": Text(), "pool": Text(), "offset": Integer()})),

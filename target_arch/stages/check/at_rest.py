@@ -2,6 +2,7 @@
 and the size of its content; the arenas of a memory fit it together.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from target_arch.plan.memory import Buffer, BufferKind, MemoryPlan
@@ -28,6 +29,9 @@ def offsets(soc: SoC, order: StepOrder, plan: MemoryPlan) -> Iterator[Fault]:
         offset = plan.offsets.get(buffer.name)
         if offset is None:
             yield "no-offset", f"buffer `{buffer.name}` has no offset"
+        elif buffer.caller:
+            if offset:
+                yield "out-of-bounds", f"buffer `{buffer.name}` is the caller's and begins at {offset}"
         elif offset < 0 or offset + buffer.bytes > soc.memory(buffer.memory).size:
             yield "out-of-bounds", f"buffer `{buffer.name}` at {offset} ends outside `{buffer.memory}`"
         elif offset % buffer.alignment:
@@ -62,12 +66,28 @@ def ends(order: StepOrder) -> Iterator[Fault]:
             yield "wrong-input", f"buffer `{name}` of kind `{kind}` and the inputs of the model do not agree"
 
 
+def owners(soc: SoC, order: StepOrder) -> Iterator[Fault]:
+    """Buffers of the caller that are no input or output, or several at once, or that the host does not see;
+    inputs and outputs in arenas beside those of the caller.
+    """
+    named = Counter(name for _, name in (*order.inputs, *order.outputs))
+    lent = {buffer.name for buffer in order.buffers if buffer.caller}
+    for buffer in order.buffers:
+        if buffer.caller and named[buffer.name] != 1:
+            said = f"buffer `{buffer.name}` of the caller is that of {named[buffer.name]} inputs and outputs"
+            yield "wrong-owner", said
+        if buffer.caller and soc.memory(buffer.memory).base is None:
+            yield "wrong-owner", f"buffer `{buffer.name}` of the caller lies where the host cannot see it"
+        if lent and buffer.name in named and not buffer.caller:
+            yield "wrong-owner", f"buffer `{buffer.name}` is in an arena, others are the caller's"
+
+
 def capacities(soc: SoC, buffers: Iterable[Buffer], plan: MemoryPlan) -> Iterator[Fault]:
     """Memories that are too small for their arenas, one after the other, constants and states first. The
     object of the constants is as long as whole units of its alignment.
     """
     for memory in soc.memories:
-        there = [buffer for buffer in buffers if buffer.memory == memory.name]
+        there = [buffer for buffer in buffers if buffer.memory == memory.name and not buffer.caller]
         unit = max((buffer.alignment for buffer in there), default=1)
         end = 0
         for kinds in _IN_ORDER:

@@ -20,6 +20,7 @@ class Contents:
     def __init__(self, order: StepOrder) -> None:
         nexts = ((f"next value of {each.tensor}", each.next) for each in order.states)
         self._outputs = (*order.outputs, *nexts)
+        self._given = {b.name for b in order.buffers if b.caller and b.kind == BufferKind.INPUT}
         self._kinds = {buffer.name: buffer.kind for buffer in order.buffers}
         self._written = {
             buffer.name: Written(buffer.bytes, buffer.kind in _THERE) for buffer in order.buffers
@@ -38,6 +39,8 @@ class Contents:
     def _write(self, part: Slice) -> Iterator[Fault]:
         if self._kinds[part.of] == BufferKind.CONSTANT:
             yield "constant-written", f"`{part}` is a constant and written to"
+        if part.of in self._given:
+            yield "input-written", f"`{part}` is the caller's input and written to"
         if self._kinds[part.of] == BufferKind.STATE:
             yield "wrong-state", f"`{part}` is what the run finds, not what it leaves"
         self._written[part.of].write(part)

@@ -14,11 +14,14 @@ from target_arch.soc.rounding import round_up
 from target_arch.stages.errors import CheckError
 
 
-def check_models(soc: SoC, pools: ModelPools, plans: Mapping[str, MemoryPlan]) -> None:
+def check_models(
+    soc: SoC, pools: ModelPools, plans: Mapping[str, MemoryPlan], whole: SoC | None = None
+) -> None:
     """Raises CheckError with every fault: a buffer of some model outside its pool or not where it is aligned,
-    models that must lie apart and do not, memories that the pools together exceed.
+    models that must lie apart and do not, memories that the arenas together exceed, or in `whole` (by default
+    the same chip) the arenas and the buffers of the caller.
     """
-    faults = [*_placed(pools, plans), *_apart(soc, pools), *_capacities(soc, pools)]
+    faults = [*_placed(pools, plans), *_apart(soc, pools), *_capacities(soc, pools, whole or soc)]
     if faults:
         raise CheckError(tuple(faults))
 
@@ -60,14 +63,25 @@ def _apart(soc: SoC, pools: ModelPools) -> list[Diagnostic]:
     return faults
 
 
-def _capacities(soc: SoC, pools: ModelPools) -> list[Diagnostic]:
+def _capacities(soc: SoC, pools: ModelPools, whole: SoC) -> list[Diagnostic]:
     faults = []
     for memory in soc.memories:
         ends: list[ModelPool] = [pool for pool in pools.pools if pool.memory == memory.name]
-        line = soc.own_line(memory.name)
-        total = sum(round_up(pool.bytes, pool.alignment if pool.pool.constant else line) for pool in ends)
-        if total > memory.size:
-            message = f"`{memory.name}` needs {total:,} B for all models, it has {memory.size:,} B"
+        line, size = soc.own_line(memory.name), whole.memory(memory.name).size
+        own, lent = (
+            sum(
+                round_up(pool.bytes, pool.alignment if pool.pool.constant else line)
+                for pool in ends
+                if bool(pool.pool.caller) == of_caller
+            )
+            for of_caller in (False, True)
+        )
+        if own > memory.size:
+            message = f"`{memory.name}` needs {own:,} B for all models, it has {memory.size:,} B"
+            faults.append(Diagnostic(rule="over-capacity", place="memory of all models", message=message))
+        elif lent and own + lent > size:
+            message = f"`{memory.name}` needs {own:,} B for all models and {lent:,} B of their caller"
+            message += f", it has {size:,} B"
             faults.append(Diagnostic(rule="over-capacity", place="memory of all models", message=message))
     return faults
 

@@ -62,6 +62,7 @@ def _faults(
     yield from _at("memory plan", at_rest.sizes(order.buffers, sizes))
     yield from _at("memory plan", replay.holders.resting(plan, sizes, parts))
     yield from _at("memory plan", at_rest.ends(order))
+    yield from _at("memory plan", at_rest.owners(soc, order))
     for number, step in enumerate(order.steps):
         for fault in replay.step(number, step):
             yield from _at(_described(number, step), (fault,))

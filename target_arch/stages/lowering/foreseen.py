@@ -128,7 +128,7 @@ class Foreseen:
         held = [
             evolve(_buffer(slot, lives[slot.name]), over=reuses.get(slot.name, ()))
             for slot in there
-            if slot.kind in _HELD and slot.name in lives
+            if slot.kind in _HELD and not slot.caller and slot.name in lives
         ]
         return PoolLedger.of(
             Residents(buffers=held, turns=self._call_sites.turns, end=len(self._program.items)),

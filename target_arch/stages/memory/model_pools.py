@@ -28,7 +28,8 @@ def _pool(soc: SoC, arena: Arena, plans: Sequence[MemoryPlan], arenas: Sharing) 
     memory = soc.memory(arena.memory)
     overlaid = arena.shareable and (arenas == Sharing.SHARED or memory.base is None)
     peaks = tuple(plan.peaks.get(arena, 0) for plan in plans)
-    alignment = max((ALIGNMENT, *(b.alignment for plan in plans for b in plan.buffers if b.arena == arena)))
+    least = 1 if arena.caller else ALIGNMENT
+    alignment = max((least, *(b.alignment for plan in plans for b in plan.buffers if b.arena == arena)))
     sizes = [round_up(peak, alignment) for peak in peaks] if len(peaks) > 1 else list(peaks)
     apart = sum(sizes)
     return ModelPool(
@@ -44,10 +45,10 @@ def _pool(soc: SoC, arena: Arena, plans: Sequence[MemoryPlan], arenas: Sharing) 
 
 
 def taken_by_others(soc: SoC, others: Sequence[MemoryPlan], arenas: Sharing) -> dict[str, int]:
-    """By memory, the bytes that the other models take from a model that is still to be planned."""
+    """By memory, the bytes that the arenas of other models take from a model that is still to be planned."""
     taken: dict[str, int] = {}
     for pool in model_pools(soc, _numbered(others), arenas).pools:
-        if not pool.overlaid:
+        if not (pool.overlaid or pool.pool.caller):
             taken[pool.memory] = taken.get(pool.memory, 0) + round_up(pool.apart, pool.alignment)
     return taken
 
@@ -60,7 +61,7 @@ def reduced(soc: SoC, taken: Mapping[str, int]) -> SoC:
 
 def exceeds(soc: SoC, plan: MemoryPlan, taken: Mapping[str, int]) -> bool:
     """True if a plan needs more of a memory than others leave."""
-    own = model_pools(soc, _numbered((plan,)), Sharing.SHARED).pools
+    own = [p for p in model_pools(soc, _numbered((plan,)), Sharing.SHARED).pools if not p.pool.caller]
     used = dict(taken)
     for pool in own:
         used[pool.memory] = used.get(pool.memory, 0) + round_up(pool.bytes, pool.alignment)

@@ -32,20 +32,27 @@ DiagnosticError.
 """
 
 
-def pack_models(soc: SoC, models: Sequence[str], arenas: Sharing, plan: PlanModel[P]) -> tuple[P, ...]:
+def pack_models(
+    soc: SoC, models: Sequence[str], arenas: Sharing, plan: PlanModel[P], whole: SoC | None = None
+) -> tuple[P, ...]:
     """A plan for every model, by names in their order, such that all fit together; `arenas` as in ModelPools.
 
-    A single model is planned once, on the whole chip. Raises DiagnosticError where no way is found: the
-    refusal of a model, with its name and the bytes of the others where there are several.
+    The memories of `soc` are as large as all arenas may be, those of `whole` as arenas and the buffers of the
+    caller may be together; by default the same. A single model is planned once, unless its caller's buffers
+    leave it less. Raises DiagnosticError where no way is found: the refusal of a model, with its name and the
+    bytes of the others where there are several.
     """
-    return ModelPacker(soc, models, arenas, plan).packed()
+    return ModelPacker(soc, models, arenas, plan, whole or soc).packed()
 
 
 class ModelPacker(Generic[P]):
     """The search: the plans so far, and the further bytes that each model must leave to others."""
 
-    def __init__(self, soc: SoC, models: Sequence[str], arenas: Sharing, plan: PlanModel[P]) -> None:
-        self._soc, self._models, self._arenas, self._plan = soc, models, arenas, plan
+    def __init__(
+        self, soc: SoC, models: Sequence[str], arenas: Sharing, plan: PlanModel[P], whole: SoC
+    ) -> None:
+        self._soc, self._whole, self._models = soc, whole, models
+        self._arenas, self._plan = arenas, plan
         self._numbers = range(len(models))
         self._made: dict[int, P] = {}
         self._asked: dict[int, dict[str, int]] = {number: {} for number in self._numbers}
@@ -122,14 +129,22 @@ class ModelPacker(Generic[P]):
         return model_pools(self._soc, plans, self._arenas)
 
     def _excess(self) -> dict[str, int]:
-        """By memory, the bytes that all models together take in excess."""
+        """By memory, the bytes that all models together take in excess: their arenas, or arenas and buffers
+        of the caller.
+        """
         used: dict[str, int] = {}
+        lent: dict[str, int] = {}
         for pool in self._pools().pools:
-            used[pool.memory] = used.get(pool.memory, 0) + pool.bytes
-        sizes = {memory.name: memory.size for memory in self._soc.memories}
-        return {
-            memory: used[memory] - sizes[memory] for memory in sorted(used) if used[memory] > sizes[memory]
+            sizes = lent if pool.pool.caller else used
+            sizes[pool.memory] = sizes.get(pool.memory, 0) + pool.bytes
+        excess = {
+            name: max(
+                used.get(name, 0) - self._soc.memory(name).size,
+                used.get(name, 0) + lent.get(name, 0) - self._whole.memory(name).size,
+            )
+            for name in sorted({*used, *lent})
         }
+        return {name: missing for name, missing in excess.items() if missing > 0}
 
     def _refused(self, number: int, refusal: DoesNotFitError | PlacementError) -> DiagnosticError:
         """The refusal of a model, with its name, the bytes of the others, and a hint."""
@@ -152,7 +167,7 @@ class ModelPacker(Generic[P]):
         if self._arenas == Sharing.SHARED or len(self._models) == 1:
             return refusal
         try:
-            pack_models(self._soc, self._models, Sharing.SHARED, self._plan)
+            pack_models(self._soc, self._models, Sharing.SHARED, self._plan, self._whole)
         except DiagnosticError:
             return refusal
         return with_way_out(refusal, "`--arenas shared`, where the models run in turn")

@@ -20,7 +20,6 @@ Tests: `tests/stages/program/test_alias.py`.
 from collections.abc import Collection, Iterable, Mapping
 from functools import reduce
 from math import lcm
-from operator import attrgetter
 
 import numpy as np
 from attrs import evolve, frozen
@@ -30,7 +29,7 @@ from target_arch.plan.kernels import Access, Operand, Slice
 from target_arch.plan.memory import Alias, BufferKind
 from target_arch.stages.memory.live_sums import Span
 from target_arch.stages.program.dependences import accesses
-from target_arch.stages.program.items import Item, Run, Transfer
+from target_arch.stages.program.items import Item, Run, Slot, Transfer
 from target_arch.stages.program.liveness import live_bytes
 from target_arch.stages.program.program import Program
 
@@ -114,8 +113,7 @@ class _Eliding:
             move = None if number in self._gone else self._move(number, run)
             if move is not None and self._slots[move.outer].memory not in held:
                 groups.setdefault(move.outer, []).append((number, run))
-        size = attrgetter("bytes")
-        live = live_bytes(self._slots, self._lives, size, len(self._program.items)) if groups else {}
+        live = live_bytes(self._slots, self._lives, _needed, len(self._program.items)) if groups else {}
         for group in groups.values():
             self._merge_profitable(group, live)
 
@@ -230,9 +228,9 @@ class _Eliding:
         before = [self._lives[name] for name in (outer.name, *(move.inner for move in moves))]
         first, last = reduce(_union, before)
         window = live[outer.memory][first : last + 1]
-        changed = window + outer.bytes
+        changed = window + _needed(outer)
         for slot, span in zip((outer, *(self._slots[m.inner] for m in moves)), before, strict=True):
-            changed[span[0] - first : span[1] - first + 1] -= slot.bytes
+            changed[span[0] - first : span[1] - first + 1] -= _needed(slot)
         if changed.max() > live[outer.memory].max():
             return False
         window[:] = changed
@@ -272,6 +270,11 @@ class _Eliding:
     def _alike(self, name: str) -> bool:
         """True for a buffer that is not part of a larger one."""
         return self._size(name) == self._slots[self._place(name)[0]].bytes
+
+
+def _needed(slot: Slot) -> int:
+    """The bytes of an arena that a buffer needs."""
+    return 0 if slot.caller else slot.bytes
 
 
 def _union(one: Span, other: Span) -> Span:

@@ -14,12 +14,14 @@ def reusable_operands(buffers: Mapping[str, Slot], kept: Collection[str], item: 
     found: dict[str, list[str]] = {}
     for operand in item.operands if isinstance(item, Run) else ():
         result = buffers[operand.of]
+        if result.caller:
+            continue
         places = [
             name
             for name in operand.over
             if buffers[name].memory == result.memory
             and has_room(operand, buffers[name].bytes, result.bytes)
-            and not buffers[name].kind.settled
+            and not buffers[name].settled
             and name not in kept
         ]
         if places:

@@ -62,6 +62,13 @@ class Slot:
     aliases: tuple[Alias, ...] = ()
     replaces: str | None = None
     """The buffer of the state whose next value this is."""
+    caller: bool = False
+    """Whether its bytes are the caller's."""
+
+    @property
+    def settled(self) -> bool:
+        """True where its bytes are never free for another buffer."""
+        return self.caller or self.kind.settled
 
 
 def local_slot(partition: str, buffer: LocalBuffer, alignment: int) -> Slot:

@@ -94,13 +94,13 @@ class Liveness:
 
     @cached_property
     def unshared(self) -> Mapping[str, Span]:
-        """The lives of what needs bytes for a time, so not of states. A result that can reuse the place of an
-        operand begins one item later: in between, both are the same bytes.
+        """The lives of what needs bytes of an arena for a time, so not of states. A result that can reuse the
+        place of an operand begins one item later: in between, both are the same bytes.
         """
         return {
             name: (life[0] + (name in self.reuses), life[1])
             for name, life in self.lives.items()
-            if not self.slots[name].kind.settled
+            if not self.slots[name].settled
         }
 
 

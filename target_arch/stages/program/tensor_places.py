@@ -10,7 +10,7 @@ from functools import cached_property
 from attrs import evolve, field, frozen
 
 from target_arch.plan.kernels import LocalBuffer, Operand, Slice
-from target_arch.plan.memory import BufferKind
+from target_arch.plan.memory import BufferKind, IoOwner
 from target_arch.plan.model import State
 from target_arch.plan.steps import StateBuffers
 from target_arch.soc.rounding import round_up
@@ -46,7 +46,8 @@ class TensorPlaces:
 
     def input(self, tensor: str) -> str:
         """The buffer in which the caller leaves a model input."""
-        return self._add(tensor, self.homes.homes[tensor], BufferKind.INPUT)
+        name = self._add(tensor, self.homes.homes[tensor], BufferKind.INPUT)
+        return self._lent(name)
 
     def state(self, state: State) -> StateBuffers:
         """The buffers of a state; the one of its next value is written by an item that is still to come."""
@@ -63,6 +64,12 @@ class TensorPlaces:
         name = self.readable(tensor, self.work.mode.io, Site(partition="", place=f"output {tensor}"))
         if self.slots[name].kind == BufferKind.ACTIVATION:
             self.slots[name] = evolve(self.slots[name], kind=BufferKind.OUTPUT)
+        return self._lent(name)
+
+    def _lent(self, name: str) -> str:
+        """The buffer of an input or output, with bytes of its owner."""
+        if self.work.setting.io is IoOwner.CALLER:
+            self.slots[name] = evolve(self.slots[name], caller=True)
         return name
 
     def local(self, partition: str, buffer: LocalBuffer) -> str:

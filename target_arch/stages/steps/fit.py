@@ -120,7 +120,7 @@ def _proven(work: PartialLowering, witness: KnownPlan) -> Fitted | None:
     residence = foreseen(work, witness.homes)
     program, _ = alias_whole(join(work, residence), witness.aliased)
     steps = steps_of(work, program, residence, Times(work))
-    moving = [buffer for buffer in steps.buffers if not buffer.kind.settled]
+    moving = [buffer for buffer in steps.buffers if not buffer.settled]
     open_ = {buffer.memory for buffer in moving if buffer.name not in witness.offsets}
     fixed = [buffer for buffer in moving if buffer.memory not in open_]
     held = frozenset(buffer.name for buffer in fixed)

@@ -36,7 +36,7 @@ class FreeBytes:
         """
         for name in new:
             slot = self._buffers[name]
-            if slot.kind == BufferKind.INPUT or slot.kind.settled:
+            if slot.kind == BufferKind.INPUT or slot.settled:
                 continue
             able = self._liveness.reusable[number].get(name, ())
             if self._reuses(item, [place for place in able if self._liveness.uses[place][1] == number]):
@@ -49,7 +49,7 @@ class FreeBytes:
         """Note that no later item names these buffers."""
         for name in names:
             slot = self._buffers[name]
-            fixed = slot.kind.settled or name in self._liveness.kept
+            fixed = slot.settled or name in self._liveness.kept
             if not fixed and name not in self._in_place:
                 self._dying.setdefault(slot.memory, []).append(name)
 
@@ -79,7 +79,7 @@ class FreeBytes:
 
     def _occupy(self, name: str) -> None:
         slot = self._buffers[name]
-        if slot.kind != BufferKind.CONSTANT:
+        if not slot.settled:
             self._free[slot.memory] -= whole_units(slot)
 
     def _let_go(self, name: str) -> int:

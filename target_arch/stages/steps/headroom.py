@@ -54,7 +54,7 @@ class Headroom:
         self._units = {
             slot.name: (slot.memory, whole_units(slot))
             for slot in program.buffers.values()
-            if not slot.kind.settled
+            if not slot.settled
         }
         """Memory and bytes of every buffer whose bytes are free again."""
         self._ends: dict[str, int] = {}
@@ -64,8 +64,9 @@ class Headroom:
         """
         self._used = dict.fromkeys(self._capacity, 0)
         self._dead: dict[str, list[tuple[int, int]]] = {name: [] for name in self._capacity}
-        for name in sorted(self._begun):
-            self._used[program.buffers[name].memory] += whole_units(program.buffers[name])
+        for name in sorted(self._begun & self._units.keys()):
+            memory, size = self._units[name]
+            self._used[memory] += size
 
     def refused(self, number: int, turn: int, now: int) -> NotYet | None:
         """The reason why an item cannot be taken now, while `turn` is the first item not taken; None if it

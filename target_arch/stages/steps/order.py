@@ -241,6 +241,7 @@ class _Orderer:
             over=tuple(name for name in self._over.get(draft.name, ()) if self._may_take(draft, name)),
             aliases=draft.aliases,
             replaces=draft.replaces,
+            caller=draft.caller,
         )
 
     @cached_property
@@ -262,7 +263,8 @@ class _Orderer:
         place = self._program.buffers[name]
         return (
             place.memory == draft.memory
-            and (not place.kind.settled or draft.replaces == name)
+            and not draft.caller
+            and (not place.settled or draft.replaces == name)
             and name not in self._program.kept
             and self._final[name] == self._first[draft.name]
         )

@@ -17,9 +17,9 @@
 static uint8_t arena_sram[8] TA_SECTION_SRAM TA_ALIGNED(16);
 
 static const ta_arena arenas[] = {
-    {TINY_MEMORY_FLASH, 0, 48, NULL, (const uint8_t *)&tiny_add_flash_constants}, /* 0: flash.constants */
-    {TINY_MEMORY_SRAM, 0, 8, arena_sram, NULL}, /* 1: sram */
-    {TINY_MEMORY_TCM, 0, 56, NULL, NULL}, /* 2: tcm */
+    {TINY_MEMORY_FLASH, 0, 48, NULL, (const uint8_t *)&tiny_add_flash_constants, NULL}, /* 0: flash.constants */
+    {TINY_MEMORY_SRAM, 0, 8, arena_sram, NULL, NULL}, /* 1: sram */
+    {TINY_MEMORY_TCM, 0, 56, NULL, NULL, NULL}, /* 2: tcm */
 };
 
 /* `dsp.elf` of dsp. A build for the chip defines TINY_IMAGE_DSP (an address),

@@ -1,0 +1,53 @@
+"""Operators that only copy a tensor, for outputs and next values of states that need bytes of their own."""
+
+from attrs import evolve
+
+from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.operators.kinds import OperatorKind
+
+
+def moved(
+    kind: OperatorKind,
+    value: str,
+    name: str,
+    place: str,
+    tensors: dict[str, Tensor],
+    operators: list[Operator],
+) -> str:
+    """The output, called `name`, of a new operator of this kind that copies a tensor."""
+    tensors[name] = evolve(tensors[value], name=name, data=None)
+    operators.append(
+        Operator(
+            id=f"{kind}_{name}",
+            kind=kind,
+            arithmetic=Arithmetic.FLOAT,
+            inputs=(value,),
+            constants=(),
+            output=name,
+            location=place,
+        )
+    )
+    return name
+
+
+def with_own_outputs(model: Model) -> Model:
+    """The model with an operator for each of its outputs: an input or a constant that is returned, and a
+    tensor that is returned twice, is copied, so that its caller can have each output in bytes of its own.
+    """
+    tensors, operators = dict(model.tensors), list(model.operators)
+    free = {operator.output for operator in operators} - {state.next for state in model.states}
+    outputs: list[str] = []
+    for number, value in enumerate(model.outputs):
+        if value in free:
+            free.discard(value)
+            outputs.append(value)
+            continue
+        name = _new(f"{value}_out", number, tensors)
+        outputs.append(moved(OperatorKind.RESHAPE, value, name, f"output {value}", tensors, operators))
+    last = sorted(operators, key=lambda operator: operator.kind is OperatorKind.STORE)
+    return evolve(model, outputs=tuple(outputs), tensors=tensors, operators=tuple(last))
+
+
+def _new(name: str, number: int, tensors: dict[str, Tensor]) -> str:
+    return f"{name}_{number}" if name in tensors else name
