@@ -81,7 +81,7 @@ def _model(inputs: EmitInputs, member: Member) -> dict[str, object]:
         "abi_hash": f"0x{abi_hash(soc):016x}",
         "input_shapes": _input_shapes(member),
         "self_test": _self_test(member),
-        "io": IoOwner.CALLER if member.lends else IoOwner.ARENA,
+        **({"io": IoOwner.CALLER} if member.lends else {}),
         "inputs": _tensors(model, steps.inputs),
         "outputs": _tensors(model, steps.outputs),
         "states": _states(model, steps),

@@ -21,7 +21,7 @@ MAIN = """\
 
 int main(void)
 {
-    static float image[64], scores[10];
+    static float image[64] __attribute__((aligned(16))), scores[10] __attribute__((aligned(16)));
     struct tvmgen_default_inputs in = {image};
     struct tvmgen_default_outputs out = {scores};
     const int status = tvmgen_default_run(&in, &out) || tvmgen_default_run(&in, &out);
@@ -32,11 +32,12 @@ int main(void)
 SKETCH = '#include "digits_int8.ino"\nint main() { setup(); loop(); return digits_int8_stop() != TA_OK; }\n'
 
 
-@pytest.fixture(scope="module")
-def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=["arena", "caller"])
+def digits(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("archives") / "digits"
     model = str(examples() / "digits" / "digits_int8.onnx")
-    assert main(["compile", model, "--soc", "zynq_edge", "-o", str(folder)]) == 0
+    chip = ["--soc", "zynq_edge" if request.param == "arena" else "mcu_m7"]
+    assert main(["compile", model, *chip, "--io", request.param, "-o", str(folder)]) == 0
     return folder
 
 

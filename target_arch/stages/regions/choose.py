@@ -10,6 +10,7 @@ from math import inf
 
 from attrs import evolve, field, frozen
 
+from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.regions.region import Region, Striping
@@ -42,7 +43,7 @@ def choose(graph: PartitionGraph, setting: Setting, memory: str, capacity: int) 
     """The cheapest regions with which no more bytes are live than the capacity; where none are enough, those
     with the least peak.
     """
-    lives = _Lives.of(graph, setting.alignments[memory])
+    lives = _Lives.of(graph, setting.alignments[memory], setting.io)
     found: dict[str, tuple[Region, ...]] = {}
     peak, start, whole = 0, 0, 0
     for partition in graph.partitions:
@@ -80,10 +81,13 @@ class _Lives:
     before: Sequence[int] = field(repr=False)
     """By operator, the bytes of tensors that are made before it, and needed by it or later."""
     unit: int
+    lent: frozenset[str]
+    """Tensors in memory of the caller, which need no bytes of an arena."""
 
     @classmethod
-    def of(cls, graph: PartitionGraph, unit: int) -> "_Lives":
+    def of(cls, graph: PartitionGraph, unit: int, io: IoOwner) -> "_Lives":
         model = graph.model
+        lent = frozenset((*model.inputs, *model.outputs) if io is IoOwner.CALLER else ())
         operators = tuple(each for partition in graph.partitions for each in partition.operators)
         first, last = dict.fromkeys(model.given, -1), dict.fromkeys(model.given, -1)
         for number, operator in enumerate(operators):
@@ -91,13 +95,19 @@ class _Lives:
             for name in operator.inputs:
                 last[name] = number
         last |= dict.fromkeys(model.kept, len(operators))
-        lives = [((first[name] + 1, last[name]), round_up(model.tensors[name].bytes, unit)) for name in first]
+        lives = [
+            ((first[name] + 1, last[name]), round_up(model.tensors[name].bytes, unit))
+            for name in first
+            if name not in lent
+        ]
         before = live_sums(lives, len(operators)).tolist()
-        return cls(model=model, operators=operators, first=first, last=last, before=before, unit=unit)
+        return cls(
+            model=model, operators=operators, first=first, last=last, before=before, unit=unit, lent=lent
+        )
 
     def bytes(self, name: str) -> int:
-        """The bytes of a tensor, in whole units."""
-        return round_up(self.model.tensors[name].bytes, self.unit)
+        """The bytes of an arena that a tensor needs, in whole units."""
+        return 0 if name in self.lent else round_up(self.model.tensors[name].bytes, self.unit)
 
     def plain(self, number: int) -> int:
         """The bytes live while one operator runs."""
@@ -107,7 +117,8 @@ class _Lives:
         """The bytes live while the operators from `start` to `end` run as a region."""
         output = self.operators[end].output
         over = region.over
-        shared = over is not None and self.last[over] <= end and over not in self.model.kept
+        ended = over is not None and self.last[over] <= end
+        shared = ended and over not in self.lent and over not in self.model.kept
         more = 0 if shared else self.bytes(output)
         return self.before[start] + more + round_up(region.scratch, self.unit)
 
