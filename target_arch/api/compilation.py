@@ -130,6 +130,8 @@ class CompileOptions(TypedDict, total=False):
     """Shapes of inputs with open dimensions."""
     batch: int
     """The extent of an open first dimension."""
+    input_values: Mapping[str, float]
+    """Inputs of an ONNX model that are constants, and the number that all their elements are."""
     states: Mapping[str, str]
     """Inputs, and the outputs that are their values in the next run."""
     io: str
@@ -163,12 +165,14 @@ def compile(model: str | Path, soc: str | Path | SoC, **options: Unpack[CompileO
 def _fields(options: CompileOptions) -> dict[str, Any]:
     """The fields of a request that options are; an option that is not known stays, and is no field."""
     shapes = {name: tuple(shape) for name, shape in options.get("input_shapes", {}).items()}
-    read = ("memory", "forbid", "targets", "input_shapes", "batch", "backend_dirs")
+    read = ("memory", "forbid", "targets", "input_shapes", "input_values", "batch", "backend_dirs")
     return {
         "mode": options.get("memory", "default"),
         "forbid": {name: _several(wish) for name, wish in options.get("forbid", {}).items()},
         "targets": tuple(options.get("targets", ())),
-        "input_shapes": InputShapes(shapes=shapes, batch=options.get("batch")),
+        "input_shapes": InputShapes(
+            shapes=shapes, batch=options.get("batch"), values=options.get("input_values", {})
+        ),
         **{name: value for name, value in options.items() if name not in read},
     }
 

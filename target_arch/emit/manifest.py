@@ -111,6 +111,7 @@ def _input_shapes(member: Member) -> dict[str, object] | None:
     return {
         "shapes": {name: list(shape) for name, shape in sorted(wanted.shapes.items())},
         "batch": wanted.batch,
+        "values": dict(sorted(wanted.values.items())),
     }
 
 

@@ -165,7 +165,7 @@ def _member(prepared: Prepared, lowered: Lowered) -> Member:
     request, model = prepared.request, prepared.model
     pairs = [state.pair for state in model.states if state.pair is not None]
     shapes = [model.tensors[name].shape for name in model.in_file]
-    vector = self_test(request.model_path, shapes, pairs, imported=model)
+    vector = self_test(request.model_path, shapes, pairs, request.input_shapes.values, imported=model)
     return Member(
         model=model,
         lowered=lowered,

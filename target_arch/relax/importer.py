@@ -10,6 +10,7 @@ Any fault of the file becomes a DiagnosticError with one message; rules:
     unsupported-model    anything else a frontend refuses, with its words
     dynamic-shape        a dimension without a fixed extent
     input-shape          a wanted shape of an input that it cannot have
+    input-value          a wanted value of an input that it cannot have
     unsupported-type     elements of a type that is not supported, such as float16
     unsafe-model         a `.pt2` file that PyTorch would run code from
     missing-extra        the file type needs an optional dependency
@@ -77,6 +78,9 @@ def model_kind(path: Path) -> tuple[str, bytes]:
 
 def _imported(path: Path, checked: _Checked, shapes: InputShapes) -> Imported:
     """Read by the reader of the file's kind; only that reader is imported, since each imports a library."""
+    if shapes.values and checked.kind != "onnx":
+        message = f"values of inputs can be fixed in an ONNX model, this is {_NAMES[checked.kind]}"
+        raise model_error("input-value", path, message, "export the model with the value")
     if checked.kind == "tflite":
         from target_arch.relax.readers.tflite import read_tflite
 

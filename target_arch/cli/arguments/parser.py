@@ -144,6 +144,11 @@ def _input_shapes(to: "argparse._ActionsContainer") -> None:
     to.add_argument(
         "--batch", type=_positive, metavar="N", help="the extent of every first dimension that is left open"
     )
+    to.add_argument(
+        "--input-value", action="append", default=[], metavar="NAME=NUMBER",
+        help="make an input of an ONNX model a constant, all of whose elements are the number, as one that "
+        "chooses a branch (of several models MODEL:NAME=...); may repeat",
+    )  # fmt: skip
 
 
 def _soc(to: ArgumentParser) -> None:

@@ -194,6 +194,9 @@ def _of_bundle(options: argparse.Namespace) -> "Lowered | None":
     if options.input_shape or options.batch:
         text = "`--input-shape` and `--batch` say what to compile, `--bundle` is compiled already"
         raise refusal("two-shapes", "command line", text, "leave them out: the bundle has its shapes")
+    if options.input_value:
+        text = "`--input-value` says what to compile, `--bundle` is compiled already"
+        raise refusal("two-values", "command line", text, "leave it out: the bundle has its values")
     return None
 
 

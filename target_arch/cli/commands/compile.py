@@ -15,7 +15,7 @@ from target_arch.relax.tvm_import import import_tvm
 if TYPE_CHECKING:
     from target_arch.pipeline import ModelsCompilation
 
-_QUALIFIED = ("require", "prefer", "forbid", "image", "input_shape", "state")
+_QUALIFIED = ("require", "prefer", "forbid", "image", "input_shape", "input_value", "state")
 """Options whose values may begin with the name of the model they are for."""
 
 

@@ -66,7 +66,7 @@ def request(options: argparse.Namespace) -> "CompileRequest":
         name=getattr(options, "name", None),
         port=getattr(options, "port", None) or "host",
         images=_images(getattr(options, "image", [])),
-        input_shapes=input_shapes(options.input_shape, options.batch),
+        input_shapes=input_shapes(options.input_shape, options.batch, options.input_value),
         states=_pairs(options.state),
         memory=memory_limits(options.memory),
         io=getattr(options, "io", None) or IoOwner.ARENA,

@@ -15,7 +15,7 @@ def operators(options: argparse.Namespace) -> int:
     progress(f"reading {options.model}")
     from target_arch.relax.inventory import inventory
 
-    found = inventory(options.model, input_shapes(options.input_shape, options.batch))
+    found = inventory(options.model, input_shapes(options.input_shape, options.batch, options.input_value))
     if options.format == "json":
         json_data([asdict(use) for use in found.uses])
     else:

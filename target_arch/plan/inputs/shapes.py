@@ -1,7 +1,7 @@
-"""The extents that a person gives to the open dimensions of a model's inputs.
+"""What a person fixes of a model's inputs: the extents of open dimensions, and values.
 
-Readers ask `InputShapes.fixed` for the shape of every input; the command line makes one of `--input-shape`
-and `--batch`. Tests: `tests/plan/inputs/test_shapes.py`.
+Readers ask `InputShapes.fixed` for the shape of every input; the command line makes one of `--input-shape`,
+`--batch` and `--input-value`. Tests: `tests/plan/inputs/test_shapes.py`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,14 +28,17 @@ class ModelInput:
 class InputShapes:
     """Wanted shapes of inputs by name, and the extent of every open first dimension.
 
-    An extent given for a dimension that has a name in the file counts for all dimensions of that name.
+    An extent given for a dimension that has a name in the file counts for all dimensions of that name. An
+    input with one of the `values` is a constant, all of whose elements are that number: the model that is
+    compiled has it no more.
     """
 
     shapes: Mapping[str, Shape] = field(factory=dict)
     batch: int | None = None
+    values: Mapping[str, float] = field(factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.shapes) or self.batch is not None
+        return bool(self.shapes or self.values) or self.batch is not None
 
     def fixed(self, place: str, inputs: Sequence[ModelInput]) -> dict[str, Shape]:
         """The shape of every input. DiagnosticError with the options to add where one stays open, and for
@@ -76,6 +79,8 @@ def _contradictions(wanted: InputShapes, place: str, inputs: Sequence[ModelInput
             for number, (has, asked) in enumerate(zip(extents, shape, strict=True)):
                 if isinstance(has, int) and has != asked:
                     yield _refused(place, f"dimension {number} of input `{name}` is {has}, not {asked}")
+    for name in sorted(wanted.values.keys() - known.keys()):
+        yield _refused(place, f"the model has no input `{name}`", name_hint(name, known, "it has"))
     if wanted.batch is not None and not any(_takes_batch(one, wanted.batch) for one in inputs):
         yield _refused(place, f"no input has an open first dimension that could become {wanted.batch}")
 

@@ -7,8 +7,9 @@ from target_arch.diagnostics import DiagnosticError, refusal
 from target_arch.emit import SelfTest, Tolerance
 from target_arch.plan.model import Model
 from target_arch.run.exact.oracle import exact_outputs
+from target_arch.run.references import rounding
 from target_arch.run.references.litert import litert
-from target_arch.run.references.onnxruntime import ort
+from target_arch.run.references.onnxruntime import NO_VALUES, ort
 from target_arch.run.references.pytorch import pytorch
 from target_arch.run.references.reference import Reference, Shapes, spread, tolerance
 from target_arch.run.references.stateful import stateful
@@ -20,10 +21,14 @@ REFERENCES: Mapping[str, Callable[[Path, Shapes], Reference]] = {
 }
 
 
-def reference_for(model: Path, shapes: Shapes = (), states: Sequence[tuple[int, int]] = ()) -> Reference:
+def reference_for(
+    model: Path,
+    shapes: Shapes = (),
+    states: Sequence[tuple[int, int]] = (),
+    values: Mapping[str, float] = NO_VALUES,
+) -> Reference:
     """The reference of a model file, by its ending. `states` are the numbers of its inputs and outputs that
-    are states.
-
+    are states, `values` the numbers that inputs of an ONNX model are; such are no inputs any more.
 
     `shapes` are those of the inputs, in order, where the file leaves dimensions open. ToolMissing where its
     package is not installed, DiagnosticError where it has none or cannot read the file.
@@ -36,13 +41,15 @@ def reference_for(model: Path, shapes: Shapes = (), states: Sequence[tuple[int, 
         )
     if not model.is_file():
         raise refusal("model-unreadable", model, "there is no such file", None)
-    return stateful(REFERENCES[kind](model, shapes), states)
+    reference = ort(model, shapes, values) if values else REFERENCES[kind](model, shapes)
+    return stateful(reference, states)
 
 
 def self_test(
     model: Path,
     shapes: Shapes = (),
     states: Sequence[tuple[int, int]] = (),
+    values: Mapping[str, float] = NO_VALUES,
     *,
     seed: int = 0,
     imported: Model | None = None,
@@ -55,7 +62,7 @@ def self_test(
     model.
     """
     try:
-        return _vector(reference_for(model, shapes, states), seed, imported)
+        return _vector(reference_for(model, shapes, states, values), seed, imported)
     except DiagnosticError as error:
         return error.diagnostics[0].message
 
@@ -71,13 +78,16 @@ def _vector(reference: Reference, seed: int, model: Model | None) -> SelfTest:
             tolerances=tuple(Tolerance(absolute=0.0) for _ in found),
         )
     answers = reference.answer(frame)
-    limit = reference.allowed + spread(reference, [answers])
+    allowed = reference.allowed + spread(reference, [answers])
+    limits = (
+        rounding.limits(reference, (frame,), answers) if reference.rounds else [allowed] * len(answers[0])
+    )
     return SelfTest(
         reference=reference.name,
         inputs=tuple(value.tobytes() for value in frame),
         outputs=tuple(value.tobytes() for value in answers[0]),
         tolerances=tuple(
             tolerance(reference, limit * unit, value.dtype)
-            for unit, value in zip(reference.units, answers[0], strict=True)
+            for limit, unit, value in zip(limits, reference.units, answers[0], strict=True)
         ),
     )

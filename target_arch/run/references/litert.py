@@ -66,6 +66,7 @@ def litert(model: Path, shapes: Shapes = ()) -> Reference:
         answer=answer,
         inside=_Inside(model=model, shapes=tuple(shapes)),
         reset=interpreter.reset_all_variables,
+        rounds=not quantized,
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,12 @@ from target_arch.run.references.saturation import without_saturation
 _QDQ_RULE = "no farther than its optimized and unoptimized modes are from each other, plus one step"
 
 
-def ort(model: Path, shapes: Shapes = ()) -> Reference:
-    """Quantized models are computed with and without graph optimizations, others without.
+NO_VALUES: Mapping[str, float] = MappingProxyType({})
+
+
+def ort(model: Path, shapes: Shapes = (), values: Mapping[str, float] = NO_VALUES) -> Reference:
+    """Quantized models are computed with and without graph optimizations, others without. Inputs with one of
+    the `values` are constants.
 
     ToolMissing without `onnxruntime`, DiagnosticError for a file it cannot read.
     """
@@ -41,7 +46,8 @@ def ort(model: Path, shapes: Shapes = ()) -> Reference:
     whole = _whole(model, content)
     parsed = _parsed(model, content if whole is None else whole)
     graph = parsed.graph
-    if without_saturation(parsed):
+    _fix(graph, values)
+    if without_saturation(parsed) or values:
         content = parsed.SerializeToString()
     elif whole is not None:
         content = whole
@@ -68,7 +74,20 @@ def ort(model: Path, shapes: Shapes = ()) -> Reference:
         answer=answer,
         inside=_Inside(model=model, content=content, names=tuple(names)),
         layers=LayerRule(steps=1, judges=quantized),
+        rounds=not quantized,
     )
+
+
+def _fix(graph: Any, values: Mapping[str, float]) -> None:
+    """Constants in place of inputs, all of whose elements are one number."""
+    import onnx
+
+    for value in [each for each in graph.input if each.name in values]:
+        kind = value.type.tensor_type
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
+        elements = np.full([extent.dim_value for extent in kind.shape.dim], values[value.name], dtype)
+        graph.initializer.append(onnx.numpy_helper.from_array(elements, value.name))
+        graph.input.remove(value)
 
 
 @frozen(kw_only=True, eq=False, slots=False)

@@ -72,6 +72,7 @@ def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
         relative=FLOAT_RELATIVE,
         answer=answer,
         inside=_Inside(program=program),
+        rounds=True,
     )
 
 

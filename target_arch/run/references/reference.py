@@ -74,6 +74,8 @@ class Reference:
 
     `inside` answers a frame with every tensor that it computes on the way, by its name in the file (in the
     shape of the file), in the first of its modes. `layers` is the rule for operators that compute from these.
+
+    `rounds`: all arithmetic is in floats, and what rounding may do in this model may be more than `allowed`.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Reference:
     reset: Callable[[], None] = field(default=_nothing, repr=False)
     inside: Callable[[Frame], Mapping[str, Array]] = field(default=_sees_nothing, repr=False)
     layers: LayerRule = LayerRule()
+    rounds: bool = False
 
     def frames(self, count: int, seed: int) -> tuple[Frame, ...]:
         """Random inputs; the same for the same seed, and the first ones the same for any count."""

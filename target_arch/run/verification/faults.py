@@ -32,14 +32,19 @@ class Fault:
 
 
 def faults(
-    reference: Reference, ours: Sequence[Frame], answers: Sequence[tuple[Frame, ...]], limit: float
+    reference: Reference,
+    ours: Sequence[Frame],
+    answers: Sequence[tuple[Frame, ...]],
+    limits: Sequence[float],
 ) -> list[Fault]:
-    """What is farther from any answer than `limit` units and the relative part, in the order of frames."""
+    """What is farther from any answer than its output's limit, in units, and the relative part, in the order
+    of frames.
+    """
     found = []
     for frame, (mine, every) in enumerate(zip(ours, answers, strict=True)):
         for theirs in every:
             for output, (a, b) in enumerate(zip(mine, theirs, strict=True)):
-                near = tolerance(reference, limit * reference.units[output], b.dtype)
+                near = tolerance(reference, limits[output] * reference.units[output], b.dtype)
                 fault = _fault(frame, output, (a, b), near)
                 found += [] if fault is None else [fault]
     return found

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.run.references import rounding
 from target_arch.run.references.reference import Frame, Reference, distance, spread
+from target_arch.run.references.rounding import ROUNDING_RULE
 from target_arch.run.verification.faults import faults
 from target_arch.run.verification.result import Verification
 
@@ -14,29 +16,34 @@ from target_arch.run.verification.result import Verification
 def judged(
     reference: Reference,
     results: Sequence[bytes],
+    frames: Sequence[Frame],
     answers: Sequence[tuple[Frame, ...]],
     names: Sequence[str],
     *,
     seed: int,
     own: bool | None,
 ) -> Verification:
-    """Compare results with the reference's answers to the same frames. `names` are those of the outputs;
-    `own` is how the self-test ended, None where there is none.
+    """Compare results with the reference's answers to these frames. `names` are those of the outputs; `own`
+    is how the self-test ended, None where there is none. Where floats break the rule, what rounding may do in
+    this model decides.
     """
     ours = tuple(_split(result, answer[0]) for result, answer in zip(results, answers, strict=True))
     equal, mode = _most_equal(reference, ours, answers)
-    limit = reference.allowed + spread(reference, answers)
-    wrong = faults(reference, ours, answers, limit)
+    limits = (reference.allowed + spread(reference, answers),) * len(reference.units)
+    wrong, rule = faults(reference, ours, answers, limits), reference.rule
+    if wrong and reference.rounds:
+        limits, rule = rounding.limits(reference, frames, [first for first, *_ in answers]), ROUNDING_RULE
+        wrong = faults(reference, ours, answers, limits)
     return Verification(
         reference=reference.name,
-        rule=reference.rule,
+        rule=rule,
         seed=seed,
         frames=len(answers),
         outputs=len(answers) * len(reference.units),
         equal=equal,
         equal_to=mode,
         largest=_largest(reference, ours, answers),
-        allowed=limit,
+        allowed=max(limits, default=reference.allowed),
         relative=reference.relative,
         wrong=sum(fault.elements for fault in wrong),
         first_wrong=wrong[0].said(names) if wrong else "",

@@ -100,7 +100,9 @@ def _references(files: Mapping[str, Path], manifest: Mapping[str, Any]) -> dict[
     """The references of the models in a bundle, with inputs of its shapes where a file leaves them open."""
     described = {each["model"]: each for each in models_in(manifest)}
     return {
-        name: reference_for(path, _shapes(described[name]), _states(described[name]))
+        name: reference_for(
+            path, _shapes(described[name]), _states(described[name]), _values(described[name])
+        )
         for name, path in files.items()
     }
 
@@ -152,7 +154,9 @@ def compare_models(
     results = _by_model(described, run_frames(executable, packed, lazy=lazy))
     own = run_self_test(executable)
     return {
-        name: judged(references[name], results[name], answers[name], _names(each), seed=seed, own=own)
+        name: judged(
+            references[name], results[name], frames[name], answers[name], _names(each), seed=seed, own=own
+        )
         for name, each in described.items()
     }
 
@@ -171,6 +175,12 @@ def _by_model(described: Mapping[str, Mapping[str, Any]], results: Sequence[byte
 def _states(model: Mapping[str, Any]) -> list[tuple[int, int]]:
     """The inputs and outputs of the model's file that are states of the bundle, by number."""
     return [tuple(each["pair"]) for each in model.get("states", ()) if each["pair"] is not None]
+
+
+def _values(model: Mapping[str, Any]) -> Mapping[str, float]:
+    """The inputs of the model's file that are constants of the bundle."""
+    wanted = model.get("input_shapes") or {}
+    return dict(wanted.get("values", {}))
 
 
 def _names(model: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`--input-shape` and `--batch`."""
+"""`--input-shape`, `--batch` and `--input-value`."""
 
 import pytest
 
@@ -30,4 +30,27 @@ def test_two_shapes_for_one_input() -> None:
     assert str(caught.value) == (
         "command line: error: input `x` is to have two shapes: 1x2 and 2x2 [bad-shape]\n"
         "hint: name one of them"
+    )
+
+
+def test_values_by_name() -> None:
+    given = ["sr=16000", "a=b=-1", "x=0.5", "y=1e-3"]
+    assert input_shapes([], None, given).values == {"sr": 16000, "a=b": -1, "x": 0.5, "y": 0.001}
+
+
+@pytest.mark.parametrize("text", ["x", "=1", "x=", "x=one", "x=1x2", "x=.", "x=nan", "x=1e999"])
+def test_what_is_no_value(text: str) -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        input_shapes([], None, [text])
+    assert str(caught.value) == (
+        f"command line: error: `{text}` is not NAME=NUMBER [bad-value]\n"
+        "hint: as in `--input-value rate=16000`"
+    )
+
+
+def test_two_values_for_one_input() -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        input_shapes([], None, ["x=1", "x=1.0", "x=2"])
+    assert str(caught.value) == (
+        "command line: error: input `x` is to have two values: 1 and 2 [bad-value]\nhint: name one of them"
     )

@@ -1,5 +1,6 @@
 """ONNX models: QDQ composites, NCHW turned into NHWC, values as onnxruntime computes them."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.relax.importer import import_model
+from target_arch.run import reference_for
 from tests.relax.emulate import evaluate
 from tests.relax.models import Array, convnet, helper, onnx_model, onnx_reference, quantized, save
 
@@ -275,6 +277,56 @@ def test_a_branch_that_may_fail_is_not_computed_in_vain(tmp_path: Path) -> None:
     with pytest.raises(DiagnosticError) as caught:
         import_model(path)
     assert caught.value.diagnostics[0].message == "operator `If` is not supported"
+
+
+def branching(path: Path) -> Path:
+    """One operator for a rate, another one for others; as a voice detector has its two nets."""
+    value = helper.make_tensor_value_info
+    one = helper.make_graph([helper.make_node("Sign", ["x"], ["sign"])], "then", [], [value("sign", 1, None)])
+    first = [helper.make_node("Gather", ["x", "places"], ["some"], axis=1)]
+    other = helper.make_graph(first, "else", [], [value("some", 1, None)])
+    nodes = [
+        helper.make_node("Equal", ["rate", "high"], ["is_high"]),
+        helper.make_node("If", ["is_high"], ["y"], then_branch=one, else_branch=other),
+    ]
+    constants = {"high": np.array(16000), "places": np.array([0, 0, 1, 1])}
+    model = onnx_model(nodes, {"x": (1, 4), "rate": ()}, {"y": (1, 4)}, constants)
+    model.graph.input[1].type.tensor_type.elem_type = 7
+    return save(model, path)
+
+
+def test_an_input_with_a_value_is_a_constant(tmp_path: Path) -> None:
+    path = branching(tmp_path / "m.onnx")
+    found, program = import_model(path, shapes=InputShapes(values={"rate": 16000}))
+    assert found.inputs == ("x",)
+    x = drawn(1, 4)
+    np.testing.assert_array_equal(evaluate(found, {"x": x}, program)[0], np.sign(x))
+    reference = reference_for(path, values={"rate": 16000})
+    assert [each.name for each in reference.inputs] == ["x"]
+    np.testing.assert_array_equal(reference.answer((x,))[0][0], np.sign(x))
+
+
+def test_the_refusal_of_a_branch_has_the_option_to_add(tmp_path: Path) -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(branching(tmp_path / "m.onnx"))
+    assert caught.value.diagnostics[0].notes[0].message == (
+        "`If` once, at `y`: its course follows from `rate`, which `--input-value rate=NUMBER` makes constant"
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"rate": 0.5}, "input `rate` is int64[], which cannot be 0.5 [input-value]"),
+        ({"rate": 2.0**70}, "input `rate` is int64[], which cannot be 1.18059e+21 [input-value]"),
+        ({"rat": 1}, "the model has no input `rat` [input-shape]\nhint: did you mean `rate`?"),
+    ],
+)
+def test_values_that_an_input_cannot_have(values: Mapping[str, float], said: str, tmp_path: Path) -> None:
+    path = branching(tmp_path / "m.onnx")
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(path, shapes=InputShapes(values=values))
+    assert str(caught.value) == f"{path}: error: {said}"
 
 
 def test_dimensions_called_by_a_question_mark_are_not_one(tmp_path: Path) -> None:

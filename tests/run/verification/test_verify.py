@@ -218,7 +218,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_floats_have_a_relative_and_an_absolute_tolerance(mine: float, theirs: float, said: str) -> None:
     rule = evolve(REFERENCE, allowed=FLOAT_TOLERANCE, relative=FLOAT_RELATIVE)
     ours, answer = (np.array([0.0, value], np.float32) for value in (mine, theirs))
-    found = faults(rule, [(ours,)], [((answer,),)], rule.allowed)
+    found = faults(rule, [(ours,)], [((answer,),)], [rule.allowed])
     assert [fault.said(["y"]) for fault in found] == ([f"`y`[1] of frame 0: {said}"] if said else [])
 
 
@@ -228,5 +228,5 @@ def test_steps_that_are_printed_as_floats_have_a_few_ulps() -> None:
     theirs = np.array([step * 90], np.float32)
     near, far = (np.array([step * number], np.float32) for number in (91, 92))
     assert float(near[0]) - float(theirs[0]) > step
-    assert faults(rule, [(near,)], [((theirs,),)], 1.0) == []
-    assert len(faults(rule, [(far,)], [((theirs,),)], 1.0)) == 1
+    assert faults(rule, [(near,)], [((theirs,),)], [1.0]) == []
+    assert len(faults(rule, [(far,)], [((theirs,),)], [1.0])) == 1

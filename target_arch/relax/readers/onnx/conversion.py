@@ -12,6 +12,7 @@ from target_arch.relax.onnx_converters import CONVERTERS, converted, takes
 from target_arch.relax.onnx_operators.halves import Halves
 from target_arch.relax.onnx_operators.node import Node, NotConverted
 from target_arch.relax.readers.frontend import FAILURES
+from target_arch.relax.readers.onnx.course import Course
 from target_arch.relax.readers.onnx.graph import ONNX_DOMAINS, TensorKind, opset_of
 from target_arch.relax.readers.unsupported import Unsupported, unsupported
 
@@ -78,6 +79,7 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
 
     def _construct_nodes(self, graph: Any) -> None:
         failures: list[Unsupported] = []
+        self._course = Course(graph, self._types)
         for node in graph.node:
             if is_known(node.domain, node.op_type) and any(n and n not in self._nodes for n in node.input):
                 continue  # it reads what a failed operator of unknown type would have written
@@ -96,7 +98,7 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
     def _construct(self, node: Any) -> str | None:
         """Convert an operator; the reason where that is not possible."""
         if not is_known(node.domain, node.op_type):
-            return "not known here"
+            return self._course.hint(node) or "not known here"
         given = ", ".join(str(self._types.get(name, "?")) for name in node.input if name)
         try:
             found = self._converted(node)

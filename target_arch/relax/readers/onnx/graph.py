@@ -59,6 +59,13 @@ class OnnxGraph:
             helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
         )
 
+    def fix(self, tensor: Any) -> None:
+        """A constant in place of the input of its name."""
+        self.inputs = tuple(name for name in self.inputs if name != tensor.name)
+        kept = [value for value in self.model.graph.input if value.name != tensor.name]
+        replace(self.model.graph.input, kept)
+        self.add(tensor)
+
     def constants(self) -> dict[str, Any]:
         """All constants by name."""
         return {value.name: value for value in self.model.graph.initializer} | self.aside

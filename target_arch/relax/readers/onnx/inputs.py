@@ -1,16 +1,20 @@
-"""Open dimensions of a model's inputs get the extents that were asked for."""
+"""Open dimensions of a model's inputs get the extents that were asked for, and inputs their values."""
 
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from onnx import helper
+
 from target_arch.plan.inputs.shapes import Extent, InputShapes, ModelInput
 from target_arch.relax.ir.errors import model_error
-from target_arch.relax.readers.onnx.graph import OnnxGraph, replace
+from target_arch.relax.readers.onnx.graph import OnnxGraph, TensorKind, replace, tensor_of
 
 
 def fix_inputs(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
-    """Every input gets a shape of numbers; shapes that the file declares elsewhere, which may name open
-    dimensions, are forgotten. Raises DiagnosticError where an input stays open, or is no tensor.
+    """Every input gets a shape of numbers, or becomes a constant where it has a value; shapes that the file
+    declares elsewhere, which may name open dimensions, are forgotten. Raises DiagnosticError where an input
+    stays open, is no tensor, or cannot have its value.
     """
     own = {value.name: value for value in graph.model.graph.input if value.name in graph.inputs}
     for name, value in own.items():
@@ -24,9 +28,28 @@ def fix_inputs(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
         kind.shape.Clear()
         for extent in shape:
             kind.shape.dim.add().dim_value = extent
+    for name, number in sorted(wanted.values.items()):
+        _fix_value(path, graph, own[name], number)
     replace(graph.model.graph.value_info, ())
     for value in graph.model.graph.output:
         value.type.tensor_type.ClearField("shape")
+
+
+def _fix_value(path: Path, graph: OnnxGraph, value: Any, number: float) -> None:
+    """The input as a constant, all of whose elements are the number."""
+    kind = TensorKind.of(value)
+    dtype = np.dtype(helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
+    fits = dtype.kind == "f" or (number == int(number) and _holds(dtype, int(number)))
+    if kind is None or kind.shape is None or not fits:
+        message = f"input `{value.name}` is {kind}, which cannot be {number:g}"
+        raise model_error("input-value", path, message)
+    graph.fix(tensor_of(np.full(kind.shape, number, dtype), value.name))
+
+
+def _holds(dtype: np.dtype[Any], number: int) -> bool:
+    if dtype.kind == "b":
+        return number in (0, 1)
+    return dtype.kind in "iu" and bool(np.iinfo(dtype).min <= number <= np.iinfo(dtype).max)
 
 
 _NAMELESS = ("", "?", "-1")
