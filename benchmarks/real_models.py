@@ -46,6 +46,8 @@ PACKAGES = (
     "speechmos==0.0.1.1",
 )
 """Each with its version, so that the table stays one of the same models."""
+_SILERO = ("--input-shape", "input=1x576", "--input-shape", "state=2x1x128")
+_RATE = ("--input-value", "sr=16000")
 FLAGS: Mapping[str, Sequence[str]] = {
     "320n.onnx": ("--input-shape", "images=1x3x320x320"),
     "Stage_0.onnx": ("--input-shape", "input=1x3x100x160"),
@@ -66,15 +68,17 @@ FLAGS: Mapping[str, Sequence[str]] = {
         "h=2x1x64",
         "--input-shape",
         "c=2x1x64",
+        *_RATE,
     ),
     "silero_vad_16k_sequence.onnx": ("--input-shape", "input=1x576"),
-    "silero_vad.onnx": ("--input-shape", "input=1x576", "--input-shape", "state=2x1x128"),
-    "silero_vad_16k_op15.onnx": ("--input-shape", "input=1x576", "--input-shape", "state=2x1x128"),
-    "silero_vad_half.onnx": ("--input-shape", "input=1x576", "--input-shape", "state=2x1x128"),
-    "silero_vad_op18_ifless.onnx": ("--input-shape", "input=1x576", "--input-shape", "state=2x1x128"),
+    "silero_vad.onnx": (*_SILERO, *_RATE),
+    "silero_vad_16k_op15.onnx": _SILERO,
+    "silero_vad_half.onnx": _SILERO,
+    "silero_vad_op18_ifless.onnx": (*_SILERO, *_RATE),
     ".onnx": ("--batch", "1"),
 }
-"""Flags for open dimensions, by the ending of a model's name; the first that fits counts."""
+"""Flags for open dimensions, and for an input that chooses a branch, by the ending of a model's name; the
+first that fits counts."""
 SUFFIXES = (".onnx", ".tflite")
 FRAMES = 3
 SECONDS = 15.0

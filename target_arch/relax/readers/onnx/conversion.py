@@ -12,7 +12,7 @@ from target_arch.relax.onnx_converters import CONVERTERS, converted, takes
 from target_arch.relax.onnx_operators.halves import Halves
 from target_arch.relax.onnx_operators.node import Node, NotConverted
 from target_arch.relax.readers.frontend import FAILURES
-from target_arch.relax.readers.onnx.course import Course
+from target_arch.relax.readers.onnx.control_flow import Course
 from target_arch.relax.readers.onnx.graph import ONNX_DOMAINS, TensorKind, opset_of
 from target_arch.relax.readers.unsupported import Unsupported, unsupported
 
