@@ -19,6 +19,7 @@ from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.manifest import manifest
 from target_arch.emit.model.inputs import EmitInputs, Member, SelfTest
 from target_arch.pipeline.compilation import Compilation, ModelsCompilation
+from target_arch.pipeline.fewer_composites import alike, on_fewer, without_composites
 from target_arch.pipeline.lowerer import Lowerer
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 from target_arch.pipeline.resolve import (
@@ -47,6 +48,7 @@ from target_arch.run.bundles.manifest import models_in
 from target_arch.run.references.find import self_test
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.check.models import check_models
+from target_arch.stages.errors import DoesNotFitError, PlacementError
 from target_arch.stages.lowering.ladder import lower_in_order
 from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.memory.model_pools import model_pools, reduced
@@ -123,8 +125,34 @@ def plan(prepared: Prepared, chip: SoC) -> Lowered:
     """The second part: place, lower and plan, on the part of the chip that other models leave."""
     asked = prepared.request
     request = evolve(asked, soc=programmed(asked, chip))
-    setting = _setting(request, prepared.backends)
-    return _lower(evolve(prepared, request=request), setting)
+    ready = evolve(prepared, request=request)
+    fewer = without_composites(request, prepared.backends)
+    if not fewer:
+        return _lower(ready)
+    try:
+        return _lower(ready, advised=False)
+    except DoesNotFitError as refusal:
+        found = _on_fewer_composites(ready, fewer, refusal)
+    return _lower(ready) if found is None else found
+
+
+def _on_fewer_composites(
+    prepared: Prepared, fewer: Sequence[CompileRequest], refusal: DoesNotFitError
+) -> Lowered | None:
+    """The lowering of the first of these requests under which the model has other operators, and they fit;
+    None if none does.
+    """
+    for request in fewer:
+        model, program = _import(request, prepared.backends)
+        if alike(model, prepared.model):
+            continue
+        ready = evolve(prepared, request=request, model=model, program=program)
+        try:
+            made = _lower(ready, advised=False)
+        except (DoesNotFitError, PlacementError):
+            continue
+        return evolve(made, attempts=(*on_fewer(prepared.request, request, refusal), *made.attempts))
+    return None
 
 
 def _pack(prepared: Sequence[Prepared], arenas: Sharing) -> tuple[Lowered, ...]:
@@ -162,7 +190,7 @@ def emit_inputs(
 
 
 def _member(prepared: Prepared, lowered: Lowered) -> Member:
-    request, model = prepared.request, prepared.model
+    request, model = prepared.request, lowered.model
     pairs = [state.pair for state in model.states if state.pair is not None]
     shapes = [model.tensors[name].shape for name in model.in_file]
     vector = self_test(request.model_path, shapes, pairs, request.input_shapes.values, imported=model)
@@ -232,7 +260,9 @@ def _setting(request: CompileRequest, backends: Mapping[str, Backend]) -> Settin
     )
 
 
-def _lower(prepared: Prepared, setting: Setting) -> Lowered:
+def _lower(prepared: Prepared, *, advised: bool = True) -> Lowered:
+    """Unless `advised`, a refusal has no hint."""
+    setting = _setting(prepared.request, prepared.backends)
     request, backends, model = prepared.request, prepared.backends, prepared.model
     wish, policies = request.lowering_order or None, prepared.plug_ins.policies
     lowerer = Lowerer(request.soc, backends, prepared.program, request.tuning, request.optimize)
@@ -243,6 +273,7 @@ def _lower(prepared: Prepared, setting: Setting) -> Lowered:
         lower=lowerer.lower,
         rules=rules(request),
         advance=lowerer.advance,
+        advised=advised,
     )
 
 
