@@ -40,8 +40,10 @@ _JOBS = 8
 """Jobs that are taken out together, at most."""
 
 
-def improve(scheduler: ListScheduler, start: JobSchedule, bound: int, effort: int = EFFORT) -> JobSchedule:
-    """A schedule that is no worse than the one given; stops at the bound, or when the effort is spent."""
+def improve(scheduler: ListScheduler, start: JobSchedule, bound: int, part: float = 1.0) -> JobSchedule:
+    """A schedule that is no worse than the one given; stops at the bound, or when this part of the usual
+    effort is spent.
+    """
     jobs = scheduler.jobs
     movable = [
         job for job, stays in enumerate(jobs.stays) if any(s is not None and s.machines for s in stays)
@@ -49,7 +51,7 @@ def improve(scheduler: ListScheduler, start: JobSchedule, bound: int, effort: in
     if not movable or start.makespan <= bound:
         return start
     count, random, problem = len(movable), Random(len(movable)), Delayed(jobs)
-    share = min(effort, EFFORT_PER_PAIR * count**2, EFFORT_BY_JOBS // count)
+    share = int(part * min(EFFORT, EFFORT_PER_PAIR * count**2, EFFORT_BY_JOBS // count))
     change = _Change(problem, movable, random)
 
     def kick(schedule: JobSchedule) -> tuple[JobSchedule, int]:

@@ -16,6 +16,8 @@ from target_arch.stages.placement.search.lower_bounds import lower_bound
 
 GOOD = 0.005
 """A gap to the bound, as a part of the bound, that is not worth a search."""
+WIDE = 0.1
+"""A gap to the bound that is worth the whole effort: narrower ones have less to gain."""
 LARGE = 2_000
 """From so many jobs on local search would be too slow to find anything."""
 
@@ -51,7 +53,7 @@ def search(
     best, method = min(made, key=lambda pair: pair[0].cost)
     bound = min(lower_bound(jobs), best.makespan)
     if best.makespan > bound * (1 + GOOD) and len(jobs.names) <= LARGE:
-        better = improve(scheduler, best, bound)
+        better = improve(scheduler, best, bound, _worth(best.makespan, bound))
         if better.cost < best.cost:
             best, method = better, f"{method}, then local search"
     if exact and best.makespan > bound:
@@ -69,3 +71,8 @@ def search(
     elif exact:
         method += "; it meets the bound of the search model, so the exact method has nothing to find"
     return Found(schedule=best, bound=bound, method=method)
+
+
+def _worth(makespan: int, bound: int) -> float:
+    """The part of the effort that the gap between a schedule and the bound is worth."""
+    return min(1.0, (makespan - bound) / (bound * WIDE)) if bound else 1.0

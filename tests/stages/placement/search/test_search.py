@@ -216,7 +216,7 @@ def test_paths_after_a_move_are_those_of_a_whole_pass(members: int, monkeypatch:
     scheduler = ListScheduler(jobs(24, 5, ratio=0.5, members=members))
     start = heft(scheduler)
     assert start is not None
-    better = improve(scheduler, start, lower_bound(scheduler.jobs), 60_000)
+    better = improve(scheduler, start, lower_bound(scheduler.jobs), 0.04)
     assert better.makespan < start.makespan
     check(scheduler.jobs, better)
     assert checked > 100
