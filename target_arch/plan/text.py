@@ -52,7 +52,7 @@ def explanation(graph: PartitionGraph, operator: str) -> str:
     """
     choice = graph.choice(operator)
     runs = [candidate.run for candidate in choice.candidates]
-    head = ("", "instance", "compute", "copies", "total", "run", "refused because")
+    head = ("", "instance", "compute", "copies", "total", "expected run", "refused because")
     rows = [head, *(_candidate_row(candidate, choice.instance) for candidate in choice.candidates)]
     if all(run is None for run in runs):
         rows = [(*row[:5], row[6]) for row in rows]
@@ -90,13 +90,17 @@ def execution(value: Execution) -> str:
 
 def simulated_run(value: Execution, facts: PlacementFacts | None = None, *, lowered: bool = True) -> str:
     """The time of a run, its gap to the bound, overlapping steps, how the placement was found, and costs
-    beside a run. A run that is not `lowered` is one of stand-ins for kernels.
+    beside a run. A run that is not `lowered` is one of stand-ins for kernels: the bound of their steps is none
+    for the steps of kernels, so it is not printed.
     """
     alone = f"; {duration(value.alone)} one after the other" if value.alone > value.makespan else ""
+    bound = (
+        f", {_above(value.makespan, value.bound)} the lower bound of {duration(value.bound)} for any order of "
+        "its steps"
+    )
     return (
-        f"simulated run{'' if lowered else ' before lowering'}: {duration(value.makespan)}, "
-        f"{_above(value.makespan, value.bound)} the lower bound of {duration(value.bound)} for any order of "
-        f"its steps{alone}; {value.overlap}{'' if facts is None else _placed(facts)}\n"
+        f"{'simulated run' if lowered else 'expected run, before lowering'}: {duration(value.makespan)}"
+        f"{bound if lowered else ''}{alone}; {value.overlap}{'' if facts is None else _placed(facts)}\n"
     )
 
 

@@ -38,7 +38,7 @@ def test_partition_prints_a_reason_for_every_operator(capsys: pytest.CaptureFixt
     code, out, _ = call(capsys, "partition", DIGITS, "--soc", "zynq_edge")
     assert code == 0
     assert all("cheapest" in line or "only" in line for line in out.splitlines()[2:-1])
-    assert out.splitlines()[-1].startswith("simulated run before lowering: ")
+    assert out.splitlines()[-1].startswith("expected run, before lowering: ")
 
 
 def test_partitions_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
