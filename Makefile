@@ -22,7 +22,7 @@ STAMP := $(VENV)/.installed-$(EXTRAS)
 
 # What the tests skip without. One name per program that a test or `target-arch run` asks for, with its libraries.
 # libclang-rt-dev: clang's sanitizers, which a minimal installation of clang leaves out.
-SIMULATORS := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm qemu-user clang libclang-rt-dev lld llvm \
+SIMULATORS := g++ cmake gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm qemu-user clang libclang-rt-dev lld llvm \
   gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross \
   verilator iverilog chromium-headless-shell
 

@@ -1,6 +1,7 @@
 """The house: imports only go down, rooms on one floor do not know each other, sub-rooms know no cycle."""
 
 import ast
+import re
 import tomllib
 from pathlib import Path
 
@@ -118,6 +119,14 @@ def test_sub_rooms_have_no_cycle(name: str) -> None:
             if within(other, top) and there not in {here, top}:
                 graph.add_edge(here, there)
     assert list(networkx.simple_cycles(graph)) == []
+
+
+def test_the_table_of_sub_rooms_has_all_of_them() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.MULTILINE))
+    for name in sorted(FLOORS):
+        folders = {path.parent.name for path in (ROOT / "target_arch" / name).glob("*/**/__init__.py")}
+        assert folders <= set(re.findall(r"`([\w.]+)`", rows.get(name, ""))), name
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_name)

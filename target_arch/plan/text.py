@@ -90,14 +90,12 @@ def execution(value: Execution) -> str:
 
 def simulated_run(value: Execution, facts: PlacementFacts | None = None, *, lowered: bool = True) -> str:
     """The time of a run, its gap to the bound, overlapping steps, how the placement was found, and costs
-    beside a run. A run that is not `lowered` is one of stand-ins for kernels: the bound of their steps is none
-    for the steps of kernels, so it is not printed.
+    beside a run. One that is not `lowered` is of stand-ins for kernels, without a bound: real kernels can
+    have fewer steps.
     """
     alone = f"; {duration(value.alone)} one after the other" if value.alone > value.makespan else ""
-    bound = (
-        f", {_above(value.makespan, value.bound)} the lower bound of {duration(value.bound)} for any order of "
-        "its steps"
-    )
+    above = _above(value.makespan, value.bound)
+    bound = f", {above} the lower bound of {duration(value.bound)} for any order of its steps"
     return (
         f"{'simulated run' if lowered else 'expected run, before lowering'}: {duration(value.makespan)}"
         f"{bound if lowered else ''}{alone}; {value.overlap}{'' if facts is None else _placed(facts)}\n"

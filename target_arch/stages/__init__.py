@@ -8,6 +8,7 @@ The sub-rooms in the order in which a model takes its way through them, each wit
 | `paths` | `reach.memory_access(soc, mode, instance)` | `MemoryAccess`: where it reads and writes tensors |
 | `placement` | `place.place(model, setting, backends)` | `PartitionGraph`: the instance of every operator |
 | `lowering` | `order.lowering_order(graph, soc, codegens, policy)` | `LoweringOrder` of the partitions |
+| `regions` | `choose.choose(graph, setting, memory, capacity)` | neighbours that run in stripes |
 | `program` | `join.join(work, homes)` | `Program`: kernels, stand-ins and copies over buffers |
 | `steps` | `fit.fit_memory(work)` | `Fitted`: a `StepOrder` with a `MemoryPlan` that fits |
 | `memory` | `allocate.allocate(buffers, capacities)` | `MemoryPlan`: an offset for every buffer |

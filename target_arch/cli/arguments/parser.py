@@ -10,6 +10,7 @@ from attrs import frozen
 
 import target_arch
 from target_arch.backend.goal import Goal
+from target_arch.cli.arguments.backend_starts import BACKEND_STARTS
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model_pools import Sharing
 
@@ -457,8 +458,8 @@ def _new_backend(to: ArgumentParser) -> None:
     to.add_argument("name", metavar="NAME", help="the backend's name, a lower-case identifier")
     to.add_argument(
         "--start",
-        choices=("relu", "conv2d"),
-        default="relu",
+        choices=tuple(BACKEND_STARTS),
+        default=next(iter(BACKEND_STARTS)),
         help="what its accelerator computes: float32 relu, tile by tile (the default); or int8 convolutions "
         "with the residual sum after them, whole layers at a time",
     )

@@ -9,13 +9,11 @@ import re
 import sys
 from pathlib import Path
 
+from target_arch.cli.arguments.backend_starts import BACKEND_STARTS
 from target_arch.cli.text.output import data, unwritable
 from target_arch.diagnostics import refusal
 from target_arch.registry import Backends
 from target_arch.resources import examples
-
-EXAMPLES = {"relu": "my_npu", "conv2d": "my_conv"}
-"""The folder of every `--start`."""
 
 _SUFFIXES = {".toml", ".md", ".py", ".c", ".h"}
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -45,7 +43,7 @@ def new_backend(options: argparse.Namespace) -> int:
 
 def files(name: str, start: str) -> dict[str, str]:
     """Path in the package → text."""
-    example = EXAMPLES[start]
+    example = BACKEND_STARTS[start]
     root = examples() / example
     paths = (path for path in sorted(root.rglob("*")) if path.suffix in _SUFFIXES)
     return {

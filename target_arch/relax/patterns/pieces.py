@@ -17,7 +17,7 @@ INTEGER_ACTIVATIONS = ("int8", "uint8", "int16")
 """Types of stored values that a conversion takes, or a pool that only compares or averages them."""
 _NARROW = ("int8", "uint8")
 RELU = "relu"
-"""The label of a call of `nn.relu` in a match."""
+"""The label of a call of `nn.relu` in a match, and the activation it is."""
 _QUANTIZE = "quantize"
 
 
@@ -111,7 +111,7 @@ def integer_activation(match: Match, out: Quantization) -> dict[str, Attribute]:
 
 def float_activation(match: Match) -> dict[str, Attribute] | None:
     """Attribute `activation` of a float ending; None for a clip that is neither relu nor relu6."""
-    known = {(None, None): "none", (0.0, None): "relu", (0.0, 6.0): "relu6"}
+    known = {(None, None): "none", (0.0, None): RELU, (0.0, 6.0): "relu6"}
     name = known.get(_bounds(match))
     return None if name is None else {"activation": name}
 

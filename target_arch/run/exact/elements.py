@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.run.exact.scaling import Integers, fixed_point, half_even, real32, twice_rounded
 from target_arch.run.exact.setting import Array, Setting
 
@@ -36,7 +37,7 @@ def requantize(setting: Setting) -> Array:
     values = setting.centred(0)
     if not setting.tflite:
         return setting.stored(half_even(values, real32(scale, over=out)))
-    single = setting.operator.kind == "relu"
+    single = setting.operator.kind is OperatorKind.RELU
     real = real32(scale, over=out) if single else scale / out
     return setting.stored(twice_rounded(values, *fixed_point(real)))
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.cli.commands.new_backend import EXAMPLES, files
+from target_arch.cli.arguments.backend_starts import BACKEND_STARTS
+from target_arch.cli.commands.new_backend import files
 from tests.cli.commands.test_describe import call
 
 REPOSITORY = Path(__file__).parents[3]
@@ -56,7 +57,7 @@ def test_what_is_written(start: str, more: list[str]) -> None:
             *more,
         ]
     )
-    example = EXAMPLES[start]
+    example = BACKEND_STARTS[start]
     assert not any(example in text or example.upper() in text for text in written.values())
 
 
