@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from target_arch.api.times import Times, measured
+from target_arch.api.times import StepTimes, measured
 from target_arch.diagnostics import DiagnosticError, listed, refusal
 from target_arch.plan.lowered import Lowered
 from target_arch.run import (
@@ -73,7 +73,7 @@ class Bundle:
             return unpacked(executable, run_on_machine(executable, [frame])[0][0])
         return unpacked(executable, run_frames(executable, [frame])[0])
 
-    def times(self, inputs: Arrays | Sequence[Array] | None = None) -> Times:
+    def times(self, inputs: Arrays | Sequence[Array] | None = None) -> StepTimes:
         """How long each of its steps takes on this computer, for these inputs or zeros, beside what was
         predicted for the SoC. DiagnosticError where it has several models, or another port than `host`.
         """

@@ -32,7 +32,7 @@ class StepTime:
 
 
 @frozen(kw_only=True)
-class Times:
+class StepTimes:
     """The steps of a model one by one, none behind the back of another."""
 
     soc: str
@@ -68,7 +68,7 @@ class Times:
         return table(header, rows, right=(0, 2, 3))
 
 
-def measured(directory: Path, frame: bytes | None, *, rtl: bool = False) -> Times:
+def measured(directory: Path, frame: bytes | None, *, rtl: bool = False) -> StepTimes:
     """Build the bundle of one model there, and time its steps on a frame, or on zeros. DiagnosticError where
     it has several models, or is for another port than `host`.
     """
@@ -91,7 +91,7 @@ def measured(directory: Path, frame: bytes | None, *, rtl: bool = False) -> Time
         )
         for step in manifest["steps"]
     )
-    return Times(soc=manifest["soc"], steps=steps)
+    return StepTimes(soc=manifest["soc"], steps=steps)
 
 
 def timeline(directory: Path, seconds: Sequence[float]) -> dict[str, object]:

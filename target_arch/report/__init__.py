@@ -1,4 +1,4 @@
-"""A bundle for people who look rather than read: pictures, a page of HTML, a comparison, a trace.
+"""A bundle for readers that would rather look: pictures, a page of HTML, a comparison, a trace.
 
 Everything is made from `Shown`, the values that `facts` reads out of a manifest and a SoC; nothing here reads
 or writes a file. Same manifest, same bytes.

@@ -20,7 +20,7 @@ from target_arch.diagnostics import DiagnosticError, refusal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from target_arch.api.times import Times
+    from target_arch.api.times import StepTimes
     from target_arch.pipeline import ModelsCompilation
     from target_arch.plan.lowered import Lowered
     from target_arch.run import Executable, Verification
@@ -65,7 +65,7 @@ def _require_inputs(options: argparse.Namespace) -> None:
 
 
 def _say_run(
-    arrays: dict[str, "NDArray[Any]"], options: argparse.Namespace, *, passed: bool, times: "Times | None"
+    arrays: dict[str, "NDArray[Any]"], options: argparse.Namespace, *, passed: bool, times: "StepTimes | None"
 ) -> None:
     """Print the outputs, or the largest elements of each, or how the self-test ended; and the times."""
     result = "passed" if passed else "failed"
@@ -94,7 +94,7 @@ def _largest(name: str, array: "NDArray[Any]", count: int) -> str:
     return "\n".join((f"{name} {array.dtype}{list(array.shape)}, largest", *lines)) + "\n"
 
 
-def _times(options: argparse.Namespace, frame: bytes | None) -> "Times | None":
+def _times(options: argparse.Namespace, frame: bytes | None) -> "StepTimes | None":
     """The time of each step, where it is to be printed; the timeline of them is written here."""
     if not options.times and options.profile is None:
         return None

@@ -5,89 +5,87 @@ from fractions import Fraction
 import numpy as np
 
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.run.exact.case import Array, OperatorCase
 from target_arch.run.exact.scaling import Integers, fixed_point, half_even, real32, twice_rounded
-from target_arch.run.exact.setting import Array, Setting
 
 _LEFT_SHIFT = 20
 """Bits that LiteRT's addition keeps below the binary point."""
 
 
-def add(setting: Setting) -> Array:
+def add(case: OperatorCase) -> Array:
     """The sum of two operands."""
-    return _sum(setting, 1)
+    return _sum(case, 1)
 
 
-def sub(setting: Setting) -> Array:
+def sub(case: OperatorCase) -> Array:
     """The difference of two operands."""
-    return _sum(setting, -1)
+    return _sum(case, -1)
 
 
-def mul(setting: Setting) -> Array:
+def mul(case: OperatorCase) -> Array:
     """The product of two operands."""
-    (first, _), (second, _), (out, _) = setting.grid(0), setting.grid(1), setting.grid()
-    products = _broadcast(setting, 0) * _broadcast(setting, 1)
+    (first, _), (second, _), (out, _) = case.grid(0), case.grid(1), case.grid()
+    products = _broadcast(case, 0) * _broadcast(case, 1)
     real = real32(first, second, over=out)
-    scaled = twice_rounded(products, *fixed_point(real)) if setting.tflite else half_even(products, real)
-    return setting.stored(scaled)
+    scaled = twice_rounded(products, *fixed_point(real)) if case.tflite else half_even(products, real)
+    return case.stored(scaled)
 
 
-def requantize(setting: Setting) -> Array:
+def requantize(case: OperatorCase) -> Array:
     """The same numbers on another grid, clamped where it is a relu."""
-    (scale, _), (out, _) = setting.grid(0), setting.grid()
-    values = setting.centred(0)
-    if not setting.tflite:
-        return setting.stored(half_even(values, real32(scale, over=out)))
-    single = setting.operator.kind is OperatorKind.RELU
+    (scale, _), (out, _) = case.grid(0), case.grid()
+    values = case.centred(0)
+    if not case.tflite:
+        return case.stored(half_even(values, real32(scale, over=out)))
+    single = case.operator.kind is OperatorKind.RELU
     real = real32(scale, over=out) if single else scale / out
-    return setting.stored(twice_rounded(values, *fixed_point(real)))
+    return case.stored(twice_rounded(values, *fixed_point(real)))
 
 
-def quantize(setting: Setting) -> Array:
+def quantize(case: OperatorCase) -> Array:
     """float32 numbers on a grid: a float32 division, rounded half away from zero (TFLite) or to even."""
-    scale, zero = setting.grid()
-    reals = setting.operand(0) / np.float32(scale)
+    scale, zero = case.grid()
+    reals = case.operand(0) / np.float32(scale)
     towards_zero = np.trunc(reals)
     away = towards_zero + np.copysign(np.abs(reals - towards_zero) >= 0.5, reals)
-    whole = away if setting.tflite else np.rint(reals)
-    limits = np.iinfo(setting.out.dtype)
+    whole = away if case.tflite else np.rint(reals)
+    limits = np.iinfo(case.out.dtype)
     bounded = np.clip(whole.astype(np.float64) + zero, limits.min, limits.max)
-    return bounded.astype(setting.out.dtype).reshape(setting.out.shape)
+    return bounded.astype(case.out.dtype).reshape(case.out.shape)
 
 
-def dequantize(setting: Setting) -> Array:
+def dequantize(case: OperatorCase) -> Array:
     """Stored values as float32: one multiplication."""
-    scale, _ = setting.grid(0)
-    reals = setting.centred(0).astype(np.float32) * np.float32(scale)
-    return reals.reshape(setting.out.shape)
+    scale, _ = case.grid(0)
+    reals = case.centred(0).astype(np.float32) * np.float32(scale)
+    return reals.reshape(case.out.shape)
 
 
-def reshape(setting: Setting) -> Array:
+def reshape(case: OperatorCase) -> Array:
     """The same elements."""
-    return setting.operand(0).reshape(setting.out.shape)
+    return case.operand(0).reshape(case.out.shape)
 
 
-def transpose(setting: Setting) -> Array:
+def transpose(case: OperatorCase) -> Array:
     """Dimension i of the output is dimension `axes[i]` of the input."""
-    return setting.operand(0).transpose(setting.attribute("axes"))
+    return case.operand(0).transpose(case.attribute("axes"))
 
 
-def concat(setting: Setting) -> Array:
+def concat(case: OperatorCase) -> Array:
     """The operands one after the other."""
-    operands = [setting.operand(index) for index in range(len(setting.operator.inputs))]
-    return np.concatenate(operands, axis=int(setting.attribute("axis")))
+    operands = [case.operand(index) for index in range(len(case.operator.inputs))]
+    return np.concatenate(operands, axis=int(case.attribute("axis")))
 
 
-def _sum(setting: Setting, sign: int) -> Array:
-    (first, _), (second, _), (out, _) = setting.grid(0), setting.grid(1), setting.grid()
-    a, b = _broadcast(setting, 0), sign * _broadcast(setting, 1)
-    if not setting.tflite:
-        return setting.stored(_exact_sum(a, b, real32(first, over=out), real32(second, over=out)))
+def _sum(case: OperatorCase, sign: int) -> Array:
+    (first, _), (second, _), (out, _) = case.grid(0), case.grid(1), case.grid()
+    a, b = _broadcast(case, 0), sign * _broadcast(case, 1)
+    if not case.tflite:
+        return case.stored(_exact_sum(a, b, real32(first, over=out), real32(second, over=out)))
     twice = 2 * max(first, second)
     left = twice_rounded(a * (1 << _LEFT_SHIFT), *fixed_point(first / twice))
     right = twice_rounded(sign * b * (1 << _LEFT_SHIFT), *fixed_point(second / twice))
-    return setting.stored(
-        twice_rounded(left + sign * right, *fixed_point(twice / ((1 << _LEFT_SHIFT) * out)))
-    )
+    return case.stored(twice_rounded(left + sign * right, *fixed_point(twice / ((1 << _LEFT_SHIFT) * out))))
 
 
 def _exact_sum(a: Integers, b: Integers, first: float, second: float) -> Integers:
@@ -98,11 +96,11 @@ def _exact_sum(a: Integers, b: Integers, first: float, second: float) -> Integer
     return np.array(sums, np.int64)[place.reshape(a.shape)]
 
 
-def _broadcast(setting: Setting, index: int) -> Integers:
+def _broadcast(case: OperatorCase, index: int) -> Integers:
     """An operand less its zero point, in the shape of the output: whole, one value, one for each last index,
     or one for each image and channel.
     """
-    values, shape = setting.centred(index), setting.out.shape
+    values, shape = case.centred(index), case.out.shape
     if values.size in (1, int(np.prod(shape))):
         return np.broadcast_to(values.reshape(-1), (int(np.prod(shape)),)).reshape(shape)
     return np.broadcast_to(values, shape)

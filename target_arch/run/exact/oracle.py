@@ -7,13 +7,11 @@ import numpy as np
 
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
-from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.operators.kinds import OperatorKind, facts_of
 from target_arch.run.exact import elements, products, windows
-from target_arch.run.exact.setting import Array, NotDefined, Setting
+from target_arch.run.exact.case import Array, NotDefined, OperatorCase
 
-_MOVES = (OperatorKind.RESHAPE, OperatorKind.TRANSPOSE, OperatorKind.CONCAT, OperatorKind.STORE)
-
-DEFINITIONS: Mapping[OperatorKind | str, Callable[[Setting], Array]] = MappingProxyType(
+DEFINITIONS: Mapping[OperatorKind | str, Callable[[OperatorCase], Array]] = MappingProxyType(
     {
         OperatorKind.CONV2D: windows.conv2d,
         OperatorKind.DEPTHWISE_CONV2D: windows.depthwise_conv2d,
@@ -41,10 +39,10 @@ def exact(operator: Operator, model: Model, values: Mapping[str, Array]) -> Arra
     are not in the table.
     """
     define = DEFINITIONS.get(operator.kind)
-    if define is None or (operator.arithmetic is Arithmetic.FLOAT and operator.kind not in _MOVES):
+    if define is None or (operator.arithmetic is Arithmetic.FLOAT and not facts_of(operator.kind).moves):
         return None
     try:
-        return define(Setting(operator=operator, model=model, values=values))
+        return define(OperatorCase(operator=operator, model=model, values=values))
     except NotDefined:
         return None
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
+from target_arch.run.exact.case import Array, OperatorCase
 from target_arch.run.exact.products import scaled_by_weights
 from target_arch.run.exact.scaling import (
     Integers,
@@ -15,7 +16,6 @@ from target_arch.run.exact.scaling import (
     real32,
     twice_rounded,
 )
-from target_arch.run.exact.setting import Array, Setting
 
 
 @frozen(kw_only=True)
@@ -47,66 +47,66 @@ class _Window:
                 yield row, column, padded[:, rows, columns, :]
 
 
-def _window(setting: Setting, kernel: tuple[int, int], dilation: tuple[int, int]) -> _Window:
-    shape = setting.out.shape
+def _window(case: OperatorCase, kernel: tuple[int, int], dilation: tuple[int, int]) -> _Window:
+    shape = case.out.shape
     return _Window(
         kernel=kernel,
-        strides=setting.attribute("strides", (1, 1)),
-        padding=setting.attribute("padding", (0, 0, 0, 0)),
+        strides=case.attribute("strides", (1, 1)),
+        padding=case.attribute("padding", (0, 0, 0, 0)),
         dilation=dilation,
         out=(shape[1], shape[2]),
     )
 
 
-def conv2d(setting: Setting) -> Array:
+def conv2d(case: OperatorCase) -> Array:
     """Sums of products over a window and all channels."""
-    weights = setting.operand(1).astype(np.float64)
-    window = _window(setting, weights.shape[1:3], setting.attribute("dilation", (1, 1)))
-    total = np.zeros(setting.out.shape)
-    for row, column, seen in window.taps(setting.centred(0), 0):
+    weights = case.operand(1).astype(np.float64)
+    window = _window(case, weights.shape[1:3], case.attribute("dilation", (1, 1)))
+    total = np.zeros(case.out.shape)
+    for row, column, seen in window.taps(case.centred(0), 0):
         # Whole numbers below 2**53: exact in float64, whatever the order.
         total += seen.astype(np.float64) @ weights[:, row, column, :].T
-    return scaled_by_weights(setting, total.astype(np.int64), twice_rounded)
+    return scaled_by_weights(case, total.astype(np.int64), twice_rounded)
 
 
-def depthwise_conv2d(setting: Setting) -> Array:
+def depthwise_conv2d(case: OperatorCase) -> Array:
     """Sums of products over a window, each output channel from one input channel."""
-    weights = setting.operand(1).astype(np.int64)
-    window = _window(setting, weights.shape[0:2], setting.attribute("dilation", (1, 1)))
-    image = np.repeat(setting.centred(0), int(setting.attribute("depth_multiplier", 1)), axis=3)
-    total = np.zeros(setting.out.shape, np.int64)
+    weights = case.operand(1).astype(np.int64)
+    window = _window(case, weights.shape[0:2], case.attribute("dilation", (1, 1)))
+    image = np.repeat(case.centred(0), int(case.attribute("depth_multiplier", 1)), axis=3)
+    total = np.zeros(case.out.shape, np.int64)
     for row, column, seen in window.taps(image, 0):
         total += seen * weights[row, column]
-    return scaled_by_weights(setting, total, twice_rounded)
+    return scaled_by_weights(case, total, twice_rounded)
 
 
-def max_pool2d(setting: Setting) -> Array:
+def max_pool2d(case: OperatorCase) -> Array:
     """The greatest stored value of each window, on another grid where the output has another."""
-    window = _window(setting, setting.attribute("kernel"), (1, 1))
-    greatest = _reduced(window, setting.operand(0).astype(np.int64), np.iinfo(np.int64).min, np.maximum)
-    if setting.grids(0) == setting.grids():
-        return setting.clamped(greatest)
-    (scale, zero), (out, _) = setting.grid(0), setting.grid()
-    return setting.stored(half_even(greatest - zero, real32(scale, over=out)))
+    window = _window(case, case.attribute("kernel"), (1, 1))
+    greatest = _reduced(window, case.operand(0).astype(np.int64), np.iinfo(np.int64).min, np.maximum)
+    if case.grids(0) == case.grids():
+        return case.clamped(greatest)
+    (scale, zero), (out, _) = case.grid(0), case.grid()
+    return case.stored(half_even(greatest - zero, real32(scale, over=out)))
 
 
-def avg_pool2d(setting: Setting) -> Array:
+def avg_pool2d(case: OperatorCase) -> Array:
     """The mean of each window, of the elements inside the image unless padding counts."""
-    window = _window(setting, setting.attribute("kernel"), (1, 1))
-    stored = setting.operand(0).astype(np.int64)
+    window = _window(case, case.attribute("kernel"), (1, 1))
+    stored = case.operand(0).astype(np.int64)
     ones = np.ones_like(stored)
-    include = bool(setting.attribute("count_include_pad", False))
+    include = bool(case.attribute("count_include_pad", False))
     count = _reduced(window, ones, int(include), np.add)
-    if setting.tflite and "mean" not in setting.operator.relax_ops:
+    if case.tflite and "mean" not in case.operator.relax_ops:
         total = _reduced(window, stored, 0, np.add)
         half = count // 2
-        return setting.clamped(np.where(total > 0, (total + half) // count, -((half - total) // count)))
-    total = _reduced(window, setting.centred(0), 0, np.add)
-    (scale, _), (out, _) = setting.grid(0), setting.grid()
-    if setting.tflite:
-        return setting.stored(twice_rounded(total, *_divided(scale / out, int(count.flat[0]))))
+        return case.clamped(np.where(total > 0, (total + half) // count, -((half - total) // count)))
+    total = _reduced(window, case.centred(0), 0, np.add)
+    (scale, _), (out, _) = case.grid(0), case.grid()
+    if case.tflite:
+        return case.stored(twice_rounded(total, *_divided(scale / out, int(count.flat[0]))))
     numerator, denominator = real32(scale, over=out).as_integer_ratio()
-    return setting.stored(quotient_half_even(total * numerator, count * denominator))
+    return case.stored(quotient_half_even(total * numerator, count * denominator))
 
 
 def _divided(real: float, count: int) -> tuple[int, int]:

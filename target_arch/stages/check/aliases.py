@@ -1,5 +1,5 @@
 """Tensors that lie inside the buffers of others, for the checker alone: what the model says of equal bytes,
-and who writes which of them.
+and which step writes which of them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,6 +1,6 @@
 """Faults of every class, planted in valid plans of random models: the checker finds each and names its rule.
 
-What is right stays without a fault (`test_lower_all` runs such plans in a simulator).
+What is right stays without a fault (`tests/stages/lowering/test_ladder.py` runs such plans in a simulator).
 """
 
 from attrs import evolve

@@ -1,4 +1,4 @@
-"""The number of an operator; without TVM, for those who only look into a file."""
+"""The number of an operator; without TVM, for readers that only look into a file."""
 
 from typing import Any
 

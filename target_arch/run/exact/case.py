@@ -18,7 +18,7 @@ class NotDefined(Exception):
 
 
 @frozen(kw_only=True, eq=False)
-class Setting:
+class OperatorCase:
     """An operator of a model, and the values of its activations by tensor name, in the shapes of the plan."""
 
     operator: Operator
