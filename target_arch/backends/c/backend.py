@@ -2,7 +2,7 @@
 of operators.
 """
 
-from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, Question
+from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, Option, Question
 from target_arch.backends.plain_c.cost import CLOCK, FLOAT_RATE, INTEGER_RATE, seconds, way
 from target_arch.backends.plain_c.support import refusal
 from target_arch.plan.kernels import Codegen, Kernel
@@ -11,6 +11,12 @@ from target_arch.plan.regions.region import Striping
 from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.soc.model import Instance, LoadProcess, Memory
 from target_arch.soc.words import DLDeviceType
+
+ROWS_IN_FLIGHT = Option(
+    name="rows_in_flight",
+    default=False,
+    help="images go to its own memory and from it in pieces of some rows, while it computes others",
+)
 
 
 def _cost(question: Question) -> float:
@@ -22,10 +28,13 @@ def _way(question: Question) -> str:
 
 
 def _lower(request: LoweringRequest) -> Kernel:
+    from target_arch.backends.plain_c.in_flight import kernel_in_flight
     from target_arch.backends.plain_c.lower import kernel
     from target_arch.backends.plain_c.pairs import pieces
 
-    return kernel(request, list(pieces(request)))
+    wanted = backend.option(request.instance, ROWS_IN_FLIGHT.name)
+    found = kernel_in_flight(request, backend) if wanted else None
+    return found or kernel(request, list(pieces(request)))
 
 
 def _regions(instance: Instance, model: Model) -> Striping:
@@ -44,7 +53,7 @@ backend = Backend(
     lower=_lower,
     way=_way,
     regions=_regions,
-    options=(INTEGER_RATE, FLOAT_RATE),
+    options=(INTEGER_RATE, FLOAT_RATE, ROWS_IN_FLIGHT),
     default_arch=DefaultArch(
         device=DLDeviceType.CPU,
         clock=CLOCK,

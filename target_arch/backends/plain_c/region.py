@@ -15,7 +15,7 @@ from target_arch.plan.regions.stripes import Stripes
 from target_arch.relax.c.codegen import in_place
 
 
-def _regions(request: LoweringRequest) -> Regions:
+def regions_of(request: LoweringRequest) -> Regions:
     """The regions of the model, whose weights are packed once for a compilation."""
     isa = request.instance.arch.isa
     found: Regions = request.kept.setdefault(("regions", isa), Regions(model=request.model, isa=isa))
@@ -24,7 +24,7 @@ def _regions(request: LoweringRequest) -> Regions:
 
 def region_piece(region: Region, operators: Sequence[Operator], request: LoweringRequest) -> Piece:
     """The piece of a region of a partition, whose operators these are."""
-    model, regions = request.model, _regions(request)
+    model, regions = request.model, regions_of(request)
     units = regions.units(operators)
     assert units is not None
     plan = regions.plan(region, units)

@@ -104,9 +104,10 @@ def _alone(unit: Rowwise, model: Model, isa: InstructionSet) -> Made:
     return products.made(operator, model, layout_of(isa), 0, unit.after)
 
 
-def compiled(cases: Iterable[Case], folder: Path, gcc: str) -> ctypes.CDLL:
-    """All functions of all cases, with UBSan."""
+def compiled(cases: Iterable[Case], folder: Path, gcc: str, others: Sequence[CFunction] = ()) -> ctypes.CDLL:
+    """All functions of all cases, and others, with UBSan."""
     functions = {each.name: each for case in cases for each in case.functions}
+    functions |= {each.name: each for each in others}
     headers = dict.fromkeys(header for each in functions.values() for header in each.headers)
     text = ["#include <math.h>", "#include <stdint.h>", *(f'#include "{header}"' for header in headers)]
     text += [each.text.replace("static void", "void", 1) for each in functions.values()]

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.backends.plain_c.kernels import depthwise, products
-from target_arch.backends.plain_c.kernels.forms import form_of
+from target_arch.backends.plain_c.kernels.forms import Part, Work, form_of
 from target_arch.backends.plain_c.kernels.layout import Layout, layout_of
 from target_arch.backends.plain_c.kernels.rates import cycles
 from target_arch.backends.plain_c.kernels.scale import OutOfRange
@@ -22,32 +22,24 @@ from target_arch.plan.regions.stripes import Window
 from target_arch.soc.words import InstructionSet
 
 _TURN = 200
-"""Instructions for a turn beside its call, counted as all below with the kernels for Cortex-M7."""
-_CALL = 400
-"""Instructions for a turn and its call of a depthwise convolution."""
-_WEIGHTS = 130
-"""Instructions to set up the weights of a channel of a depthwise convolution."""
-_CELL = 5
-"""Instructions to fetch a value of a line of a depthwise convolution."""
+"""Instructions for a turn beside its call, counted on an emulated Cortex-M7."""
 
 
 @frozen(kw_only=True)
 class Convolution:
-    """One of them as C calls it on a core. `channels` are those of its image."""
+    """One of them as C calls it on a core."""
 
     unit: Unit
     operator: Operator
     weighed: Weighed
     after: Sum | None
-    channels: int
     isa: InstructionSet
-    sizes: products.Sizes | None
-    """None of a depthwise convolution."""
+    model: Model = field(repr=False)
 
     @property
     def depthwise(self) -> bool:
         """Whether it is a depthwise convolution."""
-        return self.sizes is None
+        return self.operator.kind is OperatorKind.DEPTHWISE_CONV2D
 
     @property
     def inside(self) -> tuple[Parameter, ...]:
@@ -71,20 +63,27 @@ class Convolution:
         return ()
 
     def more(self, turns: Mapping[int, int]) -> float:
-        return self._depthwise(turns) if self.sizes is None else self._products(self.sizes, turns)
+        return self._depthwise(turns) if self.depthwise else self._products(turns)
 
     def _depthwise(self, turns: Mapping[int, int]) -> float:
         """The work of each call before the first row: the weights, and the lines that the call before had
         fetched.
         """
         window = self.unit.reads[0]
-        lines = max(window.height - window.stride, 0)
-        again = _CALL + self.channels * _WEIGHTS + lines * window.tensor.row_bytes * _CELL
-        return float((sum(turns.values()) - 1) * again)
+        lanes = 0 if self.after else form_of(self.isa).lanes
+        whole = depthwise.work(self.operator, self.model, lanes)
+        lines = max(window.height - window.stride, 0) * window.tensor.row_bytes
+        again: Work = {
+            Part.GROUP: whole[Part.GROUP],
+            Part.LINE: lines if Part.LINE in whole else 0,
+            Part.CALL: 1,
+        }
+        return (sum(turns.values()) - 1) * (_TURN + cycles(again, self.isa))
 
-    def _products(self, sizes: products.Sizes, turns: Mapping[int, int]) -> float:
+    def _products(self, turns: Mapping[int, int]) -> float:
         """Tiles of pixels that the rows of a turn do not fill, and the calls."""
         layout, tile = layout_of(self.isa), form_of(self.isa).tile
+        sizes = products.sizes_of_image(self.operator, self.model)
 
         def of(rows: int) -> float:
             some = evolve(sizes, out=(rows, *sizes.out[1:]))
@@ -129,16 +128,7 @@ def convolution(
     assert window is not None
     reads = (window,) if added is None else (window, Window(tensor=image_of(added.other)))
     unit = Unit(operators=names, reads=reads, image=image_of(model.tensors[output]))
-    deep = operator.kind is OperatorKind.DEPTHWISE_CONV2D
-    return Convolution(
-        unit=unit,
-        operator=operator,
-        weighed=weighed,
-        after=added,
-        channels=tensors[0].shape[3],
-        isa=isa,
-        sizes=None if deep else products.sizes_of_image(operator, model),
-    )
+    return Convolution(unit=unit, operator=operator, weighed=weighed, after=added, isa=isa, model=model)
 
 
 def _weighed(operator: Operator, model: Model, layout: Layout) -> Weighed | None:
