@@ -48,7 +48,7 @@ class Hosted:
     `<prefix>_set_lazy` and `<prefix>_set_jitter`. One that takes `modules` runs the kernels of a device that
     has a compiler of its own and nothing else beside the host; its kernels call `<prefix>_launch`. One that
     `complains` has `const char *<prefix>_complaint(void)`: more about a failure, or "". `needs` are things
-    that `run` looks for first, from `target_arch.run.execute.needs`.
+    that `run` looks for first: names of programs, or of `target_arch.run.execute.needs`.
     """
 
     libraries: tuple[str, ...] = ("m",)

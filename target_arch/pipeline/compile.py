@@ -107,7 +107,7 @@ def prepare(request: CompileRequest) -> Prepared:
     port = plug_ins.ports[request.port]
     require_machine(request.soc, port)
     request = evolve(request, planner=evolve(request.planner, algorithms=plug_ins.planners))
-    request.planner.plan((), {})
+    request.planner.check()
     backends = plug_ins.backends_for(request.soc)
     model, program = _import(request, backends)
     return Prepared(

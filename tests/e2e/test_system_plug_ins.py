@@ -87,6 +87,7 @@ def test_help_names_all_that_was_found(
     assert "found: accelerators-first, c-first, last-first, program" in text
     assert re.search(r"found: best, by-area, .* stacked", text)
     assert "found: cuda, host, null, qemu_mps2, twin" in text
+    assert re.search(r"load processes found: bitstream, .*fuses", text)
 
 
 def test_a_soc_file_names_load_process_and_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

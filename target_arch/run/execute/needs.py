@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -12,10 +13,12 @@ COMPILER = ("libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2
 
 
 def require(needs: Sequence[str]) -> None:
-    """ToolMissing where one is missing; names that are none of `NEEDS` are passed over."""
+    """ToolMissing where one is missing: what `NEEDS` looks for, any other name is a program's."""
     for name in needs:
         if name in NEEDS:
             NEEDS[name]()
+        elif shutil.which(name) is None:
+            raise missing(name, f"the port needs the program `{name}`", "install it")
 
 
 def require_cuda() -> None:

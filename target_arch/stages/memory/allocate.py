@@ -50,7 +50,7 @@ def allocate(
     Raises DoesNotFitError for the first memory (by name) that overflows; PlanError for an unknown algorithm,
     an effort it does not take, and invalid buffers or capacities.
     """
-    run = _algorithm(algorithm, algorithms, effort)
+    run = packer(algorithm, algorithms, effort)
     _check(buffers, capacities)
     arenas: dict[Arena, list[Buffer]] = {}
     for buffer in buffers:
@@ -62,7 +62,8 @@ def allocate(
     return plan
 
 
-def _algorithm(name: str, algorithms: Mapping[str, Algorithm], effort: Effort | None) -> Pack:
+def packer(name: str, algorithms: Mapping[str, Algorithm], effort: Effort | None) -> Pack:
+    """The algorithm with its effort; raises PlanError for an unknown one, and an effort it does not take."""
     if name not in algorithms:
         hint = name_hint(name, algorithms, "registered")
         raise failure(PlanError, "unknown-algorithm", "memory plan", f"there is no algorithm `{name}`", hint)

@@ -6,7 +6,7 @@ from attrs import field, frozen
 
 from target_arch.backend.planner import Algorithm, Effort
 from target_arch.plan.memory import Buffer, MemoryPlan
-from target_arch.stages.memory.allocate import allocate
+from target_arch.stages.memory.allocate import allocate, packer
 from target_arch.stages.memory.packing import ALGORITHMS
 
 
@@ -21,10 +21,12 @@ class Planner:
     algorithms: Mapping[str, Algorithm] = field(default=ALGORITHMS, repr=False)
 
     def plan(self, buffers: Sequence[Buffer], capacities: Mapping[str, int]) -> MemoryPlan:
-        """As `allocate`. Without buffers it only checks the name and the effort; raises PlanError for wrong
-        ones.
-        """
+        """As `allocate`."""
         return allocate(buffers, capacities, self.algorithm, self.algorithms, effort=self.effort)
+
+    def check(self) -> None:
+        """PlanError where there is no such algorithm, or it does not take this effort."""
+        packer(self.algorithm, self.algorithms, self.effort)
 
 
 BEST = Planner()

@@ -41,7 +41,7 @@ WRONG = {
 @pytest.mark.parametrize("wish", WRONG)
 def test_what_makes_no_sense(wish: str) -> None:
     with pytest.raises(DiagnosticError) as caught:
-        planner(wish).plan((), {})
+        planner(wish).check()
     assert str(caught.value) == WRONG[wish]
 
 
