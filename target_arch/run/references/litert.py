@@ -43,9 +43,7 @@ def litert(model: Path, shapes: Shapes = ()) -> Reference:
     interpreter = _open(model, shapes, keeping_all=False)
     inputs, outputs = interpreter.get_input_details(), interpreter.get_output_details()
     highest = highest_indices(_uses(content))
-    quantized = any(
-        len(details["quantization_parameters"]["scales"]) for details in interpreter.get_tensor_details()
-    )
+    quantized = _is_quantized(content)
 
     def answer(frame: Frame) -> tuple[Frame, ...]:
         try:
@@ -68,6 +66,20 @@ def litert(model: Path, shapes: Shapes = ()) -> Reference:
         reset=interpreter.reset_all_variables,
         rounds=not quantized,
     )
+
+
+def _is_quantized(content: bytes) -> bool:
+    """Whether activations are integers on a grid; where weights alone are, the arithmetic around them is of
+    floats.
+    """
+    model = tflite.Model.GetRootAsModel(content, 0)
+    for graph in (model.Subgraphs(index) for index in range(model.SubgraphsLength())):
+        for tensor in (graph.Tensors(index) for index in range(graph.TensorsLength())):
+            stored = tensor.Quantization()
+            scaled = stored is not None and stored.ScaleLength() > 0
+            if scaled and not model.Buffers(tensor.Buffer()).DataLength():
+                return True
+    return False
 
 
 @frozen(kw_only=True, eq=False, slots=False)

@@ -50,17 +50,6 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "m.tflite"
 
 
-def test_dynamic_range_quantization(kws: Patched, path: Path) -> None:
-    kws.scalar(kws.graph.Tensors(kws.graph.Inputs(0)), 1, tflite.TensorType.FLOAT32, 1)
-    assert kws.complaint(path) == (
-        "m.tflite: error: operator `CONV_2D` is not supported [unsupported-operator]\n"
-        "m.tflite: note: `CONV_2D` once, at `functional_1/conv2d/Conv2D1`: weights "
-        "`functional_1/conv2d/Conv2D` are quantized, activations are not (dynamic range): quantize the model "
-        "fully to int8, with a representative data set, or leave it float\n"
-        "hint: replace it in the model, or split the model before it"
-    )
-
-
 def test_an_open_dimension_other_than_the_batch(kws: Patched, path: Path) -> None:
     kws.element(kws.graph.Tensors(kws.graph.Inputs(0)), 7, 1, -1)
     assert kws.complaint(path) == (

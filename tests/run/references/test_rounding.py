@@ -12,7 +12,7 @@ from target_arch.run.references.reference import (
     Input,
     Reference,
 )
-from target_arch.run.references.rounding import ROUNDING_RULE, limits
+from target_arch.run.references.rounding import ROUNDING_RULE, TIMES, limits
 from target_arch.run.verification.judge import judged
 from target_arch.run.verification.result import Verification
 
@@ -54,7 +54,7 @@ def shifted(value: Array, by: float) -> bytes:
 
 def test_each_output_has_a_limit_of_its_own() -> None:
     steep, flat, index = limits(REFERENCE, FRAMES, [first for (first,) in ANSWERS])
-    assert steep == pytest.approx(2 * 1e6 * DIGIT, rel=0.1)
+    assert steep == pytest.approx(TIMES * 1e6 * DIGIT, rel=0.1)
     assert (flat, index) == (FLOAT_TOLERANCE, FLOAT_TOLERANCE)
 
 
@@ -69,12 +69,13 @@ def test_the_plain_rule_comes_first() -> None:
 
 
 def test_what_rounding_does_passes() -> None:
-    found = verified(0.9e6 * DIGIT, 0.00005, 0)
+    found = verified(0.9 * TIMES * 1e6 * DIGIT, 0.00005, 0)
     assert (found.passed, found.rule) == (True, ROUNDING_RULE)
 
 
 @pytest.mark.parametrize(
-    ("added", "output"), [((10e6 * DIGIT, 0, 0), "steep"), ((0, 0.002, 0), "flat"), ((0, 0, 1), "index")]
+    ("added", "output"),
+    [((2 * TIMES * 1e6 * DIGIT, 0, 0), "steep"), ((0, 0.002, 0), "flat"), ((0, 0, 1), "index")],
 )
 def test_planted_faults_are_found(added: tuple[float, float, float], output: str) -> None:
     found = verified(*added)

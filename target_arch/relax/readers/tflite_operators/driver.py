@@ -24,7 +24,6 @@ from target_arch.relax.readers.tflite_operators.table import CONVERTERS
 from target_arch.relax.readers.tflite_operators.variables import RESOURCES, Variables
 
 CODES = {value: name for name, value in vars(tflite.BuiltinOperator).items() if isinstance(value, int)}
-_WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 _TYPES = {
     tflite.TensorType.FLOAT32: "float32",
     tflite.TensorType.FLOAT16: "float16",
@@ -173,7 +172,6 @@ class _Walk:
             self._refuse(code, outputs, "which subgraph runs is known only at run time")
             return
         try:
-            self._check_range(operator, code)
             results = self._results(operator, code, outputs)
             for index, result in zip(outputs, results, strict=code != "VAR_HANDLE"):
                 self._keep(index, result)
@@ -181,17 +179,6 @@ class _Walk:
             self._refuse(code, outputs, str(error))
         except Exception:  # TVM's converters raise whatever they stumble over
             self._refuse(code, outputs, "" if code not in self.frontend.convert_map else "this form of it")
-
-    def _check_range(self, operator: Any, code: str) -> None:
-        """Unreadable for a dynamic-range layer: float activations with stored weights."""
-        if code not in _WEIGHTED or operator.InputsLength() <= 1:
-            return
-        x, weights = (self.graph.Tensors(operator.Inputs(index)) for index in (0, 1))
-        if x.Type() == tflite.TensorType.FLOAT32 and weights.Type() == tflite.TensorType.INT8:
-            raise Unreadable(
-                f"weights `{weights.author}` are quantized, activations are not (dynamic range): "
-                "quantize the model fully to int8, with a representative data set, or leave it float"
-            )
 
     def _resource(self, operator: Any, code: str, outputs: list[int]) -> list[Any]:
         """The outputs of an operator on resource variables."""

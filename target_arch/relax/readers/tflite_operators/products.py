@@ -1,5 +1,6 @@
 """Sums of products. The ones that have kinds of their own (int8 weights without zero point, 8-bit
-activations; floats) are left to TVM's frontend and to the patterns; all others are definitions.
+activations; floats) are left to TVM's frontend and to the patterns; those of floats with int8 weights bring
+their activations to eight bits as they run; all others are definitions.
 """
 
 import math
@@ -8,13 +9,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from tvm import relax
 
 from target_arch.plan.arithmetic import Rounding, float32, quantize_multiplier
 from target_arch.plan.model import Attribute
 from target_arch.relax.readers.tflite_operators.grids import bounds, ending
 from target_arch.relax.readers.tflite_operators.site import Converter, Operand, Site, Unreadable
+from target_arch.relax.te import dynamic_range
 
 Array = np.ndarray[Any, Any]
 
@@ -30,7 +32,7 @@ class _Requantizer:
 def _has_kind(site: Site, weight: Operand) -> bool:
     """True for operands that the kinds `conv2d`, `depthwise_conv2d` and `dense` take."""
     if not site.stored:
-        return True
+        return not _is_dynamic(site, weight)
     grid = weight.quantization
     return (
         site.x.dtype == "int8"
@@ -39,6 +41,64 @@ def _has_kind(site: Site, weight: Operand) -> bool:
         and grid is not None
         and not any(grid.zero_point)
     )
+
+
+def _is_dynamic(site: Site, weight: Operand) -> bool:
+    return site.x.dtype == "float32" and weight.dtype == "int8" and weight.quantization is not None
+
+
+def _dynamic_convolution(site: Site, weight: Operand, window: dynamic_range.Window, activation: int) -> Any:
+    """Images of a batch are rows; symmetric where the weights have a single scale, as LiteRT has it."""
+    channels, several = site.x.shape[3], len(_weight_scales(weight)) > 1
+    if site.code == "DEPTHWISE_CONV_2D":
+        product = dynamic_range.depthwise_product(window, site.out.shape[3] // channels)
+        terms, symmetric = weight.shape[1:3], False
+    else:
+        if weight.shape[3] != channels:
+            raise Unreadable("groups of channels, with activations in floats and weights in int8")
+        product, terms, symmetric = dynamic_range.convolution_product(window), weight.shape[1:], not several
+    made = _rows(site, site.x.shape[0], symmetric=symmetric)
+    values = site.builder.emit(relax.op.reshape(made.values, site.x.shape))
+    layer = dynamic_range.Layer(
+        name=site.code.lower(), shape=site.out.shape, terms=terms, product=product, ends=bounds(activation)
+    )
+    return _dynamic(site, weight, layer, evolve(made, values=values))
+
+
+def _dynamic_dense(site: Site, weight: Operand, options: Any) -> Any:
+    outputs, inputs = weight.shape
+    count = math.prod(site.x.shape) // inputs
+    layer = dynamic_range.Layer(
+        name="fully_connected",
+        shape=(count, outputs),
+        terms=(inputs,),
+        product=dynamic_range.dense_product,
+        ends=bounds(int(options.FusedActivationFunction())),
+    )
+    made = _rows(site, count, symmetric=not options.AsymmetricQuantizeInputs())
+    return relax.op.reshape(_dynamic(site, weight, layer, made), site.out.shape)
+
+
+def _rows(site: Site, count: int, *, symmetric: bool) -> dynamic_range.Rows:
+    matrix = (count, math.prod(site.x.shape) // count)
+    flat = site.builder.emit(relax.op.reshape(site.x.expr, matrix))
+    return dynamic_range.rows(site.builder, flat, symmetric=symmetric)
+
+
+def _dynamic(site: Site, weight: Operand, layer: dynamic_range.Layer, made: dynamic_range.Rows) -> Any:
+    constants = (
+        weight.constant,
+        _bias(site, 2, site.x, layer.shape[-1]),
+        np.asarray(_weight_scales(weight), np.float32),
+    )
+    return dynamic_range.weighted(site.builder, layer, made, *map(relax.const, constants))
+
+
+def _weight_scales(weight: Operand) -> tuple[float, ...]:
+    grid = weight.quantization
+    if grid is None or any(grid.zero_point):
+        raise Unreadable(f"weights `{weight.name}` have a zero point")
+    return grid.scale
 
 
 def _finish(
@@ -113,6 +173,10 @@ def convolution(table: str, name: str, site: Site) -> Any:
     dilation = int(options.DilationHFactor()), int(options.DilationWFactor())
     kernel, channels = weight.shape[1:3], site.out.shape[3]
     padding = _padding(options.Padding() == 0, site.x.shape[1:3], kernel, strides, dilation)
+    if _is_dynamic(site, weight):
+        image = site.x.shape[1], site.x.shape[2]
+        window = dynamic_range.Window(image=image, strides=strides, dilation=dilation, padding=padding)
+        return _dynamic_convolution(site, weight, window, int(options.FusedActivationFunction()))
     bias = _bias(site, 2, site.x, channels)
     finish = _finish(site, site.x, weight, bias, int(options.FusedActivationFunction()), once=False)
     return site.defined(
@@ -130,6 +194,8 @@ def convolution(table: str, name: str, site: Site) -> Any:
 def transposed_convolution(site: Site) -> Any:
     """TRANSPOSE_CONV, of stored values and of floats."""
     weight, x = site.operand(1), site.operand(2)
+    if x.dtype == "float32" and weight.dtype != "float32":
+        raise Unreadable(f"activations in floats and weights in {weight.dtype}")
     options = site.options("TransposeConvOptions")
     strides = int(options.StrideH()), int(options.StrideW())
     padding = _padding(options.Padding() == 0, site.out.shape[1:3], weight.shape[1:3], strides, (1, 1))
@@ -160,6 +226,8 @@ def transposed_convolution(site: Site) -> Any:
 def fully_connected(site: Site) -> Any:
     """FULLY_CONNECTED on tensors of any rank."""
     weight, options = site.operand(1), site.options("FullyConnectedOptions")
+    if _is_dynamic(site, weight):
+        return _dynamic_dense(site, weight, options)
     if _has_kind(site, weight):
         return None if site.x.shape[-1:] == weight.shape[1:] else _as_rows(site, weight)
     bias = _bias(site, 2, site.x, weight.shape[0])

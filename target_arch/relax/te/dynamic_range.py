@@ -1,0 +1,215 @@
+"""Float layers with weights of eight bits, as LiteRT computes them ("dynamic range").
+
+Every row of activations is brought to eight bits on a grid that its own extremes give; the sums are of
+integers, and become floats by the scales of row and weights. Source: TensorFlow Lite,
+`kernels/internal/reference/portable_tensor_utils.cc` and `kernels/internal/reference/conv.h`.
+
+Tests: `tests/relax/readers/test_dynamic_range.py`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import field, frozen
+from tvm import relax, te, tirx
+
+from target_arch.relax.ir.graph import shape_of
+
+_LEAST, _MOST = -128, 127
+
+
+Element = Callable[[Any, Any], Any]
+"""A number of the grid of a row, from the least and the greatest of its elements."""
+
+
+@frozen(kw_only=True, eq=False)
+class Rows:
+    """Rows of eight bits: `values` [rows, elements], and of each row its scale and zero point, [rows, 1]."""
+
+    values: Any = field(repr=False)
+    scale: Any = field(repr=False)
+    zero: Any = field(repr=False)
+
+
+def rows(builder: Any, x: Any, *, symmetric: bool) -> Rows:
+    """The rows of a float32 matrix, each on a grid of its own; a `symmetric` one has the zero point 0."""
+    least, most = (builder.emit(find(x, axis=[1], keepdims=True)) for find in (relax.op.min, relax.op.max))
+    scale, inverse, zero = (
+        builder.emit_te(_of_extremes(element), least, most, primfunc_name_hint="row_grid")
+        for element in (_SYMMETRIC if symmetric else _ASYMMETRIC)
+    )
+    values = builder.emit_te(_quantized(symmetric), x, inverse, zero, primfunc_name_hint="row_values")
+    return Rows(values=values, scale=scale, zero=zero)
+
+
+def _of_extremes(element: Element) -> Callable[[Any, Any], Any]:
+    def definition(least: Any, most: Any) -> Any:
+        return te.compute(least.shape, lambda row, at: element(least[row, at], most[row, at]))
+
+    return definition
+
+
+def _quantized(symmetric: bool) -> Callable[[Any, Any, Any], Any]:
+    """`x / scale + zero`, rounded, within eight bits."""
+    least = -_MOST if symmetric else _LEAST
+
+    def definition(x: Any, inverse: Any, zero: Any) -> Any:
+        def element(row: Any, at: Any) -> Any:
+            moved = zero[row, 0].astype("float32") + x[row, at] * inverse[row, 0]
+            return _within(_nearest(moved), least, _MOST).astype("int8")
+
+        return te.compute(x.shape, element)
+
+    return definition
+
+
+def _nearest(value: Any) -> Any:
+    """The nearest integer, of two the one farther from zero."""
+    dtype, whole = str(value.ty.dtype), value.astype("int32")
+    rest, half = value - whole.astype(dtype), tirx.const(0.5, dtype)
+    return whole + (rest >= half).astype("int32") - (rest <= -half).astype("int32")
+
+
+def _within(value: Any, least: float, most: float) -> Any:
+    low, high = (tirx.const(end, str(value.ty.dtype)) for end in (least, most))
+    return tirx.max(tirx.min(value, high), low)
+
+
+def _wide(least: Any, most: Any) -> tuple[Any, Any]:
+    """Both ends, around zero, with the digits that LiteRT computes a grid in."""
+    nothing = tirx.const(0, "float32")
+    return tirx.min(least, nothing).astype("float64"), tirx.max(most, nothing).astype("float64")
+
+
+def _step(least: Any, most: Any) -> Any:
+    low, high = _wide(least, most)
+    return (high - low) / tirx.const(_MOST - _LEAST, "float64")
+
+
+def _scale(least: Any, most: Any) -> Any:
+    low, high = _wide(least, most)
+    return tirx.if_then_else(low == high, tirx.const(1, "float32"), _step(least, most).astype("float32"))
+
+
+def _zero(least: Any, most: Any) -> Any:
+    """From the end of the range where that gives the smaller error."""
+    low, high = _wide(least, most)
+    step = _step(least, most)
+    first, last = (tirx.const(end, "float64") for end in (_LEAST, _MOST))
+    nearer = -first + tirx.abs(low / step) < last + tirx.abs(high / step)
+    found = tirx.if_then_else(nearer, first - low / step, last - high / step)
+    return tirx.if_then_else(low == high, tirx.const(0, "int32"), _nearest(_within(found, _LEAST, _MOST)))
+
+
+def _or_without_reach(least: Any, most: Any, otherwise: float, value: Callable[[Any], Any]) -> Any:
+    reach = tirx.max(tirx.abs(least), tirx.abs(most))
+    return tirx.if_then_else(
+        reach == tirx.const(0, "float32"), tirx.const(otherwise, "float32"), value(reach)
+    )
+
+
+_SYMMETRIC: tuple[Element, ...] = (
+    lambda least, most: _or_without_reach(least, most, 1, lambda reach: reach / float(_MOST)),
+    lambda least, most: _or_without_reach(least, most, 0, lambda reach: float(_MOST) / reach),
+    lambda least, most: tirx.const(0, "int32"),
+)
+_ASYMMETRIC: tuple[Element, ...] = (_scale, lambda least, most: 1.0 / _scale(least, most), _zero)
+"""Scale, its inverse, and zero point."""
+
+
+Product = Callable[..., Any]
+"""A term of a sum: of the values (int8), the zero points, the weights, the place in the output, and the place
+in the sum."""
+
+
+@frozen(kw_only=True, eq=False)
+class Layer:
+    """What a layer sums: `terms` are the extents of a sum, `ends` those of its fused activation."""
+
+    name: str
+    shape: tuple[int, ...]
+    terms: tuple[int, ...]
+    product: Product = field(repr=False)
+    ends: tuple[float | None, float | None]
+
+
+@frozen(kw_only=True)
+class Window:
+    """Rows and columns of an image [rows, height, width, channels] that an output is computed from."""
+
+    image: tuple[int, int]
+    strides: tuple[int, int]
+    dilation: tuple[int, int]
+    padding: tuple[int, ...]
+
+    def shifted(
+        self, values: Any, zero: Any, at: tuple[Any, ...], kernel: tuple[Any, Any], channel: Any
+    ) -> Any:
+        """An element less its zero point, which padding is."""
+        places = [
+            place * step + by * inner - before
+            for place, step, by, inner, before in zip(
+                at[1:3], self.strides, self.dilation, kernel, self.padding, strict=True
+            )
+        ]
+        inside = [
+            tirx.all(place >= 0, place < extent) for place, extent in zip(places, self.image, strict=True)
+        ]
+        found = values[at[0], places[0], places[1], channel].astype("int32") - zero[at[0], 0]
+        return tirx.if_then_else(tirx.all(*inside), found, tirx.const(0, "int32"))
+
+
+def dense_product(values: Any, zero: Any, weights: Any, at: tuple[Any, ...], terms: Any) -> Any:
+    """Weights are [outputs, elements]."""
+    (element,) = terms
+    shifted = values[at[0], element].astype("int32") - zero[at[0], 0]
+    return shifted * weights[at[1], element].astype("int32")
+
+
+def convolution_product(window: Window) -> Product:
+    """Weights are [outputs, height, width, channels]."""
+
+    def product(values: Any, zero: Any, weights: Any, at: tuple[Any, ...], terms: Any) -> Any:
+        row, column, channel = terms
+        shifted = window.shifted(values, zero, at, (row, column), channel)
+        return shifted * weights[at[3], row, column, channel].astype("int32")
+
+    return product
+
+
+def depthwise_product(window: Window, multiplier: int) -> Product:
+    """Weights are [1, height, width, outputs], `multiplier` outputs for each channel."""
+
+    def product(values: Any, zero: Any, weights: Any, at: tuple[Any, ...], terms: Any) -> Any:
+        row, column = terms
+        shifted = window.shifted(values, zero, at, (row, column), tirx.floordiv(at[3], multiplier))
+        return shifted * weights[0, row, column, at[3]].astype("int32")
+
+    return product
+
+
+def weighted(builder: Any, layer: Layer, made: Rows, weights: Any, bias: Any, scales: Any) -> Any:
+    """The outputs of a layer in float32; `scales` are of the weights, one or one for each output channel."""
+    several = shape_of(scales) != (1,)
+
+    def definition(values: Any, scale: Any, zero: Any, stored: Any, added: Any, own: Any) -> Any:
+        terms = [te.reduce_axis((0, extent)) for extent in layer.terms]
+        sums = te.compute(
+            layer.shape, lambda *at: te.sum(layer.product(values, zero, stored, at, terms), axis=terms)
+        )
+
+        def element(*at: Any) -> Any:
+            total, row = sums(*at).astype("float32"), scale[at[0], 0]
+            real = total * own[at[-1]] * row if several else total * (row * own[0])
+            return _ended(real + added[at[-1]], layer.ends)
+
+        return te.compute(layer.shape, element)
+
+    operands = (made.values, made.scale, made.zero, weights, bias, scales)
+    return builder.emit_te(definition, *operands, primfunc_name_hint=layer.name)
+
+
+def _ended(value: Any, ends: tuple[float | None, float | None]) -> Any:
+    low, high = ends
+    value = value if low is None else tirx.max(value, tirx.const(low, "float32"))
+    return value if high is None else tirx.min(value, tirx.const(high, "float32"))

@@ -1,0 +1,153 @@
+"""Float layers with int8 weights, beside LiteRT's reference kernels."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
+
+from benchmarks.tflite_files import Array, TfliteFile
+from target_arch.diagnostics import DiagnosticError
+from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.relax.importer import import_model
+from target_arch.run import build, run_frames, write_bundle
+from target_arch.run.references.litert import litert
+from target_arch.run.references.reference import FLOAT_RULE
+from target_arch.soc.files.soc_file import read_soc
+
+NEAR = 2e-6
+"""Of the largest magnitude: sums are of integers and equal; scales may be multiplied in another order."""
+IMAGE = (2, 7, 6, 3)
+STEPS = {"padding": 0, "dilationWFactor": 1, "dilationHFactor": 1}
+
+
+class Layers:
+    """A file with a branch for every layer, all of them on random weights."""
+
+    def __init__(self) -> None:
+        self.file, self._random = TfliteFile(), np.random.default_rng(5)
+
+    def dense(self, shape: tuple[int, ...], outputs: int, *, several: bool, asymmetric: bool) -> None:
+        """FULLY_CONNECTED with a fused rectifier."""
+        options = {"asymmetricQuantizeInputs": asymmetric, "fusedActivationFunction": 1}
+        layer = ("FULLY_CONNECTED", ("FullyConnectedOptions", options), 12)
+        self.add(layer, shape, (outputs, shape[-1]), (*shape[:-1], outputs), 0 if several else None)
+
+    def conv(self, *, several: bool, stride: int) -> None:
+        """CONV_2D with 3x2 kernels."""
+        layer = ("CONV_2D", ("Conv2DOptions", {**STEPS, "strideW": 1, "strideH": stride}), 5)
+        out = (2, -(-7 // stride), 6, 4)
+        self.add(layer, IMAGE, (4, 3, 2, 3), out, 0 if several else None)
+
+    def depthwise(self, multiplier: int) -> None:
+        """DEPTHWISE_CONV_2D, whose weights have a scale for each channel."""
+        options = {**STEPS, "strideW": 1, "strideH": 1, "depthMultiplier": multiplier}
+        layer = ("DEPTHWISE_CONV_2D", ("DepthwiseConv2DOptions", options), 6)
+        self.add(layer, IMAGE, (1, 3, 3, 3 * multiplier), (2, 7, 6, 3 * multiplier), 3)
+
+    def add(
+        self, layer: tuple[str, Any, int], shape: tuple[int, ...], weights: tuple[int, ...],
+        out: tuple[int, ...], axis: int | None,
+    ) -> None:  # fmt: skip
+        """A layer with int8 weights on random scales, and a bias."""
+        draw, (code, options, version) = self._random, layer
+        stored = draw.integers(-127, 128, weights)
+        scales = draw.uniform(0.005, 0.02, 1 if axis is None else weights[axis]).tolist()
+        x = self.file.input(shape, "float32")
+        w = self.file.tensor(weights, "int8", scales, data=stored, axis=axis or 0)
+        bias = self.file.tensor(out[-1:], "float32", data=draw.normal(0, 1, out[-1]))
+        y = self.file.output(out, "float32")
+        self.file.operator(code, [x, w, bias], [y], options, version)
+
+
+def frames(shapes: list[tuple[int, ...]]) -> list[list[Array]]:
+    """Random values, values above zero alone, large ones, and nothing but zeros."""
+    draw = np.random.default_rng(9)
+    random = [[draw.normal(0.3, 1, shape).astype(np.float32) for shape in shapes] for _ in range(3)]
+    first, second, _ = random
+    return [
+        *random,
+        [np.abs(value) for value in first],
+        [value * np.float32(1e6) for value in second],
+        [np.zeros(shape, np.float32) for shape in shapes],
+    ]
+
+
+def test_layers_are_as_litert_computes_them(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    needs_tool("gcc")
+    layers = Layers()
+    layers.dense((3, 37), 11, several=False, asymmetric=False)
+    layers.dense((2, 2, 9), 5, several=False, asymmetric=True)
+    layers.dense((3, 20), 4, several=True, asymmetric=True)
+    layers.conv(several=False, stride=1)
+    layers.conv(several=True, stride=2)
+    layers.depthwise(1)
+    layers.depthwise(2)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(layers.file.content())
+    reference = litert(path)
+    assert reference.rule == FLOAT_RULE
+    given = frames([each.shape for each in reference.inputs])
+    write_bundle(
+        compile_model(CompileRequest(model_path=path, soc=read_soc("mcu_m7"))).bundle, tmp_path / "b"
+    )
+    packed = [b"".join(value.tobytes() for value in frame) for frame in given]
+    for frame, answer in zip(given, run_frames(build(tmp_path / "b"), packed), strict=True):
+        place = 0
+        for theirs in reference.answer(tuple(frame))[0]:
+            ours = np.frombuffer(answer, np.float32, theirs.size, place).reshape(theirs.shape)
+            place += theirs.nbytes
+            assert np.abs(ours - theirs).max() <= NEAR * np.abs(theirs).max()
+
+
+def test_weights_keep_their_bytes(tmp_path: Path) -> None:
+    layers = Layers()
+    layers.dense((1, 64), 32, several=True, asymmetric=False)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(layers.file.content())
+    pools = compile_model(CompileRequest(model_path=path, soc=read_soc("mcu_m7"))).manifest["pools"]
+    assert isinstance(pools, dict)
+    constants = sum(pool["peak"] for name, pool in pools.items() if name.endswith(".constants"))
+    assert 64 * 32 <= constants < 64 * 32 + 1024
+
+
+def refusal(layers: Layers, path: Path) -> str:
+    path.write_bytes(layers.file.content())
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(path)
+    return caught.value.diagnostics[0].notes[0].message
+
+
+def test_groups_are_refused(tmp_path: Path) -> None:
+    layers = Layers()
+    layer = ("CONV_2D", ("Conv2DOptions", {**STEPS, "strideW": 1, "strideH": 1}), 5)
+    layers.add(layer, (1, 4, 4, 4), (4, 1, 1, 2), (1, 4, 4, 4), 0)
+    assert refusal(layers, tmp_path / "m.tflite") == (
+        "`CONV_2D` once, at `t3`: groups of channels, with activations in floats and weights in int8"
+    )
+
+
+def test_transposed_convolutions_are_refused(tmp_path: Path) -> None:
+    layers = Layers()
+    file = layers.file
+    x, shape = file.input((1, 4, 4, 2), "float32"), file.numbers(1, 4, 4, 3)
+    w = file.tensor((3, 1, 1, 2), "int8", 0.01, data=np.ones((3, 1, 1, 2)))
+    y = file.output((1, 4, 4, 3), "float32")
+    options = ("TransposeConvOptions", {"padding": 0, "strideW": 1, "strideH": 1})
+    file.operator("TRANSPOSE_CONV", [shape, w, x], [y], options, 3)
+    assert refusal(layers, tmp_path / "m.tflite") == (
+        "`TRANSPOSE_CONV` once, at `t3`: activations in floats and weights in int8"
+    )
+
+
+def test_products_of_activations_are_refused(tmp_path: Path) -> None:
+    layers = Layers()
+    file = layers.file
+    x = file.input((2, 4), "float32")
+    w = file.tensor((4, 3), "int8", 0.01, data=np.ones((4, 3)))
+    y = file.output((2, 3), "float32")
+    file.operator("BATCH_MATMUL", [x, w], [y], ("BatchMatMulOptions", {}), 4)
+    assert refusal(layers, tmp_path / "m.tflite").startswith("`BATCH_MATMUL` once, at `t2`: ")
