@@ -8,20 +8,26 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
+from target_arch import report
+from target_arch.api.shown import Shown
 from target_arch.api.times import StepTimes, measured
 from target_arch.diagnostics import DiagnosticError, listed, refusal
 from target_arch.plan.lowered import Lowered
 from target_arch.run import (
     Executable,
+    Profile,
     Verification,
     build,
     models_in,
     read_manifest,
     run_frames,
     run_on_machine,
+    run_self_test,
+    self_test_on_machine,
     tensors_in,
     verify_models,
 )
+from target_arch.run.bundles.shown import read_report
 
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
@@ -67,11 +73,26 @@ class Bundle:
         DiagnosticError where an input is missing, is not one of the model's, or has another shape or element
         type; and where the run fails.
         """
+        return self.counted(inputs)[0]
+
+    def counted(self, inputs: Arrays | Sequence[Array] = ()) -> tuple[dict[str, Array], Profile | None]:
+        """As `run`, with the instructions of every step where it runs on an emulated machine."""
         executable = self.build()
         frame = packed(executable, inputs, str(self.directory))
+        if executable.machine is None:
+            return unpacked(executable, run_frames(executable, [frame])[0]), None
+        frames, profile = run_on_machine(executable, [frame])
+        return unpacked(executable, frames[0]), profile
+
+    def self_test(self) -> tuple[bool, Profile | None] | None:
+        """Build it, and run it on its own test vector: whether its outputs are the recorded ones, and the
+        instructions as of `counted`. None where it has no vector. DiagnosticError where the run fails.
+        """
+        executable = self.build()
         if executable.machine is not None:
-            return unpacked(executable, run_on_machine(executable, [frame])[0][0])
-        return unpacked(executable, run_frames(executable, [frame])[0])
+            return self_test_on_machine(executable)
+        passed = run_self_test(executable)
+        return None if passed is None else (passed, None)
 
     def times(self, inputs: Arrays | Sequence[Array] | None = None) -> StepTimes:
         """How long each of its steps takes on this computer, for these inputs or zeros, beside what was
@@ -79,6 +100,15 @@ class Bundle:
         """
         frame = None if inputs is None else packed(self.build(), inputs, str(self.directory))
         return measured(self.directory, frame, rtl=self.rtl)
+
+    def report(self) -> Shown[report.Shown]:
+        """What it is, as a page that stands alone; with its verification and the sizes of programs, as far as
+        they were recorded. Raises as `run.bundles.shown.read_report` does.
+        """
+        found = read_report(self.directory)
+        return Shown(
+            title=f"report of {found.name}", value=found, text=repr(self), page=report.report_page(found)
+        )
 
     def verify(
         self,

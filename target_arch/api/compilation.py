@@ -10,7 +10,6 @@ from attrs import field, frozen
 from target_arch.api.bundle import Bundle
 from target_arch.api.shown import Shown
 from target_arch.api.soc import described
-from target_arch.diagnostics import refusal
 from target_arch.pipeline import Compilation as Stages
 from target_arch.pipeline import CompileRequest, ModelsCompilation, ModelsRequest, compile_models
 from target_arch.plan import text
@@ -18,13 +17,11 @@ from target_arch.plan.execution import Execution
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.partitions import Choice
-from target_arch.plan.reasoning import operator_hint
+from target_arch.plan.reasoning import require_operators
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.relax.tvm_import import import_tvm
-from target_arch.report import report_page
 from target_arch.run import write_bundle
 from target_arch.run.bundles.manifest import require_same
-from target_arch.run.bundles.shown import read_report
 from target_arch.soc import SoC
 
 Wish = str | Sequence[str]
@@ -54,10 +51,11 @@ class Compilation:
     @property
     def memory(self) -> Shown[MemoryPlan]:
         """The place of every buffer, and its life."""
-        plan, soc = self.stages.plan, self.stages.request.soc
-        capacities = {arena: soc.memory(arena.memory).size for arena in plan.peaks}
+        plan = self.stages.plan
         peaks = ", ".join(f"{arena} {plan.peaks[arena]:,} B" for arena in sorted(plan.peaks))
-        return Shown(title=f"memory: {peaks}", value=plan, text=text.memory_plan(plan, capacities))
+        return Shown(
+            title=f"memory: {peaks}", value=plan, text=text.memory_plan(plan, self.stages.capacities)
+        )
 
     @property
     def timeline(self) -> Shown[Execution]:
@@ -69,9 +67,7 @@ class Compilation:
 
     def explain(self, operator: str) -> Shown[Choice]:
         """Why an operator (by id) is where it is and nowhere else. DiagnosticError for an unknown one."""
-        if operator not in self.operators:
-            said = f"model `{self.model}` has no operator `{operator}`"
-            raise refusal("unknown-operator", "explain", said, operator_hint(operator, self.operators))
+        require_operators([operator], self.stages.model, "explain")
         choice = self.stages.graph.choice(operator)
         title = f"{operator} on {choice.instance}: {choice.reason}"
         return Shown(title=title, value=choice, text=text.explanation(self.stages.graph, operator))
@@ -79,7 +75,7 @@ class Compilation:
     def report(self) -> Shown[Mapping[str, object]]:
         """The report of the bundle, as a page that stands alone; `page` is its HTML."""
         with tempfile.TemporaryDirectory() as folder:
-            page = report_page(read_report(self.write(Path(folder) / "bundle").directory))
+            page = self.write(Path(folder) / "bundle").report().page
         steps = text.partition_table(self.stages.graph)
         return Shown(title=f"report of {self.model}", value=self._made.manifest, text=steps, page=page)
 
@@ -106,10 +102,7 @@ class Compilation:
         return self.report()._repr_html_()
 
     def _summary(self) -> str:
-        counts: dict[str, int] = {}
-        for part in self.stages.graph.partitions:
-            counts[part.instance] = counts.get(part.instance, 0) + len(part.operators)
-        where = ", ".join(f"{count} on {instance}" for instance, count in counts.items())
+        where = text.placed_operators(self.stages.graph)
         return f"{len(self.operators)} operators, {where}; {len(self.stages.steps.steps)} steps"
 
 

@@ -7,6 +7,7 @@ from attrs import field, fields, frozen
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 from target_arch.plan.bundle import Bundle
 from target_arch.plan.lowered import Lowered
+from target_arch.plan.memory import Arena
 from target_arch.plan.model_pools import ModelPools
 
 
@@ -27,6 +28,11 @@ class Compilation(Lowered):
         """The compilation that ended in this bundle."""
         known = {each.name: getattr(lowered, each.name) for each in fields(Lowered)}
         return cls(**known, request=request, manifest=manifest, bundle=bundle)
+
+    @property
+    def capacities(self) -> dict[Arena, int]:
+        """The capacity of every arena of the plan, in bytes."""
+        return {arena: self.request.soc.memory(arena.memory).size for arena in self.plan.peaks}
 
     def __repr__(self) -> str:
         return f"<compilation of {self.model.name}: {len(self.graph.partitions)} partitions>"

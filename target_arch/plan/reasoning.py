@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from target_arch.diagnostics import name_hint
+from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
+from target_arch.plan.model import Model
 from target_arch.plan.partitions import Candidate, Choice, Cost
 
 _DECIMALS = 3
@@ -84,6 +85,23 @@ def _by_itself(mine: Candidate, other: Candidate, less: float) -> str:
             "search model does not see"
         )
     return f"{cheaper}, but the run would take {duration(other.run)} instead of {duration(mine.run)}"
+
+
+def require_operators(wanted: Sequence[str], model: Model, place: str) -> None:
+    """DiagnosticError with every one of the ids that no operator of the model has."""
+    known = [operator.id for operator in model.operators]
+    unknown = [
+        Diagnostic(
+            rule="unknown-operator",
+            place=place,
+            message=f"model `{model.name}` has no operator `{operator}`",
+            hint=operator_hint(operator, known),
+        )
+        for operator in wanted
+        if operator not in known
+    ]
+    if unknown:
+        raise DiagnosticError(unknown)
 
 
 def operator_hint(name: str, known: Sequence[str]) -> str:

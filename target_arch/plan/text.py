@@ -32,6 +32,14 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[
     )
 
 
+def placed_operators(graph: PartitionGraph) -> str:
+    """How many operators each instance has: `2 on host_cpu, 3 on dsp_cpu`."""
+    counts: dict[str, int] = {}
+    for partition in graph.partitions:
+        counts[partition.instance] = counts.get(partition.instance, 0) + len(partition.operators)
+    return ", ".join(f"{count} on {instance}" for instance, count in counts.items())
+
+
 def partition_table(graph: PartitionGraph) -> str:
     """One line per operator in execution order: partition, operator, kind, instance and the reason for it."""
     rows = []

@@ -62,6 +62,11 @@ def test_run_takes_and_gives_arrays(model: Path, bundle: Bundle) -> None:
     np.testing.assert_array_equal(Bundle(directory=str(bundle.directory)).run([x])["y"], expected)
 
 
+def test_its_own_vector_and_its_report(bundle: Bundle) -> None:
+    assert bundle.self_test() == (True, None)
+    assert "<title>small on zynq_edge</title>" in bundle.report().page
+
+
 def test_verify_with_every_operator(model: Path, bundle: Bundle) -> None:
     (found,) = bundle.verify(model, count=3, layers=True).values()
     assert found.passed

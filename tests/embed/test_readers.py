@@ -49,7 +49,7 @@ def test_kconfig_has_one_option(bundle: Path) -> None:
 
 
 def test_the_zephyr_module_has_what_its_schema_allows(bundle: Path) -> None:
-    """Keys and types as in Zephyr's `zephyr_module.py`, which looks for the named files."""
+    """Keys and types as in the schema of Zephyr, whose build looks for the named files."""
     yaml = pytest.importorskip("yaml", reason="needs `pyyaml`, which mkdocs brings")
     module = yaml.safe_load((bundle / "zephyr" / "module.yml").read_text())
     assert module.keys() == {"name", "build"}

@@ -20,10 +20,11 @@ from target_arch.diagnostics import DiagnosticError, refusal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from target_arch.api.bundle import Bundle
     from target_arch.api.times import StepTimes
     from target_arch.pipeline import ModelsCompilation
     from target_arch.plan.lowered import Lowered
-    from target_arch.run import Executable, Verification
+    from target_arch.run import Profile, Verification
 
 _NPY_HEADER = 10_000
 """Bytes that numpy reads of a header."""
@@ -31,28 +32,28 @@ _NPY_HEADER = 10_000
 
 def run(options: argparse.Namespace) -> int:
     """Build and execute: on the files given, or on the bundle's own test vector."""
-    from target_arch.api.bundle import unpacked
-    from target_arch.run import build, run_frames, run_self_test
+    from target_arch.api.bundle import Bundle
 
     _same_port(options)
-    progress(f"building {options.bundle}")
-    executable = build(options.bundle, rtl=options.rtl, firmware=options.firmware)
-    if executable.machine is not None:
-        return _run_on_machine(executable, options)
     _require_inputs(options)
-    frame = _frame(executable, options.input) if options.input else None
+    progress(f"building {options.bundle}")
+    bundle = Bundle(directory=options.bundle, rtl=options.rtl, firmware=options.firmware)
+    inputs = _inputs(bundle.manifest, options.input) if options.input else None
     arrays: dict[str, NDArray[Any]] = {}
     passed = True
-    if frame is None:
-        found = run_self_test(executable)
+    if inputs is None:
+        found = bundle.self_test()
         if found is None:
             raise _no_vector(options)
-        passed = found
+        passed, profile = found
     else:
-        arrays = unpacked(executable, run_frames(executable, [frame])[0])
+        arrays, profile = bundle.counted(inputs)
         if options.output is not None:
             _save(arrays, options.output)
-    _say_run(arrays, options, passed=passed, times=_times(options, frame))
+    if profile is not None:
+        _say_profile(arrays, bundle, profile, options, passed=passed)
+    else:
+        _say_run(arrays, options, passed=passed, times=_times(bundle, options, inputs))
     return 0 if passed else 1
 
 
@@ -73,14 +74,16 @@ def _say_run(
         about = {name: array.tolist() for name, array in arrays.items()} or {"self_test": result}
         json_data({**about, **({} if times is None else {"times": times.to_json()})})
         return
-    if not arrays:
-        data(f"self-test {result}")
-    elif options.top is not None:
-        data("".join(_largest(name, array, options.top) for name, array in arrays.items()))
-    else:
-        data(_text(arrays))
+    data(_outputs(arrays, options) if arrays else f"self-test {result}")
     if times is not None:
         data(f"\n{times}")
+
+
+def _outputs(arrays: dict[str, "NDArray[Any]"], options: argparse.Namespace) -> str:
+    """Every output, or the largest elements of each."""
+    if options.top is None:
+        return _text(arrays)
+    return "".join(_largest(name, array, options.top) for name, array in arrays.items())
 
 
 def _largest(name: str, array: "NDArray[Any]", count: int) -> str:
@@ -94,13 +97,13 @@ def _largest(name: str, array: "NDArray[Any]", count: int) -> str:
     return "\n".join((f"{name} {array.dtype}{list(array.shape)}, largest", *lines)) + "\n"
 
 
-def _times(options: argparse.Namespace, frame: bytes | None) -> "StepTimes | None":
+def _times(
+    bundle: "Bundle", options: argparse.Namespace, inputs: "list[NDArray[Any]] | None"
+) -> "StepTimes | None":
     """The time of each step, where it is to be printed; the timeline of them is written here."""
     if not options.times and options.profile is None:
         return None
-    from target_arch.api.times import measured
-
-    found = measured(options.bundle, frame, rtl=options.rtl)
+    found = bundle.times(inputs)
     if options.profile is not None:
         _profile(options, [step.seconds for step in found.steps])
     return found if options.times else None
@@ -112,34 +115,25 @@ def _profile(options: argparse.Namespace, seconds: list[float]) -> None:
     write_text(options.profile, json.dumps(timeline(options.bundle, seconds)) + "\n")
 
 
-def _run_on_machine(executable: "Executable", options: argparse.Namespace) -> int:
-    """As `run`, on an emulated machine, with the instructions of every step; text and JSON have both."""
-    from target_arch.api.bundle import unpacked
-    from target_arch.run import run_on_machine, self_test_on_machine
-
-    arrays: dict[str, NDArray[Any]] = {}
-    passed = True
-    if options.input:
-        outputs, profile = run_on_machine(executable, [_frame(executable, options.input)])
-        arrays = unpacked(executable, outputs[0])
-        if options.output is not None:
-            _save(arrays, options.output)
-    else:
-        found = self_test_on_machine(executable)
-        if found is None:
-            raise _no_vector(options)
-        passed, profile = found
+def _say_profile(
+    arrays: dict[str, "NDArray[Any]"],
+    bundle: "Bundle",
+    profile: "Profile",
+    options: argparse.Namespace,
+    *,
+    passed: bool,
+) -> None:
+    """As `_say_run`, of an emulated machine: with the instructions of every step."""
+    result = "passed" if passed else "failed"
     if options.format == "json":
-        results = {name: array.tolist() for name, array in arrays.items()}
-        about = results if arrays else {"self_test": "passed" if passed else "failed"}
+        about = {name: array.tolist() for name, array in arrays.items()} or {"self_test": result}
         json_data({**about, "profile": profile_json(profile)})
     else:
-        data(_text(arrays) if arrays else f"self-test {'passed' if passed else 'failed'}\n")
-        data(profile_text(executable.manifest, profile))
+        data(_outputs(arrays, options) if arrays else f"self-test {result}\n")
+        data(profile_text(bundle.manifest, profile))
     if options.profile is not None:
         # One microsecond of the timeline is one instruction.
         _profile(options, [1e-6 * count for count in profile.steps])
-    return 0 if passed else 1
 
 
 def verify(options: argparse.Namespace) -> int:
@@ -273,20 +267,23 @@ def _text(arrays: dict[str, "NDArray[Any]"]) -> str:
     return "".join(f"{name} {array.dtype}{list(array.shape)}\n{array}\n" for name, array in arrays.items())
 
 
-def _frame(executable: "Executable", files: Sequence[Path]) -> bytes:
+def _inputs(manifest: dict[str, Any], files: Sequence[Path]) -> list["NDArray[Any]"]:
+    """The inputs of the models, in order. DiagnosticError where the files do not hold them."""
     from target_arch.run import tensors_in
 
-    inputs = tensors_in(executable.manifest, "inputs")
+    inputs = tensors_in(manifest, "inputs")
     if len(files) != len(inputs):
         names = ", ".join(f"`{tensor['name']}`" for tensor in inputs)
-        subject = "all models have" if "models" in executable.manifest else "the model has"
+        subject = "all models have" if "models" in manifest else "the model has"
         text = f"{subject} {len(inputs)} inputs ({names}), {len(files)} files are given"
         raise refusal("wrong-input", "command line", text)
-    return b"".join(_tensor(path, tensor) for path, tensor in zip(files, inputs, strict=True))
+    return [_tensor(path, tensor) for path, tensor in zip(files, inputs, strict=True)]
 
 
-def _tensor(path: Path, tensor: dict[str, Any]) -> bytes:
-    """The bytes of one input. DiagnosticError where the file does not hold such a tensor."""
+def _tensor(path: Path, tensor: dict[str, Any]) -> "NDArray[Any]":
+    """One input. DiagnosticError where the file does not hold such a tensor."""
+    import numpy as np
+
     try:
         content = _npy(path, tensor) if path.suffix == ".npy" else path.read_bytes()
     except OSError as error:
@@ -294,7 +291,7 @@ def _tensor(path: Path, tensor: dict[str, Any]) -> bytes:
     if len(content) != tensor["bytes"]:
         text = f"has {len(content):,} B, input `{tensor['name']}` takes {tensor['bytes']:,} B"
         raise refusal("wrong-input", str(path), text)
-    return content
+    return np.frombuffer(content, tensor["dtype"]).reshape(tensor["shape"])
 
 
 def _npy(path: Path, tensor: dict[str, Any]) -> bytes:

@@ -12,12 +12,12 @@ from target_arch.cli.arguments.parser import DUMPS
 from target_arch.cli.arguments.soc_argument import target_of
 from target_arch.cli.arguments.targets import required, with_options
 from target_arch.cli.text.output import data, json_data, progress
-from target_arch.diagnostics import DiagnosticError, name_hint, refusal, rules
+from target_arch.diagnostics import name_hint, refusal, rules
 from target_arch.plan import text
-from target_arch.plan.memory import Arena, IoOwner
+from target_arch.plan.memory import IoOwner
 from target_arch.plan.orders import PHASES
 from target_arch.plan.partitions import Candidate, Choice, Partition
-from target_arch.plan.reasoning import changes_to, operator_hint
+from target_arch.plan.reasoning import changes_to, require_operators
 from target_arch.plan.tuning import NOTHING_TUNED, read_tuning
 from target_arch.relax.tvm_import import import_tvm
 from target_arch.soc import SoC
@@ -34,7 +34,7 @@ DUMPERS: Mapping[str, Callable[["Compilation"], str]] = {
     "execution": lambda made: "" if made.execution is None else text.execution(made.execution),
     "lowering": lambda made: text.lowering_order(made.lowering),
     "budgets": lambda made: text.budgets(made.budgets),
-    "memory": lambda made: text.memory_plan(made.plan, capacities(made)),
+    "memory": lambda made: text.memory_plan(made.plan, made.capacities),
     "steps": lambda made: text.step_list(made.steps),
 }
 
@@ -115,20 +115,8 @@ def explain(options: argparse.Namespace) -> int:
     from target_arch.pipeline import explain_model
 
     graph = explain_model(request(options), options.operator)
-    known = [operator.id for operator in graph.model.operators]
-    wanted = options.operator or known
-    unknown = [
-        refusal(
-            "unknown-operator",
-            "command line",
-            f"model `{graph.model.name}` has no operator `{operator}`",
-            operator_hint(operator, known),
-        )
-        for operator in wanted
-        if operator not in known
-    ]
-    if unknown:
-        raise DiagnosticError(each for error in unknown for each in error.diagnostics)
+    wanted = options.operator or [operator.id for operator in graph.model.operators]
+    require_operators(wanted, graph.model, "command line")
     if options.format == "json":
         json_data([_choice(graph.choice(operator)) for operator in wanted])
     else:
@@ -157,22 +145,13 @@ def dump(made: "Compilation", wanted: list[str]) -> None:
         data(str(attempt))
 
 
-def capacities(made: "Compilation") -> dict[Arena, int]:
-    """Capacity of every arena of the plan, in bytes."""
-    soc: SoC = made.request.soc
-    return {arena: soc.memory(arena.memory).size for arena in made.plan.peaks}
-
-
 def summary(made: "Compilation") -> str:
     """Operators by instance, the number of steps, and the bytes used of every pool."""
-    counts: dict[str, int] = {}
-    for part in made.graph.partitions:
-        counts[part.instance] = counts.get(part.instance, 0) + len(part.operators)
-    where = ", ".join(f"{count} on {name}" for name, count in counts.items())
+    where = text.placed_operators(made.graph)
     lines = [
         f"{made.model.name}: {len(made.model.operators)} operators, {where}; {len(made.steps.steps)} steps"
     ]
-    sizes, soc = capacities(made), made.request.soc
+    sizes, soc = made.capacities, made.request.soc
     for arena in sorted(made.plan.peaks):
         used, bound = made.plan.peaks[arena], made.plan.shared[arena]
         if arena.caller:
