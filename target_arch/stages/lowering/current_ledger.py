@@ -68,7 +68,7 @@ class CurrentLedger:
             if not self._homes:
                 ledger = ledger.asked_by(partition)
                 if ledger.crowded(partition):
-                    self._homes = fit_memory(self._work()).residence.homes
+                    self._homes = fit_memory(self._work()).homes.homes
                     ledger = self._made()
         elif not is_c and self._rebuilds.worthwhile(ledger):
             ledger = self._tried(ledger)

@@ -52,7 +52,7 @@ class ChainProblem:
     """Memories (bits) in which model outputs must be at the end."""
 
     @cached_property
-    def visits(self) -> CopyCosts:
+    def copy_costs(self) -> CopyCosts:
         """The tensors that operators touch, and the copies that these need at each seat."""
         return CopyCosts(self.model, self.traffic, [seat.reach for seat in self.seats], self.constants)
 
@@ -81,13 +81,13 @@ def walk(problem: ChainProblem, seats: Mapping[str, int]) -> tuple[int, list[tup
     where it is impossible.
     """
     where = dict.fromkeys(problem.model.given, problem.inputs)
-    visits, spent, before = problem.visits, 0, list[tuple[int, ...]]()
+    copy_costs, spent, before = problem.copy_costs, 0, list[tuple[int, ...]]()
     for operator in problem.order:
-        names, number = visits.operands[operator.id].names, seats[operator.id]
+        names, number = copy_costs.operands[operator.id].names, seats[operator.id]
         masks = tuple([where[name] for name in names])
         before.append(masks)
         compute = problem.computes[operator.id][number]
-        seen = visits.visit(operator.id, number, masks)
+        seen = copy_costs.of(operator.id, number, masks)
         if compute is None or seen is None:
             return None
         where.update(zip(names, seen.inputs, strict=True))
@@ -152,7 +152,7 @@ def _step(
 ) -> dict[_State, _Best]:
     """All states after one operator, the cheapest way to each."""
     places = {name: place for place, name in enumerate((*live, operator.output))}
-    inputs = [places[name] for name in problem.visits.operands[operator.id].names]
+    inputs = [places[name] for name in problem.copy_costs.operands[operator.id].names]
     kept = [places[name] for name in after]
     options = [
         (number, round(compute * PICO), seat.rank)
@@ -165,7 +165,7 @@ def _step(
     for state, (cost, ranks, path) in states.items():
         masks = tuple([state[place] for place in inputs])
         for number, time, rank in options:
-            seen = problem.visits.visit(operator.id, number, masks)
+            seen = problem.copy_costs.of(operator.id, number, masks)
             if seen is None:
                 continue
             then = [*state, seen.output]
@@ -185,7 +185,7 @@ def _last_needed(problem: ChainProblem) -> dict[str, int]:
     last = {
         name: turn
         for turn, operator in enumerate(problem.order)
-        for name in problem.visits.operands[operator.id].names
+        for name in problem.copy_costs.operands[operator.id].names
     }
     return last | dict.fromkeys(problem.model.outputs, len(problem.order))
 

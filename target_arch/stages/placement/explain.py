@@ -19,7 +19,7 @@ from target_arch.stages.placement.rules import targets
 
 def choices(
     wanted: PlacementTask,
-    survey: CandidateTable,
+    candidates: CandidateTable,
     problem: ChainProblem,
     seats: Mapping[str, int],
     chosen: Mapping[str, Instance],
@@ -27,7 +27,7 @@ def choices(
     """One choice per operator, in execution order."""
     ways = [_way(wanted, operator, chosen[operator.id]) for operator in problem.order]
     with gc_paused():
-        reasoner = _Reasoner(wanted, survey, problem, seats)
+        reasoner = _Reasoner(wanted, candidates, problem, seats)
         return tuple(
             reasoner.choice(operator, chosen[operator.id], way)
             for operator, way in zip(problem.order, ways, strict=True)
@@ -44,11 +44,11 @@ class _Reasoner:
     def __init__(
         self,
         wanted: PlacementTask,
-        survey: CandidateTable,
+        candidates: CandidateTable,
         problem: ChainProblem,
         seats: Mapping[str, int],
     ) -> None:
-        self._wanted, self._survey, self._problem = wanted, survey, problem
+        self._wanted, self._table, self._problem = wanted, candidates, problem
         seat_of = {i.name: number for number, seat in enumerate(problem.seats) for i in seat.instances}
         self._seated = [(instance.name, seat_of[instance.name]) for instance in wanted.soc.instances]
         self._arch_of = {instance.name: instance.arch.name for instance in wanted.soc.instances}
@@ -72,7 +72,7 @@ class _Reasoner:
         )
 
     def _candidates(self, operator: Operator) -> tuple[Candidate, ...]:
-        answers = self._survey.answers[operator.id]
+        answers = self._table.answers[operator.id]
         costs = [self._cost(operator, number) for number in range(len(self._problem.seats))]
         found = []
         for name, number in self._seated:
@@ -97,10 +97,10 @@ class _Reasoner:
         compute = self._problem.computes[operator.id][number]
         if compute is None:
             return None
-        visits = self._problem.visits
+        copy_costs = self._problem.copy_costs
         seen, touched = (
-            visits.visit(operator.id, number, self._before[operator.id]),
-            visits.operands[operator.id],
+            copy_costs.of(operator.id, number, self._before[operator.id]),
+            copy_costs.operands[operator.id],
         )
         onward = None if seen is None else self._result(operator, touched.result, seen.output)
         if seen is None or onward is None:
@@ -114,7 +114,7 @@ class _Reasoner:
         named = (("copy of constants", seen.fixed), ("copy of its result", back))
         parts += [CostItem(what=what, seconds=picos / PICO) for what, picos in named if picos]
         instance = self._problem.seats[number].instances[0]
-        answer = self._survey.answers[operator.id][instance.name]
+        answer = self._table.answers[operator.id][instance.name]
         return Cost(
             compute=compute,
             copy=(seen.copy + onward) / PICO,

@@ -29,8 +29,8 @@ _Alike = tuple[object, ...]
 class JobShop:
     """The jobs of a problem. Seats are numbered as in the problem; three more stand for the outside."""
 
-    def __init__(self, wanted: PlacementTask, survey: CandidateTable, problem: ChainProblem) -> None:
-        self._problem, self._survey = problem, survey
+    def __init__(self, wanted: PlacementTask, candidates: CandidateTable, problem: ChainProblem) -> None:
+        self._problem, self._table = problem, candidates
         self._machines = {instance.name: number for number, instance in enumerate(wanted.soc.instances)}
         engines = {dma.name: len(self._machines) + number for number, dma in enumerate(wanted.soc.dmas)}
         host = next(number for number, seat in enumerate(problem.seats) if seat.host)
@@ -90,7 +90,7 @@ class JobShop:
     def _needs(self, job: int, operator: Operator) -> tuple[int, ...]:
         """The data that an operator needs; its results are known from here on."""
         # Made data comes first: from it the scheduler knows the earliest time for the copies of constants.
-        names = self._problem.visits.operands[operator.id].names
+        names = self._problem.copy_costs.operands[operator.id].names
         needed = [self._datum(name, self._producer(name)) for name in names]
         fixed = self._fixed(operator)
         if fixed:
@@ -144,7 +144,8 @@ class JobShop:
 
     def _stays(self, operator: Operator, members: Sequence[_Members]) -> tuple[Stay | None, ...]:
         """The operator at every seat; one row for all operators that are alike there."""
-        answers, touched = self._survey.answers[operator.id], self._problem.visits.operands[operator.id]
+        answers = self._table.answers[operator.id]
+        touched = self._problem.copy_costs.operands[operator.id]
         computes, fixed = self._problem.computes[operator.id], self._fixed(operator)
         able = tuple(
             [

@@ -56,7 +56,7 @@ class CopyCosts:
         self.operands = {operator.id: self._touched(operator) for operator in model.operators}
         """By operator id."""
 
-    def visit(self, operator: str, seat: int, masks: tuple[int, ...]) -> CopyCost | None:
+    def of(self, operator: str, seat: int, masks: tuple[int, ...]) -> CopyCost | None:
         """The copy cost of an operator (by id) with activations in the memories of `masks`; None if links are
         missing.
         """

@@ -68,9 +68,9 @@ def place(
         rules=rules,
         order=order or setting.soc.partitioning,
     )
-    survey = CandidateTable(wanted)
-    placed = _Placed.search(wanted, survey, exact=exact)
-    made = choices(wanted, survey, placed.problem, placed.seats, placed.instances)
+    candidates = CandidateTable(wanted)
+    placed = _Placed.search(wanted, candidates, exact=exact)
+    made = choices(wanted, candidates, placed.problem, placed.seats, placed.instances)
     by_id = {choice.operator: choice for choice in made}
     ordered = _stores_last(placed.order)
     return PartitionGraph(
@@ -98,16 +98,16 @@ class _Placed:
 
     @classmethod
     @gc_paused()
-    def search(cls, wanted: PlacementTask, survey: CandidateTable, *, exact: bool) -> "_Placed":
-        problem = _problem(wanted, survey)
+    def search(cls, wanted: PlacementTask, candidates: CandidateTable, *, exact: bool) -> "_Placed":
+        problem = _problem(wanted, candidates)
         if any(all(time is None for time in times) for times in problem.computes.values()):
-            raise PlacementError(_hopeless(problem, survey))
+            raise PlacementError(_hopeless(problem, candidates))
         cheapest = cheapest_chain(problem, _beam(problem))
-        network = JobShop(wanted, survey, problem)
+        network = JobShop(wanted, candidates, problem)
         scheduler = ListScheduler(network.jobs)
         found = search(scheduler, None if cheapest is None else network.seats(cheapest), exact=exact)
         if found is None:
-            raise PlacementError(_hopeless(problem, survey))
+            raise PlacementError(_hopeless(problem, candidates))
         chosen = _ordered(wanted, network, scheduler, found, problem.order)
         numbers = network.order(problem.order)[2:-1]
         pairs = list(zip(problem.order, numbers, strict=True))
@@ -118,18 +118,18 @@ class _Placed:
             seats={op.id: chosen.seats[job] for op, job in pairs},
             instances=used,
             order=network.operators(chosen.order),
-            facts=_facts(chosen, found, used, survey),
+            facts=_facts(chosen, found, used, candidates),
         )
 
 
 def _facts(
-    chosen: JobSchedule, found: Found, used: Mapping[str, Instance], survey: CandidateTable
+    chosen: JobSchedule, found: Found, used: Mapping[str, Instance], candidates: CandidateTable
 ) -> PlacementFacts:
     """How the placement was found, with the times and bytes of loading and the measured energy. `used` are
     instances by operator.
     """
     loads = [instance.arch.load for instance in {i.name: i for i in used.values()}.values()]
-    joules = _joules(survey, used)
+    joules = _joules(candidates, used)
     return PlacementFacts(
         method=found.method,
         search_makespan=chosen.makespan / PICO,
@@ -141,9 +141,9 @@ def _facts(
     )
 
 
-def _joules(survey: CandidateTable, used: Mapping[str, Instance]) -> list[float]:
+def _joules(candidates: CandidateTable, used: Mapping[str, Instance]) -> list[float]:
     """The measured energy of the operators on their instances, in joules."""
-    energies = (survey.answers[operator][instance.name].energy for operator, instance in used.items())
+    energies = (candidates.answers[operator][instance.name].energy for operator, instance in used.items())
     return [energy for energy in energies if energy is not None]
 
 
@@ -173,26 +173,26 @@ def _ordered(
     return fast
 
 
-def _problem(wanted: PlacementTask, survey: CandidateTable) -> ChainProblem:
-    seats, order = _seats(wanted, survey), execution_order(wanted.model)
+def _problem(wanted: PlacementTask, candidates: CandidateTable) -> ChainProblem:
+    seats, order = _seats(wanted, candidates), execution_order(wanted.model)
     return ChainProblem(
         model=wanted.model,
         order=order,
         seats=seats,
-        computes={op.id: tuple(_quickest(survey, op, seat) for seat in seats) for op in order},
-        traffic=survey.traffic,
-        inputs=survey.traffic.mask(wanted.mode.io),
-        constants=survey.traffic.mask(wanted.mode.constants),
+        computes={op.id: tuple(_quickest(candidates, op, seat) for seat in seats) for op in order},
+        traffic=candidates.traffic,
+        inputs=candidates.traffic.mask(wanted.mode.io),
+        constants=candidates.traffic.mask(wanted.mode.constants),
         outputs=MemoryAccess(reads=wanted.mode.io, writes=()),
     )
 
 
-def _quickest(survey: CandidateTable, operator: Operator, seat: InstanceGroup) -> float | None:
-    known = [survey.answers[operator.id][instance.name].compute for instance in seat.instances]
+def _quickest(candidates: CandidateTable, operator: Operator, seat: InstanceGroup) -> float | None:
+    known = [candidates.answers[operator.id][instance.name].compute for instance in seat.instances]
     return min((compute for compute in known if compute is not None), default=None)
 
 
-def _seats(wanted: PlacementTask, survey: CandidateTable) -> tuple[InstanceGroup, ...]:
+def _seats(wanted: PlacementTask, candidates: CandidateTable) -> tuple[InstanceGroup, ...]:
     """Groups of interchangeable instances (seats): instances of one accelerator whose paths cost the same.
     Any other instance is a seat of its own.
     """
@@ -201,12 +201,12 @@ def _seats(wanted: PlacementTask, survey: CandidateTable) -> tuple[InstanceGroup
     groups: dict[tuple[object, ...], list[Instance]] = {}
     for instance in wanted.soc.instances:
         alone = wanted.setting.touches_whole(instance.name)
-        key = (instance.arch.name, instance.name if alone else _link_costs(survey, instance))
+        key = (instance.arch.name, instance.name if alone else _link_costs(candidates, instance))
         groups.setdefault(key, []).append(instance)
     return tuple(
         InstanceGroup(
             instances=tuple(members),
-            reach=survey.reaches[members[0].name],
+            reach=candidates.reaches[members[0].name],
             rank=ranks[members[0].arch.name],
             host=members[0].arch.host,
         )
@@ -214,9 +214,9 @@ def _seats(wanted: PlacementTask, survey: CandidateTable) -> tuple[InstanceGroup
     )
 
 
-def _link_costs(survey: CandidateTable, instance: Instance) -> tuple[object, ...]:
+def _link_costs(candidates: CandidateTable, instance: Instance) -> tuple[object, ...]:
     """The costs by which two instances differ: of paths between their own memories and all others."""
-    there, direct = survey.reaches[instance.name], survey.routes.direct
+    there, direct = candidates.reaches[instance.name], candidates.routes.direct
     return tuple(
         (memory, number, path.bandwidth, path.setup, path.engine, path.source == memory)
         for memory in dict.fromkeys((*there.reads, *there.writes))
@@ -225,11 +225,11 @@ def _link_costs(survey: CandidateTable, instance: Instance) -> tuple[object, ...
     )
 
 
-def _hopeless(problem: ChainProblem, survey: CandidateTable) -> list[Diagnostic]:
+def _hopeless(problem: ChainProblem, candidates: CandidateTable) -> list[Diagnostic]:
     """One message per operator that every instance refuses."""
     found = []
     for operator in problem.order:
-        answers = survey.answers[operator.id]
+        answers = candidates.answers[operator.id]
         if all(answer.refusal is not None for answer in answers.values()):
             why = "; ".join(f"`{name}`: {answer.refusal}" for name, answer in answers.items())
             found.append(_nowhere(operator, why))

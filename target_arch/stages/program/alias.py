@@ -52,11 +52,11 @@ def elide_copies(program: Program, *, slices: bool, held: Collection[str] = ()) 
     copies = _copies(program)
     if not copies:
         return program
-    merger = _Eliding(program)
-    merger.try_alike(copies)
+    eliding = _Eliding(program)
+    eliding.try_alike(copies)
     if slices:
-        merger.try_slices(copies, frozenset(held))
-    return merger.program()
+        eliding.try_slices(copies, frozenset(held))
+    return eliding.program()
 
 
 def alias_whole(program: Program, partitions: Collection[str]) -> tuple[Program, Mapping[str, str]]:
@@ -66,9 +66,9 @@ def alias_whole(program: Program, partitions: Collection[str]) -> tuple[Program,
     copies = [(number, run) for number, run in _copies(program) if run.partition in partitions]
     if not copies:
         return program, {}
-    merger = _Eliding(program)
-    merger.try_alike(copies)
-    return merger.program(), merger.gone()
+    eliding = _Eliding(program)
+    eliding.try_alike(copies)
+    return eliding.program(), eliding.gone()
 
 
 def _copies(program: Program) -> list[tuple[int, Run]]:

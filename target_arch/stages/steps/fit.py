@@ -38,7 +38,7 @@ class Fitted:
 
     steps: StepOrder
     plan: MemoryPlan
-    residence: TensorHomes = field(repr=False)
+    homes: TensorHomes = field(repr=False)
     program: Program = field(repr=False)
     execution: Execution | None = None
 
@@ -66,9 +66,9 @@ def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitte
     reuse, spilling, streaming = True, Spilling(), Streaming()
     while True:
         chosen = choose_homes(work, drained, spilled)
-        residence = evolve(chosen, reuse=reuse, streamed=dict(streaming.pieces))
+        homes = evolve(chosen, reuse=reuse, streamed=dict(streaming.pieces))
         try:
-            planned = _planned(work, residence, times)
+            planned = _planned(work, homes, times)
         except StepError:
             if not streaming.stop():
                 raise
@@ -84,7 +84,7 @@ def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitte
             return proven
         elif streaming.next(work, steps, refusal):
             witness = None
-        elif tensors := spilling.next(refusal, steps, residence):
+        elif tensors := spilling.next(refusal, steps, homes):
             witness = None
             spilled |= {tensor: spilled.get(tensor, 0) + 1 for tensor in tensors}
         else:
@@ -92,24 +92,24 @@ def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitte
 
 
 def _planned(
-    work: PartialLowering, residence: TensorHomes, times: Times
+    work: PartialLowering, homes: TensorHomes, times: Times
 ) -> Fitted | tuple[DoesNotFitError, StepOrder]:
     """The lower of two plans, with tensors in slices of others and without; if neither fits, the refusal of
     the latter.
     """
-    joined = join(work, residence)
+    joined = join(work, homes)
     programs = [elide_copies(joined, slices=True, held=scarce(work)), elide_copies(joined, slices=False)]
     if len(programs[0].buffers) == len(programs[1].buffers):
         del programs[0]
     found: list[Fitted] = []
     for program in programs:
-        steps = steps_of(work, program, residence, times)
+        steps = steps_of(work, program, homes, times)
         try:
             plan = work.setting.planner.plan(steps.buffers, capacities(work.soc))
         except DoesNotFitError as refusal:
             refused = refusal
         else:
-            found.append(Fitted(steps=steps, plan=plan, residence=residence, program=program))
+            found.append(Fitted(steps=steps, plan=plan, homes=homes, program=program))
     if found:
         return min(found, key=lambda settled: sum(settled.plan.peaks.values()))
     return refused, steps
@@ -117,9 +117,9 @@ def _planned(
 
 def _proven(work: PartialLowering, witness: KnownPlan) -> Fitted | None:
     """The plan of the witness; None where it does not cover these kernels."""
-    residence = foreseen(work, witness.homes)
-    program, _ = alias_whole(join(work, residence), witness.aliased)
-    steps = steps_of(work, program, residence, Times(work))
+    homes = foreseen(work, witness.homes)
+    program, _ = alias_whole(join(work, homes), witness.aliased)
+    steps = steps_of(work, program, homes, Times(work))
     moving = [buffer for buffer in steps.buffers if not buffer.settled]
     open_ = {buffer.memory for buffer in moving if buffer.name not in witness.offsets}
     fixed = [buffer for buffer in moving if buffer.memory not in open_]
@@ -145,7 +145,7 @@ def _proven(work: PartialLowering, witness: KnownPlan) -> Fitted | None:
     for memory in sorted({buffer.memory for buffer in fixed}):
         if plan.peaks[Arena(memory)] > arena_capacity(plan, memory, work.soc.memory(memory).size):
             return None
-    return Fitted(steps=steps, plan=plan, residence=residence, program=program)
+    return Fitted(steps=steps, plan=plan, homes=homes, program=program)
 
 
 def _places(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> dict[str, str]:
@@ -189,8 +189,8 @@ def _by_arena(buffers: Sequence[Buffer], measure: Callable[[Sequence[Buffer]], i
 def foreseen(work: PartialLowering, pinned: Mapping[str, str] = NOWHERE) -> TensorHomes:
     """The homes of tensors by the lowering so far, with a wait for all steps in flight on dead bytes."""
     everywhere = tuple(memory.name for memory in work.soc.memories)
-    residence = choose_homes(work, everywhere, pinned=pinned)
-    return evolve(residence, reuse=False, strict=True)
+    homes = choose_homes(work, everywhere, pinned=pinned)
+    return evolve(homes, reuse=False, strict=True)
 
 
 def scarce(work: PartialLowering) -> tuple[str, ...]:

@@ -23,11 +23,11 @@ from target_arch.stages.program.program import Program
 
 def capacities(soc: SoC, program: Program) -> dict[str, int]:
     """The bytes that constants and states leave of every memory with buffers of the program."""
-    drafts = program.buffers.values()
-    left = {name: soc.memory(name).size for name in sorted({draft.memory for draft in drafts})}
-    for draft in drafts:
-        if draft.kind in (BufferKind.CONSTANT, BufferKind.STATE):
-            left[draft.memory] -= whole_units(draft)
+    slots = program.buffers.values()
+    left = {name: soc.memory(name).size for name in sorted({slot.memory for slot in slots})}
+    for slot in slots:
+        if slot.kind in (BufferKind.CONSTANT, BufferKind.STATE):
+            left[slot.memory] -= whole_units(slot)
     return left
 
 

@@ -32,25 +32,25 @@ from target_arch.stages.steps.free_bytes import FreeBytes
 from target_arch.stages.steps.times import Times
 
 
-def order_steps(work: PartialLowering, residence: TensorHomes) -> StepOrder:
+def order_steps(work: PartialLowering, homes: TensorHomes) -> StepOrder:
     """The steps that the bundle executes, one partition after the other.
 
     A partition without a kernel is represented by one Dispatch without function per operator, whose operands
     are its tensors: an order with such stand-ins is for budgets, not for emission. Raises StepError for wrong
     kernels.
     """
-    return steps_of(work, join(work, residence), residence, Times(work))
+    return steps_of(work, join(work, homes), homes, Times(work))
 
 
 def steps_of(
-    work: PartialLowering, program: Program, residence: TensorHomes, times: Times, *, crowded: bool = False
+    work: PartialLowering, program: Program, homes: TensorHomes, times: Times, *, crowded: bool = False
 ) -> StepOrder:
     """The steps of a program in the order of its items.
 
     With `crowded`, a buffer without room in its memory begins after a wait for steps in flight on dead
     buffers.
     """
-    return _Orderer(work, program, residence, times, crowded=crowded).order()
+    return _Orderer(work, program, homes, times, crowded=crowded).order()
 
 
 _FROM_THE_START = (BufferKind.INPUT, BufferKind.CONSTANT, BufferKind.STATE)
@@ -59,7 +59,7 @@ _ALWAYS = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.STATE, BufferKind.NEX
 
 class _Orderer:
     def __init__(
-        self, work: PartialLowering, program: Program, residence: TensorHomes, times: Times, *, crowded: bool
+        self, work: PartialLowering, program: Program, homes: TensorHomes, times: Times, *, crowded: bool
     ) -> None:
         self._soc, self._program = work.soc, program
         self._ranks = {name: number for number, name in enumerate(timelines(work.soc))}
@@ -75,7 +75,7 @@ class _Orderer:
         self._over: dict[str, tuple[str, ...]] = {}
         self._open: dict[str, deque[tuple[int, tuple[str, ...]]]] = {}
         self._times, self._clock = times, Clock()
-        self._dead = DeadBytes(program, residence, self._flight)
+        self._dead = DeadBytes(program, homes, self._flight)
         self._free = FreeBytes(work.soc, program, self._flight, self._clock, self._wait) if crowded else None
 
     def order(self) -> StepOrder:
@@ -91,9 +91,7 @@ class _Orderer:
         self._wait(self._flight.everything())
         return StepOrder(
             steps=tuple(self._steps),
-            buffers=tuple(
-                self._buffer(draft) for draft in self._program.buffers.values() if self._used(draft)
-            ),
+            buffers=tuple(self._buffer(slot) for slot in self._program.buffers.values() if self._used(slot)),
             inputs=self._program.inputs,
             outputs=self._program.outputs,
             states=self._program.states,
@@ -220,28 +218,28 @@ class _Orderer:
             ),
         )
 
-    def _used(self, draft: Slot) -> bool:
+    def _used(self, slot: Slot) -> bool:
         """True for a buffer that a step, the caller or a reset touches; others need no bytes."""
-        return draft.kind in _ALWAYS or draft.name in self._first or draft.name in self._initial
+        return slot.kind in _ALWAYS or slot.name in self._first or slot.name in self._initial
 
-    def _buffer(self, draft: Slot) -> Buffer:
+    def _buffer(self, slot: Slot) -> Buffer:
         end = max(len(self._steps) - 1, 0)
-        first = 0 if draft.kind in _FROM_THE_START else self._first.get(draft.name, 0)
-        kept = draft.kind == BufferKind.CONSTANT or draft.name in self._program.kept
-        last = max(self._last.get(draft.name, 0), self._followed.get(draft.name, 0))
+        first = 0 if slot.kind in _FROM_THE_START else self._first.get(slot.name, 0)
+        kept = slot.kind == BufferKind.CONSTANT or slot.name in self._program.kept
+        last = max(self._last.get(slot.name, 0), self._followed.get(slot.name, 0))
         return Buffer(
-            name=draft.name,
-            kind=draft.kind,
-            memory=draft.memory,
-            bytes=draft.bytes,
-            alignment=draft.alignment,
+            name=slot.name,
+            kind=slot.kind,
+            memory=slot.memory,
+            bytes=slot.bytes,
+            alignment=slot.alignment,
             first=first,
             last=end if kept else last,
-            tensor=draft.tensor,
-            over=tuple(name for name in self._over.get(draft.name, ()) if self._may_take(draft, name)),
-            aliases=draft.aliases,
-            replaces=draft.replaces,
-            caller=draft.caller,
+            tensor=slot.tensor,
+            over=tuple(name for name in self._over.get(slot.name, ()) if self._may_take(slot, name)),
+            aliases=slot.aliases,
+            replaces=slot.replaces,
+            caller=slot.caller,
         )
 
     @cached_property
@@ -258,15 +256,15 @@ class _Orderer:
         buffers = self._program.buffers
         return has_room(operand, buffers[name].bytes, buffers[operand.of].bytes)
 
-    def _may_take(self, draft: Slot, name: str) -> bool:
+    def _may_take(self, slot: Slot, name: str) -> bool:
         """True if a buffer's life ends with the step in which the other's begins."""
         place = self._program.buffers[name]
         return (
-            place.memory == draft.memory
-            and not draft.caller
-            and (not place.settled or draft.replaces == name)
+            place.memory == slot.memory
+            and not slot.caller
+            and (not place.settled or slot.replaces == name)
             and name not in self._program.kept
-            and self._final[name] == self._first[draft.name]
+            and self._final[name] == self._first[slot.name]
         )
 
 

@@ -52,7 +52,7 @@ def overlapped(work: PartialLowering, settled: Fitted) -> Fitted:
     alone = _run(work, settled.steps, times)
     held: tuple[Arena, ...] = ()
     for _ in range(TRIES):
-        found = _run(work, _steps(work, settled.residence, given, times, held), times)
+        found = _run(work, _steps(work, settled.homes, given, times, held), times)
         if found.makespan >= alone.makespan:
             break
         try:
@@ -71,24 +71,24 @@ def overlapped(work: PartialLowering, settled: Fitted) -> Fitted:
     return evolve(settled, execution=_execution(given, alone, alone, _instead(held)))
 
 
-def fastest(work: PartialLowering, program: Program, residence: TensorHomes, times: Times) -> Execution:
+def fastest(work: PartialLowering, program: Program, homes: TensorHomes, times: Times) -> Execution:
     """A simulated run of a program whose memory is not planned: its steps in an order that overlaps, or one
     partition after the other where that is not slower.
     """
     given = problem(work, program, times)
-    alone = _run(work, steps_of(work, program, residence, times), times)
-    beside = _run(work, _steps(work, residence, given, times, ()), times)
+    alone = _run(work, steps_of(work, program, homes, times), times)
+    beside = _run(work, _steps(work, homes, given, times, ()), times)
     if beside.makespan < alone.makespan:
         return _execution(given, beside, alone, FULL)
     return _execution(given, alone, alone, _instead(()))
 
 
 def _steps(
-    work: PartialLowering, residence: TensorHomes, given: OrderProblem, times: Times, held: Sequence[Arena]
+    work: PartialLowering, homes: TensorHomes, given: OrderProblem, times: Times, held: Sequence[Arena]
 ) -> StepOrder:
     """The steps in an order that overlaps."""
     memories = tuple(arena.memory for arena in held if arena.shareable)
-    drained = evolve(residence, drained=memories)
+    drained = evolve(homes, drained=memories)
     return steps_of(work, list_order(work, given, memories), drained, times, crowded=True)
 
 

@@ -27,7 +27,7 @@ class Spilling:
     def __init__(self) -> None:
         self._work, self._times = WORK, 0
 
-    def next(self, refusal: DoesNotFitError, steps: StepOrder, residence: TensorHomes) -> tuple[str, ...]:
+    def next(self, refusal: DoesNotFitError, steps: StepOrder, homes: TensorHomes) -> tuple[str, ...]:
         """The tensors that leave the memory of the refusal next; empty if none can, as for constants
         and states.
         """
@@ -37,8 +37,8 @@ class Spilling:
             buffer.name: buffer.tensor
             for buffer in steps.buffers
             if buffer.tensor is not None
-            and residence.homes.get(buffer.tensor) == refusal.memory
-            and residence.others.get(buffer.tensor)
+            and homes.homes.get(buffer.tensor) == refusal.memory
+            and homes.others.get(buffer.tensor)
         }
         there = sorted((size, able[name]) for name, size in refusal.alive if name in able)
         if not there:

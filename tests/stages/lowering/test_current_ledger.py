@@ -80,7 +80,7 @@ class Pass:
         monkeypatch.setattr(current_ledger, "Ledger", ledgers)
         monkeypatch.setattr(current_ledger, "foreseen", lambda _, pinned: Homes(homes=pinned))
         fitted = Homes(homes={"t": "elsewhere"})
-        result = type("Fitted", (), {"residence": fitted})
+        result = type("Fitted", (), {"homes": fitted})
         monkeypatch.setattr(current_ledger, "fit_memory", lambda _: result)
         self.current = CurrentLedger(cast(Any, lambda: "work"))
 

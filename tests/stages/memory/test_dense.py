@@ -94,7 +94,7 @@ def test_many_tensors_leave_a_full_memory_at_a_time() -> None:
     )
     assert passed.settled is not None
     check(chips.ALONE, passed.settled.steps, passed.settled.plan)
-    homes = list(passed.settled.residence.homes.values())
+    homes = list(passed.settled.homes.homes.values())
     assert homes.count("ddr") > 130
     assert homes.count("sram") > 50
     assert plans < 20

@@ -137,7 +137,7 @@ def test_a_tensor_spills_to_the_next_memory() -> None:
         inputs={"x": 64},
     )
     settled = fit_memory(work(model, chips.ALONE))
-    assert settled.residence.homes == {"x": "sram", "a": "ddr", "b": "sram", "c": "sram"}
+    assert settled.homes.homes == {"x": "sram", "a": "ddr", "b": "sram", "c": "sram"}
     assert settled.plan.peaks == {Arena("ddr"): 40_000, Arena("sram"): 40_064}
 
 

@@ -99,7 +99,7 @@ def test_whatever_keeps_the_dependences_is_right(model: Model, soc: SoC, tiles: 
     """The items in a random order, on a chip with room for all of it."""
     soc = evolve(soc, memories=tuple(evolve(memory, size=memory.size * 64) for memory in soc.memories))
     work = work_of(lowered(model, soc, chips.lowerer(soc, tiles)), soc)
-    residence = fit_memory(work).residence
+    residence = fit_memory(work).homes
     program, random = join(work, residence), Random(seed)
     before = dependences(program).before
     order: list[int] = []
@@ -244,7 +244,7 @@ def test_more_at_the_same_time_never_takes_more_than_there_is(model: Model, soc:
 
 def test_the_order_of_the_program_needs_no_overlap() -> None:
     work = work_of(lowered(BRANCHES, chips.quad()), chips.quad())
-    assert most_in_flight(order_steps(work, fit_memory(work).residence), "conv") == 1
+    assert most_in_flight(order_steps(work, fit_memory(work).homes), "conv") == 1
 
 
 def test_a_run_is_one_line() -> None:
