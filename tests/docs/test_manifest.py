@@ -65,6 +65,9 @@ def complete() -> dict[str, Any]:
     (member,) = inputs.members
     tensor, buffer = member.lowered.steps.inputs[0]
     lowered, library = member.lowered, Library(name="l", include=("include",), sources=("l.c",))
+    buffers = tuple(
+        evolve(each, caller=tensor if each.name == buffer else "") for each in lowered.steps.buffers
+    )
     record = TuningRecord(
         task="conv2d_0", what="w", measured="m", baseline=2.0, tuned=1.0, scratch=0, trace="[]"
     )
@@ -76,7 +79,11 @@ def complete() -> dict[str, Any]:
             port=QEMU_MPS2,
             graph=evolve(lowered.graph, facts=facts),
             model=evolve(member.model, states=(State(tensor=tensor, next="y"),)),
-            steps=evolve(lowered.steps, states=(StateBuffers(tensor=tensor, now=buffer, next=buffer),)),
+            steps=evolve(
+                lowered.steps,
+                states=(StateBuffers(tensor=tensor, now=buffer, next=buffer),),
+                buffers=buffers,
+            ),
             kernels={"p0": evolve(lowered.kernels["p0"], libraries=(library,), tuned=("conv2d_0",))},
             budgets=(Budget(partition="p0", sites={"add0": (offered,)}),),
             execution=Execution(makespan=1e-6, bound=1e-6, alone=1e-6, overlap="o", spans=(span,)),
