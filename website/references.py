@@ -9,7 +9,7 @@ from typing import Any
 import target_arch
 from target_arch.api.compilation import CompileOptions
 from target_arch.api.shown import Shown
-from target_arch.api.times import Times
+from target_arch.api.times import StepTimes
 from target_arch.cli.arguments.parser import COMMANDS, parser
 from target_arch.diagnostics import Diagnostic, rules
 from target_arch.run.bundles.form import Form, Integer, ListOf, Maybe, Record, TableOf, Text
@@ -24,7 +24,7 @@ PYTHON = (
     target_arch.Compilation,
     target_arch.Bundle,
     Shown,
-    Times,
+    StepTimes,
     target_arch.DiagnosticError,
     Diagnostic,
 )
