@@ -243,7 +243,10 @@ def _rule(text: str) -> str:
 
 def _difference(outcome: "subprocess.CompletedProcess[str]") -> str:
     found = re.search(r"^ *first wrong +(.*)$", outcome.stdout, re.MULTILINE)
-    return f"WRONG: {found[1]}" if found else _message(outcome.stderr)
+    if found:
+        return f"WRONG: {found[1]}"
+    failed = re.search(r"^ *self-test +failed$", outcome.stdout, re.MULTILINE)
+    return "WRONG: its self-test fails" if failed else _message(outcome.stderr)
 
 
 def table(found: Sequence[Found]) -> str:
@@ -278,10 +281,11 @@ _PAGE = """\
 
 Models that nobody here made: those inside Python packages, and TFLite Micro's examples. Each is
 compiled as it comes for one processor with enough memory, with the options that stand beside its name
-for open dimensions, and three random frames are compared with LiteRT, TFLite Micro or onnxruntime.
-`python -m benchmarks.real_models --write docs/real-models.md` makes this page; models that are not in it
-yet: {left}. Seconds are processor time of `compile`, on a computer with other work. [Models](models.md)
-says what a model file may be, [Operators](operators.md) which operators there are.
+for open dimensions and for an input that chooses a branch, and three random frames are compared with
+LiteRT, TFLite Micro or onnxruntime. `python -m benchmarks.real_models --write docs/real-models.md` makes
+this page; models that are not in it yet: {left}. Seconds are processor time of `compile`, on a computer
+with other work. [Models](models.md) says what a model file may be, [Operators](operators.md) which
+operators there are, [Verification](verify.md) what the rules mean.
 
 {table}
 """
