@@ -135,3 +135,16 @@ def test_the_header_is_cpp(digits: Path, tmp_path: Path, needs_tool: Callable[..
     (tmp_path / "main.cpp").write_text("#include <digits_int8.h>\nint main() { return digits_int8_run(); }\n")
     flags = ["-std=c++11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"]
     subprocess.run(["g++", *flags, "-I", digits / "include", tmp_path / "main.cpp"], check=True)
+
+
+@pytest.mark.long
+def test_bindgen_reads_the_header(digits: Path, tmp_path: Path, needs_tool: Callable[..., object]) -> None:
+    """Bindings with every function of the model, and not a word beside."""
+    needs_tool("bindgen")
+    command = ["bindgen", digits / "include" / "digits_int8.h", "-o", tmp_path / "b.rs"]
+    made = subprocess.run(
+        [*command, "--", f"-I{digits / 'include'}"], check=True, capture_output=True, text=True
+    )
+    assert made.stdout + made.stderr == ""
+    text = (tmp_path / "b.rs").read_text()
+    assert all(f"pub fn digits_int8_{name}(" in text for name in ("init", "run", "stop", "input_image"))

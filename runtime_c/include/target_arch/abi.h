@@ -76,7 +76,7 @@ typedef struct ta_event {
 
 #define TA_TIMELINE_NONE 0xffffffffu /* synchronous: complete when the step returns */
 
-enum { TA_CACHE_NONE = 0, TA_CACHE_CLEAN_SOURCE = 1, TA_CACHE_INVALIDATE_TARGET = 2 }; /* a bit set */
+enum ta_cache_duty { TA_CACHE_NONE = 0, TA_CACHE_CLEAN_SOURCE = 1, TA_CACHE_INVALIDATE_TARGET = 2 }; /* a bit set */
 
 /* `rows` runs of `row_bytes`; strides are ignored where rows == 1. */
 typedef struct ta_copy {
