@@ -47,7 +47,7 @@ def test_pictures_of_digits_and_vww(
     drawn = pictures(read_report(digits_bundle))
     for name in DRAWN:
         (taken / f"{name}.svg").write_text(drawn[name].alone(), encoding="utf-8")
-    assert {path.name for path in taken.iterdir()} == {path.name for path in PICTURES.iterdir()}
+    assert {path.name for path in taken.iterdir()} <= {path.name for path in PICTURES.iterdir()}
     for path in taken.iterdir():
         if pytestconfig.getoption("--update-golden"):
             (PICTURES / path.name).write_bytes(path.read_bytes())
