@@ -8,7 +8,7 @@ from target_arch.plan.partitions import Partition
 from target_arch.stages.garbage_collector import gc_paused
 from target_arch.stages.lowering.ledger import Ledger, Overdrawn
 from target_arch.stages.lowering.rebuild import Rebuilds
-from target_arch.stages.program.homes import NOWHERE
+from target_arch.stages.program.homes import NOTHING, NOWHERE
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.fit import KnownPlan, fit_memory, foreseen
 
@@ -22,6 +22,8 @@ class CurrentLedger:
         self._rebuilds = Rebuilds()
         self._homes: Mapping[str, str] = NOWHERE
         """The homes to which tensors are pinned, once their preferred homes were found too small."""
+        self._streamed: Mapping[str, int] = NOTHING
+        """The constants on their way that then go in pieces."""
 
     def budget(self, partition: Partition, *, is_c: bool) -> Budget:
         """The budget of the partition; its bytes stay promised from now on."""
@@ -58,7 +60,12 @@ class CurrentLedger:
         ledger, self._ledger = self._ledger, None
         if ledger is None or ledger.unforeseen or ledger.constants_missing:
             return None
-        return KnownPlan(homes=ledger.homes.homes, offsets=ledger.offsets, aliased=ledger.aliased)
+        return KnownPlan(
+            homes=ledger.homes.homes,
+            offsets=ledger.offsets,
+            aliased=ledger.aliased,
+            streamed=ledger.homes.streamed,
+        )
 
     def _renewed(self, partition: Partition, *, is_c: bool) -> Ledger:
         ledger = self._ledger
@@ -68,7 +75,8 @@ class CurrentLedger:
             if not self._homes:
                 ledger = ledger.asked_by(partition)
                 if ledger.crowded(partition):
-                    self._homes = fit_memory(self._work()).homes.homes
+                    fitted = fit_memory(self._work()).homes
+                    self._homes, self._streamed = fitted.homes, fitted.streamed
                     ledger = self._made()
         elif not is_c and self._rebuilds.worthwhile(ledger):
             ledger = self._tried(ledger)
@@ -86,4 +94,4 @@ class CurrentLedger:
     @gc_paused()
     def _made(self) -> Ledger:
         work = self._work()
-        return Ledger.of(work, foreseen(work, self._homes))
+        return Ledger.of(work, foreseen(work, self._homes, self._streamed))

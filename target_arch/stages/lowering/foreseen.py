@@ -3,6 +3,7 @@ about call sites, tensors and kernels that follow.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from attrs import evolve, field, frozen
 
@@ -26,7 +27,7 @@ _HELD = (BufferKind.INPUT, BufferKind.OUTPUT, BufferKind.ACTIVATION)
 """Buffers of tensors, which need bytes whatever kernels use for themselves."""
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class Foreseen:
     """A program of kernels and stand-ins, with tensors in these `homes`."""
 
@@ -128,7 +129,7 @@ class Foreseen:
         held = [
             evolve(_buffer(slot, lives[slot.name]), over=reuses.get(slot.name, ()))
             for slot in there
-            if slot.kind in _HELD and not slot.caller and slot.name in lives
+            if (slot.kind in _HELD or slot.name in self._rings) and not slot.caller and slot.name in lives
         ]
         return PoolLedger.of(
             Residents(buffers=held, turns=self._call_sites.turns, end=len(self._program.items)),
@@ -136,6 +137,14 @@ class Foreseen:
             setting.alignments[memory],
             taken,
         )
+
+    @cached_property
+    def _rings(self) -> frozenset[str]:
+        """The pieces of constants on their way: local buffers that no kernel has for itself."""
+        kernels = self.work.kernels
+        own = {f"{id}.{buffer.name}" for id, kernel in kernels.items() for buffer in kernel.buffers}
+        local = (slot.name for slot in self._program.buffers.values() if slot.kind is BufferKind.LOCAL)
+        return frozenset(name for name in local if name not in own)
 
     def _of_tensors(self, places: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         """The results with the operands that are tensors: a kernel's own buffers are counted separately."""

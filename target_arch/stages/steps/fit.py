@@ -22,7 +22,7 @@ from target_arch.stages.memory.packing import bound, peak
 from target_arch.stages.memory.packing.sharing import roots, shared_bound
 from target_arch.stages.paths import reach as access
 from target_arch.stages.program.alias import alias_whole, elide_copies
-from target_arch.stages.program.homes import NOWHERE, TensorHomes, choose_homes
+from target_arch.stages.program.homes import NOTHING, NOWHERE, TensorHomes, choose_homes
 from target_arch.stages.program.join import join
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
@@ -46,12 +46,14 @@ class Fitted:
 @frozen(kw_only=True)
 class KnownPlan:
     """A feasible plan that backs the promised budgets: tensor homes, and offsets that are valid if every step
-    waits for dead bytes in flight, and if only the copies of the `aliased` partitions were elided.
+    waits for dead bytes in flight, if only the copies of the `aliased` partitions were elided, and if the
+    constants that are `streamed` (see `TensorHomes`) go in these pieces.
     """
 
     homes: Mapping[str, str] = field(repr=False)
     offsets: Mapping[str, int] = field(repr=False)
     aliased: frozenset[str] = frozenset()
+    streamed: Mapping[str, int] = field(factory=dict, repr=False)
 
 
 @gc_paused()
@@ -117,7 +119,7 @@ def _planned(
 
 def _proven(work: PartialLowering, witness: KnownPlan) -> Fitted | None:
     """The plan of the witness; None where it does not cover these kernels."""
-    homes = foreseen(work, witness.homes)
+    homes = foreseen(work, witness.homes, witness.streamed)
     program, _ = alias_whole(join(work, homes), witness.aliased)
     steps = steps_of(work, program, homes, Times(work))
     moving = [buffer for buffer in steps.buffers if not buffer.settled]
@@ -186,11 +188,15 @@ def _by_arena(buffers: Sequence[Buffer], measure: Callable[[Sequence[Buffer]], i
     return {arena: measure(there) for arena, there in arenas.items()}
 
 
-def foreseen(work: PartialLowering, pinned: Mapping[str, str] = NOWHERE) -> TensorHomes:
-    """The homes of tensors by the lowering so far, with a wait for all steps in flight on dead bytes."""
+def foreseen(
+    work: PartialLowering, pinned: Mapping[str, str] = NOWHERE, streamed: Mapping[str, int] = NOTHING
+) -> TensorHomes:
+    """The homes of tensors by the lowering so far, with a wait for all steps in flight on dead bytes.
+    Constants on their way that are `streamed` go in pieces.
+    """
     everywhere = tuple(memory.name for memory in work.soc.memories)
     homes = choose_homes(work, everywhere, pinned=pinned)
-    return evolve(homes, reuse=False, strict=True)
+    return evolve(homes, reuse=False, strict=True, streamed=streamed)
 
 
 def scarce(work: PartialLowering) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ KERNEL = cast(Kernel, "its kernel")
 @frozen(kw_only=True)
 class Homes:
     homes: Mapping[str, str]
+    streamed: Mapping[str, int] = field(factory=dict)
 
 
 @frozen(kw_only=True)
@@ -76,16 +77,22 @@ class Pass:
         self.facts = list(facts)
         self.made: list[Mapping[str, str]] = []
         """The homes of every ledger that was built."""
+        self.streamed: list[Mapping[str, int]] = []
+        """The constants that go in pieces in it."""
         ledgers = type("Ledgers", (), {"of": staticmethod(lambda _, homes: self._of(homes))})
         monkeypatch.setattr(current_ledger, "Ledger", ledgers)
-        monkeypatch.setattr(current_ledger, "foreseen", lambda _, pinned: Homes(homes=pinned))
-        fitted = Homes(homes={"t": "elsewhere"})
+        monkeypatch.setattr(current_ledger, "foreseen", self._foreseen)
+        fitted = Homes(homes={"t": "elsewhere"}, streamed={"w@m": 512})
         result = type("Fitted", (), {"homes": fitted})
         monkeypatch.setattr(current_ledger, "fit_memory", lambda _: result)
         self.current = CurrentLedger(cast(Any, lambda: "work"))
 
+    def _foreseen(self, _: object, pinned: Mapping[str, str], streamed: Mapping[str, int]) -> Homes:
+        return Homes(homes=pinned, streamed=streamed)
+
     def _of(self, homes: Homes) -> Stub:
         self.made.append(homes.homes)
+        self.streamed.append(homes.streamed)
         facts = self.facts.pop(0) if self.facts else {}
         return Stub(number=len(self.made), homes=homes, **facts)
 
@@ -124,6 +131,9 @@ def test_where_tensors_do_not_fit_they_are_pinned_where_they_do(monkeypatch: pyt
     assert at.number() == 3
     elsewhere = {"t": "elsewhere"}
     assert at.made == [{}, elsewhere, elsewhere]
+    assert at.streamed == [{}, {"w@m": 512}, {"w@m": 512}], "constants go in the pieces of that plan"
+    known = KnownPlan(homes=elsewhere, offsets={"a": 3}, aliased=frozenset(("p1",)), streamed={"w@m": 512})
+    assert at.current.close() == known
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ from attrs import evolve
 from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Operand
 from target_arch.plan.memory import BufferKind
 from target_arch.plan.partitions import Partition
+from target_arch.soc.model import CopyPath
 from target_arch.stages.lowering.foreseen import Foreseen
-from target_arch.stages.program.homes import Demand, MemoryDemands
+from target_arch.stages.placement.rules import Rules
+from target_arch.stages.program.homes import NOWHERE, Demand, MemoryDemands
 from target_arch.stages.program.items import Slot
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.fit import foreseen
@@ -91,3 +93,36 @@ def test_a_buffer_that_nothing_uses_takes_no_bytes() -> None:
     program = evolve(known._program, buffers={**known._program.buffers, "u": unused})
     pool = evolve(known, program=program).pool("sram", 0, {}, {})
     assert set(pool.offsets) == {"x@sram", "a@sram", "b@sram"}
+
+
+WEIGHTS = chips.tensor("w", 4096, constant=True)
+
+
+def staged() -> PartialLowering:
+    """A kernel of the DSP whose weights go from the DDR through the SRAM, past which no path leads."""
+    model = chips.model(("a", "soft", ("x",), 640), inputs={"x": 640})
+    (operator,) = model.operators
+    model = evolve(
+        model,
+        tensors={**model.tensors, "w": WEIGHTS},
+        operators=(evolve(operator, constants=("w",)),),
+    )
+    paths = (CopyPath(source="ddr", target="sram"), chips.dma("sram", "tcm"), chips.dma("tcm", "sram"))
+    chip = evolve(chips.EDGE, copies=paths)
+    graph = chips.placed(model, chip, Rules(require={"a": "dsp"}))
+    (partition,) = graph.partitions
+    kernel = chips.c_kernel(partition)
+    return PartialLowering(setting=chips.setting(chip), graph=graph, kernels={partition.id: kernel})
+
+
+@pytest.mark.parametrize(("pieces", "expected"), [({}, {"w@sram": 4096}), ({"w@sram": 512}, None)])
+def test_a_ring_has_the_bytes_of_its_pieces(pieces: dict[str, int], expected: dict[str, int] | None) -> None:
+    """A constant that goes through a memory in pieces counts as the two that are there, not as a whole."""
+    work = staged()
+    (partition,) = work.graph.partitions
+    seen = Foreseen.of(work, foreseen(work, NOWHERE, pieces))
+    held = dict(seen.pool("sram", 0, {}, {}).alive(seen.turn(partition)))
+    rings = {f"{partition.id}.ring.sram.{number}": 512 for number in range(2)}
+    assert {name: size for name, size in held.items() if name not in ("x@sram", "a@sram")} == (
+        rings if expected is None else expected
+    )

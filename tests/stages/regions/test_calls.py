@@ -1,0 +1,114 @@
+"""Faults planted in the calls of regions: other tensors, too little scratch, a wrong place for the output."""
+
+from collections.abc import Callable
+
+import pytest
+from attrs import evolve
+
+from target_arch.backends.plain_c.stripes.schedule import Unit, in_place, stripes
+from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Operand
+from target_arch.plan.regions.stripes import Channels, Image, Stripes, Window
+from target_arch.stages.errors import CheckError
+from target_arch.stages.regions.replay import check_stripes
+from tests.stages import chips
+
+MODEL = chips.model(
+    ("a", "other", ("x",), 72), ("b", "other", ("a",), 72), ("c", "other", ("y",), 60),
+    inputs={"x": 72, "y": 60},
+)  # fmt: skip
+GRAPH = chips.placed(MODEL, chips.ALONE)
+(PARTITION,) = GRAPH.partitions
+
+
+def rows() -> Stripes:
+    """Two operators in stripes of a row, the output in the place of the input."""
+    given = Image(name="x", rows=12, row_bytes=6)
+    first = Unit(
+        operators=("a",),
+        reads=(Window(tensor=given, height=3, before=1),),
+        image=Image(name="a", rows=12, row_bytes=6),
+    )
+    last = Unit(
+        operators=("b",), reads=(Window(tensor=first.image),), image=Image(name="b", rows=12, row_bytes=6)
+    )
+    plain = stripes([first, last], 1)
+    assert plain is not None
+    placed = in_place(plain, given)
+    assert placed is not None
+    return placed
+
+
+ROWS = rows()
+CHANNELS = Channels(operator="b", tensor="x", output="b", pixels=12, channels=6, size=2)
+
+
+def kernel(plan: Stripes | Channels, **facts: object) -> Kernel:
+    """One call of a region, with facts of it changed."""
+    values = {"reads": "x", "over": ("x",), "scratch": plan.scratch, "writes": "b", "function": "f", **facts}
+    call = Call(
+        function=str(values["function"]),
+        operands=(
+            Operand(of=str(values["reads"]), access="r"),
+            Operand(of="weights", access="r"),
+            Operand(of=str(values["writes"]), access="w", over=values["over"]),  # type: ignore[arg-type]
+            Operand(of="lines", access="w"),
+        ),
+        operator="b",
+    )
+    lines = LocalBuffer(name="lines", bytes=values["scratch"], memory="sram")  # type: ignore[arg-type]
+    return Kernel(
+        partition=PARTITION.id, instance="host", buffers=(lines,), actions=(call,), stripes={"f": plan}
+    )
+
+
+def said(made: Kernel) -> str:
+    try:
+        check_stripes(GRAPH, {PARTITION.id: made})
+    except CheckError as error:
+        (fault,) = error.diagnostics
+        assert (fault.rule, fault.place) == ("wrong-stripe", f"function f of partition {PARTITION.id}")
+        return fault.message
+    return ""
+
+
+CASES: dict[str, tuple[Callable[[], Kernel], str]] = {
+    "as the rows need it": (lambda: kernel(ROWS), ""),
+    "by channels": (lambda: kernel(CHANNELS), ""),
+    "an output with a place of its own": (lambda: kernel(ROWS, over=()), ""),
+    "a byte too little scratch": (
+        lambda: kernel(ROWS, scratch=ROWS.scratch - 1),
+        f"its call for `b` has {ROWS.scratch - 1} B of scratch, it needs {ROWS.scratch} B",
+    ),
+    "a channel too little scratch": (
+        lambda: kernel(CHANNELS, scratch=12),
+        "its call for `b` has 12 B of scratch, it needs 24 B",
+    ),
+    "another input": (
+        lambda: kernel(ROWS, reads="y", over=()),
+        "its call for `b` has tensors of [60, 72] B, its rows [72, 72] B",
+    ),
+    "another output": (
+        lambda: kernel(ROWS, writes="c", over=()),
+        "its call for `b` has tensors of [72, 60] B, its rows [72, 72] B",
+    ),
+    "an output over what is read to the end": (
+        lambda: kernel(evolve(ROWS, over=None, producers=_direct(ROWS)), over=("x",)),
+        "its call for `b` may write over `x`, which is still read",
+    ),
+    "an output over the weights": (
+        lambda: kernel(ROWS, over=("weights", "x")),
+        "its call for `b` may write over `weights`, which is still read",
+    ),
+    "a function that nothing calls": (lambda: kernel(ROWS, function="g"), "no call runs it"),
+}
+
+
+def _direct(plan: Stripes) -> tuple[object, ...]:
+    """The producers, the last of which writes each row where it stays."""
+    return (*plan.producers[:-1], evolve(plan.producers[-1], held=0, offset=0))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_calls_of_regions(name: str) -> None:
+    made, message = CASES[name]
+    assert said(made()) == message
