@@ -12,4 +12,4 @@ def rowwise(operator: Operator, after: Operator | None, model: Model, isa: Instr
     """One operator, or it and the addition `after` it; None where nothing computes some rows of it."""
     found: Rowwise | None = convolution(operator, after, model, isa)
     found = found or real_convolution(operator, after, model, isa)
-    return found or (defined(operator, model) if after is None else None)
+    return found or (defined(operator, model, isa) if after is None else None)
