@@ -85,7 +85,8 @@ def imported(
 
     `outputs` and `constants` (by stored bytes) are the names in the file, which has more to say by the
     frontend's expressions. With `halves`, float16 is stored only, and computed in float32. Raises
-    DiagnosticError for control flow, dynamic shapes and element types that no tensor of ours can have.
+    DiagnosticError for control flow, dynamic shapes, inputs without elements and element types that no tensor
+    of ours can have.
     """
     module = with_computed_outputs(_normalized(module))
     function = module["main"]
@@ -94,6 +95,10 @@ def imported(
         *(binding.var for block in function.body.blocks for binding in block.bindings),
     ):
         _check_value(path, var, halves=halves)
+    for var in function.params:
+        if any(int(extent) == 0 for extent in var.ty.shape):
+            message = f"input `{var.name}` has no elements"
+            raise model_error("unsupported-model", path, message, "leave it out of the model")
     for block in function.body.blocks:
         for binding in block.bindings:
             if isinstance(binding.value, relax.If):

@@ -329,6 +329,18 @@ def test_values_that_an_input_cannot_have(values: Mapping[str, float], said: str
     assert str(caught.value) == f"{path}: error: {said}"
 
 
+def test_tensors_without_elements_add_nothing(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Concat", ["x", "none"], ["one"], axis=0),
+        helper.make_node("Concat", ["none", "x", "one"], ["y"], axis=0),
+    ]
+    model = onnx_model(nodes, {"x": (2, 3)}, {"y": (4, 3)}, {"none": np.zeros((0, 3), np.float32)})
+    found, program = import_model(save(model, tmp_path / "m.onnx"))
+    x = drawn(2, 3)
+    np.testing.assert_array_equal(evaluate(found, {"x": x}, program)[0], np.concatenate([x, x]))
+    assert [str(each.kind) for each in found.operators] == ["concat"]
+
+
 def test_dimensions_called_by_a_question_mark_are_not_one(tmp_path: Path) -> None:
     model = onnx_model([helper.make_node("Relu", ["x"], ["y"])], {"x": (1, 2, 3)}, {"y": (1, 2, 3)}, {})
     for extent in model.graph.input[0].type.tensor_type.shape.dim:

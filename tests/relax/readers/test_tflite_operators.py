@@ -74,6 +74,33 @@ def test_norms_of_zero_and_one(tmp_path: Path, needs_tool: Callable[[str], str])
     assert answer == theirs[0][0].tobytes()
 
 
+def test_tensors_without_elements_add_nothing(tmp_path: Path) -> None:
+    file = TfliteFile()
+    x, y = file.input((2, 3), "int8", 0.1, 3), file.output((2, 3), "int8", 0.1, 3)
+    none, computed = (file.tensor((0, 3), "int8", 0.1, 3, data=data) for data in (np.zeros((0, 3)), None))
+    file.operator("SLICE", [x, file.numbers(0, 0), file.numbers(0, 3)], [computed], ("SliceOptions", {}), 2)
+    file.operator("CONCATENATION", [none, x, computed], [y], ("ConcatenationOptions", {"axis": 0}), 2)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    found, program = import_model(path)
+    given = np.arange(6, dtype=np.int8).reshape(2, 3)
+    np.testing.assert_array_equal(evaluate(found, {found.inputs[0]: given}, program)[0], given)
+    assert [tensor.shape for tensor in found.tensors.values() if 0 in tensor.shape] == []
+
+
+def test_an_input_without_elements_is_refused(tmp_path: Path) -> None:
+    file = TfliteFile()
+    x, none, y = file.input((2, 3), "float32"), file.input((0, 3), "float32"), file.output((2, 3), "float32")
+    file.operator("CONCATENATION", [x, none], [y], ("ConcatenationOptions", {"axis": 0}), 1)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(path)
+    assert str(caught.value) == (
+        f"{path}: error: input `t1` has no elements [unsupported-model]\nhint: leave it out of the model"
+    )
+
+
 def test_tensors_may_have_one_name(tmp_path: Path) -> None:
     """Nothing obliges a file to name its tensors apart."""
     file = TfliteFile()

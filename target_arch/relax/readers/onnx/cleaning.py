@@ -1,4 +1,4 @@
-"""Operators that pass their input on, and whatever nothing reads, leave the graph."""
+"""Operators that pass their input on, and whatever nothing reads or adds nothing, leave the graph."""
 
 from typing import Any
 
@@ -8,11 +8,29 @@ from target_arch.relax.readers.onnx.graph import OnnxGraph, array_of, reads, ren
 
 
 def clean(graph: OnnxGraph) -> bool:
-    """Remove `Identity`, `Dropout` of inference, unread operators and unread constants. True if any was."""
+    """Remove `Identity`, `Dropout` of inference, operands of concatenations that have no elements, unread
+    operators and unread constants. True if an operator was.
+    """
     before = len(graph.model.graph.node)
+    _drop_empty(graph)
     _drop_passing(graph)
     _drop_unread(graph)
     return len(graph.model.graph.node) != before
+
+
+def _drop_empty(graph: OnnxGraph) -> None:
+    """A concatenation reads no tensor without elements; of one tensor it is that."""
+    types = graph.types()
+    empty = {name for name, kind in types.items() if kind.shape is not None and 0 in kind.shape}
+    for node in graph.model.graph.node:
+        read = [name for name in node.input if name not in empty]
+        if node.op_type != "Concat" or not read or len(read) == len(node.input):
+            continue
+        del node.input[:]
+        node.input.extend(read)
+        if len(read) == 1:
+            node.op_type = "Identity"
+            del node.attribute[:]
 
 
 def _drop_passing(graph: OnnxGraph) -> None:

@@ -258,11 +258,20 @@ def space_to_batch(site: Site) -> Any:
 
 
 def concatenation(site: Site) -> Any:
-    """CONCATENATION of tensors of one grid; of others TVM's frontend requantizes each."""
+    """CONCATENATION of tensors of one grid; of others TVM's frontend requantizes each. An operand without
+    elements adds nothing.
+    """
     options = site.options("ConcatenationOptions")
-    operands = [site.operand(index) for index in range(len(site.inputs))]
+    every = [site.operand(index) for index in range(len(site.inputs))]
+    operands = [each for each in every if 0 not in each.shape]
+    if not operands:
+        raise Unreadable("all of its operands are without elements")
     if options.FusedActivationFunction() or any(not same_grid(each, site.out) for each in operands):
+        if len(operands) < len(every):
+            raise Unreadable("an operand without elements, and others that are computed on their way")
         return None
+    if len(operands) == 1:
+        return operands[0].expr
     axis = _axis(int(options.Axis()), len(site.out.shape))
     return relax.op.concat([each.expr for each in operands], axis)
 
