@@ -52,49 +52,55 @@ static inline int32_t ta_s8_sum_onnx(const ta_s8_add *add, int32_t first, int32_
 }
 
 #ifdef TA_KERNELS_X86
-typedef struct {
-    __m256i offset, multiplier, shift;
-} ta_s8_part;
-
-TA_AVX2 static inline ta_s8_part ta_s8_part_avx2(const ta_s8_add *add, int part)
+/* The constants of operand 0 or 1, or of their sum. */
+TA_AVX2_PART void ta_s8_part_avx2(ta_s8_eight *all, const ta_s8_add *add, int part)
 {
-    const ta_s8_part found = {_mm256_set1_epi32(add->offset[part]), _mm256_set1_epi32(add->multiplier[part]),
-                              _mm256_set1_epi32(add->shift[part])};
-    return found;
+    ta_s8_eight_avx2(all, TA_SCALE_TFLITE, TA_S8_TFLITE, _mm256_set1_epi32(add->multiplier[part]),
+                     _mm256_set1_epi32(add->shift[part]));
 }
 
-TA_AVX2 static inline __m256i ta_s8_operand_avx2(__m128i bytes, const ta_s8_part *part)
+/* 8 values of an operand, in the order of upper halves. */
+TA_AVX2_PART __m256i ta_s8_operand_avx2(__m128i bytes, __m256i offset, const ta_s8_eight *all)
 {
-    const __m256i value = _mm256_add_epi32(_mm256_cvtepi8_epi32(bytes), part->offset);
-    return ta_s8_tflite_avx2(_mm256_slli_epi32(value, 20), part->multiplier, part->shift);
+    const __m256i value = _mm256_add_epi32(_mm256_cvtepi8_epi32(bytes), offset);
+    return ta_s8_scaled_avx2(all, TA_SCALE_TFLITE, TA_S8_TFLITE, _mm256_slli_epi32(value, 20));
 }
 
-/* 16 elements, or the first `count` of them. */
-TA_AVX2 static inline int32_t ta_s8_add_avx2(const ta_s8_add *add, const int8_t *first, const int8_t *second,
-                                             int8_t *out, int32_t count)
+/* The elements that fill vectors of 16 of every row; how many of a row these are. What is scaled twice is in order. */
+TA_AVX2 static inline int32_t ta_s8_add_avx2(const ta_s8_add *add, const ta_s8_add_rows *all)
 {
-    const ta_s8_part one = ta_s8_part_avx2(add, 0), two = ta_s8_part_avx2(add, 1), last = ta_s8_part_avx2(add, 2);
+    const __m256i offset0 = _mm256_set1_epi32(add->offset[0]), offset1 = _mm256_set1_epi32(add->offset[1]);
+    const __m256i offset = _mm256_set1_epi16((int16_t)add->offset[2]);
     const __m128i flip0 = _mm_set1_epi8((char)add->flip[0]), flip1 = _mm_set1_epi8((char)add->flip[1]);
     const __m128i flip2 = _mm_set1_epi8((char)add->flip[2]);
     const __m128i low = _mm_set1_epi8((char)add->low), high = _mm_set1_epi8((char)add->high);
-    int32_t k = 0;
-    for (; k + 16 <= count; k += 16) {
-        __m128i a = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(first + k)), flip0);
-        __m128i b = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(second + k)), flip1);
-        __m256i half[2];
-        for (int n = 0; n < 2; ++n) {
-            const __m256i x = ta_s8_operand_avx2(a, &one), y = ta_s8_operand_avx2(b, &two);
-            const __m256i sum = add->negative ? _mm256_sub_epi32(x, y) : _mm256_add_epi32(x, y);
-            half[n] = _mm256_add_epi32(ta_s8_tflite_avx2(sum, last.multiplier, last.shift), last.offset);
-            a = _mm_srli_si128(a, 8);
-            b = _mm_srli_si128(b, 8);
+    const int32_t whole = all->count / 16 * 16;
+    ta_s8_eight one, two, last;
+    ta_s8_part_avx2(&one, add, 0);
+    ta_s8_part_avx2(&two, add, 1);
+    ta_s8_part_avx2(&last, add, 2);
+    for (int32_t r = 0; r < all->rows; ++r) {
+        const int8_t *first = all->first + r * all->step[0], *second = all->second + r * all->step[1];
+        int8_t *out = all->out + r * all->step[2];
+        for (int32_t k = 0; k < whole; k += 16) {
+            __m128i a = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(first + k)), flip0);
+            __m128i b = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(second + k)), flip1);
+            __m256i half[2];
+            for (int n = 0; n < 2; ++n) {
+                const __m256i x = ta_s8_operand_avx2(a, offset0, &one), y = ta_s8_operand_avx2(b, offset1, &two);
+                const __m256i sum = add->negative ? _mm256_sub_epi32(x, y) : _mm256_add_epi32(x, y);
+                half[n] = ta_s8_scaled_avx2(&last, TA_SCALE_TFLITE, TA_S8_TFLITE, sum);
+                a = _mm_srli_si128(a, 8);
+                b = _mm_srli_si128(b, 8);
+            }
+            const __m256i short_ = _mm256_adds_epi16(_mm256_packs_epi32(half[0], half[1]), offset);
+            const __m256i ordered = _mm256_permute4x64_epi64(short_, 0xd8);
+            __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1));
+            bytes = _mm_max_epi8(_mm_min_epi8(bytes, high), low);
+            _mm_storeu_si128((__m128i *)(out + k), _mm_xor_si128(bytes, flip2));
         }
-        const __m256i ordered = _mm256_permute4x64_epi64(_mm256_packs_epi32(half[0], half[1]), 0xd8);
-        __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1));
-        bytes = _mm_max_epi8(_mm_min_epi8(bytes, high), low);
-        _mm_storeu_si128((__m128i *)(out + k), _mm_xor_si128(bytes, flip2));
     }
-    return k;
+    return whole;
 }
 #endif
 
@@ -149,15 +155,16 @@ static inline int8_t ta_s8_added(const ta_s8_add *add, int8_t first, int8_t seco
 /* Portable, AVX2 and NEON. */
 TA_PART void ta_s8_add_portable(const ta_s8_add *add, const ta_s8_add_rows *all)
 {
+    int32_t done = 0;
+#ifdef TA_KERNELS_X86
+    if (TA_HAS_AVX2 && add->rounding == TA_S8_TFLITE) {
+        done = ta_s8_add_avx2(add, all);
+    }
+#endif
     for (int32_t r = 0; r < all->rows; ++r) {
         const int8_t *first = all->first + r * all->step[0], *second = all->second + r * all->step[1];
         int8_t *out = all->out + r * all->step[2];
-        int32_t k = 0;
-#ifdef TA_KERNELS_X86
-        if (TA_HAS_AVX2 && add->rounding == TA_S8_TFLITE) {
-            k = ta_s8_add_avx2(add, first, second, out, all->count);
-        }
-#endif
+        int32_t k = done;
 #ifdef TA_KERNELS_NEON
         if (add->rounding == TA_S8_TFLITE) {
             k = ta_s8_add_neon(add, first, second, out, all->count);

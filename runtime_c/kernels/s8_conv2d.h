@@ -103,35 +103,67 @@ static inline void ta_s8_window(const ta_s8_conv2d *conv, ta_s8_cell *panel, con
 }
 
 #if defined(TA_KERNELS_X86) && defined(TA_S8_WIDE)
-/* Whole windows, 16 values at once, those inside the image without looking at its border: what is read and written
- * too much lies inside the image and is overwritten. */
+/* Copies `count` values to the panel, 16 at once: up to 15 more are read and written. */
+TA_AVX2_PART void ta_s8_widen_avx2(ta_s8_cell *to, const int8_t *from, int32_t count, __m128i flip)
+{
+    for (int32_t k = 0; k < count; k += 16) {
+        const __m128i some = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(from + k)), flip);
+        _mm256_storeu_si256((__m256i *)(to + k), _mm256_cvtepi8_epi16(some));
+    }
+}
+
+/* Whole windows. Those inside the image are copied without looking at its border: what is read and written too much
+ * lies inside the image and is overwritten. */
 TA_AVX2 static inline void ta_s8_gather_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x,
                                              ta_s8_pixel pixel, int32_t rows)
 {
     const int32_t length = conv->width * conv->channels, run = conv->kernel_width * conv->channels;
-    const int32_t last = (conv->kernel_height - 1) * conv->dilation_y;
-    const int64_t size = (int64_t)conv->batch * conv->height * length;
+    const int32_t last = (conv->kernel_height - 1) * conv->dilation_y, step = conv->dilation_y * length;
+    const int32_t below = conv->height - last;
+    const int32_t right = conv->dilation_x == 1 ? conv->width - conv->kernel_width + 1 : 0;
+    const int32_t height = conv->kernel_height, depth = conv->depth, filled = height * run;
+    const int64_t most = (int64_t)conv->batch * conv->height * length - (int64_t)last * length - run - 16;
     const __m128i flip = _mm_set1_epi8(conv->is_unsigned ? -128 : 0);
     for (int32_t r = 0; r < rows; ++r, panel += TA_S8_PANEL, ta_s8_next(conv, &pixel)) {
         const int32_t y = pixel.y * conv->stride_y - conv->top, left = pixel.x * conv->stride_x - conv->left;
         const int64_t at = ((int64_t)pixel.image * conv->height + y) * length + (int64_t)left * conv->channels;
-        if (y < 0 || y + last >= conv->height || left < 0 || left + conv->kernel_width > conv->width ||
-            conv->dilation_x != 1 || at + (int64_t)last * length + run + 16 > size) {
-            ta_s8_window(conv, panel, x, pixel, 0, conv->depth);
+        if (y < 0 || y >= below || left < 0 || left >= right || at > most) {
+            ta_s8_window(conv, panel, x, pixel, 0, depth);
             continue;
         }
         const int8_t *row = x + at;
         ta_s8_cell *to = panel;
-        for (int32_t ky = 0; ky < conv->kernel_height; ++ky, row += conv->dilation_y * length, to += run) {
-            for (int32_t k = 0; k < run; k += 16) {
-                const __m128i some = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(row + k)), flip);
-                _mm256_storeu_si256((__m256i *)(to + k), _mm256_cvtepi8_epi16(some));
-            }
+        for (int32_t ky = 0; ky < height; ++ky, row += step, to += run) {
+            ta_s8_widen_avx2(to, row, run, flip);
         }
-        for (; to < panel + conv->depth; ++to) {
-            *to = 0;
+        for (int32_t k = filled; k < depth; ++k) {
+            panel[k] = 0;
         }
     }
+}
+
+/* Rows of an image whose windows are its pixels, one after the other, from pixel `first` on. */
+TA_AVX2 static inline void ta_s8_pixels_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x,
+                                             int64_t first, int32_t rows)
+{
+    const int32_t run = conv->channels, depth = conv->depth;
+    const __m128i flip = _mm_set1_epi8(conv->is_unsigned ? -128 : 0);
+    x += first * run;
+    for (int32_t r = 0; r < rows; ++r, panel += TA_S8_PANEL, x += run) {
+        ta_s8_widen_avx2(panel, x, run, flip);
+        if (run < depth) {
+            panel[run] = 0;
+        }
+    }
+}
+
+/* Whether it does that, for so many rows: what is read too much lies inside the image. */
+static inline int ta_s8_are_pixels(const ta_s8_conv2d *conv, int64_t first, int32_t rows)
+{
+    const int64_t pixels = (int64_t)conv->batch * conv->height * conv->width;
+    return conv->kernel_height == 1 && conv->kernel_width == 1 && conv->stride_y == 1 && conv->stride_x == 1 &&
+           conv->top == 0 && conv->left == 0 && conv->out_height == conv->height &&
+           conv->out_width == conv->width && (pixels - first - rows) * conv->channels >= 16;
 }
 #endif
 
@@ -160,7 +192,12 @@ TA_PART void ta_s8_gather(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int
 {
 #if defined(TA_KERNELS_X86) && defined(TA_S8_WIDE)
     if (TA_HAS_AVX2 && from == 0 && to == conv->depth) {
-        ta_s8_gather_avx2(conv, panel, x, pixel, rows);
+        const int64_t first = ((int64_t)pixel.image * conv->out_height + pixel.y) * conv->out_width + pixel.x;
+        if (ta_s8_are_pixels(conv, first, rows)) {
+            ta_s8_pixels_avx2(conv, panel, x, first, rows);
+        } else {
+            ta_s8_gather_avx2(conv, panel, x, pixel, rows);
+        }
         return;
     }
 #endif

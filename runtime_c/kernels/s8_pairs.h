@@ -42,8 +42,8 @@
 #define TA_S8_DEPTH 2
 #define TA_S8_OUTPUTS 16
 #if defined(TA_KERNELS_X86)
-#define TA_S8_ROWS 4
-#define TA_S8_PANEL 2048
+#define TA_S8_ROWS 8
+#define TA_S8_PANEL 2080 /* so that rows of a panel do not compete for the same lines of a cache */
 #define TA_S8_RESIDENT 131072
 #define TA_S8_MORE 16
 #define TA_S8_WIDE /* cells are the 16 bits that AVX2 widens to */
@@ -233,6 +233,40 @@ TA_AVX2 static inline void ta_s8_half_4_avx2(int32_t *sums, const int32_t *start
 }
 
 /* One row, 8 outputs. */
+TA_AVX2 static inline void ta_s8_half_1_avx2(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
+                                             const int8_t *w)
+{
+    __m256i a = _mm256_loadu_si256((const __m256i *)start);
+    for (int32_t k = 0; k < depth; k += 2) {
+        const __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w + k * 8)));
+        a = _mm256_add_epi32(a, _mm256_madd_epi16(_mm256_set1_epi32(ta_pair(x + k)), wide));
+    }
+    _mm256_storeu_si256((__m256i *)sums, a);
+}
+
+/* The tile, four rows at once and then one by one. */
+TA_AVX2 static inline void ta_s8_tile_avx2(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                                           const ta_s8_cell *panel, int32_t depth, const int8_t *w, int32_t apart,
+                                           int32_t blocks)
+{
+    int32_t r = 0;
+    for (; r + 4 <= rows; r += 4, sums += 4 * TA_S8_OUTPUTS, start += 4 * step, panel += 4 * TA_S8_PANEL) {
+        if (blocks == 2) {
+            ta_s8_tile_4_avx2(sums, start, step, panel, depth, w, w + apart);
+        } else {
+            ta_s8_half_4_avx2(sums, start, step, panel, depth, w);
+        }
+    }
+    for (; r < rows; ++r, sums += TA_S8_OUTPUTS, start += step, panel += TA_S8_PANEL) {
+        if (blocks == 2) {
+            ta_s8_tile_1_avx2(sums, start, panel, depth, w, w + apart);
+        } else {
+            ta_s8_half_1_avx2(sums, start, panel, depth, w);
+        }
+    }
+}
+
+/* One row, 8 outputs. */
 static inline void ta_s8_tile_sse2(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
                                    const int8_t *w)
 {
@@ -291,19 +325,8 @@ static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start,
                               int32_t blocks)
 {
 #ifdef TA_KERNELS_X86
-    if (TA_HAS_AVX2 && blocks == 2) {
-        if (rows == TA_S8_ROWS) {
-            ta_s8_tile_4_avx2(sums, start, step, panel, depth, w, w + apart);
-            return;
-        }
-        for (int32_t r = 0; r < rows; ++r) {
-            ta_s8_tile_1_avx2(sums + r * TA_S8_OUTPUTS, start + r * step, panel + r * TA_S8_PANEL, depth, w,
-                              w + apart);
-        }
-        return;
-    }
-    if (TA_HAS_AVX2 && rows == TA_S8_ROWS) {
-        ta_s8_half_4_avx2(sums, start, step, panel, depth, w);
+    if (TA_HAS_AVX2) {
+        ta_s8_tile_avx2(rows, sums, start, step, panel, depth, w, apart, blocks);
         return;
     }
 #endif

@@ -2,7 +2,8 @@
  *
  * TA_KERNELS_X86 is defined where the forms for x86-64 are compiled. TA_AVX2 stands before a function that uses
  * AVX2 and FMA; it may be called where TA_HAS_AVX2 is not 0: a constant where the whole program is compiled for
- * AVX2 and FMA, else what the processor says.
+ * AVX2 and FMA, else what the processor says. TA_AVX2_PART stands before what becomes part of such functions, whatever
+ * the level of optimization.
  */
 #ifndef TA_KERNELS_X86_H
 #define TA_KERNELS_X86_H
@@ -20,6 +21,7 @@
 #define TA_AVX2 __attribute__((target("avx2,fma")))
 #define TA_HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 #endif
+#define TA_AVX2_PART TA_AVX2 __attribute__((always_inline)) static inline
 #endif
 
 #endif
