@@ -159,8 +159,9 @@ static inline void ta_s8_tile_portable(int32_t *sums, const int32_t *start, cons
 
 TA_PART void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
                               const ta_s8_cell *panel, int32_t depth, const int8_t *w, int32_t apart,
-                              int32_t blocks)
+                              int32_t blocks, int narrow)
 {
+    (void)narrow;
 #ifdef TA_KERNELS_MVE
     if (rows > 1) { /* of two rows the third is computed and not used */
         ta_s8_chunks all = {start, sums, panel, w, 4 * step, depth / 16, apart - 2 * depth, blocks};

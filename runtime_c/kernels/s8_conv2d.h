@@ -23,6 +23,7 @@ typedef struct {
     int32_t is_unsigned; /* 1 where the image is uint8 */
     int32_t apart;       /* elements from an output pixel to the next */
     int32_t depth;       /* products of an output, rounded up to TA_S8_DEPTH */
+    int32_t narrow;      /* 1 where no weight is -128 */
 } ta_s8_conv2d;
 
 /* A pixel of the output. */
@@ -238,7 +239,7 @@ static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_en
                 }
                 ta_s8_tile(rows, sums, k ? sums : bias + n, k ? TA_S8_OUTPUTS : 0, panel, some,
                            w + n * depth + k * TA_S8_BLOCK, TA_S8_BLOCK * depth,
-                           (count + TA_S8_BLOCK - 1) / TA_S8_BLOCK);
+                           (count + TA_S8_BLOCK - 1) / TA_S8_BLOCK, conv->narrow);
             }
             for (int32_t done = 0; done < count; done += 16) {
                 ta_s8_finish(end, n + done, rows, count - done < 16 ? count - done : 16, sums + done, TA_S8_OUTPUTS,

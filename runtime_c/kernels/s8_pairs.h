@@ -319,14 +319,21 @@ static inline void ta_s8_tile_portable(int32_t *sums, const int32_t *start, cons
 /* sums[r][n] = start[r * step + n] + the sum over `depth` k of panel[r][k] * w[n][k], for `rows` rows (at most
  * TA_S8_ROWS; the panel has TA_S8_PANEL cells for each, `sums` TA_S8_OUTPUTS numbers) and `blocks` blocks of
  * outputs (at most TA_S8_OUTPUTS / TA_S8_BLOCK), `apart` bytes apart in the weights. `depth` is a multiple of
- * TA_S8_DEPTH. `start` may be `sums` with `step` TA_S8_OUTPUTS. */
+ * TA_S8_DEPTH. `start` may be `sums` with `step` TA_S8_OUTPUTS. With `narrow` 1 no weight is -128. */
 static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
                               const ta_s8_cell *panel, int32_t depth, const int8_t *w, int32_t apart,
-                              int32_t blocks)
+                              int32_t blocks, int narrow)
 {
+    (void)narrow;
 #ifdef TA_KERNELS_X86
     if (TA_HAS_AVX2) {
         ta_s8_tile_avx2(rows, sums, start, step, panel, depth, w, apart, blocks);
+        return;
+    }
+#endif
+#if defined(TA_KERNELS_NEON) && !defined(TA_KERNELS_DOT)
+    if (narrow) {
+        ta_s8_narrow_neon(rows, sums, start, step, panel, depth, w, apart, blocks);
         return;
     }
 #endif

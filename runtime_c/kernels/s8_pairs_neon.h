@@ -1,7 +1,9 @@
 /* The tile of `s8_pairs.h` for NEON, with and without dot product; `s8_pairs.h` includes this file. Cells are int8.
  *
- * SDOT takes four k of an output: those of two pairs, which ZIP brings together. Without it pairs are taken apart and
- * widened. Accumulators are named, not elements of arrays, so that no compiler keeps them in memory.
+ * SDOT takes four k of an output: those of two pairs, which ZIP brings together. Without it two products of a lane are
+ * added in 16 bits, where no weight is -128, and SADALP adds two lanes, the k of a pair, to a sum; with other weights
+ * pairs are taken apart and widened. Accumulators are named, not elements of arrays, so that no compiler keeps them in
+ * memory.
  */
 #ifndef TA_KERNELS_S8_PAIRS_NEON_H
 #define TA_KERNELS_S8_PAIRS_NEON_H
@@ -107,6 +109,111 @@ static inline void ta_s8_tile_4_vector(int32_t *sums, const int32_t *start, int3
     ta_s8_rest_neon(sums + 2 * TA_S8_OUTPUTS, a2, b2, x + 2 * TA_S8_PANEL, depth, w);
     ta_s8_rest_neon(sums + 3 * TA_S8_OUTPUTS, a3, b3, x + 3 * TA_S8_PANEL, depth, w);
 }
+
+#ifndef TA_KERNELS_DOT
+/* Four k of 8 outputs: two pairs of x and of weights. */
+#define TA_S8_FOUR(a, b, x0, x1, w0, w1)                                                                     \
+    do {                                                                                                     \
+        const int16x8_t low_ =                                                                               \
+            vmlal_s8(vmull_s8(vget_low_s8(w0), vget_low_s8(x0)), vget_low_s8(w1), vget_low_s8(x1));          \
+        const int16x8_t high_ = vmlal_high_s8(vmull_high_s8(w0, x0), w1, x1);                                \
+        a = vpadalq_s16(a, low_);                                                                            \
+        b = vpadalq_s16(b, high_);                                                                           \
+    } while (0)
+
+/* A row of 16 outputs, or with `both` 0 of 8. */
+#define TA_S8_FOUR_OF_ROW(a, b, c, d, from)                                                                  \
+    do {                                                                                                     \
+        const int16x4_t pairs_ = vreinterpret_s16_s32(ta_s8_four(from));                                     \
+        const int8x16_t x0_ = vreinterpretq_s8_s16(vdupq_lane_s16(pairs_, 0));                               \
+        const int8x16_t x1_ = vreinterpretq_s8_s16(vdupq_lane_s16(pairs_, 1));                               \
+        TA_S8_FOUR(a, b, x0_, x1_, w0_, w1_);                                                                \
+        if (both) {                                                                                          \
+            TA_S8_FOUR(c, d, x0_, x1_, v0_, v1_);                                                            \
+        }                                                                                                    \
+    } while (0)
+#define TA_S8_FOUR_WEIGHTS(w, v)                                                                             \
+    const int8x16_t w0_ = vld1q_s8(w), w1_ = vld1q_s8((w) + 16);                                             \
+    const int8x16_t v0_ = vld1q_s8(v), v1_ = vld1q_s8((v) + 16)
+
+TA_NEON_PART int32x2_t ta_s8_four(const ta_s8_cell *x)
+{
+    int32_t four;
+    memcpy(&four, x, sizeof four);
+    return vdup_n_s32(four);
+}
+
+/* One row; `v` are the weights of the second 8 outputs, or those of the first. */
+TA_NEON_PART void ta_s8_narrow_1_neon(int both, int32_t *sums, const int32_t *start, const ta_s8_cell *x,
+                                      int32_t depth, const int8_t *w, const int8_t *v)
+{
+    int32x4_t a = vld1q_s32(start), b = vld1q_s32(start + 4);
+    int32x4_t c = both ? vld1q_s32(start + 8) : a, d = both ? vld1q_s32(start + 12) : b;
+    for (; depth >= 4; depth -= 4, x += 4, w += 32, v += 32) {
+        TA_S8_FOUR_WEIGHTS(w, v);
+        TA_S8_FOUR_OF_ROW(a, b, c, d, x);
+    }
+    ta_s8_rest_neon(sums, a, b, x, depth, w);
+    if (both) {
+        ta_s8_rest_neon(sums + 8, c, d, x, depth, v);
+    }
+}
+
+/* Four rows. */
+TA_NEON_PART void ta_s8_narrow_4_neon(int both, int32_t *sums, const int32_t *start, int32_t step,
+                                      const ta_s8_cell *x, int32_t depth, const int8_t *w, const int8_t *v)
+{
+    const int32_t *start1 = start + step, *start2 = start1 + step, *start3 = start2 + step;
+    int32x4_t a0 = vld1q_s32(start), b0 = vld1q_s32(start + 4), a1 = vld1q_s32(start1), b1 = vld1q_s32(start1 + 4);
+    int32x4_t a2 = vld1q_s32(start2), b2 = vld1q_s32(start2 + 4), a3 = vld1q_s32(start3), b3 = vld1q_s32(start3 + 4);
+    int32x4_t c0 = a0, d0 = b0, c1 = a1, d1 = b1, c2 = a2, d2 = b2, c3 = a3, d3 = b3;
+    if (both) {
+        c0 = vld1q_s32(start + 8), d0 = vld1q_s32(start + 12), c1 = vld1q_s32(start1 + 8), d1 = vld1q_s32(start1 + 12);
+        c2 = vld1q_s32(start2 + 8), d2 = vld1q_s32(start2 + 12);
+        c3 = vld1q_s32(start3 + 8), d3 = vld1q_s32(start3 + 12);
+    }
+    for (; depth >= 4; depth -= 4, x += 4, w += 32, v += 32) {
+        TA_S8_FOUR_WEIGHTS(w, v);
+        TA_S8_FOUR_OF_ROW(a0, b0, c0, d0, x);
+        TA_S8_FOUR_OF_ROW(a1, b1, c1, d1, x + TA_S8_PANEL);
+        TA_S8_FOUR_OF_ROW(a2, b2, c2, d2, x + 2 * TA_S8_PANEL);
+        TA_S8_FOUR_OF_ROW(a3, b3, c3, d3, x + 3 * TA_S8_PANEL);
+    }
+    ta_s8_rest_neon(sums, a0, b0, x, depth, w);
+    ta_s8_rest_neon(sums + TA_S8_OUTPUTS, a1, b1, x + TA_S8_PANEL, depth, w);
+    ta_s8_rest_neon(sums + 2 * TA_S8_OUTPUTS, a2, b2, x + 2 * TA_S8_PANEL, depth, w);
+    ta_s8_rest_neon(sums + 3 * TA_S8_OUTPUTS, a3, b3, x + 3 * TA_S8_PANEL, depth, w);
+    if (both) {
+        sums += 8;
+        ta_s8_rest_neon(sums, c0, d0, x, depth, v);
+        ta_s8_rest_neon(sums + TA_S8_OUTPUTS, c1, d1, x + TA_S8_PANEL, depth, v);
+        ta_s8_rest_neon(sums + 2 * TA_S8_OUTPUTS, c2, d2, x + 2 * TA_S8_PANEL, depth, v);
+        ta_s8_rest_neon(sums + 3 * TA_S8_OUTPUTS, c3, d3, x + 3 * TA_S8_PANEL, depth, v);
+    }
+}
+
+/* The tile with weights none of which is -128. */
+static inline void ta_s8_narrow_neon(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                                     const ta_s8_cell *panel, int32_t depth, const int8_t *w, int32_t apart,
+                                     int32_t blocks)
+{
+    if (rows == TA_S8_ROWS && blocks == 2) {
+        ta_s8_narrow_4_neon(1, sums, start, step, panel, depth, w, w + apart);
+        return;
+    }
+    if (rows == TA_S8_ROWS) {
+        ta_s8_narrow_4_neon(0, sums, start, step, panel, depth, w, w);
+        return;
+    }
+    for (int32_t r = 0; r < rows; ++r, sums += TA_S8_OUTPUTS, start += step, panel += TA_S8_PANEL) {
+        if (blocks == 2) {
+            ta_s8_narrow_1_neon(1, sums, start, panel, depth, w, w + apart);
+        } else {
+            ta_s8_narrow_1_neon(0, sums, start, panel, depth, w, w);
+        }
+    }
+}
+#endif
 #endif
 
 #endif

@@ -104,7 +104,7 @@ def weighed(
         driver="ta_s8_convolve",
         sizes="ta_s8_conv2d",
         headers=(layout.header, _HEADER),
-        numbers=_numbers(sizes, x, apart or sizes.out[2], layout),
+        numbers=(*_numbers(sizes, x, apart or sizes.out[2], layout), int((values.rows != -128).all())),
         weights=layout.packed(values.rows),
     )
     return weighted.Weighed(operator=operator, values=values, call=call)
@@ -149,7 +149,7 @@ def sizes_of_image(operator: Operator, model: Model) -> Sizes:
 
 
 def _numbers(sizes: Sizes, x: Tensor, apart: int, layout: Layout) -> tuple[int, ...]:
-    """The members of `ta_s8_conv2d`, in order."""
+    """The members of `ta_s8_conv2d`, in order, up to `narrow`."""
     unsigned = x.dtype == "uint8"
     outside = weighted.zero_point(x) - (128 if unsigned else 0)
     depth = layout.depth(prod(sizes.kernel) * sizes.image[3])
