@@ -6,8 +6,8 @@
  * may be read from their middle on.
  *
  * Channels are summed in groups of 16, pixels inside the image where they lie; taps outside are read from a line of
- * `pad`. Some neighbours of a row are summed before they are scaled. Channels that do not fill 8 are copied first,
- * where a form reads whole groups.
+ * `pad`. Some neighbours are summed before they are scaled, where there are enough of them together. Channels that do
+ * not fill 8 are copied first, where a form reads whole groups.
  *
  * Forms: portable, AVX2 (`s8_depthwise_x86.h`), NEON, RISC-V V, for kernels of 3x3 Arm DSP extension and MVE
  * (`s8_depthwise_arm_m.h`).
@@ -22,13 +22,13 @@
 
 #define TA_DW_GROUP 16
 #define TA_DW_TAPS 26 /* the most, rounded up to pairs */
-#if defined(TA_KERNELS_X86) || defined(TA_KERNELS_NEON)
+#if defined(TA_KERNELS_X86) || defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
+#define TA_DW_WHOLE 1   /* forms read whole groups */
 #define TA_DW_PIXELS 16 /* pixels that are summed before they are scaled */
+#define TA_DW_AT_ONCE 4 /* neighbours that are summed together, at least */
 #else
 #define TA_DW_PIXELS 4
-#endif
-#if defined(TA_KERNELS_X86) || defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
-#define TA_DW_WHOLE 1 /* forms read whole groups */
+#define TA_DW_AT_ONCE 2
 #endif
 
 typedef struct {
@@ -49,7 +49,7 @@ typedef struct {
     const int8_t *w;
     const int32_t *bias;
     int32_t taps;                 /* rounded up to pairs */
-    int32_t step;                 /* bytes from a window in the image to the next */
+    int32_t step;                 /* bytes from a window in the image to its neighbour */
     const int8_t *at[TA_DW_TAPS]; /* `pad` for what is outside of the image */
     int8_t pad[TA_DW_GROUP];
 } ta_s8_taps;
@@ -79,8 +79,8 @@ static inline void ta_s8_dw_pair(const ta_s8_depthwise *conv, int32_t *sums, con
     }
 }
 
-/* sums[pixel][c] of `count` channels: 8, 16, or where a group is not full fewer than 8, whose sums are rounded up to 8
- * where TA_DW_WHOLE is defined. */
+/* sums[pixel][c] of one pixel, or of TA_DW_AT_ONCE and more neighbours, and of `count` channels: 8, 16, or where a
+ * group is not full fewer than 8, whose sums are rounded up to 8 where TA_DW_WHOLE is defined. */
 static inline void ta_s8_dw_sums(const ta_s8_taps *taps, int32_t *sums, int32_t pixels, int32_t count)
 {
 #ifdef TA_KERNELS_X86
@@ -113,18 +113,28 @@ static inline void ta_s8_dw_sums(const ta_s8_taps *taps, int32_t *sums, int32_t 
 static inline void ta_s8_dw_place(ta_s8_taps *taps, const int8_t *image, int32_t y, int32_t x)
 {
     const ta_s8_depthwise *conv = taps->conv;
-    int32_t t = 0;
-    for (int32_t ky = 0; ky < conv->kernel_height; ++ky, y += conv->dilation_y) {
-        const int inside = y >= 0 && y < conv->height;
-        int32_t column = x;
-        for (int32_t kx = 0; kx < conv->kernel_width; ++kx, ++t, column += conv->dilation_x) {
-            taps->at[t] = inside && column >= 0 && column < conv->width
-                              ? image + (y * conv->width + column) * conv->channels
-                              : taps->pad;
+    const int32_t width = conv->width, kernel = conv->kernel_width, dilation = conv->dilation_x;
+    const int32_t step = dilation * conv->channels;
+    const int whole = x >= 0 && x + (kernel - 1) * dilation < width;
+    const int8_t **at = taps->at;
+    for (int32_t ky = 0; ky < conv->kernel_height; ++ky, y += conv->dilation_y, at += kernel) {
+        int32_t from = (y * width + x) * conv->channels;
+        if (y < 0 || y >= conv->height) {
+            for (int32_t kx = 0; kx < kernel; ++kx) {
+                at[kx] = taps->pad;
+            }
+        } else if (whole) {
+            for (int32_t kx = 0; kx < kernel; ++kx, from += step) {
+                at[kx] = image + from;
+            }
+        } else {
+            for (int32_t kx = 0, column = x; kx < kernel; ++kx, from += step, column += dilation) {
+                at[kx] = column >= 0 && column < width ? image + from : taps->pad;
+            }
         }
     }
-    if (t < taps->taps) {
-        taps->at[t] = taps->at[t - 1];
+    if (conv->kernel_height * kernel < taps->taps) {
+        *at = at[-1];
     }
 }
 
@@ -139,24 +149,33 @@ static inline void ta_s8_dw_copy(ta_s8_taps *taps, int8_t *lines, int32_t count)
 }
 #endif
 
-/* The output columns whose windows lie between the left and the right border: from `begin` to `end`. */
-static inline void ta_s8_dw_inner(const ta_s8_depthwise *conv, int32_t *begin, int32_t *end)
+/* Neighbours of an output, along rows or columns, whose windows have the same taps between the borders at both ends:
+ * from `begin` to `end`. */
+static inline void ta_s8_dw_inner(int32_t size, int32_t outputs, int32_t reach, int32_t before, int32_t stride,
+                                  int32_t *begin, int32_t *end)
 {
-    const int32_t reach = (conv->kernel_width - 1) * conv->dilation_x;
-    const int32_t room = conv->width - 1 - reach + conv->left;
-    *begin = (conv->left + conv->stride_x - 1) / conv->stride_x;
-    *end = room < 0 ? 0 : room / conv->stride_x + 1;
-    *end = *end < conv->out_width ? *end : conv->out_width;
+    const int32_t room = size - 1 - reach + before;
+    *begin = (before + stride - 1) / stride;
+    *end = room < 0 ? 0 : room / stride + 1;
+    *end = *end < outputs ? *end : outputs;
     *begin = *begin < *end ? *begin : *end;
 }
 
-/* A row of the output, whose first pixel has the number `first`: `count` outputs from output `n` on. */
-TA_PART void ta_s8_dw_row(ta_s8_taps *taps, const ta_s8_end *end, const int8_t *image, int32_t y, int32_t n,
-                          int32_t count, int8_t *out, int64_t first)
+/* A line of the output: row number `line`, or where `down` is 1 that column. `count` outputs from output `n` on; the
+ * first pixel of the image has the number `first` in the output. */
+TA_PART void ta_s8_dw_line_of(ta_s8_taps *taps, const ta_s8_end *end, const int8_t *image, int down, int32_t line,
+                              int32_t n, int32_t count, int8_t *out, int64_t first)
 {
     const ta_s8_depthwise *conv = taps->conv;
+    const int32_t outputs = down ? conv->out_height : conv->out_width, next = down ? conv->out_width : 1;
     int32_t sums[TA_DW_PIXELS * TA_DW_GROUP], begin, stop;
-    ta_s8_dw_inner(conv, &begin, &stop);
+    if (down) {
+        ta_s8_dw_inner(conv->height, outputs, (conv->kernel_height - 1) * conv->dilation_y, conv->top,
+                       conv->stride_y, &begin, &stop);
+    } else {
+        ta_s8_dw_inner(conv->width, outputs, (conv->kernel_width - 1) * conv->dilation_x, conv->left,
+                       conv->stride_x, &begin, &stop);
+    }
 #ifdef TA_DW_WHOLE
     int8_t lines[TA_DW_TAPS * TA_DW_GROUP];
     if (count < 8) {
@@ -164,12 +183,14 @@ TA_PART void ta_s8_dw_row(ta_s8_taps *taps, const ta_s8_end *end, const int8_t *
         begin = stop = 0;
     }
 #endif
-    for (int32_t column = 0, some; column < conv->out_width; column += some) {
-        some = conv->out_width - column < TA_DW_PIXELS ? conv->out_width - column : TA_DW_PIXELS;
+    first += (int64_t)line * (down ? 1 : conv->out_width);
+    for (int32_t from = 0, some; from < outputs; from += some) {
+        some = outputs - from < TA_DW_PIXELS ? outputs - from : TA_DW_PIXELS;
         for (int32_t done = 0, pixels; done < some; done += pixels) {
-            const int32_t at = column + done, left = stop - at < some - done ? stop - at : some - done;
-            pixels = at >= begin && at < stop ? left : 1;
-            ta_s8_dw_place(taps, image, y, at * conv->stride_x - conv->left);
+            const int32_t at = from + done, left = stop - at < some - done ? stop - at : some - done;
+            const int32_t y = down ? at : line, x = down ? line : at;
+            pixels = at >= begin && left >= TA_DW_AT_ONCE ? left : 1;
+            ta_s8_dw_place(taps, image, y * conv->stride_y - conv->top, x * conv->stride_x - conv->left);
 #ifdef TA_DW_WHOLE
             if (count < 8) {
                 ta_s8_dw_copy(taps, lines, count);
@@ -177,31 +198,34 @@ TA_PART void ta_s8_dw_row(ta_s8_taps *taps, const ta_s8_end *end, const int8_t *
 #endif
             ta_s8_dw_sums(taps, sums + done * TA_DW_GROUP, pixels, count);
         }
-        ta_s8_finish(end, n, some, count, sums, TA_DW_GROUP, out, first + column, conv->apart);
+        ta_s8_finish(end, n, some, count, sums, TA_DW_GROUP, out, first + (int64_t)from * next, conv->apart, next);
     }
 }
 
 #include "kernels/s8_depthwise_arm_m.h"
 
-/* The whole convolution, whatever its kernel. */
+/* The whole convolution, whatever its kernel. Lines follow the longer side of the output. */
 TA_PART void ta_s8_dw_any(const ta_s8_depthwise *conv, const ta_s8_end *end, const int8_t *x, const int8_t *w,
                           const int32_t *bias, int8_t *out)
 {
+    const int down = conv->out_height > conv->out_width;
+    const int32_t lines = down ? conv->out_width : conv->out_height;
     ta_s8_taps taps;
     taps.conv = conv;
     taps.taps = (conv->kernel_height * conv->kernel_width + 1) / 2 * 2;
-    taps.step = conv->stride_x * conv->channels;
+    taps.step = (down ? conv->stride_y * conv->width : conv->stride_x) * conv->channels;
     memset(taps.pad, conv->pad, sizeof taps.pad);
     for (int32_t n = 0, some; n < conv->channels; n += some) {
         const int32_t left = conv->channels - n;
         some = left >= TA_DW_GROUP ? TA_DW_GROUP : left >= 8 ? 8 : left;
         taps.w = w + n / TA_DW_GROUP * taps.taps * TA_DW_GROUP + n % TA_DW_GROUP * 2;
         taps.bias = bias + n;
-        for (int32_t row = 0; row < conv->batch * conv->out_height; ++row) {
-            const int32_t image = row / conv->out_height, y = row % conv->out_height;
+        for (int32_t image = 0; image < conv->batch; ++image) {
             const int8_t *from = x + (int64_t)image * conv->height * conv->width * conv->channels + n;
-            ta_s8_dw_row(&taps, end, from, y * conv->stride_y - conv->top, n, some, out,
-                         (int64_t)row * conv->out_width);
+            for (int32_t line = 0; line < lines; ++line) {
+                ta_s8_dw_line_of(&taps, end, from, down, line, n, some, out,
+                                 (int64_t)image * conv->out_height * conv->out_width);
+            }
         }
     }
 }

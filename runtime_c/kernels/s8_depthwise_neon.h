@@ -57,28 +57,26 @@ static inline void ta_s8_dw_any_neon(const ta_s8_taps *taps, int32_t *sums, int3
     } while (0)
 
 /* 8 channels of one window. */
-static inline void ta_s8_dw_8_neon(const ta_s8_taps *taps, int32_t *sums, int32_t pixel)
+static inline void ta_s8_dw_8_neon(const ta_s8_taps *taps, int32_t *sums)
 {
     int32x4_t a = vld1q_s32(taps->bias), b = vld1q_s32(taps->bias + 4);
     const int8_t *from = taps->w;
     for (int32_t t = 0; t < taps->taps; t += 2, from += 2 * TA_DW_GROUP) {
         const int8x8x2_t w = vld2_s8(from);
-        TA_DW_ADD_NEON(a, b, taps->at[t] + pixel * ta_s8_dw_step(taps, t),
-                       taps->at[t + 1] + pixel * ta_s8_dw_step(taps, t + 1));
+        TA_DW_ADD_NEON(a, b, taps->at[t], taps->at[t + 1]);
     }
     TA_DW_STORE_NEON(sums, a, b);
 }
 
 /* 16 channels of one window. */
-static inline void ta_s8_dw_16_neon(const ta_s8_taps *taps, int32_t *sums, int32_t pixel)
+static inline void ta_s8_dw_16_neon(const ta_s8_taps *taps, int32_t *sums)
 {
     int32x4_t a = vld1q_s32(taps->bias), b = vld1q_s32(taps->bias + 4);
     int32x4_t c = vld1q_s32(taps->bias + 8), d = vld1q_s32(taps->bias + 12);
     const int8_t *from = taps->w;
     for (int32_t t = 0; t < taps->taps; t += 2, from += 2 * TA_DW_GROUP) {
         const int8x16x2_t w = vld2q_s8(from);
-        TA_DW_ADD_16_NEON(a, b, c, d, taps->at[t] + pixel * ta_s8_dw_step(taps, t),
-                          taps->at[t + 1] + pixel * ta_s8_dw_step(taps, t + 1));
+        TA_DW_ADD_16_NEON(a, b, c, d, taps->at[t], taps->at[t + 1]);
     }
     TA_DW_STORE_NEON(sums, a, b);
     TA_DW_STORE_NEON(sums + 8, c, d);
@@ -135,23 +133,22 @@ static inline void ta_s8_dw_16_4_neon(const ta_s8_taps *taps, int32_t *sums, int
 /* Four windows at once; the last four may be some of those before. */
 static inline void ta_s8_dw_sums_neon(const ta_s8_taps *taps, int32_t *sums, int32_t pixels, int32_t count)
 {
-    const int any = taps->conv->is_unsigned || !taps->conv->narrow;
-    const int32_t some = any || pixels < 4 ? 1 : 4;
-    for (int32_t pixel = 0; pixel < pixels; pixel += some) {
-        const int32_t from = pixel + some > pixels ? pixels - some : pixel;
-        int32_t *to = sums + from * TA_DW_GROUP;
-        if (any) {
-            for (int32_t first = 0; first < count; first += 8) {
-                ta_s8_dw_any_neon(taps, to, from, first);
+    if (taps->conv->is_unsigned || !taps->conv->narrow) {
+        for (int32_t k = 0; k < pixels * count; k += 8) {
+            ta_s8_dw_any_neon(taps, sums + k / count * TA_DW_GROUP, k / count, k % count);
+        }
+    } else if (pixels == 1 && count > 8) {
+        ta_s8_dw_16_neon(taps, sums);
+    } else if (pixels == 1) {
+        ta_s8_dw_8_neon(taps, sums);
+    } else {
+        for (int32_t pixel = 0; pixel < pixels; pixel += 4) {
+            const int32_t from = pixel + 4 > pixels ? pixels - 4 : pixel;
+            if (count > 8) {
+                ta_s8_dw_16_4_neon(taps, sums + from * TA_DW_GROUP, from);
+            } else {
+                ta_s8_dw_8_4_neon(taps, sums + from * TA_DW_GROUP, from);
             }
-        } else if (some == 1 && count > 8) {
-            ta_s8_dw_16_neon(taps, to, from);
-        } else if (some == 1) {
-            ta_s8_dw_8_neon(taps, to, from);
-        } else if (count > 8) {
-            ta_s8_dw_16_4_neon(taps, to, from);
-        } else {
-            ta_s8_dw_8_4_neon(taps, to, from);
         }
     }
 }

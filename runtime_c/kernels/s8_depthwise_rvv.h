@@ -26,15 +26,13 @@ static inline vint16m2_t ta_s8_dw_tap_rvv(const int8_t *x, int is_unsigned, size
     const vint16m2_t w0 = __riscv_vsext_vf2_i16m2(one_, channels), w1 = __riscv_vsext_vf2_i16m2(two_, channels)
 
 /* One window. */
-static inline void ta_s8_dw_1_rvv(const ta_s8_taps *taps, int32_t *sums, int32_t pixel, int is_unsigned,
-                                  size_t channels)
+static inline void ta_s8_dw_1_rvv(const ta_s8_taps *taps, int32_t *sums, int is_unsigned, size_t channels)
 {
     const int8_t *w = taps->w;
     vint32m4_t a = __riscv_vle32_v_i32m4(taps->bias, channels);
     for (int32_t t = 0; t < taps->taps; t += 2, w += 2 * TA_DW_GROUP) {
         TA_DW_WEIGHTS_RVV(w);
-        TA_DW_ADD_RVV(a, taps->at[t] + pixel * ta_s8_dw_step(taps, t),
-                      taps->at[t + 1] + pixel * ta_s8_dw_step(taps, t + 1));
+        TA_DW_ADD_RVV(a, taps->at[t], taps->at[t + 1]);
     }
     __riscv_vse32_v_i32m4(sums, a, channels);
 }
@@ -64,13 +62,16 @@ static inline void ta_s8_dw_4_rvv(const ta_s8_taps *taps, int32_t *sums, int32_t
 static inline void ta_s8_dw_sums_rvv(const ta_s8_taps *taps, int32_t *sums, int32_t pixels, int32_t count)
 {
     const size_t channels = count > 8 ? 16 : 8;
-    const int32_t some = taps->conv->is_unsigned || pixels < 4 ? 1 : 4;
-    for (int32_t pixel = 0; pixel < pixels; pixel += some) {
-        const int32_t from = pixel + some > pixels ? pixels - some : pixel;
-        if (some == 4) {
-            ta_s8_dw_4_rvv(taps, sums + from * TA_DW_GROUP, from, 0, channels);
+    if (pixels == 1) {
+        ta_s8_dw_1_rvv(taps, sums, taps->conv->is_unsigned, channels);
+        return;
+    }
+    for (int32_t pixel = 0; pixel < pixels; pixel += 4) {
+        const int32_t from = pixel + 4 > pixels ? pixels - 4 : pixel;
+        if (taps->conv->is_unsigned) {
+            ta_s8_dw_4_rvv(taps, sums + from * TA_DW_GROUP, from, 1, channels);
         } else {
-            ta_s8_dw_1_rvv(taps, sums + from * TA_DW_GROUP, from, taps->conv->is_unsigned, channels);
+            ta_s8_dw_4_rvv(taps, sums + from * TA_DW_GROUP, from, 0, channels);
         }
     }
 }

@@ -23,15 +23,14 @@
     } while (0)
 
 /* 16 channels of one window. */
-TA_AVX2_PART void ta_s8_dw_16_avx2(const ta_s8_taps *taps, int is_unsigned, int32_t *sums, int32_t pixel)
+TA_AVX2_PART void ta_s8_dw_16_avx2(const ta_s8_taps *taps, int is_unsigned, int32_t *sums)
 {
     __m256i low = _mm256_loadu_si256((const __m256i *)taps->bias);
     __m256i high = _mm256_loadu_si256((const __m256i *)(taps->bias + 8));
     const int8_t *w = taps->w;
     for (int32_t t = 0; t < taps->taps; t += 2, w += 2 * TA_DW_GROUP) {
         const __m256i w0 = TA_DW_WEIGHTS(w), w1 = TA_DW_WEIGHTS(w + 16);
-        TA_DW_ADD_16(low, high, taps->at[t] + pixel * ta_s8_dw_step(taps, t),
-                     taps->at[t + 1] + pixel * ta_s8_dw_step(taps, t + 1));
+        TA_DW_ADD_16(low, high, taps->at[t], taps->at[t + 1]);
     }
     _mm256_storeu_si256((__m256i *)sums, low);
     _mm256_storeu_si256((__m256i *)(sums + 8), high);
@@ -63,14 +62,13 @@ TA_AVX2_PART void ta_s8_dw_16_4_avx2(const ta_s8_taps *taps, int is_unsigned, in
 }
 
 /* The first 8 channels of a group. */
-TA_AVX2_PART void ta_s8_dw_8_avx2(const ta_s8_taps *taps, int is_unsigned, int32_t *sums, int32_t pixel)
+TA_AVX2_PART void ta_s8_dw_8_avx2(const ta_s8_taps *taps, int is_unsigned, int32_t *sums)
 {
     __m256i low = _mm256_loadu_si256((const __m256i *)taps->bias);
     const int8_t *w = taps->w;
     for (int32_t t = 0; t < taps->taps; t += 2, w += 2 * TA_DW_GROUP) {
         const __m256i w0 = TA_DW_WEIGHTS(w);
-        TA_DW_ADD_8(low, taps->at[t] + pixel * ta_s8_dw_step(taps, t),
-                    taps->at[t + 1] + pixel * ta_s8_dw_step(taps, t + 1));
+        TA_DW_ADD_8(low, taps->at[t], taps->at[t + 1]);
     }
     _mm256_storeu_si256((__m256i *)sums, low);
 }
@@ -98,17 +96,20 @@ TA_AVX2_PART void ta_s8_dw_8_4_avx2(const ta_s8_taps *taps, int is_unsigned, int
 /* Four windows at once; the last four may be some of those before. */
 TA_AVX2_PART void ta_s8_dw_pixels_avx2(const ta_s8_taps *taps, int is_unsigned, int both, int32_t *sums, int32_t pixels)
 {
-    for (int32_t pixel = 0; pixel < pixels; pixel += pixels < 4 ? 1 : 4) {
-        const int32_t from = pixels >= 4 && pixel + 4 > pixels ? pixels - 4 : pixel;
-        int32_t *to = sums + from * TA_DW_GROUP;
-        if (pixels < 4 && both) {
-            ta_s8_dw_16_avx2(taps, is_unsigned, to, from);
-        } else if (pixels < 4) {
-            ta_s8_dw_8_avx2(taps, is_unsigned, to, from);
-        } else if (both) {
-            ta_s8_dw_16_4_avx2(taps, is_unsigned, to, from);
+    if (pixels == 1 && both) {
+        ta_s8_dw_16_avx2(taps, is_unsigned, sums);
+        return;
+    }
+    if (pixels == 1) {
+        ta_s8_dw_8_avx2(taps, is_unsigned, sums);
+        return;
+    }
+    for (int32_t pixel = 0; pixel < pixels; pixel += 4) {
+        const int32_t from = pixel + 4 > pixels ? pixels - 4 : pixel;
+        if (both) {
+            ta_s8_dw_16_4_avx2(taps, is_unsigned, sums + from * TA_DW_GROUP, from);
         } else {
-            ta_s8_dw_8_4_avx2(taps, is_unsigned, to, from);
+            ta_s8_dw_8_4_avx2(taps, is_unsigned, sums + from * TA_DW_GROUP, from);
         }
     }
 }

@@ -21,21 +21,23 @@ typedef struct {
     int second;
 } ta_s8_end;
 
-/* `count` outputs (1 to 16) from output `n` on of `rows` pixels: sums `from` numbers apart, which are overwritten;
- * pixels are `apart` elements apart in `out` and in `other`, and `first` is the number of the first of them. */
+/* `count` outputs (1 to 16) from output `n` on of `rows` pixels: sums `from` numbers apart, which are overwritten.
+ * Pixels are `apart` elements apart in `out` and in `other`; every `next`th from number `first` on is meant. */
 TA_PART void ta_s8_finish(const ta_s8_end *end, int32_t n, int32_t rows, int32_t count, int32_t *sums,
-                          int32_t from, int8_t *out, int64_t first, int32_t apart)
+                          int32_t from, int8_t *out, int64_t first, int32_t apart, int32_t next)
 {
     const int32_t own = n * end->scale->each, length = from * (int32_t)sizeof *sums;
     const int adds = end->add != 0;
-    int8_t *const lines = (int8_t *)sums, *const to = out + first * apart + n;
+    const int64_t before = first * apart + n;
+    int8_t *const lines = (int8_t *)sums, *const to = out + before;
+    apart *= next;
     { /* so that the two share their place on the stack */
         const ta_s8_rows all = {end->multiplier + own, end->shift + own,    rows, count, sums, from,
                                 adds ? lines : to,     adds ? length : apart};
         ta_s8_scale_rows(end->rounding, end->scale, &all);
     }
     if (adds) {
-        const int8_t *const other = end->other + first * apart + n;
+        const int8_t *const other = end->other + before;
         const ta_s8_add_rows all = {rows,
                                     count,
                                     end->second ? other : lines,

@@ -48,7 +48,7 @@
 #define TA_S8_MORE 16
 #define TA_S8_WIDE /* cells are the 16 bits that AVX2 widens to */
 #elif defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
-#define TA_S8_ROWS 4
+#define TA_S8_ROWS 8
 #define TA_S8_PANEL 2048
 #define TA_S8_RESIDENT 131072
 #define TA_S8_MORE 16
@@ -286,15 +286,15 @@ static inline void ta_s8_tile_sse2(int32_t *sums, const int32_t *start, const ta
 #include "kernels/s8_pairs_rvv.h"
 
 #if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
-/* Up to TA_S8_ROWS rows, 8 outputs. */
+/* Up to TA_S8_ROWS rows, 8 outputs: four at once and then one by one. */
 static inline void ta_s8_tile_vector(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
                                      const ta_s8_cell *panel, int32_t depth, const int8_t *w)
 {
-    if (rows == TA_S8_ROWS) {
-        ta_s8_tile_4_vector(sums, start, step, panel, depth, w);
-        return;
+    int32_t r = 0;
+    for (; r + 4 <= rows; r += 4) {
+        ta_s8_tile_4_vector(sums + r * TA_S8_OUTPUTS, start + r * step, step, panel + r * TA_S8_PANEL, depth, w);
     }
-    for (int32_t r = 0; r < rows; ++r) {
+    for (; r < rows; ++r) {
         ta_s8_tile_1_vector(sums + r * TA_S8_OUTPUTS, start + r * step, panel + r * TA_S8_PANEL, depth, w);
     }
 }

@@ -121,41 +121,69 @@ static inline void ta_s8_tile_4_vector(int32_t *sums, const int32_t *start, int3
         b = vpadalq_s16(b, high_);                                                                           \
     } while (0)
 
-/* A row of 16 outputs, or with `both` 0 of 8. */
-#define TA_S8_FOUR_OF_ROW(a, b, c, d, from)                                                                  \
+/* Pairs number `pair` and the next one of a row's `pairs`: 16 outputs, or with `both` 0 8. */
+#define TA_S8_FOUR_OF_ROW(a, b, c, d, pairs, pair)                                                           \
     do {                                                                                                     \
-        const int16x4_t pairs_ = vreinterpret_s16_s32(ta_s8_four(from));                                     \
-        const int8x16_t x0_ = vreinterpretq_s8_s16(vdupq_lane_s16(pairs_, 0));                               \
-        const int8x16_t x1_ = vreinterpretq_s8_s16(vdupq_lane_s16(pairs_, 1));                               \
+        const int8x16_t x0_ = vreinterpretq_s8_s16(vdupq_lane_s16(pairs, pair));                             \
+        const int8x16_t x1_ = vreinterpretq_s8_s16(vdupq_lane_s16(pairs, (pair) + 1));                       \
         TA_S8_FOUR(a, b, x0_, x1_, w0_, w1_);                                                                \
         if (both) {                                                                                          \
             TA_S8_FOUR(c, d, x0_, x1_, v0_, v1_);                                                            \
         }                                                                                                    \
     } while (0)
-#define TA_S8_FOUR_WEIGHTS(w, v)                                                                             \
-    const int8x16_t w0_ = vld1q_s8(w), w1_ = vld1q_s8((w) + 16);                                             \
-    const int8x16_t v0_ = vld1q_s8(v), v1_ = vld1q_s8((v) + 16)
+#define TA_S8_FOUR_OF_1(pair, w, v)                                                                          \
+    do {                                                                                                     \
+        const int8x16_t w0_ = vld1q_s8((w) + 16 * (pair)), w1_ = vld1q_s8((w) + 16 * (pair) + 16);           \
+        const int8x16_t v0_ = vld1q_s8((v) + 16 * (pair)), v1_ = vld1q_s8((v) + 16 * (pair) + 16);           \
+        TA_S8_FOUR_OF_ROW(a0, b0, c0, d0, p0, (pair) % 4);                                                   \
+    } while (0)
+#define TA_S8_FOUR_OF_4(pair)                                                                                \
+    do {                                                                                                     \
+        const int8x16_t w0_ = vld1q_s8(w + 16 * (pair)), w1_ = vld1q_s8(w + 16 * (pair) + 16);               \
+        const int8x16_t v0_ = vld1q_s8(v + 16 * (pair)), v1_ = vld1q_s8(v + 16 * (pair) + 16);               \
+        TA_S8_FOUR_OF_ROW(a0, b0, c0, d0, p0, pair);                                                         \
+        TA_S8_FOUR_OF_ROW(a1, b1, c1, d1, p1, pair);                                                         \
+        TA_S8_FOUR_OF_ROW(a2, b2, c2, d2, p2, pair);                                                         \
+        TA_S8_FOUR_OF_ROW(a3, b3, c3, d3, p3, pair);                                                         \
+    } while (0)
 
-TA_NEON_PART int32x2_t ta_s8_four(const ta_s8_cell *x)
+/* Four pairs of a row, or two. They stay in a register: compilers would load each again. */
+TA_NEON_PART int16x4_t ta_s8_four_pairs(const ta_s8_cell *x)
 {
-    int32_t four;
+    int16x4_t pairs = vreinterpret_s16_s8(vld1_s8(x));
+    __asm__("" : "+w"(pairs));
+    return pairs;
+}
+
+TA_NEON_PART int16x4_t ta_s8_two_pairs(const ta_s8_cell *x)
+{
+    uint32_t four;
     memcpy(&four, x, sizeof four);
-    return vdup_n_s32(four);
+    return vcreate_s16(four);
 }
 
 /* One row; `v` are the weights of the second 8 outputs, or those of the first. */
 TA_NEON_PART void ta_s8_narrow_1_neon(int both, int32_t *sums, const int32_t *start, const ta_s8_cell *x,
                                       int32_t depth, const int8_t *w, const int8_t *v)
 {
-    int32x4_t a = vld1q_s32(start), b = vld1q_s32(start + 4);
-    int32x4_t c = both ? vld1q_s32(start + 8) : a, d = both ? vld1q_s32(start + 12) : b;
-    for (; depth >= 4; depth -= 4, x += 4, w += 32, v += 32) {
-        TA_S8_FOUR_WEIGHTS(w, v);
-        TA_S8_FOUR_OF_ROW(a, b, c, d, x);
+    int32x4_t a0 = vld1q_s32(start), b0 = vld1q_s32(start + 4);
+    int32x4_t c0 = both ? vld1q_s32(start + 8) : a0, d0 = both ? vld1q_s32(start + 12) : b0;
+    int32_t k = 0;
+    for (; k + 16 <= depth; k += 16) {
+        int16x4_t p0 = ta_s8_four_pairs(x + k);
+        TA_S8_FOUR_OF_1(0, w + 8 * k, v + 8 * k);
+        TA_S8_FOUR_OF_1(2, w + 8 * k, v + 8 * k);
+        p0 = ta_s8_four_pairs(x + k + 8);
+        TA_S8_FOUR_OF_1(4, w + 8 * k, v + 8 * k);
+        TA_S8_FOUR_OF_1(6, w + 8 * k, v + 8 * k);
     }
-    ta_s8_rest_neon(sums, a, b, x, depth, w);
+    for (; k + 4 <= depth; k += 4) {
+        const int16x4_t p0 = ta_s8_two_pairs(x + k);
+        TA_S8_FOUR_OF_1(0, w + 8 * k, v + 8 * k);
+    }
+    ta_s8_rest_neon(sums, a0, b0, x + k, depth - k, w + 8 * k);
     if (both) {
-        ta_s8_rest_neon(sums + 8, c, d, x, depth, v);
+        ta_s8_rest_neon(sums + 8, c0, d0, x + k, depth - k, v + 8 * k);
     }
 }
 
@@ -164,6 +192,7 @@ TA_NEON_PART void ta_s8_narrow_4_neon(int both, int32_t *sums, const int32_t *st
                                       const ta_s8_cell *x, int32_t depth, const int8_t *w, const int8_t *v)
 {
     const int32_t *start1 = start + step, *start2 = start1 + step, *start3 = start2 + step;
+    const ta_s8_cell *x1 = x + TA_S8_PANEL, *x2 = x1 + TA_S8_PANEL, *x3 = x2 + TA_S8_PANEL;
     int32x4_t a0 = vld1q_s32(start), b0 = vld1q_s32(start + 4), a1 = vld1q_s32(start1), b1 = vld1q_s32(start1 + 4);
     int32x4_t a2 = vld1q_s32(start2), b2 = vld1q_s32(start2 + 4), a3 = vld1q_s32(start3), b3 = vld1q_s32(start3 + 4);
     int32x4_t c0 = a0, d0 = b0, c1 = a1, d1 = b1, c2 = a2, d2 = b2, c3 = a3, d3 = b3;
@@ -172,23 +201,41 @@ TA_NEON_PART void ta_s8_narrow_4_neon(int both, int32_t *sums, const int32_t *st
         c2 = vld1q_s32(start2 + 8), d2 = vld1q_s32(start2 + 12);
         c3 = vld1q_s32(start3 + 8), d3 = vld1q_s32(start3 + 12);
     }
-    for (; depth >= 4; depth -= 4, x += 4, w += 32, v += 32) {
-        TA_S8_FOUR_WEIGHTS(w, v);
-        TA_S8_FOUR_OF_ROW(a0, b0, c0, d0, x);
-        TA_S8_FOUR_OF_ROW(a1, b1, c1, d1, x + TA_S8_PANEL);
-        TA_S8_FOUR_OF_ROW(a2, b2, c2, d2, x + 2 * TA_S8_PANEL);
-        TA_S8_FOUR_OF_ROW(a3, b3, c3, d3, x + 3 * TA_S8_PANEL);
+    for (; depth >= 8; depth -= 8, x += 8, x1 += 8, x2 += 8, x3 += 8, w += 64, v += 64) {
+        const int16x4_t p0 = ta_s8_four_pairs(x), p1 = ta_s8_four_pairs(x1);
+        const int16x4_t p2 = ta_s8_four_pairs(x2), p3 = ta_s8_four_pairs(x3);
+        TA_S8_FOUR_OF_4(0);
+        TA_S8_FOUR_OF_4(2);
+    }
+    if (depth >= 4) {
+        const int16x4_t p0 = ta_s8_two_pairs(x), p1 = ta_s8_two_pairs(x1);
+        const int16x4_t p2 = ta_s8_two_pairs(x2), p3 = ta_s8_two_pairs(x3);
+        TA_S8_FOUR_OF_4(0);
+        depth -= 4, x += 4, x1 += 4, x2 += 4, x3 += 4, w += 32, v += 32;
     }
     ta_s8_rest_neon(sums, a0, b0, x, depth, w);
-    ta_s8_rest_neon(sums + TA_S8_OUTPUTS, a1, b1, x + TA_S8_PANEL, depth, w);
-    ta_s8_rest_neon(sums + 2 * TA_S8_OUTPUTS, a2, b2, x + 2 * TA_S8_PANEL, depth, w);
-    ta_s8_rest_neon(sums + 3 * TA_S8_OUTPUTS, a3, b3, x + 3 * TA_S8_PANEL, depth, w);
+    ta_s8_rest_neon(sums + TA_S8_OUTPUTS, a1, b1, x1, depth, w);
+    ta_s8_rest_neon(sums + 2 * TA_S8_OUTPUTS, a2, b2, x2, depth, w);
+    ta_s8_rest_neon(sums + 3 * TA_S8_OUTPUTS, a3, b3, x3, depth, w);
     if (both) {
         sums += 8;
         ta_s8_rest_neon(sums, c0, d0, x, depth, v);
-        ta_s8_rest_neon(sums + TA_S8_OUTPUTS, c1, d1, x + TA_S8_PANEL, depth, v);
-        ta_s8_rest_neon(sums + 2 * TA_S8_OUTPUTS, c2, d2, x + 2 * TA_S8_PANEL, depth, v);
-        ta_s8_rest_neon(sums + 3 * TA_S8_OUTPUTS, c3, d3, x + 3 * TA_S8_PANEL, depth, v);
+        ta_s8_rest_neon(sums + TA_S8_OUTPUTS, c1, d1, x1, depth, v);
+        ta_s8_rest_neon(sums + 2 * TA_S8_OUTPUTS, c2, d2, x2, depth, v);
+        ta_s8_rest_neon(sums + 3 * TA_S8_OUTPUTS, c3, d3, x3, depth, v);
+    }
+}
+
+/* All rows of one block of weights, or of two; `both` says which. */
+TA_NEON_PART void ta_s8_narrow_rows_neon(int both, int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
+                                         const ta_s8_cell *panel, int32_t depth, const int8_t *w, const int8_t *v)
+{
+    int32_t r = 0;
+    for (; r + 4 <= rows; r += 4, sums += 4 * TA_S8_OUTPUTS, start += 4 * step, panel += 4 * TA_S8_PANEL) {
+        ta_s8_narrow_4_neon(both, sums, start, step, panel, depth, w, v);
+    }
+    for (; r < rows; ++r, sums += TA_S8_OUTPUTS, start += step, panel += TA_S8_PANEL) {
+        ta_s8_narrow_1_neon(both, sums, start, panel, depth, w, v);
     }
 }
 
@@ -197,20 +244,10 @@ static inline void ta_s8_narrow_neon(int32_t rows, int32_t *sums, const int32_t 
                                      const ta_s8_cell *panel, int32_t depth, const int8_t *w, int32_t apart,
                                      int32_t blocks)
 {
-    if (rows == TA_S8_ROWS && blocks == 2) {
-        ta_s8_narrow_4_neon(1, sums, start, step, panel, depth, w, w + apart);
-        return;
-    }
-    if (rows == TA_S8_ROWS) {
-        ta_s8_narrow_4_neon(0, sums, start, step, panel, depth, w, w);
-        return;
-    }
-    for (int32_t r = 0; r < rows; ++r, sums += TA_S8_OUTPUTS, start += step, panel += TA_S8_PANEL) {
-        if (blocks == 2) {
-            ta_s8_narrow_1_neon(1, sums, start, panel, depth, w, w + apart);
-        } else {
-            ta_s8_narrow_1_neon(0, sums, start, panel, depth, w, w);
-        }
+    if (blocks == 2) {
+        ta_s8_narrow_rows_neon(1, rows, sums, start, step, panel, depth, w, w + apart);
+    } else {
+        ta_s8_narrow_rows_neon(0, rows, sums, start, step, panel, depth, w, w);
     }
 }
 #endif

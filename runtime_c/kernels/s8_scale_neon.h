@@ -61,14 +61,90 @@ static inline void ta_s8_scale_8_neon(int rounding, const ta_s8_scale *scale, co
     }
 }
 
+/* How sums are scaled: as `tflite` does, also where no shift is to the left and none is 0, or as `tflite_single`. */
+enum { TA_SCALE_TFLITE, TA_SCALE_RIGHT, TA_SCALE_SINGLE };
+
+/* Constants of 4 outputs: multipliers and shifts to the left, as 64 bits where products are shifted. */
+typedef struct {
+    int32x4_t multiplier, up;
+    int64x2_t wide[2];
+} ta_s8_few;
+
+TA_NEON_PART void ta_s8_few_neon(ta_s8_few *all, const int32_t *multiplier, int16x4_t up)
+{
+    all->multiplier = vld1q_s32(multiplier);
+    all->up = vmovl_s16(up);
+    all->wide[0] = vmovl_s32(vget_low_s32(all->up));
+    all->wide[1] = vmovl_high_s32(all->up);
+}
+
+TA_NEON_PART int32x4_t ta_s8_rescaled_neon(int how, const int32_t *sums, const ta_s8_few *all)
+{
+    const int32x4_t sum = vld1q_s32(sums);
+    if (how == TA_SCALE_TFLITE) {
+        return ta_s8_tflite_neon(sum, all->multiplier, all->up);
+    }
+    if (how == TA_SCALE_RIGHT) {
+        const int32x4_t high = vqrdmulhq_s32(sum, all->multiplier);
+        return vrshlq_s32(vsraq_n_s32(high, high, 31), all->up);
+    }
+    const int64x2_t low = vmull_s32(vget_low_s32(sum), vget_low_s32(all->multiplier));
+    const int64x2_t high = vmull_high_s32(sum, all->multiplier);
+    return vuzp1q_s32(vreinterpretq_s32_s64(vrshlq_s64(low, all->wide[0])),
+                      vreinterpretq_s32_s64(vrshlq_s64(high, all->wide[1])));
+}
+
+/* 16 outputs of every row, or with `both` 0 8 outputs. */
+TA_NEON_PART void ta_s8_scale_as_neon(int how, int both, const ta_s8_scale *scale, const ta_s8_rows *all)
+{
+    const int8x16_t shift = vld1q_s8(all->shift);
+    const int16x8_t up0 = vnegq_s16(vmovl_s8(vget_low_s8(shift))), up1 = vnegq_s16(vmovl_high_s8(shift));
+    const int16x8_t offset = vdupq_n_s16((int16_t)scale->offset);
+    const int8x16_t low = vdupq_n_s8((int8_t)scale->low), high = vdupq_n_s8((int8_t)scale->high);
+    const int8x16_t flip = vdupq_n_s8((int8_t)scale->flip);
+    const int32_t *sums = all->sums;
+    int8_t *out = all->out;
+    ta_s8_few one, two, three, four;
+    ta_s8_few_neon(&one, all->multiplier, vget_low_s16(up0));
+    ta_s8_few_neon(&two, all->multiplier + 4, vget_high_s16(up0));
+    ta_s8_few_neon(&three, all->multiplier + 8, vget_low_s16(up1));
+    ta_s8_few_neon(&four, all->multiplier + 12, vget_high_s16(up1));
+    for (int32_t r = all->rows; r > 0; --r, sums += all->from, out += all->to) {
+        const int32x4_t a = ta_s8_rescaled_neon(how, sums, &one), b = ta_s8_rescaled_neon(how, sums + 4, &two);
+        const int8x8_t half = vqmovn_s16(vqaddq_s16(vqmovn_high_s32(vqmovn_s32(a), b), offset));
+        if (!both) {
+            const int8x8_t bytes = vmax_s8(vmin_s8(half, vget_low_s8(high)), vget_low_s8(low));
+            vst1_s8(out, veor_s8(bytes, vget_low_s8(flip)));
+            continue;
+        }
+        const int32x4_t c = ta_s8_rescaled_neon(how, sums + 8, &three), d = ta_s8_rescaled_neon(how, sums + 12, &four);
+        const int16x8_t short_ = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(c), d), offset);
+        vst1q_s8(out, veorq_s8(vmaxq_s8(vminq_s8(vqmovn_high_s16(half, short_), high), low), flip));
+    }
+}
+
+/* Multiples of 8 outputs. */
+TA_NEON_PART void ta_s8_scale_whole_neon(int how, const ta_s8_scale *scale, const ta_s8_rows *all)
+{
+    if (all->count == 16) {
+        ta_s8_scale_as_neon(how, 1, scale, all);
+    } else {
+        ta_s8_scale_as_neon(how, 0, scale, all);
+    }
+}
+
 static inline void ta_s8_scale_neon(int rounding, const ta_s8_scale *scale, const ta_s8_rows *all)
 {
-    for (int32_t n = 0; n < all->count; n += 8) {
-        if (rounding == TA_S8_TFLITE) {
-            ta_s8_scale_8_neon(TA_S8_TFLITE, scale, all, n);
-        } else {
+    if (rounding == TA_S8_ONNX || all->count % 8 != 0) {
+        for (int32_t n = 0; n < all->count; n += 8) {
             ta_s8_scale_8_neon(rounding, scale, all, n);
         }
+    } else if (rounding == TA_S8_TFLITE_SINGLE) {
+        ta_s8_scale_whole_neon(TA_SCALE_SINGLE, scale, all);
+    } else if (scale->least >= 1) {
+        ta_s8_scale_whole_neon(TA_SCALE_RIGHT, scale, all);
+    } else {
+        ta_s8_scale_whole_neon(TA_SCALE_TFLITE, scale, all);
     }
 }
 #endif
