@@ -9,8 +9,8 @@ import pytest
 from attrs import evolve
 
 from target_arch.backends.c import backend
-from target_arch.backends.plain_c.kernels import layout, products, weighted
-from target_arch.backends.plain_c.kernels.forms import form_of
+from target_arch.backends.plain_c.kernels import depthwise, layout, products, weighted
+from target_arch.backends.plain_c.kernels.forms import DSP, MVE, Form, Strips, form_of
 from target_arch.backends.plain_c.kernels.pick import Kernel, predicted
 from target_arch.backends.plain_c.kernels.scale import OutOfRange
 from target_arch.plan.model import Model
@@ -92,6 +92,63 @@ def test_forms_have_the_numbers_of_their_headers(isa: InstructionSet) -> None:
     assert said == [tile.rows, tile.panel, tile.resident, tile.outputs]
     said = [last(real, f"TA_F32_{name}") for name in ("ROWS", "PANEL", "RESIDENT", "BLOCK")]
     assert said == [form.real.rows, form.real.panel, form.real.resident * 4, form.real.outputs]
+
+
+def test_strips_have_the_numbers_of_their_headers() -> None:
+    """The branch of MVE stands before that of the DSP extension."""
+
+    def said(file: str, pattern: str) -> list[int]:
+        text = (runtime_c() / "kernels" / file).read_text(encoding="utf-8")
+        return [int(found) for found in re.findall(pattern, text)]
+
+    file = "s8_depthwise_arm_m.h"
+    forms = [form.strips for form in (MVE, DSP)]
+    assert [strips and strips.lanes for strips in forms] == said(file, r"#define TA_DW_LANES (\d+)")
+    assert {strips and strips.stride for strips in forms} == set(said(file, r"conv->stride_[xy] > (\d+)"))
+    assert said("s8_scale_arm_m.h", r"#define TA_S8_MOST_SHIFT (\d+)") == [DSP.strips and DSP.strips.shift]
+    text = (runtime_c() / "kernels" / file).read_text(encoding="utf-8")
+    takes = text[text.index("int ta_s8_dw_3x3_takes") :].split("#endif")[0]
+    assert "least < 1" in takes
+    assert "return conv->narrow;\n#else\n    return scale->most <= TA_S8_MOST_SHIFT;" in takes
+    assert [strips and strips.narrow for strips in forms] == [True, False]
+
+
+def in_strips(form: Form, scale: float, weights: tuple[int, int]) -> bool:
+    """Whether a 3x3 layer whose weights have this scale, and these values at their first taps, is taken."""
+    model = two("depthwise_conv2d", "add", "tflite", 0)
+    tensors: dict[str, Any] = dict(model.tensors)
+    w = tensors["w"]
+    values = np.zeros((3, 3, 8), np.int8)
+    values[0, 0], values[0, 1] = weights
+    w = evolve(w, shape=values.shape, quantization=evolve(w.quantization, scale=(scale,) * 8))
+    x = tensors["x"]
+    tensors["x"] = evolve(x, shape=(*x.shape[:3], 8), quantization=evolve(x.quantization, scale=(1.0,)))
+    t = tensors["t"]
+    tensors["t"] = evolve(t, quantization=evolve(t.quantization, scale=(1.0,)))
+    tensors["w"] = constant(w, values)
+    assert isinstance(form.strips, Strips)
+    return depthwise.in_strips(model.operators[0], evolve(model, tensors=tensors), form.strips)
+
+
+@pytest.mark.parametrize(
+    ("form", "shift", "weights", "taken"),
+    [
+        (DSP, 0, (1, 1), False),
+        (DSP, 1, (1, 1), True),
+        (DSP, 22, (1, 1), True),
+        (DSP, 23, (1, 1), False),
+        (DSP, 5, (-128, -128), True),
+        (MVE, 1, (1, 1), True),
+        (MVE, 23, (1, 1), True),
+        (MVE, 5, (-128, 1), True),
+        (MVE, 5, (-128, -128), False),
+    ],
+)
+def test_a_layer_is_in_strips_where_the_header_takes_it(
+    form: Form, shift: int, weights: tuple[int, int], taken: bool
+) -> None:
+    """A scale of 0.75 / 2^shift has a multiplier of 0.75 and that shift to the right."""
+    assert in_strips(form, 0.75 / 2**shift, weights) == taken
 
 
 @pytest.mark.parametrize("factor", [1e-9, 1e-4, 0.3, 2.0, 900.0])

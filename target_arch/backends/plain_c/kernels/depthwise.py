@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from target_arch.backends.plain_c.kernels import weighted
-from target_arch.backends.plain_c.kernels.forms import Part, Work
+from target_arch.backends.plain_c.kernels.forms import Part, Strips, Work
 from target_arch.backends.plain_c.kernels.made import Made
 from target_arch.backends.plain_c.kernels.scale import GROUP
 from target_arch.backends.plain_c.kernels.sums import Sum
@@ -17,9 +17,6 @@ from target_arch.plan.operators.kinds import OperatorKind
 _HEADER = "kernels/s8_depthwise.h"
 _MOST_TAPS = 25
 """TA_DW_TAPS of the header, less the one that fills a pair."""
-_LEAST_SHIFT, _MOST_SHIFT = 1, 20
-_NARROW = 8
-"""Lanes of 8-bit values, whose products take 16 bits unless a weight is -128."""
 
 
 def refusal(operator: Operator, model: Model) -> str | None:
@@ -42,17 +39,16 @@ def proven(operator: Operator, model: Model) -> bool:
     return weighted.proven(operator, model, _rows, _low(operator, model))
 
 
-def work(operator: Operator, model: Model, lanes: int) -> Work:
-    """The work of an operator that `refusal` accepts; `lanes` as in `Form`, 0 for an operator with a sum
+def work(operator: Operator, model: Model, strips: Strips | None) -> Work:
+    """The work of an operator that `refusal` accepts; `strips` as in `Form`, None for an operator with a sum
     after it.
     """
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
-    if lanes and _in_strips(operator, model, lanes):
-        strips = ceil(x.shape[3] / lanes)
+    if strips is not None and in_strips(operator, model, strips):
         return {
             Part.STRIP: prod(out.shape),
             Part.LINE: prod(x.shape),
-            Part.GROUP: strips,
+            Part.GROUP: ceil(x.shape[3] / strips.lanes),
             Part.CALL: 1,
         }
     taps = prod(model.tensors[operator.constants[0]].shape[:2])
@@ -68,20 +64,20 @@ def work(operator: Operator, model: Model, lanes: int) -> Work:
     }
 
 
-def _in_strips(operator: Operator, model: Model, lanes: int) -> bool:
-    """Whether the form of `s8_depthwise_arm_m.h` takes it."""
+def in_strips(operator: Operator, model: Model, strips: Strips) -> bool:
+    """Whether the form of `s8_depthwise_arm_m.h` takes an operator, as `ta_s8_dw_3x3_takes` says there."""
     attributes: Any = operator.attributes
     x, w = (model.tensors[name] for name in (operator.inputs[0], operator.constants[0]))
-    plain = (
-        tuple(attributes.get("dilation", (1, 1))) == (1, 1) and max(attributes.get("strides", (1, 1))) <= 3
-    )
-    if w.shape[:2] != (3, 3) or not plain or x.dtype != "int8" or x.shape[3] % lanes:
+    dilation, strides = attributes.get("dilation", (1, 1)), attributes.get("strides", (1, 1))
+    if w.shape[:2] != (3, 3) or tuple(dilation) != (1, 1) or max(strides) > strips.stride:
+        return False
+    if x.dtype != "int8" or x.shape[3] % strips.lanes:
         return False
     r = requantization(operator, model)
     if r.rounding is not Rounding.TFLITE or (r.activation_min, r.activation_max) != DTYPE_RANGE["int8"]:
         return False
-    shifts = all(_LEAST_SHIFT <= -shift <= _MOST_SHIFT for shift in r.shifts)
-    return shifts and not (lanes == _NARROW and b"\x80" in (w.data or b""))
+    shifts = all(1 <= -shift <= strips.shift for shift in r.shifts)
+    return shifts and (not strips.narrow or _narrow(_rows(w)))
 
 
 def _inner(operator: Operator, model: Model) -> int:

@@ -45,8 +45,8 @@ Work = Mapping[Part, float]
 
 @frozen(kw_only=True)
 class Tile:
-    """`rows` windows at once, gathered into a panel of so many values each; as many weights as are `resident`
-    are used for all windows before the next ones. A panel serves `outputs` outputs.
+    """`rows` windows are multiplied at once, gathered into a panel of so many values each; as many weights as
+    are `resident` are used for all windows before the next ones. A panel serves `outputs` outputs.
     """
 
     rows: int
@@ -63,15 +63,25 @@ class Tile:
 
 
 @frozen(kw_only=True)
-class Form:
-    """The tiles for 8-bit values and for float32. `lanes` are the channels at once of a depthwise kernel of
-    3x3 in strips, 0 where there is none.
+class Strips:
+    """A depthwise kernel of 3x3 in strips: `lanes` channels at once, with strides of `stride` and shifts of
+    `shift` to the right at most. With `narrow` two products are added in 16 bits.
     """
+
+    lanes: int
+    stride: int
+    shift: int
+    narrow: bool
+
+
+@frozen(kw_only=True)
+class Form:
+    """The tiles for 8-bit values and for float32, and the strips where there are any."""
 
     name: str
     tile: Tile
     real: Tile
-    lanes: int = 0
+    strips: Strips | None = None
 
 
 _REAL = Tile(rows=2, panel=48, resident=4096)
@@ -82,12 +92,24 @@ AVX2 = Form(
     real=Tile(rows=6, panel=1024, resident=65536),
 )
 NEON = Form(name="NEON", tile=Tile(rows=4, panel=2048, resident=131072), real=_REAL)
-DSP = Form(name="DSP", tile=Tile(rows=3, panel=72, resident=16384), real=_REAL, lanes=4)
-MVE = Form(name="MVE", tile=Tile(rows=3, panel=144, resident=16384), real=_REAL, lanes=8)
+RVV = Form(name="RISC-V V", tile=Tile(rows=4, panel=2048, resident=131072), real=_REAL)
+DSP = Form(
+    name="DSP",
+    tile=Tile(rows=3, panel=72, resident=16384),
+    real=_REAL,
+    strips=Strips(lanes=4, stride=3, shift=22, narrow=False),
+)
+MVE = Form(
+    name="MVE",
+    tile=Tile(rows=3, panel=144, resident=16384),
+    real=_REAL,
+    strips=Strips(lanes=8, stride=3, shift=31, narrow=True),
+)
 
 _FORMS: Mapping[InstructionSet, Form] = {
     InstructionSet.X86_64: AVX2,
     InstructionSet.AARCH64: NEON,
+    InstructionSet.RV64GCV: RVV,
     InstructionSet.ARMV7E_M: DSP,
     InstructionSet.ARMV8_1_M: MVE,
 }

@@ -94,7 +94,7 @@ def _integer(
     if operator.kind is OperatorKind.DEPTHWISE_CONV2D:
         reason = depthwise.refusal(operator, model)
         if reason is None and depthwise.proven(operator, model):
-            work = depthwise.work(operator, model, 0 if after else form.lanes)
+            work = depthwise.work(operator, model, None if after else form.strips)
             return Pick(kernel=Kernel.DEPTHWISE, form=form, work=work)
     else:
         reason = products.refusal(operator, model, layout, bounded=goal is not Goal.SPEED)
