@@ -87,7 +87,7 @@ CHOSEN = (
     Shape(image=(2, 2), channels=(7, 3), kernel=(5, 5), padding=(2, 2, 2, 2)),
     Shape(image=(2, 37), channels=(5, 24), kernel=(3, 3), padding=(1, 1, 1, 1)),
 )
-"""What models have: whole tiles, first layers, windows of several chunks, more padding than image, long rows."""
+"""What models have: whole tiles, first layers, windows of several chunks, much padding, long rows."""
 
 
 def windows_of(x: Array, shape: Shape, fill: int) -> Array:
