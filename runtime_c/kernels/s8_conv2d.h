@@ -243,7 +243,7 @@ static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_en
             }
             for (int32_t done = 0; done < count; done += 16) {
                 ta_s8_finish(end, n + done, rows, count - done < 16 ? count - done : 16, sums + done, TA_S8_OUTPUTS,
-                             out, first, conv->apart, 1);
+                             out, (int64_t)first * conv->apart, conv->apart);
             }
         }
         for (int32_t r = 0; r < rows; ++r) {

@@ -94,15 +94,13 @@ static inline void ta_s8_dw_sums(const ta_s8_taps *taps, int32_t *sums, int32_t 
 #elif defined(TA_KERNELS_RVV)
     ta_s8_dw_sums_rvv(taps, sums, pixels, count);
 #else
-    for (int32_t pixel = 0; pixel < pixels; ++pixel) {
-        memcpy(sums + pixel * TA_DW_GROUP, taps->bias, TA_DW_GROUP * sizeof *sums);
-    }
-    const int8_t *w = taps->w;
-    for (int32_t t = 0; t < taps->taps; t += 2, w += 2 * TA_DW_GROUP) {
-        const int32_t step = ta_s8_dw_step(taps, t), next = ta_s8_dw_step(taps, t + 1);
-        for (int32_t pixel = 0; pixel < pixels; ++pixel) {
-            ta_s8_dw_pair(taps->conv, sums + pixel * TA_DW_GROUP, taps->at[t] + pixel * step,
-                          taps->at[t + 1] + pixel * next, w, count);
+    for (int32_t pixel = 0, from = 0; pixel < pixels; ++pixel, from += taps->step, sums += TA_DW_GROUP) {
+        const int8_t *w = taps->w;
+        memcpy(sums, taps->bias, TA_DW_GROUP * sizeof *sums);
+        for (int32_t t = 0; t < taps->taps; t += 2, w += 2 * TA_DW_GROUP) {
+            const int8_t *one = taps->at[t], *two = taps->at[t + 1];
+            ta_s8_dw_pair(taps->conv, sums, one == taps->pad ? one : one + from,
+                          two == taps->pad ? two : two + from, w, count);
         }
     }
 #endif
@@ -198,7 +196,8 @@ TA_PART void ta_s8_dw_line_of(ta_s8_taps *taps, const ta_s8_end *end, const int8
 #endif
             ta_s8_dw_sums(taps, sums + done * TA_DW_GROUP, pixels, count);
         }
-        ta_s8_finish(end, n, some, count, sums, TA_DW_GROUP, out, first + (int64_t)from * next, conv->apart, next);
+        ta_s8_finish(end, n, some, count, sums, TA_DW_GROUP, out, (first + from * next) * conv->apart,
+                     conv->apart * next);
     }
 }
 

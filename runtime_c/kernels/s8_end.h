@@ -22,22 +22,20 @@ typedef struct {
 } ta_s8_end;
 
 /* `count` outputs (1 to 16) from output `n` on of `rows` pixels: sums `from` numbers apart, which are overwritten.
- * Pixels are `apart` elements apart in `out` and in `other`; every `next`th from number `first` on is meant. */
+ * Pixels are `apart` elements apart in `out` and in `other`, and the first begins `at` elements after these. */
 TA_PART void ta_s8_finish(const ta_s8_end *end, int32_t n, int32_t rows, int32_t count, int32_t *sums,
-                          int32_t from, int8_t *out, int64_t first, int32_t apart, int32_t next)
+                          int32_t from, int8_t *out, int64_t at, int32_t apart)
 {
     const int32_t own = n * end->scale->each, length = from * (int32_t)sizeof *sums;
     const int adds = end->add != 0;
-    const int64_t before = first * apart + n;
-    int8_t *const lines = (int8_t *)sums, *const to = out + before;
-    apart *= next;
+    int8_t *const lines = (int8_t *)sums, *const to = out + at + n;
     { /* so that the two share their place on the stack */
         const ta_s8_rows all = {end->multiplier + own, end->shift + own,    rows, count, sums, from,
                                 adds ? lines : to,     adds ? length : apart};
         ta_s8_scale_rows(end->rounding, end->scale, &all);
     }
     if (adds) {
-        const int8_t *const other = end->other + before;
+        const int8_t *const other = end->other + at + n;
         const ta_s8_add_rows all = {rows,
                                     count,
                                     end->second ? other : lines,

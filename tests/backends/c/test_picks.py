@@ -113,19 +113,21 @@ def test_strips_have_the_numbers_of_their_headers() -> None:
     assert [strips and strips.narrow for strips in forms] == [True, False]
 
 
-def in_strips(form: Form, scale: float, weights: tuple[int, int]) -> bool:
-    """Whether a 3x3 layer whose weights have this scale, and these values at their first taps, is taken."""
+def in_strips(form: Form, shift: int, weights: tuple[int, int]) -> bool:
+    """Whether a 3x3 layer with these weights at its first taps is taken. All channels are scaled by 0.75 and
+    a shift to the right, and have a bias that brings small sums to a half: no output is always the same.
+    """
     model = two("depthwise_conv2d", "add", "tflite", 0)
     tensors: dict[str, Any] = dict(model.tensors)
-    w = tensors["w"]
-    values = np.zeros((3, 3, 8), np.int8)
+    w, b = tensors["w"], tensors["b"]
+    values = np.zeros(w.shape, np.int8)
     values[0, 0], values[0, 1] = weights
-    w = evolve(w, shape=values.shape, quantization=evolve(w.quantization, scale=(scale,) * 8))
-    x = tensors["x"]
-    tensors["x"] = evolve(x, shape=(*x.shape[:3], 8), quantization=evolve(x.quantization, scale=(1.0,)))
-    t = tensors["t"]
-    tensors["t"] = evolve(t, quantization=evolve(t.quantization, scale=(1.0,)))
-    tensors["w"] = constant(w, values)
+    scales = (0.75 / 2**shift,) * w.shape[2]
+    tensors["w"] = constant(evolve(w, quantization=evolve(w.quantization, scale=scales)), values)
+    tensors["b"] = constant(b, np.full(b.shape, int(2**shift / 1.5), np.int32))
+    for name in ("x", "t"):
+        one = evolve(tensors[name].quantization, scale=(1.0,), zero_point=(0,))
+        tensors[name] = evolve(tensors[name], quantization=one)
     assert isinstance(form.strips, Strips)
     return depthwise.in_strips(model.operators[0], evolve(model, tensors=tensors), form.strips)
 
@@ -147,8 +149,7 @@ def in_strips(form: Form, scale: float, weights: tuple[int, int]) -> bool:
 def test_a_layer_is_in_strips_where_the_header_takes_it(
     form: Form, shift: int, weights: tuple[int, int], taken: bool
 ) -> None:
-    """A scale of 0.75 / 2^shift has a multiplier of 0.75 and that shift to the right."""
-    assert in_strips(form, 0.75 / 2**shift, weights) == taken
+    assert in_strips(form, shift, weights) == taken
 
 
 @pytest.mark.parametrize("factor", [1e-9, 1e-4, 0.3, 2.0, 900.0])

@@ -10,7 +10,7 @@ from target_arch.backends.plain_c.kernels.forms import Part, Strips, Work
 from target_arch.backends.plain_c.kernels.made import Made
 from target_arch.backends.plain_c.kernels.scale import GROUP
 from target_arch.backends.plain_c.kernels.sums import Sum
-from target_arch.plan.arithmetic import DTYPE_RANGE, Rounding, requantization
+from target_arch.plan.arithmetic import DTYPE_RANGE, Rounding
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
 
@@ -65,7 +65,9 @@ def work(operator: Operator, model: Model, strips: Strips | None) -> Work:
 
 
 def in_strips(operator: Operator, model: Model, strips: Strips) -> bool:
-    """Whether the form of `s8_depthwise_arm_m.h` takes an operator, as `ta_s8_dw_3x3_takes` says there."""
+    """Whether the form of `s8_depthwise_arm_m.h` takes an operator whose sums are `proven`, as
+    `ta_s8_dw_3x3_takes` says there.
+    """
     attributes: Any = operator.attributes
     x, w = (model.tensors[name] for name in (operator.inputs[0], operator.constants[0]))
     dilation, strides = attributes.get("dilation", (1, 1)), attributes.get("strides", (1, 1))
@@ -73,26 +75,27 @@ def in_strips(operator: Operator, model: Model, strips: Strips) -> bool:
         return False
     if x.dtype != "int8" or x.shape[3] % strips.lanes:
         return False
-    r = requantization(operator, model)
-    if r.rounding is not Rounding.TFLITE or (r.activation_min, r.activation_max) != DTYPE_RANGE["int8"]:
+    values = weighted.prepare(operator, model, _rows(w), _low(operator, model))
+    scale = values.scale
+    if scale.rounding is not Rounding.TFLITE or scale.flip or (scale.low, scale.high) != DTYPE_RANGE["int8"]:
         return False
-    shifts = all(1 <= -shift <= strips.shift for shift in r.shifts)
-    return shifts and (not strips.narrow or _narrow(_rows(w)))
+    return scale.least >= 1 and scale.most <= strips.shift and (not strips.narrow or _narrow(values.rows))
 
 
 def _inner(operator: Operator, model: Model) -> int:
-    """Pixels of an image whose windows lie inside of it; none where channels do not fill groups of 8."""
+    """Outputs of an image that are summed with their neighbours: along lines, which follow the longer side,
+    those whose windows lie between the borders; none where channels do not fill groups of 8.
+    """
     attributes: Any = operator.attributes
     x, out = model.tensors[operator.inputs[0]].shape, model.tensors[operator.output].shape
     kernel = model.tensors[operator.constants[0]].shape[:2]
     strides, dilation = attributes.get("strides", (1, 1)), attributes.get("dilation", (1, 1))
     padding = attributes.get("padding", (0, 0, 0, 0))
-    found = 0 if x[3] % 8 else 1
-    for axis in (0, 1):
-        room = x[axis + 1] - 1 - (kernel[axis] - 1) * dilation[axis] + padding[axis]
-        last = min(room // strides[axis] + 1, out[axis + 1])
-        found *= max(last - ceil(padding[axis] / strides[axis]), 0)
-    return found
+    along = 0 if out[1] > out[2] else 1
+    room = x[along + 1] - 1 - (kernel[along] - 1) * dilation[along] + padding[along]
+    last = min(room // strides[along] + 1, out[along + 1])
+    inner = max(last - ceil(padding[along] / strides[along]), 0)
+    return 0 if x[3] % 8 else inner * out[2 - along]
 
 
 def made(operator: Operator, model: Model, apart: int = 0, after: Sum | None = None) -> Made:

@@ -71,19 +71,21 @@ def prepared(r: Requantization, rows: Any, bias: Any, low: int, offset: int, uns
     outputs that are uint8 where `unsigned`.
 
     An output that is the same for all inputs, such as that of a channel that training left dead, gets weights
-    of 0: its bias may be too large for anything else. Raises OutOfRange.
+    of 0: its bias may be too large for anything else, or its shift keep the other outputs from a fast form.
+    Raises OutOfRange.
     """
     folded, least, greatest = _sums(rows, bias, offset, low)
     factors = [_factor(r, index) for index in range(len(bias))]
     rows = rows.copy()
     for n, ends in enumerate(zip(least.tolist(), greatest.tolist(), strict=True)):
         reason = _reason(r.rounding, *factors[n], ends)
-        if reason is None:
+        if reason is None and factors[n][1] in _FAST[r.rounding]:
             continue
-        if r.apply(ends[0], n) != r.apply(ends[1], n):
+        if r.apply(ends[0], n) == r.apply(ends[1], n):
+            rows[n], folded[n] = 0, 8 * (r.apply(ends[0], n) - r.output_offset)
+            factors[n] = _EIGHTH[r.rounding]
+        elif reason is not None:
             raise OutOfRange(reason)
-        rows[n], folded[n] = 0, 8 * (r.apply(ends[0], n) - r.output_offset)
-        factors[n] = _EIGHTH[r.rounding]
     return Prepared(rows=rows, bias=folded, scale=_scale(r, factors, unsigned))
 
 
@@ -108,7 +110,13 @@ _EIGHTH = {
     Rounding.TFLITE_SINGLE: (2**30, 33),
     Rounding.ONNX: (2**30, 33),
 }
-"""Multiplier and right shift of a factor of one eighth, with shifts for which every form is fast."""
+"""Multiplier and right shift of a factor of one eighth."""
+_FAST = {
+    Rounding.TFLITE: range(1, 23),
+    Rounding.TFLITE_SINGLE: range(33, 63),
+    Rounding.ONNX: range(33, 63),
+}
+"""Shifts to the right with which every form is fast."""
 
 
 def _sums(rows: Any, bias: Any, offset: int, low: int) -> tuple[Any, Any, Any]:
