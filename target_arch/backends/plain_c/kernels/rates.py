@@ -105,7 +105,12 @@ _RATES: Mapping[InstructionSet, Rates] = {
         Part.DEFINED: 1.9,
         Part.REAL_DEFINED: 3.6,
     },
-    InstructionSet.RV64GCV: {**_DEFINITIONS, **_scaled(0.12, 0.39), Part.DEFINED: 7.0, Part.REAL_DEFINED: 4.5},
+    InstructionSet.RV64GCV: {
+        **_DEFINITIONS,
+        **_scaled(0.12, 0.39),
+        Part.DEFINED: 7.0,
+        Part.REAL_DEFINED: 4.5,
+    },
 }
 """A unit that is missing takes too little to be seen, or has no form there."""
 
