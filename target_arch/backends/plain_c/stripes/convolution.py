@@ -70,8 +70,8 @@ class Convolution:
         fetched.
         """
         window = self.unit.reads[0]
-        lanes = 0 if self.after else form_of(self.isa).lanes
-        whole = depthwise.work(self.operator, self.model, lanes)
+        strips = None if self.after else form_of(self.isa).strips
+        whole = depthwise.work(self.operator, self.model, strips)
         lines = max(window.height - window.stride, 0) * window.tensor.row_bytes
         again: Work = {
             Part.GROUP: whole[Part.GROUP],
