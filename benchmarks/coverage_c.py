@@ -72,9 +72,7 @@ def _run_all(folder: Path) -> None:
     wrap = f"-Wl,{','.join(f'--wrap={name}' for name in WRAPPED)}"
     under_test = ROOT / "conformance" / "host" / "under_test.c"
     _run(folder, "suite", (*suite, under_test), ())
-    for place in ("-UTA_SECTIONS", "-DTA_SECTIONS"):
-        lent = (*system, under_test, tests / "runtime_c" / "lent.c")
-        _run(folder, f"lent{place}", lent, (place,))
+    _run(folder, "lent", (*system, under_test, tests / "runtime_c" / "lent.c"), ())
     _run(folder, "host_port", (*system, tests / "runtime_c" / "host_port.c"), (wrap,))
     _build(folder, "elf_loader", (tests / "firmware" / "elf_loader.c",), ())
     numbers = [str(number) for number in (MACHINE, PHYSICAL, DEVICE, ROOM)]

@@ -30,6 +30,8 @@ static const ta_tensor out[] = {{"out", {LENT_OUT, 0}, 64}, {"total", {LENT_TOTA
 static workload w;
 static ta_soc soc;
 static ta_memory_info memories[MEMORY_COUNT];
+static ta_instance_info instances[INSTANCE_COUNT];
+static int alone; /* no device observes the memory, so that the host may cache it */
 
 /* out = a + b by adder[0], behind DMA copies; total = out + b by adder[1], which observes the memory; then total =
  * total + a by the host. */
@@ -58,8 +60,12 @@ static void build(void)
     (void)add_wait(&w, TIMELINE_OF(INSTANCE_ADDER_0));
     (void)add_copy_2d(&w, CHANNEL_0, sum);
     (void)add_wait(&w, CHANNEL_0);
-    (void)add_command(&w, INSTANCE_ADDER_1, 64, at(LENT_OUT, 0), at(LENT_B, 0), at(LENT_TOTAL, 0));
-    (void)add_wait(&w, TIMELINE_OF(INSTANCE_ADDER_1));
+    if (alone) {
+        (void)add_call(&w, INSTANCE_HOST, at(LENT_OUT, 0), at(LENT_B, 0), at(LENT_TOTAL, 0));
+    } else {
+        (void)add_command(&w, INSTANCE_ADDER_1, 64, at(LENT_OUT, 0), at(LENT_B, 0), at(LENT_TOTAL, 0));
+        (void)add_wait(&w, TIMELINE_OF(INSTANCE_ADDER_1));
+    }
     (void)add_call(&w, INSTANCE_HOST, at(LENT_TOTAL, 0), at(LENT_A, 0), at(LENT_TOTAL, 0));
 }
 
@@ -71,6 +77,10 @@ static ta_status begun(void)
     memcpy(memories, conformance_soc.memories, sizeof memories);
     soc = conformance_soc;
     soc.memories = memories;
+    memcpy(instances, conformance_soc.instances, sizeof instances);
+    soc.instances = instances;
+    if (alone)
+        instances[INSTANCE_DSP].observed_count = instances[INSTANCE_ADDER_1].observed_count = 1;
 #ifdef TA_SECTIONS
     memories[MEMORY_SRAM].address = (ta_address)(uintptr_t)room;
     memories[MEMORY_SRAM].bytes = sizeof room;
@@ -163,8 +173,36 @@ static const char *wrong_memory(void)
     CHECK(is_right(inputs[0], inputs[1], outputs[0], outputs[1]));
     ta_give_back(&w.bundle);
     CHECK(ta_run(&rt) == TA_ERROR_ARGUMENT && ta_pointer(&w.bundle, at(LENT_A, 0)) == NULL);
+    starts[A] = inputs[0];
+    starts[B] = inputs[1];
+    CHECK(ta_run(&rt) == TA_ERROR_ARGUMENT); /* nobody lends the outputs */
+    ta_give_back(&w.bundle);
     CHECK(ta_stop(&rt) == TA_OK);
     return NULL;
+}
+
+/* Behind a cache that writes lines back when it likes: also in other memory than before, and between runs. */
+static const char *behind_a_cache(void)
+{
+    static uint8_t store[2 * (SRAM_BYTES + TENSORS * 64)];
+    const char *result = NULL;
+    alone = 1;
+    ta_host_set_cache(store, sizeof store, 7);
+    if (begun() != TA_OK)
+        result = "init";
+    for (uint32_t round = 0; round < 24 && result == NULL; round++) {
+        uint8_t *const *in_turn = round % 3u == 2u ? outputs : inputs;
+        uint8_t *const *out_turn = round % 3u == 2u ? inputs : outputs;
+        paint(round);
+        if (run_with(in_turn[0], in_turn[1], out_turn[0], out_turn[1]) != TA_OK ||
+            !is_right(in_turn[0], in_turn[1], out_turn[0], out_turn[1]))
+            result = "wrong bytes";
+        else if (ta_port_host.cache_clean(&ta_port_host, room, 64) != TA_OK)
+            result = "cache";
+    }
+    alone = 0;
+    ta_host_set_cache(NULL, 0, 1);
+    return ta_stop(&rt) == TA_OK ? result : "stop";
 }
 
 /* A table that would let a step write an input, or that asks for memory that there cannot be. */
@@ -201,7 +239,8 @@ static const char *wrong_tables(void)
 int main(void)
 {
     const test_case tests[] = {
-        {"results", results}, {"wrong memory", wrong_memory}, {"wrong tables", wrong_tables}};
+        {"results", results}, {"behind a cache", behind_a_cache}, {"wrong memory", wrong_memory},
+        {"wrong tables", wrong_tables}};
     int failures = 0;
     for (const char *const *mode = under_test.modes; *mode != NULL; mode++)
         for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
