@@ -256,18 +256,19 @@ def _run(
     group: Sequence[Compiled], folder: Path
 ) -> list[tuple[list[tuple[tuple[int, ...], str]], list[bytes]]]:
     """For each test the shapes and types of the outputs, and their bytes."""
-    with tempfile.TemporaryDirectory(dir=folder) as name:
+    with tempfile.TemporaryDirectory(dir=folder) as bundle:
+        names = [f"t{number}" for number in range(len(group))]
         prepared = [
-            evolve(each.prepared, model=evolve(each.prepared.model, name=f"t{number}"))
-            for number, each in enumerate(group)
+            evolve(each.prepared, model=evolve(each.prepared.model, name=name))
+            for each, name in zip(group, names, strict=True)
         ]
-        lowered = [each.lowered for each in group]
+        lowered = [_named(each.lowered, name) for each, name in zip(group, names, strict=True)]
         # The answers of the tests are the reference: no self-test from another one.
         with patch.object(compiling, "self_test", lambda *_, **__: "the tests have answers"):
             inputs = emit_inputs("t0" if len(group) == 1 else "tests", prepared, lowered, Sharing.SHARED)
         facts = manifest(inputs)
-        write_bundle(emit_bundle(inputs, facts), Path(name))
-        executable = build(Path(name), optimize="-O1")
+        write_bundle(emit_bundle(inputs, facts), Path(bundle))
+        executable = build(Path(bundle), optimize="-O1")
         frame = b"".join(np.ascontiguousarray(value).tobytes() for each in group for value in each.feed)
         (answer,) = run_frames(executable, [frame], timeout=60)
     found, place = [], 0
@@ -279,6 +280,11 @@ def _run(
             place += tensor["bytes"]
         found.append((shapes, parts))
     return found
+
+
+def _named(lowered: Lowered, name: str) -> Lowered:
+    graph = lowered.graph
+    return evolve(lowered, graph=evolve(graph, model=evolve(graph.model, name=name)))
 
 
 def _fault(case: Case, shapes: Sequence[tuple[tuple[int, ...], str]], values: Sequence[bytes]) -> str:
