@@ -44,8 +44,8 @@ _SAID = 6
 class DoesNotFitError(DiagnosticError):
     """The buffers of one memory do not fit it.
 
-    `step` is where most bytes are live, `bound` how many these are, with one operator at a time or with the
-    stripes that need the least: with `bound > available` no planner can help. `alive` are the buffers there,
+    `step` is where most bytes are live, `bound` how many these are in the steps at hand: with `bound >
+    available` no planner can help. `alive` are the buffers there,
     the most telling first: the message has only the first few. It is a value: each method that adds a fact
     returns a new error.
     """
@@ -100,10 +100,6 @@ class DoesNotFitError(DiagnosticError):
             rule="does-not-fit", place=self.place, message=message, hint=self.hint, notes=notes
         )
         return (found,)
-
-    def undercut(self, bound: int) -> "DoesNotFitError":
-        """The same refusal, where other steps for the same operators need so many bytes at least."""
-        return evolve(self, bound=min(self.bound, bound))
 
     def at(self, place: str) -> "DoesNotFitError":
         """The same refusal at a place that a reader recognises."""

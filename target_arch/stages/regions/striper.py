@@ -51,7 +51,7 @@ class Striper:
             capacity = chosen.peak - 1
             chosen = choose(graph, self._setting, refusal.memory, capacity)
         if not chosen.regions or chosen.regions == self._regions:
-            raise refusal.undercut(chosen.peak)
+            raise refusal
         self._regions, self._capacity = chosen.regions, capacity
         self._striped = _identities(each for each in graph.partitions if each.id in chosen.regions)
         return _attempt(graph, refusal, chosen)
