@@ -23,7 +23,7 @@ from target_arch.plan.kernels import Kernel, Slice
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.soc.rounding import round_up
 
-Span = tuple[int, int]
+Extent = tuple[int, int]
 
 SHARES = 8
 """Granularity of the search for a division of the memory that suits several operators."""
@@ -156,14 +156,14 @@ class _Writer:
             self._tile(rows, channels)
         self.recorder.finish()
 
-    def _order(self) -> Iterator[tuple[Span, Span]]:
+    def _order(self) -> Iterator[tuple[Extent, Extent]]:
         row_spans = spans(self.layer.sizes.out_height, self.tiling.rows)
         channel_spans = spans(self.layer.sizes.out_channels, self.tiling.channels)
         if self.tiling.channels_outer:
             return ((rows, channels) for channels in channel_spans for rows in row_spans)
         return ((rows, channels) for rows in row_spans for channels in channel_spans)
 
-    def _tile(self, rows: Span, channels: Span) -> None:
+    def _tile(self, rows: Extent, channels: Extent) -> None:
         conv, tiling = self.layer.sizes, self.tiling
         count = channels[1] - channels[0]
         source = self._source(rows)
@@ -184,7 +184,7 @@ class _Writer:
         call = REGISTERS.call(FUNCTION, self.layer.operator.id, operands, command)
         self.recorder.call(call, written, self._target(rows, channels), self.engine.outward)
 
-    def _source(self, rows: Span) -> Slice:
+    def _source(self, rows: Extent) -> Slice:
         conv = self.layer.sizes
         top, bottom, _ = conv.window(*rows)
         return rows_of(
@@ -195,7 +195,7 @@ class _Writer:
             stride=conv.row_step * conv.row_bytes,
         )
 
-    def _target(self, rows: Span, channels: Span) -> Slice:
+    def _target(self, rows: Extent, channels: Extent) -> Slice:
         conv = self.layer.sizes
         return rows_of(
             self.layer.operator.output,

@@ -22,7 +22,7 @@ from target_arch.backends.tiling import Recorder, Ring, after, rows_of, spans
 from target_arch.plan.kernels import Access, Kernel, Operand, Slice
 from target_arch.plan.model import Model, Operator, Tensor
 
-Span = tuple[int, int]
+Extent = tuple[int, int]
 
 
 @frozen(kw_only=True)
@@ -153,21 +153,21 @@ class _Writer:
             self._block(rows, columns)
         self.recorder.finish()
 
-    def _order(self) -> Iterator[tuple[Span, Span]]:
+    def _order(self) -> Iterator[tuple[Extent, Extent]]:
         row_spans = spans(self.layer.sizes.rows, self.tiling.rows)
         column_spans = spans(self.layer.sizes.columns, self.tiling.columns)
         if self.tiling.columns_outer:
             return ((rows, columns) for columns in column_spans for rows in row_spans)
         return ((rows, columns) for rows in row_spans for columns in column_spans)
 
-    def _block(self, rows: Span, columns: Span) -> None:
+    def _block(self, rows: Extent, columns: Extent) -> None:
         """One block of results: a command per depth, the last of which completes it."""
         size = (rows[1] - rows[0]) * (columns[1] - columns[0])
         sums = self.recorder.claim(self.rings["accumulators"], 1, 4 * size)
         for depth in spans(self.layer.sizes.depth, self.tiling.depth):
             self._command(rows, columns, depth, sums, size)
 
-    def _command(self, rows: Span, columns: Span, depth: Span, sums: Operand, size: int) -> None:
+    def _command(self, rows: Extent, columns: Extent, depth: Extent, sums: Operand, size: int) -> None:
         first, last = depth[0] == 0, depth[1] == self.layer.sizes.depth
         read = self._fetch_input(rows, depth)
         block = self.recorder.fetch(
@@ -195,7 +195,7 @@ class _Writer:
         call = REGISTERS.call(FUNCTION, self.layer.operator.id, operands, command)
         self.recorder.call(call, written, target, self.engine.outward)
 
-    def _fetch_input(self, rows: Span, depth: Span) -> Operand:
+    def _fetch_input(self, rows: Extent, depth: Extent) -> Operand:
         whole = self.layer.sizes.depth
         source = rows_of(
             self.layer.operator.inputs[0],
@@ -206,7 +206,7 @@ class _Writer:
         )
         return self.recorder.fetch(self.rings["input"], self.tiling.buffers[0], source, self.engine.inputs)
 
-    def _target(self, rows: Span, columns: Span) -> Slice:
+    def _target(self, rows: Extent, columns: Extent) -> Slice:
         return rows_of(
             self.layer.operator.output,
             offset=rows[0] * self.layer.sizes.columns + columns[0],

@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from target_arch.plan.kernels import Call, Kernel
 from target_arch.plan.partitions import Partition
-from target_arch.stages.memory.live_sums import Span
+from target_arch.stages.memory.live_sums import Interval
 from target_arch.stages.program.items import Item, Run
 
 
@@ -19,8 +19,8 @@ class CallSites:
     Copies belong to the run that follows them in their partition, the last ones to the run before them.
     """
 
-    spans: Mapping[str, Mapping[str, Span]] = field(repr=False)
-    turns: Sequence[Span] = field(repr=False)
+    spans: Mapping[str, Mapping[str, Interval]] = field(repr=False)
+    turns: Sequence[Interval] = field(repr=False)
     numbers: Mapping[str, int] = field(repr=False)
     """The number of each partition in the order in which they run, by id."""
 
@@ -34,11 +34,11 @@ class CallSites:
             numbers={partition.id: number for number, partition in enumerate(partitions)},
         )
 
-    def turn(self, partition: Partition) -> Span:
+    def turn(self, partition: Partition) -> Interval:
         """The first and last item of a partition."""
         return self.turns[self.numbers[partition.id]]
 
-    def lives(self, partition: Partition, kernel: Kernel) -> dict[str, Span]:
+    def lives(self, partition: Partition, kernel: Kernel) -> dict[str, Interval]:
         """The lives of the kernel's own buffers, from the first call site that touches one to the last."""
         names = {buffer.name: set[str]() for buffer in kernel.buffers}
         for site, touched in _touched(partition, kernel) if names else ():
@@ -52,13 +52,13 @@ class CallSites:
         }
 
 
-def _turns(partitions: Sequence[Partition], items: Sequence[Item]) -> list[Span]:
+def _turns(partitions: Sequence[Partition], items: Sequence[Item]) -> list[Interval]:
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     for number, item in enumerate(items):
         first.setdefault(item.partition, number)
         last[item.partition] = number
-    turns: list[Span] = []
+    turns: list[Interval] = []
     after = 0
     for partition in partitions:
         start = first.get(partition.id, after)
@@ -67,8 +67,8 @@ def _turns(partitions: Sequence[Partition], items: Sequence[Item]) -> list[Span]
     return turns
 
 
-def _sites(partition: Partition, items: Sequence[Item], turn: Span) -> dict[str, Span]:
-    found: dict[str, Span] = {}
+def _sites(partition: Partition, items: Sequence[Item], turn: Interval) -> dict[str, Interval]:
+    found: dict[str, Interval] = {}
     start = turn[0]
     for number, item in enumerate(items[turn[0] : turn[1] + 1], turn[0]):
         if isinstance(item, Run) and item.partition == partition.id:

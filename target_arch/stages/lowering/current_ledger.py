@@ -8,7 +8,7 @@ from target_arch.plan.partitions import Partition
 from target_arch.stages.garbage_collector import gc_paused
 from target_arch.stages.lowering.ledger import Ledger, Overdrawn
 from target_arch.stages.lowering.rebuild import Rebuilds
-from target_arch.stages.program.homes import NOTHING, NOWHERE
+from target_arch.stages.program.homes import ALL_WHOLE, NOWHERE, OnTheWay
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.fit import KnownPlan, fit_memory, foreseen
 
@@ -22,12 +22,12 @@ class CurrentLedger:
         self._rebuilds = Rebuilds()
         self._homes: Mapping[str, str] = NOWHERE
         """The homes to which tensors are pinned, once their preferred homes were found too small."""
-        self._streamed: Mapping[str, int] = NOTHING
+        self._streamed: Mapping[OnTheWay, int] = ALL_WHOLE
         """The constants on their way that then go in pieces."""
 
-    def budget(self, partition: Partition, *, is_c: bool) -> Budget:
+    def budget(self, partition: Partition, *, is_function: bool) -> Budget:
         """The budget of the partition; its bytes stay promised from now on."""
-        self._ledger, budget = self._renewed(partition, is_c=is_c).budget(partition)
+        self._ledger, budget = self._renewed(partition, is_function=is_function).budget(partition)
         return budget
 
     def take(self, partition: Partition, kernel: Kernel) -> Overdrawn | None:
@@ -40,10 +40,10 @@ class CurrentLedger:
         return overdrawn
 
     def alive(
-        self, partition: Partition, site: str, memory: str, *, is_c: bool
+        self, partition: Partition, site: str, memory: str, *, is_function: bool
     ) -> tuple[tuple[str, int], ...]:
         """The buffers of other partitions in a memory at a call site, the largest first."""
-        self._ledger = self._renewed(partition, is_c=is_c).asked_about((memory,))
+        self._ledger = self._renewed(partition, is_function=is_function).asked_about((memory,))
         return self._ledger.alive(partition, site, memory)
 
     def over_budget(self, memories: Iterable[str]) -> dict[str, dict[str, int]]:
@@ -67,7 +67,7 @@ class CurrentLedger:
             streamed=ledger.homes.streamed,
         )
 
-    def _renewed(self, partition: Partition, *, is_c: bool) -> Ledger:
+    def _renewed(self, partition: Partition, *, is_function: bool) -> Ledger:
         ledger = self._ledger
         if ledger is None or self._rebuilds.must(ledger):
             self._rebuilds = self._rebuilds.after_must(ledger)
@@ -78,7 +78,7 @@ class CurrentLedger:
                     fitted = fit_memory(self._work()).homes
                     self._homes, self._streamed = fitted.homes, fitted.streamed
                     ledger = self._made()
-        elif not is_c and self._rebuilds.worthwhile(ledger):
+        elif not is_function and self._rebuilds.worthwhile(ledger):
             ledger = self._tried(ledger)
         return ledger
 

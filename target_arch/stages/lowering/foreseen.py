@@ -12,7 +12,7 @@ from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.plan.partitions import Partition
 from target_arch.stages.lowering.call_sites import CallSites
 from target_arch.stages.lowering.constant_bytes import constant_bytes
-from target_arch.stages.memory.live_sums import Span
+from target_arch.stages.memory.live_sums import Interval
 from target_arch.stages.memory.pool_ledger import PoolLedger
 from target_arch.stages.memory.residents import Residents
 from target_arch.stages.program.alias import alias_whole
@@ -71,15 +71,15 @@ class Foreseen:
         """The id of the partition with that number."""
         return self.work.graph.partitions[number]
 
-    def turn(self, partition: Partition) -> Span:
+    def turn(self, partition: Partition) -> Interval:
         """The items of a partition."""
         return self._call_sites.turn(partition)
 
-    def sites(self, partition: Partition) -> Mapping[str, Span]:
+    def sites(self, partition: Partition) -> Mapping[str, Interval]:
         """The first and last item of each operator of a partition."""
         return self._call_sites.spans[partition.id]
 
-    def site(self, partition: Partition, site: str) -> Span:
+    def site(self, partition: Partition, site: str) -> Interval:
         """The first and last item of one operator of a partition."""
         return self._call_sites.spans[partition.id][site]
 
@@ -165,7 +165,7 @@ def _places(work: PartialLowering, joined: Program, gone: Mapping[str, str]) -> 
     return found
 
 
-def _buffer(slot: Slot, life: Span) -> Buffer:
+def _buffer(slot: Slot, life: Interval) -> Buffer:
     return Buffer(
         name=slot.name,
         kind=slot.kind,

@@ -81,7 +81,7 @@ class Passes:
         budget).
         """
         key = key_of(partition)
-        facts = None if self.is_c(partition) else evolve(given, partition="")
+        facts = None if self.is_function(partition) else evolve(given, partition="")
         if key in self._known and self._known[key][0] == facts:
             return evolve(self._known[key][1], partition=partition.id)
         kernel = self._lower(graph, partition, given)
@@ -95,7 +95,7 @@ class Passes:
             self._advance(graph, partition, phase)
         self._reached.add(key)
 
-    def is_c(self, partition: Partition) -> bool:
+    def is_function(self, partition: Partition) -> bool:
         """True where the kernels of a partition are C functions."""
         return self.setting.is_function(partition.instance)
 
@@ -133,7 +133,11 @@ class _Pass:
                     continue
                 given = self._budget(partition)
                 kernel = self._lowered(partition, given)
-                if kernel is not None and self._taken(partition, kernel) and not self._passes.is_c(partition):
+                if (
+                    kernel is not None
+                    and self._taken(partition, kernel)
+                    and not self._passes.is_function(partition)
+                ):
                     budgets.append(with_used(given, kernel))
             self._refuse_over_budget()
             settled = None if self._refused else self._fitted()
@@ -151,12 +155,12 @@ class _Pass:
         """The budget of a partition. For C it is computed only when the backend reads it, as most C needs no
         scratch.
         """
-        is_c = self._passes.is_c(partition)
+        is_function = self._passes.is_function(partition)
 
         def ask() -> Budget:
-            return self._passes.limited(partition, self._ledger.budget(partition, is_c=is_c))
+            return self._passes.limited(partition, self._ledger.budget(partition, is_function=is_function))
 
-        return on_demand(partition, ask) if is_c else ask()
+        return on_demand(partition, ask) if is_function else ask()
 
     def _lowered(self, partition: Partition, given: Budget) -> Kernel | None:
         """The kernel of a partition; None if it does not fit. The misfit is not recorded if other partitions
@@ -169,7 +173,9 @@ class _Pass:
                 sites = [operator.id for operator in partition.operators]
                 self._refuse(partition, refusal.site if refusal.site in sites else sites[0], refusal)
             return None
-        for memory in () if self._passes.is_c(partition) else {buffer.memory for buffer in kernel.buffers}:
+        for memory in (
+            () if self._passes.is_function(partition) else {buffer.memory for buffer in kernel.buffers}
+        ):
             self._offered[partition.id, memory] = given.guaranteed(partition.operators[0].id, memory)
         return kernel
 
@@ -186,8 +192,8 @@ class _Pass:
     def _refuse(
         self, partition: Partition, site: str, refusal: DoesNotFit, limit: tuple[str, int] | None = None
     ) -> None:
-        is_c = self._passes.is_c(partition)
-        alive = self._ledger.alive(partition, site, refusal.memory, is_c=is_c)
+        is_function = self._passes.is_function(partition)
+        alive = self._ledger.alive(partition, site, refusal.memory, is_function=is_function)
         self._refused.append(refused(partition, site, refusal, alive, limit))
 
     def _refuse_over_budget(self) -> None:
@@ -202,7 +208,9 @@ class _Pass:
         """
         found: dict[str, dict[str, int]] = {}
         for memory, over in self._ledger.over_budget(self._passes.fixed).items():
-            mine = {id: n for id, n in over.items() if not self._passes.is_c(self._graph.partition(id))}
+            mine = {
+                id: n for id, n in over.items() if not self._passes.is_function(self._graph.partition(id))
+            }
             found |= {memory: mine} if mine else {}
         return found
 

@@ -111,7 +111,7 @@ class Blame:
         homes = {operator.id: p for p in self.work.graph.partitions for operator in p.operators}
         blamed = [homes[id] for id in refusal.operators]
         fixed = refusal.memory in self.work.mode.constants and not refusal.staged
-        able = [p for p in (*blamed, *self.work.graph.partitions) if fixed and not self._is_c(p)]
+        able = [p for p in (*blamed, *self.work.graph.partitions) if fixed and not self._is_function(p)]
         grown = [p for p in able if self._constant_growth(p) > 0]
         if not grown:
             yield from zip(blamed, refusal.operators, strict=True)
@@ -120,7 +120,7 @@ class Blame:
         names = [operator.id for operator in largest.operators]
         yield largest, next((id for id in refusal.operators if id in names), names[0])
 
-    def _is_c(self, partition: Partition) -> bool:
+    def _is_function(self, partition: Partition) -> bool:
         return self.work.setting.is_function(partition.instance)
 
     def _constant_growth(self, partition: Partition) -> int:

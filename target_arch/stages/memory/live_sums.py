@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from target_arch.plan.memory import Buffer
 
-Span = tuple[int, int]
+Interval = tuple[int, int]
 """First and last moment, both included."""
 
 
-def live_sums(sizes: Iterable[tuple[Span, int]], end: int) -> NDArray[np.int64]:
+def live_sums(sizes: Iterable[tuple[Interval, int]], end: int) -> NDArray[np.int64]:
     """The bytes live at every moment from 0 to `end`, both included; each size counts throughout its span."""
     changes = np.zeros(end + 2, dtype=np.int64)
     for (first, last), size in sizes:
@@ -34,7 +34,7 @@ class IntervalSums:
         self._firsts, self._begun = _summed((buffer.first, buffer.bytes) for buffer in buffers)
         self._lasts, self._ended = _summed((buffer.last, buffer.bytes) for buffer in buffers)
 
-    def within(self, span: Span) -> int:
+    def within(self, span: Interval) -> int:
         """The bytes of all buffers that are live at some moment of the span."""
         return (
             self._begun[bisect_right(self._firsts, span[1])] - self._ended[bisect_left(self._lasts, span[0])]

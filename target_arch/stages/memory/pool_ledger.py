@@ -24,7 +24,7 @@ from attrs import evolve, field, frozen
 
 from target_arch.plan.memory import Buffer, BufferKind
 from target_arch.soc.rounding import round_up
-from target_arch.stages.memory.live_sums import Span, live_sums
+from target_arch.stages.memory.live_sums import Interval, live_sums
 from target_arch.stages.memory.offsets import Block, Occupied, first_fit, largest_gap, planned, stacked
 from target_arch.stages.memory.packing import peak
 from target_arch.stages.memory.residents import Numbers, Residents
@@ -124,11 +124,11 @@ class PoolLedger:
             offsets |= taken.offsets
         return offsets
 
-    def live(self, span: Span) -> int:
+    def live(self, span: Interval) -> int:
         """The most bytes of residents live at any item of the span."""
         return max(self._sums[span[0] : span[1] + 1].tolist(), default=0)
 
-    def alive(self, span: Span) -> list[tuple[str, int]]:
+    def alive(self, span: Interval) -> list[tuple[str, int]]:
         """The residents, with their bytes, that are live at some item of the span."""
         there = np.flatnonzero(self._residents.live(span)).tolist()
         return [
@@ -181,7 +181,7 @@ class PoolLedger:
             changed[number] = evolve(before, over=tuple(dict.fromkeys((*before.over, *over))))
         return evolve(self, sums=sums, shared=self._shared.changed(changed))
 
-    def promise(self, span: Span) -> tuple["PoolLedger", Block]:
+    def promise(self, span: Interval) -> tuple["PoolLedger", Block]:
         """The largest block found that is free throughout the span, and the ledger that keeps it free until
         it is taken.
         """
@@ -216,7 +216,7 @@ class PoolLedger:
         top, taken = max(pool._top, int(tops[number])), pool._taken.changed({number: own})
         return evolve(pool, taken=taken, tops=tops, top=top), True
 
-    def _block(self, span: Span, size: int) -> Buffer:
+    def _block(self, span: Interval, size: int) -> Buffer:
         first, last = span
         return Buffer(
             name=_BLOCK,
@@ -235,24 +235,26 @@ class PoolLedger:
         residents = map(self._resident, range(len(self._residents.buffers)))
         return (*residents, *(b for number in sorted(self._taken) for b in self._taken[number].buffers))
 
-    def _occupied(self, span: Span) -> Occupied:
+    def _occupied(self, span: Interval) -> Occupied:
         """The bytes that residents occupy during a span."""
         there = self._residents.live(span)
         begin = self._begin[there]
         return list(zip(begin.tolist(), (begin + self._residents.sizes[there]).tolist(), strict=True))
 
-    def _gap(self, span: Span) -> Block:
+    def _gap(self, span: Interval) -> Block:
         """The largest gap of the witness that is free throughout the span, and no larger than what residents
         leave: where the witness does not fit, some of them are above the available bytes.
         """
         gap = largest_gap(self._occupied(span), self.available, self.unit)
         return evolve(gap, bytes=max(min(gap.bytes, self.available - self.live(span)), 0))
 
-    def _affordable(self, span: Span) -> bool:
+    def _affordable(self, span: Interval) -> bool:
         count = int(self._residents.live(self._residents.component(span)).sum())
         return count <= COMPONENT and self._work >= count
 
-    def _replanned(self, span: Span, wanted: Sequence[Buffer]) -> tuple["PoolLedger", int, Mapping[str, int]]:
+    def _replanned(
+        self, span: Interval, wanted: Sequence[Buffer]
+    ) -> tuple["PoolLedger", int, Mapping[str, int]]:
         """The ledger with a new plan for the wanted buffers and all buffers connected in time with the span,
         and the missing bytes; if any are missing, only search effort is used up.
         """
@@ -274,7 +276,7 @@ class PoolLedger:
         """The ledger with one run of the thorough algorithm less, if this is the algorithm."""
         return evolve(self, patience=self._patience - 1) if algorithm == _THOROUGH else self
 
-    def _taken_within(self, window: Span) -> list[int]:
+    def _taken_within(self, window: Interval) -> list[int]:
         turns = self._residents.turns
         low = bisect_left(turns, window[0], key=lambda turn: turn[1])
         high = bisect_left(turns, window[1] + 1, key=lambda turn: turn[0])
@@ -296,6 +298,6 @@ class PoolLedger:
         return evolve(self, begin=begin, tops=tops, top=top, taken=self._taken.changed(taken))
 
 
-def _span(buffers: Sequence[Buffer]) -> Span:
+def _span(buffers: Sequence[Buffer]) -> Interval:
     """From the first moment in which one of the buffers is live to the last."""
     return min(buffer.first for buffer in buffers), max(buffer.last for buffer in buffers)

@@ -8,7 +8,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from target_arch.plan.memory import Buffer
-from target_arch.stages.memory.live_sums import Span
+from target_arch.stages.memory.live_sums import Interval
 
 Numbers = NDArray[np.int64]
 
@@ -21,7 +21,7 @@ class Residents:
     """
 
     buffers: Sequence[Buffer] = field(repr=False)
-    turns: Sequence[Span] = field(repr=False)
+    turns: Sequence[Interval] = field(repr=False)
     end: int
 
     @cached_property
@@ -44,11 +44,11 @@ class Residents:
         """The number of every buffer, by name."""
         return {buffer.name: number for number, buffer in enumerate(self.buffers)}
 
-    def live(self, span: Span) -> NDArray[np.bool_]:
+    def live(self, span: Interval) -> NDArray[np.bool_]:
         """A mask of the buffers that are live at some moment of the span."""
         return (self.first <= span[1]) & (self.last >= span[0])
 
-    def component(self, span: Span) -> Span:
+    def component(self, span: Interval) -> Interval:
         """The smallest span around a span whose borders no life crosses."""
         starts, stops = self._components
         low = int(np.searchsorted(starts, span[0], side="right")) - 1
@@ -61,7 +61,7 @@ class Residents:
         return _joined((*spans, *self.turns))
 
 
-def _joined(spans: Iterable[Span]) -> tuple[Numbers, Numbers]:
+def _joined(spans: Iterable[Interval]) -> tuple[Numbers, Numbers]:
     """First and last moment of every run of spans that overlap one another."""
     starts: list[int] = []
     stops: list[int] = []

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from target_arch.plan.kernels import Access, Operand, Slice
 from target_arch.plan.memory import Alias, BufferKind
-from target_arch.stages.memory.live_sums import Span
+from target_arch.stages.memory.live_sums import Interval
 from target_arch.stages.program.dependences import accesses
 from target_arch.stages.program.items import Item, Run, Slot, Transfer
 from target_arch.stages.program.liveness import live_bytes
@@ -277,7 +277,7 @@ def _needed(slot: Slot) -> int:
     return 0 if slot.caller else slot.bytes
 
 
-def _union(one: Span, other: Span) -> Span:
+def _union(one: Interval, other: Interval) -> Interval:
     """The shortest span that encloses two."""
     return min(one[0], other[0]), max(one[1], other[1])
 

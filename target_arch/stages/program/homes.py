@@ -22,6 +22,9 @@ Wants = dict[str, dict[tuple[str, ...], None]]
 """By tensor, the sets of memories in which consumers accept it, each once, in the order of the program."""
 
 NOTHING: Mapping[str, int] = {}
+OnTheWay = tuple[str, str]
+"""A constant, and a memory through which it goes."""
+ALL_WHOLE: Mapping[OnTheWay, int] = {}
 NOWHERE: Mapping[str, str] = {}
 
 
@@ -42,8 +45,8 @@ class TensorHomes:
     """Whether to wait for dead buffers of the same partition, too."""
     reuse: bool = True
     """Whether an accelerator may reuse tiles that the partition before left in its memory."""
-    streamed: Mapping[str, int] = field(factory=dict, repr=False)
-    """The copies of constants (`w@sram`) that do not exist whole: pieces of at most so many bytes go through
+    streamed: Mapping[OnTheWay, int] = field(factory=dict, repr=False)
+    """The copies of constants that do not exist whole: pieces of at most so many bytes go through
     a ring in that memory.
     """
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from target_arch.plan.memory import BufferKind
 from target_arch.soc.rounding import round_up
-from target_arch.stages.memory.live_sums import Span, live_sums
+from target_arch.stages.memory.live_sums import Interval, live_sums
 from target_arch.stages.program.in_place import reusable_operands
 from target_arch.stages.program.items import Item, Slot
 
@@ -47,22 +47,22 @@ class Liveness:
         return len(self.items)
 
     @cached_property
-    def uses(self) -> Mapping[str, Span]:
+    def uses(self) -> Mapping[str, Interval]:
         """First and last item that names each buffer, constants included."""
-        uses: dict[str, Span] = {}
+        uses: dict[str, Interval] = {}
         for number, item in enumerate(self.items):
             for name in item.names():
                 uses[name] = (uses[name][0] if name in uses else number, number)
         return uses
 
     @cached_property
-    def lives(self) -> Mapping[str, Span]:
+    def lives(self) -> Mapping[str, Interval]:
         """First and last moment in which each buffer is live: inputs and states from the start, outputs and
         next values of states to the end.
 
         Constants, which are always live, and unused buffers are left out.
         """
-        lives: dict[str, Span] = {}
+        lives: dict[str, Interval] = {}
         given = (BufferKind.INPUT, BufferKind.STATE)
         for name, slot in self.slots.items():
             used = name in self.uses or slot.kind in given or name in self.kept
@@ -93,7 +93,7 @@ class Liveness:
         return {result: names for result, names in dying.items() if names}
 
     @cached_property
-    def unshared(self) -> Mapping[str, Span]:
+    def unshared(self) -> Mapping[str, Interval]:
         """The lives of what needs bytes of an arena for a time, so not of states. A result that can reuse the
         place of an operand begins one item later: in between, both are the same bytes.
         """
@@ -105,10 +105,10 @@ class Liveness:
 
 
 def live_bytes(
-    slots: Mapping[str, Slot], lives: Mapping[str, Span], size: Callable[[Slot], int], end: int
+    slots: Mapping[str, Slot], lives: Mapping[str, Interval], size: Callable[[Slot], int], end: int
 ) -> dict[str, NDArray[np.int64]]:
     """The bytes live at every moment up to `end`, by memory. The arrays are the caller's."""
-    sizes: dict[str, list[tuple[Span, int]]] = {}
+    sizes: dict[str, list[tuple[Interval, int]]] = {}
     for name, life in lives.items():
         sizes.setdefault(slots[name].memory, []).append((life, size(slots[name])))
     return {memory: live_sums(known, end) for memory, known in sizes.items()}

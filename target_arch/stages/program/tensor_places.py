@@ -102,12 +102,12 @@ class TensorPlaces:
         """
         memory, source = self._nearest(tensor, tuple(memories), site)
         hops = self.work.routes.route(source, memory, self.work.tensors[tensor].bytes) or ()
-        through = f"{tensor}@{memory}" in self.homes.streamed and len(hops) == 1
+        through = (tensor, memory) in self.homes.streamed and len(hops) == 1
         return (self._buffers[tensor][source], memory) if through else None
 
     def stream(self, tensor: str, memory: str, source: Slice, target: Slice, site: Site) -> None:
         """Carry a slice of a tensor to another memory piece by piece, through a ring in between."""
-        block = self.homes.streamed[f"{tensor}@{memory}"]
+        block = self.homes.streamed[tensor, memory]
         for number, (start, end) in enumerate(chunks(source, target, block)):
             piece = self._piece(memory, number % RING, start, site)
             self.items.append(self.transfers.transfer(start, piece, site))
@@ -170,7 +170,7 @@ class TensorPlaces:
         while hops:
             path = hops.pop(0)
             start = self.whole(self._buffers[tensor][path.source])
-            through = path.target if hops and f"{tensor}@{path.target}" in self.homes.streamed else None
+            through = path.target if hops and (tensor, path.target) in self.homes.streamed else None
             path = path if through is None else hops.pop(0)
             end = self.whole(self._add(tensor, path.target, BufferKind.ACTIVATION))
             if through is None:

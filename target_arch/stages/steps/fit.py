@@ -22,7 +22,7 @@ from target_arch.stages.memory.packing import bound, peak
 from target_arch.stages.memory.packing.sharing import roots, shared_bound
 from target_arch.stages.paths import reach as access
 from target_arch.stages.program.alias import alias_whole, elide_copies
-from target_arch.stages.program.homes import NOTHING, NOWHERE, TensorHomes, choose_homes
+from target_arch.stages.program.homes import ALL_WHOLE, NOWHERE, OnTheWay, TensorHomes, choose_homes
 from target_arch.stages.program.join import join
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
@@ -53,7 +53,7 @@ class KnownPlan:
     homes: Mapping[str, str] = field(repr=False)
     offsets: Mapping[str, int] = field(repr=False)
     aliased: frozenset[str] = frozenset()
-    streamed: Mapping[str, int] = field(factory=dict, repr=False)
+    streamed: Mapping[OnTheWay, int] = field(factory=dict, repr=False)
 
 
 @gc_paused()
@@ -189,7 +189,7 @@ def _by_arena(buffers: Sequence[Buffer], measure: Callable[[Sequence[Buffer]], i
 
 
 def foreseen(
-    work: PartialLowering, pinned: Mapping[str, str] = NOWHERE, streamed: Mapping[str, int] = NOTHING
+    work: PartialLowering, pinned: Mapping[str, str] = NOWHERE, streamed: Mapping[OnTheWay, int] = ALL_WHOLE
 ) -> TensorHomes:
     """The homes of tensors by the lowering so far, with a wait for all steps in flight on dead bytes.
     Constants on their way that are `streamed` go in pieces.

@@ -9,6 +9,7 @@ from target_arch.plan.memory import Arena, Buffer, BufferKind
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.memory.packing import bound
+from target_arch.stages.program.homes import OnTheWay
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.spill import swept
 
@@ -41,8 +42,8 @@ class Streaming:
     """
 
     def __init__(self) -> None:
-        self.pieces: dict[str, int] = {}
-        """The most bytes of a piece, by the buffer that does not exist whole."""
+        self.pieces: dict[OnTheWay, int] = {}
+        """The most bytes of a piece."""
         self._stopped = False
 
     def stop(self) -> bool:
@@ -55,13 +56,13 @@ class Streaming:
         if self._stopped or not refusal.pool.shareable:
             return False
         crowd = crowding(work, steps, refusal.pool, refusal.missing)
-        whole = _operands(steps) | self.pieces.keys()
-        able = (b for b in crowd if b.tensor is not None and b.name not in whole)
-        new = {buffer.name: buffer.bytes // EIGHTH for buffer in able}
+        whole = _operands(steps)
+        able = {(b.tensor, b.memory): b.bytes for b in crowd if b.tensor is not None and b.name not in whole}
+        new = {way: size // EIGHTH for way, size in able.items() if way not in self.pieces}
         if not new:
-            there = (name for name in self.pieces if name.endswith(f"@{refusal.memory}"))
-            new = {name: self.pieces[name] // 2 for name in there if self.pieces[name] > LEAST}
-        self.pieces |= {name: max(_whole_units(size), LEAST) for name, size in new.items()}
+            there = (way for way in self.pieces if way[1] == refusal.memory)
+            new = {way: self.pieces[way] // 2 for way in there if self.pieces[way] > LEAST}
+        self.pieces |= {way: max(_whole_units(size), LEAST) for way, size in new.items()}
         return bool(new)
 
 

@@ -20,7 +20,7 @@ KERNEL = cast(Kernel, "its kernel")
 @frozen(kw_only=True)
 class Homes:
     homes: Mapping[str, str]
-    streamed: Mapping[str, int] = field(factory=dict)
+    streamed: Mapping[tuple[str, str], int] = field(factory=dict)
 
 
 @frozen(kw_only=True)
@@ -77,17 +77,19 @@ class Pass:
         self.facts = list(facts)
         self.made: list[Mapping[str, str]] = []
         """The homes of every ledger that was built."""
-        self.streamed: list[Mapping[str, int]] = []
+        self.streamed: list[Mapping[tuple[str, str], int]] = []
         """The constants that go in pieces in it."""
         ledgers = type("Ledgers", (), {"of": staticmethod(lambda _, homes: self._of(homes))})
         monkeypatch.setattr(current_ledger, "Ledger", ledgers)
         monkeypatch.setattr(current_ledger, "foreseen", self._foreseen)
-        fitted = Homes(homes={"t": "elsewhere"}, streamed={"w@m": 512})
+        fitted = Homes(homes={"t": "elsewhere"}, streamed={("w", "m"): 512})
         result = type("Fitted", (), {"homes": fitted})
         monkeypatch.setattr(current_ledger, "fit_memory", lambda _: result)
         self.current = CurrentLedger(cast(Any, lambda: "work"))
 
-    def _foreseen(self, _: object, pinned: Mapping[str, str], streamed: Mapping[str, int]) -> Homes:
+    def _foreseen(
+        self, _: object, pinned: Mapping[str, str], streamed: Mapping[tuple[str, str], int]
+    ) -> Homes:
         return Homes(homes=pinned, streamed=streamed)
 
     def _of(self, homes: Homes) -> Stub:
@@ -99,9 +101,9 @@ class Pass:
     def changed(self, **facts: Any) -> None:
         self.current._ledger = evolve(cast(Any, self.current._ledger), **facts)
 
-    def number(self, *, is_c: bool = False) -> int:
+    def number(self, *, is_function: bool = False) -> int:
         """The number of the ledger that answers."""
-        return cast(tuple[str, int], self.current.budget(PARTITION, is_c=is_c))[1]
+        return cast(tuple[str, int], self.current.budget(PARTITION, is_function=is_function))[1]
 
 
 def test_a_ledger_is_built_at_the_first_question_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +111,7 @@ def test_a_ledger_is_built_at_the_first_question_and_kept(monkeypatch: pytest.Mo
     assert at.current.take(PARTITION, KERNEL) is None
     assert at.current.over_budget(("m",)) == {}
     assert at.current.close() is None
-    assert (at.number(), at.number(is_c=True), at.number()) == (1, 1, 1)
+    assert (at.number(), at.number(is_function=True), at.number()) == (1, 1, 1)
     assert at.made == [{}]
     assert cast(Stub, at.current._ledger).asked.count("budget") == 3
     assert at.current.take(PARTITION, KERNEL) == ("refusal of", 1)
@@ -120,7 +122,7 @@ def test_it_is_built_again_after_an_unforeseen_kernel(monkeypatch: pytest.Monkey
     at = Pass(monkeypatch)
     assert at.number() == 1
     at.changed(unforeseen=1)
-    assert (at.number(is_c=True), at.number()) == (2, 2)
+    assert (at.number(is_function=True), at.number()) == (2, 2)
 
 
 def test_where_tensors_do_not_fit_they_are_pinned_where_they_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,33 +133,37 @@ def test_where_tensors_do_not_fit_they_are_pinned_where_they_do(monkeypatch: pyt
     assert at.number() == 3
     elsewhere = {"t": "elsewhere"}
     assert at.made == [{}, elsewhere, elsewhere]
-    assert at.streamed == [{}, {"w@m": 512}, {"w@m": 512}], "constants go in the pieces of that plan"
-    known = KnownPlan(homes=elsewhere, offsets={"a": 3}, aliased=frozenset(("p1",)), streamed={"w@m": 512})
+    assert at.streamed == [{}, {("w", "m"): 512}, {("w", "m"): 512}], (
+        "constants go in the pieces of that plan"
+    )
+    known = KnownPlan(
+        homes=elsewhere, offsets={"a": 3}, aliased=frozenset(("p1",)), streamed={("w", "m"): 512}
+    )
     assert at.current.close() == known
 
 
 @pytest.mark.parametrize(
-    ("is_c", "planless", "expected"), [(False, False, 2), (False, True, 1), (True, False, 1)]
+    ("is_function", "planless", "expected"), [(False, False, 2), (False, True, 1), (True, False, 1)]
 )
 def test_a_kernel_that_copies_is_worth_a_try_before_an_accelerator(
-    is_c: bool, planless: bool, expected: int, monkeypatch: pytest.MonkeyPatch
+    is_function: bool, planless: bool, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = Pass(monkeypatch, {}, {"planless": planless})
     assert at.number() == 1
     at.changed(aliasing=1, asked=("m",))
-    assert at.number(is_c=is_c) == expected
-    assert len(at.made) == 1 + (not is_c)
+    assert at.number(is_function=is_function) == expected
+    assert len(at.made) == 1 + (not is_function)
     kept = cast(Stub, at.current._ledger)
     assert kept.asked[:1] == ("m",)
-    assert at.number(is_c=is_c) == expected
+    assert at.number(is_function=is_function) == expected
 
 
 def test_alive_asks_about_the_memory_of_a_present_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
     at = Pass(monkeypatch)
-    assert at.current.alive(PARTITION, "s", "m", is_c=False) == ("s", 1)
+    assert at.current.alive(PARTITION, "s", "m", is_function=False) == ("s", 1)
     assert "m" in cast(Stub, at.current._ledger).asked
     at.changed(unforeseen=1)
-    assert at.current.alive(PARTITION, "s", "m", is_c=False) == ("s", 2)
+    assert at.current.alive(PARTITION, "s", "m", is_function=False) == ("s", 2)
 
 
 def test_nobody_is_over_budget_while_constants_have_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from target_arch.stages.memory.pool_ledger import PATIENCE, WORK, PoolLedger
 from target_arch.stages.memory.residents import Residents
 from tests.stages.memory.test_offsets import buffer
 
-Span = tuple[int, int]
+Interval = tuple[int, int]
 
 
 @define
@@ -22,7 +22,7 @@ class Account:
     """What a ledger should know: the residents, the kernels' buffers, and the bytes for them."""
 
     residents: list[Buffer]
-    turns: list[Span]
+    turns: list[Interval]
     end: int
     available: int
     unit: int
@@ -32,7 +32,7 @@ class Account:
         everything = Residents(buffers=self.residents, turns=self.turns, end=self.end)
         return PoolLedger.of(everything, self.available, self.unit, self.taken)
 
-    def live(self, span: Span) -> int:
+    def live(self, span: Interval) -> int:
         """The most bytes at one moment; a result over an operand counts from the moment after."""
         return max(
             (
@@ -42,7 +42,7 @@ class Account:
             default=0,
         )
 
-    def beside(self, span: Span, offsets: Mapping[str, int]) -> list[tuple[int, int]]:
+    def beside(self, span: Interval, offsets: Mapping[str, int]) -> list[tuple[int, int]]:
         """The bytes of residents that are live at some moment of the span."""
         return [
             (offsets[b.name], offsets[b.name] + b.bytes)
@@ -118,11 +118,11 @@ def accounts(draw: st.DrawFn) -> Account:
     return Account(residents=residents, turns=turns, end=8, available=draw(st.integers(0, 60)), unit=unit)
 
 
-def wanted(number: int, span: Span, sizes: Sequence[int], unit: int) -> list[Buffer]:
+def wanted(number: int, span: Interval, sizes: Sequence[int], unit: int) -> list[Buffer]:
     return [buffer(f"k{number}.{n}", size, *span, alignment=unit) for n, size in enumerate(sizes)]
 
 
-def largest_free(account: Account, span: Span, offsets: Mapping[str, int]) -> int:
+def largest_free(account: Account, span: Interval, offsets: Mapping[str, int]) -> int:
     """The longest free run of bytes from a whole unit on, as far as residents leave so much."""
     occupied, best = account.beside(span, offsets), 0
     for start in range(0, account.available, account.unit):
@@ -131,7 +131,7 @@ def largest_free(account: Account, span: Span, offsets: Mapping[str, int]) -> in
     return max(min(best, account.available - account.live(span)), 0)
 
 
-def assert_promised(pool: PoolLedger, account: Account, span: Span, block: Block, before: int) -> None:
+def assert_promised(pool: PoolLedger, account: Account, span: Interval, block: Block, before: int) -> None:
     """Free in the witness, within what is left, and no shorter than the gap that there was."""
     occupied = account.beside(span, pool.offsets)
     assert all(block.offset + block.bytes <= begin or end <= block.offset for begin, end in occupied)
