@@ -194,7 +194,9 @@ def execute(item: Run, program: Program, memory: dict[str, list[int]]) -> None:
 
 
 def peaks(program: Program) -> Counter[str]:
-    """The largest sums of live bytes, by memory."""
+    """The largest sums of live bytes, by memory. Inputs and states are there before the first item; the next
+    value of a state has the bytes of the state.
+    """
     uses: dict[str, list[int]] = {}
     for number, item in enumerate(program.items):
         for name in item.names():
@@ -202,15 +204,15 @@ def peaks(program: Program) -> Counter[str]:
     kept = {name for _, name in program.outputs} | {state.next for state in program.states}
     for name, slot in program.buffers.items():
         if slot.kind in (BufferKind.INPUT, BufferKind.STATE):
-            uses.setdefault(name, []).append(0)
+            uses.setdefault(name, []).append(-1)
         if name in kept:
             uses.setdefault(name, []).append(len(program.items))
     found: Counter[str] = Counter()
-    for moment in range(len(program.items) + 1):
+    for moment in range(-1, len(program.items) + 1):
         live: Counter[str] = Counter()
-        for name, known in uses.items():
-            slot = program.buffers[name]
-            if slot.kind is not BufferKind.CONSTANT and min(known) <= moment <= max(known):
+        there = {name for name, known in uses.items() if min(known) <= moment <= max(known)}
+        for slot in (program.buffers[name] for name in there):
+            if slot.kind is not BufferKind.CONSTANT and slot.replaces not in there:
                 live[slot.memory] += slot.bytes
         found |= live
     return found
