@@ -12,7 +12,7 @@ from target_arch.plan.partitions import Partition
 from target_arch.soc.model import CopyPath
 from target_arch.stages.lowering.foreseen import Foreseen
 from target_arch.stages.placement.rules import Rules
-from target_arch.stages.program.homes import NOWHERE, Demand, MemoryDemands
+from target_arch.stages.program.homes import NOWHERE, Demand, MemoryDemands, OnTheWay
 from target_arch.stages.program.items import Slot
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.fit import foreseen
@@ -115,8 +115,10 @@ def staged() -> PartialLowering:
     return PartialLowering(setting=chips.setting(chip), graph=graph, kernels={partition.id: kernel})
 
 
-@pytest.mark.parametrize(("pieces", "expected"), [({}, {"w@sram": 4096}), ({"w@sram": 512}, None)])
-def test_a_ring_has_the_bytes_of_its_pieces(pieces: dict[str, int], expected: dict[str, int] | None) -> None:
+@pytest.mark.parametrize(("pieces", "expected"), [({}, {"w@sram": 4096}), ({("w", "sram"): 512}, None)])
+def test_a_ring_has_the_bytes_of_its_pieces(
+    pieces: dict[OnTheWay, int], expected: dict[str, int] | None
+) -> None:
     """A constant that goes through a memory in pieces counts as the two that are there, not as a whole."""
     work = staged()
     (partition,) = work.graph.partitions
