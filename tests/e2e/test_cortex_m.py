@@ -64,7 +64,7 @@ reference kernels. Sizes in bytes, predicted and linked alike; *code* is with re
 
 The core without its check of the tables takes at most 2 KiB on a Cortex-M55 (`-Os`), without kernels and
 port (`execute.c`, `places.c`, `runtime.c`). The check of every table at start (`validate.c`) takes at
-most 1.5 KiB more; a build that trusts its tables (`-DTA_TRUST_TABLES`) leaves it out. Names for messages
+most 1,700 B more; a build that trusts its tables (`-DTA_TRUST_TABLES`) leaves it out. Names for messages
 (`names.c`, at most 0.5 KiB) are linked only by programs that print them.
 `tests/runtime_c/test_cortex_m.py` measures each, and runs the conformance suite on all four boards.
 """

@@ -184,10 +184,15 @@ class _Eliding:
         """True if an item that reads the state may write its next value over it."""
         item = self._program.items[number]
         written = {later, move.inner} if move.outer == later else {later}
-        for operand in item.operands if isinstance(item, Run) else ():
+        operands = item.operands if isinstance(item, Run) else ()
+        for operand in operands:
             if self._place(operand.of)[0] in written:
                 over = {self._place(name)[0] for name in operand.over}
-                return now in over and self._size(operand.of) == self._slots[now].bytes
+                others = {
+                    self._place(o.of)[0] for o in operands if o.access.reads and o.of not in operand.over
+                }
+                alone = not others & ({now, move.inner} if move.outer == now else {now})
+                return alone and now in over and self._size(operand.of) == self._slots[now].bytes
         return False
 
     def _settled(self, number: int, source: Slice, target: Slice) -> bool:
@@ -255,13 +260,15 @@ class _Eliding:
         if isinstance(item, Transfer):
             pieces = tuple((self._slice(source), self._slice(target)) for source, target in item.pieces)
             return evolve(item, pieces=pieces)
-        return evolve(item, operands=tuple(self._operand(operand) for operand in item.operands))
+        return evolve(item, operands=tuple(self._operand(operand, item) for operand in item.operands))
 
-    def _operand(self, operand: Operand) -> Operand:
+    def _operand(self, operand: Operand, run: Run) -> Operand:
         """The operand in its present buffer. A slice never reuses the place of an operand, nor is its place
-        reused.
+        reused, nor that of a buffer which is now another operand, too.
         """
-        over = tuple(dict.fromkeys(self._place(name)[0] for name in operand.over if self._alike(name)))
+        others = {self._place(o.of)[0] for o in run.operands if o.access.reads and o.of not in operand.over}
+        places = dict.fromkeys(self._place(name)[0] for name in operand.over if self._alike(name))
+        over = tuple(name for name in places if name not in others)
         if self._alike(operand.of):
             return evolve(operand, of=self._place(operand.of)[0], over=over)
         part = self._slice(operand.touched(self._size(operand.of)))

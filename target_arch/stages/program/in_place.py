@@ -34,6 +34,13 @@ def has_room(operand: Operand, there: int, needed: int) -> bool:
     return there >= needed if operand.smaller else there == needed
 
 
+def _over(operand: Operand, call: Call, places: Mapping[str, str], able: Collection[str]) -> tuple[str, ...]:
+    """The buffers whose place a result may reuse: none that is another operand, too."""
+    others = {places.get(o.of) for o in call.operands if o.access.reads and o.of not in operand.over}
+    found = dict.fromkeys(places[name] for name in operand.over if name in able)
+    return tuple(name for name in found if name not in others)
+
+
 def in_place_calls(partition: Partition, kernel: Kernel, places: Mapping[str, str]) -> Iterator[Run]:
     """Calls whose results may overwrite operands, with operands resolved to the buffers of a program (several
     tensors may be in one); operands that are read again later are excluded.
@@ -46,7 +53,7 @@ def in_place_calls(partition: Partition, kernel: Kernel, places: Mapping[str, st
         reads = {o.of for o in call.operands if o.access == Access.READ and not o.offset and o.of in places}
         able = {name for name in reads if last[places[name]] == number}
         operands = tuple(
-            evolve(o, of=places[o.of], over=tuple(dict.fromkeys(places[n] for n in o.over if n in able)))
+            evolve(o, of=places[o.of], over=_over(o, call, places, able))
             for o in call.operands
             if o.of in places and not o.offset
         )
