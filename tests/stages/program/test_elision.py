@@ -367,6 +367,20 @@ def copy(source: Operand, target: Operand) -> Run:
     return call(source, target, copies=True)
 
 
+def test_a_result_does_not_take_the_place_of_an_operand_that_is_now_another_one_too() -> None:
+    program = made_by_hand(
+        {"x": 4, "b": 4, "a": 4, "c": 4, "y": 4},
+        call(r("x"), w("b")),
+        copy(r("b"), w("a")),
+        call(r("a"), r("b"), evolve(w("c"), over=("a",))),
+        call(r("c"), w("y")),
+    )
+    (_, reads, _) = elide_copies(program, slices=False).items
+    assert isinstance(reads, Run)
+    one, other, result = reads.operands
+    assert (one.of == other.of, result.over) == (True, ())
+
+
 def with_state(program: Program) -> Program:
     """With a state of four bytes, `s`."""
     facts = {"memory": "m", "bytes": 4, "alignment": 1}
