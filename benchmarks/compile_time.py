@@ -23,22 +23,13 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from benchmarks.mobilenet import STAGES
 from target_arch.plan.text import table
 
 KWS = Path(__file__).parents[2] / "shared" / "models" / "kws_int8.tflite"
 LIMITS = {"kws_int8": 2.0, "mobilenet_v2": 5.0, "chain": 15.0}
 """Seconds."""
 
-_STAGES = (
-    (1, 16, 1, 1),
-    (6, 24, 2, 2),
-    (6, 32, 3, 2),
-    (6, 64, 4, 2),
-    (6, 96, 3, 1),
-    (6, 160, 3, 2),
-    (6, 320, 1, 1),
-)
-"""Expansion, channels, repetitions and first stride, from table 2 of Sandler et al., "MobileNetV2", 2018."""
 _CHAIN = ("Relu", "Neg", "Abs", "Sigmoid", "Tanh")
 _FLOOR = "from target_arch.relax.tvm_import import import_tvm; import_tvm()"
 
@@ -87,7 +78,7 @@ def mobilenet_v2(path: Path) -> None:
     """MobileNetV2 at 224 with 1,000 classes and random weights."""
     net = _Net()
     x, channels = net.relu6(net.conv("x", (3, 32, 3), stride=2)), 32
-    for expansion, outputs, repetitions, first in _STAGES:
+    for expansion, outputs, repetitions, first in STAGES:
         for stride in (first, *[1] * (repetitions - 1)):
             y, wide = x, channels * expansion
             if expansion > 1:

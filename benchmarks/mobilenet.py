@@ -21,7 +21,7 @@ STAGES = (
     (6, 160, 3, 2),
     (6, 320, 1, 1),
 )
-"""Expansion, channels, repetitions and first stride."""
+"""Expansion, channels, repetitions and first stride, from table 2 of Sandler et al., "MobileNetV2", 2018."""
 _LAST = 1280
 _PIXEL, _LINEAR, _CLIPPED = (1 / 128, 0), (0.06, 0), (6 / 255, -128)
 """Scale and zero point of the image, of linear layers, and of values between 0 and 6."""

@@ -51,6 +51,9 @@ def _kind(text: str) -> BufferKind:
     return text if isinstance(text, BufferKind) else BufferKind(text)
 
 
+_CALLER = ".caller."
+
+
 @frozen(order=True, cache_hash=True)
 class Arena:
     """The static run of bytes that a bundle carves from a memory: `sram`; `constant`, `ddr.constants` for the
@@ -64,6 +67,15 @@ class Arena:
     constant: bool = field(default=False, kw_only=True)
     caller: str = field(default="", kw_only=True)
 
+    @classmethod
+    def named(cls, name: str, memory: str) -> "Arena":
+        """The arena in that memory whose text is `name`."""
+        lent = name.removeprefix(f"{memory}{_CALLER}")
+        if lent != name:
+            return cls(memory, caller=lent)
+        found = (cls(memory, constant=True), cls(memory, state=True))
+        return next((each for each in found if str(each) == name), cls(memory))
+
     @property
     def shareable(self) -> bool:
         """True where bytes are free when a run is over, so that another model may have them in its turn."""
@@ -71,7 +83,7 @@ class Arena:
 
     def __str__(self) -> str:
         if self.caller:
-            return f"{self.memory}.caller.{self.caller}"
+            return f"{self.memory}{_CALLER}{self.caller}"
         return self.memory + (".constants" if self.constant else ".states" if self.state else "")
 
 

@@ -16,7 +16,7 @@ from target_arch.backends.plain_c.cost import CLOCK, seconds
 from target_arch.backends.plain_c.kernels.text import Parameter, function, parameter
 from target_arch.backends.plain_c.kernels.weighted import as_int8
 from target_arch.backends.plain_c.region import regions_of
-from target_arch.backends.plain_c.stripes.rowwise import Names, Rowwise
+from target_arch.backends.plain_c.stripes.rowwise import HEADER, Names, Rowwise
 from target_arch.backends.tiling import Link, link, moves
 from target_arch.plan.kernels import Access, Call, CFunction, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.model import Model
@@ -226,7 +226,7 @@ def _function(flow: _Flow, span: tuple[int, int]) -> CFunction:
         *unit.constant(names),
         *unit.call(names),
     ]
-    return function("rows", parameters, lines, ("kernels/rows.h", *unit.headers))
+    return function("rows", parameters, lines, (HEADER, *unit.headers))
 
 
 def _there(flow: _Flow, image: Image, span: tuple[int, int]) -> int:

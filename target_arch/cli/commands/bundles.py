@@ -51,9 +51,13 @@ def run(options: argparse.Namespace) -> int:
         if options.output is not None:
             _save(arrays, options.output)
     if profile is not None:
-        _say_profile(arrays, bundle, profile, options, passed=passed)
-    else:
-        _say_run(arrays, options, passed=passed, times=_times(bundle, options, inputs))
+        _say_run(arrays, options, {"profile": profile_json(profile)}, passed=passed)
+        _say_profile(bundle, profile, options)
+        return 0 if passed else 1
+    times = _times(bundle, options, inputs)
+    _say_run(arrays, options, {} if times is None else {"times": times.to_json()}, passed=passed)
+    if times is not None and options.format != "json":
+        data(f"\n{times}")
     return 0 if passed else 1
 
 
@@ -66,17 +70,15 @@ def _require_inputs(options: argparse.Namespace) -> None:
 
 
 def _say_run(
-    arrays: dict[str, "NDArray[Any]"], options: argparse.Namespace, *, passed: bool, times: "StepTimes | None"
+    arrays: dict[str, "NDArray[Any]"], options: argparse.Namespace, more: dict[str, object], *, passed: bool
 ) -> None:
-    """Print the outputs, or the largest elements of each, or how the self-test ended; and the times."""
+    """Print the outputs, or the largest elements of each, or how the self-test ended; in JSON also `more`."""
     result = "passed" if passed else "failed"
     if options.format == "json":
         about = {name: array.tolist() for name, array in arrays.items()} or {"self_test": result}
-        json_data({**about, **({} if times is None else {"times": times.to_json()})})
-        return
-    data(_outputs(arrays, options) if arrays else f"self-test {result}")
-    if times is not None:
-        data(f"\n{times}")
+        json_data({**about, **more})
+    else:
+        data(_outputs(arrays, options) if arrays else f"self-test {result}")
 
 
 def _outputs(arrays: dict[str, "NDArray[Any]"], options: argparse.Namespace) -> str:
@@ -115,21 +117,9 @@ def _profile(options: argparse.Namespace, seconds: list[float]) -> None:
     write_text(options.profile, json.dumps(timeline(options.bundle, seconds)) + "\n")
 
 
-def _say_profile(
-    arrays: dict[str, "NDArray[Any]"],
-    bundle: "Bundle",
-    profile: "Profile",
-    options: argparse.Namespace,
-    *,
-    passed: bool,
-) -> None:
-    """As `_say_run`, of an emulated machine: with the instructions of every step."""
-    result = "passed" if passed else "failed"
-    if options.format == "json":
-        about = {name: array.tolist() for name, array in arrays.items()} or {"self_test": result}
-        json_data({**about, "profile": profile_json(profile)})
-    else:
-        data(_outputs(arrays, options) if arrays else f"self-test {result}\n")
+def _say_profile(bundle: "Bundle", profile: "Profile", options: argparse.Namespace) -> None:
+    """Print the instructions of every step on an emulated machine as text, and write their timeline."""
+    if options.format != "json":
         data(profile_text(bundle.manifest, profile))
     if options.profile is not None:
         # One microsecond of the timeline is one instruction.

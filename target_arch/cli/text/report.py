@@ -43,7 +43,7 @@ def _model_pools(manifest: Mapping[str, Any]) -> ModelPools:
         arenas=manifest["arenas"],
         pools=tuple(
             ModelPool(
-                pool=_arena(name, pools[name]["memory"]),
+                pool=Arena.named(name, pools[name]["memory"]),
                 capacity=pools[name]["capacity"],
                 alignment=1,
                 overlaid=pools[name]["overlaid"],
@@ -55,15 +55,6 @@ def _model_pools(manifest: Mapping[str, Any]) -> ModelPools:
             for name in sorted(pools)
         ),
     )
-
-
-def _arena(name: str, memory: str) -> Arena:
-    """The arena of that name."""
-    constant, state = Arena(memory, constant=True), Arena(memory, state=True)
-    lent = name.removeprefix(f"{memory}.caller.")
-    if lent != name:
-        return Arena(memory, caller=lent)
-    return next((each for each in (constant, state) if str(each) == name), Arena(memory))
 
 
 def _partitions(manifest: Mapping[str, Any]) -> str:

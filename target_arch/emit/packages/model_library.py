@@ -148,15 +148,13 @@ def _signature() -> str:
 
 
 def _metadata(carried: Carried, manifest: Mapping[str, Any], inputs: Tensors, outputs: Tensors) -> str:
-    pools = manifest["pools"]
-    constants = sum(
-        pool["peak"] for name, pool in pools.items() if name == str(Arena(pool["memory"], constant=True))
-    )
-    lent = sum(pool["peak"] for name, pool in pools.items() if name.startswith(f"{pool['memory']}.caller."))
+    peaks = {Arena.named(name, pool["memory"]): pool["peak"] for name, pool in manifest["pools"].items()}
     main = {
         "device": _CPU,
-        "workspace_size_bytes": sum(pool["peak"] for pool in pools.values()) - constants - lent,
-        "constants_size_bytes": constants,
+        "workspace_size_bytes": sum(
+            peak for arena, peak in peaks.items() if not (arena.constant or arena.caller)
+        ),
+        "constants_size_bytes": sum(peak for arena, peak in peaks.items() if arena.constant),
         "io_size_bytes": sum(each["bytes"] for each in (*inputs.values(), *outputs.values())),
         "inputs": _sizes(inputs),
         "outputs": _sizes(outputs),

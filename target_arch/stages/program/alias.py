@@ -29,6 +29,7 @@ from target_arch.plan.kernels import Access, Operand, Slice
 from target_arch.plan.memory import Alias, BufferKind
 from target_arch.stages.memory.live_sums import Interval
 from target_arch.stages.program.dependences import accesses
+from target_arch.stages.program.in_place import other_reads
 from target_arch.stages.program.items import Item, Run, Slot, Transfer
 from target_arch.stages.program.liveness import live_bytes
 from target_arch.stages.program.program import Program
@@ -143,7 +144,7 @@ class _Eliding:
 
     def gone(self) -> dict[str, str]:
         """The elided buffers, each with the buffer that it is part of."""
-        return {name: self._place(name)[0] for name in self._places}
+        return {name: self._buffer(name) for name in self._places}
 
     def _move(self, number: int, run: Run) -> _Move | None:
         """The merge that makes the copy unnecessary; None where it is not safe."""
@@ -186,11 +187,9 @@ class _Eliding:
         written = {later, move.inner} if move.outer == later else {later}
         operands = item.operands if isinstance(item, Run) else ()
         for operand in operands:
-            if self._place(operand.of)[0] in written:
-                over = {self._place(name)[0] for name in operand.over}
-                others = {
-                    self._place(o.of)[0] for o in operands if o.access.reads and o.of not in operand.over
-                }
+            if self._buffer(operand.of) in written:
+                over = {self._buffer(name) for name in operand.over}
+                others = other_reads(operand, operands, self._buffer)
                 alone = not others & ({now, move.inner} if move.outer == now else {now})
                 return alone and now in over and self._size(operand.of) == self._slots[now].bytes
         return False
@@ -244,6 +243,10 @@ class _Eliding:
     def _size(self, name: str) -> int:
         return self._program.buffers[name].bytes
 
+    def _buffer(self, name: str) -> str:
+        """The buffer that a buffer is now part of."""
+        return self._place(name)[0]
+
     def _place(self, name: str) -> tuple[str, int]:
         """The buffer that a buffer is now part of, and its offset there."""
         offset = 0
@@ -266,17 +269,17 @@ class _Eliding:
         """The operand in its present buffer. A slice never reuses the place of an operand, nor is its place
         reused, nor that of a buffer which is now another operand, too.
         """
-        others = {self._place(o.of)[0] for o in run.operands if o.access.reads and o.of not in operand.over}
-        places = dict.fromkeys(self._place(name)[0] for name in operand.over if self._alike(name))
+        others = other_reads(operand, run.operands, self._buffer)
+        places = dict.fromkeys(self._buffer(name) for name in operand.over if self._alike(name))
         over = tuple(name for name in places if name not in others)
         if self._alike(operand.of):
-            return evolve(operand, of=self._place(operand.of)[0], over=over)
+            return evolve(operand, of=self._buffer(operand.of), over=over)
         part = self._slice(operand.touched(self._size(operand.of)))
         return evolve(operand, of=part.of, offset=part.offset, bytes=part.row_bytes, over=())
 
     def _alike(self, name: str) -> bool:
         """True for a buffer that is not part of a larger one."""
-        return self._size(name) == self._slots[self._place(name)[0]].bytes
+        return self._size(name) == self._slots[self._buffer(name)].bytes
 
 
 def _needed(slot: Slot) -> int:

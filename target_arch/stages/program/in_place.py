@@ -1,6 +1,6 @@
 """Results that may reuse the place of operands, as far as kernels allow it; callers check the lives."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from attrs import evolve
 
@@ -34,9 +34,18 @@ def has_room(operand: Operand, there: int, needed: int) -> bool:
     return there >= needed if operand.smaller else there == needed
 
 
+def other_reads(
+    operand: Operand, operands: Iterable[Operand], place: Callable[[str], str | None]
+) -> set[str | None]:
+    """Where a call reads operands whose place its result may not reuse: no other operand may be there, too,
+    for the result to reuse that.
+    """
+    return {place(each.of) for each in operands if each.access.reads and each.of not in operand.over}
+
+
 def _over(operand: Operand, call: Call, places: Mapping[str, str], able: Collection[str]) -> tuple[str, ...]:
-    """The buffers whose place a result may reuse: none that is another operand, too."""
-    others = {places.get(o.of) for o in call.operands if o.access.reads and o.of not in operand.over}
+    """The buffers whose place a result may reuse."""
+    others = other_reads(operand, call.operands, places.get)
     found = dict.fromkeys(places[name] for name in operand.over if name in able)
     return tuple(name for name in found if name not in others)
 

@@ -12,13 +12,12 @@ from target_arch.backends.plain_c.kernels.scale import OutOfRange
 from target_arch.backends.plain_c.kernels.sums import Sum, sum_after
 from target_arch.backends.plain_c.kernels.text import Parameter, struct
 from target_arch.backends.plain_c.kernels.weighted import INSIDE, Weighed
-from target_arch.backends.plain_c.stripes.rowwise import Names, image_of, is_image
+from target_arch.backends.plain_c.stripes.rowwise import Names, is_image
 from target_arch.backends.plain_c.stripes.schedule import Unit
-from target_arch.backends.plain_c.stripes.windows import window_of
+from target_arch.backends.plain_c.stripes.windows import unit_of
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.plan.regions.stripes import Window
 from target_arch.soc.words import InstructionSet
 
 _TURN = 200
@@ -122,12 +121,7 @@ def convolution(
         return None
     if weighed is None:
         return None
-    names = (operator.id,) if after is None else (operator.id, after.id)
-    output = operator.output if after is None else after.output
-    window = window_of(operator, model)
-    assert window is not None
-    reads = (window,) if added is None else (window, Window(tensor=image_of(added.other)))
-    unit = Unit(operators=names, reads=reads, image=image_of(model.tensors[output]))
+    unit = unit_of(operator, after, None if added is None else added.other, model)
     return Convolution(unit=unit, operator=operator, weighed=weighed, after=added, isa=isa, model=model)
 
 

@@ -8,13 +8,12 @@ from target_arch.backends.plain_c.kernels import reals
 from target_arch.backends.plain_c.kernels.pick import Kernel, pick
 from target_arch.backends.plain_c.kernels.products import sizes_of_image
 from target_arch.backends.plain_c.kernels.text import Parameter
-from target_arch.backends.plain_c.stripes.rowwise import Names, image_of, is_image
+from target_arch.backends.plain_c.stripes.rowwise import Names, is_image
 from target_arch.backends.plain_c.stripes.schedule import Unit
-from target_arch.backends.plain_c.stripes.windows import window_of
+from target_arch.backends.plain_c.stripes.windows import unit_of
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.plan.regions.stripes import Window
 from target_arch.soc.words import InstructionSet
 
 _CALL = 400
@@ -73,13 +72,8 @@ def real_convolution(
     if pick(operator, after, model, isa).kernel is not Kernel.REALS:
         return None
     added = None if after is None else reals.sum_after(after, operator.output, model)
-    window = window_of(operator, model)
-    assert window is not None
-    reads = (window,) if added is None else (window, Window(tensor=image_of(added.other)))
-    names = (operator.id,) if after is None else (operator.id, after.id)
-    output = tensors[1] if added is None else added.out
     return RealConvolution(
-        unit=Unit(operators=names, reads=reads, image=image_of(output)),
+        unit=unit_of(operator, after, None if added is None else added.other, model),
         sizes=reals.sizes_in_c(operator, model, sizes_of_image(operator, model)),
         after=added,
         packed=reals.constants(operator, model),

@@ -6,12 +6,10 @@ from attrs import evolve, frozen
 
 from target_arch.backends.plain_c.kernels.text import Parameter, function, parameter, struct
 from target_arch.backends.plain_c.kernels.weighted import as_int8
-from target_arch.backends.plain_c.stripes.rowwise import Names, Rowwise
+from target_arch.backends.plain_c.stripes.rowwise import HEADER, Names, Rowwise
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Tensor
 from target_arch.plan.regions.stripes import Image, Producer, Stripes, Window
-
-_HEADER = "kernels/rows.h"
 
 
 @frozen(kw_only=True)
@@ -35,7 +33,7 @@ class RowsText:
         parameters = (*given, *inside, last, *scratch)
         written = len(given) + len(inside)
         over = [(written, n) for n, image in enumerate(self.plan.given) if image == self.plan.over]
-        headers = dict.fromkeys((_HEADER, *(header for unit in self.units for header in unit.headers)))
+        headers = dict.fromkeys((HEADER, *(header for unit in self.units for header in unit.headers)))
         return function("stripes", parameters, tuple(self._body()), tuple(headers), tuple(over))
 
     def _body(self) -> Iterator[str]:

@@ -11,6 +11,9 @@ from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Tensor
 from target_arch.plan.regions.stripes import Image
 
+HEADER = "kernels/rows.h"
+"""Declares `ta_rows`."""
+
 
 @frozen(kw_only=True)
 class Names:
