@@ -24,7 +24,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from benchmarks.mobilenet import STAGES
-from target_arch.plan.text import table
+from target_arch.plan.printed.text import table
 
 KWS = Path(__file__).parents[2] / "shared" / "models" / "kws_int8.tflite"
 LIMITS = {"kws_int8": 2.0, "mobilenet_v2": 5.0, "chain": 15.0}

@@ -14,7 +14,7 @@ from pathlib import Path
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
-from target_arch.plan.text import table
+from target_arch.plan.printed.text import table
 from target_arch.ports.qemu_mps2 import port
 from target_arch.resources import runtime_c
 from target_arch.soc.cores import CORES

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from target_arch.plan.text import table
+from target_arch.plan.printed.text import table
 from tests.runtime_c.elf_images import DEVICE, MACHINE, PHYSICAL, ROOM, images
 
 REPOSITORY = Path(__file__).parents[1]

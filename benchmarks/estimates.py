@@ -1,14 +1,14 @@
 """Estimated cycles of every step beside measured ones, and the rates that fit them.
 
-    python -m benchmarks.estimates [--only TEXT] [--errors] [--fit] [--clock HERTZ]
+    python -m benchmarks.estimates [--only TEXT] [--errors | --page] [--fit] [--clock HERTZ]
 
 Models are those of `benchmarks.instructions`, and `ic_resnet_fp32`. Cortex-M7 (isa `armv7e-m`), Cortex-M55
 (`armv8.1-m`), and Cortex-M7 without its DSP extension (`generic`) are instructions counted on boards in QEMU;
 x86-64 are cycles at `--clock`, from the least time of many runs. The table in `docs/kernels.md` is this
-program's. `--errors` prints only how far estimates are off.
+program's with `--page`. `--errors` prints only how far estimates are off.
 
 Of the steps with different functions every second one is for calibration: `--fit` prints the rates that fit
-these best (non-negative least squares of relative errors, with SciPy), for `plain_c/kernels/rates.py`. Errors
+these best (non-negative least squares of relative errors, with SciPy), for `plain_c/work/rates.py`. Errors
 are stated for the other half too.
 """
 
@@ -22,13 +22,13 @@ import numpy as np
 from attrs import frozen
 
 from benchmarks.instructions import NAMES, SHARED, with_isa
-from target_arch.backends.plain_c.kernels.forms import Part, Work
 from target_arch.backends.plain_c.kernels.pick import predicted
-from target_arch.backends.plain_c.kernels.rates import cycles
+from target_arch.backends.plain_c.work.forms import Work, WorkUnit
+from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.emit.programs.tracer import tracer_source
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.kernels import Call
-from target_arch.plan.text import table
+from target_arch.plan.printed.text import table
 from target_arch.run import Compiler, build, read_manifest, reference_for, run_on_machine, write_bundle
 from target_arch.run.execute.traced import traced
 from target_arch.soc import read_soc
@@ -96,14 +96,14 @@ def steps(name: str, machine: Machine, clock: float) -> Iterator[Step]:
 
 
 def _step(
-    name: str, made: Compilation, call: Call, following: str | None, isa: InstructionSet, measured: float
+    name: str, made: CompiledModel, call: Call, following: str | None, isa: InstructionSet, measured: float
 ) -> Step:
     """The call with all operators up to the next call's."""
     operators = made.model.operators
     first = made.model.numbers[call.operator]
     last = len(operators) if following is None else made.model.numbers[following]
     picks = [predicted(operator, made.model, isa) for operator in operators[first:last]]
-    work: dict[Part, float] = {}
+    work: dict[WorkUnit, float] = {}
     for pick in picks:
         work |= {part: work.get(part, 0) + count for part, count in pick.work.items()}
     return Step(
@@ -119,13 +119,13 @@ def _step(
 
 def _measured(path: Path, bundle: Path, machine: Machine, clock: float) -> dict[str, float]:
     """Cycles by the operator of a step."""
-    manifest = read_manifest(bundle)
-    words = [str(step["what"]).split() for step in manifest["steps"]]
+    (model,) = read_manifest(bundle)["models"]
+    words = [str(step["what"]).split() for step in model["steps"]]
     compiler = Compiler(command=machine.compiler, version="") if machine.compiler else None
     (inputs,) = reference_for(path).frames(1, seed=0)
     frame = b"".join(part.tobytes() for part in inputs)
     if machine.port == "host":
-        source = tracer_source(manifest["model"], (), len(words))
+        source = tracer_source(model["name"], (), len(words))
         traces = traced(build(bundle, tracer=source), (), (frame,) * _RUNS)
         counts = [float(least) * clock for least in np.min([each.seconds for each in traces], axis=0)]
     else:
@@ -144,21 +144,21 @@ def halves(found: Sequence[Step]) -> tuple[list[Step], list[Step]]:
     return fitted, [step for step in different if step not in fitted]
 
 
-_TOGETHER = (Part.GATHERED, Part.GROUP, Part.REAL_PRODUCT)
+_TOGETHER = (WorkUnit.GATHERED, WorkUnit.GROUP, WorkUnit.REAL_PRODUCT)
 """A unit of each kernel, in the order in which kernels are fitted; what was fitted before is known."""
 
 
-def fit(fitted: Sequence[Step]) -> dict[Part, float]:
+def fit(fitted: Sequence[Step]) -> dict[WorkUnit, float]:
     """The rates that fit steps of kernels best. Where a kernel works in strips, too few steps remain to tell
     products at a border from others.
     """
     from scipy.optimize import nnls
 
-    strips = any(Part.STRIP in step.work for step in fitted)
-    same = {Part.EDGE: Part.TAP} if strips else {}
-    rates: dict[Part, float] = {Part.CALL: _CALL}
+    strips = any(WorkUnit.STRIP in step.work for step in fitted)
+    same = {WorkUnit.EDGE: WorkUnit.TAP} if strips else {}
+    rates: dict[WorkUnit, float] = {WorkUnit.CALL: _CALL}
     for kernel in _TOGETHER:
-        some = [step for step in fitted if kernel in step.work and Part.CALL in step.work]
+        some = [step for step in fitted if kernel in step.work and WorkUnit.CALL in step.work]
         names = sorted({same.get(part, part) for step in some for part in step.work} - set(rates))
         if not names:
             continue
@@ -178,18 +178,44 @@ def fit(fitted: Sequence[Step]) -> dict[Part, float]:
 
 def errors(title: str, some: Sequence[Step]) -> str:
     """A line about the errors of kernels' steps."""
-    off = [abs(step.error) for step in some if Part.CALL in step.work]
+    off = [abs(step.error) for step in some if WorkUnit.CALL in step.work]
     return f"{title}: {len(off)} steps, mean error {fmean(off):.1%}, greatest {max(off):.0%}"
+
+
+def page(clock: float) -> Iterator[str]:
+    """The lines of a table in Markdown: int8 steps in thousands of instructions, on both Cortex-M."""
+    titles = ("Cortex-M7", "Cortex-M55")
+    found = [[step for name in NAMES for step in steps(name, MACHINES[title], clock)] for title in titles]
+    columns = " | ".join(f"{title[7:]} estimated | measured | error" for title in titles)
+    yield f"| model | step | by | {columns} |"
+    yield "|---|---|---" + "|---:" * 6 + "|"
+    before = ""
+    for pair in zip(*found, strict=True):
+        step = pair[0]
+        numbers = (f"{_thousands(s.estimated)} | {_thousands(s.measured)} | {s.error:+.0%}" for s in pair)
+        model = "" if step.model == before else f"`{step.model}`"
+        yield f"| {model} | `{step.operator}` | {step.how} | " + " | ".join(numbers) + " |"
+        before = step.model
+
+
+def _thousands(count: float) -> str:
+    """Three digits of small numbers, all of large ones."""
+    return f"{count / 1000:.1f}" if count < 99_950 else f"{count / 1000:.0f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default="", help="machines whose name contains this")
-    parser.add_argument("--errors", action="store_true")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--errors", action="store_true")
+    form.add_argument("--page", action="store_true")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--clock", type=float, default=2.445e9, help="of this computer, in hertz")
     options = parser.parse_args(arguments)
+    if options.page:
+        print(*page(options.clock), sep="\n")
+        return
     for title, machine in MACHINES.items():
         if options.only.lower() not in title.lower():
             continue
@@ -204,7 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(errors(f"{title}, calibrated", fitted), errors("others", rest), sep="\n", flush=True)
         if options.fit:
             for part, rate in fit(fitted).items():
-                print(f"    Part.{part.name}: {rate:.3g},")
+                print(f"    WorkUnit.{part.name}: {rate:.3g},")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from target_arch.backends.ethos_u.graph import graph_of
 from target_arch.backends.ethos_u.tflite_file import tflite_bytes
 from target_arch.backends.ethos_u.vela import PERFORMANCE, SIZE, Compiled, compile_file, installed
 from target_arch.diagnostics import DiagnosticError
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.memory import Arena
 from target_arch.plan.partitions import Partition
 from target_arch.soc import read_soc
@@ -42,7 +42,7 @@ class Row:
     what: str
     sram: int
     live: int
-    known: Compilation | None
+    known: CompiledModel | None
     blind: tuple[Compiled, ...]
     least: tuple[Compiled, ...]
 
@@ -95,7 +95,7 @@ def _rows(model: Path, require: Mapping[str, str]) -> Iterator[Row]:
         )
 
 
-def _live(made: Compilation) -> int:
+def _live(made: CompiledModel) -> int:
     """The most that others hold of the SRAM while a chain runs."""
     return max(pool.live for budget in made.budgets for pools in budget.sites.values() for pool in pools)
 
@@ -105,7 +105,7 @@ def _with_sram(soc: SoC, size: int) -> SoC:
     return evolve(soc, memories=memories)
 
 
-def _compiled(partition: Partition, made: Compilation, soc: SoC, optimise: str) -> Compiled:
+def _compiled(partition: Partition, made: CompiledModel, soc: SoC, optimise: str) -> Compiled:
     """A chain compiled without asking the ledger: the arena is the whole SRAM."""
     unit = unit_of(soc, soc.instance(UNIT), backend)
     file = tflite_bytes(graph_of(partition.operators, made.model))

@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from target_arch.plan.text import table
+from target_arch.plan.printed.text import table
 
 REPOSITORY = Path(__file__).parents[1]
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")

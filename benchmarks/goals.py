@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.instructions import MACHINES, NAMES, SHARED, Measured, measure
 from target_arch.backend.goal import Goal
-from target_arch.plan.text import table
+from target_arch.plan.printed.text import table
 from target_arch.soc import read_soc
 
 BOARDS = ("Cortex-M7", "Cortex-M55")

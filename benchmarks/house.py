@@ -1,4 +1,4 @@
-"""The shape of the house in numbers: how long its files, classes and functions are, and who imports whom.
+"""The shape of the source in numbers: how long its files, classes and functions are, and who imports whom.
 
     python -m benchmarks.house
 
@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from target_arch.plan.text import table
+from target_arch.plan.printed.text import table
 
 REPOSITORY = Path(__file__).parents[1]
 PACKAGE = REPOSITORY / "target_arch"

@@ -23,8 +23,8 @@ from attrs import evolve, frozen
 
 from target_arch.backend.goal import Goal
 from target_arch.pipeline import CompileRequest, compile_model
-from target_arch.plan.bundle import Bundle
-from target_arch.plan.text import table
+from target_arch.plan.bundle import BundleFiles
+from target_arch.plan.printed.text import table
 from target_arch.run import (
     Compiler,
     Executable,
@@ -134,7 +134,8 @@ def with_library(soc: SoC, library: Path, core: str) -> SoC:
 def on_board(executable: Executable, frame: bytes) -> tuple[int, dict[str, int]]:
     """Instructions of a run on an emulated board, and of each step by its text."""
     _, profile = run_on_machine(executable, (frame,))
-    steps = (step["what"] for step in executable.manifest["steps"])
+    (model,) = executable.manifest["models"]
+    steps = (step["what"] for step in model["steps"])
     return profile.instructions, dict(zip(steps, profile.steps, strict=True))
 
 
@@ -176,7 +177,7 @@ def measure(model: Path, machine: Machine, soc: SoC, folder: Path, goal: Goal = 
     return counted(compile_model(request).bundle, model, machine, folder)
 
 
-def counted(bundle: Bundle, model: Path, machine: Machine, folder: Path) -> Measured:
+def counted(bundle: BundleFiles, model: Path, machine: Machine, folder: Path) -> Measured:
     """Build the bundle of a model in a folder, compare it with the reference, and count one run."""
     write_bundle(bundle, folder / "bundle")
     compiler = Compiler(command=machine.compiler, version="") if machine.compiler else None

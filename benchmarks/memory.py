@@ -31,7 +31,7 @@ from benchmarks.memory_picture import curves_picture
 from benchmarks.mobilenet import mobilenet
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.memory import Arena
-from target_arch.plan.text import table
+from target_arch.plan.printed.text import table
 from target_arch.run import write_bundle
 from target_arch.run.verification.verify import verify
 from target_arch.soc import read_soc

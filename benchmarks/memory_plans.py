@@ -1,12 +1,14 @@
 """Memory plans beside the bound and beside published planners: ours, CP-SAT, omnimalloc, first fit.
 
     python -m benchmarks.memory_plans [--seconds 60] [--instances ABCFHIJK] [--peers cp-sat,omnimalloc]
-                                      [--models]
+                                      [--full 50] [--nodes 40000] [--models]
 
-Three tables. *Instances* of the minimalloc paper (../shared/memory_plans): is there a plan within the
-capacity? *Random buffers*, 10,000 of each kind: how far above the bound is a plan made at once? *Models*
-(with --models): the arenas of the shared models on every chip. All run on one thread, one after the other;
-every plan is checked. The seconds are those of the processor; the peak is over the capacity or the bound.
+Four tables. *Instances* of the minimalloc paper (../shared/memory_plans): is there a plan within the
+capacity? *Full memories*, as many as `--full` says: all bytes and all the time of a memory are cut into
+buffers, some of which are then left out; does `search` find a plan as low with so many `--nodes`? *Random
+buffers*, 10,000 of each kind: how far above the bound is a plan made at once? *Models* (with --models): the
+arenas of the shared models on every chip. All run on one thread, one after the other; every plan is checked.
+The seconds are those of the processor; the peak is over the capacity or the bound.
 omnimalloc is not part of any extra (pip install omnimalloc==1.0.0). What is not installed is left out.
 """
 
@@ -22,11 +24,12 @@ from random import Random
 
 from target_arch.backend.planner import Effort
 from target_arch.plan.memory import Arena, Buffer, MemoryPlan
-from target_arch.plan.text import table
+from target_arch.plan.printed.text import table
 from target_arch.stages.memory.packing import ALGORITHMS, Offsets, bound, cores, peak
 
 SHARED = Path(__file__).parents[2] / "shared"
 CAPACITY = 1_048_576
+UNIT = 1024
 MANY = 10_000
 
 Planner = Callable[[Sequence[Buffer]], Mapping[str, int]]
@@ -76,6 +79,49 @@ def random_buffers(kind: str, sizes: str) -> list[Buffer]:
     return rows
 
 
+Row = tuple[int, int, int, int]
+"""First step, the step after the last, first unit of bytes and the unit after the last."""
+
+
+def full_memory(seed: int) -> list[Buffer]:
+    """Buffers with a plan of CAPACITY bytes that leaves little or nothing free."""
+    random = Random(f"full {seed}")
+    count, gone, in_time = (
+        random.randrange(150, 460),
+        random.choice((0, 0, 2, 5, 10, 20)),
+        random.uniform(0.3, 0.7),
+    )
+    rows: list[Row] = [(0, random.choice((200, 400, 1000)), 0, CAPACITY // UNIT)]
+    while len(rows) < count:
+        able = [random.randrange(len(rows)) for _ in range(random.choice((1, 2, 4)))]
+        largest = max(able, key=lambda number: _area(rows[number]))
+        rows[largest : largest + 1] = _cut(rows[largest], random, in_time)
+    left = [row for row in rows if random.randrange(100) >= gone]
+    random.shuffle(left)
+    return [_buffer(f"b{n}", UNIT * (e - b), 1, first, end - 1) for n, (first, end, b, e) in enumerate(left)]
+
+
+def _area(row: Row) -> int:
+    return (row[1] - row[0]) * (row[3] - row[2])
+
+
+def _cut(row: Row, random: Random, in_time: float) -> list[Row]:
+    """In two; now and then in five that no straight cut divides; or not, where it is too small."""
+    first, end, low, high = row
+    if random.random() < 0.15 and end - first > 8 and high - low > 24:
+        one, two = sorted(random.sample(range(first + 1, end), 2))
+        a, b = sorted(random.sample(range(low + 1, high), 2))
+        around = [(first, two, low, a), (two, end, low, b), (one, end, b, high), (first, one, a, high)]
+        return [*around, (one, two, a, b)]
+    if random.random() < in_time and end - first > 1:
+        step = random.randrange(first + 1, end)
+        return [(first, step, low, high), (step, end, low, high)]
+    if high - low > 3:
+        unit = random.randrange(low + 1, high)
+        return [(first, end, low, unit), (first, end, unit, high)]
+    return [row]
+
+
 def omnimalloc(seconds: float | None) -> Planner:
     """Its search with a time limit, or its fast portfolio."""
     import omnimalloc as om
@@ -116,7 +162,7 @@ def _check(buffers: Sequence[Buffer], offsets: Mapping[str, int]) -> None:
         if place[0] % buffer.alignment or any(
             place[0] < other[1] and other[0] < place[1] for other in live[max(at - 1, 0) : at + 1]
         ):
-            raise SystemExit(f"wrong plan: `{buffer.name}` is not aligned, or lies over another buffer")
+            raise SystemExit(f"wrong plan: `{buffer.name}` is not aligned, or overlaps another buffer")
         live.insert(at, place)
 
 
@@ -143,6 +189,24 @@ def instances(names: str, seconds: float, peers: Sequence[str]) -> str:
     for other in others:
         header += [other, "s"]
     return table((*header, "how search found it"), rows, right=range(1, len(header)))
+
+
+def full_memories(many: int, nodes: int) -> str:
+    """How many are planned within the capacity, and how far the others are above it on average."""
+    effort = Effort(nodes=nodes, goal=CAPACITY)
+    planners: Mapping[str, Planner] = {
+        "greedy": ALGORITHMS["greedy"],
+        "search": lambda rows: ALGORITHMS["search"].pack(rows, effort=effort),
+    }
+    rows = []
+    for name, planner in planners.items():
+        found = [timed(planner, full_memory(seed), CAPACITY) for seed in range(many)]
+        ratios = [float(ratio) for ratio, _, _ in found]
+        above = [ratio for ratio in ratios if ratio > 1]
+        seconds = sum(float(took) for _, took, _ in found)
+        mean = f"{sum(above) / len(above):.4f}" if above else ""
+        rows.append((name, str(many - len(above)), mean, f"{seconds:.1f}"))
+    return table(("planner", f"solved of {many}", "the others", "s"), rows, right=(1, 2, 3))
 
 
 def random_plans(peers: Sequence[str]) -> str:
@@ -199,7 +263,12 @@ def models() -> str:
 def _arena(plan: MemoryPlan, arena: Arena) -> tuple[str, ...]:
     highest, bound, shared = plan.peaks[arena], plan.bounds[arena], plan.shared[arena]
     sizes = (f"{highest:,}", f"{bound:,}", f"{shared:,}", f"{highest / shared:.4f}")
-    return (str(arena), *sizes, "yes" if arena in plan.proven else "no", plan.found_by.get(arena, "witness"))
+    return (
+        str(arena),
+        *sizes,
+        "yes" if arena in plan.proven else "no",
+        plan.found_by.get(arena, "known plan"),
+    )
 
 
 def main() -> None:
@@ -210,6 +279,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="limit of every search")
     parser.add_argument("--instances", default="ABCFHIJK", help="which instances")
     parser.add_argument("--peers", default="cp-sat,omnimalloc", help="which planners beside ours")
+    parser.add_argument("--full", type=int, default=50, help="how many full memories")
+    parser.add_argument("--nodes", type=int, default=40_000, help="limit of their search")
     parser.add_argument("--models", action="store_true", help="compile the shared models as well")
     options = parser.parse_args()
     needs = {"cp-sat": "ortools", "omnimalloc": "omnimalloc"}
@@ -221,6 +292,8 @@ def main() -> None:
     print("core of long searches:", "compiled" if cores.compiled() else "interpreted (numba is missing)")
     print("\ninstances: peak over capacity, seconds of one core")
     print(instances(options.instances, options.seconds, peers), flush=True)
+    print(f"full memories, with {options.nodes:,} nodes each: peak over capacity, seconds of one core")
+    print(full_memories(options.full, options.nodes), flush=True)
     print(f"{MANY:,} random buffers: peak over bound, seconds of one core")
     print(random_plans(peers), flush=True)
     if options.models:

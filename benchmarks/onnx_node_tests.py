@@ -42,11 +42,10 @@ from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.manifest import manifest
 from target_arch.pipeline import CompileRequest
 from target_arch.pipeline import compile as compiling
-from target_arch.pipeline.compile import Prepared, emit_inputs, plan, prepare
+from target_arch.pipeline.compile import PreparedModel, emit_inputs, plan, prepare
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.model_pools import Sharing
 from target_arch.registry import PlugIns
-from target_arch.run.bundles.manifest import models_in
 from target_arch.run.bundles.write import write_bundle
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
@@ -116,7 +115,7 @@ class Compiled:
 
     case: Case
     way: str
-    prepared: Prepared
+    prepared: PreparedModel
     lowered: Lowered
     feed: tuple[Array, ...]
 
@@ -272,7 +271,7 @@ def _run(
         frame = b"".join(np.ascontiguousarray(value).tobytes() for each in group for value in each.feed)
         (answer,) = run_frames(executable, [frame], timeout=60)
     found, place = [], 0
-    for model in models_in(facts):
+    for model in facts["models"]:
         shapes, parts = [], []
         for tensor in model["outputs"]:
             shapes.append((tuple(tensor["shape"]), tensor["dtype"]))

@@ -1,4 +1,4 @@
-"""Models that nobody here made, as they come: compiled, verified, listed in a table.
+"""Models from other projects, unchanged: compiled, verified, listed in a table.
 
     python -m benchmarks.real_models [--folder FOLDER] [--only TEXT …] [--results FILE] [--minutes NUMBER]
                                      [--write FILE]
@@ -180,7 +180,8 @@ def tried(source: str, path: Path, folder: Path) -> Found:
     if outcome.returncode:
         return found
     manifest = json.loads((folder / "out" / "manifest.json").read_text())
-    pools = {name: pool["peak"] for name, pool in manifest["pools"].items()}
+    pools = {name: pool["bytes"] for name, pool in manifest["pools"].items()}
+    (model,) = manifest["models"]
     constants = sum(peak for name, peak in pools.items() if name.endswith(".constants"))
     checked = _run("verify", str(path), "--bundle", str(folder / "out"), "--count", str(FRAMES))
     right = checked.returncode == 0
@@ -188,7 +189,7 @@ def tried(source: str, path: Path, folder: Path) -> Found:
         source=source,
         model=path.name,
         flags=flags,
-        operators=sum(len(partition["operators"]) for partition in manifest["partitions"]),
+        operators=sum(len(partition["operators"]) for partition in model["partitions"]),
         constants=constants,
         arena=sum(pools.values()) - constants,
         seconds=seconds,
@@ -279,10 +280,10 @@ def table(found: Sequence[Found]) -> str:
 _PAGE = """\
 # Real models
 
-Models that nobody here made: those inside Python packages, and TFLite Micro's examples. Each is
-compiled as it comes for one processor with enough memory, with the options that stand beside its name
-for open dimensions and for an input that chooses a branch, and three random frames are compared with
-LiteRT, TFLite Micro or onnxruntime. `python -m benchmarks.real_models --write docs/real-models.md` makes
+Models from other projects: models inside Python packages, and TFLite Micro's examples. Each is
+compiled unchanged for one processor with enough memory, with the options beside its name for open
+dimensions and for an input that chooses a branch, and three random frames are compared with LiteRT,
+TFLite Micro or onnxruntime. `python -m benchmarks.real_models --write docs/real-models.md` makes
 this page; models that are not in it yet: {left}. Seconds are processor time of `compile`, on a computer
 with other work. [Models](models.md) says what a model file may be, [Operators](operators.md) which
 operators there are, [Verification](verify.md) what the rules mean.

@@ -176,8 +176,8 @@ def _fitting(case: Case) -> list[str]:
 def _false_hints(case: Case, refusal: DoesNotFitError) -> list[str]:
     """The changes that a hint proposes and that do not make the model fit."""
     found = []
-    for larger in _LARGER.finditer(refusal.hint or ""):
-        if "not even" in (refusal.hint or ""):
+    for larger in _LARGER.finditer(str(refusal.hint or "")):
+        if "not even" in (str(refusal.hint or "")):
             continue
         more = int(larger["kib"].replace(",", "")) * 1024
         memories = (
@@ -185,7 +185,7 @@ def _false_hints(case: Case, refusal: DoesNotFitError) -> list[str]:
         )
         if not _fits(case, Rules(), evolve(case.soc, memories=tuple(memories))):
             found.append(f"does not fit with {larger[0]}")
-    for moved in _MOVED.finditer(refusal.hint or ""):
+    for moved in _MOVED.finditer(str(refusal.hint or "")):
         if not _fits(case, Rules(require={moved["operator"]: moved["target"]}), case.soc):
             found.append(f"does not fit with {moved[0]}")
     return found

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.pipeline import Compilation, CompileRequest, compile_model, partition_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model, partition_model
 from target_arch.plan.kernels import Call
 from target_arch.run import ToolMissing, build, run_frames, write_bundle
 from target_arch.run.references.find import reference_for
@@ -61,7 +61,7 @@ def measure(model: Path, soc: SoC) -> dict[str, Any]:
     return {"schema": 1, "operators": {arch: _table(made, found[arch]) for arch in sorted(found)}}
 
 
-def operators(made: Compilation, cycles: Mapping[Words, int]) -> dict[str, dict[str, int]]:
+def operators(made: CompiledModel, cycles: Mapping[Words, int]) -> dict[str, dict[str, int]]:
     """Cycles per target_arch and operator id, from the cycles of each command."""
     found: dict[str, dict[str, int]] = {}
     for kernel in made.kernels.values():
@@ -106,7 +106,7 @@ def _taken(model: Path, soc: SoC) -> dict[str, str]:
     }
 
 
-def _commands(made: Compilation, reference: Reference) -> dict[Words, int]:
+def _commands(made: CompiledModel, reference: Reference) -> dict[Words, int]:
     frame = b"".join(value.tobytes() for value in reference.frames(1, 0)[0])
     with tempfile.TemporaryDirectory() as folder:
         directory, log = Path(folder) / "bundle", Path(folder) / "cycles"
@@ -120,13 +120,13 @@ def _commands(made: Compilation, reference: Reference) -> dict[Words, int]:
         return read_log(log.read_text())
 
 
-def _table(made: Compilation, cycles: Mapping[str, int]) -> dict[str, str]:
+def _table(made: CompiledModel, cycles: Mapping[str, int]) -> dict[str, str]:
     macs = sum(_macs(made, operator) for operator in cycles)
     table = {operator: f"{cycles[operator]} cycles" for operator in sorted(cycles)}
     return {"conv2d": f"{sum(cycles.values()) / macs:.4f} cycles/mac", **table}
 
 
-def _macs(made: Compilation, id: str) -> int:
+def _macs(made: CompiledModel, id: str) -> int:
     operator = next(each for each in made.model.operators if each.id == id)
     _, height, width, channels = made.model.tensors[operator.output].shape
     weights = made.model.tensors[operator.constants[0]]

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmarks import graphs
 from target_arch.plan.model import Model
-from target_arch.plan.text import table
+from target_arch.plan.printed.text import table
 from target_arch.stages.check.plan import check
 from target_arch.stages.lowering.one_pass import Passes
 from target_arch.stages.lowering.order import lowering_order

@@ -22,7 +22,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import inf, prod
 from pathlib import Path
 from typing import Any
@@ -295,7 +296,8 @@ def written(model: Any, form: str, path: Path) -> None:
     if form == "float":
         source.rename(path)
     elif form == "dynamic":
-        quantize_dynamic(source, path)
+        attention = [node.name for node in model.graph.node if node.op_type == "Attention"]
+        quantize_dynamic(source, path, nodes_to_exclude=attention)
     else:
         kinds = {"qoperator": QuantType.QUInt8, "int16": QuantType.QInt16}
         quantize_static(
@@ -310,17 +312,16 @@ def written(model: Any, form: str, path: Path) -> None:
         )
 
 
-def outcome(name: str, form: str, folder: Path) -> str:
-    """The line for a net in one form; the verdict is its second word."""
-    path = folder / f"{name}_{form}.onnx"
+def outcome(path: Path, make: Callable[[], None]) -> str:
+    """What became of the net that is written there: a verdict, and what was said."""
     try:
-        written(NETS[name](), form, path)
-    except Exception as error:  # onnxruntime's quantizer raises whatever it stumbles over
-        return f"{name}/{form} unmade: {str(error).strip().splitlines()[0][:100]}"
+        make()
+    except Exception as error:  # quantizers raise whatever they stumble over
+        return f"unmade: {str(error).strip().splitlines()[0][:100]}"
     command = ("-m", "target_arch", "verify", str(path), "--target", "c", "--count", "5", "--layers")
     done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
     said = done.stdout if done.returncode in (0, 1) else done.stderr
-    return f"{name}/{form} {VERDICTS.get(done.returncode, 'fails')} {_summary(said, folder)}"
+    return f"{VERDICTS.get(done.returncode, 'fails')} {_summary(said, path.parent)}"
 
 
 def _summary(said: str, folder: Path) -> str:
@@ -329,21 +330,22 @@ def _summary(said: str, folder: Path) -> str:
     return "; ".join(chosen or lines[:1])[:300]
 
 
-def main() -> int:
-    """Print a line for each, and how many had which verdict; 1 where a result differs."""
-    arguments = _arguments()
+def outcomes(
+    arguments: argparse.Namespace, names: Sequence[str], suffix: str, write: Callable[[str, str, Path], None]
+) -> int:
+    """Print a line for each net and form, and how many had which verdict; 1 where a result differs."""
     end = time.monotonic() + 60 * arguments.minutes
     kept = Kept(arguments.results)
-    wanted = [(name, form) for name in NETS if arguments.only in name for form in arguments.form or FORMS]
+    wanted = [(name, form) for name in names if arguments.only in name for form in arguments.form]
     found: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         for name, form in wanted:
-            label = f"{name}/{form}"
+            label, path = f"{name}/{form}", Path(folder) / f"{name}_{form}{suffix}"
             if label not in kept.known:
                 if time.monotonic() > end:
                     found["left"] += 1
                     continue
-                kept.add(label, outcome(name, form, Path(folder)))
+                kept.add(label, f"{label} {outcome(path, partial(write, name, form, path))}")
             line = kept.known[label]
             print(line, flush=True)
             found[line.split()[1].rstrip(":")] += 1
@@ -351,14 +353,21 @@ def main() -> int:
     return 1 if found["differs"] or found["fails"] else 0
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+def arguments_of(described: str | None, forms: Sequence[str]) -> argparse.Namespace:
+    """The arguments of a run over nets in these forms."""
+    parser = argparse.ArgumentParser(description=described, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", default="", metavar="TEXT", help="nets whose name contains this")
-    parser.add_argument("--form", choices=FORMS, action="append", help="these forms")
+    parser.add_argument("--form", choices=forms, action="append", help="these forms")
     parser.add_argument("--results", type=Path, metavar="FILE", help="outcomes that a run goes on from")
     parser.add_argument("--minutes", type=float, default=inf, metavar="NUMBER", help="no net starts later")
-    return parser.parse_args()
+    given = parser.parse_args()
+    given.form = given.form or forms
+    return given
+
+
+def _written(name: str, form: str, path: Path) -> None:
+    written(NETS[name](), form, path)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(outcomes(arguments_of(__doc__, FORMS), tuple(NETS), ".onnx", _written))

@@ -3,7 +3,8 @@
     python benchmarks/tuning.py [MODEL...] [--trials N] [--cflags FLAGS]
 
 Kernel times are the sums that `target-arch tune` reports, from one run. Whole runs are processor time of the
-runner for 50 frames, the least of three, built with `-O2`; both bundles are first compared with the
+runner for 50 frames, the least of three, built with `-O2`, without kernels (`--optimize size`), which have no
+schedules; both bundles are first compared with the
 reference.
 """
 
@@ -45,7 +46,7 @@ def built(request: CompileRequest, folder: Path) -> Executable:
 
 
 def row(model: Path, trials: int, flags: tuple[str, ...]) -> str:
-    request = CompileRequest(model_path=model, soc=read_soc("mcu_m7"))
+    request = CompileRequest(model_path=model, soc=read_soc("mcu_m7"), optimize="size")
     report = tune(TuneRequest(compilation=request, trials=trials, flags=flags))
     kernels = [
         sum(time * len(gain.operators) for gain, time in zip(report.gains, times, strict=True))

@@ -9,20 +9,40 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from target_arch.api.bundle import Bundle
-    from target_arch.api.compilation import Compilation, compile
+    from target_arch.api.compilation import Compilation, compile, compile_models
+    from target_arch.api.inventory import operators
+    from target_arch.api.placed import partition
     from target_arch.api.soc import load_soc
+    from target_arch.api.tuning import tune_kernels
+    from target_arch.api.views.report import compare
     from target_arch.diagnostics import DiagnosticError
 
 __version__ = "0.1.0"
 
-__all__ = ["Bundle", "Compilation", "DiagnosticError", "compile", "load_soc"]
+__all__ = [
+    "Bundle",
+    "Compilation",
+    "DiagnosticError",
+    "compare",
+    "compile",
+    "compile_models",
+    "load_soc",
+    "operators",
+    "partition",
+    "tune_kernels",
+]
 
 _PLACES = {
     "Bundle": "target_arch.api.bundle",
     "Compilation": "target_arch.api.compilation",
     "DiagnosticError": "target_arch.diagnostics",
+    "compare": "target_arch.api.views.report",
     "compile": "target_arch.api.compilation",
+    "compile_models": "target_arch.api.compilation",
     "load_soc": "target_arch.api.soc",
+    "operators": "target_arch.api.inventory",
+    "partition": "target_arch.api.placed",
+    "tune_kernels": "target_arch.api.tuning",
 }
 
 

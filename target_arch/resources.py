@@ -1,6 +1,6 @@
 """Where the files that travel with the package are: the C runtime, RTL, SoC files and example models.
 
-In a wheel they lie inside the package, in a checkout beside it.
+In a wheel they are inside the package, in a checkout beside it.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Fixtures for every test: goldens, the folder of shared models, and tools a machine may lack.
 
-A golden lies in `golden/` beside the test that reads it. `--update-golden` rewrites what the selected tests
+A golden is in `golden/` beside the test that reads it. `--update-golden` rewrites what the selected tests
 read and is refused where `CI` is set. A golden nobody reads is an orphan; a run of every test of its folder
 fails for it.
 
@@ -42,6 +42,7 @@ INSTALL_HINTS = {
     "cc": "apt-get install gcc",
     "make": "apt-get install make",
     "cmake": "apt-get install cmake",
+    "arduino-builder": "make simulators, or apt-get install arduino-builder",
     "git": "apt-get install git",
     "iverilog": "make simulators, or apt-get install iverilog",
     "verilator": "make simulators, or apt-get install verilator",

@@ -26,7 +26,7 @@ def check_page(page: Path, text: str, config: pytest.Config) -> None:
     assert NUMBER.sub("#", text) == NUMBER.sub("#", written)
     pairs = zip(NUMBER.findall(text), NUMBER.findall(written), strict=True)
     apart = [(now, then) for now, then in pairs if not math.isclose(_value(now), _value(then), rel_tol=DRIFT)]
-    assert apart == [], "the numbers moved; read them, and write the page anew with --update-golden"
+    assert apart == [], "the numbers moved; read them, and write the page again with --update-golden"
 
 
 def _value(number: str) -> int:

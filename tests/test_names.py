@@ -139,3 +139,13 @@ def lost(path: Path) -> list[str]:
     known = names_of_code(path) | MODULES
     mentioned = [name for text in texts for name in MENTIONED.findall(text) if name not in known]
     return [name for text in texts for name in wrong(text, path.parent)] + mentioned
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    """A reader knows a class by its name, without the module."""
+    places: dict[str, list[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in tree(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}

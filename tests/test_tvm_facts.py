@@ -60,7 +60,7 @@ def test_the_wheel_prints_an_infinity_that_does_not_compile() -> None:
 
 
 def test_python_cannot_add_a_target_kind() -> None:
-    """Why the description of a SoC lies beside `Target`, not in it."""
+    """Why the description of a SoC is beside `Target`, not in it."""
     with pytest.raises(Exception, match="fpga_conv2d"):
         tvm.target.Target("fpga_conv2d")
 

@@ -6,7 +6,7 @@ from attrs import evolve, fields_dict
 
 from target_arch.backend.contract import Backend
 from target_arch.emit import EmitInputs, Member, SelfTest, Tolerance, emit_bundle, manifest
-from target_arch.plan.bundle import Bundle
+from target_arch.plan.bundle import BundleFiles
 from target_arch.plan.kernels import CFunction, Kernel, Operand, Slice
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.memory import Buffer, MemoryPlan
@@ -286,7 +286,7 @@ def changed(inputs: EmitInputs, **changes: object) -> EmitInputs:
     return evolve(inputs, name=member.name, members=(member,), pools=pools, **given[EmitInputs])
 
 
-def bundle(inputs: EmitInputs) -> Bundle:
+def bundle(inputs: EmitInputs) -> BundleFiles:
     """Every file, with the manifest."""
     return emit_bundle(inputs, manifest(inputs))
 

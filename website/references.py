@@ -1,29 +1,47 @@
-"""The reference pages of the site, each made from what the program itself goes by."""
+"""The reference pages of the site, each made from the tables that the program uses."""
 
 import argparse
 import ast
 import inspect
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import target_arch
-from target_arch.api.compilation import CompileOptions
+from target_arch.api.model_outcome import ModelOutcome
+from target_arch.api.options import CompileOptions
+from target_arch.api.placed import Partitioning
 from target_arch.api.shown import Shown
-from target_arch.api.times import StepTimes
+from target_arch.api.tuning import TuneOptions
+from target_arch.api.views.archives import Archive
+from target_arch.api.views.programs import Images
+from target_arch.api.views.report import Report
+from target_arch.api.views.times import StepTimes
 from target_arch.cli.arguments.parser import COMMANDS, parser
 from target_arch.diagnostics import Diagnostic, rules
-from target_arch.run.bundles.form import Form, Integer, ListOf, Maybe, Record, TableOf, Text
-from target_arch.run.bundles.manifest_form import ONE_MODEL, TensorForm
-from target_arch.run.bundles.report_form import SHOWN_MODEL
+from target_arch.run.bundles.form import IntegerForm, ListOf, Maybe, Record, TableOf, TextForm, ValueForm
+from target_arch.run.bundles.manifest_form import BUNDLE, TensorForm
+from target_arch.run.bundles.report_form import SHOWN_BUNDLE
 from target_arch.soc.schema.json_schema import json_schema
 
 PYTHON = (
     target_arch.load_soc,
     target_arch.compile,
+    target_arch.compile_models,
     CompileOptions,
     target_arch.Compilation,
+    ModelOutcome,
+    target_arch.partition,
+    Partitioning,
+    target_arch.operators,
+    target_arch.tune_kernels,
+    TuneOptions,
     target_arch.Bundle,
+    target_arch.compare,
     Shown,
+    Report,
+    Images,
+    Archive,
     StepTimes,
     target_arch.DiagnosticError,
     Diagnostic,
@@ -31,10 +49,10 @@ PYTHON = (
 """The values on the page about Python, in its order."""
 
 _WORDS = {
-    "Integer": "integer",
-    "Number": "number",
-    "Text": "text",
-    "Flag": "true or false",
+    "IntegerForm": "integer",
+    "NumberForm": "number",
+    "TextForm": "text",
+    "BooleanForm": "true or false",
     "PathInside": "path",
     "Record": "table",
     "TableOf": "table",
@@ -88,8 +106,8 @@ def _soc_file() -> str:
     """Every key of a SoC file, from the JSON Schema."""
     schema = json_schema()
     head = (
-        "# Keys of the SoC file\n\nEvery table and key, from the schema that `check` goes by. What they are "
-        "for, with examples: [The SoC file](../soc-file.md).\n"
+        "# Keys of the SoC file\n\nEvery table and key, from the schema that `check` goes by. [The SoC "
+        "file](../soc-file.md) has their purpose, with examples.\n"
     )
     return head + "".join(_table(name, part) for name, part in _tables("", schema))
 
@@ -160,17 +178,17 @@ def _manifest() -> str:
     """Every key that readers of a manifest ask for, from the forms that they check."""
     head = (
         "# Keys of the manifest\n\nThe keys that `run`, `verify` and `report` check before they read a "
-        "manifest of one model. What they say: [The manifest](../manifest.md).\n\n"
+        "manifest. [The manifest](../manifest.md) has their meaning.\n\n"
     )
-    found = dict(_keys("", ONE_MODEL))
-    for key, words in _keys("", SHOWN_MODEL):
+    found = dict(_keys("", BUNDLE))
+    for key, words in _keys("", SHOWN_BUNDLE):
         found.setdefault(key, words)
     rows = [(f"`{key}`", words) for key, words in sorted(found.items())]
     return head + _rows(("key", "value"), rows)
 
 
-def _keys(path: str, form: Form) -> Iterator[tuple[str, str]]:
-    """Every key below a form, with what its value is."""
+def _keys(path: str, form: ValueForm) -> Iterator[tuple[str, str]]:
+    """Every key below a form, with its kind of value."""
     inner, words = _inner(form)
     if path:
         yield path, words
@@ -183,7 +201,7 @@ def _keys(path: str, form: Form) -> Iterator[tuple[str, str]]:
         yield from (each for each in _keys(f"{path}.NAME", inner.of) if each[0] != f"{path}.NAME")
 
 
-def _inner(form: Form) -> tuple[Form, str]:
+def _inner(form: ValueForm) -> tuple[ValueForm, str]:
     """The form behind `null or …` and tensors, and its words."""
     if isinstance(form, Maybe):
         inner, words = _inner(form.of)
@@ -193,12 +211,12 @@ def _inner(form: Form) -> tuple[Form, str]:
     return form, _words(form)
 
 
-def _words(form: Form) -> str:
+def _words(form: ValueForm) -> str:
     if isinstance(form, ListOf):
         return f"list of {_inner(form.of)[1]}"
-    if isinstance(form, Text) and form.words:
+    if isinstance(form, TextForm) and form.words:
         return ", ".join(f"`{word}`" for word in sorted(form.words))
-    if isinstance(form, Integer) and form.least > 0:
+    if isinstance(form, IntegerForm) and form.least > 0:
         return f"integer from {form.least}"
     return _WORDS[type(form).__name__]
 
@@ -211,33 +229,42 @@ def _python() -> str:
 
 def _documented(value: Any) -> str:
     text = f"\n## {value.__name__}\n\n"
-    if not inspect.isclass(value) or value is CompileOptions:
-        called = (
-            "" if value is CompileOptions else f"```text\n{value.__name__}{inspect.signature(value)}\n```\n\n"
-        )
-        return text + called + f"{inspect.getdoc(value)}\n" + "".join(_options(value))
-    text += f"{inspect.getdoc(value)}\n"
+    if not inspect.isclass(value):
+        return text + _called(value) + f"{inspect.getdoc(value)}\n"
+    text += f"{inspect.getdoc(value)}\n" + "".join(_options(value))
     for name, member in vars(value).items():
         inner = member.fget if isinstance(member, property) else member
         if name.startswith("_") or not inspect.isfunction(inner) or not inner.__doc__:
             continue
-        what = "" if isinstance(member, property) else str(inspect.signature(inner)).replace("(self, ", "(")
-        text += f"\n### {value.__name__}.{name}\n\n```text\n{name}{what.replace('(self)', '()')}\n```\n\n"
-        text += f"{inspect.getdoc(inner)}\n"
+        called = _called(inner, is_property=isinstance(member, property))
+        text += f"\n### {value.__name__}.{name}\n\n{called}{inspect.getdoc(inner)}\n"
     return text
+
+
+def _called(function: Any, *, is_property: bool = False) -> str:
+    """The signature as in the source."""
+    (made,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(made, ast.FunctionDef)
+    made.args.args = [each for each in made.args.args if each.arg != "self"]
+    given = "" if is_property else f"({ast.unparse(made.args)})"
+    result = "" if made.returns is None else f" -> {ast.unparse(made.returns)}"
+    # The names of what is imported late stand in quotes.
+    line = f"{made.name}{given}{result}".replace("-> '", "-> ").removesuffix("'")
+    lines = textwrap.fill(line, width=100, subsequent_indent="    ", break_long_words=False)
+    return f"```text\n{lines}\n```\n\n"
 
 
 def _options(value: Any) -> Iterator[str]:
     """The fields of a table of options, each with the text below it in the source."""
-    if value is not CompileOptions:
+    if value not in (CompileOptions, TuneOptions):
         return
     yield "\n| option | type | |\n|---|---|---|\n"
     (shape,) = ast.parse(inspect.getsource(value)).body
     assert isinstance(shape, ast.ClassDef)
     for field, text in zip(shape.body, shape.body[1:], strict=False):
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
-            kind = _cell(ast.unparse(field.annotation))
-            yield f"| `{ast.unparse(field.target)}` | `{kind}` | {_cell(ast.literal_eval(text.value))} |\n"
+            kind, said = _cell(ast.unparse(field.annotation)), ast.literal_eval(text.value)
+            yield f"| `{ast.unparse(field.target)}` | `{kind}` | {_cell(' '.join(said.split()))} |\n"
 
 
 def _anchor(name: str) -> str:

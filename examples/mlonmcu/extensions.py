@@ -83,14 +83,15 @@ class TargetArchBackend(Backend):
 def _planned(manifest: dict[str, Any]) -> Any:
     """Bytes and time as the plan has them."""
     metrics, constants = Metrics(), 0
+    (model,) = manifest["models"]
     for name, pool in manifest["pools"].items():
         if name.endswith(".constants"):
-            constants += pool["peak"]
+            constants += pool["bytes"]
         else:
-            metrics.add(f"Arena {name} [B]", pool["peak"])
+            metrics.add(f"Arena {name} [B]", pool["bytes"])
     metrics.add("Constants [B]", constants)
-    if manifest["execution"] is not None:
-        metrics.add("Predicted Runtime [s]", manifest["execution"]["makespan"])
+    if model["execution"] is not None:
+        metrics.add("Predicted Runtime [s]", model["execution"]["makespan"])
     return metrics
 
 
@@ -168,7 +169,7 @@ class _TargetArchTarget(Target):
         (model,) = bundle.glob("*.model")
         model = Path(shutil.copy(model, Path(directory) / model.stem))
         ran = _said(exe, "run", bundle, "--format=json", *(("--times",) if self.port == "host" else ()))
-        found = _said(
+        (found,) = _said(
             exe,
             "verify",
             model,
@@ -178,7 +179,7 @@ class _TargetArchTarget(Target):
             self.config["count"],
             "--format=json",
             codes=(0, 1),
-        )
+        ).values()
         metrics = Metrics()
         if "profile" in ran:
             metrics.add("Total Instructions", ran["profile"]["instructions"])

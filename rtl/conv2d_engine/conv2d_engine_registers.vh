@@ -21,7 +21,7 @@
 `define TA_CONV2D_ENGINE_KERNEL_WIDTH 52   // columns of the kernel
 `define TA_CONV2D_ENGINE_STRIDE_HEIGHT 56   // input rows from one output row to the next
 `define TA_CONV2D_ENGINE_STRIDE_WIDTH 60   // input columns from one output column to the next
-`define TA_CONV2D_ENGINE_PAD_TOP 64   // rows of padding above the tile; what lies beyond the tile below is padding too
+`define TA_CONV2D_ENGINE_PAD_TOP 64   // rows of padding above the tile; rows beyond the tile below are padding too
 `define TA_CONV2D_ENGINE_PAD_LEFT 68   // columns of padding left of the tile; beyond the tile at the right is padding too
 `define TA_CONV2D_ENGINE_INPUT_ZERO_POINT 72   // int32, subtracted from every input; padding counts as this value
 `define TA_CONV2D_ENGINE_OUTPUT_ZERO_POINT 76   // int32, added after scaling
@@ -37,11 +37,11 @@
 `define TA_CONV2D_ENGINE_STATUS_NONE 0    // no command ended since reset, or since 0 was written
 `define TA_CONV2D_ENGINE_STATUS_DONE 1    // the command completed
 `define TA_CONV2D_ENGINE_STATUS_FAULT_GEOMETRY 2    // a size is zero or beyond the engine, or sizes contradict each other
-`define TA_CONV2D_ENGINE_STATUS_FAULT_ADDRESS 3    // an operand is not aligned or does not lie in a memory of the engine
+`define TA_CONV2D_ENGINE_STATUS_FAULT_ADDRESS 3    // an operand is not aligned or not in a memory of the engine
 `define TA_CONV2D_ENGINE_STATUS_FAULT_ARITHMETIC 4    // a zero point, a bound, a multiplier, a shift or the rounding is out of range
 `define TA_CONV2D_ENGINE_ROUNDING_TFLITE 0    // fixed point: doubling high multiply, then rounding right shift
 `define TA_CONV2D_ENGINE_ROUNDING_ONNX 1    // exact product, then a right shift that rounds half to even
 `define TA_CONV2D_ENGINE_ROUNDING_TFLITE_SINGLE 2    // fixed point: exact product, then a right shift that rounds half up
-`define TA_CONV2D_ENGINE_STATUS_FAULT_TRANSFER 5    // the DMA port was told that bytes did not come, or could not be taken
+`define TA_CONV2D_ENGINE_STATUS_FAULT_TRANSFER 5    // the DMA port reports that bytes did not come, or could not be taken
 
 `endif

@@ -1,7 +1,7 @@
-/* The conformance suite: what every port must do, asked through the public headers alone.
+/* The conformance suite: the duties of every port, tested through the public headers alone.
  *
  * A test builds a small bundle for the suite's own SoC (system.c), runs it on the port under test and
- * looks at the bytes. What a port lacks (NULL in its table) makes tests skip, not fail. Output is one line
+ * looks at the bytes. An operation that a port lacks (NULL in its table) makes tests skip, not fail. Output is one line
  * per test: `ok N name`, `skip N name: reason` or `not ok N name: condition (file:line)`.
  */
 #ifndef TARGET_ARCH_CONFORMANCE_H
@@ -32,7 +32,7 @@ enum { SRAM_BYTES = 8192, TCM_BYTES = 4096, RAM_BYTES = 2048 };
 extern const ta_soc conformance_soc;
 extern const ta_arena conformance_arenas[ARENA_COUNT];
 extern const ta_driver conformance_adder_driver;
-/* The arena, the constants behind it, and a guard zone that belongs to nobody. */
+/* The arena, the constants behind it, and a guard zone that no owner may touch. */
 #define SRAM_STORAGE WITH_GUARD(SRAM_BYTES + ADD_BYTES)
 enum { ADD_BYTES = 64 };
 extern uint8_t conformance_sram[SRAM_STORAGE];
@@ -51,7 +51,7 @@ typedef struct port_under_test {
     void (*reset)(uint32_t instance); /* it goes back into reset in the middle of its next work */
     int (*guards)(int paint); /* paint the bytes around memories that are no pool's, or: are they still painted? */
     ta_function call; /* what add_call has the dsp execute; NULL: conformance_add */
-    const char *wrong_image; /* what the load process of the dsp does not take */
+    const char *wrong_image; /* refused by the load process of the dsp */
 } port_under_test;
 extern const port_under_test under_test;
 
@@ -89,7 +89,7 @@ ta_ref tcm(uint32_t offset);
 ta_ref ram_0(uint32_t offset);
 ta_ref ram_1(uint32_t offset);
 /* Fill with a pattern that depends on `seed` and has no period. */
-/* What `add_call` dispatches; the first function of a firmware. */
+/* The function that `add_call` dispatches; the first one of a firmware. */
 ta_status conformance_add(void *const *pointers);
 void fill(uint32_t offset, uint32_t bytes, uint32_t seed);
 /* Are sram[a..] and sram[b..] equal? */

@@ -1,4 +1,4 @@
-/* The suite's own SoC, and where a bundle lies in it. To run the suite on silicon, replace this file. */
+/* The suite's own SoC, and the place of a bundle in it. To run the suite on silicon, replace this file. */
 #include "conformance/conformance.h"
 
 uint8_t conformance_sram[SRAM_STORAGE] TA_ALIGNED(CONFORMANCE_ALIGNMENT) = {

@@ -1,4 +1,4 @@
-/* What the core promises on any port: versions, tables, states. */
+/* The promises of the core on any port: versions, tables, states. */
 #include <string.h>
 
 #include "conformance/conformance.h"
@@ -126,7 +126,7 @@ static const char *bad_dispatches(void)
     return NULL;
 }
 
-/* What a kernel needs of its operands, and does not get. */
+/* Operands that are not as their kernel needs them. */
 static const char *bad_operands(void)
 {
     REFUSED(w.dispatches[0].ref_count = 2, 1);

@@ -1,4 +1,4 @@
-/* Instances: load, start, stop; C functions and commands; who sees what. */
+/* Instances: load, start, stop; C functions and commands; the memories that each sees. */
 #include "conformance/conformance.h"
 
 static workload w;

@@ -1,4 +1,4 @@
-/* What goes wrong is said: which status, which step; and nothing is in flight afterwards. */
+/* Failures have a status and a step; and nothing is in flight afterwards. */
 #include "conformance/conformance.h"
 
 static workload w;

@@ -1,4 +1,4 @@
-/* What goes wrong on a chip, one fault at a time: the runtime names the step and the device, runs work again after
+/* Faults of a chip, one at a time: the runtime names the step and the device, runs work again after
  * stop and init, and no byte outside the pools was touched. */
 #include <string.h>
 

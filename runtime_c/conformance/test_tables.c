@@ -165,7 +165,7 @@ static const char *operations_that_are_missing(void)
     UNSUPPORTED(port.mmio_read32 = NULL);
     UNSUPPORTED(port.mmio_write32 = NULL);
     UNSUPPORTED((w.steps[DMA_STEP] = w.steps[COPY_STEP], port.wait = NULL));
-    make_right(); /* the duties of memories that the host does not see are nobody's */
+    make_right(); /* memories that the host does not see have no duties */
     w.copies[1].source = tcm(0);
     w.copies[1].target = tcm(64);
     port.cache_clean = NULL;
@@ -251,7 +251,7 @@ static const char *ports_that_fail(void)
     good_answers = 0;
     CHECK(init() == TA_OK && ta_run(&rt) == TA_OK && ta_stop(&rt) == TA_ERROR_DEVICE);
     CHECK(under_test.port->close(under_test.port) == TA_ERROR_STATE);
-    make_right(); /* nobody waits but the end of the run */
+    make_right(); /* only the end of the run waits */
     w.bundle.step_count = DMA_STEP + 1;
     port.wait = wait;
     answers = TA_ERROR_DMA;

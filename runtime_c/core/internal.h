@@ -1,4 +1,4 @@
-/* What the files of the core share. Not for ports, drivers or applications. */
+/* Shared by the files of the core. Not for ports, drivers or applications. */
 #ifndef TARGET_ARCH_CORE_INTERNAL_H
 #define TARGET_ARCH_CORE_INTERNAL_H
 

@@ -1,4 +1,4 @@
-/* init, run, stop: what happens in which order, and what is undone after a failure. */
+/* init, run, stop: the order of actions, and how they are undone after a failure. */
 #include "core/internal.h"
 
 static int mismatched(const ta_bundle *bundle, const ta_soc *soc, const ta_port *port)
@@ -151,7 +151,7 @@ static void abandon(ta_runtime *rt, ta_status reason)
         quiesce(rt, t, timeout_us);
 }
 
-/* Do all inputs or outputs have bytes? Those that a caller lends may lack them. */
+/* Do all inputs or outputs have bytes? The caller may not have lent any. */
 static int all_there(const ta_bundle *bundle, const ta_tensor *tensors, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)

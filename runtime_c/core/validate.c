@@ -7,7 +7,7 @@
 #include "core/internal.h"
 
 #ifdef TA_TRUST_TABLES
-/* A build that needs the flash: the bundle is what the compiler's own checker passed, and nobody else's. */
+/* A build that needs the flash: the bundle is the one that the compiler's own checker passed. */
 ta_status ta_validate(const ta_bundle *bundle, const ta_soc *soc, const ta_port *port, uint32_t *bad_step)
 {
     *bad_step = TA_NO_STEP;

@@ -36,7 +36,7 @@ typedef struct ta_process_memory {
     ta_address physical; /* where the host's load process does; any number that is no other memory's */
 } ta_process_memory;
 
-/* What a core needs to remember. All zero at first; nobody else's business. */
+/* The state of a core. All zero at first; private to this file. */
 typedef struct ta_process_state {
     long pid; /* 0: in reset */
     int doorbell;

@@ -1,4 +1,4 @@
-/* What the drivers of all register-file engines share.
+/* Shared by the drivers of all register-file engines.
  *
  * Such an engine has START at offset 0 and STATUS at 4, then one register per operand address, then one per command
  * word. START reads 1 while a command runs. STATUS is 0 until a command ended, 1 after success, else a fault.

@@ -39,13 +39,13 @@
 #define TA_GEMM_VTA_STATUS_NONE 0u /* no command ended since reset, or since 0 was written */
 #define TA_GEMM_VTA_STATUS_DONE 1u /* the command completed */
 #define TA_GEMM_VTA_STATUS_FAULT_GEOMETRY 2u /* a size is zero or beyond the engine, or sizes contradict each other */
-#define TA_GEMM_VTA_STATUS_FAULT_ADDRESS 3u /* an operand is not aligned or does not lie in a memory of the engine */
+#define TA_GEMM_VTA_STATUS_FAULT_ADDRESS 3u /* an operand is not aligned or not in a memory of the engine */
 #define TA_GEMM_VTA_STATUS_FAULT_ARITHMETIC 4u /* a zero point, a bound, a multiplier, a shift or the rounding is out of range */
 #define TA_GEMM_VTA_ROUNDING_TFLITE 0u /* fixed point: doubling high multiply, then rounding right shift */
 #define TA_GEMM_VTA_ROUNDING_ONNX 1u /* exact product, then a right shift that rounds half to even */
 #define TA_GEMM_VTA_ROUNDING_TFLITE_SINGLE 2u /* fixed point: exact product, then a right shift that rounds half up */
 #define TA_GEMM_VTA_STATUS_FAULT_INSTRUCTION 5u /* no such instruction, or a field is out of range */
-#define TA_GEMM_VTA_STATUS_FAULT_DEADLOCK 6u /* a module waits for a token that nobody will push */
+#define TA_GEMM_VTA_STATUS_FAULT_DEADLOCK 6u /* a module waits for a token that no module will push */
 #define TA_GEMM_VTA_STATUS_FAULT_RACE 7u /* two accesses to one entry that no token orders, or a read of what was not written */
 #define TA_GEMM_VTA_STATUS_FAULT_TOKENS 8u /* tokens or instructions are left after FINISH, or the stream has none */
 

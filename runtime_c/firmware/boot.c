@@ -1,4 +1,4 @@
-/* The boot ROM of an emulated core: puts every memory where the core sees it, waits in reset until it is told
+/* The boot ROM of an emulated core: puts every memory where the core sees it, waits in reset until it is ordered
  * an entry address through its doorbell, and goes there. Memories are arguments: address, size and file,
  * all in hexadecimal digits: `d8000000:40000:5`.
  *

@@ -1,5 +1,5 @@
-/* The firmware of a core: waits for its doorbell, executes the request in the mailbox, rings back. What it can
- * execute is a table that the bundle brings. */
+/* The firmware of a core: waits for its doorbell, executes the request in the mailbox, rings back. The bundle
+ * brings the table of the functions that it can execute. */
 #include "firmware/firmware.h"
 #include "firmware/system.h"
 

@@ -1,4 +1,4 @@
-/* What a bundle tells the firmware of one of its cores; a file of the bundle defines all of it. */
+/* The facts of a bundle for the firmware of one of its cores; a file of the bundle defines all of it. */
 #ifndef TARGET_ARCH_FIRMWARE_FIRMWARE_H
 #define TARGET_ARCH_FIRMWARE_FIRMWARE_H
 

@@ -1,4 +1,4 @@
-/* What a compiler may call although a program is freestanding. Without a C library this is all there is;
+/* The functions that a compiler may call although a program is freestanding. Without a C library this is all there is;
  * division is here for cores whose instruction set has none. */
 #include <stddef.h>
 #include <stdint.h>

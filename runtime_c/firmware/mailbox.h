@@ -1,4 +1,4 @@
-/* What host and firmware agree on: the mailbox, the doorbells, and the table that says where the mailbox is.
+/* The protocol of host and firmware: the mailbox, the doorbells, and the table that says where the mailbox is.
  *
  * A request: the host writes `function` and the operands, as the core addresses them, then `request`, one more
  * than before, and rings. The core executes, writes `status`, then `answer` equal to `request`, and rings

@@ -1,4 +1,4 @@
-/* Fuzzes the loader of ELF images: the input is the file. What is placed stays in the room, and the file is not
+/* Fuzzes the loader of ELF images: the input is the file. All that is placed stays in the room, and the file is not
  * changed. */
 #include <stdlib.h>
 #include <string.h>

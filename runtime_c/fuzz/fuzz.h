@@ -1,4 +1,4 @@
-/* What the fuzz targets share: bytes that are numbers, and how a replay asks what became of an input.
+/* Shared by the fuzz targets: bytes that are numbers, and the result of an input in a replay.
  *
  * A target is a libFuzzer entry, LLVMFuzzerTestOneInput, in one file; replay.c calls the same entry without libFuzzer.
  * `python -m benchmarks.fuzz_c` builds and runs them.
@@ -15,10 +15,10 @@ extern "C" {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
-/* 1 where the last input was taken, not refused: what a test of a check counts. */
+/* 1 where the last input was taken, not refused: tests of a check count these. */
 extern int fuzz_accepted;
 
-/* What is left of an input. Behind its end all numbers are 0. */
+/* The rest of an input. Behind its end all numbers are 0. */
 typedef struct fuzz_input {
     const uint8_t *bytes;
     size_t left;

@@ -75,7 +75,7 @@ static void build(void)
     }
 }
 
-/* The fields of one row. Those of a dispatch's kernel and words are numbers of other dispatches, whose they become. */
+/* The fields of one row. For the kernel and the words of a dispatch, the numbers of other dispatches are drawn. */
 static uint32_t *field(uint32_t table, uint32_t row, uint32_t number)
 {
     ta_step *step = &w.steps[row % w.bundle.step_count];

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernels/f32_end.h"
 #include "kernels/x86.h"
 
 #define TA_F32_BLOCK 16
@@ -98,9 +99,9 @@ static inline void ta_f32_window(const ta_f32_conv2d *conv, float *panel, const 
 }
 
 #ifdef TA_KERNELS_X86
-/* Six rows, 16 outputs; rows are `step` values apart. */
+/* Six rows, 16 outputs; rows are `step` values apart, the weights of a product and the next `across`. */
 TA_AVX2 static inline void ta_f32_tile_6_avx2(float *sums, const float *start, int32_t from, const float *x,
-                                              int64_t step, int32_t depth, const float *w)
+                                              int64_t step, int32_t depth, const float *w, int64_t across)
 {
     const float *x1 = x + step, *x2 = x1 + step, *x3 = x2 + step, *x4 = x3 + step, *x5 = x4 + step;
     __m256 a0 = _mm256_loadu_ps(start), b0 = _mm256_loadu_ps(start + 8);
@@ -109,7 +110,7 @@ TA_AVX2 static inline void ta_f32_tile_6_avx2(float *sums, const float *start, i
     __m256 a3 = _mm256_loadu_ps(start + 3 * from), b3 = _mm256_loadu_ps(start + 3 * from + 8);
     __m256 a4 = _mm256_loadu_ps(start + 4 * from), b4 = _mm256_loadu_ps(start + 4 * from + 8);
     __m256 a5 = _mm256_loadu_ps(start + 5 * from), b5 = _mm256_loadu_ps(start + 5 * from + 8);
-    for (int32_t k = 0; k < depth; ++k, w += TA_F32_BLOCK) {
+    for (int32_t k = 0; k < depth; ++k, w += across) {
         const __m256 p = _mm256_loadu_ps(w), q = _mm256_loadu_ps(w + 8);
         __m256 v = _mm256_broadcast_ss(x + k);
         a0 = _mm256_fmadd_ps(v, p, a0);
@@ -146,17 +147,17 @@ TA_AVX2 static inline void ta_f32_tile_6_avx2(float *sums, const float *start, i
 
 /* One row, 16 outputs; two sums of each, so that additions need not wait for one another. */
 TA_AVX2 static inline void ta_f32_tile_1_avx2(float *sums, const float *start, const float *x, int32_t depth,
-                                              const float *w)
+                                              const float *w, int64_t across)
 {
     __m256 a = _mm256_loadu_ps(start), b = _mm256_loadu_ps(start + 8);
     __m256 c = _mm256_setzero_ps(), d = c;
     int32_t k = 0;
-    for (; k + 2 <= depth; k += 2, w += 2 * TA_F32_BLOCK) {
+    for (; k + 2 <= depth; k += 2, w += 2 * across) {
         const __m256 one = _mm256_broadcast_ss(x + k), two = _mm256_broadcast_ss(x + k + 1);
         a = _mm256_fmadd_ps(one, _mm256_loadu_ps(w), a);
         b = _mm256_fmadd_ps(one, _mm256_loadu_ps(w + 8), b);
-        c = _mm256_fmadd_ps(two, _mm256_loadu_ps(w + 16), c);
-        d = _mm256_fmadd_ps(two, _mm256_loadu_ps(w + 24), d);
+        c = _mm256_fmadd_ps(two, _mm256_loadu_ps(w + across), c);
+        d = _mm256_fmadd_ps(two, _mm256_loadu_ps(w + across + 8), d);
     }
     if (k < depth) {
         const __m256 one = _mm256_broadcast_ss(x + k);
@@ -169,18 +170,18 @@ TA_AVX2 static inline void ta_f32_tile_1_avx2(float *sums, const float *start, c
 #endif
 
 /* sums[r][n] = start[r * from + n] + the sum over `depth` k of x[r * step + k] * w[k][n], for `rows` rows and one
- * block of outputs. `start` may be `sums`. */
+ * block of outputs; w[k] and the next are `across` values apart. `start` may be `sums`. */
 static inline void ta_f32_tile(int32_t rows, float *sums, const float *start, int32_t from, const float *x,
-                               int64_t step, int32_t depth, const float *w)
+                               int64_t step, int32_t depth, const float *w, int64_t across)
 {
 #ifdef TA_KERNELS_X86
     if (TA_HAS_AVX2) {
         if (rows == TA_F32_ROWS) {
-            ta_f32_tile_6_avx2(sums, start, from, x, step, depth, w);
+            ta_f32_tile_6_avx2(sums, start, from, x, step, depth, w, across);
             return;
         }
         for (int32_t r = 0; r < rows; ++r) {
-            ta_f32_tile_1_avx2(sums + r * TA_F32_BLOCK, start + r * from, x + r * step, depth, w);
+            ta_f32_tile_1_avx2(sums + r * TA_F32_BLOCK, start + r * from, x + r * step, depth, w, across);
         }
         return;
     }
@@ -191,7 +192,7 @@ static inline void ta_f32_tile(int32_t rows, float *sums, const float *start, in
         for (int32_t k = 0; k < depth; ++k) {
             const float value = x[r * step + k];
             for (int32_t n = 0; n < TA_F32_BLOCK; ++n) {
-                acc[n] += value * w[k * TA_F32_BLOCK + n];
+                acc[n] += value * w[k * across + n];
             }
         }
         memcpy(sums + r * TA_F32_BLOCK, acc, sizeof acc);
@@ -199,58 +200,37 @@ static inline void ta_f32_tile(int32_t rows, float *sums, const float *start, in
 }
 
 #ifdef TA_KERNELS_X86
-/* A value that is not a number stays one: it is the second operand. */
-TA_AVX2 static inline __m256 ta_f32_clamp_avx2(__m256 value, float low, float high)
+/* As `ta_f32_finish`, for a `count` that is a multiple of eight. */
+TA_AVX2 static inline void ta_f32_finish_avx2(const ta_f32_conv2d *conv, int32_t rows, int32_t count,
+                                              const float *sums, const ta_f32_end *end, float *out, int64_t at)
 {
-    return _mm256_min_ps(_mm256_set1_ps(high), _mm256_max_ps(_mm256_set1_ps(low), value));
-}
-
-TA_AVX2 static inline void ta_f32_finish_avx2(const ta_f32_conv2d *conv, int32_t rows, const float *sums,
-                                              const float *other, float low, float high, float *out)
-{
-    for (int32_t r = 0; r < rows; ++r) {
-        for (int32_t n = 0; n < TA_F32_BLOCK; n += 8) {
-            const int64_t at = (int64_t)r * conv->apart + n;
-            __m256 value = ta_f32_clamp_avx2(_mm256_loadu_ps(sums + r * TA_F32_BLOCK + n), conv->low, conv->high);
-            if (other != 0) {
-                value = ta_f32_clamp_avx2(_mm256_add_ps(value, _mm256_loadu_ps(other + at)), low, high);
-            }
-            _mm256_storeu_ps(out + at, value);
+    for (int32_t r = 0; r < rows; ++r, at += conv->apart) {
+        for (int32_t n = 0; n < count; n += 8) {
+            const __m256 sum = _mm256_loadu_ps(sums + r * TA_F32_BLOCK + n);
+            _mm256_storeu_ps(out + at + n, ta_f32_ended_avx2(end, sum, conv->low, conv->high, at + n));
         }
     }
 }
 #endif
 
-/* `count` sums of every row, clamped; with `other` they are added to it first. A value that is not a number stays
- * one. */
+/* `count` sums of every row become outputs, the first is element `at`. */
 static inline void ta_f32_finish(const ta_f32_conv2d *conv, int32_t rows, int32_t count, const float *sums,
-                                 const float *other, float low, float high, float *out)
+                                 const ta_f32_end *end, float *out, int64_t at)
 {
 #ifdef TA_KERNELS_X86
-    if (TA_HAS_AVX2 && count == TA_F32_BLOCK) {
-        ta_f32_finish_avx2(conv, rows, sums, other, low, high, out);
+    if (TA_HAS_AVX2 && count % 8 == 0) {
+        ta_f32_finish_avx2(conv, rows, count, sums, end, out, at);
         return;
     }
 #endif
-    for (int32_t r = 0; r < rows; ++r) {
+    const ta_f32_end last = *end;
+    const float low = conv->low, high = conv->high;
+    for (int32_t r = 0; r < rows; ++r, at += conv->apart) {
         for (int32_t n = 0; n < count; ++n) {
-            float value = sums[r * TA_F32_BLOCK + n];
-            value = value < conv->low ? conv->low : value > conv->high ? conv->high : value;
-            if (other != 0) {
-                value += other[(int64_t)r * conv->apart + n];
-                value = value < low ? low : value > high ? high : value;
-            }
-            out[(int64_t)r * conv->apart + n] = value;
+            out[at + n] = ta_f32_ended(&last, sums[r * TA_F32_BLOCK + n], low, high, at + n);
         }
     }
 }
-
-/* What a tensor is added to the result, or NULL, and the activation after that. The result may lie where the tensor
- * does. */
-typedef struct {
-    const float *other;
-    float low, high;
-} ta_f32_end;
 
 /* Outputs `begin` to `stop` of all pixels. */
 static inline void ta_f32_outputs(const ta_f32_conv2d *conv, const ta_f32_end *end, const float *x, const float *w,
@@ -264,7 +244,6 @@ static inline void ta_f32_outputs(const ta_f32_conv2d *conv, const ta_f32_end *e
         const int32_t rows = pixels - first < TA_F32_ROWS ? pixels - first : TA_F32_ROWS;
         for (int32_t n = begin; n < stop; n += TA_F32_BLOCK) {
             const int32_t count = stop - n < TA_F32_BLOCK ? stop - n : TA_F32_BLOCK;
-            const int64_t at = (int64_t)first * conv->apart + n;
             for (int32_t k = 0; k < depth; k += most) {
                 const int32_t some = depth - k < most ? depth - k : most;
                 const float *values = x + (int64_t)first * depth;
@@ -279,9 +258,9 @@ static inline void ta_f32_outputs(const ta_f32_conv2d *conv, const ta_f32_end *e
                 }
                 ta_f32_tile(rows, sums, k ? sums : bias + n, k ? TA_F32_BLOCK : 0, values,
                             conv->in_place ? depth : TA_F32_PANEL, some,
-                            w + (int64_t)n * depth + (int64_t)k * TA_F32_BLOCK);
+                            w + (int64_t)n * depth + (int64_t)k * TA_F32_BLOCK, TA_F32_BLOCK);
             }
-            ta_f32_finish(conv, rows, count, sums, end->other ? end->other + at : 0, end->low, end->high, out + at);
+            ta_f32_finish(conv, rows, count, sums, end, out, (int64_t)first * conv->apart + n);
         }
         for (int32_t r = 0; r < rows; ++r) {
             ta_f32_next(conv, &pixel);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Rows `first` to `done` of an image of `rows` rows, `bytes` each; row `first` lies at `at`. */
+/* Rows `first` to `done` of an image of `rows` rows, `bytes` each; row `first` is at `at`. */
 typedef struct {
     const int8_t *at;
     int32_t bytes, rows, first, done;
@@ -40,7 +40,7 @@ static inline int32_t ta_rows_needed(const ta_rows *image, const ta_rows_window 
     return out->done == out->rows ? image->rows : first < 0 ? 0 : first;
 }
 
-/* Gives up the rows below `first`: those that are left move to the beginning of `lines`, where the image lies. */
+/* Gives up the rows below `first`: the others move to the beginning of `lines`, where the image is. */
 static inline void ta_rows_keep(ta_rows *image, int8_t *lines, int32_t first)
 {
     const int32_t from = ta_rows_least(first, image->done);
@@ -50,7 +50,7 @@ static inline void ta_rows_keep(ta_rows *image, int8_t *lines, int32_t first)
     }
 }
 
-/* Where a row lies. */
+/* The place of a row. */
 static inline const int8_t *ta_rows_at(const ta_rows *image, int32_t row)
 {
     return image->at + (row - image->first) * image->bytes;

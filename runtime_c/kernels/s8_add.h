@@ -6,7 +6,7 @@
  *           rounded half to even
  *
  * A difference has the negative of its second part: `negative` is 1. `flip` is 0x80 for what is stored as uint8, and
- * the offsets are those of the int8 that it becomes. The result may lie where an operand does.
+ * the offsets are those of the int8 that it becomes. The result may be where an operand is.
  *
  * Forms for tflite: portable, AVX2, NEON, Arm DSP extension and MVE (`s8_add_arm_m.h`).
  */
@@ -66,7 +66,8 @@ TA_AVX2_PART __m256i ta_s8_operand_avx2(__m128i bytes, __m256i offset, const ta_
     return ta_s8_scaled_avx2(all, TA_SCALE_TFLITE, TA_S8_TFLITE, _mm256_slli_epi32(value, 20));
 }
 
-/* The elements that fill vectors of 16 of every row; how many of a row these are. What is scaled twice is in order. */
+/* The elements that fill vectors of 16 of every row; how many of a row these are. Elements that are scaled twice are in
+ * order. */
 TA_AVX2 static inline int32_t ta_s8_add_avx2(const ta_s8_add *add, const ta_s8_add_rows *all)
 {
     const __m256i offset0 = _mm256_set1_epi32(add->offset[0]), offset1 = _mm256_set1_epi32(add->offset[1]);

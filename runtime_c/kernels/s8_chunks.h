@@ -59,7 +59,7 @@ static inline void ta_s8_pad(ta_s8_cell *panel, int32_t value, int32_t count)
 }
 
 #ifdef TA_KERNELS_MVE
-/* What the loop over blocks keeps in memory. The assembly knows the offsets of these members. */
+/* The values that the loop over blocks keeps in memory. The assembly knows the offsets of these members. */
 typedef struct {
     const int32_t *start;
     int32_t *sums;

@@ -113,8 +113,8 @@ TA_AVX2_PART void ta_s8_widen_avx2(ta_s8_cell *to, const int8_t *from, int32_t c
     }
 }
 
-/* Whole windows. Those inside the image are copied without looking at its border: what is read and written too much
- * lies inside the image and is overwritten. */
+/* Whole windows. Those inside the image are copied without looking at its border: bytes read and written beyond them
+ * are inside the image, and are overwritten. */
 TA_AVX2 static inline void ta_s8_gather_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x,
                                              ta_s8_pixel pixel, int32_t rows)
 {
@@ -158,7 +158,7 @@ TA_AVX2 static inline void ta_s8_pixels_avx2(const ta_s8_conv2d *conv, ta_s8_cel
     }
 }
 
-/* Whether it does that, for so many rows: what is read too much lies inside the image. */
+/* Whether it does that, for so many rows: bytes read beyond them are inside the image. */
 static inline int ta_s8_are_pixels(const ta_s8_conv2d *conv, int64_t first, int32_t rows)
 {
     const int64_t pixels = (int64_t)conv->batch * conv->height * conv->width;
@@ -168,7 +168,7 @@ static inline int ta_s8_are_pixels(const ta_s8_conv2d *conv, int64_t first, int3
 }
 #endif
 
-/* Products `from` to `to` of a window that lies inside the image and begins at `x`. */
+/* Products `from` to `to` of a window that is inside the image and begins at `x`. */
 static inline void ta_s8_inner(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, int32_t from, int32_t to)
 {
     const int32_t run = conv->kernel_width * conv->channels, step = conv->dilation_y * conv->width * conv->channels;

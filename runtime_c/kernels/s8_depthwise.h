@@ -1,11 +1,11 @@
 /* Depthwise convolution of 8-bit images, NHWC, one output for each channel.
  *
  * The layout. For C channels and T taps (elements of the kernel, row by row), weights are int8
- * w[C / 16][T / 2][16][2], both rounded up, zeros where there is nothing: two taps of a channel lie side by side. There
+ * w[C / 16][T / 2][16][2], both rounded up, zeros where there is nothing: two taps of a channel are adjacent. There
  * are 16 bytes more behind them, and 16 elements behind `bias`, `multiplier` and `shift` of whole groups: groups
  * may be read from their middle on.
  *
- * Channels are summed in groups of 16, pixels inside the image where they lie; taps outside are read from a line of
+ * Channels are summed in groups of 16, pixels inside the image where they are; taps outside are read from a line of
  * `pad`. Some neighbours are summed before they are scaled, where there are enough of them together. Channels that do
  * not fill 8 are copied first, where a form reads whole groups.
  *

@@ -1,5 +1,5 @@
-/* What becomes of the sums of a convolution: 8-bit values, and where the operator after it is an addition, the sum
- * with another tensor of the same shape. The result may lie where that tensor does.
+/* From the sums of a convolution to its output: 8-bit values, and where the operator after it is an addition, the sum
+ * with another tensor of the same shape. The result may be where that tensor is.
  */
 #ifndef TA_KERNELS_S8_END_H
 #define TA_KERNELS_S8_END_H

@@ -6,8 +6,8 @@
  * included after the layout; the compiler of models packs with the same numbers
  * (`target_arch/backends/plain_c/kernels/layout.py`). A translation unit includes one layout.
  *
- *   TA_S8_BLOCK    outputs that lie side by side in the packed weights
- *   TA_S8_DEPTH    consecutive k (products of one sum) that lie side by side
+ *   TA_S8_BLOCK    outputs that are adjacent in the packed weights
+ *   TA_S8_DEPTH    consecutive k (products of one sum) that are adjacent
  *   TA_S8_ROWS     rows (pixels) that one call of the tile sums
  *   TA_S8_OUTPUTS  outputs that one call of the tile sums, a multiple of TA_S8_BLOCK
  *   TA_S8_PANEL    k that a panel holds of each row, a multiple of TA_S8_DEPTH

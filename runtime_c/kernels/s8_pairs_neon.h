@@ -64,7 +64,7 @@ static inline ta_s8_cells ta_s8_cells_at(const ta_s8_cell *x)
     TA_S8_ROW(a2, b2, x2, part);  \
     TA_S8_ROW(a3, b3, x3, part)
 
-/* What is left of the depth, for one row of a block: `depth` is even. */
+/* The rest of the depth, for one row of a block: `depth` is even. */
 static inline void ta_s8_rest_neon(int32_t *sums, int32x4_t a, int32x4_t b, const ta_s8_cell *x, int32_t depth,
                                    const int8_t *w)
 {

@@ -60,7 +60,7 @@ static inline void ta_s8_pad(ta_s8_cell *panel, int32_t value, int32_t count)
 }
 
 #ifdef TA_KERNELS_DSP
-/* What the loop over blocks keeps in memory, since all registers are taken. */
+/* The values that the loop over blocks keeps in memory, since all registers are taken. */
 typedef struct {
     const int32_t *start;
     int32_t *sums;

@@ -112,7 +112,7 @@ TA_PART void ta_s8_scale_whole_mve(const ta_s8_scale *scale, const ta_s8_rows *a
     }
 }
 
-/* What is scaled, with offset and clamp, as bytes. */
+/* Scaled values, with offset and clamp, as bytes. */
 static inline void ta_s8_store_mve(const ta_s8_scale *scale, int8_t *out, int32x4_t value, mve_pred16_t some)
 {
     value = vminq_s32(vaddq_n_s32(value, scale->offset), vdupq_n_s32(scale->high));

@@ -56,7 +56,7 @@ static int header_is_right(const ta_elf *elf, uint32_t machine)
            (machine == TA_ELF_ANY || ta_elf_number(elf->image + MACHINE, 2) == machine);
 }
 
-/* Every segment lies in the file and in the address space, and the entry in one that executes. */
+/* Every segment is in the file and in the address space, and the entry in one that executes. */
 static int segments_are_right(const ta_elf *elf)
 {
     int entered = 0;

@@ -2,10 +2,10 @@
  * and what does it say of itself.
  *
  * 32-bit and 64-bit, little-endian, executable (ET_EXEC), for any machine. No heap, no system, nothing is
- * trusted: every offset and size is checked before it is used. What an open image needs is the bytes of the
+ * trusted: every offset and size is checked before it is used. An open image needs the bytes of the
  * file and this header's struct, both the caller's.
  *
- * A segment has two addresses. `p_vaddr` is where the core sees it, `p_paddr` where whoever loads it does; both
+ * A segment has two addresses. `p_vaddr` is where the core sees it, `p_paddr` where its loader does; both
  * must name the same byte of a room. Source: System V ABI, chapters 4 and 5; OpenAMP's remoteproc for the use.
  */
 #ifndef TARGET_ARCH_LOAD_ELF_H
@@ -22,7 +22,7 @@ enum { TA_ELF_HEXAGON = 164, TA_ELF_AARCH64 = 183, TA_ELF_RISCV = 243 }; /* e_ma
 
 /* A run of bytes that segments may go to. Rooms do not overlap. */
 typedef struct ta_elf_room {
-    ta_address physical; /* of the first byte, for who loads */
+    ta_address physical; /* of the first byte, for the loader */
     ta_address device;   /* of the first byte, for the core */
     uint32_t bytes;
     uint8_t *base; /* the first byte itself */

@@ -18,7 +18,7 @@ static int on_host(const ta_models *models, const ta_load *load)
     return models->runtime.soc->instances[load->instance].is_host != 0;
 }
 
-/* Are these the same program, whoever of the models has it? */
+/* Are these the same program, whichever model has it? */
 static int same_program(const ta_load *one, const ta_load *other)
 {
     if (one->image_bytes != other->image_bytes || one->image_crc32 != other->image_crc32)

@@ -1,7 +1,7 @@
 /* Several models on one system: bundles that share a port, its arenas and the programs of its instances.
  *
  * One model runs at a time. Where two models want the same program on an instance it is loaded once. Where
- * they want different ones, the instance is stopped and gets its program anew when the other model runs: no
+ * they want different ones, the instance is stopped and gets its program again when the other model runs: no
  * model ever runs with a program that is not its own.
  *
  * As with ta_runtime: the caller owns all memory, calls come from one thread at a time and from no interrupt.
@@ -20,12 +20,12 @@ typedef struct ta_models {
     ta_runtime runtime; /* its `bundle` is the model that ran last, at first the first one */
     const ta_bundle *const *bundles;
     uint32_t count;
-    const ta_load *programs[TA_MAX_TIMELINES]; /* by instance: what it runs; NULL where it runs nothing */
+    const ta_load *programs[TA_MAX_TIMELINES]; /* by instance: the program that it runs; NULL for none */
 } ta_models;
 
 /* Take models into use: check the tables of all, open the port, load and start every instance that some
  * model needs, with the program of the first model that needs it. All bundles have the same table of arenas.
- * The pointers are kept until ta_models_stop; what they point to stays the caller's. Answers and what is left
+ * The pointers are kept until ta_models_stop; the tables behind them stay the caller's. Answers and what is left
  * after a failure: as of ta_init; `runtime.bundle` is then the model to blame, where one is.
  *   TA_ERROR_ARGUMENT  also: no bundle, or bundles with different tables of arenas */
 ta_status ta_models_init(ta_models *models, const ta_bundle *const *bundles, uint32_t count, const ta_soc *soc,

@@ -1,4 +1,4 @@
-/* The VTA-class engine's instructions: what each does to buffers and DRAM, and that nothing is touched too early. */
+/* The VTA-class engine's instructions: their effects on buffers and DRAM, and a check that no access is too early. */
 #include <string.h>
 
 #include "gemm_vta_state.h"

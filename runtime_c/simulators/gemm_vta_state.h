@@ -1,4 +1,4 @@
-/* What the two halves of the VTA-class engine's simulator share: its state, and how an instruction is taken apart. */
+/* Shared by the two halves of the VTA-class engine's simulator: its state, and the fields of an instruction. */
 #ifndef TARGET_ARCH_SIMULATORS_GEMM_VTA_STATE_H
 #define TARGET_ARCH_SIMULATORS_GEMM_VTA_STATE_H
 

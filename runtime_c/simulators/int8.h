@@ -1,4 +1,4 @@
-/* What the simulators of int8 engines share: exact requantization, and little-endian words in device memory.
+/* Shared by the simulators of int8 engines: exact requantization, and little-endian words in device memory.
  *
  * The two requantizers are those of target_arch/plan/arithmetic.py, to the bit.
  */
@@ -15,7 +15,7 @@ enum { TA_ROUNDING_TFLITE = 0, TA_ROUNDING_ONNX = 1, TA_ROUNDING_TFLITE_SINGLE =
 
 #define TA_INT8_PARAMETER_BYTES 12u /* bias, multiplier, shift of one channel */
 
-/* What all channels of a command share. */
+/* The parameters that all channels of a command share. */
 typedef struct ta_int8_scaling {
     int32_t input_zero_point;
     int32_t output_zero_point;

@@ -2,32 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from target_arch import report
+from target_arch import run
+from target_arch.api import views
 from target_arch.api.shown import Shown
-from target_arch.api.times import StepTimes, measured
 from target_arch.diagnostics import DiagnosticError, listed, refusal
 from target_arch.plan.lowered import Lowered
-from target_arch.run import (
-    Executable,
-    Profile,
-    Verification,
-    build,
-    models_in,
-    read_manifest,
-    run_frames,
-    run_on_machine,
-    run_self_test,
-    self_test_on_machine,
-    tensors_in,
-    verify_models,
-)
-from target_arch.run.bundles.shown import read_report
+from target_arch.run.bundles.manifest import has_vectors, read_manifest, tensors_in
+
+if TYPE_CHECKING:
+    from target_arch.api.views.archives import Archive, Layout
+    from target_arch.api.views.programs import Images
+    from target_arch.api.views.report import Report
+    from target_arch.api.views.times import StepTimes
+    from target_arch.run import Executable, Profile, Verification
+
+__all__ = ["Bundle", "Verification"]
 
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
@@ -49,23 +44,33 @@ class Bundle:
     def __repr__(self) -> str:
         return f"<bundle {str(self.directory)!r}: {', '.join(self.models)}>"
 
+    def __str__(self) -> str:
+        return views.report_text(self.manifest)
+
     @property
     def manifest(self) -> dict[str, Any]:
-        """What the bundle says of itself. DiagnosticError where the folder holds none."""
+        """The manifest of the bundle. DiagnosticError where the folder holds none."""
         return read_manifest(self.directory)
 
     @property
     def models(self) -> tuple[str, ...]:
         """The names of its models."""
-        return tuple(str(model["model"]) for model in models_in(self.manifest))
+        return tuple(str(model["name"]) for model in self.manifest["models"])
+
+    @property
+    def inputs(self) -> tuple[Mapping[str, Any], ...]:
+        """The inputs of all models in order, each with `name` (`model.input` where there are several models),
+        `shape`, `dtype` and `bytes`.
+        """
+        return tuple(tensors_in(self.manifest, "inputs"))
 
     def simulated(self, *, rtl: bool = False, firmware: bool = False) -> "Bundle":
         """The same bundle, built otherwise."""
         return evolve(self, rtl=rtl, firmware=firmware)
 
-    def build(self) -> Executable:
+    def build(self) -> "Executable":
         """Compile and link its programs, as far as they are not there yet. Raises as `run.build` does."""
-        return build(self.directory, rtl=self.rtl, firmware=self.firmware)
+        return run.build(self.directory, rtl=self.rtl, firmware=self.firmware)
 
     def run(self, inputs: Arrays | Sequence[Array] = ()) -> dict[str, Array]:
         """Build it, and run it once: the outputs by name for `inputs` by name, or in order.
@@ -75,40 +80,64 @@ class Bundle:
         """
         return self.counted(inputs)[0]
 
-    def counted(self, inputs: Arrays | Sequence[Array] = ()) -> tuple[dict[str, Array], Profile | None]:
+    def run_frames(self, frames: Sequence[Arrays | Sequence[Array]]) -> list[dict[str, Array]]:
+        """As `run`, of several frames one after the other in one process: a state goes from each to the next.
+        Of programs for this computer.
+        """
+        executable = self.build()
+        given = [packed(executable, inputs, str(self.directory)) for inputs in frames]
+        return [unpacked(executable, outputs) for outputs in run.run_frames(executable, given)]
+
+    def counted(
+        self, inputs: Arrays | Sequence[Array] = ()
+    ) -> "tuple[dict[str, Array], Shown[Profile] | None]":
         """As `run`, with the instructions of every step where it runs on an emulated machine."""
         executable = self.build()
         frame = packed(executable, inputs, str(self.directory))
         if executable.machine is None:
-            return unpacked(executable, run_frames(executable, [frame])[0]), None
-        frames, profile = run_on_machine(executable, [frame])
-        return unpacked(executable, frames[0]), profile
+            return unpacked(executable, run.run_frames(executable, [frame])[0]), None
+        frames, profile = run.run_on_machine(executable, [frame])
+        return unpacked(executable, frames[0]), views.instructions(executable.manifest, profile)
 
-    def self_test(self) -> tuple[bool, Profile | None] | None:
+    def self_test(self) -> "tuple[bool, Shown[Profile] | None] | None":
         """Build it, and run it on its own test vector: whether its outputs are the recorded ones, and the
-        instructions as of `counted`. None where it has no vector. DiagnosticError where the run fails.
+        instructions as of `counted`. None where it has no vector: then nothing is built. DiagnosticError
+        where the run fails.
         """
+        if not has_vectors(self.manifest):
+            return None
         executable = self.build()
-        if executable.machine is not None:
-            return self_test_on_machine(executable)
-        passed = run_self_test(executable)
-        return None if passed is None else (passed, None)
+        if executable.machine is None:
+            return bool(run.run_self_test(executable)), None
+        found = run.self_test_on_machine(executable)
+        return None if found is None else (found[0], views.instructions(executable.manifest, found[1]))
 
-    def times(self, inputs: Arrays | Sequence[Array] | None = None) -> StepTimes:
-        """How long each of its steps takes on this computer, for these inputs or zeros, beside what was
-        predicted for the SoC. DiagnosticError where it has several models, or another port than `host`.
+    def times(self, inputs: Arrays | Sequence[Array] | None = None) -> "StepTimes":
+        """How long each of its steps takes on this computer, for these inputs or zeros, beside the time that
+        was predicted for the SoC. DiagnosticError where it has several models, or another port than `host`.
         """
         frame = None if inputs is None else packed(self.build(), inputs, str(self.directory))
-        return measured(self.directory, frame, rtl=self.rtl)
+        return views.measured(self.directory, frame, rtl=self.rtl)
 
-    def report(self) -> Shown[report.Shown]:
-        """What it is, as a page that stands alone; with its verification and the sizes of programs, as far as
-        they were recorded. Raises as `run.bundles.shown.read_report` does.
+    def trace(self, seconds: Sequence[float]) -> dict[str, object]:
+        """The steps of its only model, one after the other, with these times: as `Report.trace`."""
+        return views.timeline(self.directory, seconds)
+
+    def images(self) -> "Images":
+        """Link its programs for its machine or its cores, and account for every memory of theirs; recorded in
+        the manifest, for `report`. Raises as `api.views.programs.images` does.
         """
-        found = read_report(self.directory)
-        return Shown(
-            title=f"report of {found.name}", value=found, text=repr(self), page=report.report_page(found)
-        )
+        return views.images(self.directory)
+
+    def report(self) -> "Report":
+        """Its report; with its verification and the sizes of programs, as far as they were recorded. Raises
+        as `run.bundles.shown.read_report` does.
+        """
+        return views.report_in(self.directory)
+
+    def packaged(self, layout: "Layout") -> "Archive":
+        """Its files in the layout of another tool. DiagnosticError where one is missing."""
+        return views.archived(self.directory, layout)
 
     def verify(
         self,
@@ -117,13 +146,13 @@ class Bundle:
         count: int = 50,
         seed: int = 0,
         layers: bool = False,
-    ) -> dict[str, Verification]:
+    ) -> "dict[str, Verification]":
         """Compare it with the references of its model files (by name, or the only one) on random inputs; the
         result of each model by its name. `layers` as `verify --layers`: of a bundle that a `Compilation`
         gave. Raises as `run.verify_models` does.
         """
         files = models if isinstance(models, Mapping) else {Path(models).stem: models}
-        return verify_models(
+        return run.verify_models(
             {name: Path(file) for name, file in files.items()},
             self.directory,
             count=count,
@@ -135,7 +164,7 @@ class Bundle:
         )
 
 
-def packed(executable: Executable, inputs: Arrays | Sequence[Array], place: str) -> bytes:
+def packed(executable: "Executable", inputs: Arrays | Sequence[Array], place: str) -> bytes:
     """The bytes of one frame. DiagnosticError where the inputs are not those of the models."""
     wanted = tensors_in(executable.manifest, "inputs")
     names = [str(tensor["name"]) for tensor in wanted]
@@ -148,7 +177,7 @@ def packed(executable: Executable, inputs: Arrays | Sequence[Array], place: str)
     return b"".join(_bytes(inputs[str(tensor["name"])], tensor, place) for tensor in wanted)
 
 
-def unpacked(executable: Executable, outputs: bytes) -> dict[str, Array]:
+def unpacked(executable: "Executable", outputs: bytes) -> dict[str, Array]:
     """The outputs of a frame by name."""
     arrays, start = {}, 0
     for tensor in tensors_in(executable.manifest, "outputs"):

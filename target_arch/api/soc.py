@@ -26,3 +26,17 @@ def described(name_or_file: str | Path, plug_ins: PlugIns) -> SoC:
     if faults:
         raise DiagnosticError(place_faults(faults, name))
     return soc
+
+
+def soc_header(soc: SoC) -> str:
+    """The C header of a SoC: its target_archs, memories and sizes as numbers."""
+    from target_arch.emit.soc.header import soc_header as header
+
+    return header(soc)
+
+
+def soc_picture(soc: SoC) -> str:
+    """The picture of a SoC, as a file of SVG that stands alone."""
+    from target_arch.report import chip_picture
+
+    return chip_picture(soc).alone()

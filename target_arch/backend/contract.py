@@ -167,7 +167,7 @@ class Backend:
     """For backends that lower whole chains, such as a vendor's compiler: why operators that run one after the
     other at one instance cannot be one partition, None where they can.
 
-    Such a kernel touches the tensors that cross the border of its partition whole, where they lie, as C does;
+    Such a kernel touches the tensors that cross the border of its partition whole, where they are, as C does;
     tensors inside have no place in the plan: it keeps them in the scratch it asks for. Its budget is one for
     all operators. `cost` of an operator is then its addition to the chain's. A backend without
     this hook gets operators one by one (plain C: runs of them) and, unless it is C, moves tiles.

@@ -1,4 +1,4 @@
-"""What a compilation optimizes for."""
+"""The goal of a compilation: the quality of the code that matters most."""
 
 from enum import StrEnum
 

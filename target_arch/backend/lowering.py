@@ -1,6 +1,6 @@
 """The request to lower a partition, and the refusal of a backend for which no tiling fits."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 from attrs import field, frozen
@@ -33,7 +33,7 @@ class NotInstalled(DiagnosticError):
 class LoweringRequest:
     """One partition about to be lowered, for one instance, with the memory that it may use.
 
-    `program` is the imported Relax program (`target_arch.relax`), opaque to everything but that room and
+    `program` is the imported Relax program (`target_arch.relax`), opaque to everything but that package and
     plug-ins.
     """
 
@@ -46,10 +46,10 @@ class LoweringRequest:
     tuning: Tuning = NOTHING_TUNED
     """Schedules found by measuring, for functions in S-TIR that would get their definition's own."""
     goal: Goal = Goal.BALANCED
-    """What matters most of the code: the same that `cost` was asked with."""
+    """The goal for the code: the same that `cost` was asked with."""
     earlier: Mapping[str, Any] = field(factory=dict, repr=False)
     """The results of earlier phases of this partition, by phase, if the lowering order differs between
     phases.
     """
-    kept: dict[object, Any] = field(factory=dict, repr=False)
+    kept: MutableMapping[object, Any] = field(factory=dict, repr=False)
     """A backend's own: the same for all requests of a compilation, whose passes lower partitions again."""

@@ -15,7 +15,7 @@ MACHINE = "{machine}"
 
 
 @frozen(kw_only=True)
-class Region:
+class AddressRange:
     """Bytes of a machine from `start` up to, not including, `end`."""
 
     start: int
@@ -35,7 +35,7 @@ class Machine:
     cpu: str
     flags: tuple[str, ...]
     counter_hz: int
-    regions: tuple[Region, ...]
+    regions: tuple[AddressRange, ...]
 
 
 @frozen(kw_only=True)

@@ -1,12 +1,16 @@
 """Shared by the int8 engines: which quantized operators they take, and how their parameters are packed."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 from target_arch.backends.registers import ROUNDING
 from target_arch.plan.arithmetic import Requantization, Rounding, requantization
+from target_arch.plan.kernels import Slice
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import Arithmetic
+
+Start = TypeVar("Start")
 
 DEFAULT_CLOCK = 100e6
 """Hertz assumed for a target_arch whose description states no clock."""
@@ -80,12 +84,15 @@ def words(operator: Operator, model: Model) -> dict[str, int]:
     }
 
 
-def blocks(pieces: tuple[bytes, ...], alignment: int) -> tuple[bytes, tuple[int, ...]]:
-    """The pieces one after the other, each at an aligned offset, and those offsets."""
-    data = bytearray()
-    offsets = []
-    for piece in pieces:
+def packed(
+    operator: Operator, pieces: Mapping[Start, bytes], alignment: int
+) -> tuple[Tensor, dict[Start, Slice]]:
+    """One constant of the operator with the pieces one after the other, each at an aligned offset; and the
+    slice of it that each piece is, by where it starts in the layer.
+    """
+    name, data, slices = f"{operator.id}.packed", bytearray(), {}
+    for start, piece in pieces.items():
         data += bytes(-len(data) % alignment)
-        offsets.append(len(data))
+        slices[start] = Slice(of=name, offset=len(data), row_bytes=len(piece))
         data += piece
-    return bytes(data), tuple(offsets)
+    return Tensor(name=name, shape=(len(data),), dtype="int8", data=bytes(data)), slices

@@ -19,7 +19,7 @@ STATUS = (
     ("NONE", 0, "no command ended since reset, or since 0 was written"),
     ("DONE", 1, "the command completed"),
     ("FAULT_GEOMETRY", 2, "a size is zero or beyond the engine, or sizes contradict each other"),
-    ("FAULT_ADDRESS", 3, "an operand is not aligned or does not lie in a memory of the engine"),
+    ("FAULT_ADDRESS", 3, "an operand is not aligned or not in a memory of the engine"),
     ("FAULT_ARITHMETIC", 4, "a zero point, a bound, a multiplier, a shift or the rounding is out of range"),
 )
 

@@ -5,7 +5,7 @@ tile sizes are worth trying (`tile_sizes`, `loads`), and the recording of a kern
 which knows the contents of every local buffer and never moves bytes that are already there.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import gcd
 
 from attrs import evolve, field, frozen, mutable
@@ -13,6 +13,10 @@ from attrs import evolve, field, frozen, mutable
 from target_arch.plan.kernels import Access, Call, LocalBuffer, Move, Operand, Slice
 from target_arch.soc.model import SoC
 from target_arch.soc.rounding import ceil_div, round_up
+
+Span = tuple[int, int]
+"""The first index, and the one after the last."""
+Spans = tuple[Span, ...]
 
 UNSTATED_BANDWIDTH = 100e6
 """Bytes per second assumed for a copy path that states none; only compared, never promised."""
@@ -75,9 +79,18 @@ def tile_sizes(extent: int, unit: int = 1) -> tuple[int, ...]:
     return tuple(sorted(sizes, reverse=True))
 
 
-def spans(extent: int, size: int) -> tuple[tuple[int, int], ...]:
+def spans(extent: int, size: int) -> Spans:
     """The half-open spans of `size` (the last may be shorter) that cover `0 … extent` exactly once."""
     return tuple((first, min(first + size, extent)) for first in range(0, extent, size))
+
+
+def tiles(rows: Spans, columns: Spans, *, columns_outer: bool) -> Iterator[tuple[Span, Span]]:
+    """Every pair of a span of rows and a span of columns: the columns of each rows in turn, or where
+    `columns_outer` the rows of each columns.
+    """
+    if columns_outer:
+        return ((row, column) for column in columns for row in rows)
+    return ((row, column) for row in rows for column in columns)
 
 
 def loads(distinct: int, rounds: int, buffers: int) -> int:

@@ -2,7 +2,7 @@
 
 Data goes to stdout, messages to stderr. Exit codes: 0 done, 1 the result is not right, 2 the input is wrong,
 3 a needed tool is missing, 4 a defect or the system ended the process, 130 interrupted. A command imports
-what it needs when it runs, so that `check` starts fast.
+its imports when it runs, so that `check` starts fast.
 Tests: `tests/cli`.
 """
 

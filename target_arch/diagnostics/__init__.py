@@ -3,6 +3,7 @@
 Tests: `tests/diagnostics`.
 """
 
+from target_arch.diagnostics.advice import Advice, Blank, Entries, Hint, Keyword, advice
 from target_arch.diagnostics.diagnostic import (
     Diagnostic,
     DiagnosticError,
@@ -18,12 +19,18 @@ from target_arch.diagnostics.rules import Rule, rules
 from target_arch.diagnostics.span import Span
 
 __all__ = [
+    "Advice",
+    "Blank",
     "Diagnostic",
     "DiagnosticError",
+    "Entries",
+    "Hint",
+    "Keyword",
     "Note",
     "Place",
     "Rule",
     "Span",
+    "advice",
     "in_order",
     "listed",
     "name_hint",

@@ -5,6 +5,7 @@ from pathlib import PurePath
 
 from attrs import frozen
 
+from target_arch.diagnostics.advice import Hint
 from target_arch.diagnostics.span import Span
 
 Place = Span | str
@@ -25,14 +26,15 @@ class Note:
 class Diagnostic:
     """One mistake.
 
-    `message` says what is wrong, lower case, without a full stop, names in backticks; only `hint` says what
-    to do. `rule` is the name that documentation and tests know it by.
+    `message` states the fault, lower case, without a full stop, names in backticks; only `hint` proposes a
+    remedy. As text, it has the options of a request as keywords of Python. `rule` is its name in
+    documentation and tests.
     """
 
     rule: str
     place: Place
     message: str
-    hint: str | None = None
+    hint: Hint | None = None
     notes: tuple[Note, ...] = ()
     level: str = "error"
 
@@ -56,7 +58,7 @@ class DiagnosticError(Exception):
         return render_all(self.diagnostics)
 
 
-def refusal(rule: str, place: Place | PurePath, message: str, hint: str | None = None) -> DiagnosticError:
+def refusal(rule: str, place: Place | PurePath, message: str, hint: Hint | None = None) -> DiagnosticError:
     """One mistake as an error to raise; a file or folder as a whole may be its place."""
     where = str(place) if isinstance(place, PurePath) else place
     return DiagnosticError([Diagnostic(rule=rule, place=where, message=message, hint=hint)])

@@ -1,4 +1,4 @@
-"""Every rule that a message may end with: what breaks it, and how that is mended.
+"""Every rule that a message may end with: its cause and its cure.
 
 The text is in `rules.toml`. Tests: `tests/diagnostics/test_rules.py`.
 """
@@ -14,8 +14,8 @@ from attrs import frozen
 
 @frozen(kw_only=True)
 class Rule:
-    """`group` is the name and `title` the words for what the rule is about; `cause` says when it is
-    broken, `cure` what to do then.
+    """`group` is the name and `title` the words for the subject of the rule; `cause` says when it is broken,
+    `cure` is the remedy.
     """
 
     name: str

@@ -30,12 +30,12 @@ from target_arch.emit.soc.header import soc_header
 from target_arch.emit.soc.source import simulation_source, soc_source
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment
-from target_arch.plan.bundle import Bundle
+from target_arch.plan.bundle import BundleFiles
 from target_arch.soc.files.toml_writer import toml
 from target_arch.soc.model import SoC
 
 
-def emit_bundle(inputs: EmitInputs, facts: Mapping[str, object]) -> Bundle:
+def emit_bundle(inputs: EmitInputs, facts: Mapping[str, object]) -> BundleFiles:
     """Every file of the bundle, of which `facts` are the manifest. Same inputs, same bytes.
 
     DiagnosticError where a model's name clashes, ValueError where a plan contradicts itself: a constant
@@ -67,8 +67,8 @@ def soc_file(soc: SoC) -> str:
     return f"{soc.name}.toml"
 
 
-def _finished(inputs: EmitInputs, facts: Mapping[str, object], texts: dict[str, str]) -> Bundle:
-    """The bundle of these sources, with what builds, links and describes them."""
+def _finished(inputs: EmitInputs, facts: Mapping[str, object], texts: dict[str, str]) -> BundleFiles:
+    """The bundle of these sources, with the files that build, link and describe them."""
     paths = sorted(texts)
     contents = contents_of(inputs, paths)
     texts |= papers(inputs, contents) | firmware_projects(contents)
@@ -85,7 +85,7 @@ def _finished(inputs: EmitInputs, facts: Mapping[str, object], texts: dict[str, 
         inputs, arenas(inputs)
     )
     files[MANIFEST] = manifest_text(with_files(facts, files)).encode("utf-8")
-    return Bundle(name=inputs.stem, files={path: files[path] for path in sorted(files)})
+    return BundleFiles(name=inputs.stem, files={path: files[path] for path in sorted(files)})
 
 
 Files = list[tuple[str, str]]
@@ -160,7 +160,7 @@ def _internal_header(inputs: EmitInputs, every: Sequence[EmittedArena]) -> str:
     """The header that the sources of a bundle share."""
     guard = f"{inputs.stem.upper()}_INTERNAL_H"
     out = Emitter()
-    out.line(f"/* What the sources of `{comment(inputs.name)}` share. */")
+    out.line(f"/* Shared by the sources of `{comment(inputs.name)}`. */")
     out.lines((f"#ifndef {guard}", f"#define {guard}", "", '#include "target_arch/abi.h"', ""))
     if inputs.port.hosted.simulates:
         out.lines(('#include "ports/host/simulator.h"', ""))

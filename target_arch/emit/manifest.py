@@ -1,10 +1,11 @@
-"""`manifest.json`: what a bundle is, for programs. The command line prints the same with `--format=json`."""
+"""`manifest.json`: the description of a bundle, for programs. The command line prints the same with
+`--format=json`."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from attrs import asdict
 
-from target_arch.backend.goal import Goal
 from target_arch.backend.port import PortKind
 from target_arch.emit.build.libraries import described, libraries
 from target_arch.emit.build.machine import machine_of, toolchain
@@ -21,39 +22,38 @@ from target_arch.plan.steps import Load, Step, StepOrder
 from target_arch.soc.model import SoC
 from target_arch.soc.numbering import abi_hash
 
-SCHEMA = 1
+SCHEMA = 2
 
 
-def manifest(inputs: EmitInputs) -> dict[str, object]:
+def manifest(inputs: EmitInputs) -> dict[str, Any]:
     """The manifest as JSON values, names and numbers as in the plan; hashes are hexadecimal text.
 
-    That of a single model is the bundle's. Several have one each, below `models`; beside them the bundle's
-    has what they share, and in `pools` the bytes that all of them take together.
-    The key `verification` of a model is null until `verify` writes it, `image` of the bundle until its
-    program was built for a machine.
+    `models` has an entry for each model of the bundle, in their order; beside it is all that is true of the
+    bundle, with the bytes that its models take together in `pools`.
+    The key `verification` of a model is null until `verify` writes it, `image` and `firmware` of the bundle
+    until programs were built for its machine or its cores.
     """
-    models = [_model(inputs, member) for member in inputs.members]
-    if not inputs.several:
-        return {**models[0], **_goal(inputs)}
-    common = ("schema", "soc", "mode", "port", "machine", "toolchain", "abi_hash")
+    soc = inputs.soc
     return {
-        **{key: models[0][key] for key in common},
-        **_goal(inputs),
+        "schema": SCHEMA,
         "name": inputs.name,
-        "arenas": inputs.pools.arenas,
+        "soc": soc.name,
+        "mode": inputs.mode.name,
+        "port": inputs.port.name,
+        "machine": _machine(soc, inputs.port),
+        "toolchain": toolchain(soc, inputs.port),
         "libraries": described(libraries(inputs.kernels)),
-        "models": models,
-        "pools": {str(pool.pool): _shared_pool(inputs.pools, pool) for pool in inputs.pools.pools},
+        "abi_hash": f"0x{abi_hash(soc):016x}",
+        "optimize": inputs.goal,
+        "arenas": inputs.pools.arenas,
+        "models": [_model(soc, member) for member in inputs.members],
+        "pools": {str(pool.pool): _bundle_pool(inputs.pools, pool) for pool in inputs.pools.pools},
         "image": None,
+        "firmware": None,
     }
 
 
-def _goal(inputs: EmitInputs) -> dict[str, object]:
-    """The key for the goal; none for the usual one."""
-    return {} if inputs.goal is Goal.BALANCED else {"optimize": inputs.goal}
-
-
-def _shared_pool(pools: ModelPools, pool: ModelPool) -> dict[str, object]:
+def _bundle_pool(pools: ModelPools, pool: ModelPool) -> dict[str, object]:
     return {
         "memory": pool.memory,
         "capacity": pool.capacity,
@@ -64,24 +64,16 @@ def _shared_pool(pools: ModelPools, pool: ModelPool) -> dict[str, object]:
     }
 
 
-def _model(inputs: EmitInputs, member: Member) -> dict[str, object]:
-    """The manifest of one model."""
-    soc, model, lowered = inputs.soc, member.model, member.lowered
+def _model(soc: SoC, member: Member) -> dict[str, object]:
+    """The entry of one model."""
+    model, lowered = member.model, member.lowered
     graph, order, steps = lowered.graph, lowered.lowering, lowered.steps
     return {
-        "schema": SCHEMA,
-        "soc": soc.name,
-        "mode": inputs.mode.name,
-        "model": model.name,
-        "port": inputs.port.name,
-        "machine": _machine(soc, inputs.port),
-        "toolchain": toolchain(soc, inputs.port),
-        "libraries": described(libraries(lowered.kernels)),
+        "name": model.name,
         "tuning": _used_records(member),
-        "abi_hash": f"0x{abi_hash(soc):016x}",
         "input_shapes": _input_shapes(member),
         "self_test": _self_test(member),
-        **({"io": IoOwner.CALLER} if member.lends else {}),
+        "io": IoOwner.CALLER if member.lends else IoOwner.ARENA,
         "inputs": _tensors(model, steps.inputs),
         "outputs": _tensors(model, steps.outputs),
         "states": _states(model, steps),
@@ -99,7 +91,6 @@ def _model(inputs: EmitInputs, member: Member) -> dict[str, object]:
         "buffers": _buffers(lowered.plan),
         "steps": [_step(number, step) for number, step in enumerate(steps.steps)],
         "verification": None,
-        "image": None,
     }
 
 

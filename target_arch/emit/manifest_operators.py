@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.partitions import Candidate, Choice, Cost, PartitionGraph
-from target_arch.plan.reasoning import changes_to
+from target_arch.plan.printed.reasoning import changes_to
 
 
 def operator_facts(model: Model, graph: PartitionGraph) -> list[dict[str, object]]:

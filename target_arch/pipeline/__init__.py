@@ -5,13 +5,13 @@ against its SoC (`resolve.py`), backends lower partitions (`lowerer.py`), every 
 (`compilation.py`).
 """
 
-from target_arch.pipeline.compilation import Compilation, ModelsCompilation
+from target_arch.pipeline.compilation import CompiledModel, ModelsCompilation
 from target_arch.pipeline.compile import compile_model, compile_models, explain_model, partition_model
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 
 __all__ = [
-    "Compilation",
     "CompileRequest",
+    "CompiledModel",
     "ModelsCompilation",
     "ModelsRequest",
     "compile_model",

@@ -5,26 +5,26 @@ from collections.abc import Mapping
 from attrs import field, fields, frozen
 
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
-from target_arch.plan.bundle import Bundle
+from target_arch.plan.bundle import BundleFiles
 from target_arch.plan.lowered import Lowered
 from target_arch.plan.memory import Arena
 from target_arch.plan.model_pools import ModelPools
 
 
 @frozen(kw_only=True, repr=False)
-class Compilation(Lowered):
-    """A lowered model with both ends of the way: the request, and the bundle with the model's part of its
+class CompiledModel(Lowered):
+    """A lowered model with both ends of the way: the request, and the bundle with the model's entry in its
     manifest.
     """
 
     request: CompileRequest
     manifest: Mapping[str, object]
-    bundle: Bundle
+    bundle: BundleFiles
 
     @classmethod
     def of(
-        cls, lowered: Lowered, request: CompileRequest, manifest: Mapping[str, object], bundle: Bundle
-    ) -> "Compilation":
+        cls, lowered: Lowered, request: CompileRequest, manifest: Mapping[str, object], bundle: BundleFiles
+    ) -> "CompiledModel":
         """The compilation that ended in this bundle."""
         known = {each.name: getattr(lowered, each.name) for each in fields(Lowered)}
         return cls(**known, request=request, manifest=manifest, bundle=bundle)
@@ -43,7 +43,7 @@ class ModelsCompilation:
     """The compilation of every model (the bundle of each is that of all), and their memory together."""
 
     request: ModelsRequest = field(repr=False)
-    models: tuple[Compilation, ...]
+    models: tuple[CompiledModel, ...]
     pools: ModelPools = field(repr=False)
     manifest: Mapping[str, object] = field(repr=False)
-    bundle: Bundle = field(repr=False)
+    bundle: BundleFiles = field(repr=False)

@@ -18,7 +18,7 @@ from target_arch.emit.build.machine import require_machine
 from target_arch.emit.bundle import emit_bundle
 from target_arch.emit.manifest import manifest
 from target_arch.emit.model.inputs import EmitInputs, Member, SelfTest
-from target_arch.pipeline.compilation import Compilation, ModelsCompilation
+from target_arch.pipeline.compilation import CompiledModel, ModelsCompilation
 from target_arch.pipeline.fewer_composites import alike, on_fewer, without_composites
 from target_arch.pipeline.lowerer import Lowerer
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
@@ -30,6 +30,7 @@ from target_arch.pipeline.resolve import (
     named_models,
     partitioning_order,
     programmed,
+    require_alike,
     require_goal,
     require_io,
     rules,
@@ -44,7 +45,6 @@ from target_arch.registry.plug_ins import PlugIns
 from target_arch.relax.importer import import_model
 from target_arch.relax.operators.moved import with_own_outputs
 from target_arch.relax.operators.program import RelaxProgram
-from target_arch.run.bundles.manifest import models_in
 from target_arch.run.references.find import self_test
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.check.models import check_models
@@ -60,7 +60,7 @@ from target_arch.stages.setting import Setting
 from target_arch.stages.steps.expected import with_runs
 
 
-def compile_model(request: CompileRequest) -> Compilation:
+def compile_model(request: CompileRequest) -> CompiledModel:
     """From a model file and a SoC to a bundle. Every refusal is a DiagnosticError."""
     (made,) = compile_models(ModelsRequest(models=(request,))).models
     return made
@@ -71,6 +71,7 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
     several models names it.
     """
     name = name_of_bundle(request)
+    require_alike(request)
     prepared = tuple(prepare(each) for each in named_models(request))
     lowered = _pack(prepared, request.arenas)
     inputs = emit_inputs(name, prepared, lowered, request.arenas)
@@ -79,8 +80,8 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
     return ModelsCompilation(
         request=request,
         models=tuple(
-            Compilation.of(each, one.request, said, bundle)
-            for one, each, said in zip(prepared, lowered, models_in(facts), strict=True)
+            CompiledModel.of(each, one.request, said, bundle)
+            for one, each, said in zip(prepared, lowered, facts["models"], strict=True)
         ),
         pools=inputs.pools,
         manifest=facts,
@@ -89,7 +90,7 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
 
 
 @frozen(kw_only=True)
-class Prepared:
+class PreparedModel:
     """A model that was read, and the instances that may take part of it."""
 
     request: CompileRequest
@@ -101,7 +102,7 @@ class Prepared:
     program: RelaxProgram = field(repr=False)
 
 
-def prepare(request: CompileRequest) -> Prepared:
+def prepare(request: CompileRequest) -> PreparedModel:
     """The first part of `compile_model`: everything up to the imported model."""
     mode, plug_ins = memory_mode(request), _plug_ins(request)
     port = plug_ins.ports[request.port]
@@ -110,7 +111,7 @@ def prepare(request: CompileRequest) -> Prepared:
     request.planner.check()
     backends = plug_ins.backends_for(request.soc)
     model, program = _import(request, backends)
-    return Prepared(
+    return PreparedModel(
         request=request,
         mode=mode,
         plug_ins=plug_ins,
@@ -121,7 +122,7 @@ def prepare(request: CompileRequest) -> Prepared:
     )
 
 
-def plan(prepared: Prepared, chip: SoC) -> Lowered:
+def plan(prepared: PreparedModel, chip: SoC) -> Lowered:
     """The second part: place, lower and plan, on the part of the chip that other models leave."""
     asked = prepared.request
     request = evolve(asked, soc=programmed(asked, chip))
@@ -137,7 +138,7 @@ def plan(prepared: Prepared, chip: SoC) -> Lowered:
 
 
 def _on_fewer_composites(
-    prepared: Prepared, fewer: Sequence[CompileRequest], refusal: DoesNotFitError
+    prepared: PreparedModel, fewer: Sequence[CompileRequest], refusal: DoesNotFitError
 ) -> Lowered | None:
     """The lowering of the first of these requests under which the model has other operators, and they fit;
     None if none does.
@@ -155,7 +156,7 @@ def _on_fewer_composites(
     return None
 
 
-def _pack(prepared: Sequence[Prepared], arenas: Sharing) -> tuple[Lowered, ...]:
+def _pack(prepared: Sequence[PreparedModel], arenas: Sharing) -> tuple[Lowered, ...]:
     """Every model planned, such that all fit the chip together."""
     request = prepared[0].request
     return pack_models(
@@ -168,7 +169,7 @@ def _pack(prepared: Sequence[Prepared], arenas: Sharing) -> tuple[Lowered, ...]:
 
 
 def emit_inputs(
-    name: str, prepared: Sequence[Prepared], lowered: Sequence[Lowered], arenas: Sharing
+    name: str, prepared: Sequence[PreparedModel], lowered: Sequence[Lowered], arenas: Sharing
 ) -> EmitInputs:
     """The source of a bundle: its models, and their memory together, which is checked."""
     first = prepared[0]
@@ -189,7 +190,7 @@ def emit_inputs(
     )
 
 
-def _member(prepared: Prepared, lowered: Lowered) -> Member:
+def _member(prepared: PreparedModel, lowered: Lowered) -> Member:
     request, model = prepared.request, lowered.model
     pairs = [state.pair for state in model.states if state.pair is not None]
     shapes = [model.tensors[name].shape for name in model.in_file]
@@ -260,7 +261,7 @@ def _setting(request: CompileRequest, backends: Mapping[str, Backend]) -> Settin
     )
 
 
-def _lower(prepared: Prepared, *, advised: bool = True) -> Lowered:
+def _lower(prepared: PreparedModel, *, advised: bool = True) -> Lowered:
     """Unless `advised`, a refusal has no hint."""
     setting = _setting(prepared.request, prepared.backends)
     request, backends, model = prepared.request, prepared.backends, prepared.model

@@ -40,7 +40,7 @@ def without_composites(
 
 
 def _subsets(names: list[str]) -> Iterator[tuple[str, ...]]:
-    """What to leave out, the fewest first."""
+    """The target_archs to leave out, the fewest first."""
     for count in range(1, len(names) + 1):
         if len(names) <= FEW or count in (1, len(names)):
             yield from combinations(names, count)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import field, frozen
+from attrs import define, field
 
 from target_arch.backend.contract import Backend, Hooks, LoweringRequest
 from target_arch.backend.goal import Goal
@@ -11,15 +11,18 @@ from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget
 from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.tuning import Tuning
-from target_arch.registry.guard import Guard
+from target_arch.registry.lookup.guard import Guard
 from target_arch.relax.lower.hook_stages import lower_by_hooks, reach
 from target_arch.relax.operators.program import RelaxProgram
 from target_arch.soc.model import SoC
 
 
-@frozen
+@define(eq=False)
 class Lowerer:
-    """Hands partitions to the backends of their instances, with the kernels of earlier phases."""
+    """Hands partitions to the backends of their instances.
+
+    It keeps the results of earlier phases, and the stores of backends, as long as a model is compiled.
+    """
 
     soc: SoC
     backends: Mapping[str, Backend]

@@ -33,7 +33,7 @@ class CompileRequest:
     `memory` maps memories to the bytes that the models may take of them at most.
     `images` are programs that the model wants on target_archs, instead of those that the SoC file names.
     `input_shapes` fix dimensions that the model file leaves open.
-    `optimize` is what matters most of the generated code. `io` says whose the bytes of model inputs and
+    `optimize` is the goal for the generated code. `io` says whose the bytes of model inputs and
     outputs are: with `caller` they are in no arena, and every run is given their addresses.
     """
 
@@ -68,8 +68,8 @@ class ModelsRequest:
 
     `arenas` is `shared` or `separate`, see `plan.model_pools`. `name` is the bundle's: by default that of a
     single model, `<soc>_models` of several. The models differ in file and name, and may in `require`,
-    `prefer` and `forbid`, `costs`, `images` and the like; SoC, memory mode, port and `optimize` are the
-    same for all.
+    `prefer` and `forbid`, `costs`, `images` and the like; `soc`, `mode`, `port`, `optimize` and `memory` are
+    the same for all.
     """
 
     models: tuple[CompileRequest, ...]

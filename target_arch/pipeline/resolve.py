@@ -9,10 +9,11 @@ from pathlib import Path
 from attrs import evolve
 
 from target_arch.backend.goal import Goal
-from target_arch.diagnostics import DiagnosticError, listed, name_hint, refusal
+from target_arch.diagnostics import Diagnostic, DiagnosticError, listed, name_hint, refusal
 from target_arch.emit.bundle_name import bundle_name
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 from target_arch.plan.memory import IoOwner
+from target_arch.plan.model import model_name
 from target_arch.plan.model_pools import Sharing
 from target_arch.soc.costs import NOTHING_MEASURED, Costs
 from target_arch.soc.files.cost_file import read_costs
@@ -35,8 +36,39 @@ def name_of_bundle(request: ModelsRequest) -> str:
     if not isinstance(request.arenas, Sharing):
         hint = name_hint(request.arenas, Sharing, "there are")
         raise refusal("unknown-arenas", "arenas", f"arenas cannot be `{request.arenas}`", hint)
-    files = [(each.name or each.model_path.stem, each.model_path.name) for each in named_models(request)]
+    files = [(_name(each), each.model_path.name) for each in named_models(request)]
     return bundle_name(request.models[0].soc.name, files, request.name)
+
+
+_OF_THE_BUNDLE = ("soc", "mode", "port", "optimize", "memory")
+"""The fields of a request that a bundle has once, whatever the number of its models."""
+
+
+def require_alike(request: ModelsRequest) -> None:
+    """DiagnosticError where the models want different chips, modes, ports, goals or limits of memory."""
+    first, *others = request.models
+    differing = [
+        (field, each)
+        for field in _OF_THE_BUNDLE
+        for each in others
+        if getattr(each, field) != getattr(first, field)
+    ]
+    faults = [
+        Diagnostic(
+            rule="unlike-models",
+            place=field,
+            message=f"`{_name(each)}` has another than `{_name(first)}`, and models of one bundle have one",
+            hint="give all models the same, or make a bundle of each",
+        )
+        for field, each in differing
+    ]
+    if faults:
+        raise DiagnosticError(faults)
+
+
+def _name(request: CompileRequest) -> str:
+    """The name that the model will have."""
+    return model_name(request.name or request.model_path.stem)
 
 
 def available(request: CompileRequest) -> SoC:

@@ -6,7 +6,7 @@ from attrs import frozen
 
 
 @frozen(kw_only=True, repr=False)
-class Bundle:
+class BundleFiles:
     """Relative path (with `/`) → contents. Same inputs, same bytes."""
 
     name: str

@@ -271,7 +271,7 @@ class Kernel:
     """Tasks whose tuning records gave functions of this kernel their schedules."""
     stand_in: StandIn | None = None
     stripes: Mapping[str, Stripes | Channels] = field(factory=dict)
-    """By function, what those do that run a region stripe by stripe."""
+    """By function, the turns of each function that runs a region stripe by stripe."""
     seconds: float | None = None
     """The time of all calls together, where a vendor's compiler states it: it counts instead of the estimates
     by which the operators were placed.

@@ -5,6 +5,7 @@ dimensions; the importer's layout pass has put explicit `transpose` operators wh
 else. A constant keeps the layout its operator kind names (see `docs/operators.md`).
 """
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from math import prod
@@ -13,6 +14,20 @@ from attrs import field, frozen
 
 from target_arch.plan.operators.facts import MACS_PER_OUTPUT, Arithmetic, Facts
 from target_arch.plan.operators.kinds import OperatorKind, facts_of, kind_of
+
+
+def identifier(name: str, otherwise: str) -> str:
+    """The name as a C identifier that resembles it; `otherwise` if no character of it can be kept."""
+    text = re.sub(r"[^0-9a-zA-Z]+", "_", name).strip("_")
+    if not text:
+        return otherwise
+    return f"{otherwise}_{text}" if text[0].isdigit() else text
+
+
+def model_name(name: str) -> str:
+    """The name that a model has everywhere, made of what its user or its file calls it."""
+    return identifier(name, "model")
+
 
 DTYPE_BYTES = {
     "bool": 1,

@@ -3,7 +3,7 @@
 Sources: Arm application notes AN385, AN386, AN500 and AN547, and QEMU 7.2 (`hw/arm/mps2.c`, `mps2-tz.c`).
 """
 
-from target_arch.backend.port import MACHINE, BareMetal, Machine, PortKind, Region
+from target_arch.backend.port import MACHINE, AddressRange, BareMetal, Machine, PortKind
 from target_arch.ports.sources import sources
 
 _KIB, _MIB = 2**10, 2**20
@@ -14,9 +14,9 @@ instructions."""
 
 def _mps2(name: str, cpu: str, flags: tuple[str, ...], psram: int) -> Machine:
     regions = (
-        Region(start=0x0000_0000, end=0x0000_0000 + 4 * _MIB),
-        Region(start=0x2000_0000, end=0x2000_0000 + 4 * _MIB),
-        Region(start=psram, end=psram + 16 * _MIB),
+        AddressRange(start=0x0000_0000, end=0x0000_0000 + 4 * _MIB),
+        AddressRange(start=0x2000_0000, end=0x2000_0000 + 4 * _MIB),
+        AddressRange(start=psram, end=psram + 16 * _MIB),
     )
     every = (f"-mcpu={cpu}", "-mthumb", *flags)
     return Machine(name=name, cpu=cpu, flags=every, counter_hz=25_000_000, regions=regions)
@@ -28,11 +28,11 @@ _MPS3 = Machine(
     flags=("-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"),
     counter_hz=32_000_000,
     regions=(
-        Region(start=0x0000_0000, end=0x0000_0000 + 512 * _KIB),
-        Region(start=0x0100_0000, end=0x0100_0000 + 2 * _MIB),
-        Region(start=0x2000_0000, end=0x2000_0000 + 512 * _KIB),
-        Region(start=0x2100_0000, end=0x2100_0000 + 4 * _MIB),
-        Region(start=0x2800_0000, end=0x2800_0000 + 8 * _MIB, writable=False),
+        AddressRange(start=0x0000_0000, end=0x0000_0000 + 512 * _KIB),
+        AddressRange(start=0x0100_0000, end=0x0100_0000 + 2 * _MIB),
+        AddressRange(start=0x2000_0000, end=0x2000_0000 + 512 * _KIB),
+        AddressRange(start=0x2100_0000, end=0x2100_0000 + 4 * _MIB),
+        AddressRange(start=0x2800_0000, end=0x2800_0000 + 8 * _MIB, writable=False),
     ),
 )
 

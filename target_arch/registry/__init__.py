@@ -7,21 +7,21 @@ Tests: `tests/registry`.
 """
 
 from target_arch.registry.backends import Backends
-from target_arch.registry.errors import PlugInError, UnknownNameError
-from target_arch.registry.guard import HookError
+from target_arch.registry.lookup.errors import PlugInError, UnknownNameError
+from target_arch.registry.lookup.guard import HookError
+from target_arch.registry.lookup.table import PlugInTable
 from target_arch.registry.plug_ins import PlugIns
 from target_arch.registry.registry import Registry, SocTargets
-from target_arch.registry.table import Table
 from target_arch.registry.target_instance import TargetInstance
 
 __all__ = [
     "Backends",
     "HookError",
     "PlugInError",
+    "PlugInTable",
     "PlugIns",
     "Registry",
     "SocTargets",
-    "Table",
     "TargetInstance",
     "UnknownNameError",
 ]

@@ -6,16 +6,16 @@ from pathlib import Path
 from target_arch.backend.contract import ENTRY_POINT_GROUP, Backend
 from target_arch.diagnostics import Diagnostic
 from target_arch.registry.default_soc import WantedArch, default_soc
-from target_arch.registry.errors import PlugInError
-from target_arch.registry.guard import guarded
+from target_arch.registry.lookup.errors import PlugInError
+from target_arch.registry.lookup.guard import guarded
+from target_arch.registry.lookup.sources import Source, checked_folders, installed
+from target_arch.registry.lookup.table import PlugInKind, PlugInTable, discovered
 from target_arch.registry.soc_rules import arch_faults, unknown_backend
-from target_arch.registry.sources import Source, checked_folders, installed
-from target_arch.registry.table import Kind, Table, discovered
 from target_arch.registry.validate import complaints
 from target_arch.soc.faults import Fault, dotted
 from target_arch.soc.model import SoC
 
-BACKENDS = Kind[Backend](
+BACKENDS = PlugInKind[Backend](
     word="backend",
     rule="backend",
     group=ENTRY_POINT_GROUP,
@@ -27,7 +27,7 @@ BACKENDS = Kind[Backend](
 )
 
 
-class Backends(Table[Backend]):
+class Backends(PlugInTable[Backend]):
     """The backends that were found, and the faults in a SoC's use of them."""
 
     def __init__(self, sources: Iterable[Source] = ()) -> None:

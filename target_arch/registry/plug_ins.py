@@ -19,11 +19,11 @@ from target_arch.backend.policy import Policy
 from target_arch.backend.port import PortKind
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.registry.backends import BACKENDS, Backends, in_words
-from target_arch.registry.errors import PlugInError, raise_all
-from target_arch.registry.guard import Guard
-from target_arch.registry.sources import checked_folders, installed
+from target_arch.registry.lookup.errors import PlugInError, raise_all
+from target_arch.registry.lookup.guard import Guard
+from target_arch.registry.lookup.sources import checked_folders, installed
+from target_arch.registry.lookup.table import PlugInKind, PlugInTable, discovered
 from target_arch.registry.system_rules import kind_faults, order_faults, port_faults, process_faults
-from target_arch.registry.table import Kind, Table, discovered
 from target_arch.registry.validate_systems import (
     load_process_complaints,
     planner_complaints,
@@ -43,7 +43,7 @@ def _with_guard(word: str, hook: str, value: _T) -> _T:
     return guarded
 
 
-PORTS = Kind[PortKind](
+PORTS = PlugInKind[PortKind](
     word="port",
     rule="port",
     group=port.ENTRY_POINT_GROUP,
@@ -53,7 +53,7 @@ PORTS = Kind[PortKind](
     complaints=port_complaints,
     guarded=partial(_with_guard, "port", "files"),
 )
-LOAD_PROCESSES = Kind[LoadProcessKind](
+LOAD_PROCESSES = PlugInKind[LoadProcessKind](
     word="load process",
     rule="load-process",
     group=load_process.ENTRY_POINT_GROUP,
@@ -63,7 +63,7 @@ LOAD_PROCESSES = Kind[LoadProcessKind](
     complaints=load_process_complaints,
     guarded=partial(_with_guard, "load process", "files"),
 )
-POLICIES = Kind[Policy](
+POLICIES = PlugInKind[Policy](
     word="policy",
     rule="policy",
     group=policy.ENTRY_POINT_GROUP,
@@ -73,7 +73,7 @@ POLICIES = Kind[Policy](
     complaints=policy_complaints,
     guarded=partial(_with_guard, "policy", "wishes"),
 )
-PLANNERS = Kind[Algorithm](
+PLANNERS = PlugInKind[Algorithm](
     word="planner",
     rule="planner",
     group=planner.ENTRY_POINT_GROUP,
@@ -90,10 +90,10 @@ class PlugIns:
     """The tables of plug-ins."""
 
     backends: Backends = field(repr=False)
-    load_processes: Table[LoadProcessKind] = field(repr=False)
-    planners: Table[Algorithm] = field(repr=False)
-    policies: Table[Policy] = field(repr=False)
-    ports: Table[PortKind] = field(repr=False)
+    load_processes: PlugInTable[LoadProcessKind] = field(repr=False)
+    planners: PlugInTable[Algorithm] = field(repr=False)
+    policies: PlugInTable[Policy] = field(repr=False)
+    ports: PlugInTable[PortKind] = field(repr=False)
 
     @classmethod
     def discover(cls, folders: Iterable[Path] = ()) -> "PlugIns":
@@ -104,10 +104,10 @@ class PlugIns:
         every, known = checked_folders(folders), installed()
         return cls(
             backends=Backends(discovered(BACKENDS, every, known)),
-            load_processes=Table(LOAD_PROCESSES, discovered(LOAD_PROCESSES, every, known)),
-            planners=Table(PLANNERS, discovered(PLANNERS, every, known)),
-            policies=Table(POLICIES, discovered(POLICIES, every, known)),
-            ports=Table(PORTS, discovered(PORTS, every, known)),
+            load_processes=PlugInTable(LOAD_PROCESSES, discovered(LOAD_PROCESSES, every, known)),
+            planners=PlugInTable(PLANNERS, discovered(PLANNERS, every, known)),
+            policies=PlugInTable(POLICIES, discovered(POLICIES, every, known)),
+            ports=PlugInTable(PORTS, discovered(PORTS, every, known)),
         )
 
     def load_folders(self) -> "PlugIns":

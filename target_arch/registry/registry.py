@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from target_arch.backend.contract import Backend
 from target_arch.diagnostics import Diagnostic
 from target_arch.registry.backends import Backends
-from target_arch.registry.errors import PlugInError, UnknownNameError
+from target_arch.registry.lookup.errors import PlugInError, UnknownNameError
 from target_arch.registry.target_instance import TargetInstance
 from target_arch.soc.model import DLDevice, SoC
 

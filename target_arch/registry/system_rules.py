@@ -8,14 +8,14 @@ from itertools import combinations
 from target_arch.backend.load_process import LoadProcessKind
 from target_arch.backend.port import Machine, PortKind
 from target_arch.diagnostics import name_hint
-from target_arch.registry.table import Table
+from target_arch.registry.lookup.table import PlugInTable
 from target_arch.soc.c_names import declared
 from target_arch.soc.faults import Fault, Path, Related
 from target_arch.soc.model import Memory, Port, SoC, TargetArch
 from target_arch.soc.rules.wishes import EVERY
 
 
-def process_faults(soc: SoC, known: Table[LoadProcessKind]) -> Iterator[Fault]:
+def process_faults(soc: SoC, known: PlugInTable[LoadProcessKind]) -> Iterator[Fault]:
     """Every fault of a SoC in the use of load processes."""
     for arch in soc.archs:
         name = arch.load.process
@@ -48,7 +48,7 @@ def _image_faults(arch: TargetArch, kind: LoadProcessKind) -> Iterator[Fault]:
         yield Fault(rule="unused-image", path=(*path, key), message=f"{where} takes no `{key}`")
 
 
-def port_faults(soc: SoC, known: Table[PortKind]) -> Iterator[Fault]:
+def port_faults(soc: SoC, known: PlugInTable[PortKind]) -> Iterator[Fault]:
     """Every fault of a SoC in the tables of its ports."""
     for port in soc.ports:
         path: Path = ("port", port.name)

@@ -6,7 +6,7 @@ from attrs import field, frozen
 
 from target_arch.backend.contract import Backend
 from target_arch.plan.kernels import Codegen
-from target_arch.registry.errors import UnknownNameError
+from target_arch.registry.lookup.errors import UnknownNameError
 from target_arch.soc.model import CopyPath, DLDevice, Instance, LoadProcess, SoC
 from target_arch.soc.words import DLDeviceType
 

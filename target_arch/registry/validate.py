@@ -14,7 +14,7 @@ from target_arch.backend.contract import (
 )
 from target_arch.diagnostics import listed
 from target_arch.plan.kernels import Codegen
-from target_arch.registry.table import Complaint
+from target_arch.registry.lookup.table import Complaint
 from target_arch.registry.validate_hooks import wrong_lowering
 from target_arch.soc.words import DLDeviceType
 
@@ -24,7 +24,7 @@ _HOOKS = ("supports", "cost")
 
 
 def complaints(value: Backend, name: str) -> tuple[Complaint, ...]:
-    """Everything wrong with what was found under `name`; nothing for a backend that can be used."""
+    """Every fault of the value found under `name`; nothing for a backend that can be used."""
     if not value.contract:
         message = f"backend `{name}` does not say which contract it is written for"
         return (("backend-contract", message, f"contract={CONTRACT_VERSION}"),)
@@ -38,7 +38,7 @@ def complaints(value: Backend, name: str) -> tuple[Complaint, ...]:
 
 def _misnamed(backend: Backend, name: str) -> Iterator[Complaint]:
     if backend.name != name:
-        message = f"what is registered as `{name}` calls itself `{backend.name}`"
+        message = f"the value registered as `{name}` calls itself `{backend.name}`"
         yield "backend-misnamed", message, "give both the same name"
     elif not _NAME.fullmatch(name):
         message = f"backend name `{name}` is not a lower-case identifier"

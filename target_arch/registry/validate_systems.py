@@ -8,7 +8,7 @@ from target_arch.backend.load_process import FIRST_OF_PLUG_INS, LoadProcessKind
 from target_arch.backend.planner import Algorithm
 from target_arch.backend.policy import Policy
 from target_arch.backend.port import BareMetal, Hosted, Machine, PortKind
-from target_arch.registry.table import Complaint
+from target_arch.registry.lookup.table import Complaint
 
 _C_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _WORDS = re.compile(r"[a-z][a-z0-9-]*")
@@ -46,7 +46,7 @@ def planner_complaints(planner: Algorithm, name: str) -> Iterator[Complaint]:
 def _misnamed(word: str, value: Any, name: str, pattern: re.Pattern[str]) -> Iterator[Complaint]:
     rule = f"{word.replace(' ', '-')}-misnamed"
     if value.name != name:
-        yield rule, f"what is registered as `{name}` calls itself `{value.name}`", "give both the same name"
+        yield rule, f"the value registered as `{name}` calls itself `{value.name}`", "give both the same name"
     elif not pattern.fullmatch(name):
         said = f"{word} name `{name}` is not a lower-case identifier"
         yield rule, said, f"use letters a to z, digits and `{'_' if pattern is _C_NAME else '-'}`"

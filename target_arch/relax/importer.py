@@ -89,13 +89,13 @@ def _imported(path: Path, checked: _Checked, shapes: InputShapes) -> Imported:
         from target_arch.relax.readers.onnx.reader import read_onnx
 
         return read_onnx(path, checked.data, shapes)
-    from target_arch.relax.readers.torch_export import read_torch
+    from target_arch.relax.readers.pytorch.torch_export import read_torch
 
     return read_torch(path, checked.data, shapes)
 
 
 def _checked(path: Path) -> _Checked:
-    """The bytes of the file, once its content is what its extension says."""
+    """The bytes of the file. Refuses content of another format than the extension's."""
     kind = _EXTENSIONS.get(path.suffix.lower())
     try:
         data = path.read_bytes()

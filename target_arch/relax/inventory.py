@@ -71,6 +71,6 @@ def _named(path: Path, shapes: InputShapes) -> Named:
         from target_arch.relax.readers.onnx.reader import named_nodes
 
         return named_nodes(path, data, shapes)
-    from target_arch.relax.readers.torch_export import named_calls
+    from target_arch.relax.readers.pytorch.torch_export import named_calls
 
     return named_calls(path, data)

@@ -1,4 +1,4 @@
-"""TVM, imported without what it does not need here.
+"""TVM, imported without its parts that are not needed here.
 
 Tests: `tests/relax/test_tvm_import.py`.
 """

@@ -7,7 +7,7 @@ instance or a DMA channel is a thread; a wait is bound to what it waits for; the
 from collections.abc import Iterator
 
 from target_arch.plan.execution import Activity, ActivityKind
-from target_arch.report.facts.shown import Shown, ShownModel, ShownPool, ShownRun
+from target_arch.report.facts.shown import ShownBundle, ShownModel, ShownPool, ShownRun
 from target_arch.report.pictures.timeline import lanes
 from target_arch.soc.model import SoC
 
@@ -17,7 +17,7 @@ _NEARLY = 2e-9
 Event = dict[str, object]
 
 
-def trace(shown: Shown) -> dict[str, object]:
+def trace(shown: ShownBundle) -> dict[str, object]:
     """The trace as JSON values."""
     events = [
         event

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from target_arch.run.bundles.manifest import models_in, read_manifest, tensors_in
+    from target_arch.run.bundles.manifest import read_manifest, tensors_in
     from target_arch.run.bundles.write import write_bundle
     from target_arch.run.executables.executable import Executable, build
     from target_arch.run.execute.programs import (
@@ -30,7 +30,6 @@ __all__ = [
     "Verification",
     "build",
     "find_compiler",
-    "models_in",
     "read_manifest",
     "reference_for",
     "run_frames",
@@ -45,7 +44,7 @@ __all__ = [
 ]
 
 _PLACES = {
-    "bundles.manifest": ("models_in", "read_manifest", "tensors_in"),
+    "bundles.manifest": ("read_manifest", "tensors_in"),
     "bundles.write": ("write_bundle",),
     "executables.executable": ("Executable", "build"),
     "execute.programs": (

@@ -1,7 +1,7 @@
 """From one `[[copy]]` table to the copy paths it stands for.
 
 `from` and `to` may each name several memories, and a per-instance memory means all its replicas: every pair
-is a path of its own. Rules speak of paths; an `Origin` leads back to the words of the file.
+is a path of its own. Rules speak of paths; an `CopyDeclaration` leads back to the words of the file.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
-from target_arch.soc.faults import Origin
+from target_arch.soc.faults import CopyDeclaration
 from target_arch.soc.model import CopyPath
 from target_arch.soc.words import CacheDuty, cache_duty
 
@@ -26,7 +26,7 @@ class Places:
 
 def expanded(
     number: int, table: Mapping[str, Any], values: Mapping[str, Any], places: Places
-) -> Iterator[tuple[CopyPath, Origin]]:
+) -> Iterator[tuple[CopyPath, CopyDeclaration]]:
     """The paths of table `number` of a file, whose good values include both ends.
 
     A cache duty is kept for the paths it concerns: those whose end is cached. Where that would be none, each
@@ -41,7 +41,7 @@ def expanded(
                 source=_concerns(source, sources, places.uncached),
                 target=_concerns(target, targets, places.uncached),
             )
-            origin = Origin(
+            origin = CopyDeclaration(
                 table=number,
                 source=source_index if isinstance(table["from"], list) else None,
                 target=target_index if isinstance(table["to"], list) else None,

@@ -14,7 +14,7 @@ class Core:
     """A kind of core with an instruction set that is not the host's.
 
     `name` is that of its backend. `machine` is the `e_machine` of its ELF files; `features` are LLVM's,
-    `flags` the compiler's, for the same instructions; `rom` is where its boot ROM lies under emulation, which
+    `flags` the compiler's, for the same instructions; `rom` is where its boot ROM is under emulation, which
     no memory of a SoC may cover.
     """
 

@@ -1,6 +1,6 @@
 """Costs measured on a chip, which replace the numbers of descriptions and backends.
 
-`cost_file.py` reads them. They count in placement alone: the description itself, and what is made from it,
+`cost_file.py` reads them. They count in placement alone: the description itself, and the files made from it,
 stays as it is.
 """
 
@@ -57,7 +57,7 @@ class LoadCost:
 class Costs:
     """All that was measured. `operators` are by target_arch or backend, then by operator id or kind.
 
-    `origin` is what messages call the file.
+    `origin` is the file's name in messages.
     """
 
     operators: Mapping[str, Mapping[str, Measured]] = field(factory=dict)

@@ -35,7 +35,7 @@ class Fault:
 
 
 @frozen(kw_only=True)
-class Origin:
+class CopyDeclaration:
     """Where in a file a copy path was declared: the number of its table, and its place in `from` and `to`.
 
     `source` and `target` are None where the table names one memory and not a list.
@@ -66,7 +66,7 @@ def dotted(path: Path) -> str:
     return text
 
 
-def relocated(fault: Fault, origins: Sequence[Origin]) -> Fault:
+def relocated(fault: Fault, origins: Sequence[CopyDeclaration]) -> Fault:
     """The fault in terms of the file, where copy path `i` of the SoC was declared at `origins[i]`."""
 
     def moved(path: Path) -> Path:

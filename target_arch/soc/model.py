@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 from attrs import field, frozen
 
 from target_arch.soc.words import (
+    LINKED,
     CacheDuty,
     DLDeviceType,
     InstructionSet,
@@ -104,7 +105,7 @@ class CopyPath:
 class LoadProcess:
     """How an instance gets its program: `process` names a value of `target_arch.backend.load_process`."""
 
-    process: str = "linked"
+    process: str = LINKED
     image: str | None = None
     bytes: int = 0
     time: float = 0.0

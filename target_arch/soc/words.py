@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import TypeVar, cast
 
+LINKED = "linked"
+"""The load process of the host, and of a target_arch that names no other. Load processes are plug-ins."""
+
 
 class DLDeviceType(StrEnum):
     """The device types of DLPack by their names in `dlpack.h`; `code` is the number there."""

@@ -1,8 +1,8 @@
 """Pure graph algorithms, plan to plan: no TVM, no files, no processes. Tests: `tests/stages`.
 
-The sub-rooms in the order in which a model takes its way through them, each with its main function:
+The sub-packages in the order in which a model goes through them, each with its main function:
 
-| sub-room | function | yields |
+| sub-package | function | yields |
 |---|---|---|
 | `setting` | `Setting.of(soc, backends, mode)` | `Setting`: everything that one compilation holds fixed |
 | `paths` | `reach.memory_access(soc, mode, instance)` | `MemoryAccess`: where it reads and writes tensors |
@@ -15,7 +15,7 @@ The sub-rooms in the order in which a model takes its way through them, each wit
 | `check` | `plan.check(soc, steps, plan)` | nothing; raises `CheckError` with every fault |
 | `lowering` | `ladder.lower_in_order(...)` | `Lowered`: all of the above, with the backends in the loop |
 
-`lowering` comes twice: it orders the partitions, and it drives all other sub-rooms. For several models,
+`lowering` comes twice: it orders the partitions, and it drives all other sub-packages. For several models,
 `memory.multi_model.pack_models` calls the whole way once per model. All errors are `DiagnosticError`s
 (`errors`).
 """

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import evolve, field, frozen
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError, Note
+from target_arch.diagnostics import Advice, Diagnostic, DiagnosticError, Hint, Keyword, Note, advice
 from target_arch.plan.lowered import Attempt, AttemptKind
 from target_arch.plan.memory import Arena
 
@@ -44,9 +44,10 @@ _SAID = 6
 class DoesNotFitError(DiagnosticError):
     """The buffers of one memory do not fit it.
 
-    `step` is where most bytes are live, `bound` how many these are in the steps at hand: with `bound >
-    available` no planner can help. `alive` are the buffers there,
-    the most telling first: the message has only the first few. It is a value: each method that adds a fact
+    `step` is where most bytes are live, `bound` how many these are in the steps at hand, with every permitted
+    reuse in place: with `bound > available` no planner can help. It is None where there are no steps yet, or
+    those of several models. Other steps, such as stripes, may need less. `alive` are the buffers there, the
+    most telling first: the message has only the first few. It is a value: each method that adds a fact
     returns a new error.
     """
 
@@ -54,11 +55,11 @@ class DoesNotFitError(DiagnosticError):
     step: int
     needed: int
     available: int
-    bound: int
+    bound: int | None = None
     alive: tuple[tuple[str, int], ...]
     place: str = field()
     """Where the bytes are missing, such as `step 12 (dispatch conv3 on npu)`."""
-    hint: str | None = None
+    hint: Hint | None = None
     notes: tuple[Note, ...] = ()
     operators: tuple[str, ...] = ()
     """The operators on accelerators that need the memory, the first before all: moving them elsewhere may
@@ -94,7 +95,8 @@ class DoesNotFitError(DiagnosticError):
         if len(self.alive) > _SAID:
             others = sum(size for _, size in self.alive[_SAID:])
             alive += f" and {len(self.alive) - _SAID:,} more of {others:,} B together"
-        message = f"{self.reason} (lower bound {self.bound:,} B); alive there: {alive}"
+        bound = "" if self.bound is None else f" ({least_of_steps(self.bound)})"
+        message = f"{self.reason}{bound}; alive there: {alive}"
         notes = (*self.notes, *_tried(self.tried))
         found = Diagnostic(
             rule="does-not-fit", place=self.place, message=message, hint=self.hint, notes=notes
@@ -105,7 +107,7 @@ class DoesNotFitError(DiagnosticError):
         """The same refusal at a place that a reader recognises."""
         return evolve(self, place=place)
 
-    def advised(self, hint: str) -> "DoesNotFitError":
+    def advised(self, hint: Hint) -> "DoesNotFitError":
         """The same refusal with the change that would make it fit."""
         return evolve(self, hint=hint)
 
@@ -122,6 +124,11 @@ class DoesNotFitError(DiagnosticError):
         return evolve(self, tried=tuple(tried))
 
 
+def least_of_steps(bound: int) -> str:
+    """The bytes of an arena that no plan of the same steps can do without."""
+    return f"these steps need at least {bound:,} B"
+
+
 def _tried(attempts: tuple[Attempt, ...]) -> Iterator[Note]:
     """The attempts that failed: changes of operators, counted by kind, and placements of the whole model."""
     placements = [attempt for attempt in attempts if attempt.kind == AttemptKind.TARGETS]
@@ -133,7 +140,7 @@ def _tried(attempts: tuple[Attempt, ...]) -> Iterator[Note]:
 
 
 def failure(
-    kind: type[DiagnosticError], rule: str, place: str, message: str, hint: str | None = None
+    kind: type[DiagnosticError], rule: str, place: str, message: str, hint: Hint | None = None
 ) -> DiagnosticError:
     """One diagnostic as an error of that kind, to raise."""
     return kind((Diagnostic(rule=rule, place=place, message=message, hint=hint),))
@@ -153,7 +160,8 @@ NO_CHANGE = "no single change"
 """The beginning of a hint that offers no change."""
 
 
-def with_way_out(refusal: DoesNotFitError, way: str) -> DoesNotFitError:
+def with_way_out(refusal: DoesNotFitError, *way: str | Keyword) -> DoesNotFitError:
     """The refusal with one more change in its hint."""
-    hopeless = refusal.hint is None or refusal.hint.startswith(NO_CHANGE)
-    return refusal.advised(way if hopeless else f"{refusal.hint}, or {way}")
+    hopeless = refusal.hint is None or str(refusal.hint).startswith(NO_CHANGE)
+    known = refusal.hint.parts if isinstance(refusal.hint, Advice) else (str(refusal.hint),)
+    return refusal.advised(advice(*way) if hopeless else advice(*known, ", or ", *way))

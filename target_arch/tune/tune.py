@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError, name_hint
+from target_arch.diagnostics import Diagnostic, DiagnosticError, Hint, Keyword, advice, name_hint
 from target_arch.emit.programs.kernel_timer import Argument, harness
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.kernels import Call, CFunction
@@ -41,10 +41,10 @@ class TuneRequest:
     trials: int = 32
     seed: int = 0
     compiler: str | None = None
-    flags: tuple[str, ...] = ("-O2",)
+    flags: tuple[str, ...] = field(default=("-O2",), converter=tuple[str, ...])
     scratch: int = 0
     tracker: tuple[str, int] | None = None
-    key: str = ""
+    key: str = "target_arch"
     said: Callable[[str], None] = field(default=lambda text: None, repr=False)
 
 
@@ -228,9 +228,9 @@ def _runner(request: TuneRequest, compiler: Compiler) -> Runner:
 
 def _failed(task: _Task) -> DiagnosticError:
     said = f"the kernel of {task.operators[0]} cannot be measured: its program does not compile or run"
-    hint = "look at --cc and --cflags, and at the servers' output"
+    hint = advice("look at ", Keyword("compiler"), " and ", Keyword("flags"), ", and at the servers' output")
     return _refused("not-measured", f"tuning {task.name}", said, hint)
 
 
-def _refused(rule: str, place: str, said: str, hint: str | None) -> DiagnosticError:
+def _refused(rule: str, place: str, said: str, hint: Hint | None) -> DiagnosticError:
     return DiagnosticError([Diagnostic(rule=rule, place=place, message=said, hint=hint)])

@@ -95,7 +95,9 @@ def test_a_verified_bundle_is_kept(model: Path, tmp_path: Path) -> None:
     kept = Bundle(directory=tmp_path / "kept")
     given = ["verify", str(model), "--target", "c", "--layers", "--count", "2", "-o", str(kept.directory)]
     assert main(given) == 0
-    assert [layer["operator"] for layer in kept.manifest["verification"]["layers"]["layers"]] == [
+    assert [
+        layer["operator"] for layer in kept.manifest["models"][0]["verification"]["layers"]["layers"]
+    ] == [
         "relu_0",
         "add_1",
     ]
@@ -117,10 +119,67 @@ def test_mistakes_are_diagnostics(made: Compilation, bundle: Bundle) -> None:
         target_arch.load_soc("no_such_chip")
 
 
-def test_importing_the_package_imports_no_tvm() -> None:
-    program = "import sys, target_arch; target_arch.load_soc; print('tvm' in sys.modules)"
-    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert answer.stdout == "False\n"
+@pytest.mark.parametrize(
+    ("use", "absent"),
+    [
+        ("target_arch.load_soc('mcu_m7'), target_arch.compile, target_arch.partition", "tvm"),
+        ("target_arch.partition(sys.argv[1], 'mcu_m7')", "torch"),
+    ],
+)
+def test_what_is_not_needed_is_not_imported(use: str, absent: str, model: Path) -> None:
+    """TVM takes a second, and PyTorch, which TVM would import, three."""
+    program = f"import sys, target_arch; {use}; print({absent!r} in sys.modules)"
+    command = [sys.executable, "-c", program, str(model)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_several_models_are_one_bundle(model: Path, tmp_path: Path) -> None:
+    models = [(model, {"name": "one"}), (str(model), {"name": "two", "require": {"*": "dsp_cpu"}})]
+    made = target_arch.compile_models(models, "zynq_edge", name="both")
+    assert repr(made).startswith("<compilation of one: 2 operators, 2 on host_cpu; ")
+    assert [each.name for each in made.models] == ["one", "two"]
+    assert "memory of 2 models in bytes" in str(made.pools)
+    assert made.models[1].explain("add_1").value.instance == "dsp_cpu"
+    with pytest.raises(target_arch.DiagnosticError, match="there are several models: `one`, `two`"):
+        made.explain("add_1")
+    bundle = made.write(tmp_path / "both")
+    x = np.array([[-1, 2, -3, 4]], np.float32)
+    outputs = bundle.run({"one.x": x, "two.x": x})
+    assert [outputs[name].tolist() for name in ("one.y", "two.y")] == [[[-1, 4, -3, 8]]] * 2
+    assert "one" in made.report().page
+
+
+def test_placed_and_not_lowered(model: Path) -> None:
+    placed = target_arch.partition(model, "zynq_edge", require={"relu": "dsp_cpu"}, runs_of=["relu_0"])
+    assert repr(placed) == "<partitioning of small: 1 on dsp_cpu, 1 on host_cpu>"
+    assert str(placed).startswith("partitions: 2\n")
+    assert [part["target_arch"] for part in placed.to_json()["partitions"]] == ["dsp_cpu", "host_cpu"]
+    assert placed.explain("relu_0").json["instance"] == "dsp_cpu"
+
+
+def test_the_typo_of_an_option(model: Path) -> None:
+    """Also the name of a field of the request, which is no option."""
+    with pytest.raises(TypeError, match="there is no option `plannr`: did you mean `planner`"):
+        target_arch.compile(model, "mcu_m7", plannr="best")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="there is no option `mode`"):
+        target_arch.partition(model, "mcu_m7", mode="default")  # type: ignore[call-arg]
+
+
+def test_two_bundles_beside_each_other(model: Path, bundle: Bundle, tmp_path: Path) -> None:
+    other = target_arch.compile(model, "zynq_edge", require={"*": "dsp_cpu"}).write(tmp_path / "other")
+    found = target_arch.compare(bundle.directory, str(other.directory))
+    assert [moved["after"] for moved in found.json[0]["moved"]] == ["dsp_cpu", "dsp_cpu"]
+    assert found.page.startswith("<!")
+
+
+def test_operators_of_a_file(model: Path) -> None:
+    assert [(use.name, use.count) for use in target_arch.operators(model).uses] == [("Add", 1), ("Relu", 1)]
+
+
+def test_frames_and_archives(bundle: Bundle) -> None:
+    frames = bundle.run_frames([[np.full((1, 4), value, np.float32)] for value in (1, -1)])
+    assert [frame["y"].tolist() for frame in frames] == [[[2] * 4], [[-1] * 4]]
+    assert bundle.packaged("mlf").name == "small.tar"
 
 
 def test_times_of_steps(bundle: Bundle) -> None:

@@ -14,9 +14,9 @@ from target_arch.cli.main import main
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest
 from target_arch.pipeline.resolve import rules
-from target_arch.plan import text
 from target_arch.plan.memory import Budget, PoolBudget
-from target_arch.plan.reasoning import operator_hint
+from target_arch.plan.printed import text
+from target_arch.plan.printed.reasoning import operator_hint
 from target_arch.run import reference_for
 from target_arch.soc import read_soc
 
@@ -81,6 +81,14 @@ def test_completion_names_commands_and_options(shell: str, capsys: pytest.Captur
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert all(word in script for word in ("compile", "new-backend", "lowering-order"))
+
+
+def test_the_help_of_completion_says_where_the_script_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["completion", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert 'eval "$(target-arch completion bash)"' in said
+    assert "target-arch completion fish | source" in said
 
 
 def test_bash_completes_commands_and_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

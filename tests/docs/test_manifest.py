@@ -21,6 +21,7 @@ from target_arch.plan.partitions import PlacementFacts
 from target_arch.plan.steps import StateBuffers
 from target_arch.plan.tuning import TuningRecord, tuning_of
 from target_arch.run import Verification
+from target_arch.run.bundles.manifest import facts_of_models
 from target_arch.run.executables.firmware import FirmwareImage
 from target_arch.run.executables.image import Fill, Image, OutputSection
 from target_arch.run.executables.stack_depth import Depth
@@ -32,10 +33,15 @@ PAGE = Path(__file__).parents[2] / "docs" / "manifest.md"
 KEY_CELL = re.compile(r"^\| (`.*?`) \|", re.MULTILINE)
 
 
-def documented() -> dict[str, set[str]]:
-    """The keys of each table, by the part of the manifest its heading names; the first is the top level."""
+def documented(chapter: str) -> dict[str, set[str]]:
+    """The keys of each table, by the part that its heading names, in the chapter that begins so; that before
+    the first such heading has an empty name.
+    """
     found: dict[str, set[str]] = {}
-    for number, section in enumerate(re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)):
+    (text,) = (
+        each for each in re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE) if each.startswith(chapter)
+    )
+    for number, section in enumerate(re.split(r"^### ", text, flags=re.MULTILINE)):
         heading = "" if number == 0 else section.partition("\n")[0]
         keys = {key for cell in KEY_CELL.findall(section) for key in re.findall(r"`(\w+)`", cell)}
         for part in re.findall(r"`(\w+)", heading) or [""]:
@@ -112,28 +118,41 @@ def complete() -> dict[str, Any]:
         description={"functions": ["add0"]},
     )
     built = {"image": image.to_json(), "firmware": [firmware.to_json()]}
-    found_later = {"verification": found.to_json(), **built}
-    read: dict[str, Any] = json.loads(json.dumps(with_files({**made, **found_later}, {"Makefile": b""})))
+    of_models = facts_of_models(made, {member.name: {"verification": found.to_json()}})
+    read: dict[str, Any] = json.loads(
+        json.dumps(with_files({**made, **of_models, **built}, {"Makefile": b""}))
+    )
     return read
 
 
 def test_the_top_level(complete: dict[str, Any]) -> None:
-    assert documented()[""] == complete.keys()
+    assert documented("# The manifest")[""] == complete.keys()
 
 
-def test_every_part_has_a_table_with_its_keys(complete: dict[str, Any]) -> None:
-    parts = {key: value for key, value in complete.items() if isinstance(value, list | dict)}
-    assert documented().keys() - {""} == parts.keys()
+def test_every_part_of_the_bundle_has_a_table_with_its_keys(complete: dict[str, Any]) -> None:
+    parts = {key: value for key, value in complete.items() if key not in ("files", "models")}
+    require_tables("Of the bundle", parts, beside={"", "files"})
+
+
+def test_each_model_has_a_table_and_its_parts_too(complete: dict[str, Any]) -> None:
+    (model,) = complete["models"]
+    assert documented("Each model")[""] == model.keys()
+    require_tables("Each model", model, beside={""})
+
+
+def require_tables(chapter: str, found: dict[str, Any], beside: set[str]) -> None:
+    """Every part of these values has a table in the chapter, and nothing else but those `beside`."""
+    tables = documented(chapter)
+    parts = {key: value for key, value in found.items() if isinstance(value, list | dict)}
+    assert tables.keys() - beside == parts.keys()
     for part, value in parts.items():
-        if part == "files":
-            continue
         entries = value if isinstance(value, list) else list(value.values()) if part == "pools" else [value]
         assert entries, part
         for entry in entries:
-            assert entry.keys() == documented()[part], part
+            assert entry.keys() == tables[part], part
 
 
 def test_the_words_of_buffers_and_steps(complete: dict[str, Any]) -> None:
-    text = PAGE.read_text()
-    words = {entry["kind"] for entry in (*complete["buffers"], *complete["steps"])}
+    text, (model,) = PAGE.read_text(), complete["models"]
+    words = {entry["kind"] for entry in (*model["buffers"], *model["steps"])}
     assert [word for word in sorted(words) if f"`{word}`" not in text] == []

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.run.bundles.write import write_bundle
+from target_arch.run.tools.toolchain import Compiler, find_compiler
 from target_arch.soc import read_soc
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits_int8.onnx"
+EVICTIONS = 4  # lines of the host's cache that each of its operations evicts
 
-Compiled = tuple[Compilation, Path]
+Compiled = tuple[CompiledModel, Path]
 Compile = Callable[[Path, str], Compiled]
 
 
@@ -28,3 +30,14 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
         return compilation, folder
 
     return one
+
+
+def behind_a_cache(evictions: int = EVICTIONS) -> Compiler:
+    """The host's compiler, with a cache in front of every memory with cache duties.
+
+    Without evictions a stale line stays until a duty drops it, so a forgotten duty shows however transfers
+    and the host are timed.
+    """
+    found = find_compiler()
+    flags = ("-DTA_HOST_CACHE=5", f"-DTA_HOST_EVICTIONS={evictions}u")
+    return Compiler(command=(*found.command, *flags), version=found.version)

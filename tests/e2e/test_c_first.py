@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
-from target_arch.plan import text
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
+from target_arch.plan.printed import text
 from target_arch.run.bundles.write import write_bundle
 from target_arch.run.verification.verify import verify
 from target_arch.soc import read_soc
@@ -23,7 +23,7 @@ SIZES = range(17, 23)
 
 
 @cache
-def compiled(kib: int, order: str, retiles: int = lower_all.RETILES) -> Compilation:
+def compiled(kib: int, order: str, retiles: int = lower_all.RETILES) -> CompiledModel:
     """The digits model on the chip with that much SRAM; `retiles` is how often a smaller budget is tried."""
     soc = evolve(CHIP, memories=tuple(evolve(memory, size=kib * KIB) for memory in CHIP.memories))
     with pytest.MonkeyPatch.context() as patch:
@@ -31,7 +31,7 @@ def compiled(kib: int, order: str, retiles: int = lower_all.RETILES) -> Compilat
         return compile_model(CompileRequest(model_path=DIGITS, soc=soc, lowering_order=order))
 
 
-def run(made: Compilation) -> float:
+def run(made: CompiledModel) -> float:
     assert made.execution is not None
     return made.execution.makespan
 

@@ -13,14 +13,13 @@ import pytest
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model
-from target_arch.plan.bundle import Bundle as Emitted
+from target_arch.plan.bundle import BundleFiles as Emitted
 from target_arch.run.bundles.write import write_bundle
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
 from target_arch.run.references.find import reference_for
-from target_arch.run.tools.toolchain import Compiler, find_compiler
 from target_arch.soc import SoC, read_soc
-from tests.e2e.conftest import DIGITS
+from tests.e2e.conftest import DIGITS, EVICTIONS, behind_a_cache
 
 STEPS, SOC, CONSTANTS = "src/digits_int8_steps.c", "src/zynq_edge_soc.c", "src/digits_int8_constants.c"
 VALIDATE = "runtime/core/validate.c"
@@ -38,8 +37,6 @@ class Bundle:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "bundle"
-        found = find_compiler()
-        self._compiler = Compiler(command=(*found.command, "-DTA_HOST_CACHE=5"), version=found.version)
         reference = reference_for(DIGITS)
         self._frames = tuple(
             b"".join(part.tobytes() for part in frame) for frame in reference.frames(FRAMES, seed=5)
@@ -47,11 +44,13 @@ class Bundle:
         write_bundle(emitted(), self._folder)
         self.texts = {path: (self._folder / path).read_text() for path in (STEPS, SOC, CONSTANTS, VALIDATE)}
 
-    def answers(self, changed: Mapping[str, str] = MappingProxyType({})) -> tuple[bytes, ...]:
+    def answers(
+        self, changed: Mapping[str, str] = MappingProxyType({}), evictions: int = EVICTIONS
+    ) -> tuple[bytes, ...]:
         """What the bundle answers, with other texts of some files."""
         for path, text in {**self.texts, **changed}.items():
             (self._folder / path).write_text(text)
-        made = build(self._folder, compiler=self._compiler, optimize="-O0")
+        made = build(self._folder, compiler=behind_a_cache(evictions), optimize="-O0")
         return run_frames(made, self._frames)
 
 
@@ -74,13 +73,14 @@ def _with_lines(bundle: Bundle, line: int) -> str:
 
 def test_nothing_is_lost_behind_a_cache(bundle: Bundle, right: tuple[bytes, ...]) -> None:
     assert bundle.answers() == right
+    assert bundle.answers(evictions=0) == right
 
 
 @pytest.mark.parametrize("duty", ["CLEAN_SOURCE", "INVALIDATE_TARGET"])
 def test_a_forgotten_duty_shows(bundle: Bundle, right: tuple[bytes, ...], duty: str) -> None:
     text = bundle.texts[STEPS].replace(f"TA_CACHE_{duty}", "TA_CACHE_NONE")
     assert text != bundle.texts[STEPS]
-    assert bundle.answers({STEPS: text}) != right
+    assert bundle.answers({STEPS: text}, evictions=0) != right
 
 
 def _arena_bytes(text: str) -> int:
@@ -98,7 +98,7 @@ def test_a_plan_without_lines_loses_bytes(bundle: Bundle, right: tuple[bytes, ..
     with pytest.raises(DiagnosticError, match="init failed with TA_ERROR_ARGUMENT"):
         bundle.answers(changed)
     trusting = f"#define TA_TRUST_TABLES\n{bundle.texts[VALIDATE]}"
-    assert bundle.answers({**changed, VALIDATE: trusting}) != right
+    assert bundle.answers({**changed, VALIDATE: trusting}, evictions=0) != right
 
 
 def _misplaced(bundle: Bundle) -> Iterator[str]:

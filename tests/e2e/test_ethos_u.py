@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from target_arch.api.views.manifest_text import report_text
 from target_arch.backends.ethos_u.graph import graph_of
 from target_arch.backends.ethos_u.tflite_file import tflite_bytes
-from target_arch.cli.text.report import report_text
 from target_arch.diagnostics import DiagnosticError
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.memory import Arena
 from target_arch.plan.steps import Dispatch
+from target_arch.run.bundles.manifest import read_manifest
 from target_arch.run.bundles.write import write_bundle
 from target_arch.run.verification.verify import verify
 from target_arch.soc import read_soc
@@ -34,7 +35,7 @@ def chip(sram: int, dtcm: int = 256 * KIB) -> SoC:
     return evolve(soc, memories=memories)
 
 
-def verified(model: Path, soc: SoC, folder: Path, frames: int = 10, **wishes: object) -> Compilation:
+def verified(model: Path, soc: SoC, folder: Path, frames: int = 10, **wishes: object) -> CompiledModel:
     made = compile_model(CompileRequest(model_path=model, soc=soc, **wishes))  # type: ignore[arg-type]
     write_bundle(made.bundle, folder)
     found = verify(model, folder, count=frames)
@@ -42,7 +43,7 @@ def verified(model: Path, soc: SoC, folder: Path, frames: int = 10, **wishes: ob
     return made
 
 
-def chains(made: Compilation) -> list[tuple[int, str]]:
+def chains(made: CompiledModel) -> list[tuple[int, str]]:
     return [(len(partition.operators), partition.instance) for partition in made.graph.partitions]
 
 
@@ -59,7 +60,7 @@ def test_a_whole_model_is_one_command(model: Path, tmp_path: Path) -> None:
     assert len([step for step in made.steps.steps if isinstance(step, Dispatch)]) == 1
     kinds = {buffer.kind for buffer in made.plan.buffers}
     assert kinds == {"input", "output", "constant", "local"}, "what is inside the chain has no buffer"
-    report = report_text(made.manifest)
+    report = report_text(read_manifest(tmp_path / "out"))
     assert "p0         conv2d_0 and 4 more  sram" in report, "one budget for the chain"
     assert "\nsaid by backends\nid  of its kernel\np0  Vela, for speed: arena " in report
 
@@ -89,8 +90,9 @@ def test_only_the_host_port_carries_stand_ins(model: Path) -> None:
 
 
 REFUSED = """\
-step 3 (dispatch add_2 on npu): error: pool `sram` needs 3,456 B, 3,072 B are available (lower bound 3,456 B)\
-; alive there: `add_2_out@sram` 1,152 B, `conv2d_0_out@sram` 1,152 B, `depthwise_conv2d_1_out@sram` 1,152 B \
+step 3 (dispatch add_2 on npu): error: pool `sram` needs 3,456 B, 3,072 B are available (these steps need at \
+least 3,456 B); alive there: `add_2_out@sram` 1,152 B, `conv2d_0_out@sram` 1,152 B, \
+`depthwise_conv2d_1_out@sram` 1,152 B \
 [does-not-fit]
 tried: note: split (3), re-place (1)
 hint: `sram` 1 KiB larger, or `add_2` on `host_cpu`"""

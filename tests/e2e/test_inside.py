@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.kernels import Operand
 from target_arch.plan.memory import Arena
 from target_arch.plan.steps import Dispatch
@@ -112,14 +112,14 @@ def padded(path: Path, value: float | None) -> Path:
     return net.saved(path, (1, 3, 8, 8), net.conv(wide, "last", (8, 16, 3, 3)), (1, 8, 8, 8))
 
 
-def planned(path: Path) -> Compilation:
+def planned(path: Path) -> CompiledModel:
     return compile_model(CompileRequest(model_path=path, soc=read_soc("mcu_m7")))
 
 
 SANITIZERS = ("address", "undefined")
 
 
-def bit_equal(compilation: Compilation, path: Path, folder: Path, sanitize: tuple[str, ...] = ()) -> None:
+def bit_equal(compilation: CompiledModel, path: Path, folder: Path, sanitize: tuple[str, ...] = ()) -> None:
     """The bundle answers as onnxruntime does."""
     write_bundle(compilation.bundle, folder)
     executable = build(folder, sanitize=sanitize, compiler=find_compiler("gcc"))
@@ -130,14 +130,14 @@ def bit_equal(compilation: Compilation, path: Path, folder: Path, sanitize: tupl
     assert run_frames(executable, packed) == expected
 
 
-def copied(compilation: Compilation) -> list[str]:
+def copied(compilation: CompiledModel) -> list[str]:
     """The steps of concatenations and reshapes."""
     kinds = {operator.id: operator.kind for operator in compilation.model.operators}
     steps = (step for step in compilation.steps.steps if isinstance(step, Dispatch))
     return [step.operator for step in steps if kinds[step.operator] in ("concat", "reshape")]
 
 
-def slices(compilation: Compilation) -> list[Operand]:
+def slices(compilation: CompiledModel) -> list[Operand]:
     """What is written in rows of something larger."""
     steps = (step for step in compilation.steps.steps if isinstance(step, Dispatch))
     return [operand for step in steps for operand in rows_of(step)]
@@ -182,7 +182,7 @@ def test_slices_that_are_runs_of_bytes_lie_in_the_concatenation(
 
 
 def test_dense_layers_and_a_reshaped_output(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
-    """Floats, one after the other; the output is what they lie in."""
+    """Floats, one after the other; the output is what they are in."""
     needs_tool("gcc")
     draw = np.random.default_rng(3)
     nodes = [
@@ -209,7 +209,7 @@ def test_dense_layers_and_a_reshaped_output(needs_tool: Callable[[str], str], tm
 @pytest.mark.parametrize(
     "wrong", [{"offset": 8}, {"offset": 16}, {"stride": 32}, {"rows": 255}, {"rows": 257}, {"bytes": 15}]
 )
-def test_rows_that_lie_elsewhere_are_found(wrong: dict[str, int], joined: Compilation) -> None:
+def test_rows_that_lie_elsewhere_are_found(wrong: dict[str, int], joined: CompiledModel) -> None:
     """The first of the two convolutions writes other rows than its own."""
     soc, steps = read_soc("mcu_m7"), list(joined.steps.steps)
     number = next(n for n, step in enumerate(steps) if isinstance(step, Dispatch) and rows_of(step))
@@ -232,7 +232,7 @@ def rows_of(step: Dispatch) -> list[Operand]:
 
 
 @pytest.fixture(scope="module")
-def joined(tmp_path_factory: pytest.TempPathFactory) -> Compilation:
+def joined(tmp_path_factory: pytest.TempPathFactory) -> CompiledModel:
     """The fire module, planned."""
     return planned(fire(tmp_path_factory.mktemp("fire") / "fire.onnx"))
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.run.bundles.write import write_bundle
 from target_arch.run.executables.executable import Executable, build
 from target_arch.run.execute.programs import run_frames
@@ -74,7 +74,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return branches(tmp_path_factory.mktemp("branches"))
 
 
-def compiled(model: Path, folder: Path, **wishes: object) -> Compilation:
+def compiled(model: Path, folder: Path, **wishes: object) -> CompiledModel:
     made = compile_model(CompileRequest(model_path=model, soc=read_soc("quad_conv"), **wishes))  # type: ignore[arg-type]
     write_bundle(made.bundle, folder)
     return made

@@ -107,10 +107,11 @@ def test_a_model_runs_on_it_and_is_right(
     out = str(tmp_path / "bundle")
     assert main(["compile", str(model), *TARGETS, "--require", "leaky_relu=slope_unit", "-o", out]) == 0
     manifest = json.loads((tmp_path / "bundle" / "manifest.json").read_text())
-    where = {part["instance"]: part["operators"] for part in manifest["partitions"]}
+    (entry,) = manifest["models"]
+    where = {part["instance"]: part["operators"] for part in entry["partitions"]}
     assert "slope_unit" in where
-    commands = [step for step in manifest["steps"] if step["kind"] == "dispatch"]
-    assert len(commands) > len(manifest["partitions"]), "the layers are cut into tiles"
+    commands = [step for step in entry["steps"] if step["kind"] == "dispatch"]
+    assert len(commands) > len(entry["partitions"]), "the layers are cut into tiles"
     assert main(["run", out]) == 0
     assert call(capsys, "verify", str(model), "--bundle", out, "--count", "5")[0] == 0
     assert digest() == before
@@ -144,8 +145,9 @@ def test_what_it_has_no_room_for_runs_without_it(
     out = str(tmp_path / "bundle")
     assert main(["compile", str(model), *NO_ROOM, "-o", out]) == 0
     manifest = json.loads((tmp_path / "bundle" / "manifest.json").read_text())
-    assert {part["instance"] for part in manifest["partitions"]} == {"c"}
-    assert [(each["kind"], each["outcome"]) for each in manifest["attempts"]][-1] == (
+    (entry,) = manifest["models"]
+    assert {part["instance"] for part in entry["partitions"]} == {"c"}
+    assert [(each["kind"], each["outcome"]) for each in entry["attempts"]][-1] == (
         "targets",
         "on c, without composites of others",
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.run import write_bundle
 from target_arch.run.verification.verify import verify
 from target_arch.soc import read_soc
@@ -23,12 +23,12 @@ def chip(*, rows_in_flight: bool) -> SoC:
     return evolve(soc, archs=tuple(archs))
 
 
-def made(shared: Path, name: str, *, rows_in_flight: bool) -> Compilation:
+def made(shared: Path, name: str, *, rows_in_flight: bool) -> CompiledModel:
     model = shared / "models" / f"{name}.tflite"
     return compile_model(CompileRequest(model_path=model, soc=chip(rows_in_flight=rows_in_flight)))
 
 
-def makespan(compiled: Compilation) -> float:
+def makespan(compiled: CompiledModel) -> float:
     assert compiled.execution is not None
     return compiled.execution.makespan
 

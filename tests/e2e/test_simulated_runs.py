@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.pipeline import Compilation, CompileRequest, partition_model
+from target_arch.pipeline import CompiledModel, CompileRequest, partition_model
 from target_arch.plan.execution import Activity, Execution
 from tests.e2e.conftest import DIGITS
 
-Compile = Callable[[Path, str], tuple[Compilation, Path]]
+Compile = Callable[[Path, str], tuple[CompiledModel, Path]]
 
 
 def busy(spans: Iterable[Activity]) -> float:
     return sum(span.end - span.start for span in spans)
 
 
-def runs(compiled: Compile, soc: str) -> tuple[Execution, Execution, Compilation]:
+def runs(compiled: Compile, soc: str) -> tuple[Execution, Execution, CompiledModel]:
     """The run of the stand-ins, and of the steps that were emitted."""
     made, _ = compiled(DIGITS, soc)
     expected = partition_model(CompileRequest(model_path=DIGITS, soc=made.request.soc)).run

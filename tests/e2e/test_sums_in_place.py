@@ -1,4 +1,4 @@
-"""A residual network whose sums lie over their operands: the same bits, and nothing for the sanitizers."""
+"""A residual network whose sums overwrite their operands: the same bits, and nothing for the sanitizers."""
 
 import shutil
 from collections.abc import Callable

@@ -43,7 +43,7 @@ def test_port_policy_and_planner_of_a_folder(
     assert main(["compile", str(model), "--soc", "mcu_m7", *DIRS, *wishes, "-o", str(tmp_path / "b")]) == 0
     capsys.readouterr()
     manifest = json.loads((tmp_path / "b" / "manifest.json").read_text())
-    assert (manifest["port"], manifest["lowering_policy"]) == ("twin", "last-first")
+    assert (manifest["port"], manifest["models"][0]["lowering_policy"]) == ("twin", "last-first")
     assert manifest["toolchain"] == {"libraries": ["m"], "needs": []}
     assert (tmp_path / "b" / "runtime" / "ports" / "twin" / "port_twin.c").is_file()
     frame = b"".join(value.to_bytes(4, "little") for value in (0x3F800000, 0xBF800000) * 4)

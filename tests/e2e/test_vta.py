@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.run.bundles.write import write_bundle
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
@@ -24,7 +24,7 @@ def smaller(sizes: dict[str, int]) -> SoC:
     return evolve(soc, memories=tuple(memories))
 
 
-def taken(compilation: Compilation) -> dict[str, int]:
+def taken(compilation: CompiledModel) -> dict[str, int]:
     """The most bytes of each buffer of the engine that a layer takes."""
     found: dict[str, int] = {}
     for kernel in compilation.kernels.values():

@@ -29,7 +29,7 @@ def cell(compiled: Compile, model: Path, soc: str, rules: list[str]) -> str:
         made, folder = compiled(model, soc)
     except DiagnosticError as refusal:
         return f"refused: {refusal.diagnostics[0].message}"
-    found = read_manifest(folder)["verification"] or verify(model, folder).to_json()
+    found = read_manifest(folder)["models"][0]["verification"] or verify(model, folder).to_json()
     if found["rule"] not in rules and found["equal"] < found["outputs"]:
         rules.append(found["rule"])
     within = f"within rule {rules.index(found['rule']) + 1}" if found["rule"] in rules else "bit-equal"

@@ -108,7 +108,8 @@ def test_linker_fragment(golden: Golden) -> None:
 def test_manifest() -> None:
     manifest = json.loads(text(tiny_plans.on_dsp(), "manifest.json"))
     assert manifest["abi_hash"] == f"0x{abi_hash(tiny_plans.soc()):016x}"
-    assert manifest["partitions"] == [
+    (model,) = manifest["models"]
+    assert model["partitions"] == [
         {
             "id": "p0",
             "instance": "dsp",
@@ -118,28 +119,36 @@ def test_manifest() -> None:
             "target_arch": "dsp",
         }
     ]
-    assert manifest["lowering_order"] == [{"partition": "p0", "phase": "codegen", "reason": "codegen is C"}]
+    assert model["lowering_order"] == [{"partition": "p0", "phase": "codegen", "reason": "codegen is C"}]
     assert manifest["pools"]["tcm"] == {
+        "memory": "tcm",
+        "capacity": 1024,
+        "bytes": 56,
+        "apart": 56,
+        "overlaid": True,
+        "peaks": {model["name"]: 56},
+    }
+    assert model["pools"]["tcm"] == {
         "memory": "tcm",
         "capacity": 1024,
         "peak": 56,
         "bound": 56,
         "in_place_bound": 56,
     }
-    assert manifest["steps"][2] == {
+    assert model["steps"][2] == {
         "number": 2,
         "kind": "copy",
         "what": "copy add/bias@flash[0:+32] -> add/bias@tcm[0:+32] by dma, event dma.0#2",
         "event": "dma.0#2",
     }
-    assert manifest["inputs"][0] == {
+    assert model["inputs"][0] == {
         "name": "x:0",
         "shape": [1, 8],
         "dtype": "int8",
         "bytes": 8,
         "buffer": "x:0@sram",
     }
-    assert manifest["verification"] is None
+    assert model["verification"] is manifest["image"] is manifest["firmware"] is None
 
 
 def test_the_stand_in_image_has_its_crc() -> None:
@@ -240,7 +249,7 @@ def test_a_model_whose_name_clashes_is_refused() -> None:
 
 def test_an_output_that_the_host_cannot_see_is_refused() -> None:
     inputs = tiny_plans.on_dsp()
-    with pytest.raises(ValueError, match="`y` of the outputs lies where the host cannot see it: y@tcm"):
+    with pytest.raises(ValueError, match="`y` of the outputs is where the host cannot see it: y@tcm"):
         tiny_plans.bundle(
             tiny_plans.changed(
                 inputs, steps=evolve(inputs.members[0].lowered.steps, outputs=(("y", "y@tcm"),))
@@ -305,4 +314,4 @@ def test_size_is_compiled_for_size_and_said(plan: Callable[..., EmitInputs]) -> 
     for goal, files in made.items():
         assert f" {goal.flag}\n".encode() in files["Makefile"]
         assert (b"PRIVATE -Os" in files["CMakeLists.txt"]) == (goal is Goal.SIZE)
-        assert json.loads(files["manifest.json"]).get("optimize", "balanced") == goal
+        assert json.loads(files["manifest.json"])["optimize"] == goal

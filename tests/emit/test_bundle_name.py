@@ -10,17 +10,18 @@ TWO = (("kws", "kws.tflite"), ("vww", "vww.onnx"))
 
 def test_one_model_names_its_bundle_and_several_take_the_chips_name() -> None:
     assert bundle_name("duo", TWO[:1], None) == "kws"
+    assert bundle_name("duo", (("my_kws", "my-kws.tflite"),), "my-kws") == "my_kws"
     assert bundle_name("duo", TWO, None) == "duo_models"
     assert bundle_name("duo", TWO, "ears_and_eyes") == "ears_and_eyes"
 
 
 REFUSALS = {
     "name: error: the model has two names: `kws` and `ears` [two-names]\n"
-    "hint: say `NAME=FILE` or `--name NAME`": (TWO[:1], "ears"),
+    "hint: say `model.name=NAME` or `name=NAME`": (TWO[:1], "ears"),
     "name: error: the bundle and `vww.onnx` are both called `VWW` in C [same-name]\n"
-    "hint: give the bundle another name: `--name NAME`": (TWO, "VWW"),
+    "hint: give the bundle another name: `name=NAME`": (TWO, "VWW"),
     "models: error: `kws.tflite` and `other.onnx` are both called `k_w_s` in C [same-name]\n"
-    "hint: give one of them another name: `NAME=FILE`": (
+    "hint: give one of them another name: `model.name=NAME`": (
         (("K-w-s", "kws.tflite"), ("k w s", "other.onnx")),
         None,
     ),

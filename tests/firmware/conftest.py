@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.registry import Backends
 from target_arch.registry.default_soc import WantedArch, default_soc
 from target_arch.run import write_bundle
@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).parents[2]
 SOC = REPOSITORY / "examples" / "hexagon" / "hexagon_edge.toml"
 DIGITS = REPOSITORY / "examples" / "digits" / "digits_int8.onnx"
 
-Compiled = tuple[Compilation, Path]
+Compiled = tuple[CompiledModel, Path]
 Compile = Callable[[Path, str], Compiled]
 
 

@@ -44,32 +44,18 @@ def manifests() -> Sequence[bytes]:
 
     plans = (tiny_plans.on_host(), tiny_plans.on_dsp())
     plain = [_shorter(tiny_plans.bundle(inputs).files[MANIFEST]) for inputs in plans]
-    full = {**json.loads(plain[1]), **_FURTHER}
-    model = {key: value for key, value in full.items() if key not in ("files", "toolchain")}
-    pool = {
-        "memory": "sram",
-        "capacity": 64,
-        "bytes": 8,
-        "apart": 8,
-        "overlaid": True,
-        "peaks": {"a": 8, "b": 8},
-    }
-    several = {
-        **{
-            key: full[key]
-            for key in ("soc", "port", "abi_hash", "toolchain", "machine", "files", "libraries")
-        },
-        "arenas": "shared",
-        "models": [{**model, "model": "a"}, {**model, "model": "b"}],
-        "pools": {"sram": pool},
-    }
+    one = {**json.loads(plain[1]), **_FURTHER}
+    full = {**one, "models": [{**one["models"][0], **_OF_MODEL}]}
+    pools = {name: {**pool, "peaks": {"a": 8, "b": 8}} for name, pool in full["pools"].items()}
+    several = {**full, "models": [{**full["models"][0], "name": name} for name in ("a", "b")], "pools": pools}
     return [*plain, json.dumps(full).encode(), json.dumps(several).encode()]
 
 
 def _shorter(manifest: bytes) -> bytes:
-    """With two files instead of all, and without the buffers, which no reader looks at."""
+    """With two files instead of all, and one buffer."""
     value = json.loads(manifest)
-    del value["buffers"]
+    for model in value["models"]:
+        del model["buffers"][1:]
     kept = ("Makefile", "manifest.json")
     return json.dumps({**value, "files": {path: value["files"][path] for path in kept}}).encode()
 
@@ -95,6 +81,8 @@ _FURTHER: dict[str, Any] = {
         "start": "main",
     },
     "libraries": [{"name": "l", "carried": True, "variable": None, "include": ["i"], "sources": ["l.c"]}],
+}
+_OF_MODEL: dict[str, Any] = {
     "placement": {
         "method": "m",
         "search_makespan": 1e-6,
@@ -205,7 +193,7 @@ def onnx_models() -> Sequence[bytes]:
 
 def tflite_models() -> Sequence[bytes]:
     """An int8 convolution and a sum, and a float concatenation."""
-    from target_arch.backends.ethos_u.tflite_file import Graph, Node, tflite_bytes
+    from target_arch.backends.ethos_u.tflite_file import Subgraph, SubgraphOperator, tflite_bytes
     from target_arch.plan.model import Quantization, Tensor
 
     steps = Quantization(scale=(0.5,), zero_point=(0,))
@@ -219,7 +207,7 @@ def tflite_models() -> Sequence[bytes]:
         data=np.ones((2, 1, 1, 2), np.int8).tobytes(),
     )
     b = Tensor(name="b", shape=(2,), dtype="int32", quantization=steps, data=bytes(8))
-    conv = Node(
+    conv = SubgraphOperator(
         code="CONV_2D",
         version=3,
         inputs=("x", "w", "b"),
@@ -228,11 +216,11 @@ def tflite_models() -> Sequence[bytes]:
         fields={"StrideW": 1, "StrideH": 1},
     )
     c = Tensor(name="c", shape=(1, 2, 2, 2), dtype="int8", quantization=steps)
-    add = Node(code="ADD", version=2, inputs=("c", "x"), output="y", options="AddOptions")
-    one = Graph(tensors=(x, w, b, c, y), inputs=("x",), outputs=("y",), nodes=(conv, add))
+    add = SubgraphOperator(code="ADD", version=2, inputs=("c", "x"), output="y", options="AddOptions")
+    one = Subgraph(tensors=(x, w, b, c, y), inputs=("x",), outputs=("y",), nodes=(conv, add))
     f = Tensor(name="f", shape=(1, 2), dtype="float32")
     g = Tensor(name="g", shape=(1, 4), dtype="float32")
-    join = Node(
+    join = SubgraphOperator(
         code="CONCATENATION",
         version=1,
         inputs=("f", "f"),
@@ -240,16 +228,36 @@ def tflite_models() -> Sequence[bytes]:
         options="ConcatenationOptions",
         fields={"Axis": 1},
     )
-    two = Graph(tensors=(f, g), inputs=("f",), outputs=("g",), nodes=(join,))
+    two = Subgraph(tensors=(f, g), inputs=("f",), outputs=("g",), nodes=(join,))
     return [tflite_bytes(one), tflite_bytes(two)]
 
 
 def exported_programs() -> Sequence[bytes]:
-    """A linear layer with its activation. Needs PyTorch."""
+    """Three programs, as PyTorch wrote them and as the reader reduces them. Needs PyTorch."""
+    import torch
+    from torch import nn
+
+    from target_arch.relax.readers.pytorch.pt2_archive import plain_archive
+
+    torch.manual_seed(0)
+    batch = torch.export.Dim("batch", min=1, max=9)
+    programs = (
+        torch.export.export(nn.Sequential(nn.Linear(4, 2), nn.ReLU()), (torch.zeros(1, 4),)),
+        torch.export.export(
+            nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.MaxPool2d(2), nn.Flatten()).eval(),
+            (torch.zeros(2, 1, 6, 6),),
+            dynamic_shapes=({0: batch},),
+        ),
+        torch.export.export(nn.GRU(2, 3), (torch.zeros(2, 1, 2), torch.zeros(1, 1, 3))),
+    )
+    written = [_saved(program) for program in programs]
+    return [*written, *map(plain_archive, written)]
+
+
+def _saved(program: Any) -> bytes:
     import torch
 
-    network = torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.ReLU())
     with TemporaryDirectory() as folder:
         path = Path(folder) / "m.pt2"
-        torch.export.save(torch.export.export(network, (torch.zeros(1, 4),)), path)
-        return [path.read_bytes()]
+        torch.export.save(program, path)
+        return path.read_bytes()

@@ -61,7 +61,7 @@ _CHIP: list[Any] = []
 
 
 def _manifest(path: Path) -> object:
-    from target_arch.cli.text.report import report_text
+    from target_arch.api.views.manifest_text import report_text
     from target_arch.run.bundles.contents import claims_of
     from target_arch.run.bundles.manifest import read_manifest, tensors_in
     from target_arch.run.executables.machine import machine_in
@@ -97,6 +97,15 @@ def _array(path: Path) -> object:
     from target_arch.cli.commands.bundles import _tensor
 
     return _tensor(path, {"name": "x", "dtype": "int8", "shape": [1, 8], "bytes": 8})
+
+
+def _archive(path: Path) -> object:
+    from target_arch.relax.readers.pytorch.pt2_archive import NoProgram, Unsafe, plain_archive
+
+    try:
+        return plain_archive(path.read_bytes())
+    except (NoProgram, Unsafe) as error:
+        raise DiagnosticError([]) from error
 
 
 def _model(path: Path) -> object:
@@ -140,6 +149,14 @@ _EVERY = (
         mutate=mutate.of_bytes,
         read=_model,
         sample=30,
+    ),
+    Reader(
+        name="archive",
+        file="a.pt2",
+        seeds=corpus.exported_programs,
+        mutate=mutate.of_archive,
+        read=_archive,
+        sample=100,
     ),
     Reader(
         name="pt2",

@@ -13,10 +13,10 @@ from tests.fuzz.campaign import campaign
 from tests.fuzz.mutate import of_bytes
 from tests.fuzz.readers import READERS, Reader
 
-NEEDS = {"pt2": "torch"}
+NEEDS = {"archive": "torch", "pt2": "torch"}
 
 
-MODELS = ("onnx", "tflite", "pt2")
+MODELS = ("onnx", "tflite", "archive", "pt2")
 """Their libraries take seconds to import."""
 
 

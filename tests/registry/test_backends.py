@@ -19,7 +19,7 @@ from target_arch.backend.contract import (
 from target_arch.backend.hooks import TirPass, TirPattern
 from target_arch.plan.kernels import Kernel
 from target_arch.registry import Backends, PlugInError
-from target_arch.registry.sources import Source
+from target_arch.registry.lookup.sources import Source
 from target_arch.soc import Memory, SoC, read_soc
 
 
@@ -198,7 +198,8 @@ def test_whoever_names_a_folder_means_all_of_it(tmp_path: Path) -> None:
         f"{tmp_path}/half.py: error: backend `half`: `codegen` is empty [backend-incomplete]\n\n"
         f"{tmp_path}/rust.py: error: backend `rust`: `codegen` is `rust`, not one of `c`, `command_stream`, "
         "`cuda`, `llvm`, `none` [backend-incomplete]\n\n"
-        f"{tmp_path}/wrong.py: error: what is registered as `wrong` calls itself `right` [backend-misnamed]\n"
+        f"{tmp_path}/wrong.py: error: the value registered as `wrong` calls itself `right` "
+        "[backend-misnamed]\n"
         "hint: give both the same name"
     )
 
@@ -244,7 +245,7 @@ def test_a_folder_that_holds_nothing(tmp_path: Path, folder: str) -> None:
             "backend `fake`: `default_arch.buffers` maps `inp` to `a`, which is none of its memories "
             "[backend-incomplete]",
         ),
-        (make("other"), "what is registered as `fake` calls itself `other` [backend-misnamed]"),
+        (make("other"), "the value registered as `fake` calls itself `other` [backend-misnamed]"),
         (make(description=" "), "backend `fake`: `description` is empty [backend-incomplete]"),
         (make(lower=1), "backend `fake`: `lower` is not callable [backend-incomplete]"),
         (

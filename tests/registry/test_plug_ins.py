@@ -7,13 +7,13 @@ import pytest
 from attrs import evolve
 
 from target_arch.backend.port import Hosted
-from target_arch.registry import PlugInError, PlugIns, Table
+from target_arch.registry import PlugInError, PlugIns, PlugInTable
 from tests.systems import HOST, NULL, PROCESSES, QEMU_MPS2
 
 FOLDER = Path(__file__).parents[1] / "plug_in_folder"
 
 
-def refusal(table: Table[object], name: str) -> str:
+def refusal(table: PlugInTable[object], name: str) -> str:
     with pytest.raises(PlugInError) as caught:
         table[name]
     return str(caught.value)

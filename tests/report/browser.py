@@ -27,7 +27,7 @@ OVERLAPS = """() => {
   }
   return found;
 }"""
-"""Pairs of words in pictures that lie on each other; a word that its bar clips is not looked at."""
+"""Pairs of words in pictures that overlap; a word that its bar clips is not looked at."""
 OUTSIDE = """() => [...document.querySelectorAll("svg.figure g")].flatMap(group => {
   const rect = [...group.children].find(each => each.tagName === "rect");
   if (!rect) { return []; }
@@ -43,7 +43,7 @@ TOUCHING = """() => {
     .map(each => each.getBoundingClientRect());
   return cards.slice(1).filter((each, index) => each.top < cards[index].bottom).length;
 }"""
-"""Sections that lie on each other."""
+"""Sections that overlap."""
 
 
 @contextmanager

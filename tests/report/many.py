@@ -2,9 +2,9 @@
 
 from target_arch.plan.execution import Activity, ActivityKind
 from target_arch.report.facts.shown import (
-    Shown,
     ShownBudget,
     ShownBuffer,
+    ShownBundle,
     ShownModel,
     ShownOperator,
     ShownPartition,
@@ -20,11 +20,10 @@ from target_arch.soc import read_soc
 PLACES = ("host_cpu", "dsp_cpu", "fpga_conv2d", "accelerator")
 
 
-def shown(count: int) -> Shown:
+def shown(count: int) -> ShownBundle:
     """A model of `count` operators on the SoC `zynq_edge`, each in a partition of its own."""
     model = ShownModel(
         name="many",
-        mode="default",
         inputs=(ShownTensor(name="x", shape=(1, 8), dtype="int8", bytes=8),),
         outputs=(ShownTensor(name="y", shape=(1, 8), dtype="int8", bytes=8),),
         states=(),
@@ -42,13 +41,15 @@ def shown(count: int) -> Shown:
         attempts=(),
         verification=None,
     )
-    return Shown(
+    return ShownBundle(
         name="many",
         soc=read_soc("zynq_edge"),
+        mode="default",
         port="host",
         machine=None,
         abi_hash="0x0",
         models=(model,),
+        pools={},
         images=(),
     )
 

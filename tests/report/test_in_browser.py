@@ -1,4 +1,4 @@
-"""A report in a real browser: all there, nothing complains, nothing lies on anything else."""
+"""A report in a real browser: all there, nothing complains, nothing overlaps."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,9 +85,20 @@ def test_a_comparison(browser: Any, tmp_path: Path) -> None:
         assert view.complaints == []
 
 
+def test_a_run_that_is_far_shorter_has_no_words_that_overlap(browser: Any, tmp_path: Path) -> None:
+    """Both timelines have one scale."""
+    path = tmp_path / "comparison.html"
+    path.write_text(comparison_page(compared(shown(3), shown(90))))
+    with opened(browser, path) as view:
+        assert view.evaluate(OVERLAPS) == []
+        assert view.evaluate(OUTSIDE) == []
+
+
 @pytest.mark.long
-def test_ten_thousand_operators_open_in_five_seconds(browser: Any, tmp_path: Path) -> None:
-    """Seconds of the page's own thread, so that other work on this computer does not count."""
+def test_ten_thousand_operators_open_in_time(browser: Any, tmp_path: Path) -> None:
+    """In five seconds, and in three of the page's own thread, in which other work on this computer does not
+    count: 1.6 were measured.
+    """
     path = tmp_path / "many.html"
     path.write_text(report_page(shown(10_000)))
     context = browser.new_context(viewport={"width": 1280, "height": 900})
@@ -98,7 +109,7 @@ def test_ten_thousand_operators_open_in_five_seconds(browser: Any, tmp_path: Pat
     view.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     found = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
     context.close()
-    assert found["TaskDuration"] < 5
+    assert found["TaskDuration"] < 3
 
 
 _CONTRAST = """() => {

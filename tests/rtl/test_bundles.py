@@ -16,7 +16,7 @@ from onnx import helper
 
 from target_arch.cli import main
 from target_arch.diagnostics import DiagnosticError
-from target_arch.pipeline import Compilation, CompileRequest, compile_model, partition_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model, partition_model
 from target_arch.run import build, run_frames, verify, write_bundle
 from target_arch.soc import read_soc
 from target_arch.soc.files.cost_file import read_costs
@@ -27,7 +27,7 @@ from tests.step_deletion import delete_step, step_numbers
 DIGITS = REPOSITORY / "examples" / "digits" / "digits_int8.onnx"
 LOG = "TARGET_ARCH_RTL_CYCLES"
 
-Compiled = tuple[Compilation, Path]
+Compiled = tuple[CompiledModel, Path]
 Compile = Callable[[Path, str], Compiled]
 
 pytestmark = pytest.mark.usefixtures("verilated")
@@ -62,7 +62,7 @@ def copied(folder: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(folder, tmp_path / "bundle", ignore=shutil.ignore_patterns("build")))
 
 
-def frames(made: Compilation, count: int) -> tuple[bytes, ...]:
+def frames(made: CompiledModel, count: int) -> tuple[bytes, ...]:
     sizes = [made.model.tensors[name] for name in made.model.inputs]
     draw = np.random.default_rng(3)
     return tuple(

@@ -129,10 +129,10 @@ def test_model(
         constant = pool.endswith(".constants")
         symbol = f"{name}_{about['memory']}_constants" if constant else f"arena_{about['memory']}"
         linked = sizes.get(symbol)
-        assert linked is None or 0 <= linked - about["peak"] < (PADDING if constant else 1), pool
+        assert linked is None or 0 <= linked - about["bytes"] < (PADDING if constant else 1), pool
         holds = "constants" if constant else "arena"
         told = "" if linked is None else f"{linked:,}"
-        found[1].append((name, "hexagon_edge", about["memory"], holds, f"{about['peak']:,}", told))
+        found[1].append((name, "hexagon_edge", about["memory"], holds, f"{about['bytes']:,}", told))
     (image,) = executable.firmware
     assert image.differences == ()
     row = ("firmware", "DSP: code, data, stack", f"{image.fill.predicted:,}", f"{image.fill.linked or 0:,}")

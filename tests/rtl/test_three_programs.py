@@ -90,7 +90,7 @@ def test_three_programs_at_once(
     assert answers == expected[0].tobytes() * 2
     assert {line.split()[0] for line in (tmp_path / RTL_LOG).read_text().splitlines()} == {"conv2d_engine"}
     assert {line.split()[0] for line in (tmp_path / CORE_LOG).read_text().splitlines()} == {"164"}
-    steps = json.loads((bundle / "manifest.json").read_text())["steps"]
+    steps = json.loads((bundle / "manifest.json").read_text())["models"][0]["steps"]
     channels = {step["event"].split("#")[0] for step in steps if step["kind"] == "copy" and step["event"]}
     assert {"ps_dma.0", "axi_dma.0"} <= channels
 

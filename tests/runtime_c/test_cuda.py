@@ -164,7 +164,7 @@ def test_no_driver(executable: Executable, monkeypatch: pytest.MonkeyPatch) -> N
         run_self_test(executable)
     assert str(caught.value) == (
         "cuda: error: no CUDA driver: `libcuda.so.1` not found [tool-missing]\n"
-        "hint: run it where an NVIDIA driver is installed; `--port host` simulates the device"
+        "hint: run it where an NVIDIA driver is installed; `port='host'` simulates the device"
     )
 
 
@@ -174,7 +174,7 @@ def test_no_device(executable: Executable, on_cpu: None, monkeypatch: pytest.Mon
         run_self_test(executable)
     assert str(caught.value) == (
         "cuda: error: the CUDA driver finds no device [tool-missing]\n"
-        "hint: `nvidia-smi` lists what there is; `--port host` simulates the device"
+        "hint: `nvidia-smi` lists what there is; `port='host'` simulates the device"
     )
 
 

@@ -3,7 +3,7 @@ may.
 
 Every operator computes `out[i] = salt + sum((k + 3) * in_k[i mod len])` modulo 251, so that a tile of equally
 long tensors is the tile of the result, and any byte that is not where it should be changes the output. A
-buffer that begins to live holds random bytes, whatever lay there before.
+buffer that begins to live holds random bytes, whatever was there before.
 """
 
 from collections.abc import Callable, Mapping

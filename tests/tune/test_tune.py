@@ -9,7 +9,7 @@ from attrs import evolve
 
 from target_arch.cli import main
 from target_arch.diagnostics import DiagnosticError
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.model import Model
 from target_arch.plan.tuning import NOTHING_TUNED, Tuning, TuningRecord, read_tuning, tuning_of, tuning_text
 from target_arch.relax.lower.operators import definition_of, lower_operator, signature_of
@@ -22,7 +22,8 @@ from target_arch.tune import TuneRequest, TuningReport, tune
 from tests.backends.c.one import constant, one_operator, quantized
 from tests.e2e.conftest import DIGITS
 
-REQUEST = CompileRequest(model_path=DIGITS, soc=read_soc("mcu_m7"))
+REQUEST = CompileRequest(model_path=DIGITS, soc=read_soc("mcu_m7"), optimize="size")
+"""Without kernels, every convolution and dense layer has a schedule."""
 
 
 def conv2d() -> Model:
@@ -86,11 +87,11 @@ def found(trials: int = 4) -> Tuning:
 
 
 @pytest.fixture(scope="module")
-def tuned() -> Compilation:
+def tuned() -> CompiledModel:
     return compile_model(evolve(REQUEST, tuning=found()))
 
 
-def test_a_tuned_bundle_computes_the_same_bits(tuned: Compilation, tmp_path: Path) -> None:
+def test_a_tuned_bundle_computes_the_same_bits(tuned: CompiledModel, tmp_path: Path) -> None:
     write_bundle(tuned.bundle, tmp_path / "bundle")
     verification = verify(DIGITS, tmp_path / "bundle", count=10)
     assert verification.passed, str(verification)
@@ -101,7 +102,7 @@ def test_a_tuned_bundle_computes_the_same_bits(tuned: Compilation, tmp_path: Pat
     assert tuned.manifest["tuning"] == {"used": sorted(used), "unused": sorted(others)}
 
 
-def test_the_same_file_gives_the_same_bundle(tuned: Compilation, tmp_path: Path) -> None:
+def test_the_same_file_gives_the_same_bundle(tuned: CompiledModel, tmp_path: Path) -> None:
     path = tmp_path / "tuning.json"
     path.write_text(tuning_text(tuned.request.tuning))
     again = compile_model(evolve(REQUEST, tuning=read_tuning(path)))
@@ -110,6 +111,12 @@ def test_the_same_file_gives_the_same_bundle(tuned: Compilation, tmp_path: Path)
     plain = compile_model(REQUEST)
     assert plain.manifest["tuning"] is None
     assert plain.bundle.files != tuned.bundle.files
+
+
+def test_kernels_have_no_schedule(tuned: CompiledModel) -> None:
+    """Records were measured beside the default schedule, which is slower than a kernel."""
+    kernels = compile_model(evolve(REQUEST, optimize="balanced", tuning=tuned.request.tuning))
+    assert kernels.manifest["tuning"]["used"] == []
 
 
 def test_a_record_changes_the_function_and_names_its_task() -> None:

@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 from onnx import TensorProto, helper, numpy_helper
 
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.kernels import Call
 from target_arch.registry import PlugIns
 from target_arch.run import verify_models, write_bundle
@@ -83,7 +83,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return net.save(tmp_path_factory.mktemp("model") / "model.onnx", last)
 
 
-def compiled(model: Path, memory: int = 160 << 10, **host: str) -> Compilation:
+def compiled(model: Path, memory: int = 160 << 10, **host: str) -> CompiledModel:
     """The model on the chip of `my_conv_chip.toml`, all that my_conv takes there but for `host`; my_conv has
     `memory` bytes.
     """
@@ -95,7 +95,7 @@ def compiled(model: Path, memory: int = 160 << 10, **host: str) -> Compilation:
     )
 
 
-def commands(made: Compilation) -> list[tuple[str, int]]:
+def commands(made: CompiledModel) -> list[tuple[str, int]]:
     """First operator and STAGES of every command."""
     kernels = [kernel for kernel in made.kernels.values() if kernel.instance == "my_conv"]
     calls = [action for kernel in kernels for action in kernel.actions if isinstance(action, Call)]

@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 from onnx import TensorProto, helper
 
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.kernels import Call
 from target_arch.registry import PlugIns
 from target_arch.run import verify, write_bundle
@@ -33,7 +33,7 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
-def compiled(model: Path, memory: int = 16 << 10) -> Compilation:
+def compiled(model: Path, memory: int = 16 << 10) -> CompiledModel:
     """The model on the chip of `my_npu_chip.toml`, every relu on my_npu, which has `memory` bytes."""
     soc = read_soc(PROJECT / "my_npu_chip.toml")
     memories = tuple(evolve(each, size=memory) if each.name == "npu_sram" else each for each in soc.memories)

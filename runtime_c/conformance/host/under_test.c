@@ -112,7 +112,7 @@ static void lose(uint32_t timeline)
     ta_host_lose(timeline, 0);
 }
 
-/* What is behind the memories, and what is behind the constants; in front of an arena the port's own filling. */
+/* The bytes behind the memories and behind the constants; in front of an arena is the port's own filling. */
 static int guards(int paint)
 {
     enum { PAINT = 0x3c, FILLING = 0xa5 };

@@ -21,6 +21,9 @@ extern "C" {
 #define TA_STATIC_ASSERT(condition, name) \
     typedef char TA_JOIN(ta_assert_##name##_, __LINE__)[(condition) ? 1 : -1]
 
+/* Kernels and tables count in int: on a machine where it has 16 bits they would be wrong without a word. */
+TA_STATIC_ASSERT(sizeof(int) >= 4, int_has_32_bits);
+
 #if defined(__GNUC__)
 #define TA_ALIGNED(bytes) __attribute__((aligned(bytes)))
 #else
@@ -93,7 +96,7 @@ typedef struct ta_copy {
  * it. TA_OK, or TA_ERROR_DEVICE where a library that it calls refuses; its results are then of no use. */
 typedef ta_status (*ta_function)(void *const *pointers);
 
-/* What a kernel needs of one operand. */
+/* A kernel's needs of one operand. */
 typedef struct ta_operand {
     uint32_t bytes;     /* from the first one touched to the last */
     uint16_t alignment; /* of the first one, a power of two: for the host where it sees the memory, else in it */
@@ -229,7 +232,7 @@ typedef struct ta_instance_info {
     uint32_t observed_count;
 } ta_instance_info;
 
-/* What the runtime must know of a SoC. Timelines are numbered: all channels first, in the order of
+/* The facts of a SoC for the runtime. Timelines are numbered: all channels first, in the order of
  * `channels`, then all instances, in the order of `instances`, the host's included (which stays unused). */
 typedef struct ta_soc {
     uint32_t abi_version; /* TA_ABI_VERSION */

@@ -1,11 +1,11 @@
-/* A driver: how one kind of accelerator is told to execute a command, and how it says that it is done.
+/* A driver: how one kind of accelerator gets a command to execute, and how it reports the end.
  *
  * One const table per kind of device, shared by all instances of it, without state of its own: what a
  * driver must remember is in the device's registers. It reaches the device only through the port's mmio
  * operations, so that the same driver runs on silicon and against the simulator of the host port.
  *
  * A device executes one command at a time. The core starts the next one only after the port's `wait` said
- * that the timeline of the instance moved, and `poll` told how the last one ended.
+ * that the timeline of the instance moved, and `poll` returned how the last one ended.
  */
 #ifndef TARGET_ARCH_DRIVER_H
 #define TARGET_ARCH_DRIVER_H

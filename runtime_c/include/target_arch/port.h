@@ -1,4 +1,4 @@
-/* A port: what the runtime needs from a system to move bytes, start devices and learn when they are done.
+/* A port: the functions by which the runtime uses a system to move bytes, start devices and learn when they are done.
  *
  * A port is a const table of operations. NULL means *unsupported*: the core answers TA_ERROR_UNSUPPORTED
  * where a bundle needs the operation, and goes on where none does. `ports/null` is the table to clone,
@@ -79,7 +79,7 @@ struct ta_port {
      * other it is queued and this does not block; `dispatch` stays the caller's and unchanged until
      * complete. The port resolves the operands to pointers as that instance sees them, and sees to the
      * cache where the instance and the host share a cached memory.
-     * TA_ERROR_STATE: not started. TA_ERROR_BUSY: as in copy_async. TA_ERROR_ARGUMENT: an operand lies in
+     * TA_ERROR_STATE: not started. TA_ERROR_BUSY: as in copy_async. TA_ERROR_ARGUMENT: an operand is in
      * a memory the instance does not observe. */
     ta_status (*dispatch)(const ta_port *port, const ta_dispatch *dispatch);
 

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 #define TA_NO_STEP 0xffffffffu
 
-/* What the runtime knows of one timeline. Values count from the base, modulo 2^32. */
+/* One timeline, as the runtime knows it. Values count from the base, modulo 2^32. */
 typedef struct ta_progress {
     uint32_t base;    /* the port's counter when the current run began */
     uint32_t issued;  /* asynchronous steps submitted in this run */
@@ -45,7 +45,7 @@ typedef struct ta_runtime {
 } ta_runtime;
 
 /* Take a bundle into use: check versions, hashes and tables, open the port, execute the LOAD steps (load
- * and start). The runtime keeps the three pointers until ta_stop; what they point to stays the caller's.
+ * and start). The runtime keeps the three pointers until ta_stop; the values behind them stay the caller's.
  * On success the runtime is ready. On failure it is stopped, the port closed, and whatever was started
  * stopped again; `failed_step` names the LOAD or the malformed step.
  *   TA_ERROR_ARGUMENT      NULL, a table that points outside an arena, an event out of order, a SoC too large
@@ -63,7 +63,7 @@ ta_status ta_init(ta_runtime *runtime, const ta_bundle *bundle, const ta_soc *so
  * memory afterwards. If something had to be cancelled the runtime is broken: ta_stop, then ta_init. Where
  * the port cannot even cancel it, ta_stop says so with TA_ERROR_TIMEOUT, and memory is not safe to reuse.
  *   TA_ERROR_STATE    not ready, or a dispatch to an instance that no LOAD step brought up
- *   TA_ERROR_ARGUMENT an input or output is in memory of the caller, who has lent none (lent/lent.h)
+ *   TA_ERROR_ARGUMENT an input or output is in memory of the caller, and none was lent (lent/lent.h)
  *   TA_ERROR_TIMEOUT  an event did not happen within `timeout_us`
  *   TA_ERROR_DMA, TA_ERROR_DEVICE, TA_ERROR_UNSUPPORTED, TA_ERROR_ARGUMENT  from the port or a driver */
 ta_status ta_run(ta_runtime *runtime);
@@ -73,7 +73,7 @@ ta_status ta_run(ta_runtime *runtime);
  * TA_OK. */
 ta_status ta_stop(ta_runtime *runtime);
 
-/* Where the host sees a place of the bundle; NULL where it cannot, outside the arena, or where nobody lends its bytes
+/* Where the host sees a place of the bundle; NULL where it cannot, outside the arena, or where its bytes are not lent
  * now. Do not write to constants. Never blocks, interrupt-safe. */
 void *ta_pointer(const ta_bundle *bundle, ta_ref where);
 

@@ -1,4 +1,4 @@
-/* What a bundle's kernels need of the CUDA port.
+/* The functions of the CUDA port for a bundle's kernels.
  *
  * The image of an instance is a module: CUDA C, PTX or a cubin. CUDA C (recognised by "__global__") is
  * compiled, when it is loaded, for the device that is there. The driver and the compiler are libraries that
@@ -25,7 +25,7 @@ extern const ta_port ta_port_cuda;
 ta_status ta_cuda_launch(const char *kernel, uint32_t blocks, uint32_t threads, void *const *pointers,
                          uint32_t count);
 
-/* What the driver or the compiler said last when it refused something, "" for nothing. Static. */
+/* The last message of the driver or the compiler about a refusal, "" for none. Static. */
 const char *ta_cuda_complaint(void);
 
 #ifdef __cplusplus

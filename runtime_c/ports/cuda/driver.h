@@ -89,7 +89,7 @@ ta_status ta_cuda_open(void);
  * the text, or the result exceeds TA_CUDA_PTX_BYTES. */
 ta_status ta_cuda_compile(const char *source, int major, int minor, const char **ptx);
 
-/* Keep a message for ta_cuda_complaint: what was tried, and what came of it. */
+/* Keep a message for ta_cuda_complaint: the call, and its result. */
 void ta_cuda_complain(const char *what, const char *outcome);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "ports/cuda/state.h"
 
-#define TA_CUDA_PATIENCE_US 2000000u /* for work that was told to end */
+#define TA_CUDA_PATIENCE_US 2000000u /* for work that was ordered to end */
 #define TA_CUDA_NAP_NS 20000
 
 uint64_t ta_cuda_clock_us(void)

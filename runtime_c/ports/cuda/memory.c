@@ -3,7 +3,7 @@
 
 #include "ports/cuda/state.h"
 
-#define TA_CUDA_POISON 0xa5u /* in device memory that nobody wrote, so that it is noticed */
+#define TA_CUDA_POISON 0xa5u /* in device memory that was not written, so that it is noticed */
 
 static int on_host(ta_ref where)
 {
@@ -46,7 +46,7 @@ static ta_status allocate(uint32_t memory)
 }
 
 /* Only copies from and to pinned memory run behind the host's back. Where pinning is refused, and for
- * constants, which may lie in pages that cannot be written, copies are correct and less concurrent. */
+ * constants, which may be in pages that cannot be written, copies are correct and less concurrent. */
 static void pin(uint32_t arena)
 {
     const ta_arena *one = &ta_cuda_state.bundle->arenas[arena];
@@ -98,7 +98,7 @@ static ta_cu_result queue_rows(const ta_copy *copy, ta_cu_stream stream)
     return ta_cuda.copy2d_async(&rows, stream);
 }
 
-/* What a pitch cannot say: rows that repeat or overlap, one after the other. */
+/* Rows that no pitch can express, as they repeat or overlap: one after the other. */
 static ta_cu_result queue_each_row(const ta_copy *copy, ta_cu_stream stream)
 {
     const ta_cu_pointer source = ta_cuda_place(copy->source), target = ta_cuda_place(copy->target);

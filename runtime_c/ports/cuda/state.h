@@ -1,4 +1,4 @@
-/* What the files of the CUDA port share.
+/* Shared by the files of the CUDA port.
  *
  * Every timeline is a lane: a stream with a ring of events, one behind each piece of work, so that a fence is
  * an event that the driver says has happened.

@@ -1,7 +1,7 @@
 /* The host's cache, as it would be on a chip whose DMA engines do not look into it.
  *
- * What the host sees of a cached memory are the bundle's arenas: that is the cache, of which every line is filled. Behind
- * it is what DMA channels see, an array of its own. A line that the host changed reaches it when it is cleaned or
+ * The host sees the bundle's arenas of a cached memory: these are the cache, of which every line is filled. Behind
+ * it are the bytes that DMA channels see, in an array of its own. A line that the host changed reaches it when it is cleaned or
  * evicted, as a whole; a line whose bytes arrived there is seen by the host when the old one is dropped or evicted, as a
  * whole. Which lines are evicted when is random. A forgotten cache duty, or two buffers in one line, then give wrong
  * bytes, although all threads share one coherent memory.
@@ -13,7 +13,9 @@
 
 #include "ports/host/state.h"
 
-#define TA_HOST_EVICTIONS 4u /* lines for every operation of the host */
+#ifndef TA_HOST_EVICTIONS
+#define TA_HOST_EVICTIONS 4u /* lines for every operation of the host; with 0 a stale line stays until a duty drops it */
+#endif
 #define TA_HOST_BEHIND 0x5a  /* what DMA channels see of lent bytes until they are cleaned */
 
 #ifndef TA_HOST_CACHE
@@ -154,7 +156,7 @@ void ta_host_cache_evict(void)
 {
     pthread_mutex_lock(&cache.lock);
     follow_lent();
-    for (uint32_t i = 0; i < TA_HOST_EVICTIONS && cache.count != 0; i++) {
+    for (uint32_t left = TA_HOST_EVICTIONS; left != 0 && cache.count != 0; left--) {
         const region *r = &cache.regions[next_random() % cache.count];
         if (r->cached == NULL)
             continue;

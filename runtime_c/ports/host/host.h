@@ -1,4 +1,4 @@
-/* What only the host port can do: make latency and failure visible to tests. No bundle needs this to run.
+/* Functions that only the host port has: they make latency and failure visible to tests. No bundle needs this to run.
  * Set these between ta_stop and ta_init unless said otherwise; they stay set. Not thread-safe.
  * A program that sets nothing may be compiled with -DTA_HOST_LAZY=1, -DTA_HOST_JITTER=<seed> or
  * -DTA_HOST_CACHE=<seed> (with -DTA_HOST_CACHE_BYTES=<bytes> where 32 MiB are not enough) instead.
@@ -18,7 +18,7 @@ extern const ta_port ta_port_host;
  * 0: do not. */
 void ta_host_set_jitter(uint32_t seed);
 
-/* 1: every device and channel is as late as it may be: it does nothing until somebody waits for the
+/* 1: every device and channel is as late as it may be: it does nothing until there is a wait for the
  * result. A step table with a missing Wait then gives a wrong answer every time. 0: as early as it can. */
 void ta_host_set_lazy(uint32_t lazy);
 
@@ -37,7 +37,7 @@ void ta_host_set_cache(uint8_t *store, uint32_t bytes, uint32_t seed);
 void ta_host_fail(uint32_t timeline, uint32_t skip, ta_status status);
 
 /* When open: the operation after the next `skip` ones on a timeline is done, but its interrupt is lost, once:
- * nobody hears of it. */
+ * it is never reported. */
 void ta_host_lose(uint32_t timeline, uint32_t skip);
 
 #ifdef __cplusplus

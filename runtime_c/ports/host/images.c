@@ -3,7 +3,7 @@
 
 #include "ports/host/state.h"
 
-/* What a bundle carries in the place of an image that was not at hand when it was compiled. */
+/* The text in a bundle in place of an image that was not at hand when it was compiled. */
 static int is_stand_in(const uint8_t *image, uint32_t bytes)
 {
     const uint32_t length = sizeof TA_STAND_IN - 1u;

@@ -180,7 +180,7 @@ ta_status ta_host_lane_drop(ta_host_lane *lane)
         return TA_OK;
     lane->dropping = 1;
     if (lane->busy && ta_host_lane_core(lane) != NULL)
-        ta_host_lane_core(lane)->halt(ta_host_lane_core(lane)); /* it would not see that nobody waits */
+        ta_host_lane_core(lane)->halt(ta_host_lane_core(lane)); /* it would not see that no wait is left */
     pthread_cond_broadcast(&lane->changed);
     while (lane->busy)
         if (pthread_cond_timedwait(&lane->changed, &ta_host.lock, &deadline) == ETIMEDOUT && lane->busy)

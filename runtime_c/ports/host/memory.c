@@ -1,4 +1,4 @@
-/* Who sees which bytes, and at which address.
+/* The bytes that each device sees, and their addresses.
  *
  * Memories that the host sees consist of the bundle's arenas. Memories it does not see are backed by the
  * simulation's arrays, which no code of the bundle can name.

@@ -68,7 +68,7 @@ struct ta_core {
     void (*halt)(const ta_core *core);
 };
 
-/* What the images of one load process are like: TA_OK, or TA_ERROR_IMAGE. Checked before an instance takes one,
+/* Whether an image fits one load process: TA_OK, or TA_ERROR_IMAGE. Checked before an instance takes one,
  * but for an image that begins with TA_STAND_IN: it stands for one that was not at hand, and no chip takes it. */
 typedef struct ta_image_check {
     uint32_t load_process;
@@ -77,7 +77,7 @@ typedef struct ta_image_check {
 
 #define TA_STAND_IN "stand-in for "
 
-/* What makes the host port the simulation of a particular SoC. Emitted beside the bundle; no heap is
+/* The facts that make the host port the simulation of a particular SoC. Emitted beside the bundle; no heap is
  * needed. */
 typedef struct ta_simulation {
     const ta_simulated_memory *memories;
@@ -89,12 +89,12 @@ typedef struct ta_simulation {
     uint32_t check_count;
 } ta_simulation;
 
-/* What the host port simulates from the next open on; the init of every bundle says so, and the simulation
+/* Sets the SoC that the host port simulates from the next open on; the init of every bundle says so, and the simulation
  * stays its. TA_ERROR_STATE while the port is open: one program may have several bundles, and one of them is
  * open at a time. */
 ta_status ta_host_simulate(const ta_simulation *simulation);
 
-/* What a command computes, in C, for a simulator that cannot execute the command itself: it looks it up by a
+/* The work of a command, in C, for a simulator that cannot execute the command itself: it looks it up by a
  * checksum of the command, and calls it with the operands where the device has them. The bundle defines the
  * table where a backend asks for it. */
 typedef struct ta_stand_in {

@@ -1,8 +1,8 @@
-/* What the files of the host port share.
+/* Shared by the files of the host port.
  *
  * A lane is a thread with a queue: one per DMA channel, one per started instance but the host's. Lanes are
- * numbered as timelines are. One lock guards everything; work is done outside it. What was written before
- * the lock was released is seen by who takes it next, so operands need no lock of their own as long as the
+ * numbered as timelines are. One lock guards everything; work is done outside it. Bytes that were written before
+ * the lock was released are seen by the thread that takes it next, so operands need no lock of their own as long as the
  * step table waits where it must: a thread sanitizer finds where it does not.
  */
 #ifndef TARGET_ARCH_PORT_HOST_STATE_H
@@ -18,7 +18,7 @@
 #define TA_HOST_QUEUE_DEPTH 4u /* a power of two, so that slots continue where counters wrap */
 #define TA_HOST_MAX_WINDOWS 64u
 #ifndef TA_HOST_PATIENCE_US
-#define TA_HOST_PATIENCE_US 2000000u /* for a device that was told to halt */
+#define TA_HOST_PATIENCE_US 2000000u /* for a device that was ordered to halt */
 #endif
 
 typedef struct ta_host_work {
@@ -34,11 +34,11 @@ typedef struct ta_host_lane {
     uint32_t alive;    /* there is a thread */
     uint32_t leaving;  /* it shall end */
     uint32_t busy;     /* it is at work, outside the lock */
-    uint32_t dropping; /* what it is at, and what is queued, shall not complete */
+    uint32_t dropping; /* the present work and the queued work shall not complete */
     uint32_t submitted;
     uint32_t completed;
-    uint32_t released; /* in lazy mode: how far somebody waited */
-    ta_status fault;   /* of the last completed work; the lane halts until it is told */
+    uint32_t released; /* in lazy mode: the value of the farthest wait */
+    ta_status fault;   /* of the last completed work; the lane halts until it is reported */
     uint32_t fail_armed;
     uint32_t fail_skip;
     ta_status fail_status;
@@ -55,7 +55,7 @@ typedef struct ta_host_instance {
 
 typedef struct ta_host_state {
     pthread_mutex_t lock;
-    const ta_simulation *simulation; /* NULL: nobody said; the port does not open */
+    const ta_simulation *simulation; /* NULL: not set; the port does not open */
     const ta_soc *soc; /* NULL: not open */
     const ta_bundle *bundle;
     uint32_t jitter;
@@ -67,17 +67,17 @@ typedef struct ta_host_state {
 
 extern ta_host_state ta_host;
 
-/* memory.c: what is where. Nothing here locks; tables do not change while the port is open. */
+/* memory.c: the places of memories. Nothing here locks; tables do not change while the port is open. */
 
 /* TA_ERROR_ARGUMENT where the simulation lacks a memory, or a simulator, that the bundle needs. */
 ta_status ta_host_check(const ta_soc *soc, const ta_bundle *bundle);
-/* Fill every memory the host cannot see with 0xA5, so that bytes nobody copied there are noticed. */
+/* Fill every memory the host cannot see with 0xA5, so that bytes that were not copied there are noticed. */
 void ta_host_poison(void);
 /* The byte itself, for a DMA channel, which reaches all memories. NULL where nothing backs it. */
 uint8_t *ta_host_byte(ta_ref where);
 /* TA_ERROR_ARGUMENT where the instance does not observe the memory; else where it sees the place. */
 ta_status ta_host_address(uint32_t instance, ta_ref where, ta_address *address);
-/* What the instance observes. `windows` holds TA_HOST_MAX_WINDOWS. */
+/* The memories that the instance observes. `windows` holds TA_HOST_MAX_WINDOWS. */
 uint32_t ta_host_windows(uint32_t instance, ta_window *windows);
 /* Pointers for a C function that runs on the instance. TA_ERROR_ARGUMENT as in ta_host_address. */
 ta_status ta_host_pointers(const ta_dispatch *dispatch, void **pointers);

@@ -1,13 +1,13 @@
 /* The null port: a system that is nothing but its host. Clone this folder to port the runtime.
  *
  * It runs bundles whose every partition is on the host, in any C99 environment, with no operating system.
- * What it does not do is NULL below, and ta_init answers TA_ERROR_UNSUPPORTED to a bundle that needs it.
+ * An operation that it lacks is NULL below, and ta_init answers TA_ERROR_UNSUPPORTED to a bundle that needs it.
  * To port, replace NULLs one at a time (port.h says what each operation promises) and run the conformance
  * suite after each.
  */
 #include "target_arch/runtime.h"
 
-/* What `open` was told. A port for real hardware keeps its queues and counters beside these. */
+/* The arguments of `open`. A port for real hardware keeps its queues and counters beside these. */
 static const ta_bundle *opened;
 static const ta_soc *described;
 
@@ -30,7 +30,7 @@ static ta_status null_close(const ta_port *port)
     return TA_OK;
 }
 
-/* Bytes one after the other, from the end where the target lies behind the source, so that the two may
+/* Bytes one after the other, from the end where the target is behind the source, so that the two may
  * overlap. */
 static void copy_row(uint8_t *target, const uint8_t *source, uint32_t bytes)
 {

@@ -2,7 +2,7 @@
  * (AN547). The host is all there is; NULL is unsupported. */
 #include "ports/qemu_mps2/qemu_mps2.h"
 
-/* What `open` was told, and whose steps are counted where. */
+/* The arguments of `open`, and where the steps of each model are counted. */
 static const ta_bundle *opened, *counted;
 static uint64_t *step_ticks;
 static uint32_t step_count;
@@ -100,7 +100,7 @@ static ta_status mps2_close(const ta_port *port)
     return TA_OK;
 }
 
-/* From the end where the target lies behind the source, so that the two may overlap. */
+/* From the end where the target is behind the source, so that the two may overlap. */
 static void copy_row(uint8_t *target, const uint8_t *source, uint32_t bytes)
 {
     if ((uintptr_t)target < (uintptr_t)source)
@@ -142,7 +142,7 @@ static ta_status mps2_dispatch(const ta_port *port, const ta_dispatch *dispatch)
     return status;
 }
 
-/* The caches of these boards are not emulated, and on a chip alone nobody else reads what they hold. */
+/* The caches of these boards are not emulated, and nothing but the core reads memory there. */
 static ta_status mps2_cache(const ta_port *port, const void *start, uint32_t bytes)
 {
     (void)port;

@@ -1,8 +1,8 @@
-/* What a program on an emulated Arm MPS2 or MPS3 board may ask for besides the runtime: files and messages of
+/* Services for programs on an emulated Arm MPS2 or MPS3 board besides the runtime: files and messages of
  * the computer that emulates it (semihosting), a counter of instructions, and how deep the stack went.
  *
  * One core, no operating system, no interrupts; nothing here is interrupt-safe. `startup.c` brings the vector
- * table and calls main; the linker script of the bundle says where code, data and stack lie.
+ * table and calls main; the linker script of the bundle says where code, data and stack are.
  */
 #ifndef TARGET_ARCH_PORT_QEMU_MPS2_H
 #define TARGET_ARCH_PORT_QEMU_MPS2_H

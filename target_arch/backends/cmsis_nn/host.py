@@ -51,7 +51,7 @@ class HostLibrary:
     """The loaded library. `rounding` gives its rule of `plan.arithmetic` for each kind of operator."""
 
     loaded: ctypes.CDLL
-    rounding: dict[str, Rounding]
+    rounding: Mapping[str, Rounding]
     has_cores: bool
 
     def scratch(self, kind: str, numbers: Sequence[int], core: str) -> int:

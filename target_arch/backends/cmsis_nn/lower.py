@@ -15,7 +15,7 @@ from target_arch.relax.c.codegen import scratch_memory
 
 
 def lower(request: LoweringRequest, backend: Backend) -> Kernel:
-    """The kernel of a partition. Raises as `plain_c.lower` does, and what the library refuses."""
+    """The kernel of a partition. Raises as `plain_c.lower` does, and where the library refuses one."""
     pieces: list[Piece] = []
     notes: list[str] = []
     called: list[str] = []

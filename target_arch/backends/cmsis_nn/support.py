@@ -1,6 +1,6 @@
 """Which operators the library takes, and why not the others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from target_arch.backend.contract import Backend, Question
 from target_arch.backends.cmsis_nn.host import CORES, FUNCTIONS, host_library
@@ -55,7 +55,7 @@ def _pool_refusal(operator: Operator, model: Model) -> str | None:
     return None if same else "input and output of a pool are quantized unlike each other"
 
 
-def _weighted_refusal(operator: Operator, model: Model, rounding: dict[str, Rounding]) -> str | None:
+def _weighted_refusal(operator: Operator, model: Model, rounding: Mapping[str, Rounding]) -> str | None:
     if any(model.tensors[name].data is None for name in operator.constants):
         return "weights or bias are computed at run time, the library takes constants"
     scaling = requantization(operator, model)

@@ -1,43 +1,41 @@
 """From a partition of convolutions to packed weights and a program of moves and commands."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import define, frozen
 
 from target_arch.backend.contract import DoesNotFit, LoweringRequest
 from target_arch.backends.conv2d_engine.registers import FUNCTION, REGISTERS
 from target_arch.backends.conv2d_engine.tiles import (
     PARAMETER_BYTES,
     ROLES,
-    Convolution,
-    Engine,
-    Tiling,
+    Conv2dEngine,
+    Conv2dSizes,
+    Conv2dTiling,
     choose,
     convolution,
     seconds,
     smallest,
 )
-from target_arch.backends.quantized import blocks, parameters, words
-from target_arch.backends.tiling import Recorder, Ring, after, rows_of, spans
+from target_arch.backends.quantized import packed, parameters, words
+from target_arch.backends.tiling import Recorder, Ring, Span, after, rows_of, spans, tiles
 from target_arch.plan.kernels import Kernel, Slice
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.soc.rounding import round_up
-
-Extent = tuple[int, int]
 
 SHARES = 8
 """Granularity of the search for a division of the memory that suits several operators."""
 
 
 @frozen(kw_only=True)
-class Layer:
+class SizedConv2d:
     """One operator of the partition with its sizes."""
 
     operator: Operator
-    sizes: Convolution
+    sizes: Conv2dSizes
 
 
-def lower(request: LoweringRequest, engine: Engine) -> Kernel:
+def lower(request: LoweringRequest, engine: Conv2dEngine) -> Kernel:
     """The kernel of a partition. Raises DoesNotFit where an operator fits with no tiling.
 
     All operators share the three rings of local buffers, so an operator can reuse data that the previous one
@@ -45,7 +43,7 @@ def lower(request: LoweringRequest, engine: Engine) -> Kernel:
     """
     memory = request.instance.memory[0]
     layers = tuple(
-        Layer(operator=operator, sizes=convolution(operator, request.model, engine.inward))
+        SizedConv2d(operator=operator, sizes=convolution(operator, request.model, engine.inward))
         for operator in request.partition.operators
     )
     tilings = _tilings(layers, engine, request, memory)
@@ -54,10 +52,10 @@ def lower(request: LoweringRequest, engine: Engine) -> Kernel:
     constants = []
     notes = []
     for layer, tiling in zip(layers, tilings, strict=True):
-        packed, filters = pack(layer.operator, request.model, tiling.channels, engine.inward.alignment)
+        weights, filters = pack(layer.operator, request.model, tiling.channels, engine.inward.alignment)
         common = _common_words(layer.operator, request.model, layer.sizes)
         _Writer(layer, tiling, engine, recorder, rings, filters, common).write()
-        constants.append(packed)
+        constants.append(weights)
         notes.append(f"{layer.operator.id}: {tiling}")
     return Kernel(
         partition=request.partition.id,
@@ -78,22 +76,16 @@ def pack(operator: Operator, model: Model, channels: int, alignment: int) -> tup
     assert weights.data is not None
     each = parameters(operator, model)
     size = len(weights.data) // len(each)
-    ranges = spans(len(each), channels)
-    pieces = tuple(
-        b"".join(each[first:last]) + weights.data[first * size : last * size] for first, last in ranges
-    )
-    data, offsets = blocks(pieces, alignment)
-    tensor = Tensor(name=f"{operator.id}.packed", shape=(len(data),), dtype="int8", data=data)
-    slices = {
-        first: Slice(of=tensor.name, offset=offset, row_bytes=len(piece))
-        for (first, _), offset, piece in zip(ranges, offsets, pieces, strict=True)
+    pieces = {
+        first: b"".join(each[first:last]) + weights.data[first * size : last * size]
+        for first, last in spans(len(each), channels)
     }
-    return tensor, slices
+    return packed(operator, pieces, alignment)
 
 
 def _tilings(
-    layers: tuple[Layer, ...], engine: Engine, request: LoweringRequest, memory: str
-) -> tuple[Tiling, ...]:
+    layers: tuple[SizedConv2d, ...], engine: Conv2dEngine, request: LoweringRequest, memory: str
+) -> tuple[Conv2dTiling, ...]:
     """A tiling per layer such that the shared buffers fit the budget guaranteed to every call site."""
     budgets = [request.budget.guaranteed(layer.operator.id, memory) for layer in layers]
     alone = []
@@ -107,7 +99,7 @@ def _tilings(
     return _divided(layers, engine, min(budgets), alone, memory)
 
 
-def _shared(tilings: list[Tiling], engine: Engine) -> int:
+def _shared(tilings: list[Conv2dTiling], engine: Conv2dEngine) -> int:
     """Bytes of the buffers when all tilings use the same ones."""
     total = 0
     for role in range(len(ROLES)):
@@ -119,10 +111,10 @@ def _shared(tilings: list[Tiling], engine: Engine) -> int:
 
 
 def _divided(
-    layers: tuple[Layer, ...], engine: Engine, budget: int, alone: list[Tiling], memory: str
-) -> tuple[Tiling, ...]:
+    layers: tuple[SizedConv2d, ...], engine: Conv2dEngine, budget: int, alone: list[Conv2dTiling], memory: str
+) -> tuple[Conv2dTiling, ...]:
     """The cheapest of a grid of divisions of the budget into shares for input, weights and output."""
-    best: tuple[float, tuple[Tiling, ...]] | None = None
+    best: tuple[float, tuple[Conv2dTiling, ...]] | None = None
     share = budget // SHARES
     grid = [(a, b, SHARES - a - b) for a in range(1, SHARES) for b in range(1, SHARES - a)]
     for shares in grid:
@@ -139,31 +131,26 @@ def _divided(
     return best[1]
 
 
-@frozen
+@define(eq=False)
 class _Writer:
     """Records the moves and commands of one operator."""
 
-    layer: Layer
-    tiling: Tiling
-    engine: Engine
+    layer: SizedConv2d
+    tiling: Conv2dTiling
+    engine: Conv2dEngine
     recorder: Recorder
-    rings: dict[str, Ring]
-    filters: dict[int, Slice]
-    common: dict[str, int]
+    rings: Mapping[str, Ring]
+    filters: Mapping[int, Slice]
+    common: Mapping[str, int]
 
     def write(self) -> None:
-        for rows, channels in self._order():
-            self._tile(rows, channels)
+        rows = spans(self.layer.sizes.out_height, self.tiling.rows)
+        channels = spans(self.layer.sizes.out_channels, self.tiling.channels)
+        for of_rows, of_channels in tiles(rows, channels, columns_outer=self.tiling.channels_outer):
+            self._tile(of_rows, of_channels)
         self.recorder.finish()
 
-    def _order(self) -> Iterator[tuple[Extent, Extent]]:
-        row_spans = spans(self.layer.sizes.out_height, self.tiling.rows)
-        channel_spans = spans(self.layer.sizes.out_channels, self.tiling.channels)
-        if self.tiling.channels_outer:
-            return ((rows, channels) for channels in channel_spans for rows in row_spans)
-        return ((rows, channels) for rows in row_spans for channels in channel_spans)
-
-    def _tile(self, rows: Extent, channels: Extent) -> None:
+    def _tile(self, rows: Span, channels: Span) -> None:
         conv, tiling = self.layer.sizes, self.tiling
         count = channels[1] - channels[0]
         source = self._source(rows)
@@ -184,7 +171,7 @@ class _Writer:
         call = REGISTERS.call(FUNCTION, self.layer.operator.id, operands, command)
         self.recorder.call(call, written, self._target(rows, channels), self.engine.outward)
 
-    def _source(self, rows: Extent) -> Slice:
+    def _source(self, rows: Span) -> Slice:
         conv = self.layer.sizes
         top, bottom, _ = conv.window(*rows)
         return rows_of(
@@ -195,7 +182,7 @@ class _Writer:
             stride=conv.row_step * conv.row_bytes,
         )
 
-    def _target(self, rows: Extent, channels: Extent) -> Slice:
+    def _target(self, rows: Span, channels: Span) -> Slice:
         conv = self.layer.sizes
         return rows_of(
             self.layer.operator.output,
@@ -206,7 +193,7 @@ class _Writer:
         )
 
 
-def _common_words(operator: Operator, model: Model, conv: Convolution) -> dict[str, int]:
+def _common_words(operator: Operator, model: Model, conv: Conv2dSizes) -> dict[str, int]:
     """The command words that every tile of an operator shares."""
     return {
         **words(operator, model),

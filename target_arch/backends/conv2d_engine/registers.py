@@ -24,7 +24,7 @@ REGISTERS = RegisterMap(
         ("KERNEL_WIDTH", "columns of the kernel"),
         ("STRIDE_HEIGHT", "input rows from one output row to the next"),
         ("STRIDE_WIDTH", "input columns from one output column to the next"),
-        ("PAD_TOP", "rows of padding above the tile; what lies beyond the tile below is padding too"),
+        ("PAD_TOP", "rows of padding above the tile; rows beyond the tile below are padding too"),
         ("PAD_LEFT", "columns of padding left of the tile; beyond the tile at the right is padding too"),
         ("INPUT_ZERO_POINT", "int32, subtracted from every input; padding counts as this value"),
         ("OUTPUT_ZERO_POINT", "int32, added after scaling"),
@@ -33,6 +33,6 @@ REGISTERS = RegisterMap(
         ("ROUNDING", "one of the ROUNDING values"),
     ),
     constants=(
-        ("STATUS_FAULT_TRANSFER", 5, "the DMA port was told that bytes did not come, or could not be taken"),
+        ("STATUS_FAULT_TRANSFER", 5, "the DMA port reports that bytes did not come, or could not be taken"),
     ),
 )

@@ -1,7 +1,7 @@
 """The operators that the conv2d engine takes, reasons to refuse the rest, and costs."""
 
 from target_arch.backend.contract import Option, Question
-from target_arch.backends.conv2d_engine.tiles import Engine, convolution, pair, smallest
+from target_arch.backends.conv2d_engine.tiles import Conv2dEngine, convolution, pair, smallest
 from target_arch.backends.quantized import DEFAULT_CLOCK, refusal
 from target_arch.backends.tiling import link
 from target_arch.plan.operators.kinds import OperatorKind
@@ -43,13 +43,13 @@ def cost(question: Question) -> float:
     return engine.start + conv.macs * engine.per_mac
 
 
-def describe(soc: SoC, instance: Instance) -> Engine:
+def describe(soc: SoC, instance: Instance) -> Conv2dEngine:
     """The links and the speed of an instance that `supports` accepted something for."""
     inward, outward = link(soc, instance.memory[0], inward=True), link(soc, instance.memory[0], inward=False)
     assert inward is not None
     assert outward is not None
     clock = instance.arch.clock or DEFAULT_CLOCK
-    return Engine(
+    return Conv2dEngine(
         inward=inward,
         outward=outward,
         start=option(instance, "start_cycles") / clock,

@@ -29,7 +29,7 @@ ROLES = ("input", "weights", "output")
 
 
 @frozen(kw_only=True)
-class Convolution:
+class Conv2dSizes:
     """The sizes of a conv2d. `row_step` is the distance of the input rows that are moved.
 
     It is 1, unless the kernel has one row and a vertical stride: then only the rows that are read are moved,
@@ -76,7 +76,7 @@ class Convolution:
 
 
 @frozen(kw_only=True)
-class Tiling:
+class Conv2dTiling:
     """Tile sizes, loop order, and per role how many buffers of how many bytes (input, weights, output)."""
 
     rows: int
@@ -97,7 +97,7 @@ class Tiling:
 
 
 @frozen(kw_only=True)
-class Engine:
+class Conv2dEngine:
     """Properties of the instance that the search uses: its links and its speed (seconds)."""
 
     inward: Link
@@ -111,14 +111,14 @@ class Engine:
         return max(16, self.inward.alignment, self.outward.alignment)
 
 
-def convolution(operator: Operator, model: Model, inward: Link) -> Convolution:
+def convolution(operator: Operator, model: Model, inward: Link) -> Conv2dSizes:
     """The sizes of a conv2d operator that `supports` accepted."""
     _, height, width, channels = model.tensors[operator.inputs[0]].shape
     out_channels, kernel_height, kernel_width, _ = model.tensors[operator.constants[0]].shape
     _, out_height, out_width, _ = model.tensors[operator.output].shape
     strides, padding = pair(operator, "strides"), operator.attributes["padding"]
     assert isinstance(padding, tuple)
-    whole = Convolution(
+    whole = Conv2dSizes(
         height=height,
         width=width,
         channels=channels,
@@ -144,7 +144,7 @@ def pair(operator: Operator, name: str) -> tuple[int, int]:
     return int(value[0]), int(value[1])
 
 
-def input_bytes(conv: Convolution, first: int, last: int, alignment: int) -> int:
+def input_bytes(conv: Conv2dSizes, first: int, last: int, alignment: int) -> int:
     """Bytes moved in for output rows `first … last`, with the lead back to an aligned offset."""
     top, bottom, _ = conv.window(first, last)
     if conv.row_step > 1:
@@ -152,12 +152,12 @@ def input_bytes(conv: Convolution, first: int, last: int, alignment: int) -> int
     return (bottom - top) * conv.row_bytes + top * conv.row_bytes % alignment
 
 
-def block_bytes(conv: Convolution, channels: int) -> int:
+def block_bytes(conv: Conv2dSizes, channels: int) -> int:
     """Bytes of the parameters and weights of that many output channels."""
     return channels * (PARAMETER_BYTES + conv.filter_bytes)
 
 
-def tilings(conv: Convolution, engine: Engine) -> Iterator[Tiling]:
+def tilings(conv: Conv2dSizes, engine: Conv2dEngine) -> Iterator[Conv2dTiling]:
     """Every candidate tiling, whether or not it fits."""
     row_unit = engine.outward.unit(conv.out_row_bytes)
     for rows in tile_sizes(conv.out_height, row_unit):
@@ -169,7 +169,7 @@ def tilings(conv: Convolution, engine: Engine) -> Iterator[Tiling]:
             yield from _variants(rows, channels, sizes, len(row_spans), blocks)
 
 
-def _channel_sizes(conv: Convolution, outward: Link) -> tuple[int, ...]:
+def _channel_sizes(conv: Conv2dSizes, outward: Link) -> tuple[int, ...]:
     if conv.out_channels % outward.alignment:
         return (conv.out_channels,)
     return tile_sizes(conv.out_channels, outward.alignment)
@@ -177,17 +177,17 @@ def _channel_sizes(conv: Convolution, outward: Link) -> tuple[int, ...]:
 
 def _variants(
     rows: int, channels: int, sizes: tuple[int, int, int], row_tiles: int, blocks: int
-) -> Iterator[Tiling]:
+) -> Iterator[Conv2dTiling]:
     single = (1, 1, 1)
     double = (min(row_tiles, 2), min(blocks, 2), min(row_tiles * blocks, 2))
     for channels_outer in (True, False) if blocks > 1 and row_tiles > 1 else (True,):
         for buffers in (single, (double[0], 1, double[2]), double):
-            yield Tiling(
+            yield Conv2dTiling(
                 rows=rows, channels=channels, channels_outer=channels_outer, buffers=buffers, sizes=sizes
             )
 
 
-def seconds(conv: Convolution, tiling: Tiling, engine: Engine) -> float:
+def seconds(conv: Conv2dSizes, tiling: Conv2dTiling, engine: Conv2dEngine) -> float:
     """The estimate of this module's docstring."""
     row_spans = spans(conv.out_height, tiling.rows)
     blocks = ceil_div(conv.out_channels, tiling.channels)
@@ -206,20 +206,20 @@ def seconds(conv: Convolution, tiling: Tiling, engine: Engine) -> float:
     return tiled_seconds(copying, computing, calls, rings)
 
 
-def smallest(conv: Convolution, engine: Engine) -> int:
+def smallest(conv: Conv2dSizes, engine: Conv2dEngine) -> int:
     """Bytes that the smallest tiling needs."""
     return min(tiling.footprint(engine.alignment) for tiling in tilings(conv, engine))
 
 
 def choose(
-    conv: Convolution, engine: Engine, budget: int, roles: tuple[int, int, int] | None = None
-) -> Tiling | None:
+    conv: Conv2dSizes, engine: Conv2dEngine, budget: int, roles: tuple[int, int, int] | None = None
+) -> Conv2dTiling | None:
     """The cheapest tiling whose buffers fit `budget` bytes, None where none does.
 
-    `roles` bounds what each role may take in all, where several operators share the buffers.
+    `roles` bounds the bytes of each role in all, where several operators share the buffers.
     """
 
-    def fits(tiling: Tiling) -> bool:
+    def fits(tiling: Conv2dTiling) -> bool:
         if tiling.footprint(engine.alignment) > budget:
             return False
         taken = (n * round_up(s, engine.alignment) for n, s in zip(tiling.buffers, tiling.sizes, strict=True))

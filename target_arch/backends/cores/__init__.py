@@ -60,11 +60,11 @@ def _touches_floats(question: Question, operator: Operator) -> bool:
 
 def _lower(request: LoweringRequest) -> Kernel:
     from target_arch.backends.plain_c.lower import lower
-    from target_arch.relax.lower.objects import Target
+    from target_arch.relax.lower.objects import LlvmTarget
     from target_arch.relax.lower.operators import lower_operator, lower_operator_object
 
     core = CORES[request.instance.arch.backend]
-    target = Target(triple=core.triple, cpu=core.cpu, features=core.features)
+    target = LlvmTarget(triple=core.triple, cpu=core.cpu, features=core.features)
     kernel = lower(evolve(request, tuning=NOTHING_TUNED))
     objects = {}
     for operator in request.partition.operators:

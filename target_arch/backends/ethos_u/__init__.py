@@ -6,14 +6,14 @@ constants, the scratch and the one command of a kernel (`lower.py`).
 """
 
 from target_arch.backend.contract import Backend, DefaultArch, LoweringRequest, Question, RuntimeSources
-from target_arch.backends.ethos_u.config import Unit, unit_of
+from target_arch.backends.ethos_u.config import EthosU, unit_of
 from target_arch.backends.ethos_u.support import OPTIONS, joins, refusal, seconds
 from target_arch.backends.sources import own_files
 from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.soc.words import OperandRule
 
 
-def _unit(question: Question | LoweringRequest) -> Unit:
+def _unit(question: Question | LoweringRequest) -> EthosU:
     return unit_of(question.soc, question.instance, backend)
 
 

@@ -25,7 +25,7 @@ _PORT_BYTES = {"u55": 8, "u65": 16}
 
 
 @frozen(kw_only=True)
-class Unit:
+class EthosU:
     """An instance as Vela sees it. `constants` is the arena's own memory where one memory holds all."""
 
     accelerator: str
@@ -54,7 +54,7 @@ class Unit:
         return min(most, *given)
 
 
-def unit_of(soc: SoC, instance: Instance, backend: Backend) -> Unit:
+def unit_of(soc: SoC, instance: Instance, backend: Backend) -> EthosU:
     """The unit of an instance. DiagnosticError for an option with an unknown name as its value."""
     accelerator = str(backend.option(instance, "accelerator"))
     if accelerator not in ACCELERATORS:
@@ -65,7 +65,7 @@ def unit_of(soc: SoC, instance: Instance, backend: Backend) -> Unit:
     constants = str(backend.option(instance, "constants")) or other
     if constants not in seen:
         raise _wrong(instance, "constants", constants, tuple(seen), "it sees")
-    return Unit(
+    return EthosU(
         accelerator=accelerator,
         clock=instance.arch.clock or DEFAULT_CLOCK,
         arena=arena,
@@ -73,7 +73,7 @@ def unit_of(soc: SoC, instance: Instance, backend: Backend) -> Unit:
     )
 
 
-def config_text(unit: Unit, arena_bytes: int) -> str:
+def config_text(unit: EthosU, arena_bytes: int) -> str:
     """The configuration file for an arena of so many bytes. Same unit, same text."""
     shared = unit.constants.name == unit.arena.name
     other = "OffChipFlash" if not unit.constants.writable else "Dram"
@@ -88,7 +88,7 @@ def config_text(unit: Unit, arena_bytes: int) -> str:
     return "\n".join(lines)
 
 
-def _memory(unit: Unit, memory: Memory, area: str, *, burst: int, queue: int) -> list[str]:
+def _memory(unit: EthosU, memory: Memory, area: str, *, burst: int, queue: int) -> list[str]:
     """Speed and latency of a memory, in cycles of the unit. Bursts and queues are those of Arm's examples."""
     latency = round((memory.latency or 0.0) * unit.clock)
     scale = unit.bandwidth(memory) / (unit.clock * unit.port_bytes)

@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import evolve, field, mutable
 
-from target_arch.backends.ethos_u.tflite_file import Graph, Node
+from target_arch.backends.ethos_u.tflite_file import Subgraph, SubgraphOperator
 from target_arch.plan.arithmetic import DTYPE_RANGE, activation_range, is_tflite_mean
 from target_arch.plan.model import Model, Operator, Quantization, Tensor
 from target_arch.plan.operators.facts import Arithmetic
@@ -26,7 +26,7 @@ class Unwritable(Exception):
     """An operator has no form in TFLite; the text is the reason, as `supports` gives it."""
 
 
-def graph_of(operators: tuple[Operator, ...], model: Model) -> Graph:
+def graph_of(operators: tuple[Operator, ...], model: Model) -> Subgraph:
     """The operators as one TFLite graph, whose inputs and outputs are the tensors of their border.
 
     Raises Unwritable.
@@ -37,7 +37,7 @@ def graph_of(operators: tuple[Operator, ...], model: Model) -> Graph:
         drawing.tensor(name)
     for operator in operators:
         WRITERS[operator.kind](operator, drawing)
-    return Graph(
+    return Subgraph(
         tensors=tuple(drawing.tensors.values()), inputs=inputs, outputs=outputs, nodes=tuple(drawing.nodes)
     )
 
@@ -48,7 +48,7 @@ class _Drawing:
 
     model: Model
     tensors: dict[str, Tensor] = field(factory=dict)
-    nodes: list[Node] = field(factory=list)
+    nodes: list[SubgraphOperator] = field(factory=list)
 
     def tensor(self, name: str) -> str:
         """A tensor of the model, as it is."""
@@ -72,10 +72,12 @@ class _Drawing:
         data = b"".join(size.to_bytes(4, "little") for size in shape)
         self.tensors[wanted] = Tensor(name=wanted, shape=(len(shape),), dtype="int32", data=data)
         self.nodes.append(
-            Node(code="RESHAPE", version=1, inputs=(source, wanted), output=target, options="ReshapeOptions")
+            SubgraphOperator(
+                code="RESHAPE", version=1, inputs=(source, wanted), output=target, options="ReshapeOptions"
+            )
         )
 
-    def add(self, operator: Operator, node: Node, shape: tuple[int, ...]) -> None:
+    def add(self, operator: Operator, node: SubgraphOperator, shape: tuple[int, ...]) -> None:
         """An operator whose result has this shape in TFLite; its output tensor may have another one."""
         out = self.tensors[self.tensor(operator.output)]
         if out.shape == shape:
@@ -109,7 +111,7 @@ def _convolution(operator: Operator, drawing: _Drawing) -> None:
     }
     if deep:
         fields["DepthMultiplier"] = int(_number(operator, "depth_multiplier"))
-    node = Node(
+    node = SubgraphOperator(
         code="DEPTHWISE_CONV_2D" if deep else "CONV_2D",
         version=3,
         inputs=(drawing.tensor(x.name), weights.name, drawing.tensor(operator.constants[1])),
@@ -126,7 +128,7 @@ def _dense(operator: Operator, drawing: _Drawing) -> None:
     outputs, inputs = weights.shape
     rows = prod(drawing.model.tensors[operator.inputs[0]].shape) // inputs
     drawing.tensors[weights.name] = evolve(weights, quantization=_on_axis(weights, 0))
-    node = Node(
+    node = SubgraphOperator(
         code="FULLY_CONNECTED",
         version=4,
         inputs=(
@@ -144,7 +146,7 @@ def _dense(operator: Operator, drawing: _Drawing) -> None:
 def _elementwise(operator: Operator, drawing: _Drawing) -> None:
     name = operator.kind
     names = (*operator.inputs, *operator.constants)
-    node = Node(
+    node = SubgraphOperator(
         code=name.upper(),
         version=2,
         inputs=tuple(drawing.tensor(each) for each in names),
@@ -166,7 +168,7 @@ def _pool(operator: Operator, drawing: _Drawing) -> None:
         "FilterHeight": kernel[0],
         "FusedActivationFunction": activation(operator, drawing.model),
     }
-    node = Node(
+    node = SubgraphOperator(
         code="AVERAGE_POOL_2D" if operator.kind is OperatorKind.AVG_POOL2D else "MAX_POOL_2D",
         version=2,
         inputs=(drawing.tensor(x.name),),
@@ -179,7 +181,7 @@ def _pool(operator: Operator, drawing: _Drawing) -> None:
 
 def _softmax(operator: Operator, drawing: _Drawing) -> None:
     shape = drawing.model.tensors[operator.inputs[0]].shape
-    node = Node(
+    node = SubgraphOperator(
         code="SOFTMAX",
         version=2,
         inputs=(drawing.tensor(operator.inputs[0]),),

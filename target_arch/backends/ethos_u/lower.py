@@ -10,12 +10,12 @@ from attrs import evolve, frozen
 
 from target_arch.backend.contract import DoesNotFit, LoweringRequest
 from target_arch.backends.ethos_u import registers
-from target_arch.backends.ethos_u.config import Unit, config_text
+from target_arch.backends.ethos_u.config import EthosU, config_text
 from target_arch.backends.ethos_u.graph import graph_of
-from target_arch.backends.ethos_u.relocate import Moved, relocated
+from target_arch.backends.ethos_u.relocate import RelocatedTensor, relocated
 from target_arch.backends.ethos_u.stream import BadStream, reach
 from target_arch.backends.ethos_u.support import FIRST_REGION
-from target_arch.backends.ethos_u.tflite_file import Graph, tflite_bytes
+from target_arch.backends.ethos_u.tflite_file import Subgraph, tflite_bytes
 from target_arch.backends.ethos_u.vela import (
     PERFORMANCE,
     SCRATCH_REGION,
@@ -38,12 +38,12 @@ ALIGNMENT = 16
 class Chain:
     """A chain and Vela's output for it."""
 
-    graph: Graph
+    graph: Subgraph
     compiled: Compiled
     optimised: str
 
 
-def lower(request: LoweringRequest, unit: Unit) -> Kernel:
+def lower(request: LoweringRequest, unit: EthosU) -> Kernel:
     """The kernel of a chain. Raises DoesNotFit where Vela's smallest arena is larger than the budget."""
     operators = request.partition.operators
     site = operators[0].id
@@ -54,7 +54,7 @@ def lower(request: LoweringRequest, unit: Unit) -> Kernel:
     return _kernel(request, unit, chain, promised)
 
 
-def _compiled(request: LoweringRequest, unit: Unit, promised: int) -> Chain:
+def _compiled(request: LoweringRequest, unit: EthosU, promised: int) -> Chain:
     """Compiled for speed; if the result exceeds the budget, compiled for the smallest arena."""
     graph = graph_of(request.partition.operators, request.model)
     file, config = tflite_bytes(graph), config_text(unit, promised)
@@ -65,7 +65,7 @@ def _compiled(request: LoweringRequest, unit: Unit, promised: int) -> Chain:
     return Chain(graph=graph, compiled=compiled, optimised=optimised)
 
 
-def _kernel(request: LoweringRequest, unit: Unit, chain: Chain, promised: int) -> Kernel:
+def _kernel(request: LoweringRequest, unit: EthosU, chain: Chain, promised: int) -> Kernel:
     first, compiled, graph = request.partition.operators[0], chain.compiled, chain.graph
     stream = relocated(compiled.stream, _moves(chain, request.model))
     _check(stream, chain, request)
@@ -106,11 +106,11 @@ def _stand_in(request: LoweringRequest, key: int, operands: tuple[str, ...]) -> 
     )
 
 
-def _moves(chain: Chain, model: Model) -> tuple[Moved, ...]:
+def _moves(chain: Chain, model: Model) -> tuple[RelocatedTensor, ...]:
     names = (*chain.graph.inputs, *chain.graph.outputs)
     places = (*chain.compiled.inputs, *chain.compiled.outputs)
     return tuple(
-        Moved(
+        RelocatedTensor(
             source=place.region,
             offset=place.offset,
             bytes=model.tensors[name].bytes,

@@ -4,7 +4,7 @@ Names and offsets are those of the public register map of Ethos-U55 and U65. The
 simulator is written from here; a test compares the two.
 """
 
-from target_arch.backends.ethos_u.config import Unit
+from target_arch.backends.ethos_u.config import EthosU
 
 REGISTERS = (
     ("STATUS", 0x004, "what the unit does, and how the last stream ended"),
@@ -49,7 +49,7 @@ _COUNTER = {False: 0, True: 3}
 """The ports: the first one with its first counter, the second one with its last, as Arm's driver has it."""
 
 
-def words(unit: Unit, stream_bytes: int, config: tuple[int, int], border: int) -> tuple[int, ...]:
+def words(unit: EthosU, stream_bytes: int, config: tuple[int, int], border: int) -> tuple[int, ...]:
     """The words of a command: stream and weights are in the memory of constants, all else in the arena's."""
     apart = unit.constants.name != unit.arena.name
     regions = {0: _COUNTER[apart], 1: 0, **{3 + number: 0 for number in range(border)}}

@@ -13,7 +13,7 @@ from target_arch.backends.ethos_u.stream import CODES, INTERNAL, REGION, Code, c
 
 
 @frozen(kw_only=True)
-class Moved:
+class RelocatedTensor:
     """A tensor that Vela had at `offset` of region `source` and that gets the region `target`."""
 
     source: int
@@ -40,7 +40,7 @@ _GROUPS = (
 _TAKEN = frozenset(CODES[name] for group in _GROUPS for name in (group.region, *group.bases))
 
 
-def relocated(stream: bytes, moves: Sequence[Moved]) -> bytes:
+def relocated(stream: bytes, moves: Sequence[RelocatedTensor]) -> bytes:
     """The stream with every tensor in its new region. Raises BadStream for words that are no stream."""
     if all(move.source == move.target and move.offset == 0 for move in moves):
         return stream
@@ -61,7 +61,7 @@ def relocated(stream: bytes, moves: Sequence[Moved]) -> bytes:
     return bytes(out)
 
 
-def _placed(group: _Group, wanted: Mapping[Code, int], moves: Sequence[Moved]) -> dict[Code, int]:
+def _placed(group: _Group, wanted: Mapping[Code, int], moves: Sequence[RelocatedTensor]) -> dict[Code, int]:
     """The registers of a group, as far as they are set, with the tensor they point into moved."""
     region, bases = CODES[group.region], [CODES[name] for name in group.bases]
     there = {code: wanted[code] for code in (region, *bases) if code in wanted}

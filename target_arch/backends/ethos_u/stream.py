@@ -189,7 +189,7 @@ class _Reader:
                 self._stream(name)
 
     def _window(self, out: list[int]) -> list[int]:
-        """Height and width of what a window over the output reads."""
+        """Height and width of the input that a window over the output reads."""
         word = self._get("KERNEL_STRIDE")
         steps = {
             "HEIGHT": 1 + ((word >> 1 & 1) | (word >> 9 & 7) << 1),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from math import prod
 
 from target_arch.backend.contract import Option, Question
-from target_arch.backends.ethos_u.config import ACCELERATORS, Unit
+from target_arch.backends.ethos_u.config import ACCELERATORS, EthosU
 from target_arch.backends.ethos_u.graph import VALID, padding
 from target_arch.backends.ethos_u.graph import refusal as unwritable
 from target_arch.plan.model import Model, Operator
@@ -66,7 +66,7 @@ def joins(chain: tuple[Question, ...]) -> str | None:
     return None
 
 
-def seconds(question: Question, unit: Unit) -> float:
+def seconds(question: Question, unit: EthosU) -> float:
     """The time that an operator adds to a chain: the longest of computing, feature maps and weights."""
     operator, model = question.operator, question.model
     maps = sum(model.tensors[name].bytes for name in (*operator.inputs, operator.output))

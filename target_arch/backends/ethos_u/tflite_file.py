@@ -15,7 +15,7 @@ SCHEMA_VERSION = 3
 
 
 @frozen(kw_only=True)
-class Node:
+class SubgraphOperator:
     """One operator of the file.
 
     `code` is a name of `BuiltinOperator`, `version` that of the operator's int8 form. `options` names the
@@ -31,22 +31,22 @@ class Node:
 
 
 @frozen(kw_only=True)
-class Graph:
+class Subgraph:
     """The one subgraph of a file. Tensors with data are constants."""
 
     tensors: tuple[Tensor, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    nodes: tuple[Node, ...]
+    nodes: tuple[SubgraphOperator, ...]
 
 
-def tflite_bytes(graph: Graph) -> bytes:
+def tflite_bytes(graph: Subgraph) -> bytes:
     """The file. Same graph, same bytes."""
     return _Writer(graph).file()
 
 
 class _Writer:
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Subgraph) -> None:
         import flatbuffers
         import tflite
 
@@ -138,7 +138,7 @@ class _Writer:
         }
         return self._table("QuantizationParameters", fields)
 
-    def _node(self, node: Node) -> int:
+    def _node(self, node: SubgraphOperator) -> int:
         fields: dict[str, Any] = {
             "OpcodeIndex": self._codes.index((node.code, node.version)),
             "Inputs": self._numpy([self._numbers[name] for name in node.inputs], "int32"),

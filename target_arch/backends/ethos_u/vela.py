@@ -18,7 +18,7 @@ from attrs import field, frozen
 
 from target_arch.backend.contract import NotInstalled
 from target_arch.backends.ethos_u.config import MODE, SYSTEM
-from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.diagnostics import Blank, Diagnostic, DiagnosticError, Entries, Keyword, advice
 
 EXTRA = "ethos-u"
 PERFORMANCE, SIZE = "Performance", "Size"
@@ -42,7 +42,7 @@ class Figures:
 
 
 @frozen(kw_only=True)
-class Place:
+class RegionOffset:
     """Where Vela puts an input or output: a region and an offset in it."""
 
     region: int
@@ -58,8 +58,8 @@ class Compiled:
     stream: bytes = field(repr=False)
     weights: bytes = field(repr=False)
     scratch: int
-    inputs: tuple[Place, ...]
-    outputs: tuple[Place, ...]
+    inputs: tuple[RegionOffset, ...]
+    outputs: tuple[RegionOffset, ...]
     config: tuple[int, int]
     figures: Figures
 
@@ -123,11 +123,11 @@ def _read(folder: Path, place: str) -> Compiled:
     )
 
 
-def _places(arrays: dict[str, Any], end: str) -> tuple[Place, ...]:
+def _places(arrays: dict[str, Any], end: str) -> tuple[RegionOffset, ...]:
     pairs: Sequence[tuple[int, int]] = list(
         zip(arrays[f"{end}_region"], arrays[f"{end}_offset"], strict=True)
     )
-    return tuple(Place(region=int(region), offset=int(offset)) for region, offset in pairs)
+    return tuple(RegionOffset(region=int(region), offset=int(offset)) for region, offset in pairs)
 
 
 def _stream(payload: bytes, scratch: int, place: str) -> tuple[bytes, tuple[int, int]]:
@@ -169,10 +169,13 @@ def _missing(place: str) -> Diagnostic:
         rule="not-installed",
         place=place,
         message="the backend `ethos_u` compiles with Vela, which is not installed",
-        hint=f'pip install "target-arch[{EXTRA}]", or leave the target_arch out with `--target`',
+        hint=advice(
+            f'pip install "target-arch[{EXTRA}]", or leave the target_arch out with ', Keyword("targets")
+        ),
     )
 
 
 def _failed(place: str, why: str) -> DiagnosticError:
-    hint = "`--forbid OPERATOR=TARGET` keeps an operator off the unit"
+    rule = Keyword("forbid", Entries(((Blank("OPERATOR"), Blank("TARGET")),)))
+    hint = advice(rule, " keeps an operator off the unit")
     return DiagnosticError([Diagnostic(rule="vela-failed", place=place, message=f"Vela: {why}", hint=hint)])

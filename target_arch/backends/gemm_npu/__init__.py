@@ -1,7 +1,7 @@
 """A behavioural int8 matrix engine with input, weight and accumulator scratchpads.
 
 It serves dense layers and pointwise convolutions. One command multiplies one block; see `tiles.py` for how a
-layer is cut, `registers.py` for the fields of a command. Weights and requantization parameters lie in the
+layer is cut, `registers.py` for the fields of a command. Weights and requantization parameters are in the
 weight scratchpad, accumulators and int8 results in the accumulator scratchpad.
 """
 

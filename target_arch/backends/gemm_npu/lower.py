@@ -1,46 +1,44 @@
 """From a partition of matrix products to packed weights and a program of moves and commands."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 
-from attrs import evolve, frozen
+from attrs import define, evolve, frozen
 
 from target_arch.backend.contract import DoesNotFit, LoweringRequest
 from target_arch.backends.gemm_npu.registers import FIRST, FUNCTION, LAST, REGISTERS
 from target_arch.backends.gemm_npu.tiles import (
     PARAMETER_BYTES,
     ROLES,
-    Engine,
+    GemmEngine,
+    GemmTiling,
     Product,
-    Tiling,
     choose,
     product,
     smallest,
     taken,
 )
-from target_arch.backends.quantized import blocks, parameters, words
-from target_arch.backends.tiling import Recorder, Ring, after, rows_of, spans
+from target_arch.backends.quantized import packed, parameters, words
+from target_arch.backends.tiling import Recorder, Ring, Span, after, rows_of, spans, tiles
 from target_arch.plan.kernels import Access, Kernel, Operand, Slice
 from target_arch.plan.model import Model, Operator, Tensor
 
-Extent = tuple[int, int]
-
 
 @frozen(kw_only=True)
-class Layer:
+class SizedProduct:
     """One operator of the partition with its sizes."""
 
     operator: Operator
     sizes: Product
 
 
-def lower(request: LoweringRequest, engine: Engine) -> Kernel:
+def lower(request: LoweringRequest, engine: GemmEngine) -> Kernel:
     """The kernel of a partition. Raises DoesNotFit where an operator fits with no tiling.
 
     All operators share the local buffers of each role, so an operator can reuse data that the previous one
     left there.
     """
     layers = tuple(
-        Layer(operator=operator, sizes=product(operator, request.model))
+        SizedProduct(operator=operator, sizes=product(operator, request.model))
         for operator in request.partition.operators
     )
     tilings = _tilings(layers, engine, request)
@@ -51,9 +49,9 @@ def lower(request: LoweringRequest, engine: Engine) -> Kernel:
     constants = []
     notes = []
     for layer, tiling in zip(layers, tilings, strict=True):
-        packed, weights = pack(layer.operator, request.model, tiling, engine.weights.alignment)
+        constant, weights = pack(layer.operator, request.model, tiling, engine.weights.alignment)
         _Writer(layer, tiling, engine, recorder, rings, weights, words(layer.operator, request.model)).write()
-        constants.append(packed)
+        constants.append(constant)
         notes.append(f"{layer.operator.id}: {tiling}")
     return Kernel(
         partition=request.partition.id,
@@ -66,7 +64,7 @@ def lower(request: LoweringRequest, engine: Engine) -> Kernel:
 
 
 def pack(
-    operator: Operator, model: Model, tiling: Tiling, alignment: int
+    operator: Operator, model: Model, tiling: GemmTiling, alignment: int
 ) -> tuple[Tensor, dict[tuple[int, int], Slice]]:
     """Weights in blocks, and the block that starts at each (column, depth).
 
@@ -78,23 +76,17 @@ def pack(
     each = parameters(operator, model)
     depth = len(weights.data) // len(each)
     rows = tuple(weights.data[column * depth : (column + 1) * depth] for column in range(len(each)))
-    starts = []
-    pieces = []
+    pieces = {}
     for first, last in spans(len(each), tiling.columns):
         for low, high in spans(depth, tiling.depth):
             head = b"".join(each[first:last]) if high == depth else b""
-            starts.append((first, low))
-            pieces.append(head + b"".join(row[low:high] for row in rows[first:last]))
-    data, offsets = blocks(tuple(pieces), alignment)
-    tensor = Tensor(name=f"{operator.id}.packed", shape=(len(data),), dtype="int8", data=data)
-    slices = {
-        start: Slice(of=tensor.name, offset=offset, row_bytes=len(piece))
-        for start, offset, piece in zip(starts, offsets, pieces, strict=True)
-    }
-    return tensor, slices
+            pieces[first, low] = head + b"".join(row[low:high] for row in rows[first:last])
+    return packed(operator, pieces, alignment)
 
 
-def _tilings(layers: tuple[Layer, ...], engine: Engine, request: LoweringRequest) -> tuple[Tiling, ...]:
+def _tilings(
+    layers: tuple[SizedProduct, ...], engine: GemmEngine, request: LoweringRequest
+) -> tuple[GemmTiling, ...]:
     """A tiling per layer such that the shared buffers fit the budget guaranteed to every call site.
 
     Two buffers per role where they fit all layers together, else one per role.
@@ -117,13 +109,13 @@ def _tilings(layers: tuple[Layer, ...], engine: Engine, request: LoweringRequest
     raise DoesNotFit(layers[0].operator.id, name, shared[name], common[name])
 
 
-def _refused(layer: Layer, engine: Engine, budget: dict[str, int]) -> DoesNotFit:
+def _refused(layer: SizedProduct, engine: GemmEngine, budget: dict[str, int]) -> DoesNotFit:
     least = smallest(layer.sizes, engine)
     name = max(sorted(least), key=lambda each: least[each] - budget[each])
     return DoesNotFit(layer.operator.id, name, least[name], budget[name])
 
 
-def _shared(tilings: tuple[Tiling, ...], engine: Engine) -> dict[str, int]:
+def _shared(tilings: tuple[GemmTiling, ...], engine: GemmEngine) -> dict[str, int]:
     """Bytes per memory when all tilings use the same buffers."""
     total = dict.fromkeys(engine.memories.values(), 0)
     for slot in range(2):
@@ -136,38 +128,33 @@ def _shared(tilings: tuple[Tiling, ...], engine: Engine) -> dict[str, int]:
     return total
 
 
-@frozen
+@define(eq=False)
 class _Writer:
     """Records the moves and commands of one operator."""
 
-    layer: Layer
-    tiling: Tiling
-    engine: Engine
+    layer: SizedProduct
+    tiling: GemmTiling
+    engine: GemmEngine
     recorder: Recorder
-    rings: dict[str, Ring]
-    weights: dict[tuple[int, int], Slice]
-    common: dict[str, int]
+    rings: Mapping[str, Ring]
+    weights: Mapping[tuple[int, int], Slice]
+    common: Mapping[str, int]
 
     def write(self) -> None:
-        for rows, columns in self._order():
-            self._block(rows, columns)
+        rows = spans(self.layer.sizes.rows, self.tiling.rows)
+        columns = spans(self.layer.sizes.columns, self.tiling.columns)
+        for of_rows, of_columns in tiles(rows, columns, columns_outer=self.tiling.columns_outer):
+            self._block(of_rows, of_columns)
         self.recorder.finish()
 
-    def _order(self) -> Iterator[tuple[Extent, Extent]]:
-        row_spans = spans(self.layer.sizes.rows, self.tiling.rows)
-        column_spans = spans(self.layer.sizes.columns, self.tiling.columns)
-        if self.tiling.columns_outer:
-            return ((rows, columns) for columns in column_spans for rows in row_spans)
-        return ((rows, columns) for rows in row_spans for columns in column_spans)
-
-    def _block(self, rows: Extent, columns: Extent) -> None:
+    def _block(self, rows: Span, columns: Span) -> None:
         """One block of results: a command per depth, the last of which completes it."""
         size = (rows[1] - rows[0]) * (columns[1] - columns[0])
         sums = self.recorder.claim(self.rings["accumulators"], 1, 4 * size)
         for depth in spans(self.layer.sizes.depth, self.tiling.depth):
             self._command(rows, columns, depth, sums, size)
 
-    def _command(self, rows: Extent, columns: Extent, depth: Extent, sums: Operand, size: int) -> None:
+    def _command(self, rows: Span, columns: Span, depth: Span, sums: Operand, size: int) -> None:
         first, last = depth[0] == 0, depth[1] == self.layer.sizes.depth
         read = self._fetch_input(rows, depth)
         block = self.recorder.fetch(
@@ -195,7 +182,7 @@ class _Writer:
         call = REGISTERS.call(FUNCTION, self.layer.operator.id, operands, command)
         self.recorder.call(call, written, target, self.engine.outward)
 
-    def _fetch_input(self, rows: Extent, depth: Extent) -> Operand:
+    def _fetch_input(self, rows: Span, depth: Span) -> Operand:
         whole = self.layer.sizes.depth
         source = rows_of(
             self.layer.operator.inputs[0],
@@ -206,7 +193,7 @@ class _Writer:
         )
         return self.recorder.fetch(self.rings["input"], self.tiling.buffers[0], source, self.engine.inputs)
 
-    def _target(self, rows: Extent, columns: Extent) -> Slice:
+    def _target(self, rows: Span, columns: Span) -> Slice:
         return rows_of(
             self.layer.operator.output,
             offset=rows[0] * self.layer.sizes.columns + columns[0],

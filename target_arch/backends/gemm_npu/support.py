@@ -1,7 +1,7 @@
 """The operators that the matrix engine takes, reasons to refuse the rest, and costs."""
 
 from target_arch.backend.contract import Option, Question
-from target_arch.backends.gemm_npu.tiles import SCRATCHPADS, Engine, product, smallest
+from target_arch.backends.gemm_npu.tiles import SCRATCHPADS, GemmEngine, product, smallest
 from target_arch.backends.quantized import DEFAULT_CLOCK, refusal
 from target_arch.backends.tiling import link
 from target_arch.plan.model import Model, Operator
@@ -40,7 +40,7 @@ def cost(question: Question) -> float:
     return engine.start + product(question.operator, question.model).macs * engine.per_mac
 
 
-def describe(soc: SoC, instance: Instance) -> Engine:
+def describe(soc: SoC, instance: Instance) -> GemmEngine:
     """The scratchpads, links and speed of an instance that `supports` accepted something for."""
     memories = {role: instance.buffers[buffer] for role, buffer in SCRATCHPADS.items()}
     inputs, weights = link(soc, memories["input"], inward=True), link(soc, memories["weights"], inward=True)
@@ -49,7 +49,7 @@ def describe(soc: SoC, instance: Instance) -> Engine:
     assert weights is not None
     assert outward is not None
     clock = instance.arch.clock or DEFAULT_CLOCK
-    return Engine(
+    return GemmEngine(
         memories=memories,
         inputs=inputs,
         weights=weights,

@@ -44,7 +44,7 @@ class Product:
 
 
 @frozen(kw_only=True)
-class Tiling:
+class GemmTiling:
     """Block sizes, loop order, and per role (see ROLES) how many buffers of how many bytes."""
 
     rows: int
@@ -62,7 +62,7 @@ class Tiling:
 
 
 @frozen(kw_only=True)
-class Engine:
+class GemmEngine:
     """Properties of the instance that the search uses: memory per role, links, speed (seconds)."""
 
     memories: Mapping[str, str]
@@ -92,22 +92,22 @@ def block_bytes(columns: int, depth: int, last: bool) -> int:
     return columns * (depth + (PARAMETER_BYTES if last else 0))
 
 
-def taken(buffers: tuple[int, ...], sizes: tuple[int, ...], engine: Engine) -> dict[str, int]:
+def taken(buffers: tuple[int, ...], sizes: tuple[int, ...], engine: GemmEngine) -> dict[str, int]:
     """Bytes per memory of so many buffers of such sizes per role, each aligned."""
-    total = dict.fromkeys(engine.memories.values(), 0)
+    total, alignment = dict.fromkeys(engine.memories.values(), 0), engine.alignment
     for role, count, size in zip(ROLES, buffers, sizes, strict=True):
-        total[engine.memories[role]] += count * round_up(size, engine.alignment)
+        total[engine.memories[role]] += count * round_up(size, alignment)
     return total
 
 
-def depths(whole: Product, engine: Engine) -> tuple[int, ...]:
+def depths(whole: Product, engine: GemmEngine) -> tuple[int, ...]:
     """Depths worth trying, the whole first: a cut needs aligned rows and 2-D moves, or a single row."""
     if whole.rows > 1 and (whole.depth % engine.inputs.alignment or not engine.inputs.two_dimensional):
         return (whole.depth,)
     return tile_sizes(whole.depth, engine.inputs.alignment)
 
 
-def tilings(whole: Product, depth: int, engine: Engine, *, double: bool = True) -> Iterator[Tiling]:
+def tilings(whole: Product, depth: int, engine: GemmEngine, *, double: bool = True) -> Iterator[GemmTiling]:
     """Every candidate tiling of one depth, whether or not it fits; without `double`, with single buffers
     only.
     """
@@ -140,7 +140,7 @@ def tilings(whole: Product, depth: int, engine: Engine, *, double: bool = True) 
                 ]
             for columns_outer in (True, False) if counts[0] > 1 and counts[2] > 1 else (True,):
                 for buffers in dict.fromkeys(variants):
-                    yield Tiling(
+                    yield GemmTiling(
                         rows=rows,
                         depth=depth,
                         columns=columns,
@@ -162,7 +162,7 @@ def _column_sizes(whole: Product, outward: Link) -> tuple[int, ...]:
     return tile_sizes(whole.columns, outward.alignment)
 
 
-def seconds(whole: Product, tiling: Tiling, engine: Engine) -> float:
+def seconds(whole: Product, tiling: GemmTiling, engine: GemmEngine) -> float:
     """The estimate of this module's docstring."""
     row_blocks = ceil_div(whole.rows, tiling.rows)
     slices = ceil_div(whole.depth, tiling.depth)
@@ -185,15 +185,15 @@ def seconds(whole: Product, tiling: Tiling, engine: Engine) -> float:
     return tiled_seconds(copying, computing, results * slices, rings)
 
 
-def smallest(whole: Product, engine: Engine) -> dict[str, int]:
+def smallest(whole: Product, engine: GemmEngine) -> dict[str, int]:
     """Bytes per memory of the smallest tiling: the least rows, columns and depth."""
     every = tilings(whole, depths(whole, engine)[-1], engine, double=False)
     return min((taken(t.buffers, t.sizes, engine) for t in every), key=lambda each: sum(each.values()))
 
 
 def choose(
-    whole: Product, engine: Engine, budget: Mapping[str, int], *, double: bool = True
-) -> Tiling | None:
+    whole: Product, engine: GemmEngine, budget: Mapping[str, int], *, double: bool = True
+) -> GemmTiling | None:
     """The cheapest tiling whose buffers fit the bytes of each memory, None where none does.
 
     The depth is cut only where no tiling of the whole depth fits.
@@ -205,10 +205,13 @@ def choose(
             if all(size <= budget[name] for name, size in taken(tiling.buffers, tiling.sizes, engine).items())
         ]
         if fitting:
-            return min(fitting, key=lambda t: (seconds(whole, t, engine), footprint(t, engine)))
+            costs = [seconds(whole, tiling, engine) for tiling in fitting]
+            least = min(costs)
+            cheapest = (tiling for tiling, cost in zip(fitting, costs, strict=True) if cost == least)
+            return min(cheapest, key=lambda tiling: footprint(tiling, engine))
     return None
 
 
-def footprint(tiling: Tiling, engine: Engine) -> int:
+def footprint(tiling: GemmTiling, engine: GemmEngine) -> int:
     """Bytes of all buffers, each aligned."""
     return sum(taken(tiling.buffers, tiling.sizes, engine).values())

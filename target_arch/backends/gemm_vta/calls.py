@@ -39,7 +39,7 @@ def call_name(statement: Any) -> str:
 
 
 def in_place(function: Any) -> Any:
-    """The function with one buffer for what the ALU reads and writes, from the sums to the results."""
+    """The function with one buffer for the ALU's operand and result, from the sums to the results."""
     first: dict[Any, Any] = {}
 
     def follow(statement: Any) -> None:
@@ -105,7 +105,7 @@ def _folded(loops: list[Any], call: Any) -> Any:
     """One instruction, in the loops that it has no fields for."""
     name = str(call.args[0].value)
     head = [] if name != ALU else list(call.args[1:3])
-    # The ALU changes its accumulator in place: what it writes and what it reads is one operand.
+    # The ALU changes its accumulator in place: its result and what it reads are one operand.
     addresses = [_address(each) for each in call.args[1 + len(head) + (name == ALU) :]]
     variables = [loop.loop_var for loop in loops]
     affine = [_entries(buffer, offset, variables) for buffer, offset in addresses]

@@ -14,7 +14,7 @@ from tvm import te, tirx
 from target_arch.backend.hooks import Composite, TirFunction
 from target_arch.backends.gemm_vta.description import LANES
 from target_arch.backends.gemm_vta.intrinsics import lane
-from target_arch.backends.gemm_vta.layer import Layer, layer_of, packed
+from target_arch.backends.gemm_vta.layer import LayerSizes, layer_of, packed
 from target_arch.plan.arithmetic import Requantization, requantization
 
 
@@ -55,7 +55,7 @@ def legalize(composite: Composite) -> TirFunction:
     )
 
 
-def _stages(layer: Layer, scaling: Requantization) -> list[Any]:
+def _stages(layer: LayerSizes, scaling: Requantization) -> list[Any]:
     arguments = _arguments(layer)
     x, weights, *parameters = arguments
     known = dict(zip(("bias", "multiplier", "shift"), parameters, strict=True))
@@ -70,7 +70,7 @@ def _stages(layer: Layer, scaling: Requantization) -> list[Any]:
     return [*arguments, te.compute(layer.result, element, name="out")]
 
 
-def _arguments(layer: Layer) -> list[Any]:
+def _arguments(layer: LayerSizes) -> list[Any]:
     x = te.placeholder(layer.image, "int8", name="x")
     blocks = (layer.outputs, layer.inputs, *layer.kernel, LANES, LANES)
     weights = te.placeholder(blocks, "int8", name="weights")
@@ -82,7 +82,7 @@ def _arguments(layer: Layer) -> list[Any]:
     ]
 
 
-def _padded(layer: Layer, x: Any, zero_point: int) -> Any:
+def _padded(layer: LayerSizes, x: Any, zero_point: int) -> Any:
     (height, width, channels), (top, left, bottom, right) = layer.image, layer.padding
     tail = channels % LANES != 0
 
@@ -99,7 +99,7 @@ def _padded(layer: Layer, x: Any, zero_point: int) -> Any:
     return te.compute(shape, element, name="inp")
 
 
-def _sums(layer: Layer, inp: Any, weights: Any) -> Any:
+def _sums(layer: LayerSizes, inp: Any, weights: Any) -> Any:
     (sy, sx), (kh, kw) = layer.strides, layer.kernel
     c = te.reduce_axis((0, layer.inputs), "c")
     i, j, k = te.reduce_axis((0, kh), "i"), te.reduce_axis((0, kw), "j"), te.reduce_axis((0, LANES), "k")
@@ -111,7 +111,7 @@ def _sums(layer: Layer, inp: Any, weights: Any) -> Any:
     return te.compute((layer.outputs, *layer.result[:2], LANES), element, name="acc")
 
 
-def _alu(layer: Layer, stage: AluStage, known: dict[str, Any]) -> Any:
+def _alu(layer: LayerSizes, stage: AluStage, known: dict[str, Any]) -> Any:
     accumulator, *others = (known[name] for name in stage.operands)
     compute = lane(stage.operation, stage.immediate)
 

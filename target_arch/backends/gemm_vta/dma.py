@@ -5,7 +5,7 @@ value where they do not hold: padding. Its loops become the fields of the call:
 
 - the innermost run of lanes (16 values, or 16 x 16 of a weight block) is an entry; a condition on it says
   how many of its bytes there are: `WIDTH`;
-- the next two loops, in the order in which entries lie in the buffer, are columns and rows, with their
+- the next two loops, in the order in which entries are in the buffer, are columns and rows, with their
   strides in DRAM; conditions on them are padding before and after;
 - loops beyond stay, around the call.
 
@@ -73,7 +73,7 @@ class _Axis:
 
 
 def dma(nest: Nest, request: LoweringRequest) -> Any:
-    """The DMA call that does what a nest does, in the loops that are left; None where it is no copy."""
+    """The DMA call that is equivalent to a nest, in the loops that are left; None where it is no copy."""
     copy = _copy(nest)
     if copy is None:
         return None

@@ -1,4 +1,4 @@
-"""The instructions of the engine as tensor intrinsics: what one computes, and the call that stands for it.
+"""The instructions of the engine as tensor intrinsics: a definition of each, and the call that stands for it.
 
 A description says in S-TIR what an instruction does to one vector of 16 accumulators, or to a vector of
 inputs and a block of weights; `Schedule.tensorize` puts the call in its place. The operands of a call are

@@ -18,7 +18,7 @@ from target_arch.soc.rounding import ceil_div
 
 
 @frozen(kw_only=True)
-class Layer:
+class LayerSizes:
     """Sizes of a layer: image and result (rows, columns, channels), and how the kernel slides over the
     image."""
 
@@ -44,12 +44,12 @@ class Layer:
         return prod(self.result[:2]) * prod(self.kernel) * self.inputs * self.outputs
 
 
-def layer_of(operator: Operator, model: Model) -> Layer:
+def layer_of(operator: Operator, model: Model) -> LayerSizes:
     """The sizes of a conv2d or dense operator."""
     x, weights = model.tensors[operator.inputs[0]].shape, model.tensors[operator.constants[0]].shape
     if operator.kind is OperatorKind.DENSE:
         rows = prod(x) // weights[1]
-        return Layer(
+        return LayerSizes(
             image=(1, rows, weights[1]),
             result=(1, rows, weights[0]),
             kernel=(1, 1),
@@ -59,7 +59,7 @@ def layer_of(operator: Operator, model: Model) -> Layer:
     out, attributes = model.tensors[operator.output].shape, operator.attributes
     strides: Any = attributes["strides"]
     padding: Any = attributes["padding"]
-    return Layer(
+    return LayerSizes(
         image=(x[1], x[2], x[3]),
         result=(out[1], out[2], out[3]),
         kernel=(weights[1], weights[2]),
@@ -68,7 +68,7 @@ def layer_of(operator: Operator, model: Model) -> Layer:
     )
 
 
-def packed(operator: Operator, model: Model, layer: Layer) -> tuple[Tensor, ...]:
+def packed(operator: Operator, model: Model, layer: LayerSizes) -> tuple[Tensor, ...]:
     """Weights int8 [outputs, inputs, KH, KW, LANES, LANES], then bias, multiplier and shift int32
     [outputs, LANES].
 
@@ -102,7 +102,7 @@ def _scales(scaling: Requantization, channels: int) -> tuple[Any, Any]:
     return np.repeat(scaling.multipliers, each), np.repeat(scaling.shifts, each)
 
 
-def _lanes(values: Any, layer: Layer) -> Any:
+def _lanes(values: Any, layer: LayerSizes) -> Any:
     filled = np.zeros(layer.outputs * LANES, np.int64)
     filled[: len(values)] = values
     return (filled & 0xFFFFFFFF).astype("<u4").view("<i4").reshape(layer.outputs, LANES)

@@ -19,7 +19,7 @@ from target_arch.backend.lowering import DoesNotFit, LoweringRequest
 from target_arch.backends.gemm_vta.definition import AluStage, alu_stages
 from target_arch.backends.gemm_vta.description import LANES
 from target_arch.backends.gemm_vta.intrinsics import alu, gemm, reset
-from target_arch.backends.gemm_vta.layer import Layer, layer_of
+from target_arch.backends.gemm_vta.layer import LayerSizes, layer_of
 from target_arch.backends.gemm_vta.tiles import ENTRY_BYTES, Tile, choose, entries, smallest
 from target_arch.plan.arithmetic import requantization
 from target_arch.relax.lower.hook_stages import NOTE
@@ -38,7 +38,7 @@ def schedules(function: TirFunction, request: LoweringRequest) -> Any:
     return schedule
 
 
-def _tile(operator: str, layer: Layer, request: LoweringRequest) -> Tile:
+def _tile(operator: str, layer: LayerSizes, request: LoweringRequest) -> Tile:
     memories = request.instance.buffers
     room = {
         name: request.budget.guaranteed(operator, memories[name]) // size

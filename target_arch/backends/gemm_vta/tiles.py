@@ -18,7 +18,7 @@ from math import prod
 from attrs import frozen
 
 from target_arch.backends.gemm_vta.description import LANES, SHAPE
-from target_arch.backends.gemm_vta.layer import Layer
+from target_arch.backends.gemm_vta.layer import LayerSizes
 
 ENTRY_BYTES: Mapping[str, int] = {"inp": LANES, "wgt": LANES * LANES, "acc": 4 * LANES}
 MOST: Mapping[str, int] = {name: SHAPE[f"{name.upper()}_MOST"] for name in ENTRY_BYTES}
@@ -40,13 +40,13 @@ class Tile:
         return f"tiles of {self.rows} x {self.columns} results, {channels}"
 
 
-def piece(layer: Layer, tile: Tile) -> tuple[int, int]:
+def piece(layer: LayerSizes, tile: Tile) -> tuple[int, int]:
     """Rows and columns of the (padded) image under a tile."""
     (sy, sx), (kh, kw) = layer.strides, layer.kernel
     return (tile.rows - 1) * sy + kh, (tile.columns - 1) * sx + kw
 
 
-def entries(layer: Layer, tile: Tile) -> dict[str, int]:
+def entries(layer: LayerSizes, tile: Tile) -> dict[str, int]:
     """Entries of each buffer that a tile takes."""
     return {
         "inp": prod(piece(layer, tile)) * tile.inputs,
@@ -55,12 +55,12 @@ def entries(layer: Layer, tile: Tile) -> dict[str, int]:
     }
 
 
-def smallest(layer: Layer) -> Tile:
+def smallest(layer: LayerSizes) -> Tile:
     """The tile of one result."""
     return Tile(rows=1, columns=1, outputs=1, inputs=1)
 
 
-def choose(layer: Layer, room: Mapping[str, int]) -> Tile | None:
+def choose(layer: LayerSizes, room: Mapping[str, int]) -> Tile | None:
     """The best tile whose entries fit `room` (entries per buffer), None where not even one result does."""
     fitting = [
         tile
@@ -70,7 +70,7 @@ def choose(layer: Layer, room: Mapping[str, int]) -> Tile | None:
     return min(fitting, key=lambda tile: (*_traffic(layer, tile), tile), default=None)
 
 
-def _tiles(layer: Layer) -> Iterator[Tile]:
+def _tiles(layer: LayerSizes) -> Iterator[Tile]:
     height, width, _ = layer.result
     for rows in _divisors(height):
         for columns in _divisors(width):
@@ -83,7 +83,7 @@ def _divisors(extent: int) -> tuple[int, ...]:
     return tuple(size for size in range(1, extent + 1) if extent % size == 0)
 
 
-def _traffic(layer: Layer, tile: Tile) -> tuple[int, int]:
+def _traffic(layer: LayerSizes, tile: Tile) -> tuple[int, int]:
     """Bytes moved, and how often the sums are added to."""
     height, width, _ = layer.result
     places, blocks = (height // tile.rows) * (width // tile.columns), layer.outputs // tile.outputs

@@ -20,7 +20,7 @@ _WRITERS = (Structure.PRODUCTS, Structure.POOL)
 
 
 @frozen(kw_only=True)
-class Slot:
+class ConcatSlice:
     """The slice of a tensor `of` that an operand of a concatenation becomes: `rows` runs of `run` elements,
     `stride` elements apart, the first at the byte `offset`.
     """
@@ -39,16 +39,16 @@ class Slot:
         return written if self.rows == 1 else evolve(written, rows=self.rows, stride=self.stride * size)
 
 
-def slots(operator: Operator, model: Model) -> tuple[Slot, ...]:
+def slots(operator: Operator, model: Model) -> tuple[ConcatSlice, ...]:
     """The slices of the operands of a concatenation, in their order."""
     out, axis = model.tensors[operator.output], operator.attributes["axis"]
     assert isinstance(axis, int)
-    found: list[Slot] = []
+    found: list[ConcatSlice] = []
     offset = 0
     for name in operator.inputs:
         run = prod(model.tensors[name].shape[axis:])
         found.append(
-            Slot(
+            ConcatSlice(
                 of=out.name,
                 offset=offset,
                 run=run,
@@ -61,14 +61,14 @@ def slots(operator: Operator, model: Model) -> tuple[Slot, ...]:
     return tuple(found)
 
 
-def written_through(operators: Sequence[Operator], model: Model) -> dict[str, Slot]:
+def written_through(operators: Sequence[Operator], model: Model) -> dict[str, ConcatSlice]:
     """The outputs of operators that are to be written into the rows of a concatenation, all in one partition.
 
     A concatenation is alive from the first of them on. It is done only if the peak of live bytes, from there
     to the concatenation, does not grow.
     """
     makers = {operator.output: number for number, operator in enumerate(operators)}
-    found: dict[str, Slot] = {}
+    found: dict[str, ConcatSlice] = {}
     for number, operator in enumerate(operators):
         if operator.facts.aliasing is not Aliasing.SLICES:
             continue
@@ -86,7 +86,7 @@ def written_through(operators: Sequence[Operator], model: Model) -> dict[str, Sl
     return found
 
 
-def _writes_rows(operator: Operator, slot: Slot, model: Model) -> bool:
+def _writes_rows(operator: Operator, slot: ConcatSlice, model: Model) -> bool:
     return operator.facts.structure in _WRITERS and model.tensors[operator.output].shape[-1] == slot.run
 
 

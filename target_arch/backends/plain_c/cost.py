@@ -6,7 +6,7 @@ it is imported where a cost is asked for: commands without a model start without
 """
 
 from target_arch.backend.contract import Backend, Option, Question
-from target_arch.backends.plain_c.kernels.rates import cycles
+from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
 

@@ -1,27 +1,40 @@
 """The piece of an operator that calls a kernel of `runtime_c/kernels`, where there is one for it."""
 
+from collections.abc import Callable, Mapping
+
 from target_arch.backend.contract import LoweringRequest
-from target_arch.backends.plain_c.concat import Slot
-from target_arch.backends.plain_c.kernels import depthwise, products, reals, sums
+from target_arch.backends.plain_c.concat import ConcatSlice
+from target_arch.backends.plain_c.kernels import (
+    depthwise,
+    products,
+    real_depthwise,
+    real_functions,
+    real_matmul,
+    reals,
+    sums,
+)
 from target_arch.backends.plain_c.kernels.layout import layout_of
-from target_arch.backends.plain_c.kernels.made import Made
-from target_arch.backends.plain_c.kernels.pick import Kernel, pick
+from target_arch.backends.plain_c.kernels.pick import Driver, pick
+from target_arch.backends.plain_c.kernels.text import Made
 from target_arch.backends.plain_c.lower import Piece, operands
 from target_arch.plan.kernels import Access, Call, Operand
-from target_arch.plan.model import Operator
+from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.c.codegen import in_place
-from target_arch.relax.lower.operators import lower_operator
+
+_UNWEIGHTED: Mapping[Driver | None, Callable[[Operator, Model], Made]] = {
+    Driver.REAL_FUNCTION: real_functions.made,
+    Driver.REAL_MATMUL: real_matmul.made,
+}
+"""The calls of kernels that have nothing to pack."""
 
 
-def fast_piece(operator: Operator, request: LoweringRequest, slot: Slot | None = None) -> Piece | None:
-    """The piece of an operator, which writes into `slot` if there is one; None where no kernel is for it, or
-    where a tuning record has a schedule that was measured for it.
-    """
+def fast_piece(operator: Operator, request: LoweringRequest, slot: ConcatSlice | None = None) -> Piece | None:
+    """The piece of an operator, which writes into `slot` if there is one; None where no kernel is for it."""
     if slot and slot.run != _outputs(operator, request):
         return None
     made = _made(operator, None, request, slot.stride if slot else 0)
-    if made is None or _tuned(operator, request):
+    if made is None:
         return None
     out = slot.operand() if slot else Operand(of=operator.output, access=Access.WRITE)
     return _called(operator, made, (), out)
@@ -50,13 +63,17 @@ def _made(operator: Operator, after: Operator | None, request: LoweringRequest, 
 def _packed(operator: Operator, after: Operator | None, request: LoweringRequest, apart: int) -> Made | None:
     model, isa = request.model, request.instance.arch.isa
     kernel = pick(operator, after, model, isa, request.goal).kernel
-    if kernel is Kernel.REALS:
+    if kernel in _UNWEIGHTED:
+        return _UNWEIGHTED[kernel](operator, model)
+    if kernel in (Driver.REALS, Driver.REAL_DEPTHWISE):
         real = None if after is None else reals.sum_after(after, operator.output, model)
-        return reals.made(operator, model, apart, real)
+        if kernel is Driver.REALS:
+            return reals.made(operator, model, apart, real)
+        return real_depthwise.made(operator, model, apart, real)
     added = None if after is None else sums.sum_after(after, operator.output, model)
-    if kernel is Kernel.PRODUCTS:
+    if kernel is Driver.PRODUCTS:
         return products.made(operator, model, layout_of(isa), apart, added)
-    if kernel is Kernel.DEPTHWISE:
+    if kernel is Driver.DEPTHWISE:
         return depthwise.made(operator, model, apart, added)
     return None
 
@@ -67,10 +84,6 @@ def _outputs(operator: Operator, request: LoweringRequest) -> int:
     if operator.kind is OperatorKind.DENSE:
         return tensors[operator.constants[0]].shape[0]
     return tensors[operator.output].shape[-1]
-
-
-def _tuned(operator: Operator, request: LoweringRequest) -> bool:
-    return bool(request.tuning) and lower_operator(operator, request.model, request.tuning).task is not None
 
 
 def _called(operator: Operator, made: Made, others: tuple[str, ...], out: Operand) -> Piece:

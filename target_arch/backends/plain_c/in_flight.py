@@ -16,11 +16,11 @@ from target_arch.backends.plain_c.cost import CLOCK, seconds
 from target_arch.backends.plain_c.kernels.text import Parameter, function, parameter
 from target_arch.backends.plain_c.kernels.weighted import as_int8
 from target_arch.backends.plain_c.region import regions_of
-from target_arch.backends.plain_c.stripes.rowwise import HEADER, Names, Rowwise
+from target_arch.backends.plain_c.stripes.rowwise import HEADER, Rowwise, TurnNames
 from target_arch.backends.tiling import Link, link, moves
 from target_arch.plan.kernels import Access, Call, CFunction, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.model import Model
-from target_arch.plan.regions.stripes import Image, Window
+from target_arch.plan.regions.stripes import RowWindow, TensorRows
 from target_arch.soc.words import OperandRule
 
 _COUNTS = (2, 3, 4, 6, 8)
@@ -51,7 +51,7 @@ class _Flow:
                 return None
         return None if rows < count else list(pairwise(edges))
 
-    def until(self, window: Window, row: int) -> int:
+    def until(self, window: RowWindow, row: int) -> int:
         """The rows of an input that are needed for the output's rows below that one."""
         if row == self.unit.unit.image.rows:
             return window.tensor.rows
@@ -140,11 +140,11 @@ def _kernel(request: LoweringRequest, flow: _Flow, count: int, computing: float)
     )
 
 
-def _given(unit: Rowwise) -> tuple[Image, ...]:
+def _given(unit: Rowwise) -> tuple[TensorRows, ...]:
     return tuple({window.tensor.name: window.tensor for window in unit.unit.reads}.values())
 
 
-def _local(image: Image) -> str:
+def _local(image: TensorRows) -> str:
     return f"{image.name}.rows"
 
 
@@ -163,7 +163,7 @@ def _actions(
 
 def _arriving(flow: _Flow, since: int, until: int) -> Iterator[Move]:
     """The rows of inputs for the output's rows below `until` that are not there for those below `since`."""
-    needed: dict[Image, tuple[int, int]] = {}
+    needed: dict[TensorRows, tuple[int, int]] = {}
     for window in flow.unit.unit.reads:
         there = flow.until(window, since) if since else 0
         before, after = needed.get(window.tensor, (window.tensor.rows, 0))
@@ -172,7 +172,7 @@ def _arriving(flow: _Flow, since: int, until: int) -> Iterator[Move]:
         yield from _moved(image.name, _local(image), image, span, flow.inward)
 
 
-def _moved(source: str, target: str, image: Image, span: tuple[int, int], over: Link) -> Iterator[Move]:
+def _moved(source: str, target: str, image: TensorRows, span: tuple[int, int], over: Link) -> Iterator[Move]:
     first, last = (row * image.row_bytes for row in span)
     if first < last:
         leaving = Slice(of=source, offset=first, row_bytes=last - first)
@@ -203,7 +203,7 @@ def _function(flow: _Flow, span: tuple[int, int]) -> CFunction:
         *(Parameter(name=f"{each.name}0", dtype=each.dtype) for each in unit.inside),
         parameter("out", out, written=True),
     )
-    names = Names(
+    names = TurnNames(
         own="made",
         reads=tuple(f"rows{given.index(window.tensor)}" for window in unit.unit.reads),
         place="made_at",
@@ -229,10 +229,10 @@ def _function(flow: _Flow, span: tuple[int, int]) -> CFunction:
     return function("rows", parameters, lines, (HEADER, *unit.headers))
 
 
-def _there(flow: _Flow, image: Image, span: tuple[int, int]) -> int:
+def _there(flow: _Flow, image: TensorRows, span: tuple[int, int]) -> int:
     """The rows of an input that have arrived when these of the output are computed."""
     return max(flow.until(window, span[1]) for window in flow.unit.unit.reads if window.tensor == image)
 
 
-def _rows(name: str, at: str, image: Image, first: int, done: int) -> str:
+def _rows(name: str, at: str, image: TensorRows, first: int, done: int) -> str:
     return f"const ta_rows {name} = {{{at}, {image.row_bytes}, {image.rows}, {first}, {done}}};"

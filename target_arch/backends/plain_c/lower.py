@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from target_arch.backend.contract import LoweringRequest
-from target_arch.backends.plain_c.concat import Slot, slots
+from target_arch.backends.plain_c.concat import ConcatSlice, slots
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.kernels import Access, Call, CFunction, Kernel, Library, LocalBuffer, Operand
 from target_arch.plan.model import Operator, Tensor
@@ -96,7 +96,7 @@ def joint_piece(operator: Operator, after: Operator, request: LoweringRequest) -
     return _called(operator, request, lowered, others, after.output)
 
 
-def concat_piece(operator: Operator, request: LoweringRequest, through: Mapping[str, Slot]) -> Piece:
+def concat_piece(operator: Operator, request: LoweringRequest, through: Mapping[str, ConcatSlice]) -> Piece:
     """A copy for each operand of a concatenation, except operands written `through` to it."""
     functions: dict[str, CFunction] = {}
     calls: list[Call] = []
@@ -127,7 +127,7 @@ def store_piece(operator: Operator, request: LoweringRequest) -> Piece:
     return Piece(functions=(made.function,), constants=(), buffers=(), calls=(call,))
 
 
-def rows_piece(operator: Operator, slot: Slot, request: LoweringRequest) -> Piece:
+def rows_piece(operator: Operator, slot: ConcatSlice, request: LoweringRequest) -> Piece:
     """The piece of an operator that writes its output into rows of another tensor. Raises as `lower` does."""
     try:
         lowered = lower_into_rows(operator, request.model, slot.run, slot.stride)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from target_arch.backend.contract import LoweringRequest
 from target_arch.backends.plain_c.lower import Piece, operands
 from target_arch.backends.plain_c.stripes.channels_text import channels_function
-from target_arch.backends.plain_c.stripes.convolution import Convolution
+from target_arch.backends.plain_c.stripes.convolution import StripedConvolution
 from target_arch.backends.plain_c.stripes.regions import Regions
 from target_arch.backends.plain_c.stripes.rows_text import RowsText
 from target_arch.plan.kernels import Access, Call, LocalBuffer, Operand
@@ -33,7 +33,7 @@ def region_piece(region: Region, operators: Sequence[Operator], request: Lowerin
         given, output = [image.name for image in plan.given], plan.output.name
     else:
         (unit,) = units
-        assert isinstance(unit, Convolution)
+        assert isinstance(unit, StripedConvolution)
         function = channels_function(plan, unit, model)
         given, output = [plan.tensor], plan.output
     constants = [name for unit in units for name in unit.constants]

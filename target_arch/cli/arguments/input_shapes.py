@@ -11,7 +11,9 @@ _SHAPE = re.compile(r"([1-9]\d{0,8}(x[1-9]\d{0,8})*)?", re.ASCII)
 
 
 def input_shapes(given: Sequence[str], batch: int | None, values: Sequence[str] = ()) -> InputShapes:
-    """The shapes and values that the arguments name. DiagnosticError for what is neither, or given twice."""
+    """The shapes and values that the arguments name. DiagnosticError for text that is neither, or given
+    twice.
+    """
     found: dict[str, tuple[int, ...]] = {}
     for each in given:
         name, equals, text = each.rpartition("=")

@@ -202,7 +202,7 @@ def _orders(plan: "argparse._ActionsContainer") -> None:
     plan.add_argument(
         "--partitioning-order",
         metavar="NAME,NAME,...",
-        help="who claims an operator first, where costs are equal",
+        help="the order in which target_archs claim operators of equal cost",
     )
     plan.add_argument(
         "--lowering-order",
@@ -328,7 +328,7 @@ def _bundle_options(to: ArgumentParser) -> None:
     to.add_argument(
         "--arenas",
         choices=tuple(Sharing),
-        help="several models: shared, they run in turn and lie over each other (the default), or separate, "
+        help="several models: shared, they run in turn on the same bytes (the default), or separate, "
         "each keeps its inputs and outputs while others run",
     )
     to.add_argument(
@@ -473,7 +473,11 @@ def _demo(to: ArgumentParser) -> None:
 
 
 def _completion(to: ArgumentParser) -> None:
-    to.add_argument("shell", choices=("bash", "fish", "zsh"), help="the shell that the script is for")
+    to.add_argument(
+        "shell", choices=("bash", "fish", "zsh"),
+        help="the shell that the script is for; its start file takes it by eval \"$(target-arch completion "
+        "bash)\", or zsh, and that of fish by target-arch completion fish | source",
+    )  # fmt: skip
 
 
 def _format(to: ArgumentParser) -> None:

@@ -43,26 +43,28 @@ class Word:
 
 
 @frozen(kw_only=True)
-class Target:
-    """A name, and what is set for it: pairs of key and value."""
+class TargetArgument:
+    """A name and its settings: pairs of key and value."""
 
     name: Word
     settings: tuple[tuple[Word, Word], ...] = ()
 
 
-def parsed(given: Sequence[str]) -> tuple[Target, ...]:
-    """The targets of all `--target` in order; what is set for one name in several places is one target.
+def parsed(given: Sequence[str]) -> tuple[TargetArgument, ...]:
+    """The targets of all `--target` in order; settings of one name in several places are one target.
 
     Raises DiagnosticError with the first mistake in each of them.
     """
-    found: dict[str, Target] = {}
+    found: dict[str, TargetArgument] = {}
     wrong: list[Diagnostic] = []
     for number, source in enumerate(given, 1):
         try:
             for target in _Reader(source, number).targets():
                 earlier = found.get(target.name.text, target)
                 settings = () if earlier is target else earlier.settings
-                found[target.name.text] = Target(name=earlier.name, settings=(*settings, *target.settings))
+                found[target.name.text] = TargetArgument(
+                    name=earlier.name, settings=(*settings, *target.settings)
+                )
         except DiagnosticError as error:
             wrong += error.diagnostics
     if wrong:
@@ -81,14 +83,14 @@ class _Reader:
     def __init__(self, source: str, number: int) -> None:
         self._source, self._number, self._at = source, number, 0
 
-    def targets(self) -> Iterable[Target]:
+    def targets(self) -> Iterable[TargetArgument]:
         self._skip()
         if self._next() in ("{", "["):
             return self._objects()
         return self._words()
 
-    def _words(self) -> Iterable[Target]:
-        found: list[Target] = []
+    def _words(self) -> Iterable[TargetArgument]:
+        found: list[TargetArgument] = []
         while True:
             word = self._word(_PLAIN)
             if self._next() == "=":
@@ -97,9 +99,9 @@ class _Reader:
                 if not found:
                     raise self._error(word, f"`{word.text}` is set for no target_arch", "name one before it")
                 last = found[-1]
-                found[-1] = Target(name=last.name, settings=(*last.settings, pair))
+                found[-1] = TargetArgument(name=last.name, settings=(*last.settings, pair))
             else:
-                found.append(Target(name=self._named(word)))
+                found.append(TargetArgument(name=self._named(word)))
             self._skip()
             if self._at == len(self._source):
                 return found
@@ -135,7 +137,7 @@ class _Reader:
         text = found[0].rstrip()
         return self._here(start, start + len(text), text)
 
-    def _objects(self) -> list[Target]:
+    def _objects(self) -> list[TargetArgument]:
         """One object, or a list of them."""
         if self._next() == "{":
             found = [self._object()]
@@ -147,7 +149,7 @@ class _Reader:
             raise self._error(self._here(self._at, len(self._source)), "this stands behind the end")
         return found
 
-    def _object(self) -> Target:
+    def _object(self) -> TargetArgument:
         self._skip()
         start = self._at
         self._take("{")
@@ -156,7 +158,7 @@ class _Reader:
         if len(names) != 1:
             said = '"name" is missing' if not names else '"name" is there twice'
             raise self._error(self._here(start, self._at), said)
-        return Target(name=names[0], settings=tuple(pair for pair in pairs if pair[0].text != "name"))
+        return TargetArgument(name=names[0], settings=tuple(pair for pair in pairs if pair[0].text != "name"))
 
     def _pair(self) -> tuple[Word, Word]:
         self._skip()

@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 
 from target_arch.api.soc import described
 from target_arch.backend.contract import Backend, Option
-from target_arch.cli.arguments.target_text import Target, Word, parsed, refused
+from target_arch.cli.arguments.target_text import TargetArgument, Word, parsed, refused
 from target_arch.diagnostics import Diagnostic, DiagnosticError, Place, name_hint, refusal
 from target_arch.plan.kernels import Codegen
 from target_arch.registry import Backends, PlugIns
@@ -53,17 +53,17 @@ def selection(options: argparse.Namespace, plug_ins: PlugIns) -> Selection | Non
     return None
 
 
-def with_options(chosen: Selection, given: Iterable[Given]) -> Selection:
-    """With `--<target_arch>-<option>` set. Raises DiagnosticError."""
-    soc = chosen.soc
-    for name, option, text in given:
-        arch = soc.arch(name)
-        known = _options(chosen.plug_ins.backends[arch.backend])
-        soc = _with(soc, arch, {option: typed(text, known[option], name, _PLACE)})
-    return evolve(chosen, soc=soc)
+def configured(options: argparse.Namespace) -> Selection:
+    """The selection with every option of the command line, for a command that needs one. Raises
+    DiagnosticError.
+    """
+    if options.selection is None:
+        said = "neither `--soc` nor `--target` says what to plan for"
+        raise refusal("no-soc", _PLACE, said, "`--soc zynq_edge`, or `--target c` for a host alone")
+    return _with_options(options.selection, options.backend_options)
 
 
-def built(targets: Sequence[Target], backends: Backends) -> SoC:
+def built(targets: Sequence[TargetArgument], backends: Backends) -> SoC:
     """The SoC of these targets, named by backend. Raises DiagnosticError with every mistake."""
     wrong: list[Diagnostic] = []
     wanted = [each for target in targets if (each := _wanted(target, backends, wrong)) is not None]
@@ -90,7 +90,17 @@ def typed(text: str, option: Option, arch: str, place: Place) -> Value:
     return value
 
 
-def _selected(targets: Sequence[Target], soc: SoC, plug_ins: PlugIns) -> Selection:
+def _with_options(chosen: Selection, given: Iterable[Given]) -> Selection:
+    """With `--<target_arch>-<option>` set. Raises DiagnosticError."""
+    soc = chosen.soc
+    for name, option, text in given:
+        arch = soc.arch(name)
+        known = _options(chosen.plug_ins.backends[arch.backend])
+        soc = _with(soc, arch, {option: typed(text, known[option], name, _PLACE)})
+    return evolve(chosen, soc=soc)
+
+
+def _selected(targets: Sequence[TargetArgument], soc: SoC, plug_ins: PlugIns) -> Selection:
     wrong: list[Diagnostic] = []
     known = [arch.name for arch in soc.archs]
     for target in targets:
@@ -116,7 +126,7 @@ def _selected(targets: Sequence[Target], soc: SoC, plug_ins: PlugIns) -> Selecti
     return Selection(soc=soc, targets=tuple(target.name.text for target in targets), plug_ins=plug_ins)
 
 
-def _wanted(target: Target, backends: Backends, wrong: list[Diagnostic]) -> WantedArch | None:
+def _wanted(target: TargetArgument, backends: Backends, wrong: list[Diagnostic]) -> WantedArch | None:
     """One target with its settings; mistakes in them are added to `wrong`."""
     name = target.name.text
     if not IDENTIFIER.fullmatch(name):
@@ -153,7 +163,7 @@ def _wanted(target: Target, backends: Backends, wrong: list[Diagnostic]) -> Want
     return made
 
 
-def _host(targets: Sequence[Target], wanted: list[WantedArch], backends: Backends) -> str:
+def _host(targets: Sequence[TargetArgument], wanted: list[WantedArch], backends: Backends) -> str:
     """The name of the host, which is added to `wanted` where it is only a backend."""
     words = [value for target in targets for key, value in target.settings if key.text == "host"]
     for word in words[1:]:
@@ -168,7 +178,7 @@ def _host(targets: Sequence[Target], wanted: list[WantedArch], backends: Backend
     if host not in names:
         word = evolve(at, text=host)
         wrong: list[Diagnostic] = []
-        added = _wanted(Target(name=word), backends, wrong)
+        added = _wanted(TargetArgument(name=word), backends, wrong)
         _raise(wrong)
         assert added is not None
         wanted.append(added)
@@ -212,12 +222,3 @@ def _with(soc: SoC, arch: TargetArch, options: Mapping[str, Value]) -> SoC:
 def _raise(wrong: Sequence[Diagnostic]) -> None:
     if wrong:
         raise DiagnosticError(wrong)
-
-
-def required(options: argparse.Namespace) -> Selection:
-    """The selection, for a command that needs one. Raises DiagnosticError."""
-    if options.selection is None:
-        said = "neither `--soc` nor `--target` says what to plan for"
-        raise refusal("no-soc", _PLACE, said, "`--soc zynq_edge`, or `--target c` for a host alone")
-    chosen: Selection = options.selection
-    return chosen

@@ -4,7 +4,7 @@ import argparse
 import json
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +13,16 @@ from target_arch.cli.arguments import soc_argument
 from target_arch.cli.arguments.parser import DEFAULT_MODE
 from target_arch.cli.arguments.targets import selection
 from target_arch.cli.commands.compile import compiled, named_files
-from target_arch.cli.text.machine import profile_json, profile_text
 from target_arch.cli.text.output import data, json_data, progress, unwritable, write_text
 from target_arch.diagnostics import DiagnosticError, refusal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from target_arch.api.bundle import Bundle
-    from target_arch.api.times import StepTimes
-    from target_arch.pipeline import ModelsCompilation
-    from target_arch.plan.lowered import Lowered
-    from target_arch.run import Profile, Verification
+    from target_arch.api.bundle import Bundle, Verification
+    from target_arch.api.compilation import Compilation
+    from target_arch.api.shown import Shown
+    from target_arch.api.views.times import StepTimes
 
 _NPY_HEADER = 10_000
 """Bytes that numpy reads of a header."""
@@ -34,24 +32,24 @@ def run(options: argparse.Namespace) -> int:
     """Build and execute: on the files given, or on the bundle's own test vector."""
     from target_arch.api.bundle import Bundle
 
-    _same_port(options)
+    bundle = Bundle(directory=options.bundle, rtl=options.rtl, firmware=options.firmware)
+    _same_port(bundle, options)
     _require_inputs(options)
     progress(f"building {options.bundle}")
-    bundle = Bundle(directory=options.bundle, rtl=options.rtl, firmware=options.firmware)
-    inputs = _inputs(bundle.manifest, options.input) if options.input else None
+    inputs = _inputs(bundle, options.input) if options.input else None
     arrays: dict[str, NDArray[Any]] = {}
     passed = True
     if inputs is None:
         found = bundle.self_test()
         if found is None:
-            raise _no_vector(options)
+            raise _no_vector(bundle)
         passed, profile = found
     else:
         arrays, profile = bundle.counted(inputs)
         if options.output is not None:
             _save(arrays, options.output)
     if profile is not None:
-        _say_run(arrays, options, {"profile": profile_json(profile)}, passed=passed)
+        _say_run(arrays, options, {"profile": profile.json}, passed=passed)
         _say_profile(bundle, profile, options)
         return 0 if passed else 1
     times = _times(bundle, options, inputs)
@@ -107,71 +105,54 @@ def _times(
         return None
     found = bundle.times(inputs)
     if options.profile is not None:
-        _profile(options, [step.seconds for step in found.steps])
+        _profile(bundle, options.profile, [step.seconds for step in found.steps])
     return found if options.times else None
 
 
-def _profile(options: argparse.Namespace, seconds: list[float]) -> None:
-    from target_arch.api.times import timeline
-
-    write_text(options.profile, json.dumps(timeline(options.bundle, seconds)) + "\n")
+def _profile(bundle: "Bundle", place: Path, seconds: list[float]) -> None:
+    write_text(place, json.dumps(bundle.trace(seconds)) + "\n")
 
 
-def _say_profile(bundle: "Bundle", profile: "Profile", options: argparse.Namespace) -> None:
+def _say_profile(bundle: "Bundle", profile: "Shown[Any]", options: argparse.Namespace) -> None:
     """Print the instructions of every step on an emulated machine as text, and write their timeline."""
     if options.format != "json":
-        data(profile_text(bundle.manifest, profile))
+        data(str(profile))
     if options.profile is not None:
         # One microsecond of the timeline is one instruction.
-        _profile(options, [1e-6 * count for count in profile.steps])
+        _profile(bundle, options.profile, [1e-6 * count for count in profile.value.steps])
 
 
 def verify(options: argparse.Namespace) -> int:
     """Compare with the reference of every model; 1 where one differs by more than its rule allows."""
-    from target_arch.run import verify_models
-
     files = named_files(options.models)
     with tempfile.TemporaryDirectory() as folder:
-        if options.bundle is None:
-            directory, planned = _written(options, Path(folder))
-        else:
-            directory, planned = options.bundle, _of_bundle(options)
+        bundle = _written(options, Path(folder)) if options.bundle is None else _given(options)
         progress(f"building, and comparing on {options.count} random inputs")
-        results = verify_models(
-            files,
-            directory,
-            count=options.count,
-            seed=options.seed,
-            planned=planned,
-            layers=options.layers,
-            rtl=options.rtl,
-            firmware=options.firmware,
+        results = bundle.simulated(rtl=options.rtl, firmware=options.firmware).verify(
+            files, count=options.count, seed=options.seed, layers=options.layers
         )
     _say(results, options)
     return 0 if all(each.passed for each in results.values()) else 1
 
 
-def _written(options: argparse.Namespace, folder: Path) -> "tuple[Path, Lowered | None]":
-    """Compile into `--output`, or into `folder`: the place of the bundle, and its only model."""
-    from target_arch.run import write_bundle
-
+def _written(options: argparse.Namespace, folder: Path) -> "Bundle":
+    """Compile into `--output`, or into `folder`."""
     made = compiled(options)
-    planned = _planned(made, options)
-    directory = options.output or folder / made.bundle.name
-    write_bundle(made.bundle, directory)
-    return directory, planned
+    _require_operators(made, options)
+    return made.write(options.output or folder / made.name)
 
 
-def _of_bundle(options: argparse.Namespace) -> "Lowered | None":
-    """The model of `--bundle` as it was compiled, where `--layers` asks for it: compiled again, with the
-    bundle's SoC file and these options. DiagnosticError where that gives another bundle.
-    """
-    _same_port(options)
+def _given(options: argparse.Namespace) -> "Bundle":
+    """The bundle of `--bundle`; with its operators, where `--layers` asks for them."""
+    from target_arch.api.bundle import Bundle
+
+    bundle = Bundle(directory=options.bundle)
+    _same_port(bundle, options)
     if options.output is not None:
         text = "`--output` says where to keep a bundle that is compiled here, `--bundle` is compiled already"
         raise refusal("two-bundles", "command line", text, "leave one of them out")
     if options.layers:
-        return _compiled_again(options)
+        return _compiled_again(bundle, options)
     if options.target:
         text = "`--target` says what to compile for, `--bundle` is compiled already"
         raise refusal("two-socs", "command line", text, "leave one of them out")
@@ -181,40 +162,39 @@ def _of_bundle(options: argparse.Namespace) -> "Lowered | None":
     if options.input_value:
         text = "`--input-value` says what to compile, `--bundle` is compiled already"
         raise refusal("two-values", "command line", text, "leave it out: the bundle has its values")
-    return None
+    return bundle
 
 
-def _compiled_again(options: argparse.Namespace) -> "Lowered | None":
-    from target_arch.run import read_manifest
-    from target_arch.run.bundles.manifest import models_in, require_same
-
-    manifest = read_manifest(options.bundle)
-    (model, *others) = models_in(manifest)
+def _compiled_again(bundle: "Bundle", options: argparse.Namespace) -> "Bundle":
+    """The bundle with its model as it was compiled: with the bundle's SoC file and these options.
+    DiagnosticError where that gives another bundle.
+    """
+    manifest = bundle.manifest
+    model, *others = manifest["models"]
     if others:
         raise _no_layers("one model at a time")
     again = argparse.Namespace(**vars(options))
-    again.soc = str(options.bundle / f"{manifest['soc']}.toml")
+    again.soc = str(bundle.directory / f"{manifest['soc']}.toml")
     again.selection = selection(again, soc_argument.found(again))
-    again.port, again.name = manifest["port"], options.name or model["model"]
+    again.port, again.name = manifest["port"], options.name or model["name"]
     if options.mode == DEFAULT_MODE:
         again.mode = manifest["mode"]
     if options.optimize == Goal.BALANCED:
-        again.optimize = manifest.get("optimize", Goal.BALANCED)
+        again.optimize = manifest["optimize"]
     made = compiled(again)
-    require_same(options.bundle, made.bundle.files)
-    return _planned(made, options)
+    same = made.bundle(bundle.directory)
+    _require_operators(made, options)
+    return same
 
 
-def _planned(made: "ModelsCompilation", options: argparse.Namespace) -> "Lowered | None":
-    """The only model of a bundle for the host port. DiagnosticError where `--layers` wants it, and there is
-    none.
-    """
-    one, *others = made.models
-    if not others and made.manifest["port"] == "host" and not options.firmware:
-        return one
-    if options.layers:
-        raise _no_layers("one model at a time" if others else "programs on this computer")
-    return None
+def _require_operators(made: "Compilation", options: argparse.Namespace) -> None:
+    """DiagnosticError where `--layers` wants what only one model on this computer has."""
+    if not options.layers:
+        return
+    if len(made.models) > 1:
+        raise _no_layers("one model at a time")
+    if not made.watchable or options.firmware:
+        raise _no_layers("programs on this computer")
 
 
 def _no_layers(watched: str) -> DiagnosticError:
@@ -223,10 +203,11 @@ def _no_layers(watched: str) -> DiagnosticError:
 
 
 def _say(results: "dict[str, Verification]", options: argparse.Namespace) -> None:
-    """Print the result of comparing; of several models, each with its name."""
+    """Print the result of comparing: as JSON by the name of the model, as text with it where there are
+    several.
+    """
     if options.format == "json":
-        by_name = {name: each.to_json() for name, each in results.items()}
-        json_data(by_name if len(results) > 1 else next(iter(by_name.values())))
+        json_data({name: each.to_json() for name, each in results.items()})
     else:
         data("".join(f"{name}: {each}" if len(results) > 1 else str(each) for name, each in results.items()))
         for each in results.values():
@@ -234,43 +215,36 @@ def _say(results: "dict[str, Verification]", options: argparse.Namespace) -> Non
                 data(f"\n{each.layers}")
 
 
-def _same_port(options: argparse.Namespace) -> None:
+def _same_port(bundle: "Bundle", options: argparse.Namespace) -> None:
     """DiagnosticError where the bundle carries another port than the one asked for."""
-    from target_arch.run import read_manifest
-
-    carried = read_manifest(options.bundle)["port"]
+    carried = bundle.manifest["port"]
     if options.port not in (None, carried):
         text = f"the bundle carries port `{carried}`, not `{options.port}`"
-        raise refusal("another-port", str(options.bundle), text, f"compile it with `--port {options.port}`")
+        raise refusal("another-port", str(bundle.directory), text, f"compile it with `--port {options.port}`")
 
 
-def _no_vector(options: argparse.Namespace) -> DiagnosticError:
-    from target_arch.run import read_manifest
-    from target_arch.run.bundles.manifest import models_in
-
-    reasons = [str(each["self_test"]["missing"]) for each in models_in(read_manifest(options.bundle))]
+def _no_vector(bundle: "Bundle") -> DiagnosticError:
+    reasons = [str(each["self_test"]["missing"]) for each in bundle.manifest["models"]]
     text = f"the bundle has no test vector of its own: {'; '.join(reasons)}"
-    return refusal("no-input", str(options.bundle), text, "give an --input FILE for each model input")
+    return refusal("no-input", str(bundle.directory), text, "give an --input FILE for each model input")
 
 
 def _text(arrays: dict[str, "NDArray[Any]"]) -> str:
     return "".join(f"{name} {array.dtype}{list(array.shape)}\n{array}\n" for name, array in arrays.items())
 
 
-def _inputs(manifest: dict[str, Any], files: Sequence[Path]) -> list["NDArray[Any]"]:
+def _inputs(bundle: "Bundle", files: Sequence[Path]) -> list["NDArray[Any]"]:
     """The inputs of the models, in order. DiagnosticError where the files do not hold them."""
-    from target_arch.run import tensors_in
-
-    inputs = tensors_in(manifest, "inputs")
+    inputs = bundle.inputs
     if len(files) != len(inputs):
         names = ", ".join(f"`{tensor['name']}`" for tensor in inputs)
-        subject = "all models have" if "models" in manifest else "the model has"
+        subject = "all models have" if len(bundle.models) > 1 else "the model has"
         text = f"{subject} {len(inputs)} inputs ({names}), {len(files)} files are given"
         raise refusal("wrong-input", "command line", text)
     return [_tensor(path, tensor) for path, tensor in zip(files, inputs, strict=True)]
 
 
-def _tensor(path: Path, tensor: dict[str, Any]) -> "NDArray[Any]":
+def _tensor(path: Path, tensor: Mapping[str, Any]) -> "NDArray[Any]":
     """One input. DiagnosticError where the file does not hold such a tensor."""
     import numpy as np
 
@@ -284,7 +258,7 @@ def _tensor(path: Path, tensor: dict[str, Any]) -> "NDArray[Any]":
     return np.frombuffer(content, tensor["dtype"]).reshape(tensor["shape"])
 
 
-def _npy(path: Path, tensor: dict[str, Any]) -> bytes:
+def _npy(path: Path, tensor: Mapping[str, Any]) -> bytes:
     """The elements of an `.npy` file, which is no larger than its header and the tensor."""
     import numpy as np
 

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from target_arch.cli.commands.models import dump, request, summary
+from target_arch.cli.arguments.compile_options import bundle_options
+from target_arch.cli.arguments.parser import DUMPS
+from target_arch.cli.arguments.targets import configured
 from target_arch.cli.text.output import data, note, progress
 from target_arch.diagnostics import refusal
-from target_arch.plan import text
-from target_arch.plan.model_pools import Sharing
-from target_arch.relax.tvm_import import import_tvm
 
 if TYPE_CHECKING:
-    from target_arch.pipeline import ModelsCompilation
+    from target_arch.api.compilation import Compilation
+    from target_arch.api.model_outcome import ModelOutcome
 
 _QUALIFIED = ("require", "prefer", "forbid", "image", "input_shape", "input_value", "state")
 """Options whose values may begin with the name of the model they are for."""
@@ -21,46 +21,49 @@ _QUALIFIED = ("require", "prefer", "forbid", "image", "input_shape", "input_valu
 
 def compile(options: argparse.Namespace) -> int:
     """Write a bundle and print its summary."""
-    from target_arch.emit import MANIFEST
-    from target_arch.run import write_bundle
-
     if options.dump and options.format == "json":
         said = "`--dump` prints text, `--format=json` is for programs"
         raise refusal("bad-format", "command line", said, "the manifest has all of it; leave one of them out")
     made = compiled(options)
-    write_bundle(made.bundle, options.output)
+    made.write(options.output)
     if options.format == "json":
-        data(made.bundle.files[MANIFEST].decode())
+        data(made.files["manifest.json"].decode())
         return 0
     for one in made.models:
-        dump(one, options.dump)
-        data(summary(one))
-    shared = text.model_pools(made.pools) if len(made.models) > 1 else ""
-    data(f"{shared}bundle in {options.output}: {len(made.bundle.files)} files\n")
+        _dump(one, options.dump)
+        data(one.summary)
+    shared = str(made.pools) if len(made.models) > 1 else ""
+    data(f"{shared}bundle in {options.output}: {len(made.files)} files\n")
     return 0
 
 
-def compiled(options: argparse.Namespace) -> "ModelsCompilation":
+def compiled(options: argparse.Namespace) -> "Compilation":
     """The compilation of the models that the arguments name. Prints a note for each record of `--tuning-db`
     that belongs to no kernel.
     """
     _require_several_for_arenas(options)
     progress(f"planning {', '.join(options.models)}")
-    import_tvm()
-    from target_arch.pipeline import ModelsRequest, compile_models
+    from target_arch.api.compilation import compile_models
 
+    chosen = configured(options)
     files = [named_file(given) for given in options.models]
-    names = [name or path.stem for name, path in files]
-    requests = tuple(
-        request(_options_of(options, names, number, files[number])) for number in range(len(files))
-    )
-    made = compile_models(
-        ModelsRequest(models=requests, arenas=options.arenas or Sharing.SHARED, name=options.name)
-    )
-    used = {task for one in made.models for kernel in one.kernels.values() for task in kernel.tuned}
-    for task in sorted(made.models[0].request.tuning.records.keys() - used):
+    models = [
+        (path, bundle_options(_options_of(options, files, number), chosen))
+        for number, (_, path) in enumerate(files)
+    ]
+    made = compile_models(models, chosen.soc, arenas=options.arenas or "shared", name=options.name)
+    for task in made.unused_records:
         note(f"{options.tuning_db}: note: record `{task}` belongs to no kernel of this compilation")
     return made
+
+
+def _dump(made: "ModelOutcome", wanted: Sequence[str]) -> None:
+    """Print the values that `--dump` names, and the attempts to make the model fit."""
+    for stage in DUMPS:
+        if stage in wanted or "all" in wanted:
+            data(made.text(stage) + "\n")
+    if made.attempts:
+        data(made.attempts)
 
 
 def named_files(given: Sequence[str]) -> dict[str, Path]:
@@ -91,12 +94,12 @@ def _require_several_for_arenas(options: argparse.Namespace) -> None:
 
 
 def _options_of(
-    options: argparse.Namespace, names: Sequence[str], number: int, file: tuple[str | None, Path]
+    options: argparse.Namespace, files: Sequence[tuple[str | None, Path]], number: int
 ) -> argparse.Namespace:
     """The options of one model: without the settings for others."""
+    names = [name or path.stem for name, path in files]
     own = {key: _mine(getattr(options, key), names, number) for key in _QUALIFIED}
-    name, path = file
-    return argparse.Namespace(**{**vars(options), **own, "model": path, "name": name})
+    return argparse.Namespace(**{**vars(options), **own, "name": files[number][0]})
 
 
 def _mine(given: Sequence[str], names: Sequence[str], number: int) -> list[str]:

@@ -3,13 +3,15 @@
 import argparse
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from target_arch.api.soc import described
 from target_arch.cli.arguments.soc_argument import found
-from target_arch.cli.commands.models import DUMPERS, summary
 from target_arch.cli.text.output import data, progress
-from target_arch.relax.tvm_import import import_tvm
 from target_arch.resources import examples
+
+if TYPE_CHECKING:
+    from target_arch.api.bundle import Bundle
 
 _SHOWN = ("partitions", "execution", "lowering", "budgets", "memory", "steps")
 _FULL_SCALE = 16
@@ -18,43 +20,44 @@ _FULL_SCALE = 16
 
 def demo(options: argparse.Namespace) -> int:
     """Compile, print every value on the way, build, verify, and count right answers on held-out digits."""
-    import_tvm()
-    from target_arch.pipeline import CompileRequest, compile_model
-    from target_arch.run import verify, write_bundle
+    from target_arch.api.compilation import compile as compiled
 
     model = examples() / "digits" / "digits_int8.onnx"
     plug_ins = found(options)
     soc = described(options.soc, plug_ins)
     progress(f"planning the digits model for {soc.name}")
-    made = compile_model(CompileRequest(model_path=model, soc=soc, plug_ins=plug_ins))
-    for name in _SHOWN:
-        data(DUMPERS[name](made) + "\n")
+    made = compiled(model, soc, plug_ins=plug_ins)
+    (one,) = made.models
+    for stage in _SHOWN:
+        data(one.text(stage) + "\n")
     with tempfile.TemporaryDirectory() as folder:
-        directory: Path = options.output or Path(folder) / made.bundle.name
-        write_bundle(made.bundle, directory)
+        bundle = made.write(options.output or Path(folder) / made.name)
         progress("building and verifying")
-        verified = verify(model, directory)
-        data(f"{summary(made)}\n{verified}\n{_accuracy(model, directory)}")
+        (verified,) = bundle.verify(model).values()
+        data(f"{one.summary}\n{verified}\n{_accuracy(model, bundle)}")
     return 0 if verified.passed else 1
 
 
-def _accuracy(model: Path, directory: Path) -> str:
+def _accuracy(model: Path, bundle: "Bundle") -> str:
     """Right answers of the bundle and of the reference on the digits that training never saw."""
     import numpy as np
 
-    from target_arch.run import build, reference_for, run_frames
+    from target_arch.api.reference import reference
 
     with np.load(model.with_name("heldout.npz")) as held_out:
         images, labels = held_out["images"], held_out["labels"]
     inputs = images.reshape(-1, 1, 1, *images.shape[1:]).astype(np.float32) / _FULL_SCALE
-    reference = reference_for(model)
-    frames = run_frames(build(directory), [image.tobytes() for image in inputs])
-    ours = [int(np.frombuffer(logits, np.float32).argmax()) for logits in frames]
-    theirs = [int(reference.answer((image,))[0][0].argmax()) for image in inputs]
+    original = reference(model)
+    ours = [
+        int(scores.argmax())
+        for frame in bundle.run_frames([[i] for i in inputs])
+        for scores in frame.values()
+    ]
+    theirs = [int(original.answer((image,))[0][0].argmax()) for image in inputs]
     agree = sum(a == b for a, b in zip(ours, theirs, strict=True))
     return (
         f"accuracy on {len(labels)} held-out digits\n"
         f"  this SoC, simulated  {np.mean(ours == labels):.2%}\n"
-        f"  {reference.name:<19}  {np.mean(theirs == labels):.2%}\n"
+        f"  {original.name:<19}  {np.mean(theirs == labels):.2%}\n"
         f"  same answer          {agree} of {len(labels)}\n"
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import attrs
 
-from target_arch.api.soc import described
+from target_arch.api.soc import described, soc_header, soc_picture
 from target_arch.cli.arguments.soc_argument import found
 from target_arch.cli.arguments.target_text import parsed
 from target_arch.cli.arguments.targets import built
@@ -85,19 +85,15 @@ def _show_built(options: argparse.Namespace, backends: Backends) -> int:
 
 def _draw(socs: list[SoC], path: Path) -> int:
     """Write the picture of a SoC."""
-    from target_arch.report import chip_picture
-
     if len(socs) > 1:
         raise refusal("one-picture", "command line", f"{len(socs)} SoCs do not go into one file", "name one")
-    write_text(path, chip_picture(socs[0]).alone())
+    write_text(path, soc_picture(socs[0]))
     data(str(path))
     return 0
 
 
 def headers(options: argparse.Namespace) -> int:
     """Print the C header of a SoC."""
-    from target_arch.emit.soc.header import soc_header
-
     text = soc_header(described(options.soc, found(options)))
     if options.output is None:
         data(text)

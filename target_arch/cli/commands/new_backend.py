@@ -59,7 +59,7 @@ def _renamed(text: str, example: str, name: str) -> str:
 
 
 def _check(name: str) -> None:
-    """Refuse what cannot be the name of a Python package and of a backend at once."""
+    """Refuse a name that cannot be both a Python package's and a backend's."""
     if not _NAME.fullmatch(name):
         said = f"`{name}` is not a lower-case identifier"
         raise refusal("bad-name", "command line", said, "use letters a to z, digits and `_`, a letter first")

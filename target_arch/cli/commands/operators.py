@@ -13,9 +13,10 @@ def operators(options: argparse.Namespace) -> int:
     cannot be imported.
     """
     progress(f"reading {options.model}")
-    from target_arch.relax.inventory import inventory
+    from target_arch.api.inventory import operators as listed
 
-    found = inventory(options.model, input_shapes(options.input_shape, options.batch, options.input_value))
+    shapes = input_shapes(options.input_shape, options.batch, options.input_value)
+    found = listed(options.model, input_shapes=shapes.shapes, batch=shapes.batch, input_values=shapes.values)
     if options.format == "json":
         json_data([asdict(use) for use in found.uses])
     else:

@@ -3,7 +3,8 @@
 import argparse
 import shlex
 
-from target_arch.cli.commands.models import request
+from target_arch.cli.arguments.compile_options import compile_options
+from target_arch.cli.arguments.targets import configured
 from target_arch.cli.text.output import data, json_data, progress, unwritable
 from target_arch.diagnostics import refusal
 from target_arch.plan.tuning import tuning_text
@@ -13,22 +14,22 @@ _LOOPBACK = "127.0.0.1"
 
 def tune(options: argparse.Namespace) -> int:
     """Tune the C kernels of a compilation, write the records, and print the gains."""
-    from target_arch.tune import TuneRequest
-    from target_arch.tune import tune as search
+    from target_arch.api.tuning import tune_kernels
 
-    report = search(
-        TuneRequest(
-            compilation=request(options),
-            target_arch=options.target_arch,
-            trials=options.trials,
-            seed=options.seed,
-            compiler=options.cc,
-            flags=tuple(shlex.split(options.cflags)),
-            scratch=options.scratch,
-            tracker=_tracker(options.tracker),
-            key=options.key,
-            said=progress,
-        )
+    chosen = configured(options)
+    report = tune_kernels(
+        options.model,
+        chosen.soc,
+        target_arch=options.target_arch,
+        trials=options.trials,
+        seed=options.seed,
+        compiler=options.cc,
+        flags=tuple(shlex.split(options.cflags)),
+        scratch=options.scratch,
+        tracker=_tracker(options.tracker),
+        key=options.key,
+        said=progress,
+        **compile_options(options, chosen),
     )
     if options.output is not None:
         try:

@@ -7,8 +7,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError, Note, Place, Span, refusal
+from target_arch.api.shown import Shown
+from target_arch.cli.text.advice import in_options
+from target_arch.diagnostics import Diagnostic, DiagnosticError, Note, Place, Span, refusal, render_all
 
 QUIET = "TARGET_ARCH_QUIET"
 """The variable of the environment that silences progress and notes."""
@@ -25,13 +28,13 @@ def data(text: str) -> None:
 
 
 def flush() -> None:
-    """Hand what was printed to the system. DiagnosticError where it cannot be written."""
+    """Flush the output. DiagnosticError where it cannot be written."""
     with _written():
         sys.stdout.flush()
 
 
 def discard_stdout() -> None:
-    """Let what is still to be printed go nowhere: Python would complain about it once more at its end."""
+    """Discard the rest of the output: Python would complain about it once more at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
@@ -53,6 +56,14 @@ def json_data(value: object) -> None:
     data(json.dumps(value, indent=2, sort_keys=True))
 
 
+def shown(value: Shown[Any], form: str) -> None:
+    """Print a value that shows itself: as JSON, or as text."""
+    if form == "json":
+        json_data(value.json)
+    else:
+        data(value.text)
+
+
 def message(text: str) -> None:
     """Print to stderr."""
     sys.stderr.write(f"{text}\n")
@@ -65,14 +76,14 @@ def note(text: str) -> None:
 
 
 def progress(text: str) -> None:
-    """Print to stderr if it is a terminal; programs see no progress, nor does who asked for quiet."""
+    """Print to stderr if it is a terminal, unless quiet output was requested; programs see no progress."""
     if sys.stderr.isatty() and not os.environ.get(QUIET):
         message(f"target-arch: {text} …")
 
 
 def rendered(error: DiagnosticError) -> str:
     """The text of all diagnostics, coloured where stderr is a terminal and NO_COLOR is not set."""
-    text = str(error)
+    text = render_all(map(in_options, error.diagnostics))
     if not sys.stderr.isatty() or os.environ.get("NO_COLOR"):
         return text
     coloured = _LEVEL.sub(lambda found: f"\x1b[1;{_LEVELS[found[0]]}m{found[0]}\x1b[0m", text)
@@ -90,7 +101,7 @@ def as_json(diagnostics: Iterable[Diagnostic]) -> list[dict[str, object]]:
             **_place(each.place),
             "notes": [_note(note) for note in each.notes],
         }
-        for each in diagnostics
+        for each in map(in_options, diagnostics)
     ]
 
 

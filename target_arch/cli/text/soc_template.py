@@ -28,7 +28,7 @@ latency = "10 ns"
 # read_bandwidth = "2.4 GB/s"
 # write_bandwidth = "2.4 GB/s"
 
-# --- copies: who can move bytes from where to where --------------------------------------------------------
+# --- copies: the engines, and the memories between which they copy ------------------------------------------
 
 # [dma.dma0]
 # channels = 2                          # copies in flight at once
@@ -68,7 +68,7 @@ constants = ["flash"]
 io = ["sram"]
 
 [partitioning]
-order = ["host_cpu"]                    # who claims an operator first, where costs are equal
+order = ["host_cpu"]                    # the order in which target_archs claim operators of equal cost
 
 [lowering]
 order = "c-first"

@@ -31,7 +31,7 @@ def public_headers(name: str) -> str:
 
 
 def install_rules(out: Emitter, name: str) -> None:
-    """The rules that install the library with what `find_package` needs."""
+    """The rules that install the library and the files that `find_package` needs."""
     out.block(_INSTALL.format(name=name))
 
 

@@ -2,7 +2,7 @@
 
 For each such target_arch: `firmware/<arch>/<function>.o`, LLVM's object code of every function that a step
 dispatches; `firmware/<arch>.c`, the table by whose numbers requests name them; `firmware/<arch>.ld`, where
-code and data lie: in one memory, at the addresses of the core, loaded through those of the host. Beside them
+code and data are: in one memory, at the addresses of the core, loaded through those of the host. Beside them
 the firmware's own sources, and `firmware/firmware.json`: the list from which
 `target_arch.run.executables.firmware` builds it.
 """
@@ -27,13 +27,15 @@ from target_arch.soc.model import Instance, Memory
 from target_arch.soc.rounding import round_up
 
 FOLDER = "firmware"
+PROCESS = "firmware"
+"""The load process whose images are linked here; images of others are the user's."""
 DESCRIPTION = f"{FOLDER}/firmware.json"
 MEMORY_OPTION, STACK_OPTION = "firmware_memory", "firmware_stack"
 ALIGNMENT = 65536
 """Of the memories that an emulated core shares with the host, and of their sizes: the largest page of any."""
 
 _LD = """\
-/* Where the firmware of {arch} lies: in memory {memory}, which the core sees at 0x{device:x} and the host,
+/* The place of the firmware of {arch}: in memory {memory}, which the core sees at 0x{device:x} and the host,
  * which loads it, at 0x{physical:x}. */
 ENTRY(_start)
 PHDRS {{ code PT_LOAD FLAGS(5); data PT_LOAD FLAGS(6); resources PT_NOTE FLAGS(4); }}
@@ -87,7 +89,7 @@ def firmwares(inputs: EmitInputs) -> tuple[Firmware, ...]:
         _firmware(inputs, of)
         for of in kernels(inputs)
         if inputs.backends[of.arch].codegen == Codegen.LLVM
-        and inputs.soc.arch(of.arch).load.process == "firmware"
+        and inputs.soc.arch(of.arch).load.process == PROCESS
         and of.called
     )
 
@@ -164,7 +166,7 @@ def firmware_files(inputs: EmitInputs, arenas: Iterable[EmittedArena]) -> dict[s
 def _table(inputs: EmitInputs, one: Firmware) -> str:
     parameters = {function.name: function.parameters for function in one.kernels.functions}
     out = Emitter()
-    out.line(f"/* What the firmware of {one.arch} can execute for `{comment(inputs.name)}`. */")
+    out.line(f"/* The functions that the firmware of {one.arch} can execute for `{comment(inputs.name)}`. */")
     out.line('#include "firmware/firmware.h"')
     for name in one.functions:
         casts = ", ".join(f"({kind})p[{number}]" for number, kind in enumerate(parameters[name]))

@@ -32,9 +32,9 @@ target_sources({model} PRIVATE {sources})"""
 
 
 def libraries(kernels: Mapping[str, Kernel]) -> tuple[Library, ...]:
-    """Every library by name, with the union of what the kernels need of it.
+    """Every library by name, with the union of the kernels' needs.
 
-    ValueError where two of one name differ in what both have.
+    ValueError where two of one name differ in a field that both have.
     """
     found: dict[str, Library] = {}
     for partition in sorted(kernels):

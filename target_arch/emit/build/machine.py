@@ -3,14 +3,14 @@ script.
 """
 
 from target_arch.backend.port import BareMetal, Machine, PortKind
-from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.diagnostics import Diagnostic, DiagnosticError, Hint, Keyword, advice
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.text.emitter import Emitter
 from target_arch.soc.model import Memory, Port, SoC
 
 _HEAD = """\
 /* Where a program for {machine} ({cpu}) has its code, its variables and its stack; {soc}.ld has the
- * arenas and the constants. Link with -Wl,-T,{soc}.ld -Wl,-T,{port}.ld, in this order. The stack lies at the
+ * arenas and the constants. Link with -Wl,-T,{soc}.ld -Wl,-T,{port}.ld, in this order. The stack is at the
  * start of its memory: one that grows too large leaves it, and overwrites nothing of the program's. */
 ENTRY({prefix}_reset)
 EXTERN({prefix}_vectors)
@@ -101,8 +101,9 @@ def require_host_alone(inputs: EmitInputs) -> None:
     host, name = inputs.soc.host.name, inputs.port.name
     for id, partition in inputs.partitions.items():
         if partition.instance != host:
+            alone = Keyword("targets", (host,))
             message = f"port `{name}` has only the host, `{id}` is on `{partition.instance}`"
-            raise _refused("host-alone", message, f"plan for the host alone: `--target {host}`")
+            raise _refused("host-alone", message, advice("plan for the host alone: ", alone))
 
 
 def machine_of(soc: SoC, port: PortKind) -> tuple[Port, BareMetal, Machine] | None:
@@ -143,5 +144,5 @@ def _base(memory: Memory) -> str:
     return f"0x{memory.base or 0:08x}"
 
 
-def _refused(rule: str, message: str, hint: str) -> DiagnosticError:
+def _refused(rule: str, message: str, hint: Hint) -> DiagnosticError:
     return DiagnosticError([Diagnostic(rule=rule, place="port", message=message, hint=hint)])

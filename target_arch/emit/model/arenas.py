@@ -35,7 +35,7 @@ class EmittedArena:
 
 
 @frozen(kw_only=True)
-class Place:
+class ArenaOffset:
     """Where a buffer is: number of the arena and byte offset in it."""
 
     arena: int
@@ -47,7 +47,7 @@ class Arenas:
     """Every arena of the bundle in the order of its number, and the place of every buffer of one model."""
 
     all: tuple[EmittedArena, ...]
-    places: Mapping[str, Place] = field(repr=False)
+    places: Mapping[str, ArenaOffset] = field(repr=False)
 
     def ref(self, buffer: str, offset: int = 0) -> str:
         """The `ta_ref` of a byte of a buffer, as a C initializer. KeyError for a buffer without a place."""
@@ -70,7 +70,7 @@ def placed(inputs: EmitInputs, member: Member, every: Sequence[EmittedArena]) ->
     owners = {pool.pool: "" if pool.overlaid else member.name for pool in inputs.pools.pools}
     plan = member.lowered.plan
     places = {
-        buffer.name: Place(
+        buffer.name: ArenaOffset(
             arena=numbers[buffer.arena, owners[buffer.arena]], offset=plan.offsets[buffer.name]
         )
         for buffer in plan.buffers

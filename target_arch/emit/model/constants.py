@@ -33,7 +33,7 @@ def constants_source(inputs: EmitInputs, member: Member, constant: Sequence[Emit
     `struct <symbol>_layout`.
     """
     out = Emitter()
-    out.line(f"/* Constants of `{comment(member.name)}`. Every member lies where the memory plan has it. */")
+    out.line(f"/* Constants of `{comment(member.name)}`. Every member is where the memory plan puts it. */")
     out.line("#include <target_arch/abi.h>")
     out.line()
     out.line(f'#include "{inputs.stem}_internal.h"')

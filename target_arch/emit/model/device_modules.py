@@ -9,7 +9,7 @@ import zlib
 
 from attrs import field, frozen
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.diagnostics import Diagnostic, DiagnosticError, Entries, Hint, Keyword, advice
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.model.kernels import Kernels, entry, kernels
 from target_arch.emit.text.emitter import Emitter
@@ -63,8 +63,8 @@ def modules(inputs: EmitInputs) -> tuple[Module, ...]:
         if not arch.host and arch.name not in names:
             has = f"port `{inputs.port.name}` has the host and devices that take modules"
             message = f"{has}, `{id}` is on `{arch.name}`"
-            hint = f"plan without it: `--forbid '*={arch.name}'`, or take another port"
-            raise _refused(inputs, message, hint)
+            without = Keyword("forbid", Entries((("*", arch.name),)))
+            raise _refused(inputs, message, advice("plan without it: ", without, ", or take another port"))
     for of in found:
         _require_process(inputs, of.arch)
     return tuple(
@@ -80,7 +80,7 @@ def _require_process(inputs: EmitInputs, arch: str) -> None:
         raise _refused(inputs, message, f'write `load = "{PROCESS}"` in the SoC file')
 
 
-def _refused(inputs: EmitInputs, message: str, hint: str) -> DiagnosticError:
+def _refused(inputs: EmitInputs, message: str, hint: Hint) -> DiagnosticError:
     place = f"port {inputs.port.name}"
     return DiagnosticError([Diagnostic(rule="no-module", place=place, message=message, hint=hint)])
 

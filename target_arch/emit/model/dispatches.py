@@ -1,4 +1,4 @@
-"""The dispatches of a step table: what each starts, with which operands, and what its kernel needs.
+"""The dispatches of a step table: the kernel of each, its operands, and the needs of the kernel.
 
 A kernel's needs follow from the memory plan: a call may touch the bytes that it declares, at the alignment
 that the plan keeps. A function is one kernel however many steps call it, so it needs the least that any of
@@ -87,7 +87,7 @@ def _rows(texts: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _needed(inputs: EmitInputs, step: Dispatch, buffers: Mapping[str, Buffer]) -> _Kernel:
-    """The kernel of one dispatch, by what this step has."""
+    """The kernel of one dispatch, by the facts of its step."""
     arch = inputs.soc.instance(step.instance).arch.name
     driver = inputs.backends[arch].runtime.driver
     return _Kernel(

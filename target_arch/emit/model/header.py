@@ -37,7 +37,7 @@ _ALONE = _Words(
     model="""\
 /* The model `{name}` on {soc}.
  *
- * There is one of it per program: inputs, outputs and everything between lie in static memory. Calls come
+ * There is one of it per program: inputs, outputs and everything between are in static memory. Calls come
  * from one thread at a time and not from interrupts. Statuses are those of target_arch/abi.h.
  */""",
     functions="""
@@ -68,8 +68,8 @@ _TOGETHER_HEAD = """\
  *
  * There is one of each per program, and one runtime for all: one model runs at a time.
 {arenas}
- * An instance that two models want different programs for gets them anew when the other one runs. Calls come
- * from one thread at a time and not from interrupts. Statuses are those of target_arch/abi.h.
+ * An instance for which two models need different programs is loaded again when the other one runs. Calls
+ * come from one thread at a time and not from interrupts. Statuses are those of target_arch/abi.h.
  */"""
 
 _LIFECYCLE = """
@@ -99,8 +99,8 @@ ta_status {model}_run(void);"""
 _SHARED = _Words(
     bundle=_TOGETHER_HEAD,
     arenas="""\
- * They share their arenas: what a model's inputs and outputs hold is lost when another model runs, or when
- * an input of another one is written.""",
+ * They share their arenas: the inputs and outputs of a model are lost when another model runs, or when an
+ * input of another one is written.""",
     lifecycle=_LIFECYCLE,
     model=_MEMBER_HEAD,
     functions="{run}",
@@ -114,14 +114,10 @@ _SHARED = _Words(
  * Valid from a run that returned TA_OK until an input of any model is written or another model runs. */""",
 )
 
-_SEPARATE = _Words(
-    bundle=_TOGETHER_HEAD,
+_SEPARATE = evolve(
+    _SHARED,
     arenas="""\
- * Their arenas are separate: what a model's inputs and outputs hold stays while others run.""",
-    lifecycle=_LIFECYCLE,
-    model=_MEMBER_HEAD,
-    functions="{run}",
-    run=_RUN,
+ * Their arenas are separate: the inputs and outputs of a model stay while others run.""",
     input=_ALONE.input,
     output="""
 /* Output {number}, {macro}_ELEMENTS elements.

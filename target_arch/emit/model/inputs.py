@@ -8,6 +8,7 @@ from target_arch.backend.contract import Backend
 from target_arch.backend.goal import Goal
 from target_arch.backend.load_process import LoadProcessKind
 from target_arch.backend.port import PortKind
+from target_arch.emit.bundle_name import qualified
 from target_arch.emit.text.literals import c_type
 from target_arch.emit.text.names import identifier, identifiers
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
@@ -166,8 +167,8 @@ class EmitInputs:
         return len(self.members) > 1
 
     def qualified(self, member: Member, name: str) -> str:
-        """A name of a model as the bundle has it: `model.name` where there are several models."""
-        return f"{member.name}.{name}" if self.several else name
+        """A name of a model as the bundle has it, see `bundle_name`."""
+        return qualified(member.name, name, len(self.members))
 
     def prefix(self, member: Member) -> str:
         """How static C names begin that every model has: nothing where there is one model."""

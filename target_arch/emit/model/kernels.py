@@ -105,7 +105,7 @@ def kernels_source(inputs: EmitInputs, of: Kernels) -> str:
         out.line()
         out.block(definition(function))
     out.line()
-    out.line("/* What the step table calls: `p` holds the operands in the order of the parameters. */")
+    out.line("/* Called by the step table: `p` holds the operands in the order of the parameters. */")
     for function in of.functions:
         if function.name in of.called:
             out.line()

@@ -16,7 +16,7 @@ from target_arch.soc.rounding import round_up
 HEAD = """\
 /* The model `{name}` on {soc}.
  *
- * There is one of it per program. Inputs and outputs are memory of the caller, everything between lies in
+ * There is one of it per program. Inputs and outputs are memory of the caller, everything between is in
  * static memory. Calls come from one thread at a time and not from interrupts. Statuses are those of
  * target_arch/abi.h.
  */"""
@@ -52,7 +52,7 @@ def run_signature(member: Member) -> str:
 
 
 def declaration(inputs: EmitInputs, member: Member) -> str:
-    """The definition of the type, and the declaration of the function, with what both promise."""
+    """The definition of the type, and the declaration of the function, with the contracts of both."""
     every = {one: f"{pointee(one)} *{one.member};" for one in terminals(member)}
     width = max(map(len, every.values()))
     lines = [f"    {text:{width}} /* {_where(inputs, member, one)} */" for one, text in every.items()]

@@ -1,4 +1,4 @@
-"""How tables name what they are about: the macros of the SoC header, and a step in words for its comment."""
+"""Names in tables: the macros of the SoC header, and a step in words for its comment."""
 
 from target_arch.emit.model.inputs import EmitInputs, Member
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step

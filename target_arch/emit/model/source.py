@@ -111,7 +111,9 @@ def _of_model(
 
 
 def _init(inputs: EmitInputs, runtime: _Runtime) -> tuple[str, ...]:
-    """On a port that simulates, with what this bundle needs simulated; then the initial values of states."""
+    """On a port that simulates, with the simulation that this bundle needs; then the initial values of
+    states.
+    """
     resets = [f"{member.stem}_reset();" for member in inputs.members if member.model.states]
     simulates = inputs.port.hosted.simulates
     if not resets and not simulates:

@@ -1,4 +1,4 @@
-"""`src/<model>_stand_ins.c`: what the commands of some devices compute, in C, for their simulators.
+"""`src/<model>_stand_ins.c`: the commands of some devices in C, for their simulators.
 
 Only bundles for the host port have it. A command's intermediate values and its constants, in the layout that
 the C needs, are arrays of this file; they do not count in the memory plan.
@@ -24,7 +24,7 @@ def stand_ins_source(inputs: EmitInputs) -> str:
         if kernel.stand_in is not None
     ]
     out = Emitter()
-    out.line(f"/* What the commands of `{comment(inputs.name)}` compute, for simulators that look it up. */")
+    out.line(f"/* The commands of `{comment(inputs.name)}` in C, for simulators that look them up. */")
     out.lines(f"#include <{header}>" for header in HEADERS)
     out.line()
     out.line('#include "ports/host/simulator.h"')

@@ -40,7 +40,7 @@ def steps_source(inputs: EmitInputs, member: Member, arenas: Arenas) -> str:
     """The C text; with the table of arenas, where no other model needs it."""
     steps = member.lowered.steps
     out = Emitter()
-    out.line(f"/* What `{comment(member.name)}` does on {inputs.soc.name}, step by step. */")
+    out.line(f"/* The steps of `{comment(member.name)}` on {inputs.soc.name}. */")
     out.line(f"#include <{inputs.soc.name}_soc.h>")
     out.line()
     out.line(f'#include "{inputs.stem}_internal.h"')
@@ -216,7 +216,7 @@ def _tensors(
 ) -> None:
     for tensor, buffer in pairs:
         if not arenas.all[arenas.places[buffer].arena].visible:
-            raise ValueError(f"`{tensor}` of the {name} lies where the host cannot see it: {buffer}")
+            raise ValueError(f"`{tensor}` of the {name} is where the host cannot see it: {buffer}")
     rows = [
         f"{{{string(tensor)}, {arenas.ref(buffer)}, {member.model.tensors[tensor].bytes}}},"
         for tensor, buffer in pairs

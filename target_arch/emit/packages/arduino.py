@@ -6,7 +6,7 @@ Format: "Library specification" of Arduino's command line, revision 1.5. All tha
 
 from collections.abc import Mapping
 
-from target_arch.emit.packages.carried import Carried, place
+from target_arch.emit.packages.carried import CarriedBundle, place
 
 _SKETCH = """\
 #include <{name}.h>
@@ -27,7 +27,7 @@ void loop()
 _PAPERS = ("README.md", "LICENSE", "NOTICE")
 
 
-def arduino_library(files: Mapping[str, bytes], carried: Carried) -> dict[str, bytes]:
+def arduino_library(files: Mapping[str, bytes], carried: CarriedBundle) -> dict[str, bytes]:
     """Path in the library → content, for the files of a bundle. DiagnosticError where two headers have one
     path.
     """
@@ -51,7 +51,7 @@ def arduino_library(files: Mapping[str, bytes], carried: Carried) -> dict[str, b
     return dict(sorted(placed.items()))
 
 
-def _properties(carried: Carried) -> str:
+def _properties(carried: CarriedBundle) -> str:
     facts = {
         "name": carried.name,
         "version": carried.version,

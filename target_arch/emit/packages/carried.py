@@ -17,7 +17,7 @@ _OWN = ("include", "runtime", "src")
 
 
 @frozen(kw_only=True)
-class Carried:
+class CarriedBundle:
     """A bundle's name in C, its models in words, its port, how the C names of its first model begin, the C
     lines of the memory that a program lends this model (none where inputs and outputs are in arenas), the
     bundle's C files, and the folders that are searched for headers.
@@ -33,14 +33,14 @@ class Carried:
     headers: tuple[str, ...]
 
 
-def carried_by(files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> Carried:
+def carried_by(files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> CarriedBundle:
     """The facts about the bundle with these files and this manifest."""
     facts = json.loads(files["library.json"])
     build, name = facts["build"], facts["name"]
     private = tuple(flag.removeprefix("-I ") for flag in build["flags"])
-    first = manifest["models"][0] if "models" in manifest else manifest
-    stem = identifier(first["model"])
-    return Carried(
+    first = manifest["models"][0]
+    stem = identifier(first["name"])
+    return CarriedBundle(
         name=name,
         version=facts["version"],
         about=facts["description"],
@@ -52,19 +52,19 @@ def carried_by(files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> Carri
     )
 
 
-def _lent(stem: str, manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    if manifest.get("io") != IoOwner.CALLER:
+def _lent(stem: str, model: Mapping[str, Any]) -> tuple[str, ...]:
+    if model["io"] != IoOwner.CALLER:
         return ()
     arrays = {}
     for kind in (BufferKind.INPUT, BufferKind.OUTPUT):
-        tensors = {each["name"]: each["dtype"] for each in manifest[f"{kind}s"]}
+        tensors = {each["name"]: each["dtype"] for each in model[f"{kind}s"]}
         for tensor, function in zip(tensors, functions(stem, kind, tensors).values(), strict=True):
             arrays[function] = c_type(tensors[tensor])
     lines = (line for name, of in arrays.items() for line in lent_array(of, name))
     return *lines, *lent_value(stem, list(arrays))
 
 
-def place(placed: dict[str, bytes], path: str, content: bytes, carried: Carried, folder: str) -> None:
+def place(placed: dict[str, bytes], path: str, content: bytes, carried: CarriedBundle, folder: str) -> None:
     """Add a source or header of a bundle, where one folder is searched for all headers. DiagnosticError where
     another file has the path.
     """
@@ -73,7 +73,7 @@ def place(placed: dict[str, bytes], path: str, content: bytes, carried: Carried,
             raise refusal("file-clash", each, "two headers of the bundle have this path")
 
 
-def _places(path: str, carried: Carried, folder: str) -> list[str]:
+def _places(path: str, carried: CarriedBundle, folder: str) -> list[str]:
     top, _, rest = path.partition("/")
     if top in _OWN:
         return [f"{folder}/{rest}"]

@@ -5,9 +5,9 @@ pack description format of Open-CMSIS-Pack.
 """
 
 import json
-from xml.sax.saxutils import escape, quoteattr
+from html import escape
 
-from target_arch.emit.packages.sources import Contents
+from target_arch.emit.packages.sources import PackageSources
 from target_arch.emit.text.emitter import Emitter
 
 VERSION = "1.0.0"
@@ -16,7 +16,7 @@ _VENDOR = "target_arch"
 _PACK_SCHEMA = "1.7.7"
 
 
-def firmware_projects(contents: Contents) -> dict[str, str]:
+def firmware_projects(contents: PackageSources) -> dict[str, str]:
     """Path and text of every file."""
     return {
         "zephyr/module.yml": _module(contents),
@@ -27,15 +27,15 @@ def firmware_projects(contents: Contents) -> dict[str, str]:
     }
 
 
-def _option(contents: Contents) -> str:
+def _option(contents: PackageSources) -> str:
     return f"TARGET_ARCH_{contents.name.upper()}"
 
 
-def _module(contents: Contents) -> str:
+def _module(contents: PackageSources) -> str:
     return f"name: {contents.name}\nbuild:\n  cmake: zephyr\n  kconfig: zephyr/Kconfig\n"
 
 
-def _kconfig(contents: Contents) -> str:
+def _kconfig(contents: PackageSources) -> str:
     about = contents.about.replace("\\", "").replace('"', "")
     return f"""\
 config {_option(contents)}
@@ -45,7 +45,7 @@ config {_option(contents)}
 """
 
 
-def _zephyr_cmake(contents: Contents) -> str:
+def _zephyr_cmake(contents: PackageSources) -> str:
     out = Emitter()
     out.line(f"if(CONFIG_{_option(contents)})")
     with out.indent():
@@ -61,7 +61,7 @@ def _zephyr_cmake(contents: Contents) -> str:
     return out.text()
 
 
-def _platformio(contents: Contents) -> str:
+def _platformio(contents: PackageSources) -> str:
     facts = {
         "name": contents.name,
         "version": VERSION,
@@ -80,28 +80,26 @@ def _platformio(contents: Contents) -> str:
     return json.dumps(facts, indent=2) + "\n"
 
 
-def _pack(contents: Contents) -> str:
+def _pack(contents: PackageSources) -> str:
     files = [("include", f"{path}/") for path in (contents.public, *contents.private)]
     files += [("sourceC", path) for path in contents.sources]
-    listed = "".join(
-        f"        <file category={quoteattr(kind)} name={quoteattr(path)}/>\n" for kind, path in files
-    )
+    listed = "".join(f'        <file category="{kind}" name="{escape(path)}"/>\n' for kind, path in files)
     return f"""\
 <?xml version="1.0" encoding="UTF-8"?>
 <package schemaVersion="{_PACK_SCHEMA}" xmlns:xs="http://www.w3.org/2001/XMLSchema-instance" \
 xs:noNamespaceSchemaLocation="PACK.xsd">
   <vendor>{_VENDOR}</vendor>
   <name>{contents.name}</name>
-  <description>{escape(contents.about)}</description>
+  <description>{escape(contents.about, quote=False)}</description>
   <url></url>
   <license>LICENSE</license>
   <releases>
     <release version="{VERSION}">As compiled.</release>
   </releases>
   <components>
-    <component Cvendor="{_VENDOR}" Cclass="Machine Learning" Cgroup="Models" Csub={quoteattr(contents.name)} \
+    <component Cvendor="{_VENDOR}" Cclass="Machine Learning" Cgroup="Models" Csub="{escape(contents.name)}" \
 Cversion="{VERSION}">
-      <description>{escape(contents.about)}</description>
+      <description>{escape(contents.about, quote=False)}</description>
       <files>
 {listed}      </files>
     </component>

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from target_arch.diagnostics import refusal
-from target_arch.emit.packages.carried import Carried, functions, place
+from target_arch.emit.packages.carried import CarriedBundle, functions, place
 from target_arch.emit.text.emitter import Emitter
 from target_arch.plan.memory import Arena
 
@@ -25,11 +25,12 @@ Tensors = Mapping[str, Mapping[str, Any]]
 
 
 def model_library(
-    files: Mapping[str, bytes], carried: Carried, manifest: Mapping[str, Any]
+    files: Mapping[str, bytes], carried: CarriedBundle, manifest: Mapping[str, Any]
 ) -> dict[str, bytes]:
     """Path in the archive → content, for the files of a bundle. DiagnosticError for several models."""
-    if "models" in manifest:
-        text = f"has {len(manifest['models'])} models, and the format has one"
+    model, *others = manifest["models"]
+    if others:
+        text = f"has {1 + len(others)} models, and the format has one"
         raise refusal("one-model", f"bundle {carried.name}", text, "compile them one by one")
     placed: dict[str, bytes] = {}
     for path, content in files.items():
@@ -39,11 +40,11 @@ def model_library(
             place(placed, path, content, carried, _INCLUDE)
         elif path in ("LICENSE", "NOTICE", "manifest.json"):
             placed[path] = content
-    inputs, outputs = _tensors(manifest["inputs"]), _tensors(manifest["outputs"])
+    inputs, outputs = _tensors(model["inputs"]), _tensors(model["outputs"])
     entry = _Entry(carried, inputs, outputs)
     placed[f"{_INCLUDE}/tvmgen_{_MODULE}.h"] = entry.header().encode()
     placed[f"{_SOURCE}/tvmgen_{_MODULE}.c"] = entry.source().encode()
-    placed["metadata.json"] = _metadata(carried, manifest, inputs, outputs).encode()
+    placed["metadata.json"] = _metadata(carried, model, inputs, outputs).encode()
     return dict(sorted(placed.items()))
 
 
@@ -72,7 +73,7 @@ def _tensors(tensors: list[dict[str, Any]]) -> Tensors:
 class _Entry:
     """The C that calls a bundle as TVM's C interface does."""
 
-    def __init__(self, carried: Carried, inputs: Tensors, outputs: Tensors) -> None:
+    def __init__(self, carried: CarriedBundle, inputs: Tensors, outputs: Tensors) -> None:
         self._carried = carried
         self._sides = {"input": inputs, "output": outputs}
         self._functions = {kind: functions(carried.stem, kind, held) for kind, held in self._sides.items()}
@@ -147,8 +148,8 @@ def _signature() -> str:
     )
 
 
-def _metadata(carried: Carried, manifest: Mapping[str, Any], inputs: Tensors, outputs: Tensors) -> str:
-    peaks = {Arena.named(name, pool["memory"]): pool["peak"] for name, pool in manifest["pools"].items()}
+def _metadata(carried: CarriedBundle, model: Mapping[str, Any], inputs: Tensors, outputs: Tensors) -> str:
+    peaks = {Arena.named(name, pool["memory"]): pool["peak"] for name, pool in model["pools"].items()}
     main = {
         "device": _CPU,
         "workspace_size_bytes": sum(

@@ -2,7 +2,7 @@
 
 from target_arch.emit.build.libraries import folder_of, libraries
 from target_arch.emit.model.inputs import EmitInputs, Member, terminals
-from target_arch.emit.packages.sources import Contents
+from target_arch.emit.packages.sources import PackageSources
 from target_arch.emit.programs.buffers import lent_array, lent_value, run_call
 from target_arch.plan.memory import BufferKind
 from target_arch.resources import runtime_c
@@ -60,7 +60,7 @@ _CARRIED = """\
 """
 
 
-def papers(inputs: EmitInputs, contents: Contents) -> dict[str, str]:
+def papers(inputs: EmitInputs, contents: PackageSources) -> dict[str, str]:
     """Path and text of each."""
     carried = (each for each in libraries(inputs.kernels) if each.carried)
     notes = "".join(_CARRIED.format(folder=folder_of(each), name=each.name) for each in carried)
@@ -71,7 +71,7 @@ def papers(inputs: EmitInputs, contents: Contents) -> dict[str, str]:
     }
 
 
-def _readme(inputs: EmitInputs, contents: Contents) -> str:
+def _readme(inputs: EmitInputs, contents: PackageSources) -> str:
     first = inputs.members[0]
     headers = dict.fromkeys([contents.name, *(member.stem for member in inputs.members)])
     return _README.format(

@@ -10,7 +10,7 @@ from target_arch.emit.model.inputs import EmitInputs
 
 
 @frozen(kw_only=True)
-class Contents:
+class PackageSources:
     """A bundle as packages see it: `name` in C, its models in words, C files, and folders with headers.
 
     `public` is the folder of the headers that a program includes, `private` those of the sources alone.
@@ -25,12 +25,12 @@ class Contents:
     missing: tuple[str, ...]
 
 
-def contents_of(inputs: EmitInputs, paths: Sequence[str]) -> Contents:
+def contents_of(inputs: EmitInputs, paths: Sequence[str]) -> PackageSources:
     """The contents of a bundle with these files."""
     used = libraries(inputs.kernels)
     carried = [f"{folder_of(each)}/{path}" for each in used if each.carried for path in each.include]
     models = ", ".join(member.model.name for member in inputs.members)
-    return Contents(
+    return PackageSources(
         name=inputs.stem,
         about=f"{models} on {inputs.soc.name}, port {inputs.port.name}, by target-arch",
         sources=library_sources(paths),

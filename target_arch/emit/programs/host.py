@@ -8,16 +8,6 @@ RUNNER_HEAD = """\
  * or cannot be written, 65 for a bad argument."""
 
 COMPARE = """
-typedef double (*element_at)(const void *values, uint32_t index);
-
-/* Whether an element is near enough; NaN and infinity belong where the reference has them. */
-static int near(double actual, double expected, double absolute, double relative)
-{
-    if (isnan(expected) || isinf(expected))
-        return isnan(expected) ? isnan(actual) : actual == expected;
-    return fabs(actual - expected) <= absolute + relative * fabs(expected);
-}
-
 /* 1 where every element is near enough, or equal in every bit. */
 static int compare(const char *name, const void *actual, const void *expected, uint32_t count, uint32_t size,
                    element_at at, double absolute, double relative)

@@ -1,4 +1,4 @@
-"""A C program that measures one kernel: seconds of a call, and a hash of what it wrote.
+"""A C program that measures one kernel: seconds of a call, and a hash of its results.
 
 The program stands alone and prints both. The same text built as a shared object offers them to TVM's RPC
 server, as functions of its C calling convention: so a server needs nothing but TVM, or its C++ runtime.
@@ -103,7 +103,7 @@ int __tvm_ffi_hash(void *self, const any *arguments, int32_t count, any *result)
     return answer(result, hash());
 }
 
-/* Whoever started this process: one server starts a process per session. */
+/* The process that started this one: a server starts a process per session. */
 int __tvm_ffi_server(void *self, const any *arguments, int32_t count, any *result)
 {
     (void)self;

@@ -59,6 +59,18 @@ static double float16_at(const void *values, uint32_t index)
     return (bits & 0x8000u) != 0u ? -size : size;
 }"""
 
+_NEAR = """
+typedef double (*element_at)(const void *values, uint32_t index);
+
+/* Whether an element is near enough; NaN and infinity belong where the reference has them. */
+static int near(double actual, double expected, double absolute, double relative)
+{
+    if (isnan(expected) || isinf(expected))
+        return isnan(expected) ? isnan(actual) : actual == expected;
+    return fabs(actual - expected) <= absolute + relative * fabs(expected);
+}
+"""
+
 _ROUNDS = 2
 """How often several models run in turn, so that each follows another."""
 
@@ -77,6 +89,7 @@ def selftest_source(inputs: EmitInputs) -> str:
     outs = [one for member in tested for one in split(member)[1]]
     for dtype, c_type in sorted({one.tensor.dtype: one.c_type for one in outs}.items()):
         out.block(_HALF_AT if dtype == "float16" else _ELEMENT_AT.format(dtype=dtype, c_type=c_type))
+    out.block(_NEAR)
     out.block(bare_metal.compare(inputs) if machine else host.COMPARE)
     out.block(bare_metal.failed(inputs, "2") if machine else host.failed(inputs, "2"))
     out.lines(("", *(["int main(void);"] if machine else []), "int main(void)", "{"))

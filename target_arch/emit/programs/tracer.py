@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from target_arch.emit.text.emitter import Emitter
 from target_arch.plan.steps import Probe
 
+TRACED_PORT = "host"
+"""The one port whose programs can be watched: this program reads its state."""
+
 _HEAD = """\
 #define _POSIX_C_SOURCE 199309L
 #include <stdio.h>
@@ -21,7 +24,7 @@ _HEAD = """\
 #include "ports/host/state.h"
 
 /* `bytes` of a tensor, complete after `step`: `skip` bytes before the operand, or before the target of the
- * copy. What is replaced is read from standard input where --replace is given. */
+ * copy. With --replace, the new bytes are read from standard input. */
 typedef struct probe {{
     uint32_t step;
     uint32_t operand;

@@ -26,7 +26,7 @@ def soc_header(soc: SoC) -> str:
     prefix = c_prefix(soc)
     out.line(f"/* Generated from the description of SoC `{comment(soc.name)}`; edits are lost.")
     out.line(" *")
-    out.line(" * The numbers are those Python uses; what is compiled against another description has another")
+    out.line(" * The numbers are those that Python uses; code for another description has another")
     out.line(f" * {prefix}_ABI_HASH. Addresses are the host's where nothing else is said.")
     out.line(" */")
     out.lines((f"#ifndef {prefix}_SOC_H", f"#define {prefix}_SOC_H", "", "#include <stdint.h>", ""))
@@ -100,7 +100,7 @@ def _device(prefix: str, instance: Instance) -> tuple[str, str]:
 
 def _memories(out: Emitter, soc: SoC) -> None:
     prefix = c_prefix(soc)
-    out.lines(("", "/* Size of each memory, and its address for the host and for whoever else sees it. */"))
+    out.lines(("", "/* Size of each memory, and its address for the host and for every other observer. */"))
     for memory in soc.memories:
         out.lines(_memory(f"{prefix}_MEMORY_{c_identifier(memory.name)}", memory))
         if soc.own_line(memory.name) > 1:

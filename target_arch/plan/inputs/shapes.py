@@ -1,4 +1,4 @@
-"""What a person fixes of a model's inputs: the extents of open dimensions, and values.
+"""Extents of open dimensions and values of inputs, as the user fixes them.
 
 Readers ask `InputShapes.fixed` for the shape of every input; the command line makes one of `--input-shape`,
 `--batch` and `--input-value`. Tests: `tests/plan/inputs/test_shapes.py`.
@@ -8,7 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import field, frozen
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError, listed, name_hint
+from target_arch.diagnostics import (
+    Blank,
+    Diagnostic,
+    DiagnosticError,
+    Entries,
+    Keyword,
+    advice,
+    listed,
+    name_hint,
+)
 
 Extent = int | str | None
 """Of one dimension: a number, or open, with the name that the model gives it or without."""
@@ -133,45 +142,44 @@ def _closed(extents: Iterable[Extent] | None) -> bool:
 def _still_open(
     place: str, inputs: Sequence[ModelInput], found: Mapping[str, tuple[Extent, ...] | None]
 ) -> Diagnostic:
-    """The refusal of a model with open inputs; its hint is what to add to the command."""
+    """The refusal of a model with open inputs; its hint has the options to add to the command."""
     rest = {one.name: found[one.name] for one in inputs if not _closed(found[one.name])}
     message = ", ".join(f"`{name}` ({_text(extents)})" for name, extents in rest.items())
     only_batch = all(extents and _closed(extents[1:]) for extents in rest.values())
-    flags = "--batch 1" if only_batch else " ".join(_flag(name, extents) for name, extents in rest.items())
+    shapes = Entries(tuple((name, _wanted(extents)) for name, extents in rest.items()))
+    wanted = Keyword("batch", 1) if only_batch else Keyword("input_shapes", shapes)
     numbers = "" if only_batch else f", with a number for {listed(_blanks(rest.values()))}"
     subject = "an input has" if len(rest) == 1 else f"{len(rest)} inputs have"
     return Diagnostic(
         rule="dynamic-shape",
         place=place,
         message=f"{subject} open dimensions: {message}",
-        hint=f"add `{flags}`{numbers}",
+        hint=advice("add ", wanted, numbers),
     )
 
 
-def _flag(name: str, extents: tuple[Extent, ...] | None) -> str:
-    return f"--input-shape {name}={'x'.join(_words(extents))}"
-
-
-def _words(extents: tuple[Extent, ...] | None) -> list[str]:
-    """The extents as an option has them: 1 for an open first dimension, a blank for others."""
+def _wanted(extents: tuple[Extent, ...] | None) -> tuple[int | Blank, ...] | Blank:
+    """The extents to ask for: 1 for an open first dimension, a blank for others."""
     if extents is None:
-        return ["SHAPE"]
-    return [
-        "1" if not number and not isinstance(extent, int) and len(extents) > 1 else _blank(number, extent)
+        return Blank("SHAPE")
+    return tuple(
+        1 if not number and not isinstance(extent, int) and len(extents) > 1 else _blank(number, extent)
         for number, extent in enumerate(extents)
-    ]
+    )
 
 
-def _blank(number: int, extent: Extent) -> str:
+def _blank(number: int, extent: Extent) -> int | Blank:
     """A number, else the author's name in capitals, else a letter and the number of the dimension."""
     if isinstance(extent, int):
-        return str(extent)
+        return extent
     letters = "".join(character for character in extent or "" if character.isascii() and character.isalnum())
-    return letters.upper() if letters and not letters[0].isdigit() else f"D{number}"
+    return Blank(letters.upper() if letters and not letters[0].isdigit() else f"D{number}")
 
 
 def _blanks(rest: Iterable[tuple[Extent, ...] | None]) -> set[str]:
-    return {word for extents in rest for word in _words(extents) if not word.isdigit()}
+    wanted = (_wanted(extents) for extents in rest)
+    words = (each for one in wanted for each in (one if isinstance(one, tuple) else (one,)))
+    return {word.text for word in words if isinstance(word, Blank)}
 
 
 def _text(extents: tuple[Extent, ...] | None) -> str:

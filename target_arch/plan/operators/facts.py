@@ -111,7 +111,8 @@ class Facts:
     `arithmetics` are those with a definition. Integer arithmetics store 8-bit values, but for
     `float_inputs` and `float_output`, which are float32; `integer_only` kinds compute them without floats.
     `keeps_quantization`: input and output hold equal stored values for equal reals where no one says
-    otherwise.
+    otherwise. Kinds with an `oracle` have a second definition of their stored values, in exact arithmetic
+    (`target_arch.run.exact`).
     """
 
     inputs: tuple[Role, ...]
@@ -127,6 +128,7 @@ class Facts:
     float_output: bool
     integer_only: bool
     scaling: Scaling
+    oracle: bool
     keeps_quantization: bool
     aliasing: Aliasing
     lowering: Lowering

@@ -56,6 +56,7 @@ def _product(
         float_output=False,
         integer_only=True,
         scaling=Scaling.WEIGHTS,
+        oracle=True,
         keeps_quantization=False,
         aliasing=Aliasing.NONE,
         lowering=Lowering.DEFINITION,
@@ -81,6 +82,7 @@ def _binary(*, scaling: Scaling, element_work: float) -> Facts:
         float_output=False,
         integer_only=True,
         scaling=scaling,
+        oracle=True,
         keeps_quantization=False,
         aliasing=Aliasing.NONE,
         lowering=Lowering.DEFINITION,
@@ -103,6 +105,7 @@ def _pool(*, attributes: tuple[Role, ...]) -> Facts:
         float_output=False,
         integer_only=True,
         scaling=Scaling.RATIO,
+        oracle=True,
         keeps_quantization=True,
         aliasing=Aliasing.NONE,
         lowering=Lowering.DEFINITION,
@@ -116,10 +119,10 @@ def _unary(
     arithmetics: tuple[Arithmetic, ...],
     float_inputs: bool,
     float_output: bool,
-    integer_only: bool,
     scaling: Scaling,
+    oracle: bool,
 ) -> Facts:
-    """One tensor, element by element."""
+    """One tensor, element by element; without floats where none is stored."""
     return Facts(
         inputs=_ANY,
         constants=(),
@@ -132,8 +135,9 @@ def _unary(
         arithmetics=arithmetics,
         float_inputs=float_inputs,
         float_output=float_output,
-        integer_only=integer_only,
+        integer_only=not (float_inputs or float_output),
         scaling=scaling,
+        oracle=oracle,
         keeps_quantization=False,
         aliasing=Aliasing.NONE,
         lowering=Lowering.DEFINITION,
@@ -164,6 +168,7 @@ def _move(
         float_output=False,
         integer_only=True,
         scaling=Scaling.NONE,
+        oracle=True,
         keeps_quantization=True,
         aliasing=aliasing,
         lowering=lowering,
@@ -193,6 +198,7 @@ def _opaque(
         float_output=False,
         integer_only=integer_only,
         scaling=Scaling.NONE,
+        oracle=False,
         keeps_quantization=False,
         aliasing=Aliasing.NONE,
         lowering=lowering,
@@ -271,6 +277,7 @@ class OperatorKind(StrEnum):
             float_output=False,
             integer_only=False,
             scaling=Scaling.NONE,
+            oracle=False,
             keeps_quantization=False,
             aliasing=Aliasing.NONE,
             lowering=Lowering.DEFINITION,
@@ -317,8 +324,8 @@ class OperatorKind(StrEnum):
             arithmetics=EVERY_ARITHMETIC,
             float_inputs=False,
             float_output=False,
-            integer_only=True,
             scaling=Scaling.RATIO,
+            oracle=True,
         ),
     )
     HARD_SWISH = (
@@ -329,8 +336,8 @@ class OperatorKind(StrEnum):
             arithmetics=EVERY_ARITHMETIC,
             float_inputs=False,
             float_output=False,
-            integer_only=True,
             scaling=Scaling.NONE,
+            oracle=False,
         ),
     )
     REQUANTIZE = (
@@ -341,8 +348,8 @@ class OperatorKind(StrEnum):
             arithmetics=INTEGERS,
             float_inputs=False,
             float_output=False,
-            integer_only=True,
             scaling=Scaling.RATIO,
+            oracle=True,
         ),
     )
     QUANTIZE = (
@@ -353,8 +360,8 @@ class OperatorKind(StrEnum):
             arithmetics=INTEGERS,
             float_inputs=True,
             float_output=False,
-            integer_only=False,
             scaling=Scaling.NONE,
+            oracle=True,
         ),
     )
     DEQUANTIZE = (
@@ -365,8 +372,8 @@ class OperatorKind(StrEnum):
             arithmetics=INTEGERS,
             float_inputs=False,
             float_output=True,
-            integer_only=False,
             scaling=Scaling.NONE,
+            oracle=True,
         ),
     )
     DEFINED = (
@@ -403,6 +410,10 @@ class OperatorKind(StrEnum):
             lowering=Lowering.TVM,
         ),
     )
+
+
+class IncompleteTableError(Exception):
+    """A table of operator kinds lacks a kind, or contradicts the facts about one."""
 
 
 FOREIGN = _opaque(

@@ -9,7 +9,7 @@ from attrs import frozen
 
 
 @frozen(kw_only=True)
-class Image:
+class TensorRows:
     """A tensor as rows."""
 
     name: str
@@ -22,12 +22,12 @@ class Image:
 
 
 @frozen(kw_only=True)
-class Window:
+class RowWindow:
     """The rows of a tensor that a row of an output needs: `height` of them, from `stride` times its number
     less `before` on. Rows outside the tensor are padding.
     """
 
-    tensor: Image
+    tensor: TensorRows
     height: int = 1
     stride: int = 1
     before: int = 0
@@ -50,14 +50,14 @@ class Window:
 class Producer:
     """Operators that make the rows of one tensor, in their turn in each step.
 
-    It makes `each` rows, or as many as it can from those that are there. `held` is how many rows at most lie
+    It makes `each` rows, or as many as it can from those that are there. `held` is how many rows at most are
     in the scratch from `offset` on: those that are still needed, and behind them the new ones. Where it is 0
     the tensor has a buffer of its own.
     """
 
     operators: tuple[str, ...]
-    reads: tuple[Window, ...]
-    image: Image
+    reads: tuple[RowWindow, ...]
+    image: TensorRows
     each: int
     held: int = 0
     offset: int = 0
@@ -71,7 +71,7 @@ class Producer:
 @frozen
 class Turn:
     """A producer makes rows `start` to `end`. Before it does, rows below `kept` of its tensor are given up in
-    the scratch; afterwards, the rows of the output below `placed` lie in their place.
+    the scratch; afterwards, the rows of the output below `placed` are in their place.
     """
 
     producer: Producer
@@ -90,13 +90,13 @@ class Stripes:
     scratch until the bytes of its place are no longer needed.
     """
 
-    given: tuple[Image, ...]
+    given: tuple[TensorRows, ...]
     producers: tuple[Producer, ...]
-    over: Image | None = None
+    over: TensorRows | None = None
     scratch: int = 0
 
     @property
-    def output(self) -> Image:
+    def output(self) -> TensorRows:
         """The tensor that is left."""
         return self.producers[-1].image
 
@@ -125,12 +125,12 @@ class Stripes:
                     placed = end if self.over is None else self._placed(self.over, _needed(over, made), end)
                 yield Turn(producer, kept, start, end, placed)
 
-    def _reads(self) -> list[list[tuple[int | None, Window]]]:
+    def _reads(self) -> list[list[tuple[int | None, RowWindow]]]:
         """By producer its windows, each with the number of the producer whose rows it sees."""
         numbers = {producer.image.name: number for number, producer in enumerate(self.producers)}
         return [[(numbers.get(w.tensor.name), w) for w in producer.reads] for producer in self.producers]
 
-    def _readers(self, image: Image) -> list[tuple[int, int, Window]]:
+    def _readers(self, image: TensorRows) -> list[tuple[int, int, RowWindow]]:
         """The readers of a tensor: number, rows in all, and window."""
         return [
             (number, producer.image.rows, window)
@@ -139,7 +139,7 @@ class Stripes:
             if window.tensor.name == image.name
         ]
 
-    def _placed(self, over: Image, needed: int, made: int) -> int:
+    def _placed(self, over: TensorRows, needed: int, made: int) -> int:
         """How many rows of the output may be in their place, of those that are made: all of them once it is
         complete, as nothing is needed then.
         """
@@ -153,7 +153,7 @@ class Stripes:
         return "\n".join((head, *(f"  {producer}" for producer in self.producers))) + "\n"
 
 
-def _needed(readers: Sequence[tuple[int, int, Window]], made: Sequence[int]) -> int:
+def _needed(readers: Sequence[tuple[int, int, RowWindow]], made: Sequence[int]) -> int:
     """The first row of a tensor that its readers still need."""
     return min([window.needed_from(made[number], rows) for number, rows, window in readers])
 
@@ -161,7 +161,7 @@ def _needed(readers: Sequence[tuple[int, int, Window]], made: Sequence[int]) -> 
 @frozen(kw_only=True)
 class Channels:
     """A call that computes `size` channels at a time: it copies those channels of the input to its
-    scratch, and writes the same channels of the output, which may lie in the place of the input.
+    scratch, and writes the same channels of the output, which may be in the place of the input.
     """
 
     operator: str

@@ -1,7 +1,7 @@
 """TE definitions of conv2d, depthwise_conv2d and dense.
 
 Sums run in registers: one accumulator for a convolution, `LANES` of them for a depthwise one, whose
-channels lie side by side. Padding is a condition on the kernel's row and column, never a padded copy: a
+channels are adjacent. Padding is a condition on the kernel's row and column, never a padded copy: a
 stored value equal to the zero point adds nothing.
 """
 
@@ -49,7 +49,7 @@ class Window:
     padding: tuple[int, ...]
 
     def inside(self, y: Any, x: Any, row: Any, column: Any) -> Any:
-        """The condition for kernel element (row, column) at output (y, x) to lie in the image; None if it
+        """The condition for kernel element (row, column) at output (y, x) to be in the image; None if it
         always does.
         """
         conditions = []
@@ -78,7 +78,7 @@ def window_of(operator: Operator, image: tuple[int, int], kernel: tuple[int, int
 
 
 @frozen(kw_only=True)
-class Rule:
+class ProductArithmetic:
     """The arithmetic of a product sum: integers with a requantization, or float32 with an activation."""
 
     requantization: Requantization | None
@@ -93,14 +93,14 @@ class Rule:
         return widened(x, self.requantization.input_offset) * widened(w, 0)
 
 
-def rule_of(operator: Operator, model: Model) -> Rule:
+def rule_of(operator: Operator, model: Model) -> ProductArithmetic:
     """The arithmetic of an operator. Raises ValueError for what has no fixed-point parameters."""
     dtype = model.tensors[operator.output].dtype
     if operator.arithmetic == Arithmetic.FLOAT:
-        return Rule(
+        return ProductArithmetic(
             requantization=None, activation=activation_of(operator), dtype=dtype, accumulator="float32"
         )
-    return Rule(
+    return ProductArithmetic(
         requantization=requantization(operator, model), activation="none", dtype=dtype, accumulator="int32"
     )
 
@@ -183,7 +183,7 @@ class _Sum:
     them, in `lanes` accumulators.
     """
 
-    rule: Rule
+    rule: ProductArithmetic
     operands: tuple[Any, Any]
     axes: Axes
     summand: Callable[..., Any]

@@ -99,6 +99,16 @@ def leaky(operator: Operator, model: Model) -> Definition:
     return given.finished(lambda *i: _finished(given, bound(_stored(given, 0, i), lambda x: either(x, i))))
 
 
+def magnitude(operator: Operator, model: Model) -> Definition:
+    """Absolute values, scaled by `multiplier_0`."""
+    given = operands_of(operator, model)
+
+    def scaled(x: Any) -> Any:
+        return _scale(given, "0").of(tirx.Select(x >= wide(0), x, -x))
+
+    return given.finished(lambda *i: _finished(given, bound(_stored(given, 0, i), scaled)))
+
+
 def _halved(value: Any, right: int) -> Any:
     """value / 2**right, rounded half away from zero."""
     if right == 0:
@@ -152,4 +162,5 @@ DEFINITIONS = {
     "shifted_sum": shifted_sum,
     "chosen": chosen,
     "leaky": leaky,
+    "magnitude": magnitude,
 }

@@ -1,6 +1,6 @@
 """TE definitions of avg_pool2d and max_pool2d.
 
-Channels lie side by side, so up to `LANES` of them are reduced together. Padding is a condition, as in
+Channels are adjacent, so up to `LANES` of them are reduced together. Padding is a condition, as in
 convolutions.
 """
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tvm import te, tirx
 
-from target_arch.plan.arithmetic import DTYPE_RANGE
+from target_arch.plan.arithmetic import DTYPE_RANGE, Rounding
 from target_arch.plan.model import Model, Operator
 from target_arch.relax.definitions.operands import Operands, axes_of, operands_of
 from target_arch.relax.te.definition import Axes, Definition, one_by_one, stage
@@ -16,14 +16,20 @@ from target_arch.relax.te.scaling import clamped
 
 
 def scaled_total(operator: Operator, model: Model) -> Definition:
-    """The sum of stored values plus `offset0` (for all of them), scaled; the mean's scale divides, too."""
+    """The sum of stored values plus `offset0` (for all of them), scaled, and rounded as `rounding` says; the
+    scale of a mean divides, too.
+    """
     given = operands_of(operator, model)
     axes, source, reduced = _places(given)
     x = given.data[0]
     acc = stage("acc", axes, lambda *i: te.sum(x(*source(i)).astype("int64"), axis=reduced))
 
     def element(*i: Any) -> Any:
-        scale = Scale(multiplier=given.number("multiplier"), shift=given.number("shift"))
+        scale = Scale(
+            multiplier=given.number("multiplier"),
+            shift=given.number("shift"),
+            rounding=Rounding(given.text("rounding")),
+        )
         value = scale.of(acc(*i) + wide(given.number("offset0"))) + wide(given.number("offset"))
         return clamped(value, *DTYPE_RANGE[given.out.dtype]).astype(given.out.dtype)
 

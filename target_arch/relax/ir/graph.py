@@ -29,9 +29,9 @@ class Graph:
     arithmetic: Arithmetic
     variables: tuple[Any, ...]
     bound: Any
-    users: dict[Any, tuple[Any, ...]]
+    users: Mapping[Any, tuple[Any, ...]]
     outputs: tuple[Any, ...]
-    names: dict[Any, str] = field(repr=False)
+    names: Mapping[Any, str] = field(repr=False)
     """The author's names of the operators that compute these variables; not every variable has one."""
     constant: frozenset[Any] = field(repr=False)
     """Variables whose value follows from constants alone. Used for membership only, never for order."""

@@ -4,14 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Lowering
-from target_arch.plan.operators.kinds import OperatorKind, kind_of
+from target_arch.plan.operators.kinds import IncompleteTableError, OperatorKind, kind_of
 from target_arch.relax.kinds import elementwise, functions, named, products, rows, windows
 from target_arch.relax.kinds.form import Form
 from target_arch.relax.te.definition import Definition, Tail
-
-
-class IncompleteTableError(Exception):
-    """A kind lacks a rule, or its two halves contradict each other."""
 
 
 def joined(families: Iterable[Mapping[OperatorKind, Form]]) -> Mapping[OperatorKind, Form]:

@@ -1,4 +1,4 @@
-"""Sigmoid and hyperbolic tangent of int16 values by fixed-point polynomials: what LiteRT's integer LSTM has.
+"""Sigmoid and hyperbolic tangent of int16 values by fixed-point polynomials, as in LiteRT's integer LSTM.
 
 Both write statements into the function that is being built. All values are int32 expressions that fit into
 int16; a number with k integer bits has unit 2**(k - 15).

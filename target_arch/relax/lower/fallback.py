@@ -37,7 +37,7 @@ class Step:
 
 @frozen(kw_only=True)
 class LoweredRelax:
-    """The steps of a Relax function, and what they need: bytes of intermediates and scratch by name."""
+    """The steps of a Relax function, and the bytes of their intermediates and scratch by name."""
 
     steps: tuple[Step, ...]
     constants: tuple[Tensor, ...]

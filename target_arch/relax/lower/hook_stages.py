@@ -28,7 +28,7 @@ GRAPH, S_TIR, NS_TIR = PHASES[:3]
 
 
 def lower_by_hooks(hooks: Hooks, request: LoweringRequest) -> Kernel:
-    """The kernel of a partition. Goes on from what `request.earlier` holds. Raises as the hooks do."""
+    """The kernel of a partition. Goes on from the results in `request.earlier`. Raises as the hooks do."""
     if hooks.graph_codegen is not None:
         return hooks.graph_codegen(_graph(hooks, request), request)
     functions = ns_tir(hooks, _s_tir(hooks, request), request)

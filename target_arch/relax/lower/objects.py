@@ -23,7 +23,7 @@ from target_arch.relax.tir.passes import pointer_to
 
 
 @frozen(kw_only=True)
-class Target:
+class LlvmTarget:
     """A core as LLVM is configured for it."""
 
     triple: str
@@ -31,7 +31,7 @@ class Target:
     features: tuple[str, ...] = ()
 
 
-def object_file(definition: Definition, name: str, target: Target) -> bytes:
+def object_file(definition: Definition, name: str, target: LlvmTarget) -> bytes:
     """The object file that defines `name`. Functions that LLVM itself calls are in
     `runtime_c/firmware/library.c`.
     """
@@ -47,7 +47,7 @@ def object_file(definition: Definition, name: str, target: Target) -> bytes:
     return _built(tvm.IRModule({name: bare}), llvm)
 
 
-def _llvm(target: Target) -> Any:
+def _llvm(target: LlvmTarget) -> Any:
     about: dict[str, Any] = {"kind": "llvm", "mtriple": target.triple, "mcpu": target.cpu}
     if target.features:
         about["mattr"] = list(target.features)

@@ -17,7 +17,7 @@ from target_arch.plan.tuning import NOTHING_TUNED, Tuning
 from target_arch.relax.definitions import elementwise, movement
 from target_arch.relax.kinds.table import defined, defined_with
 from target_arch.relax.lower.lowering import lower_definition, lower_spread, lower_tuned
-from target_arch.relax.lower.objects import Target, object_file
+from target_arch.relax.lower.objects import LlvmTarget, object_file
 from target_arch.relax.te.definition import Axes, Definition, Packed
 
 
@@ -135,13 +135,13 @@ def signature_of(operator: Operator, model: Model) -> Signature:
     )
 
 
-def lower_operator_object(operator: Operator, model: Model, name: str, target: Target) -> bytes:
+def lower_operator_object(operator: Operator, model: Model, name: str, target: LlvmTarget) -> bytes:
     """The same function as an object file for another core, under `name`; raises as `lower_operator`."""
     return _object(signature_of(operator, model), name, target)
 
 
 @lru_cache(maxsize=1024)
-def _object(signature: Signature, name: str, target: Target) -> bytes:
+def _object(signature: Signature, name: str, target: LlvmTarget) -> bytes:
     return object_file(definition_of(signature), name, target)
 
 

@@ -4,7 +4,6 @@ The importers call `find_operators` with the standard patterns; a plug-in with p
 again on the same program.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from attrs import evolve
 
 from target_arch.backend.contract import Pattern
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.plan.model import Model, Quantization
+from target_arch.plan.model import Model, Quantization, identifier, model_name
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of
 from target_arch.relax.operators.cover import cover
@@ -54,7 +53,7 @@ def find_operators(
     }
     results = tuple(called.get(name, name) for name in found)
     model = Model(
-        name=identifier(name, "model"),
+        name=model_name(name),
         source=source,
         inputs=inputs,
         outputs=results,
@@ -62,14 +61,6 @@ def find_operators(
         operators=tuple(operators),
     )
     return with_states(model, states, results), evolve(program, functions=functions)
-
-
-def identifier(name: str, otherwise: str) -> str:
-    """The name as a C identifier that resembles it; `otherwise` if no character of it can be kept."""
-    text = re.sub(r"[^0-9a-zA-Z]+", "_", name).strip("_")
-    if not text:
-        return otherwise
-    return f"{otherwise}_{text}" if text[0].isdigit() else text
 
 
 def _called(found: tuple[str, ...], inputs: tuple[str, ...], wanted: tuple[str, ...]) -> dict[str, str]:

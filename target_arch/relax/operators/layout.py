@@ -10,7 +10,7 @@ from math import prod
 from typing import assert_never
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import define, evolve
 
 from target_arch.plan.model import Operator
 from target_arch.plan.operators.facts import LayoutRule, OutputShape
@@ -21,7 +21,7 @@ from target_arch.relax.patterns.constants import Constant
 from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft
 
 
-@frozen
+@define(eq=False)
 class Layout:
     """Lays drafts out over `values`. `names` are the authors' names of constants by their bytes."""
 

@@ -1,4 +1,4 @@
-"""How the elements of a tensor lie in memory, relative to the author's order.
+"""The order of a tensor's elements in memory, relative to the author's order.
 
 A `Storage` says: take the elements in the author's order, see them as an array of shape `view`, permute its
 dimensions by `axes`, and write the result row by row. So NCHW data held as NHWC is `view=(N,C,H,W),
@@ -47,7 +47,7 @@ class Storage:
 
     @property
     def is_plain(self) -> bool:
-        """True where the elements lie in the author's order."""
+        """True where the elements are in the author's order."""
         _, order = self.essence
         return order == tuple(range(len(order)))
 

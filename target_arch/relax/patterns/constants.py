@@ -18,7 +18,7 @@ from target_arch.relax.ir.graph import Graph, operator_name, shape_of
 
 @frozen(kw_only=True, eq=False)
 class Constant:
-    """Values as stored. `quantization` is None for floats; its axis refers to `values` as they lie here.
+    """Values as stored. `quantization` is None for floats; its axis refers to `values` as they are here.
 
     `stored` are the bytes in the model file (or the frontend's copy of them), by which the author's name is
     found.

@@ -1,6 +1,6 @@
 """Convolutions: `conv2d` and `depthwise_conv2d`, integer and float."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ class _Convolution:
     kind: OperatorKind
     weights: Constant
     channels: int
-    attributes: dict[str, Attribute]
+    attributes: Mapping[str, Attribute]
     padding: tuple[int, int, int, int]
     layout: str
 

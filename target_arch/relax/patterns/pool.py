@@ -2,6 +2,7 @@
 pool.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import frozen
@@ -32,7 +33,7 @@ class _Pool:
     """The parameters of a pool call, or of a mean over height and width."""
 
     kind: OperatorKind
-    attributes: dict[str, Attribute]
+    attributes: Mapping[str, Attribute]
     layout: str
 
 
@@ -208,7 +209,7 @@ def _covering(
     strides: tuple[int, ...],
     padding: tuple[int, int, int, int],
 ) -> tuple[int, int, int, int]:
-    """The padding grown at bottom and right to what `ceil_mode` reaches beyond it."""
+    """The padding, grown at bottom and right as far as `ceil_mode` reaches."""
     before, after = shape_of(call.args[0]), shape_of(call)
     top, left, bottom, right = padding
     rows, columns = layout.index("H"), layout.index("W")

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from target_arch.diagnostics import DiagnosticError, name_hint
+from target_arch.plan.model import identifier
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.operators.finder import identifier
 from target_arch.relax.operators.states import StatePair
 from target_arch.relax.readers.source import Imported
 

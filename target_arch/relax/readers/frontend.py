@@ -21,7 +21,7 @@ from target_arch.relax.readers.quiet import quiet
 from target_arch.relax.readers.source import Imported
 from target_arch.relax.te.half import HALF
 
-# What the frontends were seen to raise on models they cannot take; none of them is raised by our own code in
+# Errors that the frontends were seen to raise on models they cannot take; none is raised by our own code in
 # there.
 FAILURES = (
     tvm.error.InternalError,
@@ -58,7 +58,7 @@ def translated(path: Path, translate: Callable[[], Any]) -> Any:
 
 
 _UNREADABLE = "the model cannot be imported: its parts do not fit together in a known way"
-"""Each operator is met alone and named; this is for what fails between them."""
+"""A failing operator is caught and named by itself; this is for failures between operators."""
 
 
 def unknown_operators(path: Path, names: list[str], message: str = "") -> DiagnosticError:

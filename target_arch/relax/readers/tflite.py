@@ -18,7 +18,12 @@ from target_arch.relax.ir.graph import FileFacts
 from target_arch.relax.readers.flatbuffer import TFLITE_IDENTIFIER, TFLITE_MODEL, Damaged, verify
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.source import Imported
-from target_arch.relax.readers.tflite_operators.driver import Refused, Translation, operator_name, translate
+from target_arch.relax.readers.tflite_operators.walk.driver import (
+    Translation,
+    UnsupportedOperator,
+    operator_name,
+    translate,
+)
 from target_arch.relax.readers.tflite_shapes import with_input_shapes
 from target_arch.relax.readers.unsupported import Unsupported, unsupported
 
@@ -76,7 +81,7 @@ def named_operators(path: Path, data: bytes) -> Iterator[tuple[str, str]]:
         yield name, _name(graph.Tensors(operator.Outputs(0))) if operator.OutputsLength() else ""
 
 
-def _refuse(path: Path, refused: tuple[Refused, ...]) -> None:
+def _refuse(path: Path, refused: tuple[UnsupportedOperator, ...]) -> None:
     """One message for all operators without a form."""
     found = [
         Unsupported(operator=each.code, place=_last(each.tensor), reason=each.why or "not known here")
@@ -153,7 +158,7 @@ def _constant_names(model: Any, graph: Any) -> dict[bytes, str]:
 
 
 def _name(tensor: Any) -> str:
-    """The author's name; of the names that a converter joined for what it fused, the last."""
+    """The author's name; of names that a converter joined for fused operators, the last."""
     return _last((tensor.Name() or b"").decode("utf-8", errors="replace"))
 
 

@@ -4,7 +4,7 @@ Every row of activations is brought to eight bits on a grid that its own extreme
 integers, and become floats by the scales of row and weights. Source: TensorFlow Lite,
 `kernels/internal/reference/portable_tensor_utils.cc` and `kernels/internal/reference/conv.h`.
 
-Tests: `tests/relax/readers/test_dynamic_range.py`.
+Tests: `tests/relax/readers/tflite_operators/test_dynamic_range.py`.
 """
 
 from collections.abc import Callable
@@ -123,8 +123,10 @@ in the sum."""
 
 
 @frozen(kw_only=True, eq=False)
-class Layer:
-    """What a layer sums: `terms` are the extents of a sum, `ends` those of its fused activation."""
+class SumOfProducts:
+    """The sum that a layer computes: `terms` are the extents of its axes, `ends` the ends of its fused
+    activation.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -134,7 +136,7 @@ class Layer:
 
 
 @frozen(kw_only=True)
-class Window:
+class ImageWindow:
     """Rows and columns of an image [rows, height, width, channels] that an output is computed from."""
 
     image: tuple[int, int]
@@ -166,7 +168,7 @@ def dense_product(values: Any, zero: Any, weights: Any, at: tuple[Any, ...], ter
     return shifted * weights[at[1], element].astype("int32")
 
 
-def convolution_product(window: Window) -> Product:
+def convolution_product(window: ImageWindow) -> Product:
     """Weights are [outputs, height, width, channels]."""
 
     def product(values: Any, zero: Any, weights: Any, at: tuple[Any, ...], terms: Any) -> Any:
@@ -177,7 +179,7 @@ def convolution_product(window: Window) -> Product:
     return product
 
 
-def depthwise_product(window: Window, multiplier: int) -> Product:
+def depthwise_product(window: ImageWindow, multiplier: int) -> Product:
     """Weights are [1, height, width, outputs], `multiplier` outputs for each channel."""
 
     def product(values: Any, zero: Any, weights: Any, at: tuple[Any, ...], terms: Any) -> Any:
@@ -188,7 +190,7 @@ def depthwise_product(window: Window, multiplier: int) -> Product:
     return product
 
 
-def weighted(builder: Any, layer: Layer, made: Rows, weights: Any, bias: Any, scales: Any) -> Any:
+def weighted(builder: Any, layer: SumOfProducts, made: Rows, weights: Any, bias: Any, scales: Any) -> Any:
     """The outputs of a layer in float32; `scales` are of the weights, one or one for each output channel."""
     several = shape_of(scales) != (1,)
 

@@ -1,4 +1,4 @@
-"""Takes out what is stored in a kernel's own buffers and never read.
+"""Removes stores to a kernel's own buffers that are never read.
 
 Constants that a kernel clamps to can make a stage superfluous: a rectifier whose zero point is the highest
 value gives that value whatever comes in, and the product that it would scale is left over. C compilers

@@ -1,7 +1,7 @@
 """The schedules that tuning chooses from, for sums of windows and rows printed as C.
 
 A C compiler makes vectors and keeps registers by itself, where loops are short, their count is known, and the
-accumulators of a tile lie close together. So: the two innermost axes of the output are cut into tiles, the
+accumulators of a tile are close together. So: the two innermost axes of the output are cut into tiles, the
 tile's sums are accumulated in one of several loop orders, and the stages after a sum run output by output.
 The sizes of tiles are sampled; each loop order is a space of its own.
 """

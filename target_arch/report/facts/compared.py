@@ -1,10 +1,10 @@
-"""Two bundles beside each other: what moved, and what became more or less."""
+"""Two bundles compared: operators that moved, and figures that changed."""
 
 from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
-from target_arch.report.facts.shown import Shown, ShownModel, ShownOperator, ShownPool
+from target_arch.report.facts.shown import ShownBundle, ShownModel, ShownOperator, ShownPool
 
 
 @frozen(kw_only=True)
@@ -30,7 +30,7 @@ class Figure:
 
     @property
     def change(self) -> float | None:
-        """The change as a part of what was before; None where that is nothing."""
+        """The change relative to the value before; None where that was 0."""
         if self.before is None or self.after is None or not self.before:
             return None
         return self.after / self.before - 1
@@ -50,14 +50,14 @@ class ComparedModel:
 class Compared:
     """Two bundles. `only_before` and `only_after` name models that the other one lacks."""
 
-    before: Shown
-    after: Shown
+    before: ShownBundle
+    after: ShownBundle
     models: tuple[ComparedModel, ...]
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
 
 
-def compared(before: Shown, after: Shown) -> Compared:
+def compared(before: ShownBundle, after: ShownBundle) -> Compared:
     """The two bundles: models of one name belong together, as do the only ones of each."""
     old, new = ({model.name: model for model in each.models} for each in (before, after))
     if len(old) == len(new) == 1:

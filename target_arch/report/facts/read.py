@@ -5,10 +5,10 @@ from typing import Any
 
 from target_arch.plan.execution import Activity, ActivityKind
 from target_arch.report.facts.shown import (
-    Shown,
     ShownAttempt,
     ShownBudget,
     ShownBuffer,
+    ShownBundle,
     ShownImage,
     ShownLayer,
     ShownModel,
@@ -28,19 +28,18 @@ from target_arch.soc.model import SoC
 Facts = Mapping[str, Any]
 
 
-def read_shown(manifest: Facts, soc: SoC) -> Shown:
+def read_shown(manifest: Facts, soc: SoC) -> ShownBundle:
     """The values of a bundle's report. The manifest has every key that `docs/manifest.md` lists."""
-    models = manifest.get("models", (manifest,))
-    shared = manifest["pools"] if "models" in manifest else {}
-    machine = manifest["machine"]
-    return Shown(
-        name=manifest["name"] if "models" in manifest else manifest["model"],
+    pools, machine = manifest["pools"], manifest["machine"]
+    return ShownBundle(
+        name=manifest["name"],
         soc=soc,
         port=manifest["port"],
         machine=None if machine is None else machine["name"],
         abi_hash=manifest["abi_hash"],
-        models=tuple(map(_model, models)),
-        shared={name: (shared[name]["capacity"], shared[name]["bytes"]) for name in sorted(shared)},
+        mode=manifest["mode"],
+        models=tuple(map(_model, manifest["models"])),
+        pools={name: (pools[name]["capacity"], pools[name]["bytes"]) for name in sorted(pools)},
         images=tuple(_images(manifest)),
     )
 
@@ -48,8 +47,7 @@ def read_shown(manifest: Facts, soc: SoC) -> Shown:
 def _model(facts: Facts) -> ShownModel:
     placed = facts["placement"]
     return ShownModel(
-        name=facts["model"],
-        mode=facts["mode"],
+        name=facts["name"],
         inputs=_tensors(facts["inputs"]),
         outputs=_tensors(facts["outputs"]),
         states=tuple(each["name"] for each in facts["states"]),
@@ -202,7 +200,7 @@ def _images(manifest: Facts) -> Iterator[ShownImage]:
         image, machine = manifest["image"], manifest["machine"]
         name = "the program" if machine is None else f"the program on {machine['name']}"
         yield _image(name, image, image["sections"], image["memories"])
-    for core in manifest.get("firmware", ()):
+    for core in manifest["firmware"] or ():
         memory = core["memory"]
         sections = [{**each, "memory": memory["memory"]} for each in core["sections"]]
         yield _image(f"firmware of {core['target_arch']} ({core['core']})", core, sections, [memory])

@@ -27,7 +27,7 @@ class ShownPlace:
     """An instance that was considered for an operator.
 
     `copies` are the parts of its copying, as text and seconds. Without `compute` it was refused, and
-    `refusal` says why; `change` is what would move the operator there, where something could.
+    `refusal` is the reason; `change` names a change that would move the operator there, where one could.
     """
 
     instance: str
@@ -176,7 +176,7 @@ class ShownAttempt:
 @frozen(kw_only=True)
 class ShownLayer:
     """An operator against the reference, on the reference's own inputs of it: how many elements there are,
-    how many differ, by how much at most, and what exact arithmetic says (empty where it says nothing).
+    how many differ, by how much at most, and the verdict of exact arithmetic (empty where there is none).
     """
 
     operator: str
@@ -237,7 +237,6 @@ class ShownModel:
     """One model of a bundle."""
 
     name: str
-    mode: str
     inputs: tuple[ShownTensor, ...]
     outputs: tuple[ShownTensor, ...]
     states: tuple[str, ...]
@@ -265,15 +264,17 @@ class ShownModel:
 
 
 @frozen(kw_only=True)
-class Shown:
-    """A bundle: its chip and its models. `images` are empty until programs of the chip were built."""
+class ShownBundle:
+    """A bundle: its chip and its models. `pools` have, by name, the capacity of their memory and the bytes
+    that all models take together; `images` are empty until programs of the chip were built.
+    """
 
     name: str
     soc: SoC = field(repr=False)
+    mode: str
     port: str
     machine: str | None
     abi_hash: str
     models: tuple[ShownModel, ...]
-    shared: Mapping[str, tuple[int, int]] = field(factory=dict)
-    """Where several models share pools: capacity of and bytes in each, all models together."""
+    pools: Mapping[str, tuple[int, int]]
     images: tuple[ShownImage, ...]

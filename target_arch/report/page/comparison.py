@@ -2,10 +2,10 @@
 
 from attrs import frozen
 
-from target_arch.plan.reasoning import duration
-from target_arch.plan.text import table
+from target_arch.plan.printed.reasoning import duration
+from target_arch.plan.printed.text import table
 from target_arch.report.facts.compared import Compared, ComparedModel, Figure, Moved
-from target_arch.report.facts.shown import Shown, ShownModel
+from target_arch.report.facts.shown import ShownBundle, ShownModel
 from target_arch.report.page.page import page
 from target_arch.report.pictures.graph import graph_picture
 from target_arch.report.pictures.pools import pools_picture
@@ -20,8 +20,11 @@ MOVED_HEAD = ("operator", "before", "after", "cost before", "cost after", "why i
 
 @frozen(kw_only=True)
 class Side:
-    """One side of the comparison of a model; `part` is the share of the longer run that this one takes."""
+    """One side of the comparison of a model; `heading` also says which one. `part` is the share of the longer
+    run that this one takes.
+    """
 
+    name: str
     heading: str
     instances: tuple[tuple[str, str], ...]
     graph: Picture
@@ -55,8 +58,8 @@ def comparison_text(found: Compared) -> str:
     return "\n".join(parts)
 
 
-def _heading(shown: Shown, model: ShownModel) -> str:
-    return f"{model.name} on {shown.soc.name}, mode {model.mode}"
+def _heading(shown: ShownBundle, model: ShownModel) -> str:
+    return f"{model.name} on {shown.soc.name}, mode {shown.mode}"
 
 
 def _figure_rows(each: ComparedModel) -> list[Row]:
@@ -85,17 +88,22 @@ def _moved_row(moved: Moved) -> Row:
 def _sides(found: Compared, each: ComparedModel) -> tuple[Side, Side]:
     runs = [model.run.makespan for model in (each.before, each.after) if model.run is not None]
     longest = max(runs, default=0.0)
-    return (_side(found.before, each.before, longest), _side(found.after, each.after, longest))
+    return (
+        _side("before", found.before, each.before, longest),
+        _side("after", found.after, each.after, longest),
+    )
 
 
-def _side(shown: Shown, model: ShownModel, longest: float) -> Side:
+def _side(word: str, shown: ShownBundle, model: ShownModel, longest: float) -> Side:
     soc, run = shown.soc, model.run
+    part = run.makespan / longest if run is not None and longest else 1.0
     return Side(
-        heading=_heading(shown, model),
+        name=_heading(shown, model),
+        heading=f"{word}: {_heading(shown, model)}",
         instances=used_hues(soc, model.used),
         graph=graph_picture(model, soc),
-        timeline=None if run is None else timeline_picture(model, run, soc),
+        timeline=None if run is None else timeline_picture(model, run, soc, part),
         lanes=() if run is None else lanes(run, soc),
         pools=pools_picture(model.pools),
-        part=run.makespan / longest if run is not None and longest else 1.0,
+        part=part,
     )

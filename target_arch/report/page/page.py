@@ -10,8 +10,8 @@ from markupsafe import Markup, escape
 
 import target_arch
 from target_arch.plan.memory import BufferKind
-from target_arch.plan.reasoning import duration
-from target_arch.report.facts.shown import Shown, ShownImage, ShownModel, ShownPool, ShownRun
+from target_arch.plan.printed.reasoning import duration
+from target_arch.report.facts.shown import ShownBundle, ShownImage, ShownModel, ShownPool, ShownRun
 from target_arch.report.pictures import budgets as waterfall
 from target_arch.report.pictures.budgets import budgets_picture, by_pool
 from target_arch.report.pictures.chip import chip_picture
@@ -63,7 +63,7 @@ class ImageView:
     fills: tuple[tuple[str, ...], ...]
 
 
-def report_page(shown: Shown) -> str:
+def report_page(shown: ShownBundle) -> str:
     """The page: everything inside, readable without JavaScript. Same values, same bytes."""
     return page(
         "page.html.j2",
@@ -74,7 +74,7 @@ def report_page(shown: Shown) -> str:
         copy_head=COPY_HEAD,
         crowded=any(len(model.operators) > _MOST_ROWS for model in shown.models),
         budget_legend=waterfall.LEGEND,
-        shared=[(name, f"{room:,}", f"{used:,}") for name, (room, used) in shown.shared.items()],
+        pools=[(name, f"{room:,}", f"{used:,}") for name, (room, used) in shown.pools.items()],
         constants=list(_constants(shown)),
         images=[_image(image) for image in shown.images],
         image_legend=image_legend,
@@ -106,7 +106,7 @@ def gap_text(run: ShownRun) -> str:
     return f"{run.makespan / run.bound - 1:.1%}" if run.bound else "0%"
 
 
-def _view(shown: Shown, number: int) -> ModelView:
+def _view(shown: ShownBundle, number: int) -> ModelView:
     model, soc = shown.models[number], shown.soc
     several = len(shown.models) > 1
     anchor = f"m{number}-" if several else ""
@@ -176,7 +176,7 @@ def _turns(model: ShownModel) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         yield phase, reason, tuple(slot.partition for slot in slots)
 
 
-def _constants(shown: Shown) -> Iterator[tuple[str, str, str]]:
+def _constants(shown: ShownBundle) -> Iterator[tuple[str, str, str]]:
     for model in shown.models:
         for pool in model.pools:
             if any(each.kind == BufferKind.CONSTANT for each in pool.buffers) and pool.name != pool.memory:
@@ -199,7 +199,7 @@ def _buffer_rows(pool: ShownPool) -> list[tuple[str, ...]]:
 
 
 def _prose(text: str) -> Markup:
-    """Text with what stands between backticks as code."""
+    """Text with words in backticks as code."""
     pieces = [escape(piece) for piece in text.split("`")]
     if len(pieces) % 2 == 0:
         return escape(text)

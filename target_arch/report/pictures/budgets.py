@@ -1,4 +1,4 @@
-"""The budgets of accelerators as a waterfall: what each lowering found in a memory, in their order."""
+"""The budgets of accelerators as a waterfall: the bytes of a memory at each lowering, in order."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,6 +1,6 @@
 """Every picture of a report, by the name of its file."""
 
-from target_arch.report.facts.shown import Shown, ShownModel
+from target_arch.report.facts.shown import ShownBundle, ShownModel
 from target_arch.report.pictures.budgets import budgets_picture, by_pool
 from target_arch.report.pictures.chip import chip_picture
 from target_arch.report.pictures.graph import graph_picture
@@ -11,7 +11,7 @@ from target_arch.report.pictures.svg import Picture
 from target_arch.report.pictures.timeline import named_timeline
 
 
-def pictures(shown: Shown) -> dict[str, Picture]:
+def pictures(shown: ShownBundle) -> dict[str, Picture]:
     """The pictures, by file name without its ending; those of several models begin with the model's name."""
     found = {"chip": chip_picture(shown.soc)}
     for model in shown.models:
@@ -20,7 +20,7 @@ def pictures(shown: Shown) -> dict[str, Picture]:
     return found | {f"image-{number}": image_picture(each) for number, each in enumerate(shown.images)}
 
 
-def _of_model(model: ShownModel, shown: Shown) -> dict[str, Picture]:
+def _of_model(model: ShownModel, shown: ShownBundle) -> dict[str, Picture]:
     found = {"model": graph_picture(model, shown.soc), "pools": pools_picture(model.pools)}
     if model.run is not None:
         found["timeline"] = named_timeline(model, model.run, shown.soc)

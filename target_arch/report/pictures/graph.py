@@ -1,12 +1,12 @@
 """The picture of a model: its operators, in the colour of the instance that each is on."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from target_arch.plan.reasoning import duration
+from target_arch.plan.printed.reasoning import duration
 from target_arch.report.facts.shown import ShownModel, ShownOperator
 from target_arch.report.pictures.layers import Point, layers
 from target_arch.report.pictures.style import hue_class
-from target_arch.report.pictures.svg import Picture, fitted, group, label, tag, tip
+from target_arch.report.pictures.svg import Picture, fitted, group, label, number, tag, text_of, tip
 from target_arch.soc.model import SoC
 
 _WIDTH, _HEIGHT = 190, 40
@@ -21,7 +21,7 @@ def graph_picture(model: ShownModel, soc: SoC, anchor: str = "") -> Picture:
     inputs = [each.name for each in model.inputs]
     inputs += [state for state in model.states if state not in inputs]
     names = [*inputs, *(each.id for each in model.operators)]
-    numbers = {name: number for number, name in enumerate(names)}
+    numbers = {name: place for place, name in enumerate(names)}
     edges = [
         (numbers[before], numbers[each.id])
         for each in model.operators
@@ -29,12 +29,14 @@ def graph_picture(model: ShownModel, soc: SoC, anchor: str = "") -> Picture:
         if before in numbers
     ]
     laid = layers(len(names), edges, box=(_WIDTH, _HEIGHT), gap=_GAP, fall=_FALL)
-    hues = {instance.name: hue_class(number) for number, instance in enumerate(soc.instances)}
+    hues = {instance.name: hue_class(place) for place, instance in enumerate(soc.instances)}
     shapes = {each.name: (each.shape, each.dtype) for each in model.inputs}
+    middles = {each.id: laid.middles[numbers[each.id]] for each in model.operators}
     nodes = [_input(name, laid.middles[numbers[name]], shapes) for name in inputs]
-    rich = len(model.operators) <= _MOST_RICH
-    draw = _node if rich else _plain_node
-    nodes += [draw(each, laid.middles[numbers[each.id]], hues, anchor) for each in model.operators]
+    if len(model.operators) <= _MOST_RICH:
+        nodes += [_node(each, middles[each.id], hues, anchor) for each in model.operators]
+    else:
+        nodes += _plain_nodes(model.operators, middles, hues, anchor)
     drawn = "".join(f"{_way(way)}" for way in laid.ways)
     path = tag("path", d=drawn, class_="edge rule") if drawn else ""
     body = group([path, *nodes], transform=f"translate({_MARGIN} {_MARGIN})")
@@ -51,8 +53,8 @@ def _way(points: tuple[Point, ...]) -> str:
     (x, y), *others = points
     d = [f"M{x:.0f} {y + _HEIGHT / 2:.0f}"]
     y += _HEIGHT / 2
-    for number, (to_x, middle) in enumerate(others):
-        last = number == len(others) - 1
+    for place, (to_x, middle) in enumerate(others):
+        last = place == len(others) - 1
         to_y = middle - _HEIGHT / 2
         bend = (y + to_y) / 2
         d.append(f"C{x:.0f} {bend:.0f} {to_x:.0f} {bend:.0f} {to_x:.0f} {to_y:.0f}")
@@ -93,12 +95,21 @@ def _node(each: ShownOperator, middle: Point, hues: Mapping[str, str], anchor: s
     return tag("a", body, href=f"#{anchor}{each.id}") if anchor else body
 
 
-def _plain_node(each: ShownOperator, middle: Point, hues: Mapping[str, str], anchor: str) -> str:
-    x, y = middle[0] - _WIDTH / 2, middle[1] - _HEIGHT / 2
-    hue = hues.get(each.instance, "plain")
-    rect = tag("rect", x=x, y=y, width=_WIDTH, height=_HEIGHT, rx=5, class_=f"box {hue}")
-    body = rect + label(x + 8, y + 24, fitted(each.id, _WIDTH - 16), "ink")
-    return tag("a", body, href=f"#{anchor}{each.id}") if anchor else body
+def _plain_nodes(
+    operators: Sequence[ShownOperator], middles: Mapping[str, Point], hues: Mapping[str, str], anchor: str
+) -> Iterator[str]:
+    """All boxes of a colour as one element, and a word for each operator."""
+    boxes: dict[str, list[str]] = {}
+    words = []
+    for each in operators:
+        x, y = middles[each.id][0] - _WIDTH / 2, middles[each.id][1] - _HEIGHT / 2
+        box = f"M{number(x)} {number(y)}h{_WIDTH}v{_HEIGHT}h-{_WIDTH}z"
+        boxes.setdefault(hues.get(each.instance, "plain"), []).append(box)
+        word = tag("text", text_of(fitted(each.id, _WIDTH - 16)), x=x + 8, y=y + 24)
+        words.append(tag("a", word, href=f"#{anchor}{each.id}") if anchor else word)
+    for hue in sorted(boxes):
+        yield tag("path", d="".join(boxes[hue]), class_=f"box {hue}")
+    yield group(words, class_="ink")
 
 
 def _about(each: ShownOperator) -> str:

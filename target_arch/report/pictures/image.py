@@ -1,4 +1,4 @@
-"""What a linked program takes of every memory: code, constants, variables, arenas, stack."""
+"""The bytes of a linked program in every memory: code, constants, variables, arenas, stack."""
 
 from collections.abc import Sequence
 
@@ -52,7 +52,7 @@ def image_picture(image: ShownImage) -> Picture:
 
 
 def _bar(sections: Sequence[ShownSection], capacity: int, linked: int) -> str:
-    """The sections one after the other, then what lies between them."""
+    """The sections one after the other, then the gaps between them."""
     drawn = [tag("rect", width="100%", height=_BAR, rx=2, class_="free")]
     start = 0
     for section in sections:

@@ -13,7 +13,7 @@ Edge = tuple[int, int]
 
 
 @frozen(kw_only=True)
-class Layers:
+class LayeredDrawing:
     """The middle of every node, and for every edge the points it goes through, both ends included."""
 
     middles: tuple[Point, ...]
@@ -31,7 +31,7 @@ class _Part:
     width: float
 
 
-def layers(count: int, edges: Sequence[Edge], *, box: Point, gap: float, fall: float) -> Layers:
+def layers(count: int, edges: Sequence[Edge], *, box: Point, gap: float, fall: float) -> LayeredDrawing:
     """Places for `count` nodes of a size, `gap` apart in a layer, with `fall` between layers.
 
     Each edge is given once and goes from one node to another.
@@ -49,7 +49,7 @@ def layers(count: int, edges: Sequence[Edge], *, box: Point, gap: float, fall: f
         ways += [tuple(points[node] for node in way) for way in part.ways]
         left += part.width + width + gap
         deepest = max(deepest, *(rank for _, rank in part.places.values()))
-    return Layers(
+    return LayeredDrawing(
         middles=tuple(middles[node] for node in range(count)),
         ways=tuple(ways),
         width=max(0.0, left - gap),

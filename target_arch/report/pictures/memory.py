@@ -34,7 +34,12 @@ def memory_picture(model: ShownModel, pool: ShownPool) -> Picture:
         label("100%", _TOP - 6, f"peak {pool.peak:,} B of {pool.capacity:,} B", "dim small end", dx=-4)
     )
     drawn.append(
-        label(4, _TOP - 6, f"dashed: {pool.in_place_bound:,} B that no plan can do without", "dim small")
+        label(
+            4,
+            _TOP - 6,
+            f"dashed: {pool.in_place_bound:,} B that no plan of these steps can do without",
+            "dim small",
+        )
     )
     return Picture(
         title=f"{pool.name} over the steps of {model.name}",

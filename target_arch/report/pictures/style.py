@@ -82,7 +82,7 @@ svg a:hover rect,svg a:focus rect{stroke-width:2.6}
 
 
 def stylesheet() -> str:
-    """The rules for the classes that pictures use; light, and dark for who prefers that except on paper."""
+    """The rules for the classes that pictures use; light, or dark if the system is, but not on paper."""
     return f"{_FIXED}{_colours(LIGHT)}@media screen and (prefers-color-scheme:dark){{{_colours(DARK)}}}"
 
 

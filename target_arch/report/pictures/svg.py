@@ -9,6 +9,8 @@ from target_arch.report.pictures.style import stylesheet
 
 _NARROW = frozenset("ijlftrI.,:;'|!()[]-` ")
 _WIDE = frozenset("mwMW@%—…")
+_EDGE = 6
+"""Pixels around a picture that is a file of its own."""
 
 
 @frozen(kw_only=True)
@@ -16,7 +18,7 @@ class Picture:
     """A picture of `height` pixels. `width` is None where it takes the width that it is given: its abscissae
     are percentages, and text keeps its size however wide it is drawn.
 
-    `title` says what it shows, `body` are its elements.
+    `title` describes it, `body` are its elements.
     """
 
     title: str
@@ -37,8 +39,11 @@ class Picture:
         """The picture as a file, with its own style; in dark colours where the reader has asked for them."""
         wide = width if self.width is None else self.width
         back = tag("rect", class_="surface", width="100%", height="100%")
-        body = f"<title>{text_of(self.title)}</title><style>{escape(stylesheet())}</style>{back}{self.body}"
-        return tag("svg", body, xmlns="http://www.w3.org/2000/svg", **_size(wide, self.height)) + "\n"
+        # Abscissae are percentages of the inner element.
+        inner = tag("svg", self.body, x=_EDGE, y=_EDGE, width=wide, height=self.height)
+        body = f"<title>{text_of(self.title)}</title><style>{escape(stylesheet())}</style>{back}{inner}"
+        size = _size(wide + 2 * _EDGE, self.height + 2 * _EDGE)
+        return tag("svg", body, xmlns="http://www.w3.org/2000/svg", **size) + "\n"
 
 
 def _size(width: float, height: float) -> dict[str, float | str]:

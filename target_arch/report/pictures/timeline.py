@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from attrs import frozen
 
 from target_arch.plan.execution import Activity, ActivityKind
-from target_arch.plan.reasoning import duration
+from target_arch.plan.printed.reasoning import duration
 from target_arch.report.facts.shown import ShownModel, ShownRun
 from target_arch.report.pictures.axis import grid, marks, percent, zoom_class
 from target_arch.report.pictures.style import hue_class
@@ -44,11 +44,11 @@ def lanes(run: ShownRun, soc: SoC) -> tuple[Lane, ...]:
     return tuple(lane for lane in (*ordered, *channels) if lane.name in busy)
 
 
-def timeline_picture(model: ShownModel, run: ShownRun, soc: SoC) -> Picture:
-    """The run of a model."""
+def timeline_picture(model: ShownModel, run: ShownRun, soc: SoC, part: float = 1.0) -> Picture:
+    """The run of a model, with the words that have room where it is drawn on that part of the width."""
     rows = lanes(run, soc)
     height = len(rows) * LANE
-    drawn = [grid(marks(run.makespan, 10), run.makespan, 0, height, _time)]
+    drawn = [grid(marks(run.makespan, max(1, round(10 * part))), run.makespan, 0, height, _time)]
     waits: dict[str, list[Activity]] = {}
     spans: dict[str, list[Activity]] = {}
     for span in run.waits:
@@ -62,7 +62,7 @@ def timeline_picture(model: ShownModel, run: ShownRun, soc: SoC) -> Picture:
         drawn.append(line("0%", top + LANE, "100%", top + LANE, "hair"))
         every = [*waits.get(lane.name, ()), *spans.get(lane.name, ())]
         shown = _joined(every, run.makespan) if crowded else every
-        drawn += [_bar(span, top, lane, run.makespan, said) for span in shown]
+        drawn += [_bar(span, top, lane, run.makespan, said, part) for span in shown]
     return Picture(
         title=f"a simulated run of {model.name}", width=None, height=height + _AXIS, body="".join(drawn)
     )
@@ -96,8 +96,8 @@ def _joined(spans: Iterable[Activity], whole: float) -> list[Activity]:
     return found
 
 
-def _bar(span: Activity, top: float, lane: Lane, whole: float, said: Mapping[int, str]) -> str:
-    part = (span.end - span.start) / whole if whole else 0
+def _bar(span: Activity, top: float, lane: Lane, whole: float, said: Mapping[int, str], part: float) -> str:
+    room = part * (span.end - span.start) / whole if whole else 0
     x, width = percent(span.start, whole), percent(max(span.end - span.start, 0), whole)
     class_ = {ActivityKind.WAIT: "wait", ActivityKind.COPY: "copy"}.get(span.kind, lane.class_)
     about = tip(
@@ -105,7 +105,7 @@ def _bar(span: Activity, top: float, lane: Lane, whole: float, said: Mapping[int
         f"from {_time(span.start)} on"
     )
     y = top + (LANE - _BAR) / 2
-    zoomed = zoom_class(part, span.what)
+    zoomed = zoom_class(room, span.what)
     if zoomed is None:
         return tag("rect", about, x=x, y=y, width=width, height=_BAR, class_=class_)
     inside = [

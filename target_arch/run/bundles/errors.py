@@ -1,4 +1,4 @@
-"""The error for what cannot be written."""
+"""The error for files that cannot be written."""
 
 from pathlib import Path
 

@@ -58,7 +58,7 @@ def replace_whole(files: Mapping[str, bytes], folder: Path, claims: Claims) -> b
 
 
 def sweep(folder: Path) -> None:
-    """Remove what writers of this folder that were killed left beside it; its lock has to be held.
+    """Remove the files that killed writers of this folder left beside it; its lock has to be held.
 
     DiagnosticError as `dissolve`.
     """
@@ -72,7 +72,7 @@ def sweep(folder: Path) -> None:
 
 
 def dissolve(old: Path, folder: Path, claims: Claims) -> None:
-    """Remove an exchanged bundle: its files, and what was linked to the new folder.
+    """Remove an exchanged bundle: its files, and links to the new folder.
 
     DiagnosticError where there is anything else: it stays.
     """
@@ -86,7 +86,7 @@ def dissolve(old: Path, folder: Path, claims: Claims) -> None:
             below.rmdir()
     if kept:
         raise _left_over(kept)
-    # Manifest and journal go last: if this is killed, they still say what may be removed.
+    # Manifest and journal go last: if this is killed, they still list the files that may be removed.
     (old / MANIFEST).unlink(missing_ok=True)
     shutil.rmtree((old / JOURNAL).parent, ignore_errors=True)
     old.rmdir()
@@ -164,7 +164,7 @@ def _is_linked(place: Path, other: Path) -> bool:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Everything in it that is no folder, but for what a writer in place keeps there."""
+    """Everything in it that is no folder, except the files that a writer in place keeps there."""
     for place in folder.rglob("*"):
         is_folder = place.is_dir() and not place.is_symlink()
         if not is_folder and not place.is_relative_to((folder / JOURNAL).parent):

@@ -15,14 +15,14 @@ RULE = "bad-manifest"
 Faults = list[Fault]
 
 
-class Form(Protocol):
+class ValueForm(Protocol):
     """Judges one value."""
 
     def check(self, path: Path, value: object, faults: Faults) -> None: ...
 
 
 @frozen
-class Text:
+class TextForm:
     """Text, also an empty one; one of `words` where there are some."""
 
     words: frozenset[str] = frozenset()
@@ -51,7 +51,7 @@ class PathInside:
 
 
 @frozen
-class Flag:
+class BooleanForm:
     """True or false."""
 
     def check(self, path: Path, value: object, faults: Faults) -> None:
@@ -60,7 +60,7 @@ class Flag:
 
 
 @frozen
-class Integer:
+class IntegerForm:
     """An integer of at least `least`."""
 
     least: int = 0
@@ -74,13 +74,15 @@ class Integer:
 
 
 @frozen
-class Number:
-    """A number that is not negative."""
+class NumberForm:
+    """A number that is not negative, unless it may be `signed`."""
+
+    signed: bool = False
 
     def check(self, path: Path, value: object, faults: Faults) -> None:
         if not isinstance(value, int | float) or isinstance(value, bool):
             wrong_type(path, "a number", value, faults)
-        elif value < 0:
+        elif value < 0 and not self.signed:
             faults.append(Fault(rule=RULE, path=path, message=f"`{path[-1]}` must not be negative"))
 
 
@@ -88,7 +90,7 @@ class Number:
 class Maybe:
     """Null, or a value of the form."""
 
-    of: Form
+    of: ValueForm
 
     def check(self, path: Path, value: object, faults: Faults) -> None:
         if value is not None:
@@ -99,7 +101,7 @@ class Maybe:
 class ListOf:
     """A list of values of one form."""
 
-    of: Form
+    of: ValueForm
 
     def check(self, path: Path, value: object, faults: Faults) -> None:
         if not isinstance(value, list):
@@ -113,7 +115,7 @@ class ListOf:
 class TableOf:
     """A table of values of one form, by names that are not known before."""
 
-    of: Form
+    of: ValueForm
 
     def check(self, path: Path, value: object, faults: Faults) -> None:
         if not isinstance(value, dict):
@@ -127,14 +129,14 @@ class TableOf:
 class Record:
     """A table whose keys are known: those of `needed` have to be there, those of `further` may be."""
 
-    needed: Mapping[str, Form]
-    further: Mapping[str, Form] = field(factory=dict)
+    needed: Mapping[str, ValueForm]
+    further: Mapping[str, ValueForm] = field(factory=dict)
 
     def check(self, path: Path, value: object, faults: Faults) -> None:
         if not isinstance(value, dict):
             wrong_type(path, "a table", value, faults)
             return
-        known: dict[str, Form] = {**self.needed, **self.further}
+        known: dict[str, ValueForm] = {**self.needed, **self.further}
         for key, form in known.items():
             if key in value:
                 form.check((*path, key), value[key], faults)
@@ -145,7 +147,7 @@ class Record:
         faults.append(Fault(rule=RULE, path=(*path, key), message=f"`{key}` is missing", at_key=True))
 
 
-def faults_of(value: Any, form: Form) -> Faults:
+def faults_of(value: Any, form: ValueForm) -> Faults:
     """Everything in a file's value that is not of that form, which is one of tables."""
     faults: Faults = []
     if isinstance(value, dict):

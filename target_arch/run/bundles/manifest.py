@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
+from target_arch.emit.bundle_name import qualified
 from target_arch.emit.digests import FILES, MANIFEST, digest, is_intact, manifest_text, sealed
+from target_arch.emit.manifest import SCHEMA
 from target_arch.run.bundles.contents import JOURNAL
 from target_arch.run.bundles.errors import unwritable
 from target_arch.run.bundles.form import RULE
@@ -23,8 +25,8 @@ _HINT = "name the folder that `compile` wrote"
 def read_manifest(directory: Path) -> dict[str, Any]:
     """The manifest of the bundle in that folder; waits for a writer that is replacing it.
 
-    DiagnosticError where there is none, it lacks what readers need, or a writer was killed between two
-    bundles.
+    DiagnosticError where there is none, it has another schema or lacks fields that readers need, or a writer
+    was killed between two bundles.
     """
     if (directory / JOURNAL).exists():
         with locked(directory):
@@ -44,6 +46,8 @@ def _read(directory: Path) -> dict[str, Any]:
     manifest = parsed(text, str(path))
     if not isinstance(manifest, dict) or not {"soc", "abi_hash"} <= manifest.keys():
         raise _no_bundle(directory, f"{MANIFEST} is another kind of file")
+    if manifest.get("schema") != SCHEMA:
+        raise _another_schema(directory, manifest)
     faults = manifest_faults(manifest)
     if faults:
         raise DiagnosticError(misformed(faults, str(path), text))
@@ -58,32 +62,24 @@ def misformed(faults: Iterable[Fault], shown: str, text: str) -> Iterator[Diagno
         yield Diagnostic(rule=RULE, place=place, message=fault.message, hint="compile the model again")
 
 
-def models_in(manifest: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """The manifest of every model of a bundle, in their order; of a bundle of one, that."""
-    return tuple(manifest["models"]) if "models" in manifest else (manifest,)
-
-
 def has_vectors(manifest: Mapping[str, Any]) -> bool:
     """Whether a model of the bundle has a self-test vector."""
-    return any(each["self_test"]["reference"] is not None for each in models_in(manifest))
+    return any(each["self_test"]["reference"] is not None for each in manifest["models"])
 
 
 def facts_of_models(
     manifest: Mapping[str, Any], facts: Mapping[str, Mapping[str, object]]
 ) -> dict[str, object]:
     """Facts about each model of a bundle, by its name, as facts for its manifest."""
-    if "models" not in manifest:
-        return dict(facts[manifest["model"]])
-    return {"models": [{**each, **facts[each["model"]]} for each in manifest["models"]]}
+    return {"models": [{**each, **facts[each["name"]]} for each in manifest["models"]]}
 
 
 def tensors_in(manifest: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
-    """The `inputs` or `outputs` of all models; where there are several, named `model.tensor`."""
-    if "models" not in manifest:
-        return list(manifest[kind])
+    """The `inputs` or `outputs` of all models, by the names that they have in the bundle."""
+    models = manifest["models"]
     return [
-        {**tensor, "name": f"{model['model']}.{tensor['name']}"}
-        for model in manifest["models"]
+        {**tensor, "name": qualified(model["name"], tensor["name"], len(models))}
+        for model in models
         for tensor in model[kind]
     ]
 
@@ -166,6 +162,12 @@ def _refuse_half_written(directory: Path) -> None:
 
 def _no_bundle(directory: Path, why: str) -> DiagnosticError:
     return refusal("not-a-bundle", directory, f"is not a bundle: {why}", _HINT)
+
+
+def _another_schema(directory: Path, manifest: Mapping[str, Any]) -> DiagnosticError:
+    found = f"schema {manifest['schema']!r}" if "schema" in manifest else "no schema"
+    message = f"its manifest has {found}, and this version of target-arch reads schema {SCHEMA}"
+    return refusal("another-schema", directory, message, "compile the model again, with this version")
 
 
 def _replaced(directory: Path) -> DiagnosticError:

@@ -10,25 +10,25 @@ from typing import Any
 from target_arch.backend.goal import Goal
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import DTYPE_BYTES
+from target_arch.plan.model_pools import Sharing
 from target_arch.run.bundles.form import (
     RULE,
+    BooleanForm,
     Faults,
-    Flag,
-    Form,
-    Integer,
+    IntegerForm,
     ListOf,
     Maybe,
-    Number,
+    NumberForm,
     PathInside,
     Record,
     TableOf,
-    Text,
+    TextForm,
     faults_of,
 )
 from target_arch.soc.faults import Fault, Path
 
-_SIGNED = Integer(least=-(2**63))
-_WORDS = ListOf(Text())
+_SIGNED = IntegerForm(least=-(2**63))
+_WORDS = ListOf(TextForm())
 
 
 class TensorForm:
@@ -36,10 +36,10 @@ class TensorForm:
 
     form = Record(
         {
-            "name": Text(),
-            "shape": ListOf(Integer()),
-            "dtype": Text(frozenset(DTYPE_BYTES)),
-            "bytes": Integer(),
+            "name": TextForm(),
+            "shape": ListOf(IntegerForm()),
+            "dtype": TextForm(frozenset(DTYPE_BYTES)),
+            "bytes": IntegerForm(),
         }
     )
 
@@ -57,58 +57,62 @@ class TensorForm:
 _TENSORS = ListOf(TensorForm())
 _MACHINE = Record(
     {
-        "name": Text(),
-        "code": Text(),
-        "data": Text(),
-        "stack": Integer(),
+        "name": TextForm(),
+        "code": TextForm(),
+        "data": TextForm(),
+        "stack": IntegerForm(),
         "memories": ListOf(
-            Record({"name": Text(), "base": Integer(), "bytes": Integer(), "writable": Flag()})
+            Record(
+                {"name": TextForm(), "base": IntegerForm(), "bytes": IntegerForm(), "writable": BooleanForm()}
+            )
         ),
     }
 )
 _TOOLCHAIN = Record(
     {"libraries": _WORDS, "needs": _WORDS},
     {
-        "compiler": Text(),
+        "compiler": TextForm(),
         "flags": _WORDS,
         "link": _WORDS,
         "emulator": _WORDS,
-        "packages": TableOf(Text()),
-        "counter_hz": Integer(least=1),
-        "shift": Integer(),
-        "start": Text(),
+        "packages": TableOf(TextForm()),
+        "counter_hz": IntegerForm(least=1),
+        "shift": IntegerForm(),
+        "start": TextForm(),
     },
 )
 _OF_MACHINES = ("compiler", "flags", "link", "emulator", "packages", "counter_hz", "shift", "start")
 _LIBRARY = Record(
     {
         "name": PathInside(plain=True),
-        "carried": Flag(),
-        "variable": Maybe(Text()),
+        "carried": BooleanForm(),
+        "variable": Maybe(TextForm()),
         "include": ListOf(PathInside()),
         "sources": ListOf(PathInside()),
     }
 )
 _PARTITION = Record(
-    {"id": Text(), "instance": Text(), "operators": _WORDS, "reason": Text()}, {"notes": _WORDS}
+    {"id": TextForm(), "instance": TextForm(), "operators": _WORDS, "reason": TextForm(), "notes": _WORDS}
 )
 _PLACEMENT = Record(
     {
-        "method": Text(),
-        "search_makespan": Number(),
-        "search_bound": Number(),
-        "load": Number(),
-        "load_bytes": Integer(),
-        "energy": Maybe(Number()),
-        "metered": Integer(),
+        "method": TextForm(),
+        "search_makespan": NumberForm(),
+        "search_bound": NumberForm(),
+        "load": NumberForm(),
+        "load_bytes": IntegerForm(),
+        "energy": Maybe(NumberForm()),
+        "metered": IntegerForm(),
     }
 )
-_EXECUTION = Record({"makespan": Number(), "bound": Number(), "alone": Number(), "overlap": Text()})
+_EXECUTION = Record(
+    {"makespan": NumberForm(), "bound": NumberForm(), "alone": NumberForm(), "overlap": TextForm()}
+)
 _BUDGET = Record(
     {
-        "partition": Text(),
-        "site": Text(),
-        "pool": Text(),
+        "partition": TextForm(),
+        "site": TextForm(),
+        "pool": TextForm(),
         "live": _SIGNED,
         "remaining": _SIGNED,
         "guaranteed": _SIGNED,
@@ -116,92 +120,93 @@ _BUDGET = Record(
         "used": Maybe(_SIGNED),
     }
 )
-_ATTEMPT = Record({key: Text() for key in ("kind", "operator", "instance", "reason", "outcome")})
-_POOL = Record({"capacity": Integer(), "peak": Integer(), "bound": Integer()}, {"in_place_bound": Integer()})
+_ATTEMPT = Record({key: TextForm() for key in ("kind", "operator", "instance", "reason", "outcome")})
+_POOL = Record({key: IntegerForm() for key in ("capacity", "peak", "bound", "in_place_bound")})
 _STEP = Record(
     {
-        "number": Integer(),
-        "kind": Text(frozenset({"load", "copy", "dispatch", "wait"})),
-        "what": Text(),
-        "event": Maybe(Text()),
+        "number": IntegerForm(),
+        "kind": TextForm(frozenset({"load", "copy", "dispatch", "wait"})),
+        "what": TextForm(),
+        "event": Maybe(TextForm()),
     }
 )
 _VERIFICATION = Record(
-    {"passed": Flag(), "reference": Text(), "equal": Integer(), "outputs": Integer(), "largest": Number()}
+    {
+        "passed": BooleanForm(),
+        "reference": TextForm(),
+        "equal": IntegerForm(),
+        "outputs": IntegerForm(),
+        "largest": NumberForm(),
+    }
 )
-_BUNDLE: dict[str, Form] = {
-    "soc": Text(),
-    "port": Text(),
-    "abi_hash": Text(),
-    "machine": Maybe(_MACHINE),
-    "toolchain": _TOOLCHAIN,
-}
-_LATER: dict[str, Form] = {
-    "optimize": Text(frozenset(Goal)),
-    "libraries": ListOf(_LIBRARY),
-    "files": TableOf(Text()),
-}
-_MODEL: dict[str, Form] = {
-    "model": Text(),
-    "inputs": _TENSORS,
-    "outputs": _TENSORS,
-    "partitions": ListOf(_PARTITION),
-    "lowering_order": ListOf(Record({"partition": Text()})),
-    "placement": Maybe(_PLACEMENT),
-    "execution": Maybe(_EXECUTION),
-    "budgets": ListOf(_BUDGET),
-    "attempts": ListOf(_ATTEMPT),
-    "pools": TableOf(_POOL),
-    "steps": ListOf(_STEP),
-}
 _STATE = Record(
     {
-        "name": Text(),
-        "shape": ListOf(Integer()),
-        "dtype": Text(),
-        "buffer": Text(),
-        "initial_buffer": Maybe(Text()),
-        "pair": Maybe(ListOf(Integer())),
+        "name": TextForm(),
+        "shape": ListOf(IntegerForm()),
+        "dtype": TextForm(),
+        "buffer": TextForm(),
+        "initial_buffer": Maybe(TextForm()),
+        "pair": Maybe(ListOf(IntegerForm())),
     }
 )
-_MODEL_LATER: dict[str, Form] = {
-    "io": Text(frozenset(IoOwner)),
-    "mode": Text(),
-    "states": ListOf(_STATE),
-    "buffers": ListOf(Record({"name": Text(), "pool": Text(), "offset": Integer()})),
-    "verification": Maybe(_VERIFICATION),
-}
-_SHARED_POOL = Record(
+_MODEL = Record(
     {
-        "memory": Text(),
-        "capacity": Integer(),
-        "bytes": Integer(),
-        "apart": Integer(),
-        "overlaid": Flag(),
-        "peaks": TableOf(Integer()),
+        "name": TextForm(),
+        "input_shapes": Maybe(Record({"values": TableOf(NumberForm(signed=True))})),
+        "self_test": Record({"reference": Maybe(TextForm()), "missing": Maybe(TextForm())}),
+        "io": TextForm(frozenset(IoOwner)),
+        "inputs": _TENSORS,
+        "outputs": _TENSORS,
+        "states": ListOf(_STATE),
+        "partitions": ListOf(_PARTITION),
+        "lowering_order": ListOf(Record({"partition": TextForm()})),
+        "placement": Maybe(_PLACEMENT),
+        "execution": Maybe(_EXECUTION),
+        "budgets": ListOf(_BUDGET),
+        "attempts": ListOf(_ATTEMPT),
+        "pools": TableOf(_POOL),
+        "buffers": ListOf(Record({"name": TextForm(), "pool": TextForm(), "offset": IntegerForm()})),
+        "steps": ListOf(_STEP),
+        "verification": Maybe(_VERIFICATION),
     }
 )
-ONE_MODEL = Record({**_BUNDLE, **_MODEL}, {**_LATER, **_MODEL_LATER})
-"""The manifest of a bundle of one model."""
-_OF_SEVERAL_MODELS = Record(
+_BUNDLE_POOL = Record(
     {
-        **_BUNDLE,
-        "arenas": Text(frozenset({"shared", "separate"})),
-        "models": ListOf(Record({**_BUNDLE, **_MODEL}, _MODEL_LATER)),
-        "pools": TableOf(_SHARED_POOL),
+        "memory": TextForm(),
+        "capacity": IntegerForm(),
+        "bytes": IntegerForm(),
+        "apart": IntegerForm(),
+        "overlaid": BooleanForm(),
+        "peaks": TableOf(IntegerForm()),
+    }
+)
+BUNDLE = Record(
+    {
+        "schema": IntegerForm(least=1),
+        "name": TextForm(),
+        "soc": TextForm(),
+        "mode": TextForm(),
+        "port": TextForm(),
+        "abi_hash": TextForm(),
+        "machine": Maybe(_MACHINE),
+        "toolchain": _TOOLCHAIN,
+        "libraries": ListOf(_LIBRARY),
+        "optimize": TextForm(frozenset(Goal)),
+        "arenas": TextForm(frozenset(Sharing)),
+        "models": ListOf(_MODEL),
+        "pools": TableOf(_BUNDLE_POOL),
     },
-    _LATER,
+    {"files": TableOf(TextForm())},
 )
+"""The keys that every reader of a manifest needs."""
 
 
 def manifest_faults(manifest: Mapping[str, Any]) -> Faults:
-    """Everything that keeps a manifest, of one model or of several, from being read."""
-    several = "models" in manifest
-    faults = faults_of(manifest, _OF_SEVERAL_MODELS if several else ONE_MODEL)
+    """Everything that keeps a manifest of this schema from being read."""
+    faults = faults_of(manifest, BUNDLE)
     if faults:
         return faults
-    if several:
-        _models_and_pools(manifest, faults)
+    _models_and_pools(manifest, faults)
     if manifest["machine"] is not None:
         _missing(("toolchain",), manifest["toolchain"], _OF_MACHINES, faults)
     for path in manifest.get("files", ()):
@@ -210,7 +215,7 @@ def manifest_faults(manifest: Mapping[str, Any]) -> Faults:
 
 
 def _models_and_pools(manifest: Mapping[str, Any], faults: Faults) -> None:
-    names = [model["model"] for model in manifest["models"]]
+    names = [model["name"] for model in manifest["models"]]
     if len(set(names)) < len(names) or not names:
         said = "`models` has none" if not names else "two of `models` have one name"
         faults.append(Fault(rule=RULE, path=("models",), message=said))

@@ -7,117 +7,114 @@ from collections.abc import Mapping
 from typing import Any
 
 from target_arch.run.bundles.form import (
+    RULE,
+    BooleanForm,
     Faults,
-    Flag,
-    Form,
-    Integer,
+    IntegerForm,
     ListOf,
     Maybe,
-    Number,
+    NumberForm,
     Record,
     TableOf,
-    Text,
+    TextForm,
+    ValueForm,
     faults_of,
 )
-from target_arch.soc.faults import Fault, Path
+from target_arch.soc.faults import Fault
 
-_WORDS = ListOf(Text())
-_SIGNED = Integer(least=-(2**63))
-_SPAN: dict[str, Form] = {
-    "step": Integer(),
-    "what": Text(),
-    "where": Text(),
-    "start": Number(),
-    "end": Number(),
+_WORDS = ListOf(TextForm())
+_SIGNED = IntegerForm(least=-(2**63))
+_SPAN: dict[str, ValueForm] = {
+    "step": IntegerForm(),
+    "what": TextForm(),
+    "where": TextForm(),
+    "start": NumberForm(),
+    "end": NumberForm(),
 }
 _COST = Record(
     {
-        "compute": Number(),
-        "copies": ListOf(Record({"what": Text(), "seconds": Number()})),
-        "measured": Flag(),
+        "compute": NumberForm(),
+        "copies": ListOf(Record({"what": TextForm(), "seconds": NumberForm()})),
+        "measured": BooleanForm(),
     }
 )
 _CANDIDATE = Record(
-    {"instance": Text(), "cost": Maybe(_COST), "refusal": Maybe(Text()), "change": Maybe(Text())}
+    {"instance": TextForm(), "cost": Maybe(_COST), "refusal": Maybe(TextForm()), "change": Maybe(TextForm())}
 )
 _OPERATOR = Record(
     {
-        "id": Text(),
-        "kind": Text(),
-        "location": Text(),
+        "id": TextForm(),
+        "kind": TextForm(),
+        "location": TextForm(),
         "inputs": _WORDS,
-        "output": Text(),
-        "shape": ListOf(Integer()),
-        "dtype": Text(),
-        "macs": Integer(),
-        "constant_bytes": Integer(),
-        "reason": Text(),
-        "way": Text(),
+        "output": TextForm(),
+        "shape": ListOf(IntegerForm()),
+        "dtype": TextForm(),
+        "macs": IntegerForm(),
+        "constant_bytes": IntegerForm(),
+        "reason": TextForm(),
+        "way": TextForm(),
         "candidates": ListOf(_CANDIDATE),
     }
 )
 _BUFFER = Record(
     {
-        "name": Text(),
-        "kind": Text(),
-        "pool": Text(),
-        "offset": Integer(),
-        "bytes": Integer(least=1),
-        "first": Integer(),
-        "last": Integer(),
-        "over": Maybe(Text()),
-        "holds": ListOf(Record({"tensor": Text(), "offset": Integer(), "bytes": Integer()})),
+        "name": TextForm(),
+        "kind": TextForm(),
+        "pool": TextForm(),
+        "offset": IntegerForm(),
+        "bytes": IntegerForm(least=1),
+        "first": IntegerForm(),
+        "last": IntegerForm(),
+        "over": Maybe(TextForm()),
+        "holds": ListOf(Record({"tensor": TextForm(), "offset": IntegerForm(), "bytes": IntegerForm()})),
     }
 )
 _EXECUTION = Record(
     {
-        "entries": ListOf(Record({**_SPAN, "kind": Text(frozenset({"run", "copy"}))})),
-        "waits": ListOf(Record({**_SPAN, "kind": Text(frozenset({"wait"}))})),
+        "entries": ListOf(Record({**_SPAN, "kind": TextForm(frozenset({"run", "copy"}))})),
+        "waits": ListOf(Record({**_SPAN, "kind": TextForm(frozenset({"wait"}))})),
     }
 )
 _LAYER = Record(
     {
-        "operator": Text(),
-        "kind": Text(),
-        "on": Text(),
-        "elements": Integer(),
-        "differ": Integer(),
-        "largest": Number(),
-        "exact": Text(),
-        "passed": Flag(),
-        "first_wrong": Text(),
+        "operator": TextForm(),
+        "kind": TextForm(),
+        "on": TextForm(),
+        "elements": IntegerForm(),
+        "differ": IntegerForm(),
+        "largest": NumberForm(),
+        "exact": TextForm(),
+        "passed": BooleanForm(),
+        "first_wrong": TextForm(),
     }
 )
 _VERIFICATION = Record(
     {
-        "rule": Text(),
-        "frames": Integer(),
-        "allowed": Number(),
-        "first_wrong": Maybe(Text()),
-        "self_test": Maybe(Text()),
+        "rule": TextForm(),
+        "frames": IntegerForm(),
+        "allowed": NumberForm(),
+        "first_wrong": Maybe(TextForm()),
+        "self_test": Maybe(TextForm()),
     },
     {"layers": Maybe(Record({"layers": ListOf(_LAYER)}))},
 )
-SHOWN_MODEL = Record(
+_MODEL = Record(
     {
-        "mode": Text(),
         "operators": ListOf(_OPERATOR),
-        "states": ListOf(Record({"name": Text()})),
-        "partitions": ListOf(Record({"notes": _WORDS})),
-        "lowering_policy": Text(),
-        "lowering_order": ListOf(Record({"phase": Text(), "reason": Text()})),
+        "lowering_policy": TextForm(),
+        "lowering_order": ListOf(Record({"phase": TextForm(), "reason": TextForm()})),
         "execution": Maybe(_EXECUTION),
-        "pools": TableOf(Record({"memory": Text(), "in_place_bound": Integer()})),
+        "pools": TableOf(Record({"memory": TextForm()})),
         "buffers": ListOf(_BUFFER),
         "verification": Maybe(_VERIFICATION),
     }
 )
-"""The keys of a model that a report needs."""
-_FILL = Record({"memory": Text(), "capacity": Integer(), "linked": _SIGNED})
+_FILL = Record({"memory": TextForm(), "capacity": IntegerForm(), "linked": _SIGNED})
 _SECTION = Record(
-    {"memory": Text(), "section": Text(), "what": Text(), "predicted": _SIGNED, "linked": _SIGNED}
+    {"memory": TextForm(), "section": TextForm(), "what": TextForm(), "predicted": _SIGNED, "linked": _SIGNED}
 )
-_STACK = Record({"predicted": Integer(), "reserved": Integer(), "path": _WORDS})
+_STACK = Record({"predicted": IntegerForm(), "reserved": IntegerForm(), "path": _WORDS})
 _IMAGE = Record(
     {
         "sections": ListOf(_SECTION),
@@ -127,40 +124,36 @@ _IMAGE = Record(
 )
 _FIRMWARE = Record(
     {
-        "target_arch": Text(),
-        "core": Text(),
+        "target_arch": TextForm(),
+        "core": TextForm(),
         "sections": ListOf(
-            Record({"section": Text(), "what": Text(), "predicted": _SIGNED, "linked": _SIGNED})
+            Record({"section": TextForm(), "what": TextForm(), "predicted": _SIGNED, "linked": _SIGNED})
         ),
         "memory": _FILL,
         "stack": _STACK,
     }
 )
 
-
-_BUILT: dict[str, Form] = {"firmware": ListOf(_FIRMWARE)}
-"""The keys that are absent until something was built."""
+SHOWN_BUNDLE = Record(
+    {"models": ListOf(_MODEL), "image": Maybe(_IMAGE), "firmware": Maybe(ListOf(_FIRMWARE))},
+)
+"""The keys that a report needs besides."""
 
 
 def report_faults(manifest: Mapping[str, Any]) -> Faults:
     """Everything that keeps a manifest, which others can read, from being shown."""
-    if "models" in manifest:
-        form = Record({"name": Text(), "models": ListOf(SHOWN_MODEL), "image": Maybe(_IMAGE)}, _BUILT)
-        return faults_of(manifest, form) or [
-            fault
-            for index, model in enumerate(manifest["models"])
-            for fault in _strangers(("models", index), model)
-        ]
-    faults = faults_of(manifest, SHOWN_MODEL)
-    Record({"image": Maybe(_IMAGE)}, _BUILT).check((), manifest, faults)
-    return faults or _strangers((), manifest)
+    return faults_of(manifest, SHOWN_BUNDLE) or [
+        fault for index, model in enumerate(manifest["models"]) for fault in _strangers(index, model)
+    ]
 
 
-def _strangers(path: Path, model: Mapping[str, Any]) -> Faults:
-    """Names that nothing in the manifest has."""
+def _strangers(number: int, model: Mapping[str, Any]) -> Faults:
+    """Names that nothing in the entry of that model has."""
     return [
         Fault(
-            rule="bad-manifest", path=(*path, "buffers", index), message=f"there is no pool `{each['pool']}`"
+            rule=RULE,
+            path=("models", number, "buffers", index),
+            message=f"there is no pool `{each['pool']}`",
         )
         for index, each in enumerate(model["buffers"])
         if each["pool"] not in model["pools"]

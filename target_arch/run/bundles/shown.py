@@ -2,25 +2,21 @@
 
 from pathlib import Path
 
-from target_arch.diagnostics import DiagnosticError, refusal
+from target_arch.diagnostics import DiagnosticError
 from target_arch.emit.digests import MANIFEST
-from target_arch.report import Shown, read_shown
+from target_arch.report import ShownBundle, read_shown
 from target_arch.run.bundles.manifest import misformed, read_manifest
 from target_arch.run.bundles.report_form import report_faults
 from target_arch.soc.files.soc_file import read_soc
 
-_OLD = "compile the model again: bundles of older versions lack what a report shows"
 
-
-def read_report(directory: Path) -> Shown:
-    """What the report of the bundle there shows.
+def read_report(directory: Path) -> ShownBundle:
+    """The facts that the report of the bundle there shows.
 
     DiagnosticError as `read_manifest`, where the manifest lacks something, and where the bundle's SoC file is
     missing or wrong.
     """
     manifest = read_manifest(directory)
-    if any("operators" not in model for model in manifest.get("models", (manifest,))):
-        raise refusal("old-bundle", str(directory), "its manifest does not list operators", _OLD)
     faults = report_faults(manifest)
     if faults:
         path = directory / MANIFEST

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from target_arch.diagnostics import DiagnosticError, refusal
-from target_arch.plan.bundle import Bundle
+from target_arch.plan.bundle import BundleFiles
 from target_arch.run.bundles.contents import claims_of, has_others, obstacles
 from target_arch.run.bundles.errors import unwritable
 from target_arch.run.bundles.exchange import replace_whole, sweep
@@ -13,7 +13,7 @@ from target_arch.run.bundles.in_place import replace_in_place
 from target_arch.run.bundles.lock import locked
 
 
-def write_bundle(bundle: Bundle, directory: Path) -> None:
+def write_bundle(bundle: BundleFiles, directory: Path) -> None:
     """Write the bundle; afterwards its files are in that folder, and none of a bundle that was there before.
 
     Creates the folder and its parents, follows a symbolic link, waits for another writer. Files that are no
@@ -40,7 +40,7 @@ def write_bundle(bundle: Bundle, directory: Path) -> None:
         _remove_empty(missing[1:])
 
 
-def _write(bundle: Bundle, target: Path) -> None:
+def _write(bundle: BundleFiles, target: Path) -> None:
     sweep(target)
     claims = claims_of(target)
     found = obstacles(target, claims, bundle.files)

@@ -7,11 +7,23 @@ import numpy as np
 
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
-from target_arch.plan.operators.kinds import OperatorKind, facts_of
+from target_arch.plan.operators.kinds import IncompleteTableError, OperatorKind, facts_of
 from target_arch.run.exact import elements, products, windows
 from target_arch.run.exact.case import Array, NotDefined, OperatorCase
 
-DEFINITIONS: Mapping[OperatorKind | str, Callable[[OperatorCase], Array]] = MappingProxyType(
+Oracle = Callable[[OperatorCase], Array]
+
+
+def checked(definitions: Mapping[OperatorKind, Oracle]) -> Mapping[str, Oracle]:
+    """The definitions by kind. IncompleteTableError where they are not those of the kinds with an oracle."""
+    wrong = [kind for kind in OperatorKind if kind.facts.oracle != (kind in definitions)]
+    if wrong:
+        faults = (f"`{kind}` has {'an' if kind in definitions else 'no'} oracle" for kind in wrong)
+        raise IncompleteTableError("; ".join(faults))
+    return MappingProxyType({str(kind): define for kind, define in definitions.items()})
+
+
+DEFINITIONS = checked(
     {
         OperatorKind.CONV2D: windows.conv2d,
         OperatorKind.DEPTHWISE_CONV2D: windows.depthwise_conv2d,

@@ -1,8 +1,8 @@
 """Whether an emulator can give a core its memories at the addresses at which the core sees them.
 
 A core under user-mode emulation shares an address space with the emulator's stack and its own boot ROM, and
-that space ends where the core's addresses do. What is in the way differs by emulator and version, so its boot
-ROM is asked: it maps the memories, as for a run, and its exit code says how that went.
+that space ends where the core's addresses do. The addresses in use differ by emulator and version, so its
+boot ROM is asked: it maps the memories, as for a run, and its exit code says how that went.
 """
 
 import fcntl
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.diagnostics import Diagnostic, DiagnosticError, Keyword, advice
 from target_arch.soc.cores import Core
 
 _MAPPED = 66
@@ -34,8 +34,11 @@ def require_room(directory: Path, core: Core, boot: Path, about: Mapping[str, An
             place=str(directory),
             message=f"`{core.emulator}` cannot put memory `{memory['name']}`, {memory['bytes']:,} B at "
             f"{memory['device']:#x}, where `{about['target_arch']}` sees it",
-            hint=f"its boot ROM is at {core.rom:#x}, and its stack is in this address space too: describe "
-            "the memory at another address, or leave `--firmware` out",
+            hint=advice(
+                f"its boot ROM is at {core.rom:#x}, and its stack is in this address space too: describe "
+                "the memory at another address, or leave out ",
+                Keyword("firmware"),
+            ),
         )
         for memory in alone or seen
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from target_arch.backend.goal import Goal, goal
+from target_arch.backend.goal import goal
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.build_files import FLAGS, library_sources, programs
 from target_arch.emit.digests import FILES
@@ -72,7 +72,7 @@ def build(
         foreign = libraries_of(directory, manifest)
         sources = _Sources.of(directory, manifest, foreign, rtl=rtl)
         machines = _host_flags(sanitize) if machine is None else (*machine.flags, CALL_GRAPH)
-        level = optimize or goal(manifest.get("optimize", Goal.BALANCED)).flag
+        level = optimize or goal(manifest["optimize"]).flag
         command = (*cc.command, *_flags(level, foreign, machines, images))
         objects = Objects(
             directory=directory,

@@ -58,8 +58,9 @@ class Fill:
 
 @frozen(kw_only=True)
 class Image:
-    """A program on its machine. `stack` is how deep its stack can get, `reserved` what it has; `libraries`
-    are the members taken from libraries, in the order of linking."""
+    """A program on its machine. `stack` is how deep its stack can get, `reserved` are the bytes for it;
+    `libraries` are the members taken from libraries, in the order of linking.
+    """
 
     stack: Depth
     reserved: int

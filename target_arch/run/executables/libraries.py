@@ -31,7 +31,7 @@ def libraries_of(directory: Path, manifest: Mapping[str, Any]) -> Libraries:
     flags: list[str] = []
     elsewhere: list[str] = []
     headers: list[Path] = []
-    for library in manifest.get("libraries", ()):
+    for library in manifest["libraries"]:
         root = FOLDER + "/" + library["name"]
         if not library["carried"]:
             root = str(_folder(directory, library))

@@ -1,8 +1,8 @@
 """Objects, kept by the hash of everything that goes into them: the command, the compiler, the source, and the
 headers that it includes.
 
-So a second build, or one of a bundle that differs in a line, compiles only what changed. The sources of the C
-runtime are alike in all bundles: their objects are kept for all of them, while builds use them (`cache`).
+So a second build, or one of a bundle that differs in a line, compiles only changed files. The sources of the
+C runtime are alike in all bundles: their objects are kept for all of them, while builds use them (`cache`).
 
 Tests: `tests/run/executables/test_objects.py`.
 """
@@ -138,7 +138,7 @@ def _include_folders(command: Sequence[str]) -> Iterator[str]:
 
 
 def _failed(directory: Path, message: str) -> DiagnosticError:
-    hint = "the files may have been edited, or mixed from two bundles; `compile` writes them anew"
+    hint = "the files may have been edited, or mixed from two bundles; `compile` writes them again"
     return DiagnosticError(
         [Diagnostic(rule="build-failed", place=str(directory), message=message, hint=hint)]
     )

@@ -79,7 +79,7 @@ _INDIRECT = MappingProxyType(
 
 
 def read_frames(core: str, source: str, listing: str, points_at: tuple[str, ...]) -> Calls:
-    """The call graph in what `llvm-objdump -dr --no-show-raw-insn` prints of an object file for the core.
+    """The call graph in the output of `llvm-objdump -dr --no-show-raw-insn` for an object file for the core.
 
     An unknown callee or change of the stack pointer is an edge to `UNREADABLE`.
     """
@@ -111,7 +111,7 @@ def _functions(listing: str) -> Iterable[tuple[str, list[str]]]:
 
 
 def _parts(line: str, starts: Mapping[int, str]) -> Iterable[str]:
-    """An instruction, and what relocates it: for Hexagon both are on one line, without names of targets."""
+    """An instruction and its relocation: for Hexagon both are on one line, without names of targets."""
     relocation = _RELOCATION.search(line)
     instruction = _INSTRUCTION.match(line[: relocation.start()] if relocation else line)
     if instruction:

@@ -6,14 +6,18 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from target_arch.diagnostics import Keyword, advice
 from target_arch.run.tools.toolchain import missing
 
 DRIVER = ("libcuda.so.1", "libcuda.so")
+_SIMULATED = (Keyword("port", "host"), " simulates the device")
 COMPILER = ("libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2")
 
 
 def require(needs: Sequence[str]) -> None:
-    """ToolMissing where one is missing: what `NEEDS` looks for, any other name is a program's."""
+    """ToolMissing where a need is missing: a name in `NEEDS` has a check of its own, any other is a
+    program's.
+    """
     for name in needs:
         if name in NEEDS:
             NEEDS[name]()
@@ -28,15 +32,15 @@ def require_cuda() -> None:
     """
     driver = _open("TA_CUDA_DRIVER", DRIVER)
     if driver is None:
-        hint = "run it where an NVIDIA driver is installed; `--port host` simulates the device"
+        hint = advice("run it where an NVIDIA driver is installed; ", *_SIMULATED)
         raise missing("cuda", f"no CUDA driver: `{DRIVER[0]}` not found", hint)
     count = ctypes.c_int(0)
     if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0 or count.value == 0:
-        hint = "`nvidia-smi` lists what there is; `--port host` simulates the device"
+        hint = advice("`nvidia-smi` lists what there is; ", *_SIMULATED)
         raise missing("cuda", "the CUDA driver finds no device", hint)
     if _open("TA_CUDA_COMPILER", COMPILER) is None:
-        hint = "install the CUDA toolkit, or nvidia-cuda-nvrtc and set TA_CUDA_COMPILER to its file"
-        raise missing("nvrtc", f"no run-time compiler for CUDA C: `{COMPILER[0]}` not found", hint)
+        wanted = "install the CUDA toolkit, or nvidia-cuda-nvrtc and set TA_CUDA_COMPILER to its file"
+        raise missing("nvrtc", f"no run-time compiler for CUDA C: `{COMPILER[0]}` not found", wanted)
 
 
 def _open(variable: str, names: Sequence[str]) -> ctypes.CDLL | None:

@@ -12,7 +12,6 @@ from attrs import frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.programs.bare_metal import PROFILE_HEAD
-from target_arch.run.bundles.manifest import models_in
 from target_arch.run.executables.executable import Executable
 from target_arch.run.execute.needs import require
 from target_arch.run.tools.toolchain import tool
@@ -39,7 +38,7 @@ def run_frames(
     """
     size = sum(executable.input_bytes)
     if any(len(frame) != size for frame in inputs):
-        names = ", ".join(str(model["model"]) for model in models_in(executable.manifest))
+        names = ", ".join(str(model["name"]) for model in executable.manifest["models"])
         raise ValueError(f"a frame of {names} has {size} B")
     if size == 0 and len(inputs) > 1:  # a program whose models have no inputs runs once
         alone = (run_frames(executable, [each], timeout=timeout, lazy=lazy, jitter=jitter) for each in inputs)
@@ -174,7 +173,7 @@ def failed(executable: Executable, answer: subprocess.CompletedProcess[bytes]) -
 
 def _step(manifest: Mapping[str, Any], model: str | None, number: int) -> str:
     """The step of a model, which is named where there are several."""
-    named = [each for each in models_in(manifest) if model in (None, each["model"])]
+    named = [each for each in manifest["models"] if model in (None, each["name"])]
     of = f"model {model}, " if model is not None else ""
     steps = named[0]["steps"] if named else ()
     if not 0 <= number < len(steps):

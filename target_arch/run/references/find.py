@@ -8,16 +8,23 @@ from target_arch.emit import SelfTest, Tolerance
 from target_arch.plan.model import Model
 from target_arch.run.exact.oracle import exact_outputs
 from target_arch.run.references import rounding
-from target_arch.run.references.litert import litert
 from target_arch.run.references.onnxruntime import NO_VALUES, ort
 from target_arch.run.references.pytorch import pytorch
 from target_arch.run.references.reference import Reference, Shapes, spread, tolerance
 from target_arch.run.references.stateful import stateful
 
+
+def _litert(model: Path, shapes: Shapes) -> Reference:
+    """The package with the schema of TFLite has two hundred modules, which other files do not need."""
+    from target_arch.run.references.litert import litert
+
+    return litert(model, shapes)
+
+
 REFERENCES: Mapping[str, Callable[[Path, Shapes], Reference]] = {
     ".onnx": ort,
     ".pt2": pytorch,
-    ".tflite": litert,
+    ".tflite": _litert,
 }
 
 

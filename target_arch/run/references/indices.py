@@ -1,4 +1,4 @@
-"""Inputs that are indices: random values for them lie in the range of what they index."""
+"""Inputs that are indices: random values for them are in the range of what they index."""
 
 from collections.abc import Iterable, Mapping
 

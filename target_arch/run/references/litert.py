@@ -9,7 +9,7 @@ import numpy as np
 import tflite
 from attrs import frozen
 
-from target_arch.relax.readers.tflite_operators.codes import builtin_code
+from target_arch.relax.readers.tflite_operators.walk.codes import builtin_code
 from target_arch.run.references.indices import Use, highest_indices, index_limits
 from target_arch.run.references.reference import (
     FLOAT_RELATIVE,

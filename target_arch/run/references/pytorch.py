@@ -1,6 +1,5 @@
 """PyTorch: the reference of exported programs."""
 
-import io
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +9,8 @@ import numpy as np
 from attrs import frozen
 
 from target_arch.diagnostics import refusal
-from target_arch.relax.readers.pt2_archive import plain_archive
+from target_arch.relax.readers.pytorch.pt2_archive import loaded, plain_archive
+from target_arch.relax.readers.pytorch.torch_decomposed import decomposed
 from target_arch.relax.readers.quiet import quiet
 from target_arch.run.references.indices import Use, highest_indices, index_limits
 from target_arch.run.references.reference import (
@@ -20,14 +20,20 @@ from target_arch.run.references.reference import (
     Array,
     Frame,
     Input,
+    LayerRule,
     Reference,
     Shape,
     Shapes,
     fixed_shape,
     limits,
     package_missing,
+    quantized_limits,
     unreadable,
 )
+
+_QUANTIZED_RULE = "no farther than one step"
+_QUANTIZE = ("quantize_per_tensor.default",)
+_DEQUANTIZE = ("dequantize_per_tensor.default",)
 
 
 def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
@@ -40,7 +46,7 @@ def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
     except ImportError as error:
         raise package_missing("torch", "torch") from error
     try:
-        program = torch.export.load(io.BytesIO(plain_archive(model.read_bytes())))
+        program = loaded(plain_archive(model.read_bytes()))
     except Exception as error:
         # PyTorch checks what it builds with exceptions of every kind.
         raise unreadable(model, "PyTorch", error) from error
@@ -56,23 +62,25 @@ def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
         results = result if isinstance(result, (tuple, list)) else (result,)
         return (tuple(value.numpy() for value in results),)
 
+    quantized = _quantized(program.graph)
     highest = highest_indices(_uses(program.graph))
     inputs = tuple(
-        _input(name, value, shape, highest.get(name))
+        _input(program.graph, name, value, shape, highest.get(name))
         for name, value, shape in zip(
             program.graph_signature.user_inputs, values, _shapes(model, values, shapes), strict=True
         )
     )
     return Reference(
         name=f"PyTorch {torch.__version__}",
-        rule=FLOAT_RULE,
+        rule=_QUANTIZED_RULE if quantized else FLOAT_RULE,
         inputs=inputs,
-        units=tuple(1.0 for _ in program.graph_signature.user_outputs),
-        allowed=FLOAT_TOLERANCE,
-        relative=FLOAT_RELATIVE,
+        units=tuple(_unit(program.graph, name) for name in program.graph_signature.user_outputs),
+        allowed=1.0 if quantized else FLOAT_TOLERANCE,
+        relative=0.0 if quantized else FLOAT_RELATIVE,
         answer=answer,
         inside=_Inside(program=program),
-        rounds=True,
+        layers=LayerRule(steps=1, judges=quantized),
+        rounds=not quantized,
     )
 
 
@@ -85,7 +93,7 @@ class _Inside:
     @cached_property
     def _interpreter(self) -> Any:
         with quiet():
-            module = self.program.run_decompositions().module()
+            module = decomposed(self.program).module()
         return _watching(module)
 
     def __call__(self, frame: Frame) -> Mapping[str, Array]:
@@ -99,7 +107,9 @@ class _Inside:
 
 
 def _watching(module: Any) -> Any:
-    """An interpreter of a graph that notes, in `seen`, every tensor by the name of its node."""
+    """An interpreter of a graph that notes, in `seen`, every tensor by the name of its node; of a node with
+    several the first, as its reader does.
+    """
     import torch
 
     class Watching(torch.fx.Interpreter):  # type: ignore[misc]  # PyTorch has no types here
@@ -107,8 +117,9 @@ def _watching(module: Any) -> Any:
 
         def run_node(self, n: Any) -> Any:
             value = super().run_node(n)
-            if isinstance(value, torch.Tensor):
-                self.seen[n.name] = value.detach().numpy().copy()
+            first = value[0] if isinstance(value, tuple) and value else value
+            if isinstance(first, torch.Tensor):
+                self.seen[n.name] = first.detach().numpy().copy()
             return value
 
     watching = Watching(module)
@@ -147,7 +158,7 @@ _PASSING = (
 
 def _uses(graph: Any) -> Iterator[Use]:
     for node in graph.nodes:
-        name = getattr(node.target, "__name__", "")
+        name = _called(node)
         reads = tuple(each.name for each in node.all_input_nodes)
         extents = {}
         if name in _INDEXING:
@@ -157,9 +168,35 @@ def _uses(graph: Any) -> Iterator[Use]:
         yield Use(reads=reads, writes=(node.name,), extents=extents, passes=name in _PASSING)
 
 
-def _input(name: str, value: Any, shape: Shape, highest: int | None) -> Input:
+def _quantized(graph: Any) -> bool:
+    """Whether it has operators between floats and stored values."""
+    return any(_called(node).startswith(("quantize_per", "dequantize_per")) for node in graph.nodes)
+
+
+def _unit(graph: Any, name: str) -> float:
+    """The step of an output that was dequantized, else 1."""
+    steps = (
+        float(node.args[1]) for node in graph.nodes if node.name == name and _called(node) in _DEQUANTIZE
+    )
+    return next(steps, 1.0)
+
+
+def _limits(graph: Any, name: str, dtype: np.dtype[Any]) -> tuple[float, float]:
+    """The range of the quantization that follows a float input, else a range by its type."""
+    for node in graph.nodes:
+        if _called(node) in _QUANTIZE and node.args[0].name == name:
+            stored = np.dtype(str(node.args[5]).removeprefix("torch."))
+            return quantized_limits(node.args[1], node.args[2], stored)
+    return limits(dtype)
+
+
+def _called(node: Any) -> str:
+    return str(getattr(node.target, "__name__", ""))
+
+
+def _input(graph: Any, name: str, value: Any, shape: Shape, highest: int | None) -> Input:
     dtype = np.dtype(str(value.dtype).removeprefix("torch."))
-    low, high = limits(dtype)
+    low, high = _limits(graph, name, dtype)
     if dtype.kind in "iu":
         low, high = index_limits(highest, (low, high))
     return Input(name=name, shape=shape, dtype=dtype, low=low, high=high)

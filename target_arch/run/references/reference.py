@@ -32,7 +32,7 @@ Shapes = Sequence[Shape]
 
 @frozen(kw_only=True)
 class Input:
-    """A model input. Random values for it lie in [`low`, `high`]."""
+    """A model input. Random values for it are in [`low`, `high`]."""
 
     name: str
     shape: tuple[int, ...]
@@ -65,9 +65,9 @@ class LayerRule:
 class Reference:
     """An interpreter with a model in it.
 
-    `answer` gives the outputs of a frame, one tuple per way of computing them, named by `modes`.
-    Differences in output i are counted in `units[i]` (the step of a quantized output that is printed as
-    float, else 1); `allowed` of these units are let pass, plus what the answers differ among themselves, plus
+    `answer` gives the outputs of a frame, one tuple per way of computing them, named by `modes`. Differences
+    in output i are counted in `units[i]` (the step of a quantized output that is printed as float, else 1);
+    `allowed` of these units are accepted, plus the difference of the answers among themselves, plus
     `relative` of the magnitude of a float element. NaN and infinity belong where the answer has them.
 
     A model with states answers frame after frame of a sequence; `reset` begins a new one.
@@ -75,7 +75,8 @@ class Reference:
     `inside` answers a frame with every tensor that it computes on the way, by its name in the file (in the
     shape of the file), in the first of its modes. `layers` is the rule for operators that compute from these.
 
-    `rounds`: all arithmetic is in floats, and what rounding may do in this model may be more than `allowed`.
+    `rounds`: all arithmetic is in floats, and the effect of rounding in this model may be more than
+    `allowed`.
     """
 
     name: str

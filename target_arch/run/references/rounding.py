@@ -15,7 +15,7 @@ from target_arch.run.references.reference import FLOAT_RULE, Array, Frame, Refer
 
 TIMES = 4
 """Both sides round, and at every operator, not at the inputs alone: in the steepest model that was tried
-outputs differ by up to 5 times what one draw of inputs moves them by."""
+outputs differ by up to 5 times the distance that one draw of inputs moves them."""
 _DRAWS = 4
 """So many draws at least: few frames are drawn several times."""
 ROUNDING_RULE = f"{FLOAT_RULE}, or {TIMES} times what its output moves by as inputs change in the last digit"
@@ -24,9 +24,9 @@ _LEAST_BYTES = 4
 
 
 def limits(reference: Reference, frames: Sequence[Frame], answers: Sequence[Frame]) -> tuple[float, ...]:
-    """What the outputs may differ by, in units: `allowed`, or `TIMES` of what the `answers` to the frames
-    move by, where that is more. Integers move by nothing: which of two is the largest is no matter of
-    rounding.
+    """The allowed difference of each output, in units: `allowed`, or `TIMES` the distance that the `answers`
+    to the frames move by, where that is more. Integers move by nothing: which of two is the largest is no
+    matter of rounding.
     """
     apart = []
     for draw in range(max(1, -(-_DRAWS // max(len(frames), 1)))):

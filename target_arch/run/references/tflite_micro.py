@@ -8,7 +8,7 @@ import numpy as np
 import tflite
 
 from target_arch.relax.readers.flatbuffer import TFLITE_IDENTIFIER
-from target_arch.relax.readers.tflite_operators.codes import builtin_code
+from target_arch.relax.readers.tflite_operators.walk.codes import builtin_code
 from target_arch.run.references.reference import Frame, Input, Reference, cannot_run, limits, unreadable
 from target_arch.run.tools.toolchain import missing
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.diagnostics import Diagnostic, DiagnosticError, Hint
 
 _CANDIDATES = ("cc", "gcc", "clang")
 
@@ -62,7 +62,7 @@ def tool(name: str, packages: Mapping[str, str]) -> str:
     return name
 
 
-def missing(place: str, message: str, hint: str) -> ToolMissing:
+def missing(place: str, message: str, hint: Hint) -> ToolMissing:
     """The error for a tool that is not there."""
     return ToolMissing([Diagnostic(rule="tool-missing", place=place, message=message, hint=hint)])
 

@@ -11,7 +11,7 @@ from target_arch.run.references.reference import Array, Frame, Reference, differ
 
 
 @frozen(kw_only=True)
-class Fault:
+class Mismatch:
     """Elements of one output of one frame that are too far from an answer; `index` is the first of them."""
 
     frame: int
@@ -36,9 +36,9 @@ def faults(
     ours: Sequence[Frame],
     answers: Sequence[tuple[Frame, ...]],
     limits: Sequence[float],
-) -> list[Fault]:
-    """What is farther from any answer than its output's limit, in units, and the relative part, in the order
-    of frames.
+) -> list[Mismatch]:
+    """Elements farther from any answer than their output's limit, in units, and the relative part, in the
+    order of frames.
     """
     found = []
     for frame, (mine, every) in enumerate(zip(ours, answers, strict=True)):
@@ -50,7 +50,7 @@ def faults(
     return found
 
 
-def _fault(frame: int, output: int, both: tuple[Array, Array], near: Tolerance) -> Fault | None:
+def _fault(frame: int, output: int, both: tuple[Array, Array], near: Tolerance) -> Mismatch | None:
     """The elements of one output that are not near enough."""
     mine, theirs = both
     sizes = np.abs(np.where(np.isfinite(theirs), theirs, 0).astype(np.float64))
@@ -59,7 +59,7 @@ def _fault(frame: int, output: int, both: tuple[Array, Array], near: Tolerance) 
     if not len(wrong):
         return None
     index = tuple(wrong[0].tolist())
-    return Fault(
+    return Mismatch(
         frame=frame,
         output=output,
         elements=len(wrong),

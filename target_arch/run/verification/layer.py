@@ -7,7 +7,7 @@ import numpy as np
 from attrs import asdict, define, frozen
 
 from target_arch.plan.model import Model, Operator
-from target_arch.plan.text import table
+from target_arch.plan.printed.text import table
 from target_arch.run.references.reference import (
     FLOAT_RELATIVE,
     FLOAT_TOLERANCE,
@@ -22,16 +22,18 @@ _STEPPED = ("int8", "uint8", "int16", "uint16")
 @frozen(kw_only=True, eq=False)
 class Outcome:
     """The output of an operator in one frame, in the shape of the plan: `ours` (None where no step makes it),
-    the reference's (None where it has no such tensor), what it must be bit for bit (None without an oracle),
-    and what its readers get. The first and the third come from the same inputs; `own` where these are the
-    reference's own, too, since no operator before it is without a tensor in the bundle or in the reference.
+    the reference's (None where it has no such tensor), the oracle's, to be met bit for bit (None without
+    one, or without its operands), and the one that its readers in the bundle get (None where it is not known:
+    the reference's is another one, unless it replaces it). The first and the third come from the same inputs;
+    `own` where these are the reference's own, too, since no operator before it is without a tensor in the
+    bundle or in the reference.
     """
 
     own: bool
     ours: Array | None
     theirs: Array | None
     must: Array | None
-    used: Array
+    used: Array | None
 
 
 @frozen(kw_only=True)
@@ -42,8 +44,8 @@ class Layer:
     the numbers of `elements`, `differ` and `wrong` are 0. `differ` elements are not equal to the reference's,
     `wrong` ones farther off than `allowed` (in steps; of floats, `allowed` and as much of the magnitude),
     which is None where exact arithmetic judges alone: an input is not the reference's, as where a kernel
-    computes two operators and keeps what is between them. `exact` is `equal` or `WRONG`; empty where there is
-    no oracle, or no step computes the operator. `first_wrong` names the first wrong element, of either
+    computes two operators and keeps the tensor between them. `exact` is `equal` or `WRONG`; empty where there
+    is no oracle, or no step computes the operator. `first_wrong` names the first wrong element, of either
     comparison.
     """
 

@@ -3,9 +3,9 @@
 The bundle itself runs, its kernels in their places, step by step. When a tensor is complete it is read, and
 the reference's tensor is put in its place, so that a difference does not reach the next operator: whatever
 the depth, an operator answers for itself alone. Each output is compared with the reference's (at most the
-step that two ways of rounding a tie may differ by), and, where there is an oracle, with what exact integer
-arithmetic makes of the same inputs, bit for bit. The outputs of an ordinary run are those of the steps one by
-one, bit for bit: so what holds for each operator holds for the run.
+step that two ways of rounding a tie may differ by), and, where there is an oracle, with the result of exact
+integer arithmetic on the same inputs, bit for bit. The outputs of an ordinary run are those of the steps one
+by one, bit for bit: so a result for each operator holds for the run.
 """
 
 from collections.abc import Mapping
@@ -63,8 +63,9 @@ def verify_layers(
         for result in results:
             outcome = walk.outcome(result.operator, values)
             result.add(number, outcome)
-            values[result.operator.output] = outcome.used
-        states = {state.tensor: values[state.next] for state in model.states}
+            if outcome.used is not None:
+                values[result.operator.output] = outcome.used
+        states = {state.tensor: values[state.next] for state in model.states if state.next in values}
     ran = run_frames(executable, packed)
     where = {choice.operator: choice.instance for choice in planned.graph.choices}
     return Layers(
@@ -91,18 +92,15 @@ class _Walk:
         its readers get. An operator that no step carries out is its own oracle: its output is bytes of other
         tensors.
         """
-        name = operator.output
-        must, theirs = exact(operator, self.model, values), self.theirs.get(name)
-        ours = (
-            _read(self.trace.tensors[name], self.model.tensors[name]) if name in self.trace.tensors else None
-        )
-        known = [
-            each
-            for each in (theirs if name in self.replaced else None, ours, must, theirs)
-            if each is not None
-        ]
+        name, tensors = operator.output, self.model.tensors
+        known = all(each in values or tensors[each].data is not None for each in operator.inputs)
+        must = exact(operator, self.model, values) if known else None
+        theirs = self.theirs.get(name)
+        ours = _read(self.trace.tensors[name], tensors[name]) if name in self.trace.tensors else None
+        found = (theirs if name in self.replaced else None, ours, must)
+        used = next((each for each in found if each is not None), None)
         own = all(each in self.replaced or each in self.given for each in operator.inputs)
-        return Outcome(own=own, ours=ours, theirs=theirs, must=must, used=known[0])
+        return Outcome(own=own, ours=ours, theirs=theirs, must=must, used=used)
 
 
 def _in_plan(model: Model, inside: Mapping[str, Array]) -> dict[str, Array]:

@@ -12,11 +12,11 @@ class Verification:
     """`outputs` output tensors were compared over `frames` random inputs; `equal` of them agree in every bit.
 
     Where the reference has several modes, `equal` counts for the mode with most agreement, `equal_to`.
-    `largest` is the largest difference of one element, `allowed` what the rule lets pass, both in steps of
-    the output (1 for float outputs of float models); `relative` of an element's magnitude passes besides.
-    `wrong` elements break the rule; `first_wrong` names the first, both values, and the rule that it breaks.
-    `self_test` is `passed`, `failed` or `absent`. `layers` are the operators one by one, where they were
-    compared; where `rule` is BY_OPERATOR these alone judge, and `allowed` and `wrong` are 0.
+    `largest` is the largest difference of one element, `allowed` the largest that the rule accepts, both in
+    steps of the output (1 for float outputs of float models); `relative` of an element's magnitude passes
+    besides. `wrong` elements break the rule; `first_wrong` names the first, both values, and the rule that it
+    breaks. `self_test` is `passed`, `failed` or `absent`. `layers` are the operators one by one, where they
+    were compared; where `rule` is BY_OPERATOR these alone judge, and `allowed` and `wrong` are 0.
     """
 
     reference: str

@@ -8,7 +8,8 @@ from attrs import evolve
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
 from target_arch.plan.lowered import Lowered
-from target_arch.run.bundles.manifest import facts_of_models, models_in, read_manifest, record_facts
+from target_arch.plan.model import model_name
+from target_arch.run.bundles.manifest import facts_of_models, read_manifest, record_facts
 from target_arch.run.executables.executable import Executable, build
 from target_arch.run.execute.programs import run_frames, run_self_test
 from target_arch.run.references.find import reference_for
@@ -57,7 +58,7 @@ def verify_models(
 ) -> dict[str, Verification]:
     """Build the bundle in `directory`, run it on `count` random inputs and its own vectors, and compare.
 
-    `models` are the model files by the names that they have in the bundle; a single one may be called
+    `models` are the model files by the names that they were compiled under; a single one may be called
     otherwise. Each model runs once in every frame, one after the other; the frames of a model with states are
     one sequence, from its initial states on. `how` is for `build`.
 
@@ -98,7 +99,7 @@ def _with_layers(found: Verification, layers: Layers, *, judges: bool) -> Verifi
 
 def _references(files: Mapping[str, Path], manifest: Mapping[str, Any]) -> dict[str, Reference]:
     """The references of the models in a bundle, with inputs of its shapes where a file leaves them open."""
-    described = {each["model"]: each for each in models_in(manifest)}
+    described = {each["name"]: each for each in manifest["models"]}
     return {
         name: reference_for(
             path, _shapes(described[name]), _states(described[name]), _values(described[name])
@@ -110,9 +111,7 @@ def _references(files: Mapping[str, Path], manifest: Mapping[str, Any]) -> dict[
 def _shapes(model: Mapping[str, Any]) -> list[tuple[int, ...]]:
     """The shapes of the inputs of the model's file, in its order."""
     shapes = [tuple(tensor["shape"]) for tensor in model["inputs"]]
-    for state in sorted(
-        (each for each in model.get("states", ()) if each["pair"]), key=lambda each: each["pair"]
-    ):
+    for state in sorted((each for each in model["states"] if each["pair"]), key=lambda each: each["pair"]):
         shapes.insert(state["pair"][0], tuple(state["shape"]))
     return shapes
 
@@ -121,9 +120,9 @@ def compare(
     reference: Reference, executable: Executable, *, count: int = 50, seed: int = 0, lazy: bool = False
 ) -> Verification:
     """`compare_models` of a built bundle of one model."""
-    (model,) = models_in(executable.manifest)
-    found = compare_models({model["model"]: reference}, executable, count=count, seed=seed, lazy=lazy)
-    return found[model["model"]]
+    (model,) = executable.manifest["models"]
+    found = compare_models({model["name"]: reference}, executable, count=count, seed=seed, lazy=lazy)
+    return found[model["name"]]
 
 
 def compare_models(
@@ -137,7 +136,7 @@ def compare_models(
     """Compare a built bundle with the references of its models, by name; see `verify_models`. `lazy` as in
     `run_frames`.
     """
-    described = {each["model"]: each for each in models_in(executable.manifest)}
+    described = {each["name"]: each for each in executable.manifest["models"]}
     for name in described:
         references[name].reset()
     frames = {name: references[name].frames(count, seed) for name in described}
@@ -174,13 +173,13 @@ def _by_model(described: Mapping[str, Mapping[str, Any]], results: Sequence[byte
 
 def _states(model: Mapping[str, Any]) -> list[tuple[int, int]]:
     """The inputs and outputs of the model's file that are states of the bundle, by number."""
-    return [tuple(each["pair"]) for each in model.get("states", ()) if each["pair"] is not None]
+    return [tuple(each["pair"]) for each in model["states"] if each["pair"] is not None]
 
 
 def _values(model: Mapping[str, Any]) -> Mapping[str, float]:
     """The inputs of the model's file that are constants of the bundle."""
-    wanted = model.get("input_shapes") or {}
-    return dict(wanted.get("values", {}))
+    wanted = model["input_shapes"]
+    return {} if wanted is None else dict(wanted["values"])
 
 
 def _names(model: Mapping[str, Any]) -> tuple[str, ...]:
@@ -205,11 +204,12 @@ def _record(found: Mapping[str, Verification], executable: Executable) -> None:
 
 def _by_name(models: Mapping[str, Path], manifest: Mapping[str, Any], directory: Path) -> dict[str, Path]:
     """The model files by their names in the bundle. DiagnosticError where they are of other models."""
-    there = [each["model"] for each in models_in(manifest)]
+    there = [each["name"] for each in manifest["models"]]
     if len(there) == len(models) == 1:
         return dict(zip(there, models.values(), strict=True))
-    if sorted(there) == sorted(models):
-        return {name: models[name] for name in there}
+    named = {model_name(name): path for name, path in models.items()}
+    if sorted(there) == sorted(named) and len(named) == len(models):
+        return {name: named[name] for name in there}
     has, given = (", ".join(f"`{name}`" for name in names) for names in (there, models))
     message = f"the bundle has {has}; given are {given}"
     hint = "name the files of all its models, `NAME=FILE` where a file is called otherwise"

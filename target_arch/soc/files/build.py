@@ -1,4 +1,4 @@
-"""From the tables of a parsed TOML file to model values, collecting what is wrong with each value."""
+"""From the tables of a parsed TOML file to model values, collecting the faults of each value."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from attrs import Factory, define, evolve
 
 from target_arch.diagnostics import listed, nearest
 from target_arch.soc.copy_tables import Places, expanded
-from target_arch.soc.faults import Fault, Origin, Path, dotted
+from target_arch.soc.faults import CopyDeclaration, Fault, Path, dotted
 from target_arch.soc.model import (
     PHASES,
     CopyPath,
@@ -23,7 +23,7 @@ from target_arch.soc.model import (
 from target_arch.soc.schema import fields
 from target_arch.soc.schema.fields import Key
 from target_arch.soc.schema.kinds import Names, Text, check_identifier, wrong_type
-from target_arch.soc.words import DLDeviceType
+from target_arch.soc.words import LINKED, DLDeviceType
 
 _TOP = (
     "schema",
@@ -52,7 +52,7 @@ class SocDraft:
 
     faults: list[Fault] = Factory(list)
     wrong: list[Path] = Factory(list)
-    origins: list[Origin] = Factory(list)
+    origins: list[CopyDeclaration] = Factory(list)
     soc: SoC | None = None
 
 
@@ -180,7 +180,7 @@ def _target_arch(name: str, table: Mapping[str, Any], made: SocDraft) -> TargetA
     path: Path = ("target_arch", name)
     values = _values(path, table, fields.TARGET_ARCH, made, elsewhere=("device", "load"))
     device = _device(path, _required(path, table, "device", made), made)
-    load = _load((*path, "load"), table.get("load", "linked"), made)
+    load = _load((*path, "load"), table.get("load", LINKED), made)
     return TargetArch(name=name, device=device, load=load, **({"backend": "unknown"} | values))
 
 
@@ -194,7 +194,7 @@ def _device(path: Path, table: object, made: SocDraft) -> DLDevice:
 def _load(path: Path, value: object, made: SocDraft) -> LoadProcess:
     if isinstance(value, str):
         process = fields.LOAD[0].kind.read(path, value, made.faults)
-        return LoadProcess(process=process or "linked")
+        return LoadProcess(process=process or LINKED)
     values = _table(path, value, fields.LOAD, made, expected="the name of a load process or a table")
     return LoadProcess(**values)
 
@@ -261,7 +261,7 @@ def _order(path: Path, value: object, made: SocDraft) -> str | tuple[str, ...] |
 def _named_tables(
     document: Mapping[str, Any], section: str, made: SocDraft, *, required: bool = False
 ) -> list[tuple[str, Mapping[str, Any]]]:
-    """The tables of `[section.name]`; what is none becomes an empty one, its name still known."""
+    """The tables of `[section.name]`; a value that is no table becomes an empty one, its name still known."""
     tables = _required((), document, section, made) if required else document.get(section, {})
     if tables is None:
         return []

@@ -104,7 +104,7 @@ class _Reader:
     def _tables(
         self, document: Mapping[str, Any], section: str, known: Iterable[str]
     ) -> list[tuple[str, Path, dict[str, Any]]]:
-        """The tables of a section, by the name of a target_arch (or of what else is known)."""
+        """The tables of a section, by the name of a target_arch, or another known name."""
         names = set(known)
         found = []
         for name, table in self._table((section,), document.get(section, {})).items():

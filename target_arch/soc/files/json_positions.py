@@ -97,4 +97,5 @@ class JsonPositions:
         return self._at
 
     def _skip_comma(self) -> None:
-        self._at += self._text[self._blank()] == ","
+        if self._text[self._blank()] == ",":
+            self._at += 1

@@ -1,4 +1,5 @@
-"""JSON text that others wrote, parsed within limits: what passes can be walked, printed and written again.
+"""JSON text from other programs, parsed within limits: accepted values can be walked, printed and written
+again.
 
 Tests: `tests/soc/files/test_json_text.py`.
 """

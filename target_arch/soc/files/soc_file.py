@@ -1,7 +1,8 @@
 """Read SoC files.
 
-The text is parsed by `tomllib`, its values by `build.py`, what relates them is judged by `rules.py`; here the
-faults of all three get their places. Tests: `tests/soc`; one broken file per rule: `tests/soc/bad`.
+The text is parsed by `tomllib`, its values by `build.py`, relations between them are judged by
+`rules/check.py`; here the faults of all three get their places. Tests: `tests/soc`; one broken file per rule:
+`tests/soc/bad`.
 """
 
 import re
@@ -59,7 +60,7 @@ def parse_soc(text: str, path: str) -> SoC:
 
 
 def _with_costs(soc: SoC, path: File, shown: str, text: str) -> SoC:
-    """The SoC with the path of its cost file as seen from here; raises for what is wrong in that file."""
+    """The SoC with the path of its cost file as seen from here; raises for the mistakes in that file."""
     file = path.parent / soc.cost_file
     if not file.is_file():
         said = f"there is no cost file `{soc.cost_file}`"
@@ -134,7 +135,7 @@ def _too_deep(place: Span) -> Diagnostic:
 
 
 def _syntax(text: str, path: str, said: str) -> Diagnostic:
-    """What `tomllib` found. It stops at the first mistake and tells where in its message."""
+    """The mistake that `tomllib` found. It stops at the first one and names the place in its message."""
     found = _AT.search(said)
     message = said[: found.start()] if found else said
     offset = _offset(text, found)

@@ -1,8 +1,8 @@
 """The rules between the parts of a description.
 
 Each rule has a name, an entry in `diagnostics/rules.toml`, a broken file in `tests/soc/bad`, and a line in
-`docs/soc-file.md`. Rules come in stages: what a rule of one stage finds wrong is not looked at by the stages
-after it.
+`docs/soc-file.md`. Rules come in stages: a value that a rule of one stage finds wrong is not looked at by the
+stages after it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ import attrs
 from attrs import AttrsInstance
 
 from target_arch.diagnostics import Diagnostic, Note
-from target_arch.soc.faults import Fault, Origin, Path, dotted, independent, relocated
+from target_arch.soc.faults import CopyDeclaration, Fault, Path, dotted, independent, relocated
 from target_arch.soc.model import SoC
 from target_arch.soc.rules.copies import COPIES
 from target_arch.soc.rules.identity import IDENTITY
@@ -27,13 +27,15 @@ from target_arch.soc.schema.kinds import Text, check_identifier
 STAGES = (REFERENCES, IDENTITY, MEMORY, COPIES, PORTS, WISHES)
 
 
-def relations(soc: SoC, wrong: Iterable[Path] = (), origins: Sequence[Origin] = ()) -> tuple[Fault, ...]:
+def relations(
+    soc: SoC, wrong: Iterable[Path] = (), origins: Sequence[CopyDeclaration] = ()
+) -> tuple[Fault, ...]:
     """The faults between the parts of a SoC of which `wrong` is known to be wrong already.
 
     `origins` tells where in a file each copy path of the SoC was declared; empty where there is no file.
     """
     known = list(wrong)
-    places = origins or [Origin(table=index) for index in range(len(soc.copies))]
+    places = origins or [CopyDeclaration(table=index) for index in range(len(soc.copies))]
     found: list[Fault] = []
     for stage in STAGES:
         faults = independent((relocated(fault, places) for rule in stage for fault in rule(soc)), known)
@@ -45,7 +47,7 @@ def relations(soc: SoC, wrong: Iterable[Path] = (), origins: Sequence[Origin] = 
 def check_soc(soc: SoC) -> tuple[Diagnostic, ...]:
     """The errors of a SoC that was built in Python: the rules of a file, with places in words.
 
-    What relates values is judged when each of them is right.
+    Relations between values are judged when each of them is right.
     """
     faults = _values(soc) or relations(soc)
     return tuple(dict.fromkeys(_in_words(fault) for fault in faults))

@@ -153,7 +153,7 @@ def _reached(soc: SoC, instance: Instance, links: list[tuple[str, str]]) -> set[
 
 
 def _detour(soc: SoC, memory: str, links: list[tuple[str, str]]) -> str:
-    """What the hint adds where a path ends there that starts in a memory of the same target_arch."""
+    """The addition to the hint where a path ends there that starts in a memory of the same target_arch."""
     sources = sorted({declared_name(soc, source) for source, target in links if target == memory})
     return f"; tensors do not rest in {listed(sources)} on their way" if sources else ""
 

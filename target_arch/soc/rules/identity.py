@@ -8,8 +8,7 @@ from target_arch.soc.c_names import c_names
 from target_arch.soc.faults import Fault, Path, Related, dotted
 from target_arch.soc.model import DLDevice, SoC, TargetArch
 from target_arch.soc.rules.references import ALL_ARCHS
-from target_arch.soc.schema import fields
-from target_arch.soc.words import DLDeviceType
+from target_arch.soc.words import LINKED, DLDeviceType
 
 _HOST_DEVICE = DLDeviceType.CPU
 
@@ -45,7 +44,7 @@ def _host(soc: SoC) -> Iterator[Fault]:
             message = f"the host `{arch.name}` has {arch.instances} instances"
             hint = "there is one host; describe further cores as a target_arch of their own"
             yield Fault(rule="host-instances", path=_at(arch, "instances"), message=message, hint=hint)
-        if arch.load.process != fields.LINKED:
+        if arch.load.process != LINKED:
             message = f"the host `{arch.name}` has load process `{arch.load.process}`"
             hint = 'the bundle is part of the host\'s program: `load = "linked"`'
             yield Fault(rule="host-load", path=_at(arch, "load"), message=message, hint=hint)

@@ -23,7 +23,7 @@ def _unobserved(soc: SoC) -> Iterator[Fault]:
     for memory in soc.memories:
         if memory.base is None and not memory.observers:
             path = declared(memory)
-            message = f"nobody can see memory `{path[1]}`"
+            message = f"no target_arch can see memory `{path[1]}`"
             hint = "give it a `base` (the host's address) or `observers`"
             yield Fault(rule="unobserved-memory", path=path, message=message, hint=hint, uses=(path,))
 
@@ -71,7 +71,7 @@ def _overlap(one: Placed, other: Placed, observer: str, uses: tuple[Path, ...]) 
     first, second = _declared(memory), _declared(other_memory)
     message = f"memory `{first}` overlaps memory `{second}` in the addresses of {observer}"
     end = other_start + other_memory.size
-    note = f"`{second}` lies at {other_start:#x} up to {end - 1:#x}"
+    note = f"`{second}` takes {other_start:#x} up to {end - 1:#x}"
     return Fault(
         rule="address-overlap",
         path=path,

@@ -1,4 +1,4 @@
-"""Rules about placement rules: what one demands, no other forbids."""
+"""Rules about placement rules: no rule forbids the demand of another."""
 
 from collections.abc import Iterator
 

@@ -23,9 +23,6 @@ from target_arch.soc.words import CacheDuty, DLDeviceType, InstructionSet, Opera
 
 SCHEMA = 1
 
-LINKED = "linked"
-"""The load process of the host, and of what does not say another."""
-
 _ADDRESS = Integer(least=0, most=2**64 - 1)
 _BANDWIDTH = Quantity(what="bandwidth", units=BANDWIDTH, most=1e15)
 _TIME = Quantity(what="time", units=TIME, most=1e6, zero=True)
@@ -79,7 +76,11 @@ COPY = (
     ),
     Key(name="max_bytes", kind=SIZE_IN_BYTES, help="the longest transfer, or row of a 2-D one"),
     Key(name="dimensions", kind=Integer(least=1, most=2), help="1, or 2 where rows may have strides"),
-    Key(name="cache", kind=OneOf(words=tuple(CacheDuty)), help="what the one who starts it owes the cache"),
+    Key(
+        name="cache",
+        kind=OneOf(words=tuple(CacheDuty)),
+        help="the cache maintenance that the copy needs from the host",
+    ),
 )
 DEVICE = (
     Key(name="type", kind=OneOf(words=tuple(sorted(DLDeviceType))), required=True, help="DLPack's name"),
@@ -123,7 +124,7 @@ COST = (
 )
 _EVERY = ("*",)
 PARTITIONING = (
-    Key(name="order", kind=Names(), required=True, help="who claims an operator first"),
+    Key(name="order", kind=Names(), required=True, help="the order in which target_archs claim operators"),
     Key(name="require", kind=Table(of=Text(), also=_EVERY), help="operator kind or * → where it must go"),
     Key(
         name="prefer", kind=Table(of=Text(), also=_EVERY), help="operator kind or * → where it goes if it can"

@@ -1,7 +1,7 @@
 """The kinds of values a SoC file holds: how each is read, checked and described to an editor.
 
-`read` turns what TOML gave into what the model holds, `check` judges what the model holds (also when it was
-built in Python). Both add to `faults` what is wrong and return None where nothing usable is left.
+`read` turns a value of TOML into one of the model, `check` judges a value of the model (also one that was
+made in Python). Both add mistakes to `faults` and return None where nothing usable is left.
 """
 
 import math
@@ -161,7 +161,7 @@ class Quantity:
         return number * self.units[unit]
 
     def _unit_fault(self, path: Path, unit: str, example: str) -> tuple[str, str]:
-        """Message and hint for what stands behind a number and is no unit."""
+        """Message and hint for text behind a number that is no unit."""
         if unit[:1].isdigit():
             return (
                 f"`{path[-1]}` has a number of more than 15 digits",

@@ -18,7 +18,7 @@ def check_models(
     soc: SoC, pools: ModelPools, plans: Mapping[str, MemoryPlan], whole: SoC | None = None
 ) -> None:
     """Raises CheckError with every fault: a buffer of some model outside its pool or not where it is aligned,
-    models that must lie apart and do not, memories that the arenas together exceed, or in `whole` (by default
+    models that must be apart and are not, memories that the arenas together exceed, or in `whole` (by default
     the same chip) the arenas and the buffers of the caller.
     """
     faults = [*_placed(pools, plans), *_apart(soc, pools), *_capacities(soc, pools, whole or soc)]
@@ -59,7 +59,7 @@ def _apart(soc: SoC, pools: ModelPools) -> list[Diagnostic]:
         there = sorted((at, round_up(end, line), name) for at, end, name in spans if at < end)
         for (_, end, one), (start, _, other) in pairwise(there):
             if start < end:
-                faults.append(_fault("overlap", other, f"lies over `{one}` in pool `{pool.pool}`"))
+                faults.append(_fault("overlap", other, f"overlaps `{one}` in pool `{pool.pool}`"))
     return faults
 
 
@@ -79,7 +79,7 @@ def _capacities(soc: SoC, pools: ModelPools, whole: SoC) -> list[Diagnostic]:
         if own > memory.size:
             message = f"`{memory.name}` needs {own:,} B for all models, it has {memory.size:,} B"
             faults.append(Diagnostic(rule="over-capacity", place="memory of all models", message=message))
-        elif lent and own + lent > size:
+        elif own + lent > size:
             message = f"`{memory.name}` needs {own:,} B for all models and {lent:,} B of their caller"
             message += f", it has {size:,} B"
             faults.append(Diagnostic(rule="over-capacity", place="memory of all models", message=message))

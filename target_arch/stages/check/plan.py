@@ -14,17 +14,17 @@ from target_arch.plan.memory import BufferKind, MemoryPlan
 from target_arch.plan.model import State
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, Step, StepOrder, Wait
 from target_arch.soc.model import SoC
-from target_arch.stages.check import at_rest
-from target_arch.stages.check.aliases import Holders, Part
-from target_arch.stages.check.contents import Contents
-from target_arch.stages.check.copies import copy_faults
-from target_arch.stages.check.faults import Fault
-from target_arch.stages.check.instances import Instances
-from target_arch.stages.check.lives import Lives
-from target_arch.stages.check.sharing import InPlace, sharing
-from target_arch.stages.check.states import state_faults
-from target_arch.stages.check.timelines import Timelines
-from target_arch.stages.check.touches import Touch, bounds, touches
+from target_arch.stages.check.rules import at_rest
+from target_arch.stages.check.rules.aliases import EqualBytes, Holders
+from target_arch.stages.check.rules.contents import WrittenBytes
+from target_arch.stages.check.rules.copies import copy_faults
+from target_arch.stages.check.rules.faults import Fault
+from target_arch.stages.check.rules.instances import Instances
+from target_arch.stages.check.rules.lives import Lives
+from target_arch.stages.check.rules.sharing import InPlace, sharing
+from target_arch.stages.check.rules.states import state_faults
+from target_arch.stages.check.rules.timelines import Timelines
+from target_arch.stages.check.rules.touches import Touch, bounds, touches
 from target_arch.stages.errors import CheckError
 from target_arch.stages.garbage_collector import gc_paused
 
@@ -35,7 +35,7 @@ def check(
     steps: StepOrder,
     plan: MemoryPlan,
     sizes: Mapping[str, int] = MappingProxyType({}),
-    parts: Iterable[Part] = (),
+    parts: Iterable[EqualBytes] = (),
     states: Iterable[State] = (),
 ) -> None:
     """Raises CheckError with every fault. `sizes` are the bytes of tensors, and of buffers that hold none, by
@@ -55,7 +55,7 @@ def check(
 
 
 def _faults(
-    soc: SoC, order: StepOrder, plan: MemoryPlan, sizes: Mapping[str, int], parts: Iterable[Part]
+    soc: SoC, order: StepOrder, plan: MemoryPlan, sizes: Mapping[str, int], parts: Iterable[EqualBytes]
 ) -> Iterator[Diagnostic]:
     replay = _Replay(soc, order, plan)
     yield from _at("memory plan", at_rest.offsets(soc, order, plan))
@@ -77,14 +77,14 @@ def _at(place: str, faults: Iterable[Fault]) -> Iterator[Diagnostic]:
 
 
 class _Replay:
-    """A run of the steps, one after the other, with what is known after each."""
+    """A run of the steps, one after the other, with the facts known after each."""
 
     def __init__(self, soc: SoC, order: StepOrder, plan: MemoryPlan) -> None:
         self._soc, self._plan = soc, plan
         self._buffers = {buffer.name: buffer for buffer in order.buffers}
         self._instances = Instances(soc)
         self._timelines = Timelines()
-        self._contents = Contents(order)
+        self._contents = WrittenBytes(order)
         self._started = False
         constants = (buffer.name for buffer in order.buffers if buffer.kind == BufferKind.CONSTANT)
         left = (*(name for _, name in order.outputs), *(each.next for each in order.states))
@@ -108,7 +108,7 @@ class _Replay:
             yield from self._execute(number, step, touched)
 
     def end(self) -> Iterator[Fault]:
-        """What is not done when the run is over."""
+        """Actions that are not over at the end of the run."""
         yield from self._timelines.left()
         yield from self._contents.missing()
 

@@ -21,8 +21,8 @@ from target_arch.plan.model import Model
 from target_arch.plan.orders import LoweringOrder
 from target_arch.plan.partitions import Candidate, PartitionGraph
 from target_arch.soc.model import Instance, SoC
-from target_arch.stages.check.aliases import parts
 from target_arch.stages.check.plan import check
+from target_arch.stages.check.rules.aliases import parts
 from target_arch.stages.errors import DoesNotFitError, PlacementError
 from target_arch.stages.lowering.fewer_targets import on_fewer_targets
 from target_arch.stages.lowering.one_pass import Advance, Key, Known, Lower, Passed, Passes, key_of

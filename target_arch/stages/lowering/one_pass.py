@@ -16,8 +16,8 @@ from target_arch.plan.partitions import Partition, PartitionGraph
 from target_arch.plan.regions.region import Region
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.garbage_collector import gc_paused, gc_seldom
-from target_arch.stages.lowering.budget import limited, on_demand, with_used
-from target_arch.stages.lowering.current_ledger import CurrentLedger
+from target_arch.stages.lowering.budgets.budget import limited, on_demand, with_used
+from target_arch.stages.lowering.budgets.current_ledger import CurrentLedger
 from target_arch.stages.lowering.refusals import Blame, Refused, refused
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.setting import Setting
@@ -216,8 +216,8 @@ class _Pass:
 
     @gc_paused()
     def _fitted(self) -> Fitted:
-        work, witness = self._work(), self._ledger.close()
-        return overlapped(work, fit_memory(work, witness))
+        work, known = self._work(), self._ledger.close()
+        return overlapped(work, fit_memory(work, known))
 
     def _blame(self) -> Blame:
         return Blame(work=self._work(), offered=self._offered)

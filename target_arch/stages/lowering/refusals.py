@@ -9,7 +9,7 @@ from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Arena
 from target_arch.plan.partitions import Partition
 from target_arch.stages.errors import DoesNotFitError
-from target_arch.stages.lowering.ledger import Overdrawn
+from target_arch.stages.lowering.budgets.ledger import Overdrawn
 from target_arch.stages.program.partial import PartialLowering
 
 Alive = tuple[tuple[str, int], ...]
@@ -41,7 +41,6 @@ def refused(
         step=0,
         needed=refusal.needed,
         available=refusal.available,
-        bound=refusal.needed,
         alive=((site, refusal.needed), *sorted(alive, key=lambda held: (-held[1], held[0]))),
         place=f"partition {partition.id} ({site} on {partition.instance})",
         operators=(site,),

@@ -104,9 +104,7 @@ def _check(buffers: Sequence[Buffer], capacities: Mapping[str, int]) -> None:
         if buffer.last < buffer.first:
             found.append(("wrong-buffer", f"{name} ends in step {buffer.last}, before step {buffer.first}"))
         if buffer.memory not in capacities:
-            found.append(
-                ("unknown-memory", f"{name} lies in memory `{buffer.memory}`, which has no capacity")
-            )
+            found.append(("unknown-memory", f"{name} is in memory `{buffer.memory}`, which has no capacity"))
     if found:
         raise PlanError(
             tuple(Diagnostic(rule=rule, place="memory plan", message=message) for rule, message in found)
@@ -137,7 +135,7 @@ def _plan(
         peaks={arena: highest},
         bounds={arena: bound(buffers)},
         shared={arena: floor},
-        in_place=tuple(sorted(way.items())),
+        in_place=tuple(way.items()),
         found_by={arena: notes.found_by or name},
         proven=(arena,) if highest <= limit else (),
     )

@@ -7,7 +7,7 @@ planned again with less.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from target_arch.diagnostics import DiagnosticError, Note
+from target_arch.diagnostics import DiagnosticError, Keyword, Note
 from target_arch.plan.memory import Arena, MemoryPlan
 from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.soc.model import SoC
@@ -170,7 +170,7 @@ class ModelPacker(Generic[P]):
             pack_models(self._soc, self._models, Sharing.SHARED, self._plan, self._whole)
         except DiagnosticError:
             return refusal
-        return with_way_out(refusal, "`--arenas shared`, where the models run in turn")
+        return with_way_out(refusal, Keyword("arenas", str(Sharing.SHARED)), ", where the models run in turn")
 
     def _too_much(self) -> DoesNotFitError:
         """The refusal after planning again did not help."""
@@ -184,7 +184,5 @@ class ModelPacker(Generic[P]):
             if pool.memory == memory and pool.peaks[number]
         )
         needed = size + over.get(memory, 0)
-        error = DoesNotFitError(
-            pool=Arena(memory), step=0, needed=needed, available=size, bound=needed, alive=takers
-        )
+        error = DoesNotFitError(pool=Arena(memory), step=0, needed=needed, available=size, alive=takers)
         return error.at("memory of all models")

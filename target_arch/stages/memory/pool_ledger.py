@@ -1,15 +1,15 @@
 """The ledger of one memory: which buffer has which bytes when, and the block to promise at a call site.
 
-Time is counted in items of the program (see `stages.program`). The ledger holds a plan, the *witness*: an
-offset for every buffer known so far. A promise is a block that is free in the witness, so all buffers still
-fit when it is used. If the largest gap in the witness is smaller than the free bytes in total, buffers around
-the site are planned again together with the block.
+Time is counted in items of the program (see `stages.program`). The ledger holds a *known plan*: an
+offset for every buffer known so far. A promise is a block that is free in the known plan, so all buffers
+still fit when it is used. If the largest gap in the known plan is smaller than the free bytes in total,
+buffers around the site are planned again together with the block.
 
 Buffers of kernels are live only while their partition runs, so buffers of two partitions never overlap in
 time.
 
 A result that may reuse the place of an operand (`Buffer.over`) counts no bytes while both are live, as the
-memory plan can place them so. Whether the witness does shows in its offsets.
+memory plan can place them so. Whether the known plan does shows in its offsets.
 
 A ledger is a value. Every change returns a new ledger that shares most of the old one: `Overlay` for buffers,
 copies of arrays for sums, which cost some microseconds each. Search effort used without success is used up in
@@ -34,7 +34,7 @@ COMPONENT = 300
 """The most buffers that are planned again together: a promise is worth milliseconds, not minutes."""
 
 WORK = 60_000
-"""The most buffers planned again over the life of a ledger; after that the witness stays as it is.
+"""The most buffers planned again over the life of a ledger; after that the known plan stays as it is.
 
 It keeps the time of many promises near-linear in the number of partitions.
 """
@@ -46,14 +46,14 @@ _QUICK = ("by-conflicts", "by-size", "by-area", "by-time")
 _THOROUGH = "best"
 
 _TRIES = 5
-"""Sizes tried between the largest gap of the witness and all free bytes."""
+"""Sizes tried between the largest gap of the known plan and all free bytes."""
 
 _BLOCK = "promised block"
 
 
 @frozen(kw_only=True)
 class _Taken:
-    """The buffers of one kernel, and where they are in the witness."""
+    """The buffers of one kernel, and where they are in the known plan."""
 
     buffers: tuple[Buffer, ...]
     offsets: Mapping[str, int]
@@ -103,12 +103,12 @@ class PoolLedger:
 
     @property
     def fits(self) -> bool:
-        """True if all buffers of the witness are within the available bytes."""
+        """True if all buffers of the known plan are within the available bytes."""
         return self._top <= self.available
 
     @property
     def missing(self) -> int:
-        """The bytes by which the witness is too high."""
+        """The bytes by which the known plan is too high."""
         return max(self._top - self.available, 0)
 
     @property
@@ -118,7 +118,7 @@ class PoolLedger:
 
     @property
     def offsets(self) -> dict[str, int]:
-        """The witness."""
+        """The known plan."""
         offsets = {b.name: int(at) for b, at in zip(self._residents.buffers, self._begin, strict=True)}
         for taken in self._taken.values():
             offsets |= taken.offsets
@@ -150,7 +150,7 @@ class PoolLedger:
         return found
 
     def holding(self, bytes: int) -> "PoolLedger":
-        """Let constants grow by these bytes. If bytes are then missing, the witness does not fit until
+        """Let constants grow by these bytes. If bytes are then missing, the known plan does not fit until
         constants shrink again.
         """
         pool = evolve(self, available=self.available - bytes)
@@ -242,8 +242,8 @@ class PoolLedger:
         return list(zip(begin.tolist(), (begin + self._residents.sizes[there]).tolist(), strict=True))
 
     def _gap(self, span: Interval) -> Block:
-        """The largest gap of the witness that is free throughout the span, and no larger than what residents
-        leave: where the witness does not fit, some of them are above the available bytes.
+        """The largest gap of the known plan that is free throughout the span, and no larger than what
+        residents leave: where the known plan does not fit, some of them are above the available bytes.
         """
         gap = largest_gap(self._occupied(span), self.available, self.unit)
         return evolve(gap, bytes=max(min(gap.bytes, self.available - self.live(span)), 0))

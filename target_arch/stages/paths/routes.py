@@ -11,7 +11,7 @@ from attrs import evolve
 from target_arch.diagnostics import listed
 from target_arch.plan.kernels import Slice
 from target_arch.soc.model import CopyPath, SoC
-from target_arch.soc.rounding import ceil_div
+from target_arch.soc.rounding import ceil_div, round_up
 
 PICO = 10**12
 """Picoseconds in a second. Whole picoseconds add up exactly."""
@@ -117,13 +117,13 @@ def pieces(path: CopyPath, source: Slice, target: Slice) -> tuple[tuple[Slice, S
     return tuple(cut) if all(_aligned(path, *piece) for piece in cut) else None
 
 
-def chunks(source: Slice, target: Slice, most: int) -> Iterator[tuple[Slice, Slice]]:
+def chunks(source: Slice, target: Slice, most: int, unit: int = 1) -> Iterator[tuple[Slice, Slice]]:
     """Two slices of equally many bytes, cut into pieces of at most so many bytes each: some rows, or a part
-    of one row.
+    of one row. The bytes of a piece are counted as if each of its rows began at a multiple of a unit.
     """
     for start, end in _same_rows(source, target):
-        rows = most // start.row_bytes
-        if rows:
+        if start.row_bytes <= most:
+            rows = (most - start.row_bytes) // round_up(start.row_bytes, unit) + 1
             for first in range(0, start.rows, rows):
                 yield _rows_of(start, first, rows), _rows_of(end, first, rows)
             continue

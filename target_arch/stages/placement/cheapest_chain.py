@@ -37,11 +37,11 @@ class InstanceGroup:
 
 @frozen(kw_only=True, slots=False)
 class ChainProblem:
-    """A placement problem. `computes[operator id][seat]` is seconds, None where the seat is refused."""
+    """A placement problem. `computes[operator id][group]` is seconds, None where the group is refused."""
 
     model: Model = field(repr=False)
     order: tuple[Operator, ...]
-    seats: tuple[InstanceGroup, ...]
+    groups: tuple[InstanceGroup, ...]
     computes: Mapping[str, tuple[float | None, ...]]
     traffic: Traffic = field(repr=False)
     inputs: int
@@ -53,37 +53,39 @@ class ChainProblem:
 
     @cached_property
     def copy_costs(self) -> CopyCosts:
-        """The tensors that operators touch, and the copies that these need at each seat."""
-        return CopyCosts(self.model, self.traffic, [seat.reach for seat in self.seats], self.constants)
+        """The tensors that operators touch, and the copies that these need on each group."""
+        return CopyCosts(self.model, self.traffic, [group.reach for group in self.groups], self.constants)
 
 
 def cheapest_chain(problem: ChainProblem, beam: int = BEAM) -> dict[str, int] | None:
-    """The seat (by number) of every operator; None if an operator has no seat.
+    """The group (by number) of every operator; None if an operator has no group.
 
     Not searched where more tensors than `WIDE` are needed at a time: the beam alone would decide.
     """
     options = [
-        (cost, seats) for seats in _candidates(problem, beam) if (cost := total(problem, seats)) is not None
+        (cost, groups)
+        for groups in _candidates(problem, beam)
+        if (cost := total(problem, groups)) is not None
     ]
     if not options:
         return None
     return min(options, key=lambda option: option[0])[1]
 
 
-def total(problem: ChainProblem, seats: Mapping[str, int]) -> int | None:
+def total(problem: ChainProblem, groups: Mapping[str, int]) -> int | None:
     """Picoseconds of a whole placement; None where it is impossible."""
-    walked = walk(problem, seats)
+    walked = walk(problem, groups)
     return None if walked is None else walked[0]
 
 
-def walk(problem: ChainProblem, seats: Mapping[str, int]) -> tuple[int, list[tuple[int, ...]]] | None:
+def walk(problem: ChainProblem, groups: Mapping[str, int]) -> tuple[int, list[tuple[int, ...]]] | None:
     """Picoseconds of a placement, and the memories of its activations before each operator, as masks. None
     where it is impossible.
     """
     where = dict.fromkeys(problem.model.given, problem.inputs)
     copy_costs, spent, before = problem.copy_costs, 0, list[tuple[int, ...]]()
     for operator in problem.order:
-        names, number = copy_costs.operands[operator.id].names, seats[operator.id]
+        names, number = copy_costs.operands[operator.id].names, groups[operator.id]
         masks = tuple([where[name] for name in names])
         before.append(masks)
         compute = problem.computes[operator.id][number]
@@ -101,7 +103,7 @@ def _candidates(problem: ChainProblem, beam: int) -> Iterable[dict[str, int]]:
     searched = _search(problem, beam)
     if searched is not None:
         yield searched
-    host = next(number for number, seat in enumerate(problem.seats) if seat.host)
+    host = next(number for number, group in enumerate(problem.groups) if group.host)
     yield {operator.id: host for operator in problem.order}
 
 
@@ -119,7 +121,7 @@ def _ending(problem: ChainProblem, where: Mapping[str, int]) -> int | None:
 
 _State = tuple[int, ...]
 _Best = tuple[int, int, tuple[object, ...]]
-"""Picoseconds, sum of ranks (for ties), and the seats taken as a linked list (last, earlier)."""
+"""Picoseconds, sum of ranks (for ties), and the groups taken as a linked list (last, earlier)."""
 
 
 def _search(problem: ChainProblem, beam: int) -> dict[str, int] | None:
@@ -155,9 +157,9 @@ def _step(
     inputs = [places[name] for name in problem.copy_costs.operands[operator.id].names]
     kept = [places[name] for name in after]
     options = [
-        (number, round(compute * PICO), seat.rank)
-        for number, (compute, seat) in enumerate(
-            zip(problem.computes[operator.id], problem.seats, strict=True)
+        (number, round(compute * PICO), group.rank)
+        for number, (compute, group) in enumerate(
+            zip(problem.computes[operator.id], problem.groups, strict=True)
         )
         if compute is not None
     ]
@@ -201,8 +203,8 @@ def _width(problem: ChainProblem, last: Mapping[str, int]) -> int:
 
 
 def _unlinked(problem: ChainProblem, path: tuple[object, ...]) -> dict[str, int]:
-    seats: list[int] = []
+    groups: list[int] = []
     while path:
         number, path = path  # type: ignore[assignment]
-        seats.append(number)  # type: ignore[arg-type]
-    return {operator.id: number for operator, number in zip(problem.order, reversed(seats), strict=True)}
+        groups.append(number)  # type: ignore[arg-type]
+    return {operator.id: number for operator, number in zip(problem.order, reversed(groups), strict=True)}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from target_arch.plan.model import Operator
 from target_arch.plan.partitions import Candidate, Choice, Cost, CostItem
-from target_arch.plan.reasoning import duration
+from target_arch.plan.printed.reasoning import duration
 from target_arch.soc.model import Instance
 from target_arch.stages.garbage_collector import gc_paused
 from target_arch.stages.paths.routes import PICO
@@ -21,13 +21,13 @@ def choices(
     wanted: PlacementTask,
     candidates: CandidateTable,
     problem: ChainProblem,
-    seats: Mapping[str, int],
+    groups: Mapping[str, int],
     chosen: Mapping[str, Instance],
 ) -> tuple[Choice, ...]:
     """One choice per operator, in execution order."""
     ways = [_way(wanted, operator, chosen[operator.id]) for operator in problem.order]
     with gc_paused():
-        reasoner = _Reasoner(wanted, candidates, problem, seats)
+        reasoner = _Reasoner(wanted, candidates, problem, groups)
         return tuple(
             reasoner.choice(operator, chosen[operator.id], way)
             for operator, way in zip(problem.order, ways, strict=True)
@@ -46,18 +46,18 @@ class _Reasoner:
         wanted: PlacementTask,
         candidates: CandidateTable,
         problem: ChainProblem,
-        seats: Mapping[str, int],
+        groups: Mapping[str, int],
     ) -> None:
         self._wanted, self._table, self._problem = wanted, candidates, problem
-        seat_of = {i.name: number for number, seat in enumerate(problem.seats) for i in seat.instances}
-        self._seated = [(instance.name, seat_of[instance.name]) for instance in wanted.soc.instances]
+        group_of = {i.name: number for number, group in enumerate(problem.groups) for i in group.instances}
+        self._grouped = [(instance.name, group_of[instance.name]) for instance in wanted.soc.instances]
         self._arch_of = {instance.name: instance.arch.name for instance in wanted.soc.instances}
-        walked = walk(problem, seats)
+        walked = walk(problem, groups)
         before = [] if walked is None else walked[1]
         self._before = {operator.id: masks for operator, masks in zip(problem.order, before, strict=True)}
-        self._goals = [*(seat.reach for seat in problem.seats), problem.outputs]
+        self._goals = [*(group.reach for group in problem.groups), problem.outputs]
         self._near = [problem.traffic.mask(goal.reads) for goal in self._goals]
-        self._users = _users(problem, seats)
+        self._users = _users(problem, groups)
         self._onward: dict[tuple[int, int, int], tuple[int, int] | None] = {}
         self._refused: dict[tuple[str, str], Candidate] = {}
 
@@ -73,9 +73,9 @@ class _Reasoner:
 
     def _candidates(self, operator: Operator) -> tuple[Candidate, ...]:
         answers = self._table.answers[operator.id]
-        costs = [self._cost(operator, number) for number in range(len(self._problem.seats))]
+        costs = [self._cost(operator, number) for number in range(len(self._problem.groups))]
         found = []
-        for name, number in self._seated:
+        for name, number in self._grouped:
             refusal, cost = answers[name].refusal, costs[number]
             if refusal is None and cost is None:
                 refusal = "no copy path leads to where its neighbours are"
@@ -93,7 +93,7 @@ class _Reasoner:
         return self._refused[key]
 
     def _cost(self, operator: Operator, number: int) -> Cost | None:
-        """Cost of one operator at a seat while all others stay at theirs; None if it cannot be there."""
+        """Cost of one operator on a group while all others stay at theirs; None if it cannot be there."""
         compute = self._problem.computes[operator.id][number]
         if compute is None:
             return None
@@ -113,7 +113,7 @@ class _Reasoner:
         back = seen.left + onward
         named = (("copy of constants", seen.fixed), ("copy of its result", back))
         parts += [CostItem(what=what, seconds=picos / PICO) for what, picos in named if picos]
-        instance = self._problem.seats[number].instances[0]
+        instance = self._problem.groups[number].instances[0]
         answer = self._table.answers[operator.id][instance.name]
         return Cost(
             compute=compute,
@@ -124,26 +124,26 @@ class _Reasoner:
             energy=answer.energy,
         )
 
-    def _result(self, operator: Operator, size: int, lies: int) -> int | None:
+    def _result(self, operator: Operator, size: int, held_in: int) -> int | None:
         """Picoseconds to bring a result to all its consumers, one after the other."""
         spent = 0
         for goal in self._users.get(operator.output, ()):
-            key = (size, lies, goal)
+            key = (size, held_in, goal)
             if key not in self._onward:
-                self._onward[key] = self._brought(size, lies, goal)
+                self._onward[key] = self._brought(size, held_in, goal)
             brought = self._onward[key]
             if brought is None:
                 return None
             spent += brought[0]
-            lies = brought[1]
+            held_in = brought[1]
         return spent
 
-    def _brought(self, size: int, lies: int, number: int) -> tuple[int, int] | None:
+    def _brought(self, size: int, held_in: int, number: int) -> tuple[int, int] | None:
         """Picoseconds of copying a tensor beyond those for a tensor nearby, and the memories that then hold
         it.
         """
         goal, traffic = self._goals[number], self._problem.traffic
-        brought = traffic.bring(lies, size, goal)
+        brought = traffic.bring(held_in, size, goal)
         near = traffic.bring(self._near[number], size, goal)
         return None if brought is None or near is None else (brought[0] - near[0], brought[1])
 
@@ -189,12 +189,12 @@ class _Reasoner:
         return f"{lead}: {duration(mine.total)} vs {duration(theirs)} on `{rival}`{after}"
 
 
-def _users(problem: ChainProblem, seats: Mapping[str, int]) -> dict[str, list[int]]:
-    """By tensor, the seats of all its consumers; the number after the last seat is the caller."""
+def _users(problem: ChainProblem, groups: Mapping[str, int]) -> dict[str, list[int]]:
+    """By tensor, the groups of all its consumers; the number after the last group is the caller."""
     found: dict[str, list[int]] = {}
     for operator in problem.order:
         for name in dict.fromkeys(operator.inputs):
-            found.setdefault(name, []).append(seats[operator.id])
+            found.setdefault(name, []).append(groups[operator.id])
     for name in dict.fromkeys(problem.model.outputs):
-        found.setdefault(name, []).append(len(problem.seats))
+        found.setdefault(name, []).append(len(problem.groups))
     return found

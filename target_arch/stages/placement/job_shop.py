@@ -21,23 +21,23 @@ INPUTS, CONSTANTS, FIRST = 0, 1, 2
 
 _Ways = tuple[tuple[Way | None, ...], ...]
 _Members = tuple[tuple[str, int], ...]
-"""The instances of a seat with their machines."""
+"""The instances of a group with their machines."""
 _Alike = tuple[object, ...]
 """The facts that the stays of an operator depend on."""
 
 
 class JobShop:
-    """The jobs of a problem. Seats are numbered as in the problem; three more stand for the outside."""
+    """The jobs of a problem. Groups are numbered as in the problem; three more stand for the outside."""
 
     def __init__(self, wanted: PlacementTask, candidates: CandidateTable, problem: ChainProblem) -> None:
         self._problem, self._table = problem, candidates
         self._machines = {instance.name: number for number, instance in enumerate(wanted.soc.instances)}
         engines = {dma.name: len(self._machines) + number for number, dma in enumerate(wanted.soc.dmas)}
-        host = next(number for number, seat in enumerate(problem.seats) if seat.host)
-        self._resources = engines | {HOST_ENGINE: self._machines[problem.seats[host].instances[0].name]}
-        self._masks = [problem.traffic.mask(seat.reach.writes) for seat in problem.seats]
+        host = next(number for number, group in enumerate(problem.groups) if group.host)
+        self._resources = engines | {HOST_ENGINE: self._machines[problem.groups[host].instances[0].name]}
+        self._masks = [problem.traffic.mask(group.reach.writes) for group in problem.groups]
         self._masks += [problem.inputs, problem.constants]
-        self._goals: list[MemoryAccess | None] = [seat.reach for seat in problem.seats]
+        self._goals: list[MemoryAccess | None] = [group.reach for group in problem.groups]
         self._goals += [None, None, problem.outputs]
         self._known: dict[tuple[int, ...], _Ways] = {}
         self._rows: dict[_Alike, tuple[Stay | None, ...]] = {}
@@ -58,10 +58,10 @@ class JobShop:
             early=CONSTANTS,
         )
 
-    def seats(self, seats: Mapping[str, int]) -> list[int]:
-        """The seats of all jobs from those of the operators."""
-        count = len(self._problem.seats)
-        return [count, count + 1, *(seats[op.id] for op in self._problem.order), count + 2]
+    def groups(self, groups: Mapping[str, int]) -> list[int]:
+        """The groups of all jobs from those of the operators."""
+        count = len(self._problem.groups)
+        return [count, count + 1, *(groups[op.id] for op in self._problem.order), count + 2]
 
     def operators(self, order: Iterable[int]) -> tuple[Operator, ...]:
         """The operators among jobs."""
@@ -131,26 +131,26 @@ class JobShop:
         return self._resources[path.engine]
 
     def _all_stays(self) -> tuple[tuple[Stay | None, ...], ...]:
-        count = len(self._problem.seats)
+        count = len(self._problem.groups)
         idle = Stay(machines=(), time=0)
         outside = [
-            tuple(idle if seat == count + own else None for seat in range(count + 3)) for own in range(3)
+            tuple(idle if group == count + own else None for group in range(count + 3)) for own in range(3)
         ]
         members = [
-            tuple((i.name, self._machines[i.name]) for i in seat.instances) for seat in self._problem.seats
+            tuple((i.name, self._machines[i.name]) for i in group.instances) for group in self._problem.groups
         ]
         inside = [self._stays(op, members) for op in self._problem.order]
         return (outside[0], outside[1], *inside, outside[2])
 
     def _stays(self, operator: Operator, members: Sequence[_Members]) -> tuple[Stay | None, ...]:
-        """The operator at every seat; one row for all operators that are alike there."""
+        """The operator on every group; one row for all operators that are alike there."""
         answers = self._table.answers[operator.id]
         touched = self._problem.copy_costs.operands[operator.id]
         computes, fixed = self._problem.computes[operator.id], self._fixed(operator)
         able = tuple(
             [
-                tuple([machine for name, machine in seat if answers[name].compute is not None])
-                for seat in members
+                tuple([machine for name, machine in group if answers[name].compute is not None])
+                for group in members
             ]
         )
         key = (able, computes, touched.sizes, fixed, touched.result)
@@ -170,7 +170,7 @@ class JobShop:
         fixed: tuple[int, ...],
         compute: float | None,
     ) -> Stay | None:
-        reach = self._problem.seats[number].reach
+        reach = self._problem.groups[number].reach
         if compute is None:
             return None
         return Stay(

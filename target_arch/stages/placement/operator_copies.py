@@ -1,4 +1,4 @@
-"""The tensors of an operator and the copies they need at a seat: computed once for all operators alike."""
+"""The tensors of an operator and the copies they need on a group: computed once for all operators alike."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,8 @@ class Footprint:
 
 @frozen(kw_only=True)
 class CopyCost:
-    """The costs of the copies of an operator at a seat, in picoseconds, and the memories of its tensors then.
+    """The costs of the copies of an operator on a group, in picoseconds, and the memories of its tensors
+    then.
 
     `brought` is for its activations, `fixed` for its constants, `left` for its result; `copy` is the sum.
     """
@@ -43,7 +44,7 @@ class CopyCost:
 class CopyCosts:
     """The copy costs of all operators of a model, cached by everything they depend on.
 
-    `reaches` are those of the seats, `constants` the memories (bits) that hold constants.
+    `reaches` are those of the groups, `constants` the memories (bits) that hold constants.
     """
 
     def __init__(
@@ -56,14 +57,14 @@ class CopyCosts:
         self.operands = {operator.id: self._touched(operator) for operator in model.operators}
         """By operator id."""
 
-    def of(self, operator: str, seat: int, masks: tuple[int, ...]) -> CopyCost | None:
+    def of(self, operator: str, group: int, masks: tuple[int, ...]) -> CopyCost | None:
         """The copy cost of an operator (by id) with activations in the memories of `masks`; None if links are
         missing.
         """
         touched = self.operands[operator]
-        key = (touched.form, seat, masks)
+        key = (touched.form, group, masks)
         if key not in self._known:
-            self._known[key] = self._visit(touched, self._reaches[seat], masks)
+            self._known[key] = self._visit(touched, self._reaches[group], masks)
         return self._known[key]
 
     def _touched(self, operator: Operator) -> Footprint:

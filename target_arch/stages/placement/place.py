@@ -35,7 +35,7 @@ from target_arch.stages.setting import Setting
 
 NO_RULES = Rules()
 COVERED = 60_000
-"""The most pairs of operator and seat that the search for the cheapest chain may look at."""
+"""The most pairs of operator and group that the search for the cheapest chain may look at."""
 WORTH = 0.01
 """The share of the makespan that an order must save to replace the order that needs least memory."""
 
@@ -70,7 +70,7 @@ def place(
     )
     candidates = CandidateTable(wanted)
     placed = _Placed.search(wanted, candidates, exact=exact)
-    made = choices(wanted, candidates, placed.problem, placed.seats, placed.instances)
+    made = choices(wanted, candidates, placed.problem, placed.groups, placed.instances)
     by_id = {choice.operator: choice for choice in made}
     ordered = _stores_last(placed.order)
     return PartitionGraph(
@@ -82,16 +82,16 @@ def place(
 
 
 def _stores_last(order: Sequence[Operator]) -> tuple[Operator, ...]:
-    """The order with what stores states after everything that may read them."""
+    """The order, with operators that store states after everything that may read them."""
     return tuple(sorted(order, key=lambda operator: operator.kind is OperatorKind.STORE))
 
 
 @frozen(kw_only=True)
 class _Placed:
-    """A problem and its solution: the seat and the instance of every operator, the order, facts."""
+    """A problem and its solution: the group and the instance of every operator, the order, facts."""
 
     problem: ChainProblem
-    seats: Mapping[str, int]
+    groups: Mapping[str, int]
     instances: Mapping[str, Instance]
     order: tuple[Operator, ...]
     facts: PlacementFacts
@@ -105,7 +105,7 @@ class _Placed:
         cheapest = cheapest_chain(problem, _beam(problem))
         network = JobShop(wanted, candidates, problem)
         scheduler = ListScheduler(network.jobs)
-        found = search(scheduler, None if cheapest is None else network.seats(cheapest), exact=exact)
+        found = search(scheduler, None if cheapest is None else network.groups(cheapest), exact=exact)
         if found is None:
             raise PlacementError(_hopeless(problem, candidates))
         chosen = _ordered(wanted, network, scheduler, found, problem.order)
@@ -115,7 +115,7 @@ class _Placed:
         used = {op.id: instances[chosen.machines[job]] for op, job in pairs}
         return cls(
             problem=problem,
-            seats={op.id: chosen.seats[job] for op, job in pairs},
+            groups={op.id: chosen.groups[job] for op, job in pairs},
             instances=used,
             order=network.operators(chosen.order),
             facts=_facts(chosen, found, used, candidates),
@@ -149,7 +149,7 @@ def _joules(candidates: CandidateTable, used: Mapping[str, Instance]) -> list[fl
 
 def _beam(problem: ChainProblem) -> int:
     """How many states the search for the cheapest chain may keep, so that it stays affordable."""
-    return max(1, min(BEAM, COVERED // max(1, len(problem.order) * len(problem.seats))))
+    return max(1, min(BEAM, COVERED // max(1, len(problem.order) * len(problem.groups))))
 
 
 def _ordered(
@@ -160,8 +160,8 @@ def _ordered(
     This is the `lean` order, which needs least memory. The order of the search replaces it where that is
     faster and leaves half of the preferred memory free, but never after a partition did not fit.
     """
-    small = scheduler.run(network.order(lean), found.schedule.seats)
-    fast = scheduler.run(found.schedule.by_start(), found.schedule.seats)
+    small = scheduler.run(network.order(lean), found.schedule.groups)
+    fast = scheduler.run(found.schedule.by_start(), found.schedule.groups)
     fast = fast if fast is not None and fast.cost <= found.schedule.cost else found.schedule
     if small is None:
         return fast
@@ -174,12 +174,12 @@ def _ordered(
 
 
 def _problem(wanted: PlacementTask, candidates: CandidateTable) -> ChainProblem:
-    seats, order = _seats(wanted, candidates), execution_order(wanted.model)
+    groups, order = _groups(wanted, candidates), execution_order(wanted.model)
     return ChainProblem(
         model=wanted.model,
         order=order,
-        seats=seats,
-        computes={op.id: tuple(_quickest(candidates, op, seat) for seat in seats) for op in order},
+        groups=groups,
+        computes={op.id: tuple(_quickest(candidates, op, group) for group in groups) for op in order},
         traffic=candidates.traffic,
         inputs=candidates.traffic.mask(wanted.mode.io),
         constants=candidates.traffic.mask(wanted.mode.constants),
@@ -187,14 +187,14 @@ def _problem(wanted: PlacementTask, candidates: CandidateTable) -> ChainProblem:
     )
 
 
-def _quickest(candidates: CandidateTable, operator: Operator, seat: InstanceGroup) -> float | None:
-    known = [candidates.answers[operator.id][instance.name].compute for instance in seat.instances]
+def _quickest(candidates: CandidateTable, operator: Operator, group: InstanceGroup) -> float | None:
+    known = [candidates.answers[operator.id][instance.name].compute for instance in group.instances]
     return min((compute for compute in known if compute is not None), default=None)
 
 
-def _seats(wanted: PlacementTask, candidates: CandidateTable) -> tuple[InstanceGroup, ...]:
-    """Groups of interchangeable instances (seats): instances of one accelerator whose paths cost the same.
-    Any other instance is a seat of its own.
+def _groups(wanted: PlacementTask, candidates: CandidateTable) -> tuple[InstanceGroup, ...]:
+    """The groups of interchangeable instances: instances of one accelerator whose paths cost the same.
+    Any other instance is a group of its own.
     """
     names = (*wanted.order, *(arch.name for arch in wanted.soc.archs))
     ranks = {name: number for number, name in enumerate(dict.fromkeys(names))}

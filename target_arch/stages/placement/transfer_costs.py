@@ -13,7 +13,7 @@ from target_arch.stages.paths.routes import PICO, Routes
 
 
 @frozen(kw_only=True)
-class Carried:
+class TransferCost:
     """The way of a tensor to an instance: `route` leads to the memory it `rests` in, `move` into the tiles.
 
     Both with the picoseconds of every path; `time` is their sum.
@@ -32,7 +32,7 @@ class Traffic:
         self._routes = routes
         self._names = tuple(memory.name for memory in soc.memories)
         self._bits = {name: 1 << number for number, name in enumerate(self._names)}
-        self._carried: dict[tuple[int, int, MemoryAccess], Carried | None] = {}
+        self._carried: dict[tuple[int, int, MemoryAccess], TransferCost | None] = {}
         self._brought: dict[tuple[int, int, MemoryAccess], tuple[int, int] | None] = {}
         self._left: dict[tuple[int, MemoryAccess], tuple[int, int] | None] = {}
 
@@ -55,14 +55,14 @@ class Traffic:
             self._brought[key] = None if carried is None else (carried.time, mask | self._bits[carried.rests])
         return self._brought[key]
 
-    def carry(self, mask: int, bytes: int, to: MemoryAccess) -> Carried | None:
+    def carry(self, mask: int, bytes: int, to: MemoryAccess) -> TransferCost | None:
         """How the tensor is brought: the cheapest source, memory to rest in, and move into the tiles."""
         key = (mask, bytes, to)
         if key not in self._carried:
             self._carried[key] = self._cheapest(mask, bytes, to)
         return self._carried[key]
 
-    def _cheapest(self, mask: int, bytes: int, to: MemoryAccess) -> Carried | None:
+    def _cheapest(self, mask: int, bytes: int, to: MemoryAccess) -> TransferCost | None:
         options = []
         for number, memory in enumerate(to.reads):
             move = self._hop((memory,), to.local, bytes)
@@ -75,7 +75,7 @@ class Traffic:
             return None
         time, _, source, rests = min(options)
         route = self._routes.route(source, rests, bytes) or ()
-        return Carried(
+        return TransferCost(
             time=time,
             rests=rests,
             route=tuple((path, round(self._routes.seconds(path, bytes) * PICO)) for path in route),

@@ -29,7 +29,7 @@ from target_arch.plan.kernels import Access, Operand, Slice
 from target_arch.plan.memory import Alias, BufferKind
 from target_arch.stages.memory.live_sums import Interval
 from target_arch.stages.program.dependences import accesses
-from target_arch.stages.program.in_place import other_reads
+from target_arch.stages.program.in_place import other_reads, reusable_places
 from target_arch.stages.program.items import Item, Run, Slot, Transfer
 from target_arch.stages.program.liveness import live_bytes
 from target_arch.stages.program.program import Program
@@ -51,12 +51,14 @@ def elide_copies(program: Program, *, slices: bool, held: Collection[str] = ()) 
     in the `held` memories.
     """
     copies = _copies(program)
-    if not copies:
+    if copies:
+        program = _with_alike(program, copies).program()
+        copies = _copies(program)
+    if not slices or not copies:
         return program
+    # Again from its start: elided copies are no moments at which bytes are live.
     eliding = _Eliding(program)
-    eliding.try_alike(copies)
-    if slices:
-        eliding.try_slices(copies, frozenset(held))
+    eliding.try_slices(copies, frozenset(held))
     return eliding.program()
 
 
@@ -67,9 +69,14 @@ def alias_whole(program: Program, partitions: Collection[str]) -> tuple[Program,
     copies = [(number, run) for number, run in _copies(program) if run.partition in partitions]
     if not copies:
         return program, {}
+    eliding = _with_alike(program, copies)
+    return eliding.program(), eliding.gone()
+
+
+def _with_alike(program: Program, copies: Iterable[tuple[int, Run]]) -> "_Eliding":
     eliding = _Eliding(program)
     eliding.try_alike(copies)
-    return eliding.program(), eliding.gone()
+    return eliding
 
 
 def _copies(program: Program) -> list[tuple[int, Run]]:
@@ -111,12 +118,18 @@ class _Eliding:
         """
         groups: dict[str, list[tuple[int, Run]]] = {}
         for number, run in copies:
-            move = None if number in self._gone else self._move(number, run)
+            move = self._move(number, run)
             if move is not None and self._slots[move.outer].memory not in held:
                 groups.setdefault(move.outer, []).append((number, run))
-        live = live_bytes(self._slots, self._lives, _needed, len(self._program.items)) if groups else {}
+        live = self._live_bytes() if groups else {}
         for group in groups.values():
             self._merge_profitable(group, live)
+
+    def _live_bytes(self) -> dict[str, NDArray[np.int64]]:
+        """By memory, the bytes of arenas that items use: an input that nothing reads counts nowhere."""
+        uses = self._program.liveness.uses
+        used = {name: life for name, life in self._lives.items() if name in uses}
+        return live_bytes(self._slots, used, _needed, len(self._program.items))
 
     def _merge_profitable(
         self, group: Iterable[tuple[int, Run]], live: Mapping[str, NDArray[np.int64]]
@@ -188,10 +201,9 @@ class _Eliding:
         operands = item.operands if isinstance(item, Run) else ()
         for operand in operands:
             if self._buffer(operand.of) in written:
-                over = {self._buffer(name) for name in operand.over}
                 others = other_reads(operand, operands, self._buffer)
-                alone = not others & ({now, move.inner} if move.outer == now else {now})
-                return alone and now in over and self._size(operand.of) == self._slots[now].bytes
+                alone = not others & {now, move.inner}
+                return alone and self._size(operand.of) == self._slots[now].bytes
         return False
 
     def _settled(self, number: int, source: Slice, target: Slice) -> bool:
@@ -269,10 +281,8 @@ class _Eliding:
         """The operand in its present buffer. A slice never reuses the place of an operand, nor is its place
         reused, nor that of a buffer which is now another operand, too.
         """
-        others = other_reads(operand, run.operands, self._buffer)
-        places = dict.fromkeys(self._buffer(name) for name in operand.over if self._alike(name))
-        over = tuple(name for name in places if name not in others)
         if self._alike(operand.of):
+            over = reusable_places(operand, run.operands, self._buffer, self._alike)
             return evolve(operand, of=self._buffer(operand.of), over=over)
         part = self._slice(operand.touched(self._size(operand.of)))
         return evolve(operand, of=part.of, offset=part.offset, bytes=part.row_bytes, over=())
@@ -283,8 +293,8 @@ class _Eliding:
 
 
 def _needed(slot: Slot) -> int:
-    """The bytes of an arena that a buffer needs."""
-    return 0 if slot.caller else slot.bytes
+    """The bytes of an arena that a buffer needs for a time."""
+    return 0 if slot.settled else slot.bytes
 
 
 def _union(one: Interval, other: Interval) -> Interval:

@@ -168,25 +168,25 @@ class MemoryDemands:
         return self._expected[instance.name]
 
     def readable(self, instance: Instance) -> tuple[str, ...]:
-        """Memories in which the instance reads whole operands, see `access.readable`."""
+        """Memories in which the instance reads whole operands, see `reach.readable`."""
         if instance.name not in self._readable:
             self._readable[instance.name] = access.readable(self._work.soc, instance)
         return self._readable[instance.name]
 
     def results(self, instance: Instance) -> tuple[str, ...]:
-        """Memories in which the instance leaves whole results, see `access.results`."""
+        """Memories in which the instance leaves whole results, see `reach.results`."""
         if instance.name not in self._results:
             self._results[instance.name] = access.results(self._work.soc, self._work.mode, instance)
         return self._results[instance.name]
 
     def feeding(self, tiles: tuple[str, ...]) -> tuple[str, ...]:
-        """Memories from which tiles are moved into one of these, see `access.feeding`."""
+        """Memories from which tiles are moved into one of these, see `reach.feeding`."""
         if tiles not in self._feeding:
             self._feeding[tiles] = access.feeding(self._work.soc, self._work.mode, tiles)
         return self._feeding[tiles]
 
     def draining(self, tiles: tuple[str, ...]) -> tuple[str, ...]:
-        """Memories into which tiles are moved out of one of these, see `access.draining`."""
+        """Memories into which tiles are moved out of one of these, see `reach.draining`."""
         if tiles not in self._draining:
             self._draining[tiles] = access.draining(self._work.soc, self._work.mode, tiles)
         return self._draining[tiles]

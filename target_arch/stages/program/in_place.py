@@ -34,19 +34,23 @@ def has_room(operand: Operand, there: int, needed: int) -> bool:
     return there >= needed if operand.smaller else there == needed
 
 
-def other_reads(
-    operand: Operand, operands: Iterable[Operand], place: Callable[[str], str | None]
-) -> set[str | None]:
+def other_reads(operand: Operand, operands: Iterable[Operand], place: Callable[[str], str]) -> set[str]:
     """Where a call reads operands whose place its result may not reuse: no other operand may be there, too,
     for the result to reuse that.
     """
     return {place(each.of) for each in operands if each.access.reads and each.of not in operand.over}
 
 
-def _over(operand: Operand, call: Call, places: Mapping[str, str], able: Collection[str]) -> tuple[str, ...]:
-    """The buffers whose place a result may reuse."""
-    others = other_reads(operand, call.operands, places.get)
-    found = dict.fromkeys(places[name] for name in operand.over if name in able)
+def reusable_places(
+    operand: Operand, operands: Iterable[Operand], place: Callable[[str], str], able: Callable[[str], bool]
+) -> tuple[str, ...]:
+    """The places of operands of a call that its result may reuse, of those operands that are able to leave
+    theirs.
+    """
+    found = dict.fromkeys(place(name) for name in operand.over if able(name))
+    if not found:
+        return ()
+    others = other_reads(operand, operands, place)
     return tuple(name for name in found if name not in others)
 
 
@@ -54,15 +58,19 @@ def in_place_calls(partition: Partition, kernel: Kernel, places: Mapping[str, st
     """Calls whose results may overwrite operands, with operands resolved to the buffers of a program (several
     tensors may be in one); operands that are read again later are excluded.
     """
+
+    def place(name: str) -> str:
+        return places.get(name, name)
+
     calls = [action for action in kernel.actions if isinstance(action, Call)]
-    last = {places.get(o.of, o.of): number for number, call in enumerate(calls) for o in call.operands}
+    last = {place(o.of): number for number, call in enumerate(calls) for o in call.operands}
     for number, call in enumerate(calls):
         if not any(operand.over for operand in call.operands):
             continue
         reads = {o.of for o in call.operands if o.access == Access.READ and not o.offset and o.of in places}
         able = {name for name in reads if last[places[name]] == number}
         operands = tuple(
-            evolve(o, of=places[o.of], over=_over(o, call, places, able))
+            evolve(o, of=places[o.of], over=reusable_places(o, call.operands, place, able.__contains__))
             for o in call.operands
             if o.of in places and not o.offset
         )

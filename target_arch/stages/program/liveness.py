@@ -11,8 +11,10 @@ of items that go early. They count differently:
 | headroom | whole units, as a capacity is packed in units | counts once (`unshared`) | count |
 | ledger | as they are; budgets are cut to units later | counts once (`reuses`) | come with each kernel |
 
-The step order needs uses alone. The checker (`stages.check`) does not use this file: it computes lives from
-the steps, so that it cannot repeat a mistake made here.
+Aliasing and headroom leave out states, whose bytes are never free. The step order needs uses alone, and gives
+every buffer its life in steps (`Buffer.first`, `Buffer.last`), by which allocation and spilling count. The
+checker (`stages.check`) does not use this file: it computes lives from the steps, so that it cannot repeat a
+mistake made here.
 
 Tests: `tests/stages/program/test_liveness.py`.
 """
@@ -94,8 +96,8 @@ class Liveness:
 
     @cached_property
     def unshared(self) -> Mapping[str, Interval]:
-        """The lives of what needs bytes of an arena for a time, so not of states. A result that can reuse the
-        place of an operand begins one item later: in between, both are the same bytes.
+        """The lives of buffers that need bytes of an arena for a time, so not of states. A result that can
+        reuse the place of an operand begins one item later: in between, both are the same bytes.
         """
         return {
             name: (life[0] + (name in self.reuses), life[1])

@@ -1,1 +1,1 @@
-"""Which neighbours run as regions where memory is short, and the proof that each does what it promises."""
+"""The choice of regions where memory is short, and a replay that proves each of them right."""

@@ -2,7 +2,7 @@
 
 A partition is cut into segments, each one operator or a region. The bytes that are live while a segment runs
 depend on it alone: so the least peak, and then the least price for a peak, follow segment by segment. All
-tensors count as if they lay in the memory that is short; the memory plan has the last word.
+tensors count as if they were in the memory that is short; the memory plan has the last word.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Replays what regions do, row by row: a second opinion, which shares nothing with the backend that made them
+"""Replays regions, row by row: a second opinion, which shares nothing with the backend that made them
 but the order of their turns. And their calls: they have the tensors, the scratch and the place for the output
 that the rows need.
 """
@@ -9,7 +9,7 @@ from target_arch.diagnostics import Diagnostic
 from target_arch.plan.kernels import Access, Call, Kernel
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import PartitionGraph
-from target_arch.plan.regions.stripes import Channels, Image, Producer, Stripes, Turn
+from target_arch.plan.regions.stripes import Channels, Producer, Stripes, TensorRows, Turn
 from target_arch.stages.errors import CheckError
 
 
@@ -79,7 +79,7 @@ def _channel_faults(plan: Channels, model: Model) -> Iterator[str]:
 
 
 def _layout_faults(plan: Stripes) -> Iterator[str]:
-    """Lines of two tensors that share bytes, or lie outside the scratch."""
+    """Lines of two tensors that share bytes, or are outside the scratch."""
     held = sorted((p.offset, p.offset + p.held * p.image.row_bytes, p.image.name) for p in plan.producers)
     end = 0
     for start, after, name in held:
@@ -138,7 +138,7 @@ class _Replay:
                 if not self._there(image, needed):
                     yield f"row {row} of `{producer.image.name}` reads row {needed} of `{image.name}`"
 
-    def _there(self, image: Image, row: int) -> bool:
+    def _there(self, image: TensorRows, row: int) -> bool:
         if image == self._plan.over and row * image.row_bytes < self._lost:
             return False
         return self._first[image.name] <= row < self._end[image.name]

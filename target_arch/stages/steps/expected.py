@@ -10,11 +10,11 @@ from target_arch.stages.errors import StepError
 from target_arch.stages.garbage_collector import gc_paused
 from target_arch.stages.placement.grouping import Grouping
 from target_arch.stages.program.homes import choose_homes
-from target_arch.stages.program.join import join
+from target_arch.stages.program.joining.join import join
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.fit import scarce
 from target_arch.stages.steps.overlap import fastest
-from target_arch.stages.steps.times import Times
+from target_arch.stages.steps.simulation.times import Times
 
 
 @gc_paused()

@@ -23,13 +23,13 @@ from target_arch.stages.memory.packing.sharing import roots, shared_bound
 from target_arch.stages.paths import reach as access
 from target_arch.stages.program.alias import alias_whole, elide_copies
 from target_arch.stages.program.homes import ALL_WHOLE, NOWHERE, OnTheWay, TensorHomes, choose_homes
-from target_arch.stages.program.join import join
+from target_arch.stages.program.joining.join import join
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
 from target_arch.stages.steps.order import steps_of
+from target_arch.stages.steps.simulation.times import Times
 from target_arch.stages.steps.spill import Spilling
 from target_arch.stages.steps.staged import Streaming, crowding, readers
-from target_arch.stages.steps.times import Times
 
 
 @frozen(kw_only=True)
@@ -57,11 +57,11 @@ class KnownPlan:
 
 
 @gc_paused()
-def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitted:
+def fit_memory(work: PartialLowering, known: KnownPlan | None = None) -> Fitted:
     """Order the steps and plan the memory. Raises DoesNotFitError if no change helps, StepError for a wrong
     kernel.
 
-    The planner may do better than the `witness`; where it finds no plan that fits, the witness is the plan.
+    The planner may do better than the `known` plan; where it finds no plan that fits, the known plan stays.
     """
     drained, times = scarce(work), Times(work)
     spilled: dict[str, int] = {}
@@ -82,12 +82,12 @@ def fit_memory(work: PartialLowering, witness: KnownPlan | None = None) -> Fitte
             drained = (*drained, refusal.memory)
         elif reuse:
             reuse = False
-        elif witness is not None and (proven := _proven(work, witness)) is not None:
+        elif known is not None and (proven := _proven(work, known)) is not None:
             return proven
         elif streaming.next(work, steps, refusal):
-            witness = None
+            known = None
         elif tensors := spilling.next(refusal, steps, homes):
-            witness = None
+            known = None
             spilled |= {tensor: spilled.get(tensor, 0) + 1 for tensor in tensors}
         else:
             raise _blaming(work, steps, refusal.at(describe(steps, refusal.step)))
@@ -117,13 +117,13 @@ def _planned(
     return refused, steps
 
 
-def _proven(work: PartialLowering, witness: KnownPlan) -> Fitted | None:
-    """The plan of the witness; None where it does not cover these kernels."""
-    homes = foreseen(work, witness.homes, witness.streamed)
-    program, _ = alias_whole(join(work, homes), witness.aliased)
+def _proven(work: PartialLowering, known: KnownPlan) -> Fitted | None:
+    """The memory plan with the offsets of the known plan; None where it does not cover these kernels."""
+    homes = foreseen(work, known.homes, known.streamed)
+    program, _ = alias_whole(join(work, homes), known.aliased)
     steps = steps_of(work, program, homes, Times(work))
     moving = [buffer for buffer in steps.buffers if not buffer.settled]
-    open_ = {buffer.memory for buffer in moving if buffer.name not in witness.offsets}
+    open_ = {buffer.memory for buffer in moving if buffer.name not in known.offsets}
     fixed = [buffer for buffer in moving if buffer.memory not in open_]
     held = frozenset(buffer.name for buffer in fixed)
     try:
@@ -132,7 +132,7 @@ def _proven(work: PartialLowering, witness: KnownPlan) -> Fitted | None:
         )
     except DoesNotFitError:
         return None
-    offsets = {**rest.offsets, **{name: witness.offsets[name] for name in held}}
+    offsets = {**rest.offsets, **{name: known.offsets[name] for name in held}}
     places = _places(fixed, offsets)
     if not apart(fixed, offsets, places):
         return None

@@ -10,8 +10,8 @@ from target_arch.stages.program.hazards import InFlight
 from target_arch.stages.program.items import Item, Run
 from target_arch.stages.program.liveness import whole_units
 from target_arch.stages.program.program import Program
-from target_arch.stages.steps.clock import Clock
 from target_arch.stages.steps.headroom import capacities
+from target_arch.stages.steps.simulation.clock import Clock
 
 Wait = Callable[[Mapping[str, int]], None]
 """Waits until each timeline has reached a value."""

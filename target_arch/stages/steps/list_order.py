@@ -4,7 +4,7 @@ Items are taken as soon as their bytes are ready and memory allows it (`headroom
 longest path to the end (as in HEFT, see `heft`). A copy begins when a channel is free, but before the host
 starts long work, all copies are queued that can run meanwhile. The host waits only if nothing else can begin.
 
-Runs of one instance keep the order of the program, so placement decides what goes first there.
+Runs of one instance keep the order of the program, so placement decides their order.
 """
 
 import heapq
@@ -17,9 +17,9 @@ from target_arch.stages.program.dependences import dependences
 from target_arch.stages.program.items import Item, Run
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
-from target_arch.stages.steps.clock import HOST, Clock
 from target_arch.stages.steps.headroom import Headroom
-from target_arch.stages.steps.times import Times
+from target_arch.stages.steps.simulation.clock import HOST, Clock
+from target_arch.stages.steps.simulation.times import Times
 
 AHEAD = 32
 """How many partitions ahead of the first unfinished one items are considered."""

@@ -23,13 +23,13 @@ from target_arch.stages.program.hazards import ByteAccess, InFlight
 from target_arch.stages.program.homes import TensorHomes
 from target_arch.stages.program.in_place import has_room
 from target_arch.stages.program.items import Item, Run, Slot, Transfer
-from target_arch.stages.program.join import join
+from target_arch.stages.program.joining.join import join
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
-from target_arch.stages.steps.clock import Clock
 from target_arch.stages.steps.dead_bytes import DeadBytes
 from target_arch.stages.steps.free_bytes import FreeBytes
-from target_arch.stages.steps.times import Times
+from target_arch.stages.steps.simulation.clock import Clock
+from target_arch.stages.steps.simulation.times import Times
 
 
 def order_steps(work: PartialLowering, homes: TensorHomes) -> StepOrder:

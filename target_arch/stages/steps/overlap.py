@@ -23,8 +23,8 @@ from target_arch.stages.program.program import Program
 from target_arch.stages.steps.fit import Fitted
 from target_arch.stages.steps.list_order import OrderProblem, list_order, problem
 from target_arch.stages.steps.order import steps_of
-from target_arch.stages.steps.replay import Replay, replay
-from target_arch.stages.steps.times import Times
+from target_arch.stages.steps.simulation.replay import Replay, replay
+from target_arch.stages.steps.simulation.times import Times
 
 TRIES = 3
 """The most memory plans that are made for orders that overlap."""

@@ -23,7 +23,9 @@ class _Touch:
 
 
 def probes(model: Model, order: StepOrder) -> tuple[Probe, ...]:
-    """In the order in which tensors are complete. A tensor that no step writes has none.
+    """In the order in which tensors are complete; those that one step completes in the order of their
+    operators, since what replaces a tensor is then in the bytes of its aliases. A tensor that no step writes
+    has none.
 
     A tensor that a step reads before it is complete is observed, but not replaced.
     """
@@ -36,7 +38,8 @@ def probes(model: Model, order: StepOrder) -> tuple[Probe, ...]:
             if probe is not None and buffer.kind in _COMPUTED and part.tensor in model.tensors:
                 found.setdefault(part.tensor, []).append(probe)
     every = (each for tensor in sorted(found) for each in _one_observed(found[tensor]))
-    return tuple(sorted(every, key=lambda probe: (probe.step, probe.bytes, probe.tensor)))
+    place = {operator.output: number for number, operator in enumerate(model.operators)}
+    return tuple(sorted(every, key=lambda probe: (probe.step, place.get(probe.tensor, -1), probe.tensor)))
 
 
 def _one_observed(of_tensor: Sequence[Probe]) -> Iterator[Probe]:

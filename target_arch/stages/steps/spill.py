@@ -8,10 +8,12 @@ bytes each time.
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
 from target_arch.plan.memory import Buffer
 from target_arch.plan.steps import Dispatch, StepOrder
 from target_arch.stages.errors import DoesNotFitError
-from target_arch.stages.memory.packing import bound
+from target_arch.stages.memory.live_sums import live_sums
 from target_arch.stages.program.homes import TensorHomes
 
 WORK = 20_000
@@ -61,25 +63,40 @@ def _fitting(able: list[_Sized], missing: int) -> _Sized:
 def swept(buffers: Sequence[Buffer], able: Mapping[str, str], missing: int) -> Iterator[str]:
     """Tensors to spill, so that no step has more live bytes than now at most, less the missing bytes.
 
-    `able` has the tensors that can leave, by buffer.
+    `able` has the tensors that can leave, by buffer. Steps are looked at in order; of the tensors there, the
+    smallest one that frees enough leaves, else the largest.
     """
-    events = [(buffer.first, 1, buffer.name, buffer.bytes) for buffer in buffers]
-    events += [(buffer.last + 1, 0, buffer.name, buffer.bytes) for buffer in buffers]
-    events.sort()
-    limit = bound(buffers) - missing
-    live, there = 0, list[_Sized]()
-    gone: set[str] = set()
-    for _, begins, name, size in events:
-        if able.get(name) in gone:
-            continue
-        live += size if begins else -size
-        if name in able and begins:
-            insort(there, (size, able[name]))
-        elif name in able:
-            del there[bisect_left(there, (size, able[name]))]
-        while live > limit and there:
-            fitting = _fitting(there, live - limit)
-            there.remove(fitting)
-            live -= fitting[0]
-            gone.add(fitting[1])
-            yield fitting[1]
+    lives = [((buffer.first, buffer.last), buffer.bytes) for buffer in buffers]
+    live = live_sums(lives, max((buffer.last for buffer in buffers), default=0))
+    limit = int(live.max()) - missing
+    leaving: dict[str, list[Buffer]] = {}
+    for buffer in buffers:
+        if buffer.name in able:
+            leaving.setdefault(able[buffer.name], []).append(buffer)
+    moving = [buffer for own in leaving.values() for buffer in own]
+    begins = sorted(moving, key=lambda buffer: -buffer.first)
+    ends = sorted(moving, key=lambda buffer: -buffer.last)
+    there: list[_Sized] = []
+    for step in np.flatnonzero(live > limit).tolist():
+        while begins and begins[-1].first <= step:
+            insort(there, _sized(begins.pop(), able))
+        while ends and ends[-1].last < step:
+            _drop(there, _sized(ends.pop(), able))
+        while live[step] > limit and there:
+            fitting = _fitting(there, int(live[step]) - limit)
+            _drop(there, fitting)
+            for buffer in (gone := leaving.pop(fitting[1], ())):
+                live[buffer.first : buffer.last + 1] -= buffer.bytes
+            if gone:
+                yield fitting[1]
+
+
+def _sized(buffer: Buffer, able: Mapping[str, str]) -> _Sized:
+    return buffer.bytes, able[buffer.name]
+
+
+def _drop(there: list[_Sized], one: _Sized) -> None:
+    """Remove one from tensors in order, unless it left before."""
+    at = bisect_left(there, one)
+    if at < len(there) and there[at] == one:
+        del there[at]

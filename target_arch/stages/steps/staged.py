@@ -21,7 +21,7 @@ LEAST = 512
 
 def staged(work: PartialLowering, steps: StepOrder) -> Iterator[Buffer]:
     """The buffers of constants on their way, whole ones and pieces of rings, in order of the steps."""
-    used = _operands(steps)
+    used = _operands(work, steps)
     for buffer in steps.buffers:
         if buffer.tensor is None:
             passing = buffer.kind == BufferKind.LOCAL and buffer.name not in used
@@ -31,9 +31,17 @@ def staged(work: PartialLowering, steps: StepOrder) -> Iterator[Buffer]:
             yield buffer
 
 
-def _operands(steps: StepOrder) -> set[str]:
-    """The buffers that kernels read or write."""
-    return {operand.of for step in steps.steps if isinstance(step, Dispatch) for operand in step.operands}
+def _operands(work: PartialLowering, steps: StepOrder) -> set[str]:
+    """The buffers that kernels read or write. Those of a partition without a kernel, on an instance that
+    takes tiles, are none of them: tiles will be copied from there.
+    """
+    return {
+        operand.of
+        for step in steps.steps
+        if isinstance(step, Dispatch)
+        and (step.partition in work.kernels or work.setting.touches_whole(step.instance))
+        for operand in step.operands
+    }
 
 
 class Streaming:
@@ -56,7 +64,7 @@ class Streaming:
         if self._stopped or not refusal.pool.shareable:
             return False
         crowd = crowding(work, steps, refusal.pool, refusal.missing)
-        whole = _operands(steps)
+        whole = _operands(work, steps)
         able = {(b.tensor, b.memory): b.bytes for b in crowd if b.tensor is not None and b.name not in whole}
         new = {way: size // EIGHTH for way, size in able.items() if way not in self.pieces}
         if not new:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from target_arch.backends.plain_c.kernels import depthwise, products, reals
-from target_arch.backends.plain_c.kernels.layout import Layout
+from target_arch.backends.plain_c.kernels import depthwise, products, real_depthwise, real_matmul, reals
+from target_arch.backends.plain_c.kernels.layout import WeightLayout
 from target_arch.backends.plain_c.kernels.sums import sum_after
 from target_arch.plan import arithmetic
 from target_arch.plan.model import Model, Tensor
@@ -110,7 +110,7 @@ def scales(rng: np.random.Generator, count: int, products_: int) -> float | list
     return [float(value) for value in middle * np.exp(rng.normal(0, 2, count))]
 
 
-def conv2d_cases(rng: np.random.Generator, shapes: list[Shape], layout: Layout) -> Iterator[Case]:
+def conv2d_cases(rng: np.random.Generator, shapes: list[Shape], layout: WeightLayout) -> Iterator[Case]:
     """conv2d in both arithmetics and both types, each shape once."""
     for number, shape in enumerate(shapes):
         rule = ("tflite", "onnx")[number % 3 == 2]
@@ -120,7 +120,12 @@ def conv2d_cases(rng: np.random.Generator, shapes: list[Shape], layout: Layout) 
 
 
 def conv2d_case(
-    rng: np.random.Generator, shape: Shape, rule: str, dtypes: tuple[str, str], layout: Layout, apart: int
+    rng: np.random.Generator,
+    shape: Shape,
+    rule: str,
+    dtypes: tuple[str, str],
+    layout: WeightLayout,
+    apart: int,
 ) -> Case:
     """One conv2d; the zero points are anywhere."""
     model, x, sums = conv2d_model(rng, shape, rule, dtypes)
@@ -144,7 +149,7 @@ def conv2d_model(
     return model, x, np.einsum("bhwrsc,orsc->bhwo", views, w.astype(np.int64)) + bias
 
 
-def dense_cases(rng: np.random.Generator, layout: Layout) -> Iterator[Case]:
+def dense_cases(rng: np.random.Generator, layout: WeightLayout) -> Iterator[Case]:
     """dense layers, with one scale and with many, of one row and of several."""
     for rule, rows, inputs, outputs in (
         ("tflite", 1, 64, 12),
@@ -190,7 +195,7 @@ def depthwise_cases(rng: np.random.Generator, shapes: list[Shape]) -> Iterator[C
         )
 
 
-def sum_cases(rng: np.random.Generator, layout: Layout) -> Iterator[Case]:
+def sum_cases(rng: np.random.Generator, layout: WeightLayout) -> Iterator[Case]:
     """A convolution of 1x1 and a sum or difference with another tensor, on either side and of any scale."""
     for rule, kind, side, dtype, scale, least in (
         ("tflite", "add", 0, "int8", 0.7, -128),
@@ -235,31 +240,71 @@ def real_cases(rng: np.random.Generator, shapes: list[Shape]) -> Iterator[Case]:
     """conv2d of whole numbers as float32, whose sums are exact in any order; every third with an addition."""
     for number, shape in enumerate(shapes):
         inputs, outputs = shape.channels
-        activation = ("none", "relu", "relu6")[number % 3]
-        w = rng.integers(-9, 10, (outputs, *shape.kernel, inputs)).astype(np.float32)
-        bias = rng.integers(-99, 100, outputs).astype(np.float32)
-        x = rng.integers(-9, 10, (shape.batch, *shape.image, inputs)).astype(np.float32)
-        attributes = {"padding": shape.padding, "strides": shape.strides, "dilation": shape.dilation}
-        constants = (constant(real("w", w.shape), w), constant(real("b", bias.shape), bias))
-        out = real("out", shape.out)
-        model = one_operator(
-            "conv2d", "float", [real("x", x.shape)], out, constants, activation=activation, **attributes
-        )
-        operator = model.operators[0]
-        assert reals.refusal(operator, model) is None
-        expected = _clamped(np.einsum("bhwrsc,orsc->bhwo", windows_of(x, shape, 0), w) + bias, activation)
-        after, others = None, ()
-        if number % 3 == 0:
-            added = one_operator(
-                "add", "float", [real("o", shape.out), out], real("s", shape.out), activation="relu"
+        w = _wholes(rng, (outputs, *shape.kernel, inputs))
+        x = _wholes(rng, (shape.batch, *shape.image, inputs))
+        sums = np.einsum("bhwrsc,orsc->bhwo", windows_of(x, shape, 0), w)
+        yield _real_case(rng, number, shape, "conv2d", x, w, sums)
+
+
+def real_depthwise_cases(rng: np.random.Generator, shapes: list[Shape]) -> Iterator[Case]:
+    """depthwise_conv2d likewise; a shape's channels out are all its channels."""
+    for number, shape in enumerate(shapes):
+        channels = shape.channels[1]
+        w = _wholes(rng, (*shape.kernel, channels))
+        x = _wholes(rng, (shape.batch, *shape.image, channels))
+        sums = np.einsum("bhwrsc,rsc->bhwc", windows_of(x, shape, 0), w)
+        yield _real_case(rng, number, shape, "depthwise_conv2d", x, w, sums)
+
+
+def matmul_cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Products of two matrices of whole numbers; the second may be the same for all of the first."""
+    for batch, m, k, n in ((1, 1, 5, 16), (2, 7, 9, 33), (3, 6, 4, 15), (1, 13, 20, 48), (2, 16, 16, 16)):
+        for repeated in (False, True):
+            a, b = _wholes(rng, (batch, m, k)), _wholes(rng, (k, n) if repeated else (batch, k, n))
+            operands, out = [real("a", a.shape), real("b", b.shape)], real("out", (batch, m, n))
+            model = one_operator("relax", "float", operands, out, relax_ops=("matmul",))
+            assert real_matmul.refusal(model.operators[0], model) is None
+            yield Case(
+                name=f"matmul {batch}x{m}x{k}x{n}",
+                made=real_matmul.made(model.operators[0], model),
+                inputs=(a, b),
+                expected=(a @ b).astype(np.float32),
             )
-            after = reals.sum_after(added.operators[0], "out", added)
-            others = (rng.integers(-99, 100, shape.out).astype(np.float32),)
-            expected = _clamped(expected + others[0], "relu")
-        made = reals.made(operator, model, 0, after)
-        yield Case(
-            name=f"float {shape} {activation}", made=made, inputs=(x,), others=others, expected=expected
-        )
+
+
+def _wholes(rng: np.random.Generator, shape: tuple[int, ...], most: int = 9) -> Array:
+    return rng.integers(-most, most + 1, shape).astype(np.float32)
+
+
+def _real_case(
+    rng: np.random.Generator, number: int, shape: Shape, kind: str, x: Array, w: Array, sums: Array
+) -> Case:
+    activation = ("none", "relu", "relu6")[number % 3]
+    bias = _wholes(rng, (shape.channels[1],), 99)
+    attributes = {"padding": shape.padding, "strides": shape.strides, "dilation": shape.dilation}
+    constants = (constant(real("w", w.shape), w), constant(real("b", bias.shape), bias))
+    out = real("out", shape.out)
+    model = one_operator(
+        kind, "float", [real("x", x.shape)], out, constants, activation=activation, **attributes
+    )
+    operator = model.operators[0]
+    kernel = reals if kind == "conv2d" else real_depthwise
+    assert kernel.refusal(operator, model) is None
+    expected = _clamped(sums + bias, activation)
+    after, others = None, ()
+    if number % 3 == 0:
+        operands = [real("o", shape.out), out]
+        added = one_operator("add", "float", operands, real("s", shape.out), activation="relu")
+        after = reals.sum_after(added.operators[0], "out", added)
+        others = (_wholes(rng, shape.out, 99),)
+        expected = _clamped(expected + others[0], "relu")
+    return Case(
+        name=f"float {kind} {shape} {activation}",
+        made=kernel.made(operator, model, 0, after),
+        inputs=(x,),
+        others=others,
+        expected=expected,
+    )
 
 
 def _clamped(values: Array, activation: str) -> Array:
@@ -276,7 +321,9 @@ def layer(kind: str, rule: str, x: Tensor, out: Tensor, w: Tensor, bias: Array, 
     return one_operator(kind, rule, [x], out, (w, biases), **attributes)
 
 
-def _case(name: str, model: Model, x: Array, sums: Array, dtype: str, layout: Layout, apart: int) -> Case:
+def _case(
+    name: str, model: Model, x: Array, sums: Array, dtype: str, layout: WeightLayout, apart: int
+) -> Case:
     operator = model.operators[0]
     assert products.refusal(operator, model, layout) is None
     expected = finished(arithmetic.requantization(operator, model), sums, dtype)

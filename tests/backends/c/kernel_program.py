@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from attrs import frozen
 
-from target_arch.backends.plain_c.kernels.made import Made
+from target_arch.backends.plain_c.kernels.text import Made
 from target_arch.plan.model import C_TYPES
 from target_arch.resources import runtime_c
 from tests.backends.c.one import Array, array_of

@@ -145,7 +145,7 @@ def call(library: ctypes.CDLL, name: str, *arrays: Array) -> None:
 
 
 def in_place(library: ctypes.CDLL, name: str, arrays: list[Array], written: int, read: int) -> Array:
-    """What the function writes to a parameter that lies over one it reads."""
+    """What the function writes to a parameter that overwrites one that it reads."""
     place = arrays[read].copy()
     call(library, name, *(place if n in (written, read) else array for n, array in enumerate(arrays)))
     return place

@@ -11,9 +11,9 @@ from attrs import frozen
 
 from target_arch.backends.plain_c.kernels import depthwise, products, reals
 from target_arch.backends.plain_c.kernels.layout import layout_of
-from target_arch.backends.plain_c.kernels.made import Made
+from target_arch.backends.plain_c.kernels.text import Made
 from target_arch.backends.plain_c.stripes.channels_text import channels_function
-from target_arch.backends.plain_c.stripes.convolution import Convolution
+from target_arch.backends.plain_c.stripes.convolution import StripedConvolution
 from target_arch.backends.plain_c.stripes.real_convolution import RealConvolution
 from target_arch.backends.plain_c.stripes.regions import Regions
 from target_arch.backends.plain_c.stripes.rows_text import RowsText
@@ -84,7 +84,7 @@ def _function(plan: Stripes | Channels, units: Sequence[Rowwise], model: Model) 
     if isinstance(plan, Stripes):
         return RowsText(plan=plan, units=units, model=model).function()
     (unit,) = units
-    assert isinstance(unit, Convolution)
+    assert isinstance(unit, StripedConvolution)
     return channels_function(plan, unit, model)
 
 
@@ -92,7 +92,7 @@ def _alone(unit: Rowwise, model: Model, isa: InstructionSet) -> Made:
     operator = next(each for each in model.operators if each.id == unit.unit.operators[0])
     if isinstance(unit, RealConvolution):
         return reals.made(operator, model, 0, unit.after)
-    if not isinstance(unit, Convolution):
+    if not isinstance(unit, StripedConvolution):
         lowered = lower_operator(operator, model)
         packed = (
             *(model.tensors[name] for name in operator.constants),

@@ -204,9 +204,9 @@ def test_lowering_a_keyword_spotter_takes_well_under_a_second(shared: Path) -> N
 
     model, program = import_model(shared / "models" / "kws_int8.tflite")
     te_operators._lowered.cache_clear()
-    start = time.perf_counter()
+    start = time.process_time()
     kernel = backend.lower(evolve(BENCH.request(model), program=program))
-    assert time.perf_counter() - start < 1.5
+    assert time.process_time() - start < 1.5
     assert len(kernel.actions) == 12
     assert len(kernel.functions) < 12
     assert not kernel.buffers

@@ -11,8 +11,8 @@ from target_arch.backend.goal import Goal
 from target_arch.backends.c import backend
 from target_arch.backends.plain_c.kernels import products
 from target_arch.backends.plain_c.kernels.layout import PAIRS
-from target_arch.backends.plain_c.kernels.pick import Kernel, predicted
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.backends.plain_c.kernels.pick import Driver, predicted
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.model import Model
 from target_arch.run import build as built
 from target_arch.run import verify, write_bundle
@@ -45,7 +45,7 @@ def test_speed_packs_weights_of_any_size() -> None:
     picks = {goal: predicted(operator, model, InstructionSet.GENERIC, goal) for goal in Goal}
     assert picks[Goal.BALANCED].reason == "packed weights would take more than 1.1 times the plain ones"
     assert picks[Goal.SIZE].reason == "kernels are larger"
-    assert picks[Goal.SPEED].kernel is Kernel.PRODUCTS
+    assert picks[Goal.SPEED].kernel is Driver.PRODUCTS
 
 
 def test_they_compute_what_the_definition_does(
@@ -73,7 +73,7 @@ def test_cost_and_lowering_follow_the_goal(goal: Goal) -> None:
             assert not any(constant.name.endswith(".packed") for constant in kernel.constants)
 
 
-def compiled(shared: Path, goal: str) -> Compilation:
+def compiled(shared: Path, goal: str) -> CompiledModel:
     model = shared / "models" / "kws_int8.tflite"
     return compile_model(
         CompileRequest(model_path=model, soc=read_soc("mcu_m7"), port="qemu_mps2", optimize=goal)

@@ -13,8 +13,10 @@ from tests.backends.c.kernel_cases import (
     conv2d_cases,
     dense_cases,
     depthwise_cases,
+    matmul_cases,
     random_shape,
     real_cases,
+    real_depthwise_cases,
     sum_cases,
 )
 from tests.backends.c.kernel_program import NATIVE, Case, mismatches
@@ -30,6 +32,8 @@ def cases() -> list[Case]:
         *depthwise_cases(rng, [shape for shape in shapes if prod(shape.kernel) <= 25]),
         *sum_cases(rng, PAIRS),
         *real_cases(rng, shapes),
+        *real_depthwise_cases(rng, shapes),
+        *matmul_cases(rng),
     ]
 
 

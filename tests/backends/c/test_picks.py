@@ -10,9 +10,9 @@ from attrs import evolve
 
 from target_arch.backends.c import backend
 from target_arch.backends.plain_c.kernels import depthwise, layout, products, weighted
-from target_arch.backends.plain_c.kernels.forms import DSP, MVE, Form, Strips, form_of
-from target_arch.backends.plain_c.kernels.pick import Kernel, predicted
+from target_arch.backends.plain_c.kernels.pick import Driver, predicted
 from target_arch.backends.plain_c.kernels.scale import OutOfRange
+from target_arch.backends.plain_c.work.forms import DSP, MVE, KernelForm, Strips, form_of
 from target_arch.plan.model import Model
 from target_arch.resources import runtime_c
 from target_arch.soc.words import InstructionSet
@@ -51,7 +51,7 @@ def test_the_picked_kernel_is_called(isa: InstructionSet, monkeypatch: pytest.Mo
     machine = on(isa)
     for name, model in LAYERS.items():
         with monkeypatch.context() as patch:
-            patch.setattr(layout.Layout, "packed", None)
+            patch.setattr(layout.WeightLayout, "packed", None)
             picks = [predicted(operator, model, isa) for operator in model.operators]
         (function,) = backend.lower(machine.request(model)).functions  # type: ignore[misc]
         if picks[0].kernel is None:
@@ -72,8 +72,8 @@ def test_what_has_no_kernel_says_why() -> None:
     ]
     added = LAYERS["conv2d add tflite 0"]
     assert [predicted(operator, added, InstructionSet.ARMV7E_M).kernel for operator in added.operators] == [
-        Kernel.PRODUCTS,
-        Kernel.SUM,
+        Driver.PRODUCTS,
+        Driver.SUM,
     ]
 
 
@@ -113,7 +113,7 @@ def test_strips_have_the_numbers_of_their_headers() -> None:
     assert [strips and strips.narrow for strips in forms] == [True, False]
 
 
-def in_strips(form: Form, shift: int, weights: tuple[int, int]) -> bool:
+def in_strips(form: KernelForm, shift: int, weights: tuple[int, int]) -> bool:
     """Whether a 3x3 layer with these weights at its first taps is taken. All channels are scaled by 0.75 and
     a shift to the right, and have a bias that brings small sums to a half: no output is always the same.
     """
@@ -147,7 +147,7 @@ def in_strips(form: Form, shift: int, weights: tuple[int, int]) -> bool:
     ],
 )
 def test_a_layer_is_in_strips_where_the_header_takes_it(
-    form: Form, shift: int, weights: tuple[int, int], taken: bool
+    form: KernelForm, shift: int, weights: tuple[int, int], taken: bool
 ) -> None:
     assert in_strips(form, shift, weights) == taken
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from target_arch.backends.plain_c.stripes.convolution import Convolution
+from target_arch.backends.plain_c.stripes.convolution import StripedConvolution
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.regions.stripes import Stripes
 from target_arch.soc.words import InstructionSet
@@ -113,7 +113,7 @@ def library(tmp_path_factory: pytest.TempPathFactory, needs_tool: Callable[[str]
 
 
 def test_there_are_cases_of_every_sort() -> None:
-    sums = any(isinstance(unit, Convolution) and unit.after for case in CASES for unit in case.units)
+    sums = any(isinstance(unit, StripedConvolution) and unit.after for case in CASES for unit in case.units)
     assert sums
     assert {case.region.axis for case in CASES} == {"rows", "channels"}
     rows = [case for case in CASES if isinstance(case.plan, Stripes)]

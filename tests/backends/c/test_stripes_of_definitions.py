@@ -1,5 +1,5 @@
-"""Regions with pools, elementwise operators and float convolutions against the same operators one by one:
-random chains, bit by bit.
+"""Regions with pools, elementwise operators, dense layers and float convolutions against the same operators,
+one by one: random chains, bit by bit.
 """
 
 import ctypes
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from attrs import define, field
 
-from target_arch.backends.plain_c.stripes.convolution import Convolution
+from target_arch.backends.plain_c.stripes.convolution import StripedConvolution
 from target_arch.backends.plain_c.stripes.defined import Defined
 from target_arch.backends.plain_c.stripes.real_convolution import RealConvolution
 from target_arch.plan.model import Attribute, Model, Operator, Tensor
@@ -18,6 +18,8 @@ from tests.backends.c.one import Array, constant, quantized, real
 from tests.backends.c.striped import Case, as_region, cases_of, compiled, one_by_one
 
 MODELS = 9
+MATRICES = ((7, 12), (1, 9, 8), (3, 4, 16), (1, 5, 3, 8), (6, 17), (1, 11, 4))
+"""Inputs of chains without convolutions and pools."""
 
 
 @define
@@ -100,14 +102,7 @@ class Chain:
         channels, deep = self.last.shape[3], bool(self.rng.integers(2))
         outputs = channels if deep else int(self.rng.choice([4, 8, 17]))
         shape = (taps, taps, outputs) if deep else (outputs, taps, taps, channels)
-        number = len(self.operators)
-        if self.rule == "float":
-            w = constant(real(f"w{number}", shape), self.rng.normal(0, 0.4, shape))
-            bias = constant(real(f"b{number}", (outputs,)), self.rng.normal(0, 1, outputs))
-        else:
-            w = constant(quantized(f"w{number}", shape, 0.01, 0), self.rng.integers(-128, 128, shape))
-            wide = quantized(f"b{number}", (outputs,), 0.0004, 0, "int32")
-            bias = constant(wide, self.rng.integers(-900, 900, outputs))
+        w, bias = self.weights(shape, outputs)
         self.add(
             "depthwise_conv2d" if deep else "conv2d",
             (1, *out, outputs),
@@ -118,9 +113,29 @@ class Chain:
             **({"depth_multiplier": 1} if deep else {}),
         )
 
+    def dense(self) -> None:
+        *rows, depth = self.last.shape
+        outputs = int(self.rng.choice([4, 8, 17]))
+        w, bias = self.weights((outputs, depth), outputs)
+        self.add("dense", (*rows, outputs), constants=(w, bias))
+
+    def weights(self, shape: tuple[int, ...], outputs: int) -> tuple[Tensor, Tensor]:
+        """Weights and bias of the next operator."""
+        number = len(self.operators)
+        if self.rule == "float":
+            return (
+                constant(real(f"w{number}", shape), self.rng.normal(0, 0.4, shape)),
+                constant(real(f"b{number}", (outputs,)), self.rng.normal(0, 1, outputs)),
+            )
+        wide = quantized(f"b{number}", (outputs,), 0.0004, 0, "int32")
+        return (
+            constant(quantized(f"w{number}", shape, 0.01, 0), self.rng.integers(-128, 128, shape)),
+            constant(wide, self.rng.integers(-900, 900, outputs)),
+        )
+
     def scaled(self) -> None:
         """A product with a constant for each channel."""
-        shape = self.last.shape[3:]
+        shape = self.last.shape[-1:]
         name = f"c{len(self.operators)}"
         values = self.rng.normal(0, 1, shape) if self.rule == "float" else self.rng.integers(-9, 9, shape)
         made = real(name, shape) if self.rule == "float" else quantized(name, shape, 0.02, 0, self.last.dtype)
@@ -153,11 +168,23 @@ def model_of(number: int) -> Model:
     return chain.model()
 
 
+def layers_of(number: int) -> Model:
+    """A chain of dense layers and elementwise operators."""
+    rule = ("float", "tflite", "onnx")[number % 3]
+    chain = Chain(np.random.default_rng(number), rule, "uint8" if number % 2 and rule != "float" else "int8")
+    chain.tensor("t0", MATRICES[number])
+    chain.dense()
+    for _ in range(3):
+        (chain.dense, chain.scaled, chain.sum)[int(chain.rng.integers(3))]()
+    return chain.model()
+
+
 def cases() -> Iterator[Case]:
     """Two regions of each model; Cortex-M7 has no kernel for float32."""
-    for number in range(MODELS):
+    models = [*map(model_of, range(MODELS)), *map(layers_of, range(len(MATRICES)))]
+    for number, model in enumerate(models):
         isa = InstructionSet.ARMV7E_M if number % 6 == 0 else InstructionSet.GENERIC
-        yield from cases_of(model_of(number), isa, 2)
+        yield from cases_of(model, isa, 2)
 
 
 CASES = tuple(cases())
@@ -170,8 +197,9 @@ def library(tmp_path_factory: pytest.TempPathFactory, needs_tool: Callable[[str]
 
 def test_there_are_cases_of_every_sort() -> None:
     units = [unit for case in CASES for unit in case.units]
-    assert {type(unit) for unit in units} == {Convolution, Defined, RealConvolution}
+    assert {type(unit) for unit in units} == {StripedConvolution, Defined, RealConvolution}
     assert any(isinstance(unit, Defined) and unit.others for unit in units)
+    assert any(operator.kind == "dense" for case in CASES for operator in case.model.operators)
     assert {case.region.over is None for case in CASES} == {True, False}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from target_arch.cli import main
 from target_arch.diagnostics import DiagnosticError
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.resources import examples
 from target_arch.run import build, reference_for, run_frames, verify, write_bundle
 from tests.backends.cmsis_nn.conftest import Changed, library_soc
@@ -26,7 +26,7 @@ MODELS = (
 )
 
 
-def made(shared: Path, name: str, port: str = "host", **options: int | float | str | bool) -> Compilation:
+def made(shared: Path, name: str, port: str = "host", **options: int | float | str | bool) -> CompiledModel:
     model = shared / "models" / f"{name}.tflite"
     return compile_model(CompileRequest(model_path=model, soc=library_soc(**options), port=port))
 

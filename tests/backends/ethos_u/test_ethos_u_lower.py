@@ -181,7 +181,7 @@ def test_options_that_name_nothing(options: dict[str, str], text: str) -> None:
 
 MISSING = """\
 partition p0 on npu: error: the backend `ethos_u` compiles with Vela, which is not installed [not-installed]
-hint: pip install "target-arch[ethos-u]", or leave the target_arch out with `--target`"""
+hint: pip install "target-arch[ethos-u]", or leave the target_arch out with `targets`"""
 
 
 def test_without_vela_there_is_a_message(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from target_arch.backends.ethos_u.relocate import Moved, relocated
+from target_arch.backends.ethos_u.relocate import RelocatedTensor, relocated
 from target_arch.backends.ethos_u.stream import CODES, BadStream, commands, reach, written
 
 STOP = written((0, 0), 0xFFFF)
@@ -119,9 +119,9 @@ def test_two_inputs_in_one_region_get_regions_of_their_own() -> None:
     add = sets(IFM2_BROADCAST=0) + written(ELEMENTWISE, 1)
     again = sets(IFM_BASE0=128, IFM2_BASE0=0) + written(ELEMENTWISE, 1)
     moves = (
-        Moved(source=3, offset=0, bytes=128, target=3),
-        Moved(source=3, offset=128, bytes=128, target=4),
-        Moved(source=4, offset=0, bytes=128, target=5),
+        RelocatedTensor(source=3, offset=0, bytes=128, target=3),
+        RelocatedTensor(source=3, offset=128, bytes=128, target=4),
+        RelocatedTensor(source=4, offset=0, bytes=128, target=5),
     )
     stream = relocated(maps + add + again + STOP, moves)
     assert reach(stream).ends() == {3: 128, 4: 128, 5: 128}
@@ -133,4 +133,4 @@ def test_two_inputs_in_one_region_get_regions_of_their_own() -> None:
 
 def test_a_stream_whose_tensors_stay_is_left_as_it_is() -> None:
     stream = a_map("IFM", 3, 0, (4, 4, 8)) + STOP
-    assert relocated(stream, (Moved(source=3, offset=0, bytes=128, target=3),)) is stream
+    assert relocated(stream, (RelocatedTensor(source=3, offset=0, bytes=128, target=3),)) is stream

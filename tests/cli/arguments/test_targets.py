@@ -302,7 +302,7 @@ def test_broken_backends_of_a_folder_are_refused_before_anything_is_done(
         f"{tmp_path}/one.py: error: backend `one` cannot be imported: ModuleNotFoundError: No module named "
         "'no_such_module' [backend-broken]\n"
         "\n"
-        f"{tmp_path}/two.py: error: what is registered as `two` calls itself `other` [backend-misnamed]\n"
+        f"{tmp_path}/two.py: error: the value registered as `two` calls itself `other` [backend-misnamed]\n"
         "hint: give both the same name\n"
     )
 

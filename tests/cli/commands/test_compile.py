@@ -79,7 +79,10 @@ def test_who_does_not_fit_is_named_with_a_way_out(capsys: Capture, tmp_path: Pat
     assert code == 2
     first, *rest = said.splitlines()
     assert first.startswith("model b, step ")
-    assert ": error: pool `sram` needs 2,048 B, 1,024 B are available (lower bound 2,048 B); alive" in first
+    assert (
+        ": error: pool `sram` needs 2,048 B, 1,024 B are available (these steps need at least 2,048 B); alive"
+        in first
+    )
     assert rest == [
         "model a: note: takes 2,048 B of `sram`",
         "hint: `sram` 1 KiB larger, or `--arenas shared`, where the models run in turn",
@@ -156,7 +159,7 @@ def test_run_takes_and_gives_the_tensors_of_every_model(two: Path, capsys: Captu
 
 def test_verify_and_report_look_at_every_model(two: Path, capsys: Capture) -> None:
     pytest.importorskip("onnxruntime")
-    models = (f"a={DIGITS}", f"b={DIGITS}")
+    models = (f"a={DIGITS}", f"b.={DIGITS}")  # `b` in C
     code, out, _ = call(capsys, "verify", *models, "--bundle", str(two), "--count", "2")
     assert code == 0
     assert [line for line in out.splitlines() if line.endswith(" passed")] == [

@@ -42,12 +42,13 @@ def test_run_prints_the_instructions_of_every_step(folder: Path, capsys: Capture
 
 def test_run_on_a_file_gives_the_outputs_too(folder: Path, tmp_path: Path, capsys: Capture) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
-    (tensor,) = manifest["inputs"]
+    (model,) = manifest["models"]
+    (tensor,) = model["inputs"]
     np.save(tmp_path / "in.npy", np.zeros(tensor["shape"], tensor["dtype"]))
     assert main(["run", str(folder), "--input", str(tmp_path / "in.npy"), "--format=json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert answer.keys() == {manifest["outputs"][0]["name"], "profile"}
-    assert len(answer["profile"]["steps"]) == len(manifest["steps"])
+    assert answer.keys() == {model["outputs"][0]["name"], "profile"}
+    assert len(answer["profile"]["steps"]) == len(model["steps"])
     assert sum(answer["profile"]["steps"]) < answer["profile"]["instructions"]
 
 

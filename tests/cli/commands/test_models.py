@@ -16,7 +16,7 @@ DIGITS = str(Path(__file__).parents[3] / "examples" / "digits" / "digits_int8.on
 HELD_OUT = Path(DIGITS).with_name("heldout.npz")
 
 MANIFEST_KEYS = {
-    "soc", "model", "abi_hash", "partitions", "lowering_order", "budgets", "pools", "steps", "verification",
+    "schema", "name", "soc", "mode", "port", "abi_hash", "models", "pools", "image", "files",
 }  # fmt: skip
 
 
@@ -80,10 +80,10 @@ def test_explain_knows_its_operators(capsys: pytest.CaptureFixture[str]) -> None
     code, out, err = call(capsys, "explain", DIGITS, "--soc", "zynq_edge", "conv2d_44", "ad_3")
     assert (code, out) == (2, "")
     assert err == (
-        "command line: error: model `digits_int8` has no operator `conv2d_44` [unknown-operator]\n"
+        "explain: error: model `digits_int8` has no operator `conv2d_44` [unknown-operator]\n"
         "hint: did you mean `conv2d_4`?\n"
         "\n"
-        "command line: error: model `digits_int8` has no operator `ad_3` [unknown-operator]\n"
+        "explain: error: model `digits_int8` has no operator `ad_3` [unknown-operator]\n"
         "hint: did you mean `add_3`?\n"
     )
 
@@ -287,6 +287,8 @@ def test_verify_a_bundle(capsys: pytest.CaptureFixture[str], bundle: Path) -> No
     assert code == 0
     assert out.startswith("verification passed\n")
     assert call(capsys, "report", str(bundle))[1].rstrip().splitlines()[-1].startswith("verification: passed")
+    found = call(capsys, "verify", DIGITS, "--bundle", str(bundle), "--count=1", "--format=json")[1]
+    assert {name: each["passed"] for name, each in json.loads(found).items()} == {"digits_int8": True}
 
 
 def test_run_on_an_image(

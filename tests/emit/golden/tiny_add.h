@@ -1,6 +1,6 @@
 /* The model `tiny-add` on tiny.
  *
- * There is one of it per program: inputs, outputs and everything between lie in static memory. Calls come
+ * There is one of it per program: inputs, outputs and everything between are in static memory. Calls come
  * from one thread at a time and not from interrupts. Statuses are those of target_arch/abi.h.
  */
 #ifndef TINY_ADD_H

@@ -1,4 +1,4 @@
-/* Constants of `tiny-add`. Every member lies where the memory plan has it. */
+/* Constants of `tiny-add`. Every member is where the memory plan puts it. */
 #include <target_arch/abi.h>
 
 #include "tiny_add_internal.h"

@@ -17,7 +17,7 @@ static void add_bias(const int8_t *x, const int32_t *bias, int8_t *out)
         out[i] = (int8_t)(((uint32_t)x[i] + (uint32_t)bias[i]) & 0x7fu);
 }
 
-/* What the step table calls: `p` holds the operands in the order of the parameters. */
+/* Called by the step table: `p` holds the operands in the order of the parameters. */
 
 ta_status tiny_add_dsp_add_bias(void *const *p)
 {

@@ -1,4 +1,4 @@
-/* What `tiny-add` does on tiny, step by step. */
+/* The steps of `tiny-add` on tiny. */
 #include <tiny_soc.h>
 
 #include "tiny_add_internal.h"

@@ -33,21 +33,21 @@ def test_every_input_gets_a_shape(
         (
             AS_IN_FILE,
             (ModelInput(name="x", extents=("N", 3)), FIXED, ModelInput(name="scalar", extents=())),
-            "m.onnx: error: an input has open dimensions: `x` (Nx3) [dynamic-shape]\nhint: add `--batch 1`",
+            "m.onnx: error: an input has open dimensions: `x` (Nx3) [dynamic-shape]\nhint: add `batch=1`",
         ),
         (
             AS_IN_FILE,
             (IMAGE, MASK),
             "m.onnx: error: 2 inputs have open dimensions: "
             "`x` (Nx3xheightx?), `m` (Nxheight) [dynamic-shape]\n"
-            "hint: add `--input-shape x=1x3xHEIGHTxD3 --input-shape m=1xHEIGHT`, with a number for `D3`, "
+            "hint: add `input_shapes={'x': (1, 3, HEIGHT, D3), 'm': (1, HEIGHT)}`, with a number for `D3`, "
             "`HEIGHT`",
         ),
         (
             AS_IN_FILE,
             (ANY,),
             "m.onnx: error: an input has open dimensions: `a` (of any rank) [dynamic-shape]\n"
-            "hint: add `--input-shape a=SHAPE`, with a number for `SHAPE`",
+            "hint: add `input_shapes={'a': SHAPE}`, with a number for `SHAPE`",
         ),
         (
             InputShapes(shapes={"y": (1,), "f": (2, 5)}, batch=3),

@@ -195,7 +195,7 @@ def test_schedules_see_the_budget(room: int, tile: int) -> None:
     asked = request(chain("relu"), room)
     kernel = lower_by_hooks(hooks, asked)
     assert kernel.notes == (f"{tile} rows at a time",)
-    # What is staged lies on the stack of the C, at its compacted size, up to 256 bytes.
+    # What is staged is on the stack of the C, at its compacted size, up to 256 bytes.
     assert f"x_local_inp_buffer[{16 * tile}]" in kernel.functions[0].text
 
 

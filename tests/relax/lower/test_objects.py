@@ -10,7 +10,7 @@ from elftools.elf.sections import SymbolTableSection
 
 from target_arch.relax.importer import import_model
 from target_arch.relax.kinds.catalogue import standard_patterns
-from target_arch.relax.lower.objects import Target
+from target_arch.relax.lower.objects import LlvmTarget
 from target_arch.relax.lower.operators import lower_operator, lower_operator_object
 from target_arch.resources import runtime_c
 from target_arch.soc.cores import CORES
@@ -38,7 +38,7 @@ def symbols(content: bytes) -> tuple[set[str], set[str], str]:
 @pytest.mark.parametrize("core", sorted(CORES))
 def test_every_kind(shared: Path, core: str) -> None:
     model, _ = import_model(shared / "models" / "ic_resnet_int8.tflite", None, standard_patterns())
-    target = Target(triple=CORES[core].triple, cpu=CORES[core].cpu, features=CORES[core].features)
+    target = LlvmTarget(triple=CORES[core].triple, cpu=CORES[core].cpu, features=CORES[core].features)
     seen = set()
     for operator in model.operators:
         if operator.kind in KINDS and operator.kind not in seen:

@@ -87,7 +87,7 @@ def test_bytes_that_are_nothing_known(tmp_path: Path) -> None:
 def test_a_truncated_tflite_file(tmp_path: Path, shared: Path) -> None:
     data = (shared / "models" / "kws_int8.tflite").read_bytes()
     assert complaint(written(tmp_path / "m.tflite", data[:30000])) == (
-        "m.tflite: error: the file is cut off or damaged: offset 53808 lies outside of the file of 30000 B "
+        "m.tflite: error: the file is cut off or damaged: offset 53808 is outside the file of 30000 B "
         "[model-damaged]\nhint: copy or export the model again"
     )
 
@@ -139,9 +139,9 @@ def test_nothing_of_the_frontend_reaches_the_terminal(
 @pytest.mark.parametrize(
     ("extents", "message", "flag"),
     [
-        (("N", 4), "`x` (Nx4)", "`--batch 1`"),
-        ((1, 0), "`x` (1x?)", "`--input-shape x=1xD1`, with a number for `D1`"),
-        (("N", "height"), "`x` (Nxheight)", "`--input-shape x=1xHEIGHT`, with a number for `HEIGHT`"),
+        (("N", 4), "`x` (Nx4)", "`batch=1`"),
+        ((1, 0), "`x` (1x?)", "`input_shapes={'x': (1, D1)}`, with a number for `D1`"),
+        (("N", "height"), "`x` (Nxheight)", "`input_shapes={'x': (1, HEIGHT)}`, with a number for `HEIGHT`"),
     ],
 )
 def test_dynamic_onnx_inputs(tmp_path: Path, extents: tuple[int | str, ...], message: str, flag: str) -> None:

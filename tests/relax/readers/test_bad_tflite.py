@@ -54,7 +54,7 @@ def test_an_open_dimension_other_than_the_batch(kws: Patched, path: Path) -> Non
     kws.element(kws.graph.Tensors(kws.graph.Inputs(0)), 7, 1, -1)
     assert kws.complaint(path) == (
         "m.tflite: error: an input has open dimensions: `input_1` (1x?x10x1) [dynamic-shape]\n"
-        "hint: add `--input-shape input_1=1xD1x10x1`, with a number for `D1`"
+        "hint: add `input_shapes={'input_1': (1, D1, 10, 1)}`, with a number for `D1`"
     )
 
 

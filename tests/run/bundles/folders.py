@@ -6,21 +6,21 @@ from pathlib import Path
 
 from target_arch.emit import MANIFEST, manifest_text
 from target_arch.emit.digests import with_files
-from target_arch.plan.bundle import Bundle
+from target_arch.plan.bundle import BundleFiles
 from tests import tiny_plans
 
 
-def two_bundles() -> tuple[Bundle, Bundle]:
+def two_bundles() -> tuple[BundleFiles, BundleFiles]:
     """Of one SoC with two plans, without the C runtime; some files are only in one of them."""
     return _small(tiny_plans.bundle(tiny_plans.on_host())), _small(tiny_plans.bundle(tiny_plans.on_dsp()))
 
 
-def _small(bundle: Bundle) -> Bundle:
+def _small(bundle: BundleFiles) -> BundleFiles:
     manifest = json.loads(bundle.files[MANIFEST])
     files = {path: data for path, data in bundle.files.items() if not path.startswith("runtime/")}
     del files[MANIFEST]
     text = manifest_text(with_files(manifest, files))
-    return Bundle(name=bundle.name, files={**files, MANIFEST: text.encode()})
+    return BundleFiles(name=bundle.name, files={**files, MANIFEST: text.encode()})
 
 
 def contents(directory: Path) -> dict[str, bytes]:

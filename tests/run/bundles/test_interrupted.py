@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.plan.bundle import Bundle
+from target_arch.plan.bundle import BundleFiles
 from target_arch.run import Compiler, build, read_manifest, write_bundle
 from target_arch.run.bundles import exchange
 from target_arch.run.bundles.contents import JOURNAL
@@ -19,7 +19,7 @@ from target_arch.run.bundles.lock import locked
 from target_arch.run.executables import executable, objects
 from tests.run.bundles.folders import contents, put, two_bundles
 
-Bundles = tuple[Bundle, Bundle]
+Bundles = tuple[BundleFiles, BundleFiles]
 
 KILLS = 60
 BESIDE = {"build/a.o": b"object"}
@@ -95,7 +95,7 @@ def require_one(out: Path, bundles: Bundles, theirs: dict[str, bytes]) -> None:
     assert any(found == {**bundle.files, **theirs} for bundle in bundles)
 
 
-def require_repaired(out: Path, bundle: Bundle, theirs: dict[str, bytes]) -> None:
+def require_repaired(out: Path, bundle: BundleFiles, theirs: dict[str, bytes]) -> None:
     """The next writer leaves its bundle, and nothing beside it."""
     write_bundle(bundle, out)
     assert contents(out.parent) == {f"{out.name}/{path}": d for path, d in {**bundle.files, **theirs}.items()}
@@ -164,7 +164,7 @@ def test_readers_wait_beside_files_of_others(bundles: Bundles, tmp_path: Path) -
     with writer(bundles, out) as process:
         start = time.monotonic()
         while time.monotonic() < start + (2 if len(seen) == 2 else 30):
-            seen.add(read_manifest(out)["partitions"][0]["instance"])
+            seen.add(read_manifest(out)["models"][0]["partitions"][0]["instance"])
         assert process.is_alive()
     assert len(seen) == 2
 

@@ -8,10 +8,10 @@ import pytest
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.emit.digests import digest
-from target_arch.plan.bundle import Bundle
+from target_arch.plan.bundle import BundleFiles
 from target_arch.run import read_manifest, write_bundle
 from target_arch.run.bundles import exchange
-from target_arch.run.bundles.manifest import record_facts
+from target_arch.run.bundles.manifest import facts_of_models, record_facts
 from tests.run.bundles.folders import contents, put, two_bundles
 
 THEIRS = {
@@ -31,15 +31,15 @@ VERIFIED = {"passed": True, "reference": "r", "equal": 1, "outputs": 1, "largest
 
 
 @pytest.fixture(scope="module")
-def bundles() -> tuple[Bundle, Bundle]:
+def bundles() -> tuple[BundleFiles, BundleFiles]:
     return two_bundles()
 
 
-def under(name: str, bundle: Bundle) -> dict[str, bytes]:
+def under(name: str, bundle: BundleFiles) -> dict[str, bytes]:
     return {f"{name}/{path}": data for path, data in bundle.files.items()}
 
 
-def refused(bundle: Bundle, directory: Path) -> str:
+def refused(bundle: BundleFiles, directory: Path) -> str:
     before = contents(directory)
     with pytest.raises(DiagnosticError) as failure:
         write_bundle(bundle, directory)
@@ -47,13 +47,13 @@ def refused(bundle: Bundle, directory: Path) -> str:
     return str(failure.value)
 
 
-def test_writes_every_file_and_nothing_else(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
+def test_writes_every_file_and_nothing_else(bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path) -> None:
     write_bundle(bundles[0], tmp_path / "a" / "b")
     assert contents(tmp_path) == under("a/b", bundles[0])
-    assert read_manifest(tmp_path / "a" / "b")["model"] == "tiny-add"
+    assert read_manifest(tmp_path / "a" / "b")["name"] == "tiny-add"
 
 
-def test_the_manifest_lists_every_file(bundles: tuple[Bundle, Bundle]) -> None:
+def test_the_manifest_lists_every_file(bundles: tuple[BundleFiles, BundleFiles]) -> None:
     files = bundles[0].files
     listed = json.loads(files["manifest.json"])["files"]
     assert listed.keys() == files.keys()
@@ -61,7 +61,9 @@ def test_the_manifest_lists_every_file(bundles: tuple[Bundle, Bundle]) -> None:
     assert {path: listed[path] for path in others} == others
 
 
-def test_replaces_an_empty_folder_and_an_older_bundle(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
+def test_replaces_an_empty_folder_and_an_older_bundle(
+    bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path
+) -> None:
     (tmp_path / "out").mkdir(mode=0o750)
     for bundle in (*bundles, *bundles):
         write_bundle(bundle, tmp_path / "out")
@@ -69,7 +71,7 @@ def test_replaces_an_empty_folder_and_an_older_bundle(bundles: tuple[Bundle, Bun
     assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750
 
 
-def test_objects_and_programs_stay(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
+def test_objects_and_programs_stay(bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path) -> None:
     out = tmp_path / "out"
     write_bundle(bundles[0], out)
     put(out, {"build/objects/a.o": b"object"})
@@ -80,7 +82,7 @@ def test_objects_and_programs_stay(bundles: tuple[Bundle, Bundle], tmp_path: Pat
     assert os.readlink(out / "build" / "latest") == "objects/a.o"
 
 
-def test_files_of_others_stay(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
+def test_files_of_others_stay(bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path) -> None:
     put(tmp_path, THEIRS)
     (tmp_path / "src" / "empty").mkdir()
     numbers = {path: (tmp_path / path).stat().st_ino for path in THEIRS}
@@ -92,7 +94,7 @@ def test_files_of_others_stay(bundles: tuple[Bundle, Bundle], tmp_path: Path) ->
 
 
 def test_a_bundle_in_the_current_folder_is_there(
-    bundles: tuple[Bundle, Bundle], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "out").mkdir()
     monkeypatch.chdir(tmp_path / "out")
@@ -101,7 +103,7 @@ def test_a_bundle_in_the_current_folder_is_there(
         assert contents(Path()) == bundle.files
 
 
-def test_edited_files_are_refused_by_name(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
+def test_edited_files_are_refused_by_name(bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path) -> None:
     write_bundle(bundles[0], tmp_path)
     old = next(path for path in sorted(bundles[0].files) if path not in bundles[1].files)
     for path in ("Makefile", old):
@@ -111,7 +113,7 @@ def test_edited_files_are_refused_by_name(bundles: tuple[Bundle, Bundle], tmp_pa
     )
 
 
-def test_an_edited_manifest_is_refused(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
+def test_an_edited_manifest_is_refused(bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path) -> None:
     write_bundle(bundles[0], tmp_path)
     manifest = tmp_path / "manifest.json"
     manifest.write_text(manifest.read_text().replace("tiny-add", "my-add"))
@@ -121,14 +123,16 @@ def test_an_edited_manifest_is_refused(bundles: tuple[Bundle, Bundle], tmp_path:
     assert refused(bundles[1], tmp_path) == text
 
 
-def test_deleted_files_come_back(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
+def test_deleted_files_come_back(bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path) -> None:
     write_bundle(bundles[0], tmp_path / "out")
     (tmp_path / "out" / "Makefile").unlink()
     write_bundle(bundles[1], tmp_path / "out")
     assert contents(tmp_path) == under("out", bundles[1])
 
 
-def test_files_in_the_way_are_refused_by_name(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
+def test_files_in_the_way_are_refused_by_name(
+    bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path
+) -> None:
     put(tmp_path, {"Makefile": b"all:\n", "precious.txt": b"mine", "src": b"a file", "include/x": b"x"})
     assert refused(bundles[0], tmp_path) == "\n\n".join(
         f"{tmp_path / path}: error: {IN_THE_WAY}\n{IN_THE_WAY_HINT}" for path in ("Makefile", "src")
@@ -136,14 +140,16 @@ def test_files_in_the_way_are_refused_by_name(bundles: tuple[Bundle, Bundle], tm
 
 
 def test_a_file_with_the_bytes_it_would_get_is_not_in_the_way(
-    bundles: tuple[Bundle, Bundle], tmp_path: Path
+    bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path
 ) -> None:
     put(tmp_path, {"Makefile": bundles[0].files["Makefile"]})
     write_bundle(bundles[0], tmp_path)
     assert contents(tmp_path) == bundles[0].files
 
 
-def test_a_bundle_without_digests_is_refused(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
+def test_a_bundle_without_digests_is_refused(
+    bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path
+) -> None:
     """As target_arch wrote them before manifests had the table: nothing says which files were edited."""
     put(tmp_path, bundles[0].files)
     manifest = read_manifest(tmp_path)
@@ -156,7 +162,9 @@ def test_a_bundle_without_digests_is_refused(bundles: tuple[Bundle, Bundle], tmp
     )
 
 
-def test_a_manifest_cannot_name_files_elsewhere(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
+def test_a_manifest_cannot_name_files_elsewhere(
+    bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     write_bundle(bundles[0], out)
     put(tmp_path, {"mine": b"mine", "linked/mine": b"mine"})
@@ -171,7 +179,7 @@ def test_a_manifest_cannot_name_files_elsewhere(bundles: tuple[Bundle, Bundle], 
     assert (out / "away").is_symlink()
 
 
-def test_a_symbolic_link_is_followed(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
+def test_a_symbolic_link_is_followed(bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("real")
     for bundle in bundles:
         write_bundle(bundle, tmp_path / "link")
@@ -179,7 +187,7 @@ def test_a_symbolic_link_is_followed(bundles: tuple[Bundle, Bundle], tmp_path: P
         assert contents(tmp_path / "real") == bundle.files
 
 
-def test_links_in_the_folder_are_in_the_way(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
+def test_links_in_the_folder_are_in_the_way(bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path) -> None:
     out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
     write_bundle(bundles[0], out)
     (out / "src").rename(elsewhere)
@@ -189,7 +197,7 @@ def test_links_in_the_folder_are_in_the_way(bundles: tuple[Bundle, Bundle], tmp_
     assert contents(elsewhere) == before
 
 
-def test_refuses_a_file(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
+def test_refuses_a_file(bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
     with pytest.raises(DiagnosticError) as failure:
         write_bundle(bundles[0], tmp_path / "out")
@@ -197,7 +205,7 @@ def test_refuses_a_file(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
     assert str(failure.value) == text
 
 
-def test_a_parent_that_is_a_file(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
+def test_a_parent_that_is_a_file(bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DiagnosticError, match=r"cannot be written: .* \[output-unwritable\]"):
         write_bundle(bundles[0], tmp_path / "file" / "out")
@@ -206,7 +214,7 @@ def test_a_parent_that_is_a_file(bundles: tuple[Bundle, Bundle], tmp_path: Path)
 @pytest.mark.parametrize("theirs", [{}, {"notes.txt": b"mine"}])
 @pytest.mark.parametrize("there", [False, True])
 def test_a_disk_that_fills_changes_nothing(
-    bundles: tuple[Bundle, Bundle],
+    bundles: tuple[BundleFiles, BundleFiles],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     there: bool,
@@ -236,7 +244,7 @@ def test_a_disk_that_fills_changes_nothing(
 
 @pytest.mark.parametrize("number", [1, 18, 22, 38])
 def test_a_system_that_cannot_exchange_or_link(
-    bundles: tuple[Bundle, Bundle], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+    bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     def cannot(one: Path, other: Path) -> None:
         raise OSError(number, os.strerror(number))
@@ -248,7 +256,7 @@ def test_a_system_that_cannot_exchange_or_link(
 
 
 def test_a_file_saved_while_the_folder_is_exchanged(
-    bundles: tuple[Bundle, Bundle], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
     write_bundle(bundles[0], out)
@@ -281,23 +289,26 @@ def test_a_folder_that_is_no_bundle(tmp_path: Path, text: str | None, message: s
     assert str(failure.value) == f"{tmp_path}: error: {message} [not-a-bundle]\n{hint}"
 
 
-def test_facts_found_later_are_no_edit(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
+def test_facts_found_later_are_no_edit(bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path) -> None:
     write_bundle(bundles[0], tmp_path / "out")
     seen = read_manifest(tmp_path / "out")
-    record_facts(tmp_path / "out", seen, {"verification": VERIFIED})
+    verdicts = {each["name"]: {"verification": VERIFIED} for each in seen["models"]}
+    record_facts(tmp_path / "out", seen, facts_of_models(seen, verdicts))
     record_facts(tmp_path / "out", seen, {"image": {"sections": []}})
-    assert read_manifest(tmp_path / "out")["verification"] == VERIFIED
+    assert [each["verification"] for each in read_manifest(tmp_path / "out")["models"]] == [VERIFIED]
     assert contents(tmp_path).keys() == under("out", bundles[0]).keys()
     write_bundle(bundles[1], tmp_path / "out")
     assert contents(tmp_path) == under("out", bundles[1])
 
 
-def test_facts_about_another_bundle_are_refused(bundles: tuple[Bundle, Bundle], tmp_path: Path) -> None:
+def test_facts_about_another_bundle_are_refused(
+    bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path
+) -> None:
     write_bundle(bundles[0], tmp_path)
     seen = read_manifest(tmp_path)
     write_bundle(bundles[1], tmp_path)
     with pytest.raises(DiagnosticError) as failure:
-        record_facts(tmp_path, seen, {"verification": VERIFIED})
+        record_facts(tmp_path, seen, {"image": {"sections": []}})
     message = "was replaced or edited while it was read [bundle-replaced]"
     assert str(failure.value) == f"{tmp_path}: error: {message}\nhint: run the command again"
     assert contents(tmp_path) == bundles[1].files

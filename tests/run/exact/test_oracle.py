@@ -3,12 +3,23 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from target_arch.emit import SelfTest
+from target_arch.plan.operators.kinds import IncompleteTableError, OperatorKind
 from target_arch.relax.importer import import_model
 from target_arch.run import self_test
-from target_arch.run.exact.oracle import exact_outputs
+from target_arch.run.exact.oracle import DEFINITIONS, checked, exact_outputs
 from tests.relax.models import Array, helper, onnx_model, onnx_reference, quantized
+
+
+def test_a_forgotten_oracle_and_one_too_many_are_errors() -> None:
+    known = {kind: DEFINITIONS[kind] for kind in OperatorKind if kind in DEFINITIONS}
+    assert checked(known) == DEFINITIONS
+    wrong = {**known, OperatorKind.SOFTMAX: known.pop(OperatorKind.ADD)}
+    del wrong[OperatorKind.ADD]
+    with pytest.raises(IncompleteTableError, match=r"^`add` has no oracle; `softmax` has an oracle$"):
+        checked(wrong)
 
 
 def small(folder: Path) -> Path:

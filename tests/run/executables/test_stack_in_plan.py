@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from target_arch.cli.commands.models import summary
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.api.model_outcome import ModelOutcome
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.memory import Arena
 from target_arch.resources import examples
 from target_arch.soc import read_soc
@@ -16,7 +16,7 @@ DIGITS = examples() / "digits" / "digits_int8.onnx"
 STACK = 4096
 
 
-def compiled(size: int, port: str) -> Compilation:
+def compiled(size: int, port: str) -> CompiledModel:
     soc = read_soc("mcu_m7")
     memories = tuple(evolve(m, size=size) if m.name == "sram" else m for m in soc.memories)
     return compile_model(
@@ -35,4 +35,4 @@ def test_what_the_stack_takes_is_not_there_for_arenas() -> None:
     assert (
         "  the stack of port `qemu_mps2` takes 4,096 B of `sram` from the plan; its code, read-only data and "
         "variables are not counted here, but before it is linked: `report --image`\n"
-    ) in summary(made)
+    ) in ModelOutcome(stages=made).summary

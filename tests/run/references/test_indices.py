@@ -1,4 +1,4 @@
-"""Random inputs that index lie in the range of what they index."""
+"""Random inputs that index are in the range of what they index."""
 
 from pathlib import Path
 

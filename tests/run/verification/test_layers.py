@@ -4,15 +4,18 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from target_arch.pipeline import Compilation, CompileRequest, compile_model
+from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.run import reference_for, verify_models, write_bundle
+from target_arch.run.execute.traced import Trace
 from target_arch.run.verification.layer import Layers
-from target_arch.run.verification.layers import verify_layers
+from target_arch.run.verification.layers import _Walk, verify_layers
 from target_arch.run.verification.result import BY_OPERATOR
 from target_arch.soc import read_soc
-from tests.relax.models import convnet, quantized
+from target_arch.stages.steps.probes import probes
+from tests.relax.models import convnet, helper, onnx_model, quantized, save
 
 
 @pytest.fixture(scope="module")
@@ -21,22 +24,22 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(model: Path) -> Compilation:
+def made(model: Path) -> CompiledModel:
     return compile_model(CompileRequest(model_path=model, soc=read_soc("zynq_edge")))
 
 
 @pytest.fixture(scope="module")
-def bundle(made: Compilation, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bundle(made: CompiledModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bundle") / "net"
     write_bundle(made.bundle, folder)
     return folder
 
 
-def layers(made: Compilation, model: Path, bundle: Path) -> Layers:
+def layers(made: CompiledModel, model: Path, bundle: Path) -> Layers:
     return verify_layers(made, reference_for(model), bundle, count=3, seed=0)
 
 
-def test_every_operator_of_a_right_bundle(made: Compilation, model: Path, bundle: Path) -> None:
+def test_every_operator_of_a_right_bundle(made: CompiledModel, model: Path, bundle: Path) -> None:
     found = layers(made, model, bundle)
     assert found.passed, str(found)
     assert [layer.operator for layer in found.layers] == [operator.id for operator in made.model.operators]
@@ -47,7 +50,7 @@ def test_every_operator_of_a_right_bundle(made: Compilation, model: Path, bundle
     assert all(layer.largest <= 1 for layer in seen)
 
 
-def test_the_wrong_operator_is_named(made: Compilation, model: Path, bundle: Path) -> None:
+def test_the_wrong_operator_is_named(made: CompiledModel, model: Path, bundle: Path) -> None:
     """One sum of the second convolution begins elsewhere in the C text."""
     wrong = bundle.parent / "wrong"
     write_bundle(made.bundle, wrong)
@@ -68,8 +71,32 @@ def test_the_wrong_operator_is_named(made: Compilation, model: Path, bundle: Pat
     assert f"from `{operator.inputs[0]}`" in faulty[0].first_wrong
 
 
-def test_operators_judge_where_outputs_differ(made: Compilation, model: Path, bundle: Path) -> None:
+def test_operators_judge_where_outputs_differ(made: CompiledModel, model: Path, bundle: Path) -> None:
     (found,) = verify_models({"net": model}, bundle, count=3, planned=made, layers=True).values()
     assert found.passed
     assert found.layers is not None
     assert (found.rule == BY_OPERATOR) == (found.equal < found.outputs)
+
+
+def test_a_tensor_that_only_the_reference_has_is_no_operand_of_the_oracle(made: CompiledModel) -> None:
+    trace = Trace(tensors={}, outputs=b"", seconds=())
+    tensors = (made.model.tensors[operator.output] for operator in made.model.operators)
+    theirs = {tensor.name: np.zeros(tensor.shape, tensor.dtype) for tensor in tensors}
+    walk = _Walk(model=made.model, theirs=theirs, replaced=frozenset(), given=frozenset(), trace=trace)
+    outcomes = [walk.outcome(operator, {}) for operator in made.model.operators]
+    assert [(each.ours, each.must, each.used) for each in outcomes] == [(None, None, None)] * len(outcomes)
+
+
+def test_what_replaces_a_tensor_is_in_its_alias_too(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Softmax", ["x"], ["shares"], axis=-1),
+        helper.make_node("Reshape", ["shares", "shape"], ["again"]),
+        helper.make_node("Sigmoid", ["again"], ["y"]),
+    ]
+    shape = {"shape": np.array([2, 12], np.int64)}
+    path = save(onnx_model(nodes, {"x": (4, 6)}, {"y": (2, 12)}, shape), tmp_path / "m.onnx")
+    made = compile_model(CompileRequest(model_path=path, soc=read_soc("mcu_m55")))
+    softmax, reshape, _ = (operator.output for operator in made.model.operators)
+    found = [(probe.tensor, probe.step) for probe in probes(made.model, made.steps)]
+    step = dict(found)[softmax]
+    assert found.index((softmax, step)) < found.index((reshape, step))

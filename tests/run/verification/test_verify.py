@@ -110,7 +110,7 @@ def test_verify_writes_the_manifest(
     monkeypatch.setattr("target_arch.run.verification.verify.reference_for", lambda *_: REFERENCE)
     found = verify(tmp_path / "model.tflite", executable.directory, count=5)
     assert isinstance(found, Verification)
-    assert read_manifest(executable.directory)["verification"] == {
+    assert read_manifest(executable.directory)["models"][0]["verification"] == {
         "allowed": 0.0,
         "equal": 5,
         "equal_to": "",

@@ -1,5 +1,6 @@
 """Cost files: what they say, and every refusal."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from target_arch.soc.text import show
 
 SOC = read_soc("zynq_edge")
 PAGE = Path(__file__).parents[3] / "docs" / "cost-file.md"
+EXAMPLE = PAGE.read_text().split("```json\n")[1].split("```")[0]
 
 
 def refusal(text: str) -> str:
@@ -34,7 +36,7 @@ def placed(text: str, at: str, said: str, file: str = "c.json") -> str:
 
 
 def test_the_example_of_the_documentation() -> None:
-    costs = parse_costs(PAGE.read_text().split("```json\n")[1].split("```")[0], "c.json", SOC)
+    costs = parse_costs(EXAMPLE, "c.json", SOC)
     assert costs == Costs(
         operators={
             "dsp_cpu": {
@@ -50,6 +52,11 @@ def test_the_example_of_the_documentation() -> None:
         loads={"fpga_conv2d": LoadCost(bytes=2 * 2**20, time=14e-3)},
         origin="c.json",
     )
+
+
+def test_blanks_are_anywhere_between_words() -> None:
+    text = json.dumps(json.loads(EXAMPLE), separators=(" \n, ", " \t: "))
+    assert parse_costs(text, "c.json", SOC) == parse_costs(EXAMPLE, "c.json", SOC)
 
 
 def test_what_is_measured_takes_the_place_of_what_is_described() -> None:

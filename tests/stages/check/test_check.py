@@ -149,7 +149,7 @@ def test_a_fault_is_told_with_its_place() -> None:
             chips.EDGE, dispatch("conv", operands=(*CONV.operands, Operand(of="a.w@ddr", access="r"))), PLAN
         )
     assert str(caught.value) == (
-        "step 8 (dispatch a on conv): error: `conv` cannot take `a.w@ddr` where it lies, in `ddr` "
+        "step 8 (dispatch a on conv): error: `conv` cannot take `a.w@ddr` where it is, in `ddr` "
         "[not-observed]"
     )
 

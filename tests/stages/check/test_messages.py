@@ -7,9 +7,9 @@ from target_arch.plan.memory import Alias, Arena, Buffer, MemoryPlan
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.model_pools import ModelPool, ModelPools, Sharing
 from target_arch.plan.steps import Step, StepOrder
-from target_arch.stages.check.aliases import Part, parts
 from target_arch.stages.check.models import check_models
 from target_arch.stages.check.plan import check
+from target_arch.stages.check.rules.aliases import EqualBytes, parts
 from target_arch.stages.errors import CheckError
 from tests.stages.check.tiny import CHIP, LOADS, Held, call, copy, given, held, reads, wait, writes
 
@@ -56,6 +56,11 @@ def test_why_a_place_may_not_be_taken() -> None:
     assert later == f"{start}`x` is needed until step 1 [unsafe-in-place]"
     kept = said([X, on], safe, in_place=(("y", "x"),), outputs="x")
     assert kept == f"{start}`x` is needed until the end of the run [unsafe-in-place]"
+
+
+def test_a_smaller_result_that_no_call_allows_is_not_the_same_bytes() -> None:
+    text = said([given("x", 0, 16), held("y", 0)], call(reads("x"), writes("y")), in_place=(("y", "x"),))
+    assert "buffer `y` is written over `x`: they are not the same bytes [unsafe-in-place]" in text
 
 
 def test_the_one_whose_bytes_are_written_over_is_named() -> None:
@@ -115,9 +120,9 @@ def test_a_model_says_which_bytes_are_equal() -> None:
         ),
     )
     assert parts(model) == (
-        Part(tensor="a", whole="ab", offset=0),
-        Part(tensor="b", whole="ab", offset=4),
-        Part(tensor="ab", whole="r", offset=0),
+        EqualBytes(tensor="a", whole="ab", offset=0),
+        EqualBytes(tensor="b", whole="ab", offset=4),
+        EqualBytes(tensor="ab", whole="r", offset=0),
     )
 
 

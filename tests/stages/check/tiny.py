@@ -11,8 +11,8 @@ from target_arch.plan.model import State
 from target_arch.plan.steps import Copy, Dispatch, Event, Load, StateBuffers, Step, StepOrder, Wait
 from target_arch.soc.model import CopyPath, DLDevice, Dma, LoadProcess, Memory, SoC, TargetArch
 from target_arch.soc.words import OperandRule
-from target_arch.stages.check.aliases import Part
 from target_arch.stages.check.plan import check
+from target_arch.stages.check.rules.aliases import EqualBytes
 from target_arch.stages.errors import CheckError
 
 
@@ -130,7 +130,7 @@ def found(
     outputs: Sequence[str] = (),
     in_place: Sequence[tuple[str, str]] = (),
     sizes: Mapping[str, int] | None = None,
-    parts: Sequence[Part] = (),
+    parts: Sequence[EqualBytes] = (),
     soc: SoC = CHIP,
     states: Sequence[State] = (),
     state_buffers: Sequence[StateBuffers] = (),
@@ -155,7 +155,7 @@ def found_in(
     order: StepOrder,
     plan: MemoryPlan,
     sizes: Mapping[str, int] | None = None,
-    parts: Sequence[Part] = (),
+    parts: Sequence[EqualBytes] = (),
     soc: SoC = CHIP,
     states: Sequence[State] = (),
 ) -> list[str]:

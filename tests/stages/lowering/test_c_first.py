@@ -11,11 +11,11 @@ from random import Random
 import pytest
 
 from target_arch.backend.contract import Backend, DoesNotFit, Question
-from target_arch.plan import text
 from target_arch.plan.kernels import Call, Codegen, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.memory import Arena, Budget
 from target_arch.plan.model import Tensor
 from target_arch.plan.partitions import Partition, PartitionGraph
+from target_arch.plan.printed import text
 from target_arch.plan.steps import Dispatch
 from target_arch.soc.model import DLDevice, Dma, LoadProcess, Memory, MemoryMode, SoC, TargetArch
 from target_arch.stages.lowering.ladder import Lowered, lower_in_order

@@ -149,7 +149,8 @@ def test_a_model_that_fits_nowhere_is_refused_with_everything_a_reader_needs() -
     rows = [("a", "other", ("x",), 900_000), ("b", "other", ("a",), 500_000)]
     said = (
         "step 1 (dispatch b on host): error: pool `ddr` needs 1,400,000 B, 1,048,576 B are available "
-        "(lower bound 1,400,000 B); alive there: `a@ddr` 900,000 B, `b@ddr` 500,000 B [does-not-fit]\n"
+        "(these steps need at least 1,400,000 B); alive there: `a@ddr` 900,000 B, `b@ddr` 500,000 B "
+        "[does-not-fit]\n"
     )
     with pytest.raises(DoesNotFitError) as caught:
         lowered(chips.model(*rows, ("c", "other", ("b",), 64), inputs={"x": 1000}), chips.ALONE)
@@ -157,7 +158,7 @@ def test_a_model_that_fits_nowhere_is_refused_with_everything_a_reader_needs() -
     with pytest.raises(DoesNotFitError) as caught:
         lowered(chips.model(*rows, inputs={"x": 1000}), chips.ALONE)
     nothing = "no single change was found that makes it fit: not even `ddr` 11,008 KiB larger"
-    assert str(caught.value) == f"{said}hint: {nothing}", "the output must lie in `sram`, which is small"
+    assert str(caught.value) == f"{said}hint: {nothing}", "the output must be in `sram`, which is small"
 
 
 def test_a_required_placement_that_does_not_fit_is_refused_and_not_changed_in_silence() -> None:
@@ -174,8 +175,8 @@ def test_a_required_placement_that_does_not_fit_is_refused_and_not_changed_in_si
             Rules(require={"b": "conv"}, forbid=(("a", "conv"), ("c", "conv"))),
         )
     assert str(caught.value) == (
-        "partition p1 (b on conv): error: pool `bram` needs 20,000 B, 16,384 B are available "
-        "(lower bound 20,000 B); alive there: `b` 20,000 B [does-not-fit]\n"
+        "partition p1 (b on conv): error: pool `bram` needs 20,000 B, 16,384 B are available; "
+        "alive there: `b` 20,000 B [does-not-fit]\n"
         "tried: note: re-place (4)\n"
         "tried on dsp, conv, npu, host: note: pool `bram` needs 20,000 B, 16,384 B are available\n"
         "tried on conv, npu, host: note: pool `bram` needs 20,000 B, 16,384 B are available\n"

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_arch.backend.contract import DoesNotFit
-from target_arch.plan import text
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget
 from target_arch.plan.partitions import Partition, PartitionGraph
+from target_arch.plan.printed import text
 from target_arch.stages.lowering.ladder import Lower, Lowered, lower_in_order
 from target_arch.stages.lowering.order import lowering_order
 from target_arch.stages.lowering.split import cut, middle

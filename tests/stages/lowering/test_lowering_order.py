@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_arch.backend.policy import Policy, Wishes
-from target_arch.plan import text
 from target_arch.plan.kernels import Codegen
 from target_arch.plan.orders import PHASES
 from target_arch.plan.partitions import PartitionGraph
+from target_arch.plan.printed import text
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import OrderError
 from target_arch.stages.lowering.order import POLICIES, lowering_order

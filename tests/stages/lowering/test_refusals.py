@@ -82,7 +82,7 @@ def test_operators_whose_constants_no_path_carries_in_pieces_move_all_at_once() 
         ("re-place", id, "conv", "on `host`") for id in ("a", "b", "c")
     ]
     assert made.attempts[0].reason == (
-        "pool `sram` needs 5,120 B, 3,072 B are available (lower bound 5,120 B); "
+        "pool `sram` needs 5,120 B, 3,072 B are available (these steps need at least 5,120 B); "
         "alive there: `a.w@sram` 4,096 B, `x@sram` 1,024 B"
     )
     assert lowered(HEAVY, little(7, alignment=1024)).attempts == (), "where they fit, they stay"

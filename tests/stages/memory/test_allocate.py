@@ -111,7 +111,7 @@ def test_a_refusal_names_the_step_the_bound_and_what_is_alive() -> None:
     with pytest.raises(DoesNotFitError) as caught:
         allocate(rows, {"m": 100})
     assert str(caught.value) == (
-        "step 2: error: pool `m` needs 110 B, 100 B are available (lower bound 110 B); "
+        "step 2: error: pool `m` needs 110 B, 100 B are available (these steps need at least 110 B); "
         "alive there: `a` 60 B, `b` 50 B [does-not-fit]"
     )
 

@@ -5,7 +5,7 @@ from attrs import evolve
 
 from target_arch.plan.memory import Arena, Buffer, MemoryPlan
 from target_arch.plan.model_pools import ModelPools, Sharing
-from target_arch.plan.text import model_pools as printed
+from target_arch.plan.printed.text import model_pools as printed
 from target_arch.soc.model import SoC
 from target_arch.stages.check.models import check_models
 from target_arch.stages.errors import CheckError
@@ -88,6 +88,32 @@ def changed(pools: ModelPools, name: str, **facts: object) -> ModelPools:
     return evolve(pools, pools=tuple(evolve(p, **facts) if str(p.pool) == name else p for p in pools.pools))
 
 
+def cached(size: int = 4096) -> SoC:
+    """The tiny chip with an SRAM of that size behind the host's cache, whose lines have 64 bytes."""
+    memories = (evolve(m, cached=True) if m.name == "sram" else m for m in small(size).memories)
+    return evolve(soc(), memories=tuple(memories))
+
+
+@pytest.mark.parametrize(("alignment", "apart"), [(16, False), (64, True)])
+def test_models_share_no_cache_line(alignment: int, apart: bool) -> None:
+    plans = {"kws": plan(100, 1000, 500, alignment), "vww": plan(300, 1500, 0, alignment)}
+    pools = model_pools(soc(), plans, Sharing.SEPARATE)
+    check_models(soc(), pools, plans)
+    if apart:
+        check_models(cached(), pools, plans)
+        return
+    with pytest.raises(CheckError, match="model vww: error: overlaps `kws` in pool `sram`"):
+        check_models(cached(), pools, plans)
+
+
+def test_arenas_are_whole_cache_lines() -> None:
+    plans = {"kws": plan(100, 1000, 500)}
+    pools = model_pools(soc(), plans, Sharing.SHARED)
+    check_models(cached(1024), pools, plans)
+    with pytest.raises(CheckError, match="`sram` needs 1,024 B for all models, it has 1,023 B"):
+        check_models(cached(1023), pools, plans)
+
+
 def one(size: int) -> tuple[SoC, ModelPools]:
     """A flash of that size, and constants of 250 bytes at an alignment of 16: in C, an object of 256."""
     chip = evolve(soc(), memories=tuple(evolve(m, size=size) for m in soc().memories if m.name == "flash"))
@@ -107,11 +133,11 @@ FAULTS = {
         small(2048),
         made(Sharing.SEPARATE),
     ),
-    "model vww: error: lies over `kws` in pool `sram` [overlap]": (
+    "model vww: error: overlaps `kws` in pool `sram` [overlap]": (
         soc(),
         changed(made(Sharing.SEPARATE), "sram", offsets=(0, 960)),
     ),
-    "model vww: error: lies over `kws` in pool `flash.constants` [overlap]": (
+    "model vww: error: overlaps `kws` in pool `flash.constants` [overlap]": (
         soc(),
         changed(made(Sharing.SHARED), "flash.constants", offsets=(0, 0)),
     ),

@@ -29,7 +29,7 @@ class Account:
     taken: dict[int, Sequence[Buffer]] = field(factory=dict)
 
     def ledger(self) -> PoolLedger:
-        everything = Residents(buffers=self.residents, turns=self.turns, end=self.end)
+        everything = Residents(buffers=tuple(self.residents), turns=self.turns, end=self.end)
         return PoolLedger.of(everything, self.available, self.unit, self.taken)
 
     def live(self, span: Interval) -> int:
@@ -132,7 +132,7 @@ def largest_free(account: Account, span: Interval, offsets: Mapping[str, int]) -
 
 
 def assert_promised(pool: PoolLedger, account: Account, span: Interval, block: Block, before: int) -> None:
-    """Free in the witness, within what is left, and no shorter than the gap that there was."""
+    """Free in the known plan, within what is left, and no shorter than the gap that there was."""
     occupied = account.beside(span, pool.offsets)
     assert all(block.offset + block.bytes <= begin or end <= block.offset for begin, end in occupied)
     assert block.offset % account.unit == 0
@@ -256,7 +256,7 @@ def test_what_lies_apart_is_planned_again_for_a_larger_block() -> None:
     assert (after._work, after._patience) == (WORK - 2, PATIENCE)
 
 
-def test_without_effort_left_the_witness_stays() -> None:
+def test_without_effort_left_the_known_plan_stays() -> None:
     pool = spread(account(HOLES, 24).ledger(), **SPREAD)
     assert effort(pool, work=1).promise((1, 1))[1] == Block(offset=4, bytes=8)
     assert effort(pool, work=2).promise((1, 1))[1].bytes == 16
@@ -388,7 +388,7 @@ def test_the_effort_for_constants_ends(
     assert after._patience == patience - ("best" in algorithms)
 
 
-def test_shrinking_constants_make_the_witness_fit_again() -> None:
+def test_shrinking_constants_make_the_known_plan_fit_again() -> None:
     pool = account(HOLES, 8).ledger()
     less = pool.holding(4)
     assert (less.fits, less.missing, less.overfull) == (False, 4, True)

@@ -4,7 +4,7 @@ import pytest
 
 from target_arch.plan.execution import Execution
 from target_arch.plan.partitions import PartitionGraph
-from target_arch.plan.text import explanation, simulated_run
+from target_arch.plan.printed.text import explanation, simulated_run
 from target_arch.soc.costs import Costs
 from target_arch.soc.files.cost_file import parse_costs
 from target_arch.stages.errors import PlacementError

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_arch.backend.contract import Backend, Question
-from target_arch.plan import text
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import PartitionGraph
+from target_arch.plan.printed import text
 from target_arch.soc.model import SoC
 from target_arch.stages.errors import PlacementError
 from target_arch.stages.placement.candidates import CandidateTable, PlacementTask
@@ -233,10 +233,10 @@ def test_the_search_finds_the_cheapest_placement(model: Model, dsp: float, host:
     assert found is not None
     ids = [op.id for op in problem.order]
     every = (
-        dict(zip(ids, seats, strict=True)) for seats in product(range(len(problem.seats)), repeat=len(ids))
+        dict(zip(ids, groups, strict=True)) for groups in product(range(len(problem.groups)), repeat=len(ids))
     )
     assert total(problem, found) == min(
-        cost for seats in every if (cost := total(problem, seats)) is not None
+        cost for groups in every if (cost := total(problem, groups)) is not None
     )
 
 

@@ -50,7 +50,7 @@ def test_on_an_asynchronous_target_the_place_is_taken_while_the_call_is_in_fligh
 
 
 def order(*steps: Step, **changes: dict[str, object]) -> tuple[StepOrder, MemoryPlan]:
-    """x, then y over x by the step there is; z is a third buffer. All lie at offset 0 of sram but z."""
+    """x, then y over x by the step there is; z is a third buffer. All are at offset 0 of sram but z."""
     end = len(steps) - 1
     rows = {
         "x": Buffer(name="x", kind="input", memory="sram", bytes=64, alignment=16, first=0, last=end),

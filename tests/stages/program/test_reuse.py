@@ -8,7 +8,7 @@ from target_arch.plan.memory import Alias, BufferKind
 from target_arch.plan.partitions import Partition
 from target_arch.plan.steps import StateBuffers
 from target_arch.stages.program.alias import alias_whole, elide_copies
-from target_arch.stages.program.in_place import in_place_calls, reusable_operands
+from target_arch.stages.program.in_place import has_room, in_place_calls, other_reads, reusable_operands
 from target_arch.stages.program.items import Run, Slot
 from target_arch.stages.program.program import Program
 
@@ -55,6 +55,34 @@ def test_a_result_could_take_the_place_of_an_operand_as_large_in_its_memory_that
     assert reusable_operands(SLOTS, ("kept",), run(reads("kept"), writes("y", "kept"))) == {}
 
 
+def test_a_result_in_memory_of_the_caller_takes_no_place() -> None:
+    slots = {**SLOTS, "lent": slot("lent", "output", caller=True)}
+    both = run(reads("a"), writes("lent", "a"), writes("y", "a"))
+    assert reusable_operands(slots, (), both) == {"y": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("smaller", "there", "needed", "room"),
+    [
+        (False, 64, 64, True),
+        (False, 64, 32, False),
+        (True, 64, 64, True),
+        (True, 64, 32, True),
+        (True, 32, 64, False),
+    ],
+)
+def test_only_a_result_that_may_be_smaller_fits_a_larger_place(
+    smaller: bool, there: int, needed: int, room: bool
+) -> None:
+    assert has_room(writes("y", "a", smaller=smaller), there, needed) == room
+
+
+def test_other_reads_are_reads_whose_place_the_result_may_not_take() -> None:
+    result = writes("d", "a")
+    operands = (reads("a"), reads("b"), result, writes("c"))
+    assert other_reads(result, operands, PLACES.__getitem__) == {"B"}
+
+
 PLACES = {"a": "A", "b": "B", "c": "C", "c2": "C", "d": "D"}
 
 
@@ -86,6 +114,7 @@ def test_a_call_may_not_overwrite_what_a_later_one_reads() -> None:
 def test_two_tensors_of_one_buffer_are_read_for_as_long_as_either() -> None:
     assert calls((reads("c"), writes("b", "c")), (reads("c2"), writes("d"))) == [{"C": (), "B": ()}]
     assert calls((reads("c"), reads("c2"), writes("b", "c", "c2"))) == [{"C": (), "B": ("C",)}]
+    assert calls((reads("c"), reads("c2"), writes("b", "c"))) == [{"C": (), "B": ()}]
 
 
 def test_what_is_not_read_whole_from_its_start_is_not_overwritten() -> None:

@@ -9,14 +9,14 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_arch.plan import text
 from target_arch.plan.memory import Arena, BufferKind, MemoryPlan
 from target_arch.plan.model import Model
+from target_arch.plan.printed import text
 from target_arch.plan.steps import Dispatch, StepOrder
 from target_arch.relax.operators.states import StatePair, with_states
 from target_arch.soc.model import SoC
-from target_arch.stages.check.aliases import parts
 from target_arch.stages.check.plan import check
+from target_arch.stages.check.rules.aliases import parts
 from target_arch.stages.errors import CheckError
 from target_arch.stages.lowering.ladder import Lowered, sizes
 from tests.stages import chips

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from attrs import evolve
 
-from target_arch.backends.plain_c.stripes.schedule import Unit, in_place, stripes
+from target_arch.backends.plain_c.stripes.schedule import FusedOperators, in_place, stripes
 from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Operand
-from target_arch.plan.regions.stripes import Channels, Image, Stripes, Window
+from target_arch.plan.regions.stripes import Channels, RowWindow, Stripes, TensorRows
 from target_arch.stages.errors import CheckError
 from target_arch.stages.regions.replay import check_stripes
 from tests.stages import chips
@@ -22,14 +22,16 @@ GRAPH = chips.placed(MODEL, chips.ALONE)
 
 def rows() -> Stripes:
     """Two operators in stripes of a row, the output in the place of the input."""
-    given = Image(name="x", rows=12, row_bytes=6)
-    first = Unit(
+    given = TensorRows(name="x", rows=12, row_bytes=6)
+    first = FusedOperators(
         operators=("a",),
-        reads=(Window(tensor=given, height=3, before=1),),
-        image=Image(name="a", rows=12, row_bytes=6),
+        reads=(RowWindow(tensor=given, height=3, before=1),),
+        image=TensorRows(name="a", rows=12, row_bytes=6),
     )
-    last = Unit(
-        operators=("b",), reads=(Window(tensor=first.image),), image=Image(name="b", rows=12, row_bytes=6)
+    last = FusedOperators(
+        operators=("b",),
+        reads=(RowWindow(tensor=first.image),),
+        image=TensorRows(name="b", rows=12, row_bytes=6),
     )
     plain = stripes([first, last], 1)
     assert plain is not None

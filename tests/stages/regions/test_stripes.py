@@ -6,21 +6,23 @@ from attrs import evolve
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from target_arch.backends.plain_c.stripes.schedule import Unit, in_place, stripes
-from target_arch.plan.regions.stripes import Image, Stripes, Window
+from target_arch.backends.plain_c.stripes.schedule import FusedOperators, in_place, stripes
+from target_arch.plan.regions.stripes import RowWindow, Stripes, TensorRows
 from target_arch.stages.regions.replay import faults
 
-X = Image(name="x", rows=12, row_bytes=6)
+X = TensorRows(name="x", rows=12, row_bytes=6)
 
 
-def unit(name: str, rows: int, row_bytes: int, *reads: Window) -> Unit:
-    return Unit(operators=(name,), reads=reads, image=Image(name=name, rows=rows, row_bytes=row_bytes))
+def unit(name: str, rows: int, row_bytes: int, *reads: RowWindow) -> FusedOperators:
+    return FusedOperators(
+        operators=(name,), reads=reads, image=TensorRows(name=name, rows=rows, row_bytes=row_bytes)
+    )
 
 
 @st.composite
-def chains(draw: st.DrawFn) -> list[Unit]:
+def chains(draw: st.DrawFn) -> list[FusedOperators]:
     """Windows over the tensor before, and sums with the one before that where both have as many rows."""
-    tensors = [Image(name="x", rows=draw(st.integers(1, 24)), row_bytes=draw(st.integers(1, 9)))]
+    tensors = [TensorRows(name="x", rows=draw(st.integers(1, 24)), row_bytes=draw(st.integers(1, 9)))]
     units = []
     for number in range(draw(st.integers(1, 5))):
         last, height, stride = tensors[-1], draw(st.integers(1, 4)), draw(st.integers(1, 3))
@@ -28,9 +30,9 @@ def chains(draw: st.DrawFn) -> list[Unit]:
         after = draw(st.integers(0, height - 1))
         rows = (last.rows + before + after - height) // stride + 1
         assume(rows > 0)
-        reads = [Window(tensor=last, height=height, stride=stride, before=before)]
+        reads = [RowWindow(tensor=last, height=height, stride=stride, before=before)]
         if number and draw(st.booleans()) and tensors[-2].rows == rows:
-            reads.append(Window(tensor=tensors[-2]))
+            reads.append(RowWindow(tensor=tensors[-2]))
         units.append(unit(f"t{number}", rows, draw(st.integers(1, 9)), *reads))
         tensors.append(units[-1].image)
     return units
@@ -38,7 +40,7 @@ def chains(draw: st.DrawFn) -> list[Unit]:
 
 @settings(max_examples=30, deadline=None)
 @given(chains(), st.integers(1, 4))
-def test_every_row_is_there_when_it_is_read(units: list[Unit], size: int) -> None:
+def test_every_row_is_there_when_it_is_read(units: list[FusedOperators], size: int) -> None:
     plain = stripes(units, size)
     assert plain is not None
     for plan in (plain, *(in_place(plain, image) for image in plain.given)):
@@ -51,8 +53,8 @@ def test_every_row_is_there_when_it_is_read(units: list[Unit], size: int) -> Non
 
 def test_a_row_that_is_written_too_early_is_found() -> None:
     """An output that has to wait is written at once instead."""
-    first = unit("a", 12, 6, Window(tensor=X, height=3, before=1))
-    plain = stripes([first, unit("b", 12, 6, Window(tensor=first.image))], 1)
+    first = unit("a", 12, 6, RowWindow(tensor=X, height=3, before=1))
+    plain = stripes([first, unit("b", 12, 6, RowWindow(tensor=first.image))], 1)
     assert plain is not None
     placed = in_place(plain, X)
     assert placed is not None
@@ -68,8 +70,8 @@ def _with(plan: Stripes, number: int, *, held: int) -> Stripes:
 
 
 def test_a_plan_prints() -> None:
-    first = unit("a", 12, 4, Window(tensor=X, height=3, before=1))
-    second = unit("b", 6, 8, Window(tensor=first.image, height=3, stride=2))
+    first = unit("a", 12, 4, RowWindow(tensor=X, height=3, before=1))
+    second = unit("b", 6, 8, RowWindow(tensor=first.image, height=3, stride=2))
     plan = stripes([first, second], 1)
     assert plan is not None
     assert str(in_place(plan, X)) == (
@@ -81,10 +83,10 @@ def test_a_plan_prints() -> None:
 
 def test_lines_that_share_bytes_are_found() -> None:
     units = [
-        unit("a", 12, 4, Window(tensor=X)),
-        unit("b", 12, 4, Window(tensor=X)),
+        unit("a", 12, 4, RowWindow(tensor=X)),
+        unit("b", 12, 4, RowWindow(tensor=X)),
     ]
-    units.append(unit("c", 12, 4, Window(tensor=units[0].image), Window(tensor=units[1].image)))
+    units.append(unit("c", 12, 4, RowWindow(tensor=units[0].image), RowWindow(tensor=units[1].image)))
     plan = stripes(units, 1)
     assert plan is not None
     assert faults(plan) == []

@@ -3,10 +3,10 @@
 import pytest
 from attrs import evolve
 
-from target_arch.plan import text
 from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.memory import Arena
 from target_arch.plan.model import Model
+from target_arch.plan.printed import text
 from target_arch.plan.steps import Copy, Dispatch, StepOrder
 from target_arch.soc.model import MemoryMode, SoC
 from target_arch.stages.errors import StepError

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_arch.backend.planner import Algorithm
-from target_arch.plan import text
 from target_arch.plan.execution import Activity, Execution
 from target_arch.plan.memory import Arena
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import PlacementFacts
+from target_arch.plan.printed import text
 from target_arch.plan.steps import Copy, Dispatch, Load, StepOrder, Wait
 from target_arch.soc.model import SoC
 from target_arch.stages.check.plan import check
@@ -25,14 +25,14 @@ from target_arch.stages.placement.place import place
 from target_arch.stages.placement.rules import Rules
 from target_arch.stages.program.dependences import dependences
 from target_arch.stages.program.homes import choose_homes
-from target_arch.stages.program.join import join
+from target_arch.stages.program.joining.join import join
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.fit import fit_memory
 from target_arch.stages.steps.list_order import problem
 from target_arch.stages.steps.order import order_steps, steps_of
 from target_arch.stages.steps.overlap import FULL, overlapped
-from target_arch.stages.steps.replay import replay
-from target_arch.stages.steps.times import Times
+from target_arch.stages.steps.simulation.replay import replay
+from target_arch.stages.steps.simulation.times import Times
 from tests.stages import chips
 from tests.stages.lowering.test_ladder import lowered, models
 from tests.stages.simulator import Simulator, random_inputs, reference

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from target_arch.backends.plain_c.kernels import weighted
-from target_arch.backends.plain_c.kernels.forms import Part, Strips, Work
-from target_arch.backends.plain_c.kernels.made import Made
 from target_arch.backends.plain_c.kernels.scale import GROUP
 from target_arch.backends.plain_c.kernels.sums import Sum
+from target_arch.backends.plain_c.kernels.text import Made
+from target_arch.backends.plain_c.work.forms import Strips, Work, WorkUnit
 from target_arch.plan.arithmetic import DTYPE_RANGE, Rounding
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
@@ -46,21 +46,21 @@ def work(operator: Operator, model: Model, strips: Strips | None) -> Work:
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
     if strips is not None and in_strips(operator, model, strips):
         return {
-            Part.STRIP: prod(out.shape),
-            Part.LINE: prod(x.shape),
-            Part.GROUP: ceil(x.shape[3] / strips.lanes),
-            Part.CALL: 1,
+            WorkUnit.STRIP: prod(out.shape),
+            WorkUnit.LINE: prod(x.shape),
+            WorkUnit.GROUP: ceil(x.shape[3] / strips.lanes),
+            WorkUnit.CALL: 1,
         }
     taps = prod(model.tensors[operator.constants[0]].shape[:2])
     groups = ceil(x.shape[3] / GROUP)
     width = taps * ceil(x.shape[3] / 8) * 8
     pixels, inner = prod(out.shape[:3]), out.shape[0] * _inner(operator, model)
     return {
-        Part.TAP: inner * width,
-        Part.EDGE: (pixels - inner) * width,
-        Part.OUTPUT: prod(out.shape),
-        Part.GROUP: groups,
-        Part.CALL: 1,
+        WorkUnit.TAP: inner * width,
+        WorkUnit.EDGE: (pixels - inner) * width,
+        WorkUnit.OUTPUT: prod(out.shape),
+        WorkUnit.GROUP: groups,
+        WorkUnit.CALL: 1,
     }
 
 
@@ -84,7 +84,7 @@ def in_strips(operator: Operator, model: Model, strips: Strips) -> bool:
 
 def _inner(operator: Operator, model: Model) -> int:
     """Outputs of an image that are summed with their neighbours: along lines, which follow the longer side,
-    those whose windows lie between the borders; none where channels do not fill groups of 8.
+    those whose windows are between the borders; none where channels do not fill groups of 8.
     """
     attributes: Any = operator.attributes
     x, out = model.tensors[operator.inputs[0]].shape, model.tensors[operator.output].shape
@@ -110,7 +110,7 @@ def weighed(operator: Operator, model: Model, apart: int = 0) -> weighted.Weighe
     out = model.tensors[operator.output]
     rows = _rows(model.tensors[operator.constants[0]])
     values = weighted.prepare(operator, model, rows, _low(operator, model))
-    call = weighted.Call(
+    call = weighted.DriverCall(
         driver="ta_s8_convolve_depthwise",
         sizes="ta_s8_depthwise",
         headers=(_HEADER,),

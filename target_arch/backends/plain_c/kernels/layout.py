@@ -15,7 +15,7 @@ from target_arch.soc.words import InstructionSet
 
 
 @frozen(kw_only=True)
-class Layout:
+class WeightLayout:
     """Blocks of `block` outputs, in each of them groups of `len(order)` consecutive k; `order` is that of the
     k in a group.
 
@@ -33,7 +33,7 @@ class Layout:
 
     @property
     def group(self) -> int:
-        """How many k of an output lie side by side."""
+        """How many k of an output are adjacent."""
         return len(self.order)
 
     def depth(self, products: int) -> int:
@@ -54,17 +54,17 @@ class Layout:
         return np.ascontiguousarray(ordered, dtype=np.int8).tobytes()
 
 
-PAIRS = Layout(name="pairs", block=8, order=(0, 1))
-QUADS = Layout(name="quads", block=2, order=(0, 2, 1, 3))
-CHUNKS = Layout(name="chunks", block=2, order=tuple(range(16)))
+PAIRS = WeightLayout(name="pairs", block=8, order=(0, 1))
+QUADS = WeightLayout(name="quads", block=2, order=(0, 2, 1, 3))
+CHUNKS = WeightLayout(name="chunks", block=2, order=tuple(range(16)))
 
-_LAYOUTS: Mapping[InstructionSet, Layout] = {
+_LAYOUTS: Mapping[InstructionSet, WeightLayout] = {
     InstructionSet.ARMV7E_M: QUADS,
     InstructionSet.ARMV8_1_M: CHUNKS,
 }
 """Layouts of the instruction sets that have one of their own."""
 
 
-def layout_of(isa: InstructionSet) -> Layout:
+def layout_of(isa: InstructionSet) -> WeightLayout:
     """The layout of weights for an instruction set."""
     return _LAYOUTS.get(isa, PAIRS)

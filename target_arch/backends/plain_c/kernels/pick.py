@@ -11,24 +11,42 @@ from math import prod
 from attrs import field, frozen
 
 from target_arch.backend.goal import Goal
-from target_arch.backends.plain_c.kernels import depthwise, products, reals, sums
-from target_arch.backends.plain_c.kernels.forms import Form, Part, Work, form_of
+from target_arch.backends.plain_c.kernels import (
+    depthwise,
+    products,
+    real_depthwise,
+    real_functions,
+    real_matmul,
+    reals,
+    sums,
+)
 from target_arch.backends.plain_c.kernels.joining import joinable
 from target_arch.backends.plain_c.kernels.layout import layout_of
+from target_arch.backends.plain_c.work.forms import KernelForm, Work, WorkUnit, form_of
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic, Structure
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.soc.words import InstructionSet
 
 
-class Kernel(StrEnum):
+class Driver(StrEnum):
     """The code of an operator: a driver of `runtime_c/kernels`, by its header, or the call before."""
 
     PRODUCTS = "s8_conv2d"
     DEPTHWISE = "s8_depthwise"
     REALS = "f32_conv2d"
+    REAL_DEPTHWISE = "f32_depthwise"
+    REAL_FUNCTION = "f32_functions"
+    REAL_MATMUL = "f32_matmul"
     SUM = "s8_add"
     REAL_SUM = "f32_conv2d before it"
+    REAL_DEPTHWISE_SUM = "f32_depthwise before it"
+
+
+_REAL_SUMS = {Driver.REALS: Driver.REAL_SUM, Driver.REAL_DEPTHWISE: Driver.REAL_DEPTHWISE_SUM}
+"""The sum in the call of a kernel for float32."""
+
+_DEPTHWISE_AS_DEFINED = (InstructionSet.ARMV7E_M, InstructionSet.ARMV8_1_M, InstructionSet.AARCH64)
 
 
 @frozen(kw_only=True)
@@ -37,8 +55,8 @@ class Pick:
     definition in TE.
     """
 
-    kernel: Kernel | None
-    form: Form
+    kernel: Driver | None
+    form: KernelForm
     work: Work = field(repr=False)
     reason: str = ""
 
@@ -73,7 +91,7 @@ def pick(
     """
     form = form_of(isa)
     if not operator.facts.weighted:
-        found: Pick | str = f"no kernel for {operator.kind}"
+        found: Pick | str = _unweighted(operator, model, isa, goal)
     elif goal is Goal.SIZE:
         found = "kernels are larger"
     elif operator.arithmetic is Arithmetic.FLOAT:
@@ -95,37 +113,50 @@ def _integer(
         reason = depthwise.refusal(operator, model)
         if reason is None and depthwise.proven(operator, model):
             work = depthwise.work(operator, model, None if after else form.strips)
-            return Pick(kernel=Kernel.DEPTHWISE, form=form, work=work)
+            return Pick(kernel=Driver.DEPTHWISE, form=form, work=work)
     else:
         reason = products.refusal(operator, model, layout, bounded=goal is not Goal.SPEED)
         if reason is None and products.proven(operator, model):
             work = products.work(operator, model, layout, form.tile)
-            return Pick(kernel=Kernel.PRODUCTS, form=form, work=work)
+            return Pick(kernel=Driver.PRODUCTS, form=form, work=work)
     return reason or "its sums may take more than 31 bits"
 
 
 def _real(
     operator: Operator, after: Operator | None, model: Model, isa: InstructionSet, goal: Goal
 ) -> Pick | str:
-    """A Cortex-M7 has no form for float32: the portable one takes a quarter more instructions than the
-    definition.
+    """Where there is no form for float32, the portable one may take more instructions than the definition:
+    convolutions a quarter more on a Cortex-M7, depthwise ones 30 % more on AArch64 and no fewer on Cortex-M.
     """
     if isa is InstructionSet.ARMV7E_M:
         return "the kernel for float32 is longer on armv7e-m"
     if after is not None and reals.sum_after(after, operator.output, model) is None:
         return f"no kernel for {after.kind} after it"
-    reason = reals.refusal(operator, model, bounded=goal is not Goal.SPEED)
-    if reason is not None:
-        return reason
     form = form_of(isa)
-    return Pick(kernel=Kernel.REALS, form=form, work=reals.work(operator, model, form.real))
+    if operator.kind is OperatorKind.DEPTHWISE_CONV2D:
+        reason = real_depthwise.refusal(operator, model)
+        if isa in _DEPTHWISE_AS_DEFINED:
+            reason = f"the kernel for float32 is no shorter on {isa}"
+        work = {} if reason else real_depthwise.work(operator, model)
+        return reason or Pick(kernel=Driver.REAL_DEPTHWISE, form=form, work=work)
+    reason = reals.refusal(operator, model, bounded=goal is not Goal.SPEED)
+    work = {} if reason else reals.work(operator, model, form.real)
+    return reason or Pick(kernel=Driver.REALS, form=form, work=work)
+
+
+def _unweighted(operator: Operator, model: Model, isa: InstructionSet, goal: Goal) -> Pick | str:
+    for kernel, room in ((Driver.REAL_FUNCTION, real_functions), (Driver.REAL_MATMUL, real_matmul)):
+        if room.refusal(operator, model) is None and goal is not Goal.SIZE:
+            return Pick(kernel=kernel, form=form_of(isa), work=room.work(operator, model))
+    return f"no kernel for {operator.kind}"
 
 
 def _sum(operator: Operator, model: Model, before: Pick) -> Pick:
     count = prod(model.tensors[operator.output].shape)
-    if before.kernel is Kernel.REALS:
-        return Pick(kernel=Kernel.REAL_SUM, form=before.form, work={Part.REAL_SUM: count})
-    return Pick(kernel=Kernel.SUM, form=before.form, work={Part.SUM: count})
+    real = _REAL_SUMS.get(before.kernel) if before.kernel else None
+    if real is not None:
+        return Pick(kernel=real, form=before.form, work={WorkUnit.REAL_SUM: count})
+    return Pick(kernel=Driver.SUM, form=before.form, work={WorkUnit.SUM: count})
 
 
 def _before(operator: Operator, model: Model) -> Operator | None:
@@ -141,9 +172,9 @@ def defined(operator: Operator, model: Model) -> Work:
     """The work of an operator in C from its definition."""
     out, each = prod(model.tensors[operator.output].shape), operator.facts.element_work
     real = operator.arithmetic is Arithmetic.FLOAT
-    element = Part.REAL_ELEMENT if real else Part.ELEMENT
+    element = WorkUnit.REAL_ELEMENT if real else WorkUnit.ELEMENT
     counted = model.macs_per_output(operator)
     if counted:
-        return {Part.REAL_DEFINED if real else Part.DEFINED: out * counted, element: out * each}
+        return {WorkUnit.REAL_DEFINED if real else WorkUnit.DEFINED: out * counted, element: out * each}
     elements = sum(prod(model.tensors[name].shape) for name in operator.inputs)
     return {element: max(elements, out) * each}

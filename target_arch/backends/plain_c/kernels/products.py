@@ -7,10 +7,10 @@ import numpy as np
 from attrs import frozen
 
 from target_arch.backends.plain_c.kernels import weighted
-from target_arch.backends.plain_c.kernels.forms import Part, Tile, Work
-from target_arch.backends.plain_c.kernels.layout import Layout
-from target_arch.backends.plain_c.kernels.made import Made
+from target_arch.backends.plain_c.kernels.layout import WeightLayout
 from target_arch.backends.plain_c.kernels.sums import Sum
+from target_arch.backends.plain_c.kernels.text import Made
+from target_arch.backends.plain_c.work.forms import KernelTile, Work, WorkUnit
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
 
@@ -44,7 +44,7 @@ class Sizes:
         return self.kernel[0] * (1 if self.dilation[1] == 1 else self.kernel[1])
 
 
-def refusal(operator: Operator, model: Model, layout: Layout, *, bounded: bool = True) -> str | None:
+def refusal(operator: Operator, model: Model, layout: WeightLayout, *, bounded: bool = True) -> str | None:
     """Why an operator is no such call, None where it is one if `made` can prove the range of its sums. Unless
     `bounded`, packed weights may take any size.
     """
@@ -64,12 +64,12 @@ def proven(operator: Operator, model: Model) -> bool:
     return weighted.proven(operator, model, _rows, _LOW)
 
 
-def work(operator: Operator, model: Model, layout: Layout, tile: Tile) -> Work:
+def work(operator: Operator, model: Model, layout: WeightLayout, tile: KernelTile) -> Work:
     """The work of an operator that `refusal` accepts."""
     return work_of(sizes_of(operator, model), layout, tile)
 
 
-def work_of(sizes: Sizes, layout: Layout, tile: Tile) -> Work:
+def work_of(sizes: Sizes, layout: WeightLayout, tile: KernelTile) -> Work:
     """The work of a call for an image of these sizes."""
     pixels, outputs = sizes.pixels, sizes.out[2]
     products = prod(sizes.kernel) * sizes.image[3]
@@ -77,17 +77,19 @@ def work_of(sizes: Sizes, layout: Layout, tile: Tile) -> Work:
     whole = pixels - pixels % tile.rows
     gathered = pixels * tile.turns(outputs, depth)
     return {
-        Part.PRODUCT: whole * blocks * layout.block * depth,
-        Part.LONE_PRODUCT: (pixels - whole) * blocks * layout.block * depth,
-        Part.GATHERED: gathered * products,
-        Part.RUN: gathered * sizes.runs,
-        Part.BLOCK: ceil(pixels / tile.rows) * blocks * ceil(depth / tile.panel),
-        Part.OUTPUT: pixels * outputs,
-        Part.CALL: 1,
+        WorkUnit.PRODUCT: whole * blocks * layout.block * depth,
+        WorkUnit.LONE_PRODUCT: (pixels - whole) * blocks * layout.block * depth,
+        WorkUnit.GATHERED: gathered * products,
+        WorkUnit.RUN: gathered * sizes.runs,
+        WorkUnit.BLOCK: ceil(pixels / tile.rows) * blocks * ceil(depth / tile.panel),
+        WorkUnit.OUTPUT: pixels * outputs,
+        WorkUnit.CALL: 1,
     }
 
 
-def made(operator: Operator, model: Model, layout: Layout, apart: int = 0, after: Sum | None = None) -> Made:
+def made(
+    operator: Operator, model: Model, layout: WeightLayout, apart: int = 0, after: Sum | None = None
+) -> Made:
     """The call of an operator that `refusal` accepts; pixels of the output are `apart` elements apart. Raises
     OutOfRange.
     """
@@ -95,12 +97,12 @@ def made(operator: Operator, model: Model, layout: Layout, apart: int = 0, after
 
 
 def weighed(
-    operator: Operator, model: Model, layout: Layout, sizes: Sizes, apart: int = 0
+    operator: Operator, model: Model, layout: WeightLayout, sizes: Sizes, apart: int = 0
 ) -> weighted.Weighed:
     """The operator as a call of its driver for an image of these sizes. Raises OutOfRange."""
     x = model.tensors[operator.inputs[0]]
     values = weighted.prepare(operator, model, _rows(model.tensors[operator.constants[0]]), _LOW)
-    call = weighted.Call(
+    call = weighted.DriverCall(
         driver="ta_s8_convolve",
         sizes="ta_s8_conv2d",
         headers=(layout.header, _HEADER),
@@ -120,15 +122,7 @@ def sizes_of(operator: Operator, model: Model) -> Sizes:
     stride = tuple(attributes.get("strides", (1, 1)))
     if (*kernel, *stride) != (1, 1, 1, 1) or any(attributes.get("padding", (0, 0, 0, 0))):
         return sizes_of_image(operator, model)
-    rows = prod(x) // w[-1]
-    return Sizes(
-        image=(1, rows, 1, w[-1]),
-        out=(rows, 1, w[0]),
-        kernel=(1, 1),
-        stride=(1, 1),
-        dilation=(1, 1),
-        padding=(0, 0),
-    )
+    return _pointwise(operator, model, prod(x) // w[-1])
 
 
 def sizes_of_image(operator: Operator, model: Model) -> Sizes:
@@ -148,7 +142,28 @@ def sizes_of_image(operator: Operator, model: Model) -> Sizes:
     )
 
 
-def _numbers(sizes: Sizes, x: Tensor, apart: int, layout: Layout) -> tuple[int, ...]:
+def sizes_of_rows(operator: Operator, model: Model, rows: int) -> Sizes:
+    """The sizes of a convolution of an image as it is; of a dense layer, those of an image of `rows`."""
+    if operator.kind is not OperatorKind.DENSE:
+        return sizes_of_image(operator, model)
+    return _pointwise(operator, model, rows)
+
+
+def _pointwise(operator: Operator, model: Model, rows: int) -> Sizes:
+    """The sizes of an image of so many rows, whose pixels are multiplied by one matrix."""
+    outputs, *_, inputs = model.tensors[operator.constants[0]].shape
+    columns = prod(model.tensors[operator.inputs[0]].shape) // (inputs * rows)
+    return Sizes(
+        image=(1, rows, columns, inputs),
+        out=(rows, columns, outputs),
+        kernel=(1, 1),
+        stride=(1, 1),
+        dilation=(1, 1),
+        padding=(0, 0),
+    )
+
+
+def _numbers(sizes: Sizes, x: Tensor, apart: int, layout: WeightLayout) -> tuple[int, ...]:
     """The members of `ta_s8_conv2d`, in order, up to `narrow`."""
     unsigned = x.dtype == "uint8"
     outside = weighted.zero_point(x) - (128 if unsigned else 0)

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from target_arch.backends.plain_c.kernels.forms import Part, Tile, Work
-from target_arch.backends.plain_c.kernels.made import Made
 from target_arch.backends.plain_c.kernels.products import Sizes, sizes_of
-from target_arch.backends.plain_c.kernels.text import Parameter, function, parameter, struct
+from target_arch.backends.plain_c.kernels.text import Made, Parameter, function, parameter, struct
+from target_arch.backends.plain_c.work.forms import KernelTile, Work, WorkUnit
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
@@ -51,6 +50,18 @@ def refusal(operator: Operator, model: Model, *, bounded: bool = True) -> str | 
     weighted = operator.kind in (OperatorKind.CONV2D, OperatorKind.DENSE)
     if not weighted or operator.arithmetic is not Arithmetic.FLOAT:
         return f"no kernel for {operator.kind} in {operator.arithmetic} arithmetic"
+    reason = unfit(operator, model)
+    if reason is not None:
+        return reason
+    w = model.tensors[operator.constants[0]]
+    added = w.bytes // w.shape[0] * (-w.shape[0] % _BLOCK)
+    if bounded and added > (_GROWTH - 1) * w.bytes + _SLACK:
+        return "packed weights would take more than 1.1 times the plain ones"
+    return None
+
+
+def unfit(operator: Operator, model: Model) -> str | None:
+    """Why the operands or the activation of an operator with weights are not those of a kernel."""
     names = (*operator.inputs, *operator.constants, operator.output)
     other = next((name for name in names if model.tensors[name].dtype != "float32"), None)
     if other is not None:
@@ -59,24 +70,20 @@ def refusal(operator: Operator, model: Model, *, bounded: bool = True) -> str | 
         return "weights or bias are computed at run time"
     if _activation(operator) not in _ACTIVATIONS:
         return f"activation {_activation(operator)}"
-    w = model.tensors[operator.constants[0]]
-    added = w.bytes // w.shape[0] * (-w.shape[0] % _BLOCK)
-    if bounded and added > (_GROWTH - 1) * w.bytes + _SLACK:
-        return "packed weights would take more than 1.1 times the plain ones"
     return None
 
 
-def work(operator: Operator, model: Model, tile: Tile) -> Work:
+def work(operator: Operator, model: Model, tile: KernelTile) -> Work:
     """The work of an operator that `refusal` accepts."""
     sizes = sizes_of(operator, model)
     outputs, depth = sizes.out[2], prod(sizes.kernel) * sizes.image[3]
     turns = 0 if _in_place(sizes) else tile.turns(outputs, depth)
     rows = ceil(sizes.pixels / tile.rows) * tile.rows
     return {
-        Part.REAL_PRODUCT: rows * ceil(outputs / _BLOCK) * _BLOCK * depth,
-        Part.REAL_GATHERED: turns * sizes.pixels * depth,
-        Part.REAL_OUTPUT: sizes.pixels * outputs,
-        Part.CALL: 1,
+        WorkUnit.REAL_PRODUCT: rows * ceil(outputs / _BLOCK) * _BLOCK * depth,
+        WorkUnit.REAL_GATHERED: turns * sizes.pixels * depth,
+        WorkUnit.REAL_OUTPUT: sizes.pixels * outputs,
+        WorkUnit.CALL: 1,
     }
 
 
@@ -105,9 +112,13 @@ def made(operator: Operator, model: Model, apart: int = 0, after: RealSum | None
 
 def sizes_in_c(operator: Operator, model: Model, sizes: Sizes, apart: int = 0) -> str:
     """The `ta_f32_conv2d` of an operator for an image of these sizes."""
-    low, high = _ACTIVATIONS[_activation(operator)]
     outputs = model.tensors[operator.constants[0]].shape[0]
-    return struct("ta_f32_conv2d", "sizes", (*_numbers(sizes, apart or outputs), low, high))
+    return struct("ta_f32_conv2d", "sizes", (*_numbers(sizes, apart or outputs), *range_in_c(operator)))
+
+
+def range_in_c(operator: Operator) -> tuple[str, str]:
+    """The least and the greatest result in C."""
+    return _ACTIVATIONS[_activation(operator)]
 
 
 def end_in_c(other: str, after: RealSum | None) -> str:
@@ -121,8 +132,8 @@ def constants(operator: Operator, model: Model) -> tuple[Tensor, Tensor]:
     w, bias = (_array(model.tensors[name]) for name in operator.constants)
     rows = w.reshape(w.shape[0], -1)
     return (
-        _constant(operator, "packed", packed(rows)),
-        _constant(operator, "biases", np.pad(bias.ravel(), (0, -len(rows) % _BLOCK))),
+        constant(operator, "packed", packed(rows)),
+        constant(operator, "biases", np.pad(bias.ravel(), (0, -len(rows) % _BLOCK))),
     )
 
 
@@ -153,7 +164,8 @@ def _array(tensor: Tensor) -> Any:
     return np.frombuffer(tensor.data or b"", "<f4").reshape(tensor.shape)
 
 
-def _constant(operator: Operator, suffix: str, values: Any) -> Tensor:
+def constant(operator: Operator, suffix: str, values: Any) -> Tensor:
+    """Values as a constant of the operator in float32."""
     return Tensor(
         name=f"{operator.id}.{suffix}",
         shape=(values.size,),

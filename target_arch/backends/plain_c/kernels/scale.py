@@ -25,7 +25,7 @@ _SUFFIXES = {
 
 
 @frozen(kw_only=True)
-class Scale:
+class RequantizeConstants:
     """The constants of a requantization: `each` is 1 where outputs have multipliers and shifts of their own,
     else these are 16 equal ones. `flip` is 128 where outputs are uint8. `least` and `most` are the least and
     greatest shift of an output.
@@ -58,15 +58,17 @@ class OutOfRange(Exception):
 
 
 @frozen(kw_only=True, eq=False)
-class Prepared:
+class PreparedWeights:
     """Weights int8 [N, K], the bias of each output with the offset of the input in it, and the scale."""
 
     rows: Any
     bias: Any
-    scale: Scale
+    scale: RequantizeConstants
 
 
-def prepared(r: Requantization, rows: Any, bias: Any, low: int, offset: int, unsigned: bool) -> Prepared:
+def prepared(
+    r: Requantization, rows: Any, bias: Any, low: int, offset: int, unsigned: bool
+) -> PreparedWeights:
     """Weights, bias and scale for inputs that are 8-bit values from `low` on, to which `offset` is added, and
     outputs that are uint8 where `unsigned`.
 
@@ -86,7 +88,7 @@ def prepared(r: Requantization, rows: Any, bias: Any, low: int, offset: int, uns
             factors[n] = _EIGHTH[r.rounding]
         elif reason is not None:
             raise OutOfRange(reason)
-    return Prepared(rows=rows, bias=folded, scale=_scale(r, factors, unsigned))
+    return PreparedWeights(rows=rows, bias=folded, scale=_scale(r, factors, unsigned))
 
 
 def within(r: Requantization, bias: Any, products: int) -> bool:
@@ -128,10 +130,10 @@ def _sums(rows: Any, bias: Any, offset: int, low: int) -> tuple[Any, Any, Any]:
     return folded, folded + low * positive + high * negative, folded + high * positive + low * negative
 
 
-def _scale(r: Requantization, factors: list[tuple[int, int]], unsigned: bool) -> Scale:
+def _scale(r: Requantization, factors: list[tuple[int, int]], unsigned: bool) -> RequantizeConstants:
     uniform = len(set(factors)) == 1
     flip = _FLIP if unsigned else 0
-    return Scale(
+    return RequantizeConstants(
         rounding=r.rounding,
         multipliers=_padded(tuple(multiplier for multiplier, _ in factors), uniform),
         shifts=_padded(tuple(shift for _, shift in factors), uniform),

@@ -1,4 +1,6 @@
-"""The text of a C function that calls a kernel. Functions are named after a hash of their text."""
+"""A C function that calls a kernel: its text, and the constants that go with it. Functions are named after a
+hash of their text.
+"""
 
 import hashlib
 import textwrap
@@ -28,6 +30,16 @@ class Parameter:
 
     def __str__(self) -> str:
         return f"{self.name} {self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+@frozen(kw_only=True)
+class Made:
+    """A C function and the constants that replace the operator's own: its parameters are the inputs,
+    `packed`, and the output.
+    """
+
+    function: CFunction
+    packed: tuple[Tensor, ...]
 
 
 def parameter(name: str, tensor: Tensor, *, written: bool = False) -> Parameter:

@@ -1,4 +1,4 @@
-"""What convolutions and dense layers of 8-bit values share: operands, scale, and the operator after them."""
+"""Operands, scale and the operator afterwards: common to convolutions and dense layers of 8-bit values."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from target_arch.backends.plain_c.kernels.made import Made
-from target_arch.backends.plain_c.kernels.scale import GROUP, OutOfRange, Prepared, prepared, within
+from target_arch.backends.plain_c.kernels.scale import GROUP, OutOfRange, PreparedWeights, prepared, within
 from target_arch.backends.plain_c.kernels.sums import Sum
-from target_arch.backends.plain_c.kernels.text import Parameter, function, parameter, struct
+from target_arch.backends.plain_c.kernels.text import Made, Parameter, function, parameter, struct
 from target_arch.plan.arithmetic import DTYPE_RANGE, requantization
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import INTEGERS
@@ -18,7 +17,7 @@ STORED = ("int8", "uint8")
 
 
 @frozen(kw_only=True)
-class Call:
+class DriverCall:
     """A driver, its header and the layout's, the struct of its sizes with the members, the packed weights.
     `room` are elements of constants behind whole groups of outputs.
     """
@@ -44,7 +43,7 @@ def refusal(operator: Operator, model: Model) -> str | None:
     return None
 
 
-def prepare(operator: Operator, model: Model, rows: Any, low: int) -> Prepared:
+def prepare(operator: Operator, model: Model, rows: Any, low: int) -> PreparedWeights:
     """Weights in rows [N, K], bias and scale for a driver that multiplies 8-bit values from `low` on: 0 where
     it takes uint8 as it is, -128 where it takes int8, or uint8 less 128. Raises OutOfRange.
     """
@@ -76,8 +75,8 @@ class Weighed:
     """An operator with weights as a call of a driver."""
 
     operator: Operator
-    values: Prepared
-    call: Call
+    values: PreparedWeights
+    call: DriverCall
 
     @property
     def packed(self) -> tuple[Tensor, ...]:
@@ -127,7 +126,7 @@ def as_int8(tensor: Tensor, *, written: bool = False) -> str:
     return "(int8_t *)" if written else "(const int8_t *)"
 
 
-def _packed(operator: Operator, call: Call, values: Prepared) -> tuple[Tensor, ...]:
+def _packed(operator: Operator, call: DriverCall, values: PreparedWeights) -> tuple[Tensor, ...]:
     scale, bias, room = values.scale, values.bias, call.room
     each = room if scale.each else 0
     arrays = (

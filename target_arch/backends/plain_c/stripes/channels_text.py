@@ -2,13 +2,13 @@
 
 from target_arch.backends.plain_c.kernels.text import Parameter, function, parameter, struct
 from target_arch.backends.plain_c.kernels.weighted import INSIDE, as_int8
-from target_arch.backends.plain_c.stripes.convolution import Convolution
+from target_arch.backends.plain_c.stripes.convolution import StripedConvolution
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model
 from target_arch.plan.regions.stripes import Channels
 
 
-def channels_function(plan: Channels, unit: Convolution, model: Model) -> CFunction:
+def channels_function(plan: Channels, unit: StripedConvolution, model: Model) -> CFunction:
     """The function. Its parameters: the input, the packed constants, the output, the scratch."""
     x, out = model.tensors[plan.tensor], model.tensors[plan.output]
     parameters = (

@@ -1,20 +1,20 @@
-"""Convolutions and depthwise convolutions of 8-bit images, and the sum after one, by their kernels."""
+"""Convolutions, depthwise convolutions and dense layers of 8-bit values by their kernels, also with a sum."""
 
 from collections.abc import Iterator, Mapping
 
 from attrs import evolve, field, frozen
 
 from target_arch.backends.plain_c.kernels import depthwise, products
-from target_arch.backends.plain_c.kernels.forms import Part, Work, form_of
-from target_arch.backends.plain_c.kernels.layout import Layout, layout_of
-from target_arch.backends.plain_c.kernels.rates import cycles
+from target_arch.backends.plain_c.kernels.layout import WeightLayout, layout_of
 from target_arch.backends.plain_c.kernels.scale import OutOfRange
 from target_arch.backends.plain_c.kernels.sums import Sum, sum_after
 from target_arch.backends.plain_c.kernels.text import Parameter, struct
 from target_arch.backends.plain_c.kernels.weighted import INSIDE, Weighed
-from target_arch.backends.plain_c.stripes.rowwise import Names, is_image
-from target_arch.backends.plain_c.stripes.schedule import Unit
-from target_arch.backends.plain_c.stripes.windows import unit_of
+from target_arch.backends.plain_c.stripes.rowwise import TurnNames, row_axis, rows_of
+from target_arch.backends.plain_c.stripes.schedule import FusedOperators
+from target_arch.backends.plain_c.stripes.windows import unit_of, window_of
+from target_arch.backends.plain_c.work.forms import Work, WorkUnit, form_of
+from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
@@ -25,10 +25,10 @@ _TURN = 200
 
 
 @frozen(kw_only=True)
-class Convolution:
+class StripedConvolution:
     """One of them as C calls it on a core."""
 
-    unit: Unit
+    unit: FusedOperators
     operator: Operator
     weighed: Weighed
     after: Sum | None
@@ -73,16 +73,16 @@ class Convolution:
         whole = depthwise.work(self.operator, self.model, strips)
         lines = max(window.height - window.stride, 0) * window.tensor.row_bytes
         again: Work = {
-            Part.GROUP: whole[Part.GROUP],
-            Part.LINE: lines if Part.LINE in whole else 0,
-            Part.CALL: 1,
+            WorkUnit.GROUP: whole[WorkUnit.GROUP],
+            WorkUnit.LINE: lines if WorkUnit.LINE in whole else 0,
+            WorkUnit.CALL: 1,
         }
         return (sum(turns.values()) - 1) * (_TURN + cycles(again, self.isa))
 
     def _products(self, turns: Mapping[int, int]) -> float:
         """Tiles of pixels that the rows of a turn do not fill, and the calls."""
         layout, tile = layout_of(self.isa), form_of(self.isa).tile
-        sizes = products.sizes_of_image(self.operator, self.model)
+        sizes = products.sizes_of_rows(self.operator, self.model, self.unit.image.rows)
 
         def of(rows: int) -> float:
             some = evolve(sizes, out=(rows, *sizes.out[1:]))
@@ -90,14 +90,14 @@ class Convolution:
 
         return sum(count * (_TURN + of(rows)) for rows, count in turns.items()) - of(sizes.out[0])
 
-    def constant(self, names: Names) -> Iterator[str]:
+    def constant(self, names: TurnNames) -> Iterator[str]:
         call = self.weighed.call
         yield struct(call.sizes, "sizes", call.numbers)
         yield struct("ta_s8_scale", "scale", self.weighed.values.scale.numbers)
         if self.after is not None:
             yield self.after.struct
 
-    def call(self, names: Names) -> Iterator[str]:
+    def call(self, names: TurnNames) -> Iterator[str]:
         added = "0, 0, 0"
         if self.after is not None:
             added = f"&add, ta_rows_at(&{names.reads[1]}, {names.own}.done), {self.after.side}"
@@ -109,11 +109,14 @@ class Convolution:
 
 def convolution(
     operator: Operator, after: Operator | None, model: Model, isa: InstructionSet
-) -> Convolution | None:
+) -> StripedConvolution | None:
     """One operator, or it and the addition `after` it; None where no kernel computes some rows of it."""
     added = None if after is None else sum_after(after, operator.output, model)
     tensors = [model.tensors[name] for name in (*operator.inputs, operator.output)]
-    if (added is None) != (after is None) or not all(map(is_image, tensors)):
+    if (added is None) != (after is None) or any(row_axis(each) is None for each in tensors):
+        return None
+    window = window_of(operator, model)
+    if window is None:
         return None
     try:
         weighed = _weighed(operator, model, layout_of(isa))
@@ -121,13 +124,16 @@ def convolution(
         return None
     if weighed is None:
         return None
-    unit = unit_of(operator, after, None if added is None else added.other, model)
-    return Convolution(unit=unit, operator=operator, weighed=weighed, after=added, isa=isa, model=model)
+    unit = unit_of(operator, window, after, None if added is None else added.other, model)
+    return StripedConvolution(
+        unit=unit, operator=operator, weighed=weighed, after=added, isa=isa, model=model
+    )
 
 
-def _weighed(operator: Operator, model: Model, layout: Layout) -> Weighed | None:
+def _weighed(operator: Operator, model: Model, layout: WeightLayout) -> Weighed | None:
     if operator.kind is OperatorKind.DEPTHWISE_CONV2D:
         return None if depthwise.refusal(operator, model) else depthwise.weighed(operator, model)
-    if operator.kind is not OperatorKind.CONV2D or products.refusal(operator, model, layout):
+    if products.refusal(operator, model, layout):
         return None
-    return products.weighed(operator, model, layout, products.sizes_of_image(operator, model))
+    rows = rows_of(model.tensors[operator.output]).rows
+    return products.weighed(operator, model, layout, products.sizes_of_rows(operator, model, rows))

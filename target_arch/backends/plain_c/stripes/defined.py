@@ -1,8 +1,8 @@
-"""Operators on images whose C follows from their definition: pools, elementwise operators, and convolutions
-that no kernel computes.
+"""Operators whose C follows from their definition: pools, elementwise operators, and convolutions and dense
+layers that no kernel computes.
 
-The C of a row is that of the same operator on an image of the rows that it needs. Its padding is what of its
-window lies outside the whole image, so rows at the rims have functions of their own.
+The C of a row is that of the same operator on a tensor of the rows that it needs. Its padding is what of its
+window is outside the whole image, so rows at the rims have functions of their own.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,15 +12,15 @@ from typing import Any
 from attrs import evolve, frozen
 
 from target_arch.backends.plain_c.kernels.pick import defined as work_of_definition
-from target_arch.backends.plain_c.kernels.rates import cycles
 from target_arch.backends.plain_c.kernels.text import Parameter
-from target_arch.backends.plain_c.stripes.rowwise import Names, image_of, is_image
-from target_arch.backends.plain_c.stripes.schedule import Unit
+from target_arch.backends.plain_c.stripes.rowwise import TurnNames, row_axis, rows_of
+from target_arch.backends.plain_c.stripes.schedule import FusedOperators
 from target_arch.backends.plain_c.stripes.windows import window_of
+from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import DTYPE_BYTES, Model, Operator, Tensor
 from target_arch.plan.operators.facts import Lowering
-from target_arch.plan.regions.stripes import Window
+from target_arch.plan.regions.stripes import RowWindow
 from target_arch.relax.c.expressions import UnprintableError
 from target_arch.relax.lower.operators import LoweredOperator, lower_operator
 from target_arch.soc.words import InstructionSet
@@ -44,14 +44,14 @@ _Clip = tuple[int, int]
 class Defined:
     """An operator as C calls it: the functions of rows by their number, and the one of all other rows."""
 
-    unit: Unit
+    unit: FusedOperators
     given: tuple[Tensor, ...]
     """Its constants, in the order of the functions."""
     packed: tuple[Tensor, ...]
     usual: CFunction
     others: Mapping[int, CFunction]
     cycles: float
-    """Those of the whole operator, by estimate."""
+    """The instructions of the whole operator, by estimate."""
 
     @property
     def inside(self) -> tuple[Parameter, ...]:
@@ -74,10 +74,10 @@ class Defined:
     def more(self, turns: Mapping[int, int]) -> float:
         return _SHARE * self.cycles + self.unit.image.rows * _ROW + sum(turns.values()) * _TURN
 
-    def constant(self, names: Names) -> Iterator[str]:
+    def constant(self, names: TurnNames) -> Iterator[str]:
         yield from ()
 
-    def call(self, names: Names) -> Iterator[str]:
+    def call(self, names: TurnNames) -> Iterator[str]:
         row = self.unit.image.row_bytes
         yield f"for (int32_t y = {names.own}.done; y < to; ++y) {{"
         yield f"    int8_t *const row = {names.place} + (y - {names.own}.done) * {row};"
@@ -95,7 +95,7 @@ class Defined:
             yield "    }"
         yield "}"
 
-    def _called(self, function: CFunction, names: Names) -> str:
+    def _called(self, function: CFunction, names: TurnNames) -> str:
         """The call of a function for row `y`."""
         inside = (f"{each.name}{names.suffix}" for each in self.inside)
         reads = (_first(window, name) for window, name in zip(self.unit.reads, names.reads, strict=True))
@@ -104,8 +104,8 @@ class Defined:
         return f"{function.name}({', '.join((*rows, *inside, f'{_cast(out)}row'))});"
 
 
-def _first(window: Window, rows: str) -> str:
-    """Where the first row that row `y` of the output needs lies."""
+def _first(window: RowWindow, rows: str) -> str:
+    """The place of the first row that row `y` of the output needs."""
     first = "y" if window.stride == 1 else f"y * {window.stride}"
     if not window.before:
         return f"ta_rows_at(&{rows}, {first})"
@@ -125,7 +125,7 @@ def defined(operator: Operator, model: Model, isa: InstructionSet) -> Defined | 
     windows = _windows(operator, model)
     if windows is None or operator.facts.lowering is not Lowering.DEFINITION:
         return None
-    image = image_of(model.tensors[operator.output])
+    image = rows_of(model.tensors[operator.output])
     clips = [_clip(windows[0], row) for row in range(image.rows)]
     if len(set(clips)) > _RIMS or any(sum(clip) >= windows[0].height for clip in clips):
         return None
@@ -137,7 +137,7 @@ def defined(operator: Operator, model: Model, isa: InstructionSet) -> Defined | 
         return None
     packed = tuple(constant.tensor(operator) for constant in made.packed)
     return Defined(
-        unit=Unit(operators=(operator.id,), reads=windows, image=image),
+        unit=FusedOperators(operators=(operator.id,), reads=windows, image=image),
         given=(*(model.tensors[name] for name in operator.constants), *packed),
         packed=packed,
         usual=made.function,
@@ -150,11 +150,11 @@ def defined(operator: Operator, model: Model, isa: InstructionSet) -> Defined | 
     )
 
 
-def _windows(operator: Operator, model: Model) -> tuple[Window, ...] | None:
+def _windows(operator: Operator, model: Model) -> tuple[RowWindow, ...] | None:
     """The window in each input; None where they are no images that are walked side by side."""
     out = model.tensors[operator.output]
     inputs = [model.tensors[name] for name in operator.inputs]
-    if not inputs or not all(map(is_image, (*inputs, out))):
+    if not inputs or any(row_axis(each) is None for each in (*inputs, out)):
         return None
     if any(DTYPE_BYTES[tensor.dtype] > _WORD for tensor in (*inputs, out)):
         return None
@@ -163,7 +163,7 @@ def _windows(operator: Operator, model: Model) -> tuple[Window, ...] | None:
     window = window_of(operator, model)
     if window is None:
         return None
-    return (window, *(Window(tensor=image_of(tensor)) for tensor in inputs[1:]))
+    return (window, *(RowWindow(tensor=rows_of(tensor)) for tensor in inputs[1:]))
 
 
 def _side_by_side(operator: Operator, inputs: Sequence[Tensor], out: Tensor, model: Model) -> bool:
@@ -174,12 +174,12 @@ def _side_by_side(operator: Operator, inputs: Sequence[Tensor], out: Tensor, mod
     )
 
 
-def _clip(window: Window, row: int) -> _Clip:
+def _clip(window: RowWindow, row: int) -> _Clip:
     first = row * window.stride - window.before
     return max(-first, 0), max(first + window.height - window.tensor.rows, 0)
 
 
-def _lowered(operator: Operator, model: Model, window: Window, clip: _Clip) -> LoweredOperator | None:
+def _lowered(operator: Operator, model: Model, window: RowWindow, clip: _Clip) -> LoweredOperator | None:
     """The operator for one row of its output, of an image of the rows that it needs."""
     rows = window.height - sum(clip)
     tensors = {
@@ -188,8 +188,8 @@ def _lowered(operator: Operator, model: Model, window: Window, clip: _Clip) -> L
         operator.output: _cut(model.tensors[operator.output], 1),
     }
     attributes: dict[str, Any] = dict(operator.attributes)
-    if not operator.facts.elementwise:
-        _, left, _, right = attributes.get("padding", (0, 0, 0, 0))
+    if "padding" in attributes:
+        _, left, _, right = attributes["padding"]
         attributes["padding"] = (clip[0], left, clip[1], right)
     try:
         return lower_operator(evolve(operator, attributes=attributes), evolve(model, tensors=tensors))
@@ -199,8 +199,9 @@ def _lowered(operator: Operator, model: Model, window: Window, clip: _Clip) -> L
 
 def _cut(tensor: Tensor, rows: int) -> Tensor:
     """The tensor with so many rows."""
-    batch, _, *others = tensor.shape
-    return evolve(tensor, shape=(batch, rows, *others))
+    axis = row_axis(tensor)
+    assert axis is not None
+    return evolve(tensor, shape=(*tensor.shape[:axis], rows, *tensor.shape[axis + 1 :]))
 
 
 def _function(lowered: LoweredOperator | None, usual: LoweredOperator | None) -> CFunction | None:

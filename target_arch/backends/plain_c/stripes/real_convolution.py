@@ -1,16 +1,16 @@
-"""Convolutions of float32 images, and the sum after one, by the kernel for float32."""
+"""Convolutions and dense layers of float32 values, and the sum after one, by the kernel for float32."""
 
 from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
 from target_arch.backends.plain_c.kernels import reals
-from target_arch.backends.plain_c.kernels.pick import Kernel, pick
-from target_arch.backends.plain_c.kernels.products import sizes_of_image
+from target_arch.backends.plain_c.kernels.pick import Driver, pick
+from target_arch.backends.plain_c.kernels.products import sizes_of_rows
 from target_arch.backends.plain_c.kernels.text import Parameter
-from target_arch.backends.plain_c.stripes.rowwise import Names, is_image
-from target_arch.backends.plain_c.stripes.schedule import Unit
-from target_arch.backends.plain_c.stripes.windows import unit_of
+from target_arch.backends.plain_c.stripes.rowwise import TurnNames, row_axis
+from target_arch.backends.plain_c.stripes.schedule import FusedOperators
+from target_arch.backends.plain_c.stripes.windows import unit_of, window_of
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
@@ -24,7 +24,7 @@ _CALL = 400
 class RealConvolution:
     """One of them as C calls it; `sizes` is its struct."""
 
-    unit: Unit
+    unit: FusedOperators
     sizes: str
     after: reals.RealSum | None
     packed: tuple[Tensor, ...]
@@ -48,10 +48,10 @@ class RealConvolution:
     def more(self, turns: Mapping[int, int]) -> float:
         return float((sum(turns.values()) - 1) * _CALL)
 
-    def constant(self, names: Names) -> Iterator[str]:
+    def constant(self, names: TurnNames) -> Iterator[str]:
         yield self.sizes
 
-    def call(self, names: Names) -> Iterator[str]:
+    def call(self, names: TurnNames) -> Iterator[str]:
         other = "0"
         if self.after is not None:
             other = f"(const float *)(const void *)ta_rows_at(&{names.reads[1]}, {names.own}.done)"
@@ -67,14 +67,20 @@ def real_convolution(
 ) -> RealConvolution | None:
     """One operator, or it and the addition `after` it; None where the kernel does not compute them."""
     tensors = [model.tensors[name] for name in (*operator.inputs, operator.output)]
-    if operator.kind is not OperatorKind.CONV2D or not all(map(is_image, tensors)):
+    if operator.kind not in (OperatorKind.CONV2D, OperatorKind.DENSE):
         return None
-    if pick(operator, after, model, isa).kernel is not Kernel.REALS:
+    if any(row_axis(each) is None for each in tensors):
+        return None
+    window = window_of(operator, model)
+    if window is None:
+        return None
+    if pick(operator, after, model, isa).kernel is not Driver.REALS:
         return None
     added = None if after is None else reals.sum_after(after, operator.output, model)
+    unit = unit_of(operator, window, after, None if added is None else added.other, model)
     return RealConvolution(
-        unit=unit_of(operator, after, None if added is None else added.other, model),
-        sizes=reals.sizes_in_c(operator, model, sizes_of_image(operator, model)),
+        unit=unit,
+        sizes=reals.sizes_in_c(operator, model, sizes_of_rows(operator, model, unit.image.rows)),
         after=added,
         packed=reals.constants(operator, model),
     )

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from attrs import field, frozen
+from attrs import define, field
 
 from target_arch.backends.plain_c.kernels.joining import joinable
-from target_arch.backends.plain_c.stripes.convolution import Convolution
+from target_arch.backends.plain_c.stripes.convolution import StripedConvolution
 from target_arch.backends.plain_c.stripes.price import price_of_channels, price_of_rows
 from target_arch.backends.plain_c.stripes.rowwise import Rowwise
 from target_arch.backends.plain_c.stripes.schedule import heights, in_place, stripes
@@ -19,9 +19,9 @@ _GROUP = 8
 """Channels that a kernel computes together at least."""
 
 
-@frozen(kw_only=True)
+@define(kw_only=True, eq=False)
 class Regions:
-    """The regions of a model on one core."""
+    """The regions of a model on one core; the calls for rows are made once."""
 
     model: Model
     isa: InstructionSet
@@ -63,7 +63,7 @@ class Regions:
         """The steps of the call of a region."""
         if region.axis is Axis.CHANNELS:
             (unit,) = units
-            assert isinstance(unit, Convolution)
+            assert isinstance(unit, StripedConvolution)
             return self._channels_of(unit, region.size)
         plain = stripes([unit.unit for unit in units], region.size)
         assert plain is not None
@@ -106,7 +106,7 @@ class Regions:
     def _channels(self, units: Sequence[Rowwise], room: int) -> Iterator[Region]:
         """A depthwise convolution of an image to one of the same size, some channels at a time."""
         (unit, *others) = units
-        if others or not isinstance(unit, Convolution) or not unit.depthwise or unit.after is not None:
+        if others or not isinstance(unit, StripedConvolution) or not unit.depthwise or unit.after is not None:
             return
         x, out = (self.model.tensors[name] for name in (unit.operator.inputs[0], unit.unit.image.name))
         if x.shape != out.shape or x.dtype != out.dtype:
@@ -124,7 +124,7 @@ class Regions:
                 instructions=price_of_channels(plan),
             )
 
-    def _channels_of(self, unit: Convolution, size: int) -> Channels:
+    def _channels_of(self, unit: StripedConvolution, size: int) -> Channels:
         x = self.model.tensors[unit.operator.inputs[0]]
         return Channels(
             operator=unit.operator.id,

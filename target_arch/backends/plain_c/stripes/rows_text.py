@@ -6,10 +6,10 @@ from attrs import evolve, frozen
 
 from target_arch.backends.plain_c.kernels.text import Parameter, function, parameter, struct
 from target_arch.backends.plain_c.kernels.weighted import as_int8
-from target_arch.backends.plain_c.stripes.rowwise import HEADER, Names, Rowwise
+from target_arch.backends.plain_c.stripes.rowwise import HEADER, Rowwise, TurnNames
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Tensor
-from target_arch.plan.regions.stripes import Image, Producer, Stripes, Window
+from target_arch.plan.regions.stripes import Producer, RowWindow, Stripes, TensorRows
 
 
 @frozen(kw_only=True)
@@ -57,7 +57,7 @@ class RowsText:
     def _turn(self, number: int, producer: Producer, unit: Rowwise) -> Iterator[str]:
         """The rows of a producer in one step."""
         own = self._r(producer.image)
-        names = Names(
+        names = TurnNames(
             own=own,
             reads=tuple(self._r(window.tensor) for window in producer.reads),
             place=f"ta_rows_end(&{own}, {self._lines(producer)})",
@@ -94,7 +94,7 @@ class RowsText:
     def _kept(self, producer: Producer) -> str:
         return "placed" if producer.image == self.plan.output else self._needed(producer.image)
 
-    def _needed(self, image: Image) -> str:
+    def _needed(self, image: TensorRows) -> str:
         """The first row of an image that its readers still need."""
         found = ""
         for reader in self.plan.producers:
@@ -104,11 +104,11 @@ class RowsText:
                     found = f"ta_rows_least({found}, {one})" if found else one
         return found
 
-    def _needed_by(self, reader: Producer, window: Window) -> str:
+    def _needed_by(self, reader: Producer, window: RowWindow) -> str:
         literal = f"&(ta_rows_window){{{window.height}, {window.stride}, {window.before}}}"
         return f"ta_rows_needed(&{self._r(window.tensor)}, {literal}, &{self._r(reader.image)})"
 
-    def _rows(self, image: Image, at: str, done: int) -> str:
+    def _rows(self, image: TensorRows, at: str, done: int) -> str:
         return f"ta_rows {self._r(image)} = {{{at}, {image.row_bytes}, {image.rows}, 0, {done}}};"
 
     def _lines(self, producer: Producer) -> str:
@@ -117,14 +117,14 @@ class RowsText:
     def _out(self) -> str:
         return f"{as_int8(self._tensor(self.plan.output), written=True)}out"
 
-    def _c(self, image: Image) -> str:
+    def _c(self, image: TensorRows) -> str:
         return f"x{self._number(image)}"
 
-    def _r(self, image: Image) -> str:
+    def _r(self, image: TensorRows) -> str:
         return f"rows{self._number(image)}"
 
-    def _number(self, image: Image) -> int:
+    def _number(self, image: TensorRows) -> int:
         return (*self.plan.given, *(producer.image for producer in self.plan.producers)).index(image)
 
-    def _tensor(self, image: Image) -> Tensor:
+    def _tensor(self, image: TensorRows) -> Tensor:
         return self.model.tensors[image.name]

@@ -6,17 +6,17 @@ from typing import Protocol
 from attrs import frozen
 
 from target_arch.backends.plain_c.kernels.text import Parameter
-from target_arch.backends.plain_c.stripes.schedule import Unit
+from target_arch.backends.plain_c.stripes.schedule import FusedOperators
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Tensor
-from target_arch.plan.regions.stripes import Image
+from target_arch.plan.regions.stripes import TensorRows
 
 HEADER = "kernels/rows.h"
 """Declares `ta_rows`."""
 
 
 @frozen(kw_only=True)
-class Names:
+class TurnNames:
     """The C names in a turn: its output and its operands as `ta_rows`, the pointer to the first new row, and
     the suffix of the parameters for constants. Rows from `own.done` on up to `to` are computed.
     """
@@ -31,8 +31,8 @@ class Rowwise(Protocol):
     """One operator, or it and the addition after it, as C in a region."""
 
     @property
-    def unit(self) -> Unit:
-        """What it reads and makes."""
+    def unit(self) -> FusedOperators:
+        """The tensors that it reads and makes."""
 
     @property
     def inside(self) -> tuple[Parameter, ...]:
@@ -40,11 +40,11 @@ class Rowwise(Protocol):
 
     @property
     def constants(self) -> tuple[str, ...]:
-        """The tensors that these are given."""
+        """The tensors passed for these parameters."""
 
     @property
     def packed(self) -> tuple[Tensor, ...]:
-        """Those of them that the model has not."""
+        """The packed tensors among them, which the model does not have."""
 
     @property
     def headers(self) -> tuple[str, ...]:
@@ -59,18 +59,26 @@ class Rowwise(Protocol):
         there are, by their rows.
         """
 
-    def constant(self, names: Names) -> Iterator[str]:
+    def constant(self, names: TurnNames) -> Iterator[str]:
         """Constants of its turn."""
 
-    def call(self, names: Names) -> Iterator[str]:
+    def call(self, names: TurnNames) -> Iterator[str]:
         """The statements that compute the rows."""
 
 
-def image_of(tensor: Tensor) -> Image:
-    """The rows of an image NHWC."""
-    return Image(name=tensor.name, rows=tensor.shape[1], row_bytes=tensor.bytes // tensor.shape[1])
+def row_axis(tensor: Tensor) -> int | None:
+    """The axis of a tensor's rows: the height of one image NHWC, else the first of several elements, but not
+    the last; None where the tensor has no rows.
+    """
+    shape = tensor.shape
+    if len(shape) == 4:
+        return 1 if shape[0] == 1 else None
+    return next((axis for axis, extent in enumerate(shape[:-1]) if extent > 1), None)
 
 
-def is_image(tensor: Tensor) -> bool:
-    """Whether a tensor is one image."""
-    return len(tensor.shape) == 4 and tensor.shape[0] == 1
+def rows_of(tensor: Tensor) -> TensorRows:
+    """The rows of a tensor that has some."""
+    axis = row_axis(tensor)
+    assert axis is not None
+    rows = tensor.shape[axis]
+    return TensorRows(name=tensor.name, rows=rows, row_bytes=tensor.bytes // rows)

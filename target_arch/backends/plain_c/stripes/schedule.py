@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
-from target_arch.plan.regions.stripes import Image, Producer, Stripes, Window
+from target_arch.plan.regions.stripes import Producer, RowWindow, Stripes, TensorRows
 from target_arch.soc.rounding import round_up
 
 _UNIT = 4
@@ -16,15 +16,15 @@ _HEIGHTS = (1, 2, 3, 4, 8, 16)
 
 
 @frozen(kw_only=True)
-class Unit:
+class FusedOperators:
     """Operators that become one call for a range of rows: one, or two where the second adds a tensor."""
 
     operators: tuple[str, ...]
-    reads: tuple[Window, ...]
-    image: Image
+    reads: tuple[RowWindow, ...]
+    image: TensorRows
 
 
-def stripes(units: Sequence[Unit], size: int) -> Stripes | None:
+def stripes(units: Sequence[FusedOperators], size: int) -> Stripes | None:
     """The stripes of units in the order in which they run, `size` rows at a time of the first one; None where
     some wait for one another. No output takes the place of an input yet.
     """
@@ -42,7 +42,7 @@ def stripes(units: Sequence[Unit], size: int) -> Stripes | None:
     return _held(Stripes(given=tuple(given.values()), producers=producers), 0)
 
 
-def in_place(plain: Stripes, over: Image) -> Stripes | None:
+def in_place(plain: Stripes, over: TensorRows) -> Stripes | None:
     """The stripes with the output in the place of a given tensor; None where that is too small. Rows of the
     output that come too early wait in the scratch.
     """
@@ -58,7 +58,7 @@ def in_place(plain: Stripes, over: Image) -> Stripes | None:
 
 def _held(whole: Stripes, waiting: int) -> Stripes | None:
     """The same with the number of rows that every tensor in between holds, `waiting` ones of the output, and
-    where they lie; None where the output is never complete.
+    where they are; None where the output is never complete.
     """
     most = dict.fromkeys((producer.image.name for producer in whole.producers), 0)
     end = 0

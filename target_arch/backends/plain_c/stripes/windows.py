@@ -3,32 +3,32 @@
 from collections.abc import Mapping
 from typing import Any
 
-from target_arch.backends.plain_c.stripes.rowwise import image_of
-from target_arch.backends.plain_c.stripes.schedule import Unit
+from target_arch.backends.plain_c.stripes.rowwise import rows_of
+from target_arch.backends.plain_c.stripes.schedule import FusedOperators
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import Structure
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.plan.regions.stripes import Window
+from target_arch.plan.regions.stripes import RowWindow
 
 _TAPS: Mapping[str, int] = {OperatorKind.CONV2D: 1, OperatorKind.DEPTHWISE_CONV2D: 0}
 """The axis of the weights along the rows."""
 
 
-def window_of(operator: Operator, model: Model) -> Window | None:
-    """The rows of its first input that an operator on one image needs; None where it is not of a kind that
-    goes over rows.
-    """
+def window_of(operator: Operator, model: Model) -> RowWindow | None:
+    """The rows of its first input that an operator needs; None where its kind does not go over rows."""
     attributes: Any = operator.attributes
-    image, facts = image_of(model.tensors[operator.inputs[0]]), operator.facts
+    image, facts = rows_of(model.tensors[operator.inputs[0]]), operator.facts
     if facts.elementwise:
-        return Window(tensor=image)
+        return RowWindow(tensor=image)
+    if operator.kind is OperatorKind.DENSE:
+        return RowWindow(tensor=image) if _row_by_row(operator, model) else None
     if operator.kind in _TAPS:
         taps = model.tensors[operator.constants[0]].shape[_TAPS[operator.kind]]
     elif facts.structure is Structure.POOL:
         taps = attributes["kernel"][0]
     else:
         return None
-    return Window(
+    return RowWindow(
         tensor=image,
         height=(taps - 1) * attributes.get("dilation", (1, 1))[0] + 1,
         stride=attributes.get("strides", (1, 1))[0],
@@ -36,13 +36,20 @@ def window_of(operator: Operator, model: Model) -> Window | None:
     )
 
 
-def unit_of(operator: Operator, after: Operator | None, other: Tensor | None, model: Model) -> Unit:
-    """What a convolution reads and makes, and the addition `after` it, whose other operand is `other`."""
-    window = window_of(operator, model)
-    assert window is not None
+def _row_by_row(operator: Operator, model: Model) -> bool:
+    """Whether each row of a dense layer's output comes from the row of its input with the same number."""
+    x, out = (model.tensors[name] for name in (operator.inputs[0], operator.output))
+    rows = (rows_of(tensor).rows for tensor in (x, out))
+    return len(set(rows)) == 1 and x.shape[-1] == model.tensors[operator.constants[0]].shape[-1]
+
+
+def unit_of(
+    operator: Operator, window: RowWindow, after: Operator | None, other: Tensor | None, model: Model
+) -> FusedOperators:
+    """An operator's `window` and output, with the addition `after` it, whose other operand is `other`."""
     last = after or operator
-    return Unit(
+    return FusedOperators(
         operators=tuple(each.id for each in (operator, after) if each is not None),
-        reads=(window, *(Window(tensor=image_of(each)) for each in (other,) if each is not None)),
-        image=image_of(model.tensors[last.output]),
+        reads=(window, *(RowWindow(tensor=rows_of(each)) for each in (other,) if each is not None)),
+        image=rows_of(model.tensors[last.output]),
     )

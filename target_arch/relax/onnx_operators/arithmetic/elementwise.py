@@ -138,7 +138,7 @@ def _folded(op: Callable[[Any, Any], Any]) -> Callable[[Node], Any]:
 
 
 def _clip(node: Node) -> Any:
-    """One clip between constants, else what its bounds allow, computed or not."""
+    """One clip between constants, else a maximum and a minimum, for bounds that may be computed."""
     x = node.operand(0)
     bounds = [_bound(node, index, name) for index, name in ((1, "min"), (2, "max"))]
     limits = [_limit(each, node.dtype(0), low=low) for each, low in zip(bounds, (True, False), strict=True)]

@@ -14,7 +14,7 @@ from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted,
 
 @frozen(kw_only=True)
 class _Windows:
-    """How windows lie over an image, per dimension."""
+    """The place of windows on an image, per dimension."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]

@@ -35,7 +35,7 @@ def _from_start(index: Any, extent: int) -> Any:
 def _update(
     out: Any, place: Sequence[Any], checked: Sequence[tuple[Any, int]], new: Callable[[Any], Any]
 ) -> None:
-    """Change one element where all checked indices lie in their extents."""
+    """Change one element where all checked indices are in their extents."""
     inside = [tirx.all(index >= 0, index < extent) for index, extent in checked]
     with ib.If(tirx.all(*inside)), ib.Then():
         ib.buffer_store(out, new(out[list(place)]), list(place))

@@ -8,12 +8,13 @@ from onnx import TensorProto
 from tvm import relax, tirx
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter, _get_convert_map, get_type, onnx_input
 
+from target_arch.diagnostics import listed
 from target_arch.relax.onnx_converters import CONVERTERS, converted, takes
 from target_arch.relax.onnx_operators.halves import Halves
 from target_arch.relax.onnx_operators.node import Node, NotConverted
 from target_arch.relax.readers.frontend import FAILURES
-from target_arch.relax.readers.onnx.control_flow import Course
-from target_arch.relax.readers.onnx.graph import ONNX_DOMAINS, TensorKind, opset_of
+from target_arch.relax.readers.onnx.rewriting.control_flow import Course
+from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, TensorKind, opset_of
 from target_arch.relax.readers.unsupported import Unsupported, unsupported
 
 _FOREIGN = frozenset(
@@ -86,7 +87,8 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
             reason = self._construct(node)
             if reason is not None:
                 place = node.name or node.output[0]
-                failures.append(Unsupported(operator=node.op_type, place=place, reason=reason))
+                inputs = self._course.deciding(node)
+                failures.append(Unsupported(operator=node.op_type, place=place, reason=reason, inputs=inputs))
                 self._stand_in(node)
             for name in node.output:
                 if name in self._nodes:
@@ -98,7 +100,8 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
     def _construct(self, node: Any) -> str | None:
         """Convert an operator; the reason where that is not possible."""
         if not is_known(node.domain, node.op_type):
-            return self._course.hint(node) or "not known here"
+            inputs = self._course.deciding(node)
+            return f"its course follows from {listed(inputs)}" if inputs else "not known here"
         given = ", ".join(str(self._types.get(name, "?")) for name in node.input if name)
         try:
             found = self._converted(node)

@@ -8,7 +8,7 @@ from onnx import TensorProto
 from target_arch.diagnostics import listed
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.ir.errors import model_error
-from target_arch.relax.readers.onnx.graph import TensorKind
+from target_arch.relax.readers.onnx.rewriting.graph import TensorKind
 
 _NAMES = {"float": "float32", "double": "float64"}
 """ONNX's names that are not NumPy's. (`onnx.helper` of older versions calls bfloat16 float32.)"""

@@ -12,7 +12,7 @@ from onnx.external_data_helper import load_external_data_for_model, uses_externa
 from target_arch.diagnostics import DiagnosticError
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import HINT, plural
-from target_arch.relax.readers.onnx.graph import opset_of, schema_of
+from target_arch.relax.readers.onnx.rewriting.graph import opset_of, schema_of
 
 _AGAIN = "copy or export the model again"
 

@@ -12,8 +12,8 @@ from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.onnx.conversion import convert, is_known
 from target_arch.relax.readers.onnx.element_types import check_element_types
 from target_arch.relax.readers.onnx.file import loaded
-from target_arch.relax.readers.onnx.graph import array_of
-from target_arch.relax.readers.onnx.normal_form import normal_form
+from target_arch.relax.readers.onnx.rewriting.graph import array_of
+from target_arch.relax.readers.onnx.rewriting.normal_form import normal_form
 from target_arch.relax.readers.source import Imported
 
 

@@ -1,4 +1,4 @@
-"""Sparse constants: what TFLite's DENSIFY makes dense (SparsityParameters in its schema)."""
+"""Sparse constants made dense, as by TFLite's DENSIFY (SparsityParameters in its schema)."""
 
 from typing import Any
 

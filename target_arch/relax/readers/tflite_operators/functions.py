@@ -5,14 +5,21 @@ from zero; some it computes in integers.
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from target_arch.plan.arithmetic import DTYPE_RANGE, float32, multiply_tflite, quantize_multiplier
 from target_arch.relax.readers.tflite_operators.grids import encoded, ending
-from target_arch.relax.readers.tflite_operators.site import STORED, Converter, Operand, Site, Unreadable
+from target_arch.relax.readers.tflite_operators.site import (
+    STORED,
+    Converter,
+    TFLiteOperand,
+    TFLiteOperator,
+    Unreadable,
+)
 
+F = TypeVar("F", np.float32, np.float64)
 Real = Callable[[np.float32], np.float32]
 
 
@@ -20,7 +27,7 @@ def _rounded(value: Any) -> int:
     return int(math.copysign(math.floor(abs(value) + 0.5), value))
 
 
-def _by_floats(real: Real, x: Operand, out: Operand) -> list[int]:
+def _by_floats(real: Real, x: TFLiteOperand, out: TFLiteOperand) -> list[int]:
     """The stored result of every stored value, not yet clamped (LiteRT `LUTPopulate`)."""
     scale, inverse = np.float32(x.scale), np.float32(1) / np.float32(out.scale)
     least, most = DTYPE_RANGE[x.dtype]
@@ -30,16 +37,16 @@ def _by_floats(real: Real, x: Operand, out: Operand) -> list[int]:
     return [_rounded(min(max(result, -1e9), 1e9)) + out.zero_point for result in results]
 
 
-def _looked_up(site: Site, results: list[int]) -> Any:
+def _looked_up(site: TFLiteOperator, results: list[int]) -> Any:
     table = np.clip(results, *DTYPE_RANGE[site.out.dtype]).astype(site.out.dtype)
     return site.defined("lookup", site.x.expr, table)
 
 
-def _narrow(site: Site) -> bool:
+def _narrow(site: TFLiteOperator) -> bool:
     return site.stored and site.x.dtype in STORED and site.out.dtype == site.x.dtype
 
 
-def by_table(real: Callable[[Site], Real], site: Site) -> Any:
+def by_table(real: Callable[[TFLiteOperator], Real], site: TFLiteOperator) -> Any:
     """A function that LiteRT computes in float32 for its table; of int16 values at 513 places."""
     if site.stored and site.x.dtype == site.out.dtype == "int16" and site.code in ("EXP", "GELU"):
         reach = (np.float32(site.x.scale), np.float32(site.out.scale))
@@ -49,7 +56,7 @@ def by_table(real: Callable[[Site], Real], site: Site) -> Any:
     return _looked_up(site, _by_floats(real(site), site.x, site.out)) if site.stored else None
 
 
-def sigmoid(real: Real, site: Site) -> Any:
+def sigmoid(real: Real, site: TFLiteOperator) -> Any:
     """LOGISTIC and TANH, whose int16 values LiteRT computes with one table."""
     if not site.stored or site.x.dtype != "int16":
         return by_table(lambda _: real, site)
@@ -79,11 +86,11 @@ def _sigmoid_entry(index: int) -> int:
     return 65535 if index == 255 else math.floor(65536 * (value(index) - bow / 2) + 0.5)
 
 
-def interpolation(real: Real, scale: np.float32, out_scale: np.float32, zero: int = 0) -> Any:
-    """513 results of a function of int16 values, less half of the error in the middle between two of them
-    (LiteRT `LUTPopulateInt16`, in float32).
+def interpolation(real: Callable[[F], F], scale: F, out_scale: F, zero: int = 0) -> Any:
+    """513 results of a function of int16 values, less half of the error in the middle between two of them,
+    computed in the type of the scales (LiteRT `LUTPopulateInt16` in float32, `gen_lut` in doubles).
     """
-    f = np.float32
+    f = type(scale)
     least, most = f(scale * f(-32768 - zero)), f(scale * f(32767 - zero))
     step = f((most - least) / f(512))
     steps = f(f(65536) / f(f(out_scale * f(32767)) - f(out_scale * f(-32768))))
@@ -100,7 +107,7 @@ def interpolation(real: Real, scale: np.float32, out_scale: np.float32, zero: in
     return np.clip(found, -32768, 32767).astype(np.int16)
 
 
-def _gelu(site: Site) -> Real:
+def _gelu(site: TFLiteOperator) -> Real:
     if site.options("GeluOptions").Approximate():
         root = np.float32(math.sqrt(2 / math.pi))
 
@@ -128,8 +135,11 @@ def _rsqrt(x: np.float32) -> np.float32:
     return np.float32(np.float32(1) / np.sqrt(x)) if x > 0 else np.float32(np.finfo(np.float32).max)
 
 
-def absolute(site: Site) -> Any:
+def absolute(site: TFLiteOperator) -> Any:
     """ABS: in integers, scaled where the scales differ."""
+    if site.stored and site.x.dtype == "int16":
+        attributes = {**encoded(float32(site.x.scale / site.out.scale)).named("0"), **ending(site.out)}
+        return site.defined("magnitude", site.x.expr, swapped=0, offset0=-site.x.zero_point, **attributes)
     if not site.stored or site.x.dtype not in STORED:
         return None
     least, most = DTYPE_RANGE[site.x.dtype]
@@ -140,7 +150,7 @@ def absolute(site: Site) -> Any:
     return _looked_up(site, [size + site.out.zero_point for size in sizes])
 
 
-def leaky_relu(site: Site) -> Any:
+def leaky_relu(site: TFLiteOperator) -> Any:
     """LEAKY_RELU: two multipliers."""
     if not site.stored:
         return None
@@ -151,7 +161,7 @@ def leaky_relu(site: Site) -> Any:
     return site.defined("leaky", site.x.expr, swapped=0, offset0=-site.x.zero_point, **attributes)
 
 
-def rescaled(low: float | None, high: float | None, site: Site) -> Any:
+def rescaled(low: float | None, high: float | None, site: TFLiteOperator) -> Any:
     """RELU and its kin, and QUANTIZE, of stored values on another grid. 8-bit values of one type have kinds
     of their own.
     """

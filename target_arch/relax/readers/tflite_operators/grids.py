@@ -7,7 +7,7 @@ from target_arch.plan.arithmetic import DTYPE_RANGE, quantize_multiplier
 from target_arch.plan.model import Attribute
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.patterns.matcher import activation_range
-from target_arch.relax.readers.tflite_operators.site import Operand, Unreadable
+from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, Unreadable
 
 _BOUNDS: dict[int, tuple[float | None, float | None]] = {
     tflite.ActivationFunctionType.NONE: (None, None),
@@ -41,7 +41,7 @@ def bounds(activation: int) -> tuple[float | None, float | None]:
     return _BOUNDS[activation]
 
 
-def ending(out: Operand, low: float | None = None, high: float | None = None) -> dict[str, Attribute]:
+def ending(out: TFLiteOperand, low: float | None = None, high: float | None = None) -> dict[str, Attribute]:
     """Attributes `offset`, `low` and `high` of a stored result that is clamped to two reals."""
     if out.quantization is None:
         raise Unreadable(f"tensor `{out.name}` has no scale")

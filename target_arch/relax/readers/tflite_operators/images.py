@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from target_arch.relax.readers.tflite_operators.site import Converter, Site, Unreadable, same_grid
+from target_arch.relax.readers.tflite_operators.site import Converter, TFLiteOperator, Unreadable, same_grid
 
 Array = np.ndarray[Any, Any]
 
 
-def nearest(site: Site) -> Any:
+def nearest(site: TFLiteOperator) -> Any:
     """RESIZE_NEAREST_NEIGHBOR: of stored values as of reals."""
     corners, centers = _options(site, "ResizeNearestNeighborOptions")
     places = [
@@ -30,7 +30,7 @@ def _nearest(before: int, after: int, *, corners: bool, centers: bool) -> Array:
     return places
 
 
-def bilinear(site: Site) -> Any:
+def bilinear(site: TFLiteOperator) -> Any:
     """RESIZE_BILINEAR of stored values; of floats TVM's frontend computes it."""
     if not site.stored:
         return None
@@ -69,7 +69,7 @@ def _weighed(before: int, after: int, *, corners: bool, centers: bool) -> tuple[
     return lower.astype(np.int32), upper.astype(np.int32), weight.astype(np.int32)
 
 
-def _options(site: Site, table: str) -> tuple[bool, bool]:
+def _options(site: TFLiteOperator, table: str) -> tuple[bool, bool]:
     if not same_grid(site.x, site.out):
         raise Unreadable("its output is quantized unlike its input")
     options = site.options(table)

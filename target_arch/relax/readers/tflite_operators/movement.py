@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 from tvm import relax
 
-from target_arch.relax.readers.tflite_operators.site import Converter, Operand, Site, Unreadable, same_grid
+from target_arch.relax.readers.tflite_operators.site import (
+    Converter,
+    TFLiteOperand,
+    TFLiteOperator,
+    Unreadable,
+    same_grid,
+)
 
 
 def _of_one_grid(convert: Converter) -> Converter:
@@ -14,7 +20,7 @@ def _of_one_grid(convert: Converter) -> Converter:
     LiteRT has in none of these operators.
     """
 
-    def checked(site: Site) -> Any:
+    def checked(site: TFLiteOperator) -> Any:
         if any(not same_grid(site.x, out) for out in site.outputs):
             raise Unreadable("its output is quantized unlike its input")
         return convert(site)
@@ -28,27 +34,27 @@ def _axis(value: int, rank: int) -> int:
     return value % max(rank, 1)
 
 
-def _numbers(operand: Operand) -> tuple[int, ...]:
+def _numbers(operand: TFLiteOperand) -> tuple[int, ...]:
     return tuple(int(value) for value in operand.constant.ravel())
 
 
 def _sliced(
-    site: Site, x: Any, begin: tuple[int, ...], shape: tuple[int, ...], step: tuple[int, ...] = ()
+    site: TFLiteOperator, x: Any, begin: tuple[int, ...], shape: tuple[int, ...], step: tuple[int, ...] = ()
 ) -> Any:
     return site.writing(shape).defined("strided", x, begin=begin, step=step or (1,) * len(begin))
 
 
-def transpose(site: Site) -> Any:
+def transpose(site: TFLiteOperator) -> Any:
     """TRANSPOSE."""
     return relax.op.permute_dims(site.x.expr, _numbers(site.operand(1)))
 
 
-def reshape(site: Site) -> Any:
+def reshape(site: TFLiteOperator) -> Any:
     """RESHAPE, SQUEEZE, EXPAND_DIMS: the output's shape is in the file."""
     return relax.op.reshape(site.x.expr, site.out.shape)
 
 
-def pad(site: Site) -> Any:
+def pad(site: TFLiteOperator) -> Any:
     """PAD and PADV2: with the zero point, or with a value of the output's grid."""
     widths = site.operand(1).constant.reshape(-1, 2)
     given = site.optional(2)
@@ -64,20 +70,20 @@ def pad(site: Site) -> Any:
     return site.defined("padded", site.x.expr, before=before, fill=value)
 
 
-def mirror_pad(site: Site) -> Any:
+def mirror_pad(site: TFLiteOperator) -> Any:
     """MIRROR_PAD, with or without the element at the border repeated."""
     before = tuple(int(width) for width in site.operand(1).constant.reshape(-1, 2)[:, 0])
     repeat = int(site.options("MirrorPadOptions").Mode())
     return site.defined("mirrored", site.x.expr, before=before, repeat=repeat)
 
 
-def slice_(site: Site) -> Any:
+def slice_(site: TFLiteOperator) -> Any:
     """SLICE."""
     begin = _numbers(site.operand(1))
     return _sliced(site, site.x.expr, begin, site.out.shape)
 
 
-def strided_slice(site: Site) -> Any:
+def strided_slice(site: TFLiteOperator) -> Any:
     """STRIDED_SLICE with its masks, but for `offset`."""
     options = site.options("StridedSliceOptions")
     begin, end, step = (_numbers(site.operand(index)) for index in (1, 2, 3))
@@ -136,17 +142,17 @@ def _place(
     return first, last, step
 
 
-def split(site: Site) -> list[Any]:
+def split(site: TFLiteOperator) -> list[Any]:
     """SPLIT into equal parts; the axis comes first."""
     return _parts(site, site.operand(1), int(site.operand(0).constant.ravel()[0]))
 
 
-def split_v(site: Site) -> list[Any]:
+def split_v(site: TFLiteOperator) -> list[Any]:
     """SPLIT_V into parts of given sizes."""
     return _parts(site, site.x, int(site.operand(2).constant.ravel()[0]))
 
 
-def _parts(site: Site, x: Operand, axis: int) -> list[Any]:
+def _parts(site: TFLiteOperator, x: TFLiteOperand, axis: int) -> list[Any]:
     axis, at, made = _axis(axis, len(x.shape)), 0, []
     for out in site.outputs:
         begin = tuple(at if index == axis else 0 for index in range(len(x.shape)))
@@ -155,7 +161,7 @@ def _parts(site: Site, x: Operand, axis: int) -> list[Any]:
     return made
 
 
-def unpack(site: Site) -> list[Any]:
+def unpack(site: TFLiteOperator) -> list[Any]:
     """UNPACK: slices of extent 1, without that dimension."""
     shape = site.x.shape
     axis = _axis(int(site.options("UnpackOptions").Axis()), len(shape))
@@ -167,7 +173,7 @@ def unpack(site: Site) -> list[Any]:
     return made
 
 
-def pack(site: Site) -> Any:
+def pack(site: TFLiteOperator) -> Any:
     """PACK: concatenation along a new dimension."""
     axis = _axis(int(site.options("PackOptions").Axis()), len(site.out.shape))
     shape = (*site.out.shape[:axis], 1, *site.out.shape[axis + 1 :])
@@ -175,7 +181,7 @@ def pack(site: Site) -> Any:
     return parts[0] if len(parts) == 1 else relax.op.concat(parts, axis)
 
 
-def reverse(site: Site) -> Any:
+def reverse(site: TFLiteOperator) -> Any:
     """REVERSE_V2."""
     axes = {_axis(value, len(site.x.shape)) for value in _numbers(site.operand(1))}
     begin = tuple(extent - 1 if axis in axes else 0 for axis, extent in enumerate(site.x.shape))
@@ -183,12 +189,12 @@ def reverse(site: Site) -> Any:
     return _sliced(site, site.x.expr, begin, site.x.shape, step)
 
 
-def tile(site: Site) -> Any:
+def tile(site: TFLiteOperator) -> Any:
     """TILE and BROADCAST_TO: every dimension again and again."""
     return site.defined("repeated", site.x.expr)
 
 
-def gather(site: Site) -> Any:
+def gather(site: TFLiteOperator) -> Any:
     """GATHER, with constant and with computed indices."""
     options = site.options("GatherOptions")
     places = site.operand(1)
@@ -204,7 +210,7 @@ def gather(site: Site) -> Any:
     return site.defined("taken_from_constant", index, given, axis=axis, batch=batch)
 
 
-def depth_to_space(site: Site) -> Any:
+def depth_to_space(site: TFLiteOperator) -> Any:
     """DEPTH_TO_SPACE: a channel's blocks become rows and columns."""
     n, height, width, channels = site.x.shape
     size = int(site.options("DepthToSpaceOptions").BlockSize())
@@ -212,7 +218,7 @@ def depth_to_space(site: Site) -> Any:
     return relax.op.reshape(relax.op.permute_dims(apart, (0, 1, 3, 2, 4, 5)), site.out.shape)
 
 
-def space_to_depth(site: Site) -> Any:
+def space_to_depth(site: TFLiteOperator) -> Any:
     """SPACE_TO_DEPTH: blocks of rows and columns become channels."""
     n, height, width, channels = site.x.shape
     size = int(site.options("SpaceToDepthOptions").BlockSize())
@@ -220,7 +226,7 @@ def space_to_depth(site: Site) -> Any:
     return relax.op.reshape(relax.op.permute_dims(apart, (0, 1, 3, 2, 4, 5)), site.out.shape)
 
 
-def batch_to_space(site: Site) -> Any:
+def batch_to_space(site: TFLiteOperator) -> Any:
     """BATCH_TO_SPACE_ND: blocks of the batch become rows and columns, of which some are cut off."""
     block, crops = _numbers(site.operand(1)), site.operand(2).constant.reshape(-1, 2)
     batch, shape, count = site.x.shape[0], site.x.shape, len(block)
@@ -238,7 +244,7 @@ def batch_to_space(site: Site) -> Any:
     return _sliced(site, joined, begin, site.out.shape)
 
 
-def space_to_batch(site: Site) -> Any:
+def space_to_batch(site: TFLiteOperator) -> Any:
     """SPACE_TO_BATCH_ND: padded rows and columns become blocks of the batch."""
     block, pads = _numbers(site.operand(1)), site.operand(2).constant.reshape(-1, 2)
     shape, count = site.x.shape, len(block)
@@ -257,7 +263,7 @@ def space_to_batch(site: Site) -> Any:
     return relax.op.reshape(relax.op.permute_dims(apart, order), site.out.shape)
 
 
-def concatenation(site: Site) -> Any:
+def concatenation(site: TFLiteOperator) -> Any:
     """CONCATENATION of tensors of one grid; of others TVM's frontend requantizes each. An operand without
     elements adds nothing.
     """
@@ -276,12 +282,12 @@ def concatenation(site: Site) -> Any:
     return relax.op.concat([each.expr for each in operands], axis)
 
 
-def densify(site: Site) -> Any:
+def densify(site: TFLiteOperator) -> Any:
     """DENSIFY of a sparse constant."""
     return relax.const(site.x.constant)
 
 
-def dequantize(site: Site) -> Any:
+def dequantize(site: TFLiteOperator) -> Any:
     """DEQUANTIZE of float16 values; of integers TVM's frontend computes it."""
     if site.x.dtype != "float16":
         return None
@@ -290,7 +296,7 @@ def dequantize(site: Site) -> Any:
     return relax.const(site.x.constant.astype(np.float32))
 
 
-def shape(site: Site) -> Any:
+def shape(site: TFLiteOperator) -> Any:
     """SHAPE: a constant, since every shape is fixed."""
     return relax.const(np.array(site.x.shape, site.out.dtype))
 

@@ -9,12 +9,12 @@ import numpy as np
 from target_arch.plan.arithmetic import float32
 from target_arch.plan.model import Attribute
 from target_arch.relax.readers.tflite_operators.grids import bounds, encoded, ending
-from target_arch.relax.readers.tflite_operators.site import STORED, Converter, Site, Unreadable
+from target_arch.relax.readers.tflite_operators.site import STORED, Converter, TFLiteOperator, Unreadable
 
 _TABLES = {"ADD": "AddOptions", "SUB": "SubOptions", "MUL": "MulOptions"}
 
 
-def _has_kind(site: Site) -> bool:
+def _has_kind(site: TFLiteOperator) -> bool:
     """True for 8-bit operands that the kinds `add`, `sub` and `mul` take: backends know those."""
     a, b = site.operand(0), site.operand(1)
     if a.dtype not in STORED or site.code not in _TABLES:
@@ -25,7 +25,7 @@ def _has_kind(site: Site) -> bool:
     return a.shape == out and len(out) == 4 and b.shape == (out[0], 1, 1, out[3])
 
 
-def _operands(site: Site) -> list[Any]:
+def _operands(site: TFLiteOperator) -> list[Any]:
     """Both operands, constants as arrays. Unreadable where both are constant."""
     given = [site.operand(0), site.operand(1)]
     if all(each.value is not None for each in given):
@@ -33,24 +33,24 @@ def _operands(site: Site) -> list[Any]:
     return [each.expr if each.value is None else each.constant for each in given]
 
 
-def _offsets(site: Site) -> dict[str, Attribute]:
+def _offsets(site: TFLiteOperator) -> dict[str, Attribute]:
     return {"offset0": -site.operand(0).zero_point, "offset1": -site.operand(1).zero_point}
 
 
-def _activation(site: Site) -> tuple[float | None, float | None]:
+def _activation(site: TFLiteOperator) -> tuple[float | None, float | None]:
     if site.code not in _TABLES:
         return None, None
     return bounds(int(site.options(_TABLES[site.code]).FusedActivationFunction()))
 
 
-def _made(site: Site, name: str, **attributes: Attribute) -> Any:
+def _made(site: TFLiteOperator, name: str, **attributes: Attribute) -> Any:
     first, second = _operands(site)
     if isinstance(first, np.ndarray):
         return site.defined(name, second, first, swapped=1, **attributes)
     return site.defined(name, first, second, swapped=0, **attributes)
 
 
-def scaled_sum(site: Site) -> Any:
+def scaled_sum(site: TFLiteOperator) -> Any:
     """ADD, SUB and SQUARED_DIFFERENCE of stored values."""
     if not site.stored or site.x.dtype in ("int32", "int64") or _has_kind(site):
         return None
@@ -90,7 +90,7 @@ def _powers_of_two(first: float, second: float, out: float) -> tuple[int, int] |
     return shifts if max(shifts) == 0 else None
 
 
-def scaled_product(site: Site) -> Any:
+def scaled_product(site: TFLiteOperator) -> Any:
     """MUL of stored values."""
     if not site.stored or site.x.dtype in ("int32", "int64") or _has_kind(site):
         return None
@@ -100,7 +100,7 @@ def scaled_product(site: Site) -> Any:
     return _made(site, "scaled_product", **scale.named("out"), **_offsets(site), **ends)
 
 
-def extremum(site: Site) -> Any:
+def extremum(site: TFLiteOperator) -> Any:
     """MAXIMUM and MINIMUM: of stored values as of reals."""
     a, b = site.operand(0), site.operand(1)
     if (a.quantization, b.quantization) != (site.out.quantization, site.out.quantization):
@@ -108,13 +108,14 @@ def extremum(site: Site) -> Any:
     return _made(site, "chosen", combine=site.code.lower())
 
 
-def comparison(site: Site) -> Any:
-    """Comparisons of stored values: both are scaled by their scale, 8 bits finer; int16 values are compared
-    as they are stored, whatever their scales.
+def comparison(site: TFLiteOperator) -> Any:
+    """Comparisons of stored values: both are scaled by their scale, 8 bits finer. The greater of two int16
+    values is found as they are stored, whatever their scales, and so are all comparisons of longer ones.
     """
     if not site.stored:
         return None
-    if site.x.dtype not in STORED:
+    scaled = (*STORED, "int16") if site.code in ("EQUAL", "NOT_EQUAL") else STORED
+    if site.x.dtype not in scaled:
         return _made(site, "chosen", combine=site.code.lower())
     scales = [encoded(site.operand(index).scale).named(str(index)) for index in (0, 1)]
     return _made(
@@ -128,7 +129,7 @@ def comparison(site: Site) -> Any:
     )
 
 
-def prelu(site: Site) -> Any:
+def prelu(site: TFLiteOperator) -> Any:
     """PRELU of stored values."""
     if not site.stored:
         return None

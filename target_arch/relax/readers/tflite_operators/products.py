@@ -15,7 +15,12 @@ from tvm import relax
 from target_arch.plan.arithmetic import Rounding, float32, quantize_multiplier
 from target_arch.plan.model import Attribute
 from target_arch.relax.readers.tflite_operators.grids import bounds, ending
-from target_arch.relax.readers.tflite_operators.site import Converter, Operand, Site, Unreadable
+from target_arch.relax.readers.tflite_operators.site import (
+    Converter,
+    TFLiteOperand,
+    TFLiteOperator,
+    Unreadable,
+)
 from target_arch.relax.te import dynamic_range
 
 Array = np.ndarray[Any, Any]
@@ -29,7 +34,7 @@ class _Requantizer:
     attributes: Mapping[str, Attribute]
 
 
-def _has_kind(site: Site, weight: Operand) -> bool:
+def _has_kind(site: TFLiteOperator, weight: TFLiteOperand) -> bool:
     """True for operands that the kinds `conv2d`, `depthwise_conv2d` and `dense` take."""
     if not site.stored:
         return not _is_dynamic(site, weight)
@@ -43,11 +48,13 @@ def _has_kind(site: Site, weight: Operand) -> bool:
     )
 
 
-def _is_dynamic(site: Site, weight: Operand) -> bool:
+def _is_dynamic(site: TFLiteOperator, weight: TFLiteOperand) -> bool:
     return site.x.dtype == "float32" and weight.dtype == "int8" and weight.quantization is not None
 
 
-def _dynamic_convolution(site: Site, weight: Operand, window: dynamic_range.Window, activation: int) -> Any:
+def _dynamic_convolution(
+    site: TFLiteOperator, weight: TFLiteOperand, window: dynamic_range.ImageWindow, activation: int
+) -> Any:
     """Images of a batch are rows; symmetric where the weights have a single scale, as LiteRT has it."""
     channels, several = site.x.shape[3], len(_weight_scales(weight)) > 1
     if site.code == "DEPTHWISE_CONV_2D":
@@ -59,16 +66,16 @@ def _dynamic_convolution(site: Site, weight: Operand, window: dynamic_range.Wind
         product, terms, symmetric = dynamic_range.convolution_product(window), weight.shape[1:], not several
     made = _rows(site, site.x.shape[0], symmetric=symmetric)
     values = site.builder.emit(relax.op.reshape(made.values, site.x.shape))
-    layer = dynamic_range.Layer(
+    layer = dynamic_range.SumOfProducts(
         name=site.code.lower(), shape=site.out.shape, terms=terms, product=product, ends=bounds(activation)
     )
     return _dynamic(site, weight, layer, evolve(made, values=values))
 
 
-def _dynamic_dense(site: Site, weight: Operand, options: Any) -> Any:
+def _dynamic_dense(site: TFLiteOperator, weight: TFLiteOperand, options: Any) -> Any:
     outputs, inputs = weight.shape
     count = math.prod(site.x.shape) // inputs
-    layer = dynamic_range.Layer(
+    layer = dynamic_range.SumOfProducts(
         name="fully_connected",
         shape=(count, outputs),
         terms=(inputs,),
@@ -79,13 +86,15 @@ def _dynamic_dense(site: Site, weight: Operand, options: Any) -> Any:
     return relax.op.reshape(_dynamic(site, weight, layer, made), site.out.shape)
 
 
-def _rows(site: Site, count: int, *, symmetric: bool) -> dynamic_range.Rows:
+def _rows(site: TFLiteOperator, count: int, *, symmetric: bool) -> dynamic_range.Rows:
     matrix = (count, math.prod(site.x.shape) // count)
     flat = site.builder.emit(relax.op.reshape(site.x.expr, matrix))
     return dynamic_range.rows(site.builder, flat, symmetric=symmetric)
 
 
-def _dynamic(site: Site, weight: Operand, layer: dynamic_range.Layer, made: dynamic_range.Rows) -> Any:
+def _dynamic(
+    site: TFLiteOperator, weight: TFLiteOperand, layer: dynamic_range.SumOfProducts, made: dynamic_range.Rows
+) -> Any:
     constants = (
         weight.constant,
         _bias(site, 2, site.x, layer.shape[-1]),
@@ -94,7 +103,7 @@ def _dynamic(site: Site, weight: Operand, layer: dynamic_range.Layer, made: dyna
     return dynamic_range.weighted(site.builder, layer, made, *map(relax.const, constants))
 
 
-def _weight_scales(weight: Operand) -> tuple[float, ...]:
+def _weight_scales(weight: TFLiteOperand) -> tuple[float, ...]:
     grid = weight.quantization
     if grid is None or any(grid.zero_point):
         raise Unreadable(f"weights `{weight.name}` have a zero point")
@@ -102,7 +111,7 @@ def _weight_scales(weight: Operand) -> tuple[float, ...]:
 
 
 def _finish(
-    site: Site, x: Operand, weight: Operand, bias: Array, activation: int, *, once: bool
+    site: TFLiteOperator, x: TFLiteOperand, weight: TFLiteOperand, bias: Array, activation: int, *, once: bool
 ) -> _Requantizer:
     """The requantizer of an operator on stored values; `once` where LiteRT rounds 32-bit sums once."""
     if weight.quantization is None:
@@ -134,7 +143,7 @@ def _reduced(multiplier: int) -> int:
     return (multiplier + (1 << 15)) >> 16 if multiplier < 0x7FFF0000 else 0x7FFF
 
 
-def _bias(site: Site, index: int, x: Operand, channels: int) -> Array:
+def _bias(site: TFLiteOperator, index: int, x: TFLiteOperand, channels: int) -> Array:
     given = site.optional(index)
     if given is not None:
         return given.constant.reshape(-1)
@@ -144,7 +153,7 @@ def _bias(site: Site, index: int, x: Operand, channels: int) -> Array:
     return np.zeros(channels, dtype)
 
 
-def _weight(operand: Operand) -> Any:
+def _weight(operand: TFLiteOperand) -> Any:
     return operand.constant
 
 
@@ -164,7 +173,7 @@ def _padding(
     return tuple(found)
 
 
-def convolution(table: str, name: str, site: Site) -> Any:
+def convolution(table: str, name: str, site: TFLiteOperator) -> Any:
     """CONV_2D and DEPTHWISE_CONV_2D."""
     weight, options = site.operand(1), site.options(table)
     if _has_kind(site, weight):
@@ -175,7 +184,7 @@ def convolution(table: str, name: str, site: Site) -> Any:
     padding = _padding(options.Padding() == 0, site.x.shape[1:3], kernel, strides, dilation)
     if _is_dynamic(site, weight):
         image = site.x.shape[1], site.x.shape[2]
-        window = dynamic_range.Window(image=image, strides=strides, dilation=dilation, padding=padding)
+        window = dynamic_range.ImageWindow(image=image, strides=strides, dilation=dilation, padding=padding)
         return _dynamic_convolution(site, weight, window, int(options.FusedActivationFunction()))
     bias = _bias(site, 2, site.x, channels)
     finish = _finish(site, site.x, weight, bias, int(options.FusedActivationFunction()), once=False)
@@ -191,7 +200,7 @@ def convolution(table: str, name: str, site: Site) -> Any:
     )
 
 
-def transposed_convolution(site: Site) -> Any:
+def transposed_convolution(site: TFLiteOperator) -> Any:
     """TRANSPOSE_CONV, of stored values and of floats."""
     weight, x = site.operand(1), site.operand(2)
     if x.dtype == "float32" and weight.dtype != "float32":
@@ -223,7 +232,7 @@ def transposed_convolution(site: Site) -> Any:
     )
 
 
-def fully_connected(site: Site) -> Any:
+def fully_connected(site: TFLiteOperator) -> Any:
     """FULLY_CONNECTED on tensors of any rank."""
     weight, options = site.operand(1), site.options("FullyConnectedOptions")
     if _is_dynamic(site, weight):
@@ -235,7 +244,7 @@ def fully_connected(site: Site) -> Any:
     return site.defined("dense", site.x.expr, _weight(weight), *finish.constants, **finish.attributes)
 
 
-def _as_rows(site: Site, weight: Operand) -> Any:
+def _as_rows(site: TFLiteOperator, weight: TFLiteOperand) -> Any:
     """A layer whose rows span several dimensions, in the form that the patterns of `dense` look for."""
     inputs = weight.shape[1]
     low, high = bounds(int(site.options("FullyConnectedOptions").FusedActivationFunction()))
@@ -254,7 +263,7 @@ def _as_rows(site: Site, weight: Operand) -> Any:
     return relax.op.reshape(value, site.out.shape)
 
 
-def _real(operand: Operand, expr: Any) -> Any:
+def _real(operand: TFLiteOperand, expr: Any) -> Any:
     """The reals of stored values; floats as they are."""
     grid = operand.quantization
     if grid is None or operand.dtype == "float32":
@@ -264,7 +273,7 @@ def _real(operand: Operand, expr: Any) -> Any:
     return relax.op.dequantize(expr, relax.const(scale, "float32"), zero, grid.axis or 0)
 
 
-def batch_matmul(site: Site) -> Any:
+def batch_matmul(site: TFLiteOperator) -> Any:
     """BATCH_MATMUL, whose operands may differ in rank."""
     x, y, options = site.operand(0), site.operand(1), site.options("BatchMatMulOptions")
     if not site.stored:
@@ -285,7 +294,7 @@ def batch_matmul(site: Site) -> Any:
     )
 
 
-def _adjoint(operand: Operand, wanted: bool) -> Any:
+def _adjoint(operand: TFLiteOperand, wanted: bool) -> Any:
     """Floats, with their last two axes exchanged where that is wanted."""
     *outer, row, column = range(len(operand.shape))
     return relax.op.permute_dims(operand.expr, [*outer, column, row]) if wanted else operand.expr

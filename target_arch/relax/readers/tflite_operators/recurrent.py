@@ -14,7 +14,12 @@ from target_arch.relax.loops.integer_lstm import GATES, IntegerLstm
 from target_arch.relax.onnx_operators.node import Node
 from target_arch.relax.onnx_operators.recurrent import CONVERTERS as ONNX_CONVERTERS
 from target_arch.relax.readers.tflite_operators.grids import bounds
-from target_arch.relax.readers.tflite_operators.site import Converter, Operand, Site, Unreadable
+from target_arch.relax.readers.tflite_operators.site import (
+    Converter,
+    TFLiteOperand,
+    TFLiteOperator,
+    Unreadable,
+)
 from target_arch.relax.te.fixed_point import Scale
 from target_arch.relax.te.scaling import right_shift
 
@@ -25,7 +30,7 @@ _ONNX_GATES = (0, 3, 1, 2)
 _FORGET = 1
 
 
-def sequence_lstm(site: Site) -> Any:
+def sequence_lstm(site: TFLiteOperator) -> Any:
     """UNIDIRECTIONAL_SEQUENCE_LSTM in float32 and int8, without peepholes, projection and layer
     normalization.
     """
@@ -44,7 +49,7 @@ def sequence_lstm(site: Site) -> Any:
     return found if major else relax.op.permute_dims(site.builder.emit(found), [1, 0, 2])
 
 
-def _float_lstm(site: Site, x: Any, clip: float) -> Any:
+def _float_lstm(site: TFLiteOperator, x: Any, clip: float) -> Any:
     """All hidden values [steps, batch, hidden]; both variables are updated."""
     weights, recurrent, biases = ([_gate(site, first, gate) for gate in _ONNX_GATES] for first in (1, 5, 12))
     coupled = site.optional(1) is None
@@ -72,7 +77,7 @@ def _float_lstm(site: Site, x: Any, clip: float) -> Any:
     return relax.op.reshape(every, (time, *rest))
 
 
-def _gate(site: Site, first: int, gate: int) -> Any:
+def _gate(site: TFLiteOperator, first: int, gate: int) -> Any:
     """The factor or term of a gate. The input gate of a layer that has none is one less its forget gate:
     the sigmoid of the opposite sums.
     """
@@ -80,7 +85,7 @@ def _gate(site: Site, first: int, gate: int) -> Any:
     return -site.operand(first + _FORGET).constant if given is None else given.constant
 
 
-def integer_lstm(site: Site, x: Any, cell_clip: float) -> Any:
+def integer_lstm(site: TFLiteOperator, x: Any, cell_clip: float) -> Any:
     """All hidden values [steps, batch, hidden] of the inputs `x` [steps, batch, inputs]; both variables are
     updated. Unreadable for scales that LiteRT refuses, too.
     """
@@ -116,18 +121,18 @@ def integer_lstm(site: Site, x: Any, cell_clip: float) -> Any:
     return every
 
 
-def _weights(site: Site, first: int) -> list[Operand | None]:
+def _weights(site: TFLiteOperator, first: int) -> list[TFLiteOperand | None]:
     return [site.optional(first + gate) for gate in GATES]
 
 
-def _stacked(site: Site, first: int) -> Array:
+def _stacked(site: TFLiteOperator, first: int) -> Array:
     """The weights of all gates; zeros for one that is left out."""
     given = _weights(site, first)
     known = [each.constant for each in given if each is not None]
     return np.stack([np.zeros_like(known[0]) if each is None else each.constant for each in given])
 
 
-def _tables(site: Site, weights: Array, recurrent: Array) -> Mapping[str, Array]:
+def _tables(site: TFLiteOperator, weights: Array, recurrent: Array) -> Mapping[str, Array]:
     """`bias` [2, gates, hidden] with the zero points of inputs and states; `scales` [2, 2, gates]:
     multipliers, and how far to shift to the right.
     """
@@ -151,7 +156,7 @@ def _tables(site: Site, weights: Array, recurrent: Array) -> Mapping[str, Array]
 _FLOAT_ROUNDING = "float"
 
 
-def svdf(site: Site) -> Any:
+def svdf(site: TFLiteOperator) -> Any:
     """SVDF in float32, and in int8 with a state of int8 or int16 (LiteRT, TFLite Micro).
 
     The state is kept by time, [B,M,1,F], not [B,F,M].
@@ -189,9 +194,9 @@ def svdf(site: Site) -> Any:
 
 
 def _product(
-    site: Site,
+    site: TFLiteOperator,
     name: str,
-    grids: tuple[Operand, Operand, Operand],
+    grids: tuple[TFLiteOperand, TFLiteOperand, TFLiteOperand],
     data: Any,
     weights: Any,
     bias: Any,
@@ -223,7 +228,7 @@ def _product(
     )
 
 
-def _wrapping(state: Operand) -> dict[str, int]:
+def _wrapping(state: TFLiteOperand) -> dict[str, int]:
     """The clamp of a new feature: before the zero point of the state is added, which may then wrap around
     (TFLite Micro).
     """

@@ -4,11 +4,17 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from target_arch.plan.arithmetic import quantize_multiplier
-from target_arch.relax.readers.tflite_operators.site import STORED, Converter, Site, Unreadable, same_grid
+from target_arch.plan.arithmetic import Rounding, quantize_multiplier
+from target_arch.relax.readers.tflite_operators.site import (
+    STORED,
+    Converter,
+    TFLiteOperator,
+    Unreadable,
+    same_grid,
+)
 
 
-def _axes(site: Site) -> tuple[int, ...]:
+def _axes(site: TFLiteOperator) -> tuple[int, ...]:
     rank = len(site.x.shape)
     given = {int(value) for value in site.operand(1).constant.ravel()}
     if any(not -rank <= value < rank for value in given):
@@ -16,13 +22,15 @@ def _axes(site: Site) -> tuple[int, ...]:
     return tuple(sorted({value % rank for value in given}))
 
 
-def total(site: Site) -> Any:
+def total(site: TFLiteOperator) -> Any:
     """MEAN and SUM of stored values; the mean over height and width that keeps the dimensions is a pool."""
     if not site.stored or site.x.dtype in ("int32", "int64"):
         return None
     axes, x, out = _axes(site), site.x, site.out
     count = math.prod(x.shape[axis] for axis in axes)
     multiplier, shift = quantize_multiplier(x.scale / out.scale)
+    # LiteRT's optimized sum rounds once; its reference kernel is wrong on integers.
+    rounding = Rounding.TFLITE_SINGLE if site.code == "SUM" else Rounding.TFLITE
     if site.code == "MEAN":
         if x.dtype in STORED and axes == (1, 2) and len(x.shape) == 4:
             return None
@@ -36,17 +44,18 @@ def total(site: Site) -> Any:
         multiplier=multiplier,
         shift=shift,
         offset=out.zero_point,
+        rounding=str(rounding),
     )
 
 
-def greatest(site: Site) -> Any:
+def greatest(site: TFLiteOperator) -> Any:
     """REDUCE_MAX and REDUCE_MIN: of stored values as of reals."""
     if not same_grid(site.x, site.out):
         raise Unreadable("its output is quantized unlike its input")
     return site.defined("greatest", site.x.expr, axes=_axes(site), least=int(site.code == "REDUCE_MIN"))
 
 
-def place(site: Site) -> Any:
+def place(site: TFLiteOperator) -> Any:
     """ARG_MAX and ARG_MIN."""
     axes = _axes(site)
     if len(axes) != 1:

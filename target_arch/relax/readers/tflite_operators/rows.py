@@ -8,29 +8,29 @@ import numpy as np
 
 from target_arch.plan.arithmetic import quantize_multiplier
 from target_arch.relax.readers.tflite_operators.functions import interpolation
-from target_arch.relax.readers.tflite_operators.site import STORED, Converter, Site, Unreadable
+from target_arch.relax.readers.tflite_operators.site import STORED, Converter, TFLiteOperator, Unreadable
 
 _MOST_OF_INT32 = (2**31 - 1) // 255**2
 """The longest row whose squares LiteRT can sum."""
 
 
-def softmax(site: Site) -> Any:
+def softmax(site: TFLiteOperator) -> Any:
     """SOFTMAX of int16 values; 8-bit values and floats have a kind."""
     if not site.stored or site.x.dtype != "int16":
         return None
-    steps = np.float32(2.0 / 65535)
-    exponentials = interpolation(np.exp, np.float32(10.0 / 65535), steps, 32767)
-    reciprocals = interpolation(_reciprocal, np.float32(1.0 / 65535), steps, -32768)
+    steps = np.float64(2.0 / 65535)
+    exponentials = interpolation(np.exp, np.float64(10.0 / 65535), steps, 32767)
+    reciprocals = interpolation(_reciprocal, np.float64(1.0 / 65535), steps, -32768)
     beta = float(site.options("SoftmaxOptions").Beta())
     multiplier, shift = quantize_multiplier(site.x.scale * beta / (10.0 / 65535.0))
     return site.defined("softmax", site.x.expr, exponentials, reciprocals, multiplier=multiplier, shift=shift)
 
 
-def _reciprocal(x: np.float32) -> np.float32:
-    return np.float32(np.float32(1) / (np.float32(1) + x))
+def _reciprocal(x: np.float64) -> np.float64:
+    return 1 / (1 + x)
 
 
-def unit(site: Site) -> Any:
+def unit(site: TFLiteOperator) -> Any:
     """L2_NORMALIZATION of 8-bit values, whose result LiteRT asks for in steps of 1/128."""
     if not site.stored:
         return None

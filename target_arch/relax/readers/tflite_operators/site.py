@@ -17,10 +17,11 @@ INTEGERS = ("int8", "uint8", "int16", "int32", "int64")
 
 
 @frozen(kw_only=True, eq=False)
-class Operand:
+class TFLiteOperand:
     """A tensor that an operator reads or writes.
 
-    `value` is what a constant holds, None for an activation. `quantization` is None where the file has none.
+    `value` is the value of a constant, None for an activation. `quantization` is None where the file has
+    none.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Operand:
 
     @property
     def constant(self) -> np.ndarray[Any, Any]:
-        """What it holds. Unreadable for an activation."""
+        """The value of a constant. Unreadable for an activation."""
         if self.value is None:
             raise Unreadable(f"tensor `{self.name}` is computed, only a constant is supported here")
         return self.value
@@ -63,12 +64,12 @@ class Unreadable(Exception):
 
 
 @frozen(kw_only=True, eq=False)
-class Site:
+class TFLiteOperator:
     """An operator: `code` is its name in TFLite, an operand that is left out is None."""
 
     code: str
-    inputs: tuple[Operand | None, ...]
-    outputs: tuple[Operand, ...]
+    inputs: tuple[TFLiteOperand | None, ...]
+    outputs: tuple[TFLiteOperand, ...]
     _operator: Any = field(repr=False)
     builder: Any = field(repr=False)
     variable: Callable[[int, tuple[int, ...]], Any] = field(repr=False)
@@ -77,23 +78,23 @@ class Site:
     """The value of such a variable after this operator."""
 
     @property
-    def x(self) -> Operand:
+    def x(self) -> TFLiteOperand:
         """The first input."""
         return self.operand(0)
 
     @property
-    def out(self) -> Operand:
+    def out(self) -> TFLiteOperand:
         """The first output."""
         return self.outputs[0]
 
-    def operand(self, index: int) -> Operand:
+    def operand(self, index: int) -> TFLiteOperand:
         """An input that has to be there. Unreadable where it is left out."""
         found = self.inputs[index] if index < len(self.inputs) else None
         if found is None:
             raise Unreadable(f"input {index} is left out")
         return found
 
-    def optional(self, index: int) -> Operand | None:
+    def optional(self, index: int) -> TFLiteOperand | None:
         """An input that may be left out."""
         return self.inputs[index] if index < len(self.inputs) else None
 
@@ -111,7 +112,7 @@ class Site:
         """True where the first input holds integers on a grid."""
         return self.x.dtype in INTEGERS and self.x.quantization is not None
 
-    def writing(self, shape: tuple[int, ...]) -> "Site":
+    def writing(self, shape: tuple[int, ...]) -> "TFLiteOperator":
         """The same operator with an output of another shape, for a part of it."""
         return evolve(self, outputs=(evolve(self.out, shape=shape),))
 
@@ -137,13 +138,13 @@ class Site:
         return defined_call(name, given, shape, dtype, attributes, Arithmetic.TFLITE)
 
 
-Converter = Callable[[Site], Any]
+Converter = Callable[[TFLiteOperator], Any]
 """The Relax expression of an operator's output, a list of those of its outputs, or None to leave the operator
 to TVM's frontend. Raises Unreadable for a form that is not supported.
 """
 
 
-def same_grid(first: Operand, second: Operand) -> bool:
+def same_grid(first: TFLiteOperand, second: TFLiteOperand) -> bool:
     """True where equal stored values are equal reals."""
     one, other = first.quantization, second.quantization
     return (one is None and other is None) or (

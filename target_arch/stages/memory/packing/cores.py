@@ -7,14 +7,26 @@ is some hundred times faster. It costs seconds to load, so it is used for long s
 from collections.abc import Callable, Sequence
 from functools import cache
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from target_arch.stages.memory.packing import descend
 
-Core = Callable[[Sequence[Sequence[int]], int, int], tuple[int, int, list[int]]]
-"""Columns of the task, capacity, nodes -> how it ended, placements tried, an offset for each number."""
+
+class Descent(NamedTuple):
+    """How a search ended, the placements tried, an offset for each number, and how often the stack of each
+    section did not fit.
+    """
+
+    ended: int
+    tried: int
+    offsets: list[int]
+    overfull: list[int]
+
+
+Core = Callable[[Sequence[Sequence[int]], int, int], Descent]
+"""Columns of the task, capacity and nodes in."""
 
 _FUNCTIONS = (
     "_aligned", "_insert", "_merge", "_push", "_parts", "_split", "_fits", "_find_supports", "_lift",
@@ -26,7 +38,7 @@ _LONGEST_POOL = 8_000_000
 """Items; a problem that does not fit is too large for an exact search anyway."""
 
 
-def interpreted(columns: Sequence[Sequence[int]], capacity: int, nodes: int) -> tuple[int, int, list[int]]:
+def interpreted(columns: Sequence[Sequence[int]], capacity: int, nodes: int) -> Descent:
     """Run the search on lists, in Python."""
     return _run(descend.descend, list, columns, capacity, nodes)
 
@@ -42,7 +54,7 @@ def compiled() -> Core | None:
     for name in _FUNCTIONS:
         scope[name] = _translated(numba, FunctionType(scope[name].__code__, scope, name))
 
-    def run(columns: Sequence[Sequence[int]], capacity: int, nodes: int) -> tuple[int, int, list[int]]:
+    def run(columns: Sequence[Sequence[int]], capacity: int, nodes: int) -> Descent:
         return _run(scope["descend"], _array, columns, capacity, nodes)
 
     return run
@@ -65,7 +77,7 @@ def _run(
     columns: Sequence[Sequence[int]],
     capacity: int,
     nodes: int,
-) -> tuple[int, int, list[int]]:
+) -> Descent:
     count, sections = len(columns[0]), max(columns[3], default=0)
 
     def zeros(number: int) -> Any:
@@ -86,4 +98,5 @@ def _run(
     ended, tried = search(
         descend.Task(*(items(column) for column in columns)), capacity, nodes, work, offsets
     )
-    return int(ended), int(tried), [int(offset) for offset in offsets]
+    found, overfull = [int(offset) for offset in offsets], [int(times) for times in work.sections.overfull]
+    return Descent(int(ended), int(tried), found, overfull)

@@ -96,7 +96,7 @@ class Stack(NamedTuple):
 class Sections(NamedTuple):
     """Scratch, an item per section: the end of the stack, the lowest place where a buffer can end, which one
     does, and the second lowest, buffers that cross to the next section, the number of the part, and where in
-    the pool the part is filled.
+    the pool the part is filled. `overfull` is no scratch: how often a stack did not fit.
     """
 
     end: Ints
@@ -106,6 +106,7 @@ class Sections(NamedTuple):
     crossing: Ints
     part: Ints
     fill: Ints
+    overfull: Ints
 
 
 class SearchMemory(NamedTuple):
@@ -315,6 +316,9 @@ def _fits(task: Task, work: SearchMemory, begin: int, end: int, floor: int, capa
             ends[section] = top
             highest = max(highest, top)
         if highest > capacity:
+            for section in range(task.left[buffer], task.right[buffer]):
+                if ends[section] > capacity:
+                    work.sections.overfull[section] += 1
             return False
     return True
 

@@ -61,9 +61,8 @@ def by_time(buffers: Sequence[Buffer]) -> Offsets:
 
 def skyline(buffers: Sequence[Buffer]) -> Offsets:
     """Always the lowest possible offset; among equals, the buffer with the most bytes live beside it."""
-    order = Preference(buffers).order(ORDERS[0])
-    packing = Packing(buffers)
-    return packing.named(packing.skyline(order), f"skyline {ORDERS[0]}")
+    letters, packing = ORDERS[0], Packing(buffers)
+    return packing.named(packing.skyline(Preference(buffers).order(letters)), f"skyline {letters}")
 
 
 def attempts(buffers: Sequence[Buffer]) -> Iterator[Offsets]:
@@ -224,7 +223,7 @@ class Packing:
         while heap:
             offset, turn = heappop(heap)
             number = order[turn]
-            if placed[number] or offset < lowest[number]:
+            if offset < lowest[number]:
                 continue
             placed[number] = True
             top = offset + sizes[number]

@@ -54,21 +54,31 @@ class Preference:
         ]
         length = [buffer.last - buffer.first + 1 for buffer in buffers]
         sizes = [buffer.bytes for buffer in buffers]
-        crossed = [right - left for left, right in zip(*sections(buffers), strict=True)]
+        self._sections = list(zip(*sections(buffers), strict=True))
+        crossed = [right - left for left, right in self._sections]
         area = [size * steps for size, steps in zip(sizes, length, strict=True)]
         end = max((buffer.last for buffer in buffers), default=0)
         early, late = [end - buffer.first for buffer in buffers], [buffer.last for buffer in buffers]
         self._keys = {"T": most, "W": length, "S": crossed, "A": area, "Z": sizes, "L": early, "U": late}
         self._ties = [(buffer.first, buffer.name) for buffer in buffers]
 
-    def order(self, letters: str, random: Random | None = None, jitter: int = 0) -> list[int]:
+    def order(
+        self,
+        letters: str,
+        random: Random | None = None,
+        jitter: int = 0,
+        weights: Sequence[int] | None = None,
+    ) -> list[int]:
         """The numbers of the buffers, the preferred first; with `random`, every key changes by up to
-        `jitter` of UNIT.
+        `jitter` of UNIT. With `weights` of the sections, the greatest weight that a buffer lives in goes
+        before all letters.
         """
         columns = [self._keys[letter] for letter in letters]
         if random is not None:
             columns = [
                 [key * (UNIT + random.randrange(-jitter, jitter + 1)) for key in column] for column in columns
             ]
+        if weights is not None:
+            columns.insert(0, [max(weights[left:right]) for left, right in self._sections])
         keys = [tuple(-key for key in row) for row in zip(*columns, strict=True)]
         return sorted(range(len(self._ties)), key=lambda number: (keys[number], self._ties[number]))

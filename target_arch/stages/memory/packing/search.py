@@ -1,10 +1,18 @@
-"""The anytime search: the exact search of `descend`, restarted with ever other preferences.
+"""The anytime search: the exact search of `descend`, restarted with other preferences each time.
 
 One preference may take a thousand times longer than another, so none gets much at first. A round tries all of
-`ORDERS`, then each of them jittered; the next round does so with four times the nodes. The orders as they are
-ask for the goal. The jittered ones ask in turn for half of the gap to it, for one byte less than the best so
-far, and for the goal, so that the plan gets better even where the goal is out of reach. A height that an
-attempt proves impossible raises the goal of all after it.
+`ORDERS` twice; the next round does so with twice the nodes.
+
+The first attempts take the orders as they are. All later ones learn: each attempt says in which sections of
+time the stacks did not fit, and how often, and the buffers of the sections that failed most are preferred;
+the letters of the order, every other time with jitter, decide among them. Older failures count half as much
+with each attempt. (So do solvers of constraints with the variables of constraints that failed: Boussemart et
+al., "Boosting Systematic Search by Weighting Constraints", ECAI 2004.)
+
+The first half of a round asks for the goal. The second half asks in turn for half of the gap to it and for
+one byte less than the best so far, so that the plan gets better even where the goal is out of reach. Other
+sections fail at other heights, so each of the three learns by itself. A height that an attempt proves
+impossible raises the goal of all after it.
 """
 
 from collections.abc import Sequence
@@ -23,8 +31,11 @@ from target_arch.stages.memory.packing.preference import ORDERS, Preference, sec
 _FIRST_NODES = 8
 """Nodes per buffer of the attempts of the first round."""
 
-_JITTER = (30, 200)
-"""Of `UNIT`: in turn a little and a lot."""
+_JITTER = (0, 30)
+"""Of `UNIT`, in turn."""
+
+_FAILURES = 2**20
+"""The weight of all failures of an attempt together. Integers: alike on every machine."""
 
 _INTERPRETED_WORK = 500_000
 """Nodes times buffers that are searched before it pays to load the compiled core: a second or two."""
@@ -119,6 +130,7 @@ class _Part:
         self._best = Offsets({buffer.name: start[buffer.name] for buffer in buffers})
         self._low, self._high = goal, peak(buffers, start)
         self._tried = 0
+        self._failures = [[0] * (max(self._columns[3]) + 1) for _ in range(3)]
 
     def run(self) -> Offsets:
         """The best plan; `lower` is set where the goal was proven to be out of reach."""
@@ -126,14 +138,14 @@ class _Part:
         for attempt in count():
             rounds, turn = divmod(attempt, 2 * len(ORDERS))
             letters = ORDERS[turn % len(ORDERS)]
-            wanted = _FIRST_NODES * len(self._buffers) * 4**rounds
-            if turn < len(ORDERS):
-                going = self._try(self._preference.order(letters), wanted, 0, f"search {letters}")
-            else:
-                order = self._preference.order(letters, self._random, _JITTER[attempt % len(_JITTER)])
-                share = (1, 2, 0)[attempt % 3]
-                going = self._try(order, wanted, share, f"search {letters} restart {attempt}")
-            if not going:
+            label, wanted = f"search {letters}", _FIRST_NODES * len(self._buffers) * 2**rounds
+            order, share = self._preference.order(letters), 0
+            if attempt >= len(ORDERS):
+                share = 0 if turn < len(ORDERS) else 1 + turn % 2
+                jitter = _JITTER[attempt % len(_JITTER)]
+                order = self._preference.order(letters, self._random, jitter, self._failures[share])
+                label += f" restart {attempt}"
+            if not self._try(order, wanted, share, label):
                 break
         self._best.lower = self._low if self._low > goal else 0
         return self._best
@@ -150,11 +162,12 @@ class _Part:
         core, name = self._core(nodes * len(order))
         capacity = self._low + (self._high - 1 - self._low) * share // 2
         begun = monotonic()
-        ended, tried, offsets = core(
+        ended, tried, offsets, overfull = core(
             [[column[number] for number in order] for column in self._columns], capacity, nodes
         )
         self._clock.spend(max(tried, 1), monotonic() - begun)
         self._tried += tried
+        self._learn(share, overfull)
         if ended == FOUND:
             names = (self._buffers[number].name for number in order)
             found_by = f"{label} after {self._tried:,} nodes"
@@ -163,6 +176,14 @@ class _Part:
         elif ended == INFEASIBLE:
             self._low = capacity + 1
         return self._low < self._high
+
+    def _learn(self, share: int, overfull: Sequence[int]) -> None:
+        """Add the failures of an attempt, by section, to half of those before it at such capacities."""
+        every = max(sum(overfull), 1)
+        self._failures[share] = [
+            before // 2 + _FAILURES * times // every
+            for before, times in zip(self._failures[share], overfull, strict=True)
+        ]
 
     def _core(self, work: int) -> tuple[cores.Core, str]:
         compiled = None

@@ -1,8 +1,7 @@
-"""Buffers in the place of larger ones, without the bytes above them: what shares a place becomes narrower in
-time, which no rectangle says.
+"""Plans in which a buffer takes the place of a larger one and leaves the bytes above it free: buffers that
+share a place are a shape that becomes narrower with time, not a rectangle.
 
-First fit in several orders: plans in which a small result takes the place of a large operand are those of
-memories that are short, and a few large shapes decide them.
+First fit in several orders. Such plans matter where a memory is short, and a few large shapes decide them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -50,13 +50,13 @@ def _rectangle(name: str, sharing: Sequence[Buffer]) -> Buffer:
 
 def roots(buffers: Sequence[Buffer], places: Mapping[str, str]) -> dict[str, str]:
     """By buffer, the first of the buffers that share its place."""
-    found = {buffer.name: buffer.name for buffer in buffers if buffer.name not in places}
-    for name in (buffer.name for buffer in buffers if buffer.name in places):
-        way = [name]
-        while way[-1] in places and way[-1] not in found:
-            way.append(places[way[-1]])
-        found |= dict.fromkeys(way, found.get(way[-1], way[-1]))
-    return {buffer.name: found[buffer.name] for buffer in buffers}
+    found: dict[str, str] = {}
+    for buffer in buffers:
+        name = buffer.name
+        while name in places and name not in found:
+            name = places[name]
+        found[buffer.name] = found.get(name, name)
+    return found
 
 
 def shared_bound(buffers: Sequence[Buffer]) -> int:
@@ -67,14 +67,14 @@ def shared_bound(buffers: Sequence[Buffer]) -> int:
     saved = []
     for buffer in buffers:
         ends = [min(known[name].last, buffer.last) for name in buffer.over if name in known]
-        if ends and buffer.bytes:
+        if ends:
             saved.append(evolve(buffer, last=max(ends), bytes=-buffer.bytes))
     return bound((*buffers, *saved))
 
 
 def shared_least(buffers: Sequence[Buffer]) -> int:
     """The same with alignment, as in `least`."""
-    unit = gcd(*(buffer.alignment for buffer in buffers)) or 1
+    unit = gcd(*(buffer.alignment for buffer in buffers))
     if not any(buffer.bytes % unit for buffer in buffers):
         return shared_bound(buffers)
     whole = [evolve(buffer, bytes=round_up(buffer.bytes, unit)) for buffer in buffers]

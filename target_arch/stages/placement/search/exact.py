@@ -52,9 +52,9 @@ def solve(scheduler: ListScheduler, start: JobSchedule, bound: int, limit: float
     status = solver.solve(model.model)
     best = start
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        seats = model.seats(solver)
+        groups = model.groups(solver)
         for order in (model.order(solver), model.brought(solver)):
-            found = scheduler.run(order, seats)
+            found = scheduler.run(order, groups)
             if found is not None and found.cost < best.cost:
                 best = found
     rounding = len(scheduler.jobs.names) * (model.unit - 1)
@@ -78,7 +78,7 @@ class _Model:
         self._start = [self._time(f"s{job}") for job in count]
         self._end = [self._time(f"e{job}") for job in count]
         self._at: list[dict[tuple[int, int], Any]] = [{} for _ in count]
-        self._seat: list[dict[int, Any]] = [{} for _ in count]
+        self._group: list[dict[int, Any]] = [{} for _ in count]
         self._copied: list[tuple[int, Any, Any, int]] = []
         self._on: list[list[tuple[Any, int]]] = [[] for _ in (*jobs.machines, *jobs.channels)]
         for job in count:
@@ -111,9 +111,11 @@ class _Model:
             first[job] = max([first[self._jobs.data[datum].producer] for datum in needed] + [first[job]])
         return sorted(self.order(solver), key=first.__getitem__)
 
-    def seats(self, solver: Any) -> list[int]:
-        """The seat of every job in the solution."""
-        return [next(seat for seat, here in options.items() if solver.value(here)) for options in self._seat]
+    def groups(self, solver: Any) -> list[int]:
+        """The group of every job in the solution."""
+        return [
+            next(group for group, here in options.items() if solver.value(here)) for options in self._group
+        ]
 
     def _units(self, time: int) -> int:
         return ceil_div(time, self.unit)
@@ -124,24 +126,24 @@ class _Model:
     def _stay(self, job: int, start: JobSchedule) -> None:
         model = self.model
         model.add_hint(self._start[job], self._units(start.starts[job]))
-        for seat, stay in enumerate(self._jobs.stays[job]):
+        for group, stay in enumerate(self._jobs.stays[job]):
             if stay is None:
                 continue
-            here = self._seat[job][seat] = model.new_bool_var(f"j{job}s{seat}")
-            model.add_hint(here, start.seats[job] == seat)
+            here = self._group[job][group] = model.new_bool_var(f"j{job}g{group}")
+            model.add_hint(here, start.groups[job] == group)
             if not stay.machines:
                 model.add(self._end[job] == self._start[job] + self._units(stay.time)).only_enforce_if(here)
                 continue
-            on = [self._machine(job, seat, machine) for machine in stay.machines]
+            on = [self._machine(job, group, machine) for machine in stay.machines]
             model.add(sum(on) == here)
-        model.add_exactly_one(self._seat[job].values())
+        model.add_exactly_one(self._group[job].values())
 
-    def _machine(self, job: int, seat: int, machine: int) -> Any:
+    def _machine(self, job: int, group: int, machine: int) -> Any:
         """The job on one machine: an interval that holds its moves and its computing."""
-        model, stay = self.model, self._jobs.stays[job][seat]
+        model, stay = self.model, self._jobs.stays[job][group]
         assert stay is not None
         name = f"j{job}m{machine}"
-        here = self._at[job][seat, machine] = model.new_bool_var(name)
+        here = self._at[job][group, machine] = model.new_bool_var(name)
         begin, end = self._start[job], self._end[job]
         if not stay.before and not stay.after:
             takes = self._units(stay.time)
@@ -172,15 +174,15 @@ class _Model:
         return time
 
     def _ways(self, number: int) -> None:
-        """For every pair of a producer's seat and a landing one chain of copies, where some user needs it."""
+        """One chain of copies for every pair of a producer's group and a landing that some user needs."""
         datum, model = self._jobs.data[number], self.model
         producer = datum.producer
         users = [job for job, needed in enumerate(self._jobs.needs) if number in needed]
-        for seat, made in self._seat[producer].items():
+        for group, made in self._group[producer].items():
             landings: dict[int, tuple[Any, list[Any]]] = {}
             for job in users:
-                for there, here in self._seat[job].items():
-                    way = datum.ways[seat][there]
+                for there, here in self._group[job].items():
+                    way = datum.ways[group][there]
                     if way is None:
                         model.add_bool_or(made.negated(), here.negated())
                     elif not way.hops:
@@ -211,8 +213,8 @@ class _Model:
             if maker == self._jobs.early:
                 continue
             self.model.add(time >= self._start[maker] + self._units(takes)).only_enforce_if(copied)
-            if self._jobs.host in self._seat[maker]:
-                here = self._seat[maker][self._jobs.host]
+            if self._jobs.host in self._group[maker]:
+                here = self._group[maker][self._jobs.host]
                 self.model.add(time >= self._end[maker] + self._units(takes)).only_enforce_if(copied, here)
 
     def _share(self, resource: int, intervals: list[Any]) -> None:

@@ -3,7 +3,7 @@
 HEFT: Topcuoglu, Hariri, Wu, "Performance-effective and low-complexity task scheduling for heterogeneous
 computing", IEEE TPDS 13(3), 2002. PEFT: Arabnejad, Barbosa, "List scheduling algorithm for heterogeneous
 systems by an optimistic cost table", IEEE TPDS 25(3), 2014. Both are linear in jobs and needs, for a fixed
-number of seats.
+number of groups.
 """
 
 import heapq
@@ -16,7 +16,7 @@ from target_arch.stages.placement.search.list_scheduler import JobSchedule, List
 def heft(scheduler: ListScheduler) -> JobSchedule | None:
     """Heterogeneous earliest finish time; None where it runs into a dead end."""
     jobs = scheduler.jobs
-    nothing = [0] * jobs.seats
+    nothing = [0] * jobs.groups
     return _listed(scheduler, _upward_ranks(jobs), [nothing] * len(jobs.names))
 
 
@@ -24,24 +24,24 @@ def peft(scheduler: ListScheduler) -> JobSchedule | None:
     """Predict earliest finish time: HEFT that looks ahead by an optimistic cost table."""
     table = optimistic(scheduler.jobs)
     ranks = [
-        sum([row[seat] for seat in seats]) / len(seats)
-        for row, seats in zip(table, scheduler.jobs.choices, strict=True)
+        sum([row[group] for group in groups]) / len(groups)
+        for row, groups in zip(table, scheduler.jobs.choices, strict=True)
     ]
     return _listed(scheduler, ranks, table)
 
 
 def on_host(scheduler: ListScheduler) -> JobSchedule | None:
-    """All jobs on the host; those it cannot take at their first possible seat. None where that fails."""
+    """All jobs on the host, or else on their first possible group. None where that fails."""
     jobs = scheduler.jobs
-    seats = []
+    groups = []
     for choices in jobs.choices:
-        seats.append(jobs.host if jobs.host in choices else choices[0])
-    return scheduler.run(range(len(jobs.names)), seats)
+        groups.append(jobs.host if jobs.host in choices else choices[0])
+    return scheduler.run(range(len(jobs.names)), groups)
 
 
 def optimistic(jobs: Jobs) -> list[list[int]]:
-    """PEFT's table: for every job and seat the picoseconds that at least follow its end."""
-    table = [[0] * jobs.seats for _ in jobs.names]
+    """PEFT's table: for every job and group the picoseconds that at least follow its end."""
+    table = [[0] * jobs.groups for _ in jobs.names]
     after: list[dict[int, list[int]]] = [{} for _ in jobs.names]
     for job in range(len(jobs.names) - 1, -1, -1):
         needs = [
@@ -50,19 +50,21 @@ def optimistic(jobs: Jobs) -> list[list[int]]:
         ]
         if needs:
             most = [max(column) for column in zip(*needs, strict=True)]
-            for seat in jobs.choices[job]:
-                table[job][seat] = most[seat]
+            for group in jobs.choices[job]:
+                table[job][group] = most[group]
     return table
 
 
 def _follows(jobs: Jobs, known: dict[int, list[int]], row: Sequence[int], table: int, user: int) -> list[int]:
-    """For every seat that makes data with that table of ways, the least time to the end by one user."""
+    """For every group that makes data with that table of ways, the least time to the end by one user."""
     if table not in known:
         rests = [
-            (seat, stay.total + row[seat]) for seat, stay in enumerate(jobs.stays[user]) if stay is not None
+            (group, stay.total + row[group])
+            for group, stay in enumerate(jobs.stays[user])
+            if stay is not None
         ]
         known[table] = [
-            min([NEVER, *[delays[seat] + rest for seat, rest in rests]]) for delays in jobs.delays[table]
+            min([NEVER, *[delays[group] + rest for group, rest in rests]]) for delays in jobs.delays[table]
         ]
     return known[table]
 
@@ -95,26 +97,26 @@ def _mean_totals(jobs: Jobs) -> list[float]:
 def _listed(
     scheduler: ListScheduler, ranks: Sequence[float], extra: Sequence[Sequence[int]]
 ) -> JobSchedule | None:
-    """Jobs by falling rank, as soon as their data is made; each to the seat where it ends first.
+    """Jobs by falling rank, as soon as their data is made; each to the group where it ends first.
 
-    `extra` are by job and seat the picoseconds that are added to the end which a seat is chosen by.
+    `extra` are by job and group the picoseconds that are added to the end which a group is chosen by.
     """
     progress = Progress(scheduler)
     order = _by_rank(scheduler.jobs, ranks)
     for job in order:
-        seat = _soonest(scheduler, progress, job, extra[job])
-        if seat is None or not progress.put(job, seat):
+        group = _soonest(scheduler, progress, job, extra[job])
+        if group is None or not progress.put(job, group):
             return None
     return progress.schedule(order)
 
 
 def _soonest(scheduler: ListScheduler, progress: Progress, job: int, extra: Sequence[int]) -> int | None:
-    """The seat where the job ends first; None where its data gets to none."""
-    seats = scheduler.jobs.choices[job]
-    if len(seats) == 1:
-        return seats[0]
-    ends = [(_end(scheduler, progress, job, seat), seat) for seat in seats]
-    options = [(end + extra[seat], seat) for end, seat in ends if end is not None]
+    """The group where the job ends first; None where its data gets to none."""
+    groups = scheduler.jobs.choices[job]
+    if len(groups) == 1:
+        return groups[0]
+    ends = [(_end(scheduler, progress, job, group), group) for group in groups]
+    options = [(end + extra[group], group) for end, group in ends if end is not None]
     return min(options)[1] if options else None
 
 
@@ -135,13 +137,13 @@ def _by_rank(jobs: Jobs, ranks: Sequence[float]) -> list[int]:
     return order
 
 
-def _end(scheduler: ListScheduler, progress: Progress, job: int, seat: int) -> int | None:
-    """When the job would end at the seat; its own copies are taken not to wait for each other."""
-    stay, board, early = scheduler.jobs.stays[job][seat], progress.board, scheduler.jobs.early
+def _end(scheduler: ListScheduler, progress: Progress, job: int, group: int) -> int | None:
+    """When the job would end on the group; its own copies are taken not to wait for each other."""
+    stay, board, early = scheduler.jobs.stays[job][group], progress.board, scheduler.jobs.early
     assert stay is not None
     needs, ready = scheduler.needs[job], 0
     for number, (datum, producer, ways) in enumerate(needs):
-        way = ways[progress.seats[producer]][seat]
+        way = ways[progress.groups[producer]][group]
         if way is None:
             return None
         time = progress.ends[producer] if producer != early else progress.ordered(needs[:number])

@@ -19,9 +19,9 @@ _BLINK = 0.02
 """
 
 Delays = list[list[int]]
-"""By the seats of producer and user: the least delay between end and start."""
+"""By the groups of producer and user: the least delay between end and start."""
 Option = tuple[int, int, int]
-"""Machine (-1: none), seat, picoseconds."""
+"""Machine (-1: none), group, picoseconds."""
 _NOBODY = -1
 """The job behind the last one of every machine; nothing follows it."""
 
@@ -41,8 +41,8 @@ class Delayed:
         self.tails = optimistic(jobs)
         self.options: list[list[Option]] = [
             [
-                (machine, seat, stay.total)
-                for seat, stay in enumerate(row)
+                (machine, group, stay.total)
+                for group, stay in enumerate(row)
                 if stay is not None
                 for machine in stay.machines or (-1,)
             ]
@@ -57,19 +57,19 @@ def _before(jobs: Jobs, job: int) -> list[tuple[int, Delays]]:
     ways: dict[int, list[tuple[tuple[Way | None, ...], ...]]] = {}
     for datum in jobs.needs[job]:
         ways.setdefault(jobs.data[datum].producer, []).append(jobs.data[datum].ways)
-    seats = range(jobs.seats)
-    early = [0] * len(seats)
+    groups = range(jobs.groups)
+    early = [0] * len(groups)
     if len(ways) > 1 and jobs.early in ways:
         source = jobs.choices[jobs.early][0]
-        early = [max(_long(table[source][seat]) for table in ways[jobs.early]) for seat in seats]
+        early = [max(_long(table[source][group]) for table in ways[jobs.early]) for group in groups]
         del ways[jobs.early]
     found = []
     for other, tables in ways.items():
-        delays = [[max(_long(table[one][two]) for table in tables) for two in seats] for one in seats]
+        delays = [[max(_long(table[one][two]) for table in tables) for two in groups] for one in groups]
         for one, stay in enumerate(jobs.stays[other]):
             if stay is not None:
                 begun = 0 if one == jobs.host else stay.total
-                delays[one] = [max(delays[one][two], early[two] - begun) for two in seats]
+                delays[one] = [max(delays[one][two], early[two] - begun) for two in groups]
         found.append((other, delays))
     return found
 
@@ -79,34 +79,34 @@ def _long(way: Way | None) -> int:
 
 
 def to_ends(
-    problem: Delayed, order: Sequence[int], seats: Sequence[int], machines: Sequence[int]
+    problem: Delayed, order: Sequence[int], groups: Sequence[int], machines: Sequence[int]
 ) -> list[int]:
     """The longest path to the end of every job in a topological order; far below zero for jobs not in it."""
     before, times = problem.before, problem.times
     free, ends = [0] * (problem.machines + 1), [-NEVER] * len(before)
     for job in order:
-        seat, machine = seats[job], machines[job]
+        group, machine = groups[job], machines[job]
         time = free[machine] if machine >= 0 else 0
         for other, delays in before[job]:
-            here = ends[other] + delays[seats[other]][seat]
+            here = ends[other] + delays[groups[other]][group]
             time = here if here > time else time
-        ends[job] = free[machine] = time + times[job][seat]
+        ends[job] = free[machine] = time + times[job][group]
     return ends
 
 
 def from_starts(
-    problem: Delayed, order: Sequence[int], seats: Sequence[int], machines: Sequence[int]
+    problem: Delayed, order: Sequence[int], groups: Sequence[int], machines: Sequence[int]
 ) -> list[int]:
     """The same from the start of every job."""
     after, times = problem.after, problem.times
     free, rests = [0] * (problem.machines + 1), [-NEVER] * len(after)
     for job in reversed(order):
-        seat, machine = seats[job], machines[job]
+        group, machine = groups[job], machines[job]
         time = free[machine] if machine >= 0 else 0
         for other, delays in after[job]:
-            here = rests[other] + delays[seat][seats[other]]
+            here = rests[other] + delays[group][groups[other]]
             time = here if here > time else time
-        rests[job] = free[machine] = time + times[job][seat]
+        rests[job] = free[machine] = time + times[job][group]
     return rests
 
 
@@ -117,10 +117,11 @@ class Partial:
         self._problem = problem
         self.order = [job for job in order if job not in gone]
         self.missing = [job for job in order if job in gone]
-        self.seats, self._machines = list(full.seats), list(full.machines)
+        self.groups, self._machines = list(full.groups), list(full.machines)
 
     def insert(self, limit: int, random: Random, forced: int | None = None) -> tuple[bool, int]:
-        """Insert all missing jobs, at the seat `forced` where that is possible; and the number of insertions.
+        """Insert all missing jobs, on the group `forced` where that is possible; and the number of
+        insertions.
 
         False where the longest path becomes longer than the limit.
         """
@@ -136,10 +137,10 @@ class Partial:
 
     def _measure(self, limit: int) -> bool:
         """The longest paths to the end of every job and from its start; False above the limit."""
-        self._ends = to_ends(self._problem, self.order, self.seats, self._machines)
+        self._ends = to_ends(self._problem, self.order, self.groups, self._machines)
         if max(self._ends) > limit:
             return False
-        self._rests = [*from_starts(self._problem, self.order, self.seats, self._machines), 0]
+        self._rests = [*from_starts(self._problem, self.order, self.groups, self._machines), 0]
         return True
 
     def _best(self, job: int, options: Sequence[Option], limit: int, random: Random) -> bool:
@@ -148,8 +149,8 @@ class Partial:
         low, high = self._window(job)
         busy = self._by_machine()
         least, chosen = limit + 1, None
-        for machine, seat, time in options:
-            ready, rest = self._ready(job, seat), self._rest(job, seat)
+        for machine, group, time in options:
+            ready, rest = self._ready(job, group), self._rest(job, group)
             if ready + time + rest >= least:
                 continue
             end, place = 0, -1
@@ -161,12 +162,12 @@ class Partial:
                     after = rests[following]
                     path += after if after > rest else rest
                     if path < least and dice() >= _BLINK:
-                        least, chosen = path, (max(low, place) + 1, machine, seat)
+                        least, chosen = path, (max(low, place) + 1, machine, group)
                 end, place = ends[following], next_place
         if chosen is None:
             return False
         order.insert(chosen[0], job)
-        self._machines[job], self.seats[job] = chosen[1], chosen[2]
+        self._machines[job], self.groups[job] = chosen[1], chosen[2]
         return True
 
     def _window(self, job: int) -> tuple[int, int]:
@@ -198,20 +199,20 @@ class Partial:
             jobs.append((len(self.order), _NOBODY))
         return busy
 
-    def _ready(self, job: int, seat: int) -> int:
-        ends, seats = self._ends, self.seats
+    def _ready(self, job: int, group: int) -> int:
+        ends, groups = self._ends, self.groups
         return max(
-            (ends[other] + delays[seats[other]][seat] for other, delays in self._problem.before[job]),
+            (ends[other] + delays[groups[other]][group] for other, delays in self._problem.before[job]),
             default=0,
         )
 
-    def _rest(self, job: int, seat: int) -> int:
-        """The least time that follows the job at a seat, with every missing job at its best seat."""
-        rests, seats, places, longest = self._rests, self.seats, self._places, 0
+    def _rest(self, job: int, group: int) -> int:
+        """The least time that follows the job on a group, with every missing job at its best group."""
+        rests, groups, places, longest = self._rests, self.groups, self._places, 0
         for other, delays in self._problem.after[job]:
             if places[other] < 0:
-                rest = self._problem.tails[job][seat]
+                rest = self._problem.tails[job][group]
             else:
-                rest = rests[other] + delays[seat][seats[other]]
+                rest = rests[other] + delays[group][groups[other]]
             longest = max(longest, rest)
         return longest

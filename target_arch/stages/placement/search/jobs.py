@@ -1,8 +1,8 @@
 """A placement problem as a scheduler sees it: jobs, machines, channels and ways, all by number.
 
-A *machine* is an instance, a *channel* a DMA engine with a width. Interchangeable machines are one *seat*; a
-job is given a seat, and runs on the machine of the seat that is free first. Times are whole picoseconds. Jobs
-are independent of tensors and memories, so that benchmarks can pose problems of their own.
+A *machine* is an instance, a *channel* a DMA engine with a width. Interchangeable machines are one *group*; a
+job is given a group, and runs on the machine of the group that is free first. Times are whole picoseconds.
+Jobs are independent of tensors and memories, so that benchmarks can pose problems of their own.
 """
 
 from functools import cached_property
@@ -21,9 +21,9 @@ Hop = tuple[int, int]
 
 @frozen(kw_only=True, slots=False)
 class Way:
-    """The way of data from one seat to another: hops one after the other, and the landing.
+    """The way of data from one group to another: hops one after the other, and the landing.
 
-    Two seats whose ways end in one `landing` share one copy. Without hops the data is there already.
+    Two groups whose ways end in one `landing` share one copy. Without hops the data is there already.
     """
 
     landing: int = -1
@@ -37,12 +37,12 @@ class Way:
 HERE = Way()
 
 Ways = tuple[tuple[Way | None, ...], ...]
-"""By the seat where data is made and the seat where it is needed; None where no way leads there."""
+"""By the group where data is made and the group where it is needed; None where no way leads there."""
 
 
 @frozen(kw_only=True, slots=False)
 class Stay:
-    """A job at a seat: the machines of the seat that may take it, moves before, computing, moves after.
+    """A job on a group: the machines of the group that may take it, moves before, computing, moves after.
 
     The machine is taken for all three; `before` and `after` also take their channels.
     """
@@ -71,9 +71,9 @@ class Datum:
 class Jobs:
     """Everything to be scheduled. Jobs are numbered topologically: data is made before it is needed.
 
-    `stays[job][seat]` is None where the job cannot go there. A job without work (a source of data, the caller
-    that reads the results) has a stay of no time on no machine. Data of the job `early` exists from the
-    start, but is copied to a job only after the makers of its other data have begun (ended, at the seat
+    `stays[job][group]` is None where the job cannot go there. A job without work (a source of data, the
+    caller that reads the results) has a stay of no time on no machine. Data of the job `early` exists from
+    the start, but is copied to a job only after the makers of its other data have begun (ended, on the group
     `host`): no step orders a copy for a later job before that.
     """
 
@@ -88,8 +88,8 @@ class Jobs:
     early: int = -1
 
     @property
-    def seats(self) -> int:
-        """How many seats there are."""
+    def groups(self) -> int:
+        """How many groups there are."""
         return len(self.stays[0]) if self.stays else 0
 
     @cached_property
@@ -101,7 +101,7 @@ class Jobs:
 
     @cached_property
     def choices(self) -> tuple[tuple[int, ...], ...]:
-        """For every job the seats it can take."""
+        """For every job the groups it can take."""
         rows = {id(row): row for row in self.stays}
         known = {key: tuple(n for n, s in enumerate(row) if s is not None) for key, row in rows.items()}
         return tuple([known[id(row)] for row in self.stays])
@@ -128,7 +128,7 @@ class Jobs:
 
     @cached_property
     def delays(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
-        """For every one of `tables` the picoseconds from seat to seat, NEVER where no way leads there."""
+        """For every one of `tables` the picoseconds from group to group, NEVER where no way leads there."""
         return tuple(
             tuple(tuple(NEVER if way is None else way.time for way in row) for row in ways)
             for ways in self.tables

@@ -1,7 +1,7 @@
-"""List scheduling: from an order of jobs and a seat for each to the time of everything.
+"""List scheduling: from an order of jobs and a group for each to the time of everything.
 
 Jobs are taken in the order given. A copy starts when its data is made and its channel is free, a job when all
-its data has come and a machine of its seat is free; a machine's idle time between two jobs is filled where a
+its data has come and a machine of its group is free; a machine's idle time between two jobs is filled where a
 later job fits (the insertion of HEFT). A copy by the host takes the host's own time. The host is assumed to
 start asynchronous work without delay.
 """
@@ -27,7 +27,7 @@ class JobSchedule:
     """
 
     order: tuple[int, ...] = field(repr=False)
-    seats: tuple[int, ...] = field(repr=False)
+    groups: tuple[int, ...] = field(repr=False)
     makespan: int
     work: int
     starts: tuple[int, ...] = field(repr=False)
@@ -62,28 +62,28 @@ class ListScheduler:
         }
         self.stays = [known[id(row)] for row in jobs.stays]
 
-    def run(self, order: Sequence[int], seats: Sequence[int]) -> JobSchedule | None:
-        """The schedule; None where a job cannot be at its seat, or no way leads to it."""
+    def run(self, order: Sequence[int], groups: Sequence[int]) -> JobSchedule | None:
+        """The schedule; None where a job cannot be on its group, or no way leads to it."""
         progress = Progress(self)
         put = progress.put
         for job in order:
-            if not put(job, seats[job]):
+            if not put(job, groups[job]):
                 return None
         return progress.schedule(order)
 
     def within(
-        self, limit: int, tails: Sequence[Sequence[int]], order: Sequence[int], seats: Sequence[int]
+        self, limit: int, tails: Sequence[Sequence[int]], order: Sequence[int], groups: Sequence[int]
     ) -> tuple[JobSchedule | None, int]:
         """As `run`, but None once the makespan is sure to exceed a limit; and the number of jobs scheduled.
 
-        `tails` are, for every job and seat, the least time that follows its end.
+        `tails` are, for every job and group, the least time that follows its end.
         """
         progress = Progress(self)
         put, ends, count = progress.put, progress.ends, 0
         for job in order:
             count += 1
-            seat = seats[job]
-            if not put(job, seat) or ends[job] + tails[job][seat] > limit:
+            group = groups[job]
+            if not put(job, group) or ends[job] + tails[job][group] > limit:
                 return None, count
         return progress.schedule(order), count
 
@@ -97,17 +97,17 @@ class Progress:
         self._host, self._early = jobs.host, jobs.early
         self.board = Resources(jobs)
         count = len(jobs.names)
-        self.seats, self.starts, self.ends = [0] * count, [0] * count, [0] * count
+        self.groups, self.starts, self.ends = [0] * count, [0] * count, [0] * count
         self.machines, self.causes = [-1] * count, [-1] * count
         self.arrived: dict[tuple[int, int], int] = {}
         """Landed copies: datum and landing to the time."""
 
-    def put(self, job: int, seat: int) -> bool:
-        """Schedule the next job at a seat; False where that is impossible."""
-        stay = self._stays[job][seat]
+    def put(self, job: int, group: int) -> bool:
+        """Schedule the next job on a group; False where that is impossible."""
+        stay = self._stays[job][group]
         if stay is None:
             return False
-        ready = self._bring(job, seat)
+        ready = self._bring(job, group)
         if ready < 0:
             return False
         members, takes, before, after = stay
@@ -124,20 +124,20 @@ class Progress:
             if start > ready:
                 self.causes[job] = board.last[machine]
             board.last[machine] = job
-        self.seats[job], self.starts[job], self.ends[job] = seat, start, end
+        self.groups[job], self.starts[job], self.ends[job] = group, start, end
         return True
 
     def ordered(self, needs: Sequence[Need]) -> int:
         """From when on early data is brought to a job with these other needs: once they are being made."""
-        seats, starts, ends, host = self.seats, self.starts, self.ends, self._host
-        times = [ends[maker] if seats[maker] == host else starts[maker] for _, maker, _ in needs]
+        groups, starts, ends, host = self.groups, self.starts, self.ends, self._host
+        times = [ends[maker] if groups[maker] == host else starts[maker] for _, maker, _ in needs]
         return max(times, default=0)
 
     def schedule(self, order: Sequence[int]) -> JobSchedule:
         """The scheduled jobs, in the order in which they were."""
         return JobSchedule(
             order=tuple(order),
-            seats=tuple(self.seats),
+            groups=tuple(self.groups),
             makespan=max(self.ends, default=0),
             work=self.board.work,
             starts=tuple(self.starts),
@@ -146,14 +146,14 @@ class Progress:
             causes=tuple(self.causes),
         )
 
-    def _bring(self, job: int, seat: int) -> int:
+    def _bring(self, job: int, group: int) -> int:
         """The arrival of all data of a job, -1 where no way leads there; notes the maker of the last to
         arrive.
         """
-        seats, ends, needs, early = self.seats, self.ends, self._needs[job], self._early
+        groups, ends, needs, early = self.groups, self.ends, self._needs[job], self._early
         ready, cause = 0, -1
         for number, (datum, producer, ways) in enumerate(needs):
-            way = ways[seats[producer]][seat]
+            way = ways[groups[producer]][group]
             if way is None:
                 return -1
             time = ends[producer]
@@ -167,7 +167,7 @@ class Progress:
         return ready
 
     def _copied(self, datum: int, way: Way, time: int) -> int:
-        """When a datum that is made at `time` has come; one copy serves all seats where it lands."""
+        """When a datum that is made at `time` has come; one copy serves all groups where it lands."""
         key = (datum, way.landing)
         if key in self.arrived:
             return self.arrived[key]
@@ -181,8 +181,8 @@ class Progress:
 class Resources:
     """The times at which machines and channels are free.
 
-    A fast variant of `stages.steps.clock.Clock` for the search: resources by number, idle times that are
-    filled afterwards, and no host that must begin everything.
+    A fast variant of `stages.steps.simulation.clock.Clock` for the search: resources by number, idle times
+    that are filled afterwards, and no host that must begin everything.
     """
 
     def __init__(self, jobs: Jobs) -> None:

@@ -29,11 +29,11 @@ _KICKS = 4
 _CRITICAL = 0.6
 """Share of changes that begin at a job the makespan hangs on."""
 _MOVED = 0.7
-"""Share of changes that move a cluster, jobs connected at one seat, to another seat as it is."""
+"""Share of changes that move a cluster, jobs connected on one group, to another group as it is."""
 _CLUSTER = 24
 """Jobs of a cluster that are moved together, at most."""
 _FORCED = 0.4
-"""Share of the other changes that insert all jobs at one seat."""
+"""Share of the other changes that insert all jobs on one group."""
 _CONNECTED = 0.6
 """Share of the other changes that take out connected jobs; the rest takes jobs of about the same time."""
 _JOBS = 8
@@ -119,7 +119,7 @@ class _Change:
         self._problem, self._movable, self.generator = problem, movable, random
         self._random, self.tails = random.random, problem.tails
         self._can = frozenset(movable)
-        self._choices = [sorted({seat for _, seat, _ in options}) for options in problem.options]
+        self._choices = [sorted({group for _, group, _ in options}) for options in problem.options]
         self._near = [
             [other for other, _ in (*before, *after) if other in self._can]
             for before, after in zip(problem.before, problem.after, strict=True)
@@ -131,8 +131,8 @@ class _Change:
         self._critical = [job for job in critical_jobs(now) if job in self._can]
 
     def neighbour(self, limit: int) -> tuple[tuple[list[int], list[int]] | None, int]:
-        """The order and the seats after one change, None where it changes nothing or is sure to end above the
-        limit; and how many jobs were looked at for it.
+        """The order and the groups after one change, None where it changes nothing or is sure to end above
+        the limit; and how many jobs were looked at for it.
         """
         random = self._random
         if random() < _MOVED:
@@ -143,20 +143,20 @@ class _Change:
         if random() < _FORCED:
             forced = int(random() * len(self._problem.times[0]))
         fits, spent = partial.insert(limit, self.generator, forced)
-        same = partial.seats == list(self._now.seats) and partial.order == self._order
-        return (None if same or not fits else (partial.order, partial.seats)), spent
+        same = partial.groups == list(self._now.groups) and partial.order == self._order
+        return (None if same or not fits else (partial.order, partial.groups)), spent
 
     def _moved(self) -> tuple[list[int], list[int]] | None:
-        """A cluster at another seat, in the order that was."""
+        """A cluster on another group, the order unchanged."""
         random, job = self._random, self._any()
-        seats = list(self._now.seats)
-        seat = self._choices[job][int(random() * len(self._choices[job]))]
-        if seat == seats[job]:
+        groups = list(self._now.groups)
+        group = self._choices[job][int(random() * len(self._choices[job]))]
+        if group == groups[job]:
             return None
         for each in self._cluster(job, 1 + int(random() * random() * _CLUSTER)):
-            if seat in self._choices[each]:
-                seats[each] = seat
-        return self._order, seats
+            if group in self._choices[each]:
+                groups[each] = group
+        return self._order, groups
 
     def _any(self) -> int:
         random, jobs = self._random, self._movable
@@ -165,11 +165,13 @@ class _Change:
         return jobs[int(random() * len(jobs))]
 
     def _cluster(self, job: int, count: int) -> set[int]:
-        """Jobs connected with the job and at its seat."""
-        random, seats, found, open = self._random, self._now.seats, {job}, [job]
+        """Jobs connected with the job and on its group."""
+        random, groups, found, open = self._random, self._now.groups, {job}, [job]
         while len(found) < count and open:
             base = open[int(random() * len(open))]
-            near = [other for other in self._near[base] if other not in found and seats[other] == seats[job]]
+            near = [
+                other for other in self._near[base] if other not in found and groups[other] == groups[job]
+            ]
             if near:
                 open.append(near[int(random() * len(near))])
                 found.add(open[-1])

@@ -13,7 +13,7 @@ def lower_bound(jobs: Jobs) -> int:
 
 
 def critical_path(jobs: Jobs) -> int:
-    """The longest path with every job at the seat that is best for the jobs after it, without waits for
+    """The longest path with every job on the group that is best for the jobs after it, without waits for
     machines.
     """
     toward = [tuple(zip(*delays, strict=True)) for delays in jobs.delays]
@@ -21,7 +21,7 @@ def critical_path(jobs: Jobs) -> int:
     for datum in range(len(jobs.data)):
         made[jobs.data[datum].producer].append(datum)
     arrived: list[list[int]] = [[]] * len(jobs.data)
-    at_once = [0] * jobs.seats
+    at_once = [0] * jobs.groups
     longest = 0
     for job, needed in enumerate(jobs.needs):
         readies = [max(column) for column in zip(at_once, *[arrived[datum] for datum in needed], strict=True)]
@@ -36,23 +36,23 @@ def critical_path(jobs: Jobs) -> int:
 
 
 def busiest(jobs: Jobs) -> int:
-    """For every set of seats, the jobs that can run nowhere else, at their fastest, shared evenly by the
+    """For every set of groups, the jobs that can run nowhere else, at their fastest, shared evenly by the
     machines.
     """
     work: dict[frozenset[int], int] = {}
     members: dict[int, set[int]] = {}
     rows = {id(row): row for row in jobs.stays}
     for row, count in Counter(map(id, jobs.stays)).items():
-        stays = [(seat, stay) for seat, stay in enumerate(rows[row]) if stay is not None]
+        stays = [(group, stay) for group, stay in enumerate(rows[row]) if stay is not None]
         if any(not stay.machines for _, stay in stays):
             continue
-        for seat, stay in stays:
-            members.setdefault(seat, set()).update(stay.machines)
-        key = frozenset(seat for seat, _ in stays)
+        for group, stay in stays:
+            members.setdefault(group, set()).update(stay.machines)
+        key = frozenset(group for group, _ in stays)
         work[key] = work.get(key, 0) + count * min(stay.total for _, stay in stays)
     best = 0
-    for seats in work:
-        total = sum(time for inside, time in work.items() if inside <= seats)
-        machines = {machine for seat in seats for machine in members[seat]}
+    for groups in work:
+        total = sum(time for inside, time in work.items() if inside <= groups)
+        machines = {machine for group in groups for machine in members[group]}
         best = max(best, ceil_div(total, len(machines)))
     return best

@@ -1,6 +1,6 @@
 """The longest paths to and from every job of a schedule, kept while jobs move.
 
-Copies count as delays here, so the makespan follows from the order of the jobs, their machines and seats.
+Copies count as delays here, so the makespan follows from the order of the jobs, their machines and groups.
 """
 
 from target_arch.stages.placement.search.insertion import Delayed
@@ -8,7 +8,7 @@ from target_arch.stages.placement.search.list_scheduler import JobSchedule
 
 
 class Paths:
-    """A schedule as an order of jobs, each on a machine at a seat, with the longest paths through every job.
+    """A schedule as an order of jobs, each on a machine on a group, with the longest paths through every job.
 
     A path from the start of a job to the end of all (`rests`) includes the job; `value` is the longest path.
     The lists belong to this object, and change with `move`.
@@ -16,7 +16,7 @@ class Paths:
 
     def __init__(self, problem: Delayed, start: JobSchedule) -> None:
         self._problem = problem
-        self.order, self.seats = list(start.by_start()), list(start.seats)
+        self.order, self.groups = list(start.by_start()), list(start.groups)
         self.machines = list(start.machines)
         jobs = range(len(self.order))
         self.rows: list[list[int]] = [[] for _ in range(problem.machines + 1)]
@@ -24,8 +24,8 @@ class Paths:
         for job in self.order:
             self.rows[self.machines[job]].append(job)
         self.starts, self.ends, self.rests, self.places = ([0 for _ in jobs] for _ in range(4))
-        self.lasts = [row[seat] for row, seat in zip(problem.times, self.seats, strict=True)]
-        """How long every job takes at its seat."""
+        self.lasts = [row[group] for row, group in zip(problem.times, self.groups, strict=True)]
+        """How long every job takes on its group."""
         self.into, self.onto = [self._waits(job) for job in jobs], [self._keeps(job) for job in jobs]
         """The jobs before and after every job, with their delays."""
         self.value = 0
@@ -36,20 +36,20 @@ class Paths:
         starts, rests, value = self.starts, self.rests, self.value
         return [job for job in self.order if starts[job] + rests[job] == value]
 
-    def move(self, job: int, machine: int, seat: int, place: int, slot: int) -> None:
-        """Take a job to a seat of a machine, that place of the order, and that slot of the machine's jobs."""
+    def move(self, job: int, machine: int, group: int, place: int, slot: int) -> None:
+        """Move a job to a group's machine, to that place in the order and slot among the machine's jobs."""
         old = self.places[job]
         del self.order[old]
         self.order.insert(place - (old < place), job)
         self.rows[self.machines[job]].remove(job)
         self.rows[machine].insert(slot, job)
         self.machines[job] = machine
-        if seat != self.seats[job]:
-            self._sit(job, seat)
+        if group != self.groups[job]:
+            self._put_in_group(job, group)
         self._measure(min(old, place), max(old + 1, place))
 
-    def _sit(self, job: int, seat: int) -> None:
-        self.seats[job], self.lasts[job] = seat, self._problem.times[job][seat]
+    def _put_in_group(self, job: int, group: int) -> None:
+        self.groups[job], self.lasts[job] = group, self._problem.times[job][group]
         self.into[job], self.onto[job] = self._waits(job), self._keeps(job)
         for other, _ in self.into[job]:
             self.onto[other] = self._keeps(other)
@@ -57,14 +57,14 @@ class Paths:
             self.into[other] = self._waits(other)
 
     def _waits(self, job: int) -> list[tuple[int, int]]:
-        """The predecessors of a job and the delays after their ends, with every job at its present seat."""
-        seats, seat = self.seats, self.seats[job]
-        return [(other, delays[seats[other]][seat]) for other, delays in self._problem.before[job]]
+        """The predecessors of a job and the delays after their ends, with every job on its present group."""
+        groups, group = self.groups, self.groups[job]
+        return [(other, delays[groups[other]][group]) for other, delays in self._problem.before[job]]
 
     def _keeps(self, job: int) -> list[tuple[int, int]]:
         """The jobs that wait for a job, and how long after its end."""
-        seats, seat = self.seats, self.seats[job]
-        return [(other, delays[seat][seats[other]]) for other, delays in self._problem.after[job]]
+        groups, group = self.groups, self.groups[job]
+        return [(other, delays[group][groups[other]]) for other, delays in self._problem.after[job]]
 
     def _measure(self, first: int, last: int) -> None:
         """Paths after a change of the places from `first` to before `last`; the order in which jobs start."""

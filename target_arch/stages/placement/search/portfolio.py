@@ -34,7 +34,7 @@ class Found:
 def search(
     scheduler: ListScheduler, chain: Sequence[int] | None = None, *, exact: bool = False
 ) -> Found | None:
-    """The best schedule found; None where no starting point is possible. `chain` are seats of a placement.
+    """The best schedule found; None where no starting point is possible. `chain` are groups of a placement.
 
     Raises SolverMissingError where the exact method is asked for and its solver is absent.
     """
@@ -45,8 +45,8 @@ def search(
         ("all on the host", lambda: on_host(scheduler)),
     ]
     if chain is not None:
-        seats = chain
-        starts.insert(0, ("least sum of costs", lambda: scheduler.run(range(len(jobs.names)), seats)))
+        groups = chain
+        starts.insert(0, ("least sum of costs", lambda: scheduler.run(range(len(jobs.names)), groups)))
     made = [(schedule, name) for name, start in starts if (schedule := start()) is not None]
     if not made:
         return None

@@ -36,7 +36,7 @@ SMALL = 64
 """Of more jobs all are looked at, on other machines only: the effort has too few moves for fine ones."""
 
 _Move = tuple[int, int, int, int, int]
-"""Job, machine, seat, place in the order and among the jobs of the machine."""
+"""Job, machine, group, place in the order and among the jobs of the machine."""
 _Row = tuple[list[int], list[int], list[int]]
 """The ends of the jobs of a machine, the time from their start to the end of all (negated), their places."""
 Kick = Callable[[JobSchedule], tuple[JobSchedule, int]]
@@ -84,7 +84,7 @@ class Tabu:
             paths.move(*move)
             if paths.value < best.makespan:
                 spent += len(paths.order)
-                found = self._scheduler.run(paths.order, paths.seats)
+                found = self._scheduler.run(paths.order, paths.groups)
                 if found is not None and found.cost < best.cost:
                     best, idle = found, 0
         return best, spent
@@ -105,21 +105,21 @@ class Tabu:
         some = [job for job in critical if dice() >= _OVERLOOKED] if self._small else []
         for job in some or critical:
             low, high, begun, after = self._around(job)
-            own, until, now_at = paths.machines[job], self._until[job], paths.seats[job]
-            for machine, seat, time in self._problem.options[job]:
+            own, until, now_at = paths.machines[job], self._until[job], paths.groups[job]
+            for machine, group, time in self._problem.options[job]:
                 limit = (least if until[machine] <= now or least < known else known) - time
                 ready = rest = 0
                 for end, delay in begun:
-                    here = end + delay[seat]
+                    here = end + delay[group]
                     ready = here if here > ready else ready
                 for end, there, delays in after:
-                    here = end + delays[seat][there]
+                    here = end + delays[group][there]
                     rest = here if here > rest else rest
                 if ready + rest >= limit or (machine == own and not self._small):
                     continue
                 spent += _LOOKS
                 if machine < 0:
-                    found = (ready + rest, 0) if seat != now_at else None
+                    found = (ready + rest, 0) if group != now_at else None
                 elif machine == own:
                     found = self._elsewhere(job, rows[own], low, high, ready, rest, limit)
                 else:
@@ -127,12 +127,12 @@ class Tabu:
                     first, last = bisect_right(row[2], low), bisect_left(row[2], high)
                     found = _slot(row, first, last, ready, rest, limit)
                 if found is not None:
-                    least, chosen = found[0] + time, (job, machine, seat, low, found[1])
+                    least, chosen = found[0] + time, (job, machine, group, low, found[1])
         if chosen is None:
             return None, spent
-        job, machine, seat, low, slot = chosen
+        job, machine, group, low, slot = chosen
         at = [place for place in rows[machine][2] if place != paths.places[job]]
-        return (job, machine, seat, max(low, at[slot - 1] if slot else -1) + 1, slot), spent
+        return (job, machine, group, max(low, at[slot - 1] if slot else -1) + 1, slot), spent
 
     def _critical(self) -> list[int]:
         """The jobs that the makespan hangs on, and that can move."""
@@ -143,17 +143,17 @@ class Tabu:
     ) -> tuple[int, int, list[tuple[int, list[int]]], list[tuple[int, int, Delays]]]:
         """The places of the last job it waits for and of the first that waits for it.
 
-        For the former, their ends and the delays by seat; for the latter, the time from their start to the
-        end of all, their seats and the delays.
+        For the former, their ends and the delays by group; for the latter, the time from their start to the
+        end of all, their groups and the delays.
         """
         paths = self._paths
-        ends, rests, seats, places = paths.ends, paths.rests, paths.seats, paths.places
+        ends, rests, groups, places = paths.ends, paths.rests, paths.groups, paths.places
         low, high, begun, after = -1, len(ends), [], []
         for other, delays in self._problem.before[job]:
-            begun.append((ends[other], delays[seats[other]]))
+            begun.append((ends[other], delays[groups[other]]))
             low = places[other] if places[other] > low else low
         for other, delays in self._problem.after[job]:
-            after.append((rests[other], seats[other], delays))
+            after.append((rests[other], groups[other], delays))
             high = places[other] if places[other] < high else high
         return low, high, begun, after
 

@@ -1,6 +1,6 @@
 /* Generated from the description of SoC `corstone_u55`; edits are lost.
  *
- * The numbers are those Python uses; what is compiled against another description has another
+ * The numbers are those that Python uses; code for another description has another
  * CORSTONE_U55_ABI_HASH. Addresses are the host's where nothing else is said.
  */
 #ifndef CORSTONE_U55_SOC_H
@@ -58,7 +58,7 @@ enum corstone_u55_pool {
 #define CORSTONE_U55_NPU_DEVICE_TYPE 12 /* kDLExtDev */
 #define CORSTONE_U55_NPU_DEVICE_ID 0
 
-/* Size of each memory, and its address for the host and for whoever else sees it. */
+/* Size of each memory, and its address for the host and for every other observer. */
 #define CORSTONE_U55_MEMORY_FLASH_BYTES 8388608u
 #define CORSTONE_U55_MEMORY_FLASH_BASE UINT64_C(0x28000000)
 #define CORSTONE_U55_MEMORY_FLASH_BASE_AT_NPU UINT64_C(0x28000000)

@@ -1,6 +1,6 @@
 /* Generated from the description of SoC `mcu_m7`; edits are lost.
  *
- * The numbers are those Python uses; what is compiled against another description has another
+ * The numbers are those that Python uses; code for another description has another
  * MCU_M7_ABI_HASH. Addresses are the host's where nothing else is said.
  */
 #ifndef MCU_M7_SOC_H
@@ -50,7 +50,7 @@ enum mcu_m7_pool {
 #define MCU_M7_HOST_CPU_DEVICE_TYPE 1 /* kDLCPU */
 #define MCU_M7_HOST_CPU_DEVICE_ID 0
 
-/* Size of each memory, and its address for the host and for whoever else sees it. */
+/* Size of each memory, and its address for the host and for every other observer. */
 #define MCU_M7_MEMORY_FLASH_BYTES 1048576u
 #define MCU_M7_MEMORY_FLASH_BASE UINT64_C(0x0)
 #define MCU_M7_MEMORY_SRAM_BYTES 524288u

@@ -1,6 +1,6 @@
 /* Generated from the description of SoC `orin_like`; edits are lost.
  *
- * The numbers are those Python uses; what is compiled against another description has another
+ * The numbers are those that Python uses; code for another description has another
  * ORIN_LIKE_ABI_HASH. Addresses are the host's where nothing else is said.
  */
 #ifndef ORIN_LIKE_SOC_H
@@ -60,7 +60,7 @@ enum orin_like_pool {
 #define ORIN_LIKE_CUDA_DEVICE_TYPE 2 /* kDLCUDA */
 #define ORIN_LIKE_CUDA_DEVICE_ID 0
 
-/* Size of each memory, and its address for the host and for whoever else sees it. */
+/* Size of each memory, and its address for the host and for every other observer. */
 #define ORIN_LIKE_MEMORY_DRAM_BYTES UINT64_C(4294967296)
 #define ORIN_LIKE_MEMORY_DRAM_BASE UINT64_C(0x80000000)
 #define ORIN_LIKE_MEMORY_VRAM_BYTES UINT64_C(4294967296)

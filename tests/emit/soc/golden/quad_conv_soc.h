@@ -1,6 +1,6 @@
 /* Generated from the description of SoC `quad_conv`; edits are lost.
  *
- * The numbers are those Python uses; what is compiled against another description has another
+ * The numbers are those that Python uses; code for another description has another
  * QUAD_CONV_ABI_HASH. Addresses are the host's where nothing else is said.
  */
 #ifndef QUAD_CONV_SOC_H
@@ -78,7 +78,7 @@ enum quad_conv_pool {
 #define QUAD_CONV_FPGA_CONV2D_3_DEVICE_TYPE 12 /* kDLExtDev */
 #define QUAD_CONV_FPGA_CONV2D_3_DEVICE_ID 3
 
-/* Size of each memory, and its address for the host and for whoever else sees it. */
+/* Size of each memory, and its address for the host and for every other observer. */
 #define QUAD_CONV_MEMORY_DDR_BYTES 33554432u
 #define QUAD_CONV_MEMORY_DDR_BASE UINT64_C(0x100000)
 #define QUAD_CONV_MEMORY_DDR_CACHE_LINE 64u /* arenas begin and end at multiples */

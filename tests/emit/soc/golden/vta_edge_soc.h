@@ -1,6 +1,6 @@
 /* Generated from the description of SoC `vta_edge`; edits are lost.
  *
- * The numbers are those Python uses; what is compiled against another description has another
+ * The numbers are those that Python uses; code for another description has another
  * VTA_EDGE_ABI_HASH. Addresses are the host's where nothing else is said.
  */
 #ifndef VTA_EDGE_SOC_H
@@ -61,7 +61,7 @@ enum vta_edge_pool {
 #define VTA_EDGE_TENSOR_DEVICE_TYPE 12 /* kDLExtDev */
 #define VTA_EDGE_TENSOR_DEVICE_ID 0
 
-/* Size of each memory, and its address for the host and for whoever else sees it. */
+/* Size of each memory, and its address for the host and for every other observer. */
 #define VTA_EDGE_MEMORY_SHARED_BYTES 16777216u
 #define VTA_EDGE_MEMORY_SHARED_BASE UINT64_C(0x10000000)
 #define VTA_EDGE_MEMORY_SHARED_BASE_AT_TENSOR UINT64_C(0x10000000)

@@ -1,6 +1,6 @@
 /* Generated from the description of SoC `zynq_edge`; edits are lost.
  *
- * The numbers are those Python uses; what is compiled against another description has another
+ * The numbers are those that Python uses; code for another description has another
  * ZYNQ_EDGE_ABI_HASH. Addresses are the host's where nothing else is said.
  */
 #ifndef ZYNQ_EDGE_SOC_H
@@ -81,7 +81,7 @@ enum zynq_edge_pool {
 #define ZYNQ_EDGE_ACCELERATOR_DEVICE_TYPE 12 /* kDLExtDev */
 #define ZYNQ_EDGE_ACCELERATOR_DEVICE_ID 1
 
-/* Size of each memory, and its address for the host and for whoever else sees it. */
+/* Size of each memory, and its address for the host and for every other observer. */
 #define ZYNQ_EDGE_MEMORY_DDR_BYTES 67108864u
 #define ZYNQ_EDGE_MEMORY_DDR_BASE UINT64_C(0x100000)
 #define ZYNQ_EDGE_MEMORY_DDR_CACHE_LINE 64u /* arenas begin and end at multiples */

@@ -23,8 +23,8 @@ def columns(rows: Sequence[Buffer], order: Sequence[int]) -> list[list[int]]:
 def run(rows: Sequence[Buffer], capacity: int, nodes: int = 100_000) -> tuple[int, dict[str, int]]:
     """How the search ended, and the offsets."""
     order = Preference(rows).order("TWA")
-    ended, _, offsets = cores.interpreted(columns(rows, order), capacity, nodes)
-    return ended, {rows[number].name: offset for number, offset in zip(order, offsets, strict=True)}
+    found = cores.interpreted(columns(rows, order), capacity, nodes)
+    return found.ended, {rows[n].name: offset for n, offset in zip(order, found.offsets, strict=True)}
 
 
 @settings(max_examples=200, deadline=None)
@@ -46,9 +46,9 @@ def test_parts_of_time_are_solved_on_their_own() -> None:
     )]  # fmt: skip
     lowest = optimum(tight)
     order = list(range(len(easy + tight)))
-    ended, tried, _ = cores.interpreted(columns(easy + tight, order), lowest - 1, 100_000)
-    assert ended == INFEASIBLE
-    assert tried < 2_000
+    found = cores.interpreted(columns(easy + tight, order), lowest - 1, 100_000)
+    assert found.ended == INFEASIBLE
+    assert found.tried < 2_000
 
 
 def test_nodes_are_a_limit() -> None:
@@ -57,8 +57,15 @@ def test_nodes_are_a_limit() -> None:
     assert run(rows, 10_000, nodes=20)[0] == FOUND
 
 
+def test_it_counts_the_sections_whose_stack_does_not_fit() -> None:
+    """The first section has room for its buffers, the second needs 9 bytes in any order."""
+    rows = [buffer(0, 5, 0, 0), buffer(1, 4, 2, 3), buffer(2, 5, 3, 4)]
+    found = cores.interpreted(columns(rows, [0, 1, 2]), 8, 100)
+    assert (found.ended, found.overfull) == (INFEASIBLE, [0, 1, 0])
+
+
 def test_nothing_is_packed_at_once() -> None:
-    assert cores.interpreted([[], [], [], []], 0, 1) == (FOUND, 0, [])
+    assert cores.interpreted([[], [], [], []], 0, 1) == (FOUND, 0, [], [0])
 
 
 def test_both_cores_do_the_same() -> None:
@@ -85,7 +92,7 @@ def test_a_core_without_a_place_for_its_machine_code(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "numba", SimpleNamespace(njit=njit))
     compiled = cores.compiled.__wrapped__()
     assert compiled is not None
-    assert compiled([[3, 4], [1, 1], [0, 0], [1, 1]], 7, 10) == (FOUND, 2, [0, 3])
+    assert compiled([[3, 4], [1, 1], [0, 0], [1, 1]], 7, 10) == (FOUND, 2, [0, 3], [0, 0])
 
 
 def test_no_compiled_core_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 from target_arch.plan.memory import Buffer
-from target_arch.stages.memory.packing import ALGORITHMS, bound, peak
-from target_arch.stages.memory.packing.fast import KEYS, Packing
+from target_arch.stages.memory.packing import ALGORITHMS, bound, fast, peak
+from target_arch.stages.memory.packing.fast import KEYS, Packing, attempts
 from tests.stages.memory.packing.instances import buffer, buffers, is_valid
 
 
@@ -89,3 +89,54 @@ def test_many_random_buffers_are_planned_near_the_bound(longest: int) -> None:
         for number, first in enumerate(random.randrange(2000) for _ in range(2000))
     ]
     assert peak(rows, ALGORITHMS["best"](rows)) <= 1.05 * bound(rows)
+
+
+FIRST_FITS, SKYLINES = list(KEYS), ["skyline TWA", "skyline TAW", "skyline WAT"]
+
+
+@pytest.mark.parametrize(
+    ("many", "crowded", "found"),
+    [
+        pytest.param(9, 100, FIRST_FITS + SKYLINES, id="few, apart"),
+        pytest.param(1, 100, FIRST_FITS + SKYLINES, id="many, apart"),
+        pytest.param(9, 0, FIRST_FITS + SKYLINES, id="few, crowded"),
+        pytest.param(4, 0, FIRST_FITS + SKYLINES, id="almost many, crowded"),
+        pytest.param(3, 0, SKYLINES, id="many, crowded"),
+    ],
+)
+def test_first_fit_is_not_tried_for_many_crowded_buffers(
+    monkeypatch: pytest.MonkeyPatch, many: int, crowded: int, found: list[str]
+) -> None:
+    monkeypatch.setattr(fast, "_MANY", many)
+    monkeypatch.setattr(fast, "_CROWDED", crowded)
+    rows = [buffer(0, 8, 0, 1), buffer(1, 8, 1, 2), buffer(2, 8, 2, 3)]
+    assert [plan.found_by for plan in attempts(rows)] == found
+
+
+def test_buffers_that_all_live_at_once_need_one_attempt() -> None:
+    assert [plan.found_by for plan in attempts([buffer(0, 8, 0, 1), buffer(1, 8, 1, 2)])] == ["stacked"]
+
+
+def test_the_skyline_of_its_own_is_the_first_of_the_orders() -> None:
+    assert ALGORITHMS["skyline"].pack([buffer(0, 8, 0, 1)]).found_by == "skyline TWA"  # type: ignore[attr-defined]
+
+
+def test_of_buffers_that_all_live_at_once_the_last_wastes_most() -> None:
+    rows = [buffer(n, size, 0, 1, 16) for n, size in enumerate((20, 16, 10))]
+    (plan,) = attempts([*rows, buffer(3, 5, 0, 1, 32), buffer(4, 32, 0, 1, 8)])
+    assert plan == {"b3": 0, "b1": 16, "b2": 32, "b0": 48, "b4": 72}
+    assert peak(rows, plan) == 68
+
+
+@given(buffers(12))
+def test_pairs_share_a_step(rows: list[Buffer]) -> None:
+    both = sum(one.overlaps(other) for number, one in enumerate(rows) for other in rows[:number])
+    assert Packing(rows).pairs == both
+
+
+def test_buffers_are_crowded_from_so_many_beside_each_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [buffer(n, 8, 0, 1) for n in range(3)]
+    monkeypatch.setattr(fast, "_CROWDED", 2)
+    assert Packing(rows).conflicts is None
+    monkeypatch.setattr(fast, "_CROWDED", 3)
+    assert Packing(rows).conflicts is not None

@@ -35,6 +35,13 @@ def test_the_letters_of_an_order() -> None:
     }
 
 
+def test_weights_of_sections_go_before_the_letters() -> None:
+    rows = [buffer(0, 8, 0, 0), buffer(1, 2, 1, 9), buffer(2, 9, 1, 2), buffer(3, 3, 8, 9)]
+    preference = Preference(rows)
+    assert preference.order("Z", weights=[7, 1, 5]) == [0, 3, 1, 2]
+    assert preference.order("Z", weights=[0, 4, 4]) == [2, 3, 1, 0]
+
+
 @given(buffers(12))
 def test_every_order_has_every_buffer_and_a_seed_decides_jitter(rows: list[Buffer]) -> None:
     preference = Preference(rows)

@@ -64,7 +64,7 @@ WRONG: dict[str, tuple[Buffer, str]] = {
     "name": (evolve(ROWS[0], name="b1"), "buffer `b1` is there twice [duplicate-buffer]"),
     "memory": (
         evolve(ROWS[0], memory="n"),
-        "buffer `b0` lies in memory `n`, which has no capacity [unknown-memory]",
+        "buffer `b0` is in memory `n`, which has no capacity [unknown-memory]",
     ),
 }
 
@@ -94,6 +94,20 @@ def test_only_searches_take_an_effort() -> None:
         "memory plan: error: the algorithm `by-size` takes no limit of nodes or seconds [no-effort]\n"
         "hint: those that do: `cp-sat`, `search`"
     )
+
+
+@pytest.mark.parametrize("effort", [Effort(nodes=1), Effort(nodes=9, seconds=0.5), Effort(seconds=2.0)])
+def test_a_little_effort(effort: Effort) -> None:
+    assert allocate(ROWS, {"m": 100}, "search", effort=effort).peaks == {M: 13}
+
+
+def test_memories_without_room_are_named_in_order() -> None:
+    with pytest.raises(PlanError) as caught:
+        allocate(ROWS, {"z": -1, "m": 0, "a": -2, "b": 1})
+    assert [each.message for each in caught.value.diagnostics] == [
+        "memory `a` has -2 B",
+        "memory `z` has -1 B",
+    ]
 
 
 @pytest.mark.parametrize(

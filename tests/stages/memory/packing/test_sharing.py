@@ -72,5 +72,49 @@ def test_a_rectangle_has_the_name_of_its_root_whichever_comes_first() -> None:
     assert [(r.name, r.first, r.last) for r in rectangles(rows, {"b0": "b1"})] == [("b1", 2, 5)]
 
 
+def test_a_rectangle_begins_with_the_earliest_in_whatever_order_they_come() -> None:
+    rows = [evolve(buffer(0, 8, 4, 5, 4), over=("b1",)), buffer(1, 8, 0, 4)]
+    (found,) = rectangles(rows, {"b0": "b1"})
+    assert (found.first, found.last, found.alignment, found.over) == (0, 5, 4, ())
+
+
+def test_a_rectangle_takes_the_place_of_none() -> None:
+    lone = evolve(buffer(1, 8, 2, 3), over=("b0",))
+    assert rectangles([lone], {}) == [buffer(1, 8, 2, 3)]
+
+
+def test_the_root_of_a_long_chain_from_any_of_its_buffers() -> None:
+    rows = [buffer(0, 8, 0, 1), *(evolve(buffer(n, 8, n, n + 1), over=(f"b{n - 1}",)) for n in range(1, 5))]
+    places = {f"b{n}": f"b{n - 1}" for n in range(1, 5)}
+    for order in (rows, rows[::-1], rows[2:] + rows[:2]):
+        assert roots(order, places) == dict.fromkeys((row.name for row in order), "b0")
+    assert roots(rows[3:], places) == {"b3": "b0", "b4": "b0"}
+    assert roots(rows, {"b1": "b0", "b4": "b3"}) == {
+        "b0": "b0",
+        "b1": "b0",
+        "b2": "b2",
+        "b3": "b3",
+        "b4": "b3",
+    }
+
+
+def test_bytes_are_saved_while_both_are_live_and_at_most_once() -> None:
+    result = evolve(buffer(1, 8, 2, 3), over=("b0",))
+    assert shared_bound([buffer(0, 8, 0, 5), result, buffer(2, 20, 4, 5)]) == 28
+    either = evolve(buffer(2, 8, 2, 6), over=("b0", "b1"))
+    assert shared_bound([buffer(0, 8, 0, 2), buffer(1, 8, 0, 4), either, buffer(3, 20, 3, 4)]) == 28
+
+
+def test_the_last_of_all_may_end_where_it_wants() -> None:
+    """Six bytes above eight, in units of four: whole units below, and two that are not needed above."""
+    rows = [buffer(0, 6, 0, 0, 4), buffer(1, 8, 0, 0, 4)]
+    assert (shared_bound(rows), shared_least(rows)) == (14, 14)
+    assert shared_least([buffer(0, 8, 0, 0, 4), buffer(1, 12, 0, 0, 4)]) == 20
+    rows = [buffer(0, 6, 0, 0, 4), buffer(1, 5, 0, 0, 4)]
+    assert (shared_bound(rows), shared_least(rows)) == (11, 13)
+    rows += [buffer(2, 8, 0, 0, 4)]
+    assert (shared_bound(rows), shared_least(rows)) == (19, 21)
+
+
 def test_nothing_to_share() -> None:
     assert (shared_bound([]), shared_least([]), list(choices([]))) == (0, 0, [{}])

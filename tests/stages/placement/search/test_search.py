@@ -18,15 +18,15 @@ from target_arch.stages.placement.search.portfolio import search
 
 
 def jobs(count: int, seed: int, *, ratio: float = 1.0, channel: bool = False, members: int = 1) -> Jobs:
-    """A random graph on three seats, the last of `members` machines; copies over one channel or unlimited."""
+    """A random graph on three groups, the last of `members` machines; one copy channel or unlimited ones."""
     random = Random(seed)
     machines = tuple(range(2 + members))
-    seats = ((0,), (1,), machines[2:])
+    groups = ((0,), (1,), machines[2:])
     stays, data, needs = [], [], []
     for job in range(count):
         before = sorted(random.sample(range(job), min(job, random.randint(0, 2))))
         needs.append(tuple(range(len(data), len(data) + len(before))))
-        stays.append(tuple(Stay(machines=seat, time=random.randint(10, 100)) for seat in seats))
+        stays.append(tuple(Stay(machines=group, time=random.randint(10, 100)) for group in groups))
         for producer in before:
             way = Way(landing=0, hops=((len(machines) if channel else UNLIMITED, round(55 * ratio)),))
             ways = tuple(
@@ -48,7 +48,7 @@ def check(problem: Jobs, found: JobSchedule) -> None:
     for job, needed in enumerate(problem.needs):
         for number in needed:
             datum = problem.data[number]
-            way = datum.ways[found.seats[datum.producer]][found.seats[job]]
+            way = datum.ways[found.groups[datum.producer]][found.groups[job]]
             assert way is not None
             assert found.starts[job] >= found.ends[datum.producer] + way.time
     for machine in range(len(problem.machines)):
@@ -84,7 +84,7 @@ def test_the_same_again() -> None:
     one, two = (search(ListScheduler(jobs(20, 3))) for _ in range(2))
     assert one is not None
     assert two is not None
-    assert (one.schedule.seats, one.schedule.starts) == (two.schedule.seats, two.schedule.starts)
+    assert (one.schedule.groups, one.schedule.starts) == (two.schedule.groups, two.schedule.starts)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -141,8 +141,8 @@ def test_without_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_machines_of_one_seat_share_the_work() -> None:
-    """Four equal jobs on a seat of four machines end at the same time."""
+def test_machines_of_one_group_share_the_work() -> None:
+    """Four equal jobs on a group of four machines end at the same time."""
     stay = Stay(machines=(0, 1, 2, 3), time=10)
     problem = Jobs(
         names=("a", "b", "c", "d"),
@@ -159,7 +159,7 @@ def test_machines_of_one_seat_share_the_work() -> None:
 
 
 def test_a_copy_serves_all_who_are_there_and_early_data_waits_for_the_order() -> None:
-    """Two users at one seat share a copy; weights are brought when the job before was begun."""
+    """Two users on one group share a copy; weights are brought when the job before was begun."""
     way = ((HERE, Way(landing=1, hops=((2, 30),))), (HERE, HERE))
     idle = Stay(machines=(), time=0)
     problem = Jobs(
@@ -185,9 +185,9 @@ def test_optimistic_tails_and_the_critical_path() -> None:
     tails = optimistic(problem)
     assert all(tail >= 0 for row in tails for tail in row)
     starts = [
-        tails[job][seat] + stay.total
+        tails[job][group] + stay.total
         for job, row in enumerate(problem.stays)
-        for seat, stay in enumerate(row)
+        for group, stay in enumerate(row)
         if stay is not None
     ]
     assert critical_path(problem) <= max(starts)
@@ -202,7 +202,7 @@ def test_paths_after_a_move_are_those_of_a_whole_pass(members: int, monkeypatch:
         def _measure(self, first: int, last: int) -> None:
             nonlocal checked
             super()._measure(first, last)
-            where = (self._problem, self.order, self.seats, self.machines)
+            where = (self._problem, self.order, self.groups, self.machines)
             assert self.ends == to_ends(*where)
             assert self.rests == from_starts(*where)
             for machine, row in enumerate(self.rows[:-1]):

@@ -1,0 +1,131 @@
+"""One compiled model: its value after every stage."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from target_arch.api.placed import explained
+from target_arch.api.shown import Shown
+from target_arch.emit.build.firmware import DESCRIPTION
+from target_arch.plan.execution import Execution
+from target_arch.plan.memory import MemoryPlan
+from target_arch.plan.partitions import Choice
+from target_arch.plan.printed import text as texts
+from target_arch.stages.errors import least_of_steps
+
+if TYPE_CHECKING:
+    from target_arch.pipeline import CompiledModel as Stages
+
+_TEXTS: Mapping[str, Callable[["Stages"], str]] = {
+    "model": lambda made: str(made.model),
+    "partitions": lambda made: texts.partition_table(made.graph),
+    "search": lambda made: "" if made.graph.facts is None else texts.search(made.graph.facts),
+    "execution": lambda made: "" if made.execution is None else texts.execution(made.execution),
+    "lowering": lambda made: texts.lowering_order(made.lowering),
+    "budgets": lambda made: texts.budgets(made.budgets),
+    "memory": lambda made: texts.memory_plan(made.plan, made.capacities),
+    "steps": lambda made: texts.step_list(made.steps),
+}
+
+
+@frozen(kw_only=True, repr=False)
+class ModelOutcome:
+    """A model of a compilation. `stages` has every value on the way, as `target_arch.pipeline` documents
+    them.
+    """
+
+    stages: "Stages" = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.stages.model.name
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The ids of its operators, in the order of execution."""
+        return tuple(operator.id for operator in self.stages.model.operators)
+
+    @property
+    def memory(self) -> Shown[MemoryPlan]:
+        """The place of every buffer, and its life."""
+        plan = self.stages.plan
+        peaks = ", ".join(f"{arena} {plan.peaks[arena]:,} B" for arena in sorted(plan.peaks))
+        return Shown(title=f"memory: {peaks}", value=plan, text=self.text("memory"))
+
+    @property
+    def timeline(self) -> Shown[Execution]:
+        """A run as predicted: everything that devices, channels and the host do."""
+        run = self.stages.execution
+        assert run is not None
+        title = f"timeline: {run.makespan * 1e6:.3g} us, {len(run.spans)} activities"
+        return Shown(title=title, value=run, text=self.text("execution"))
+
+    def explain(self, operator: str) -> Shown[Choice]:
+        """Why an operator (by id) is where it is and nowhere else. DiagnosticError for an unknown one."""
+        (found,) = explained(self.stages.graph, [operator])
+        return found
+
+    def text(self, stage: str) -> str:
+        """A value between two stages, as `compile --dump` prints it: `model`, `partitions`, `search`,
+        `execution`, `lowering`, `budgets`, `memory` or `steps`.
+        """
+        return _TEXTS[stage](self.stages)
+
+    @property
+    def attempts(self) -> str:
+        """The attempts to make it fit, a line each; empty where it did at once."""
+        return "".join(map(str, self.stages.attempts))
+
+    @property
+    def summary(self) -> str:
+        """Operators by instance, the number of steps, the bytes used of every pool, and the simulated run."""
+        made = self.stages
+        lines = [f"{self._headline()}\n", *(f"  {line}\n" for line in self._notes())]
+        run = "" if made.execution is None else texts.simulated_run(made.execution, made.graph.facts)
+        return "".join(lines) + run
+
+    def __repr__(self) -> str:
+        return f"<{self._headline()}>"
+
+    def __str__(self) -> str:
+        return self.text("partitions")
+
+    def _headline(self) -> str:
+        where = texts.placed_operators(self.stages.graph)
+        return f"{self.name}: {len(self.operators)} operators, {where}; {len(self.stages.steps.steps)} steps"
+
+    def _notes(self) -> Iterator[str]:
+        """The memory it takes, and what to know of it."""
+        made = self.stages
+        for arena in sorted(made.plan.peaks):
+            used, bound = made.plan.peaks[arena], made.plan.shared[arena]
+            if arena.caller:
+                yield f"{arena}: {used:,} B of the caller, in no arena"
+            else:
+                yield f"{arena}: {used:,} B of {made.capacities[arena]:,} B ({least_of_steps(bound)})"
+        port = made.request.soc.port(made.request.port)
+        if port is not None:
+            yield (
+                f"the stack of port `{port.name}` takes {port.stack:,} B of `{port.data}` from the plan; its "
+                "code, read-only data and variables are not counted here, but before it is linked: "
+                "`report --image`"
+            )
+        yield from self._firmware()
+        test = made.manifest["self_test"]
+        if isinstance(test, dict) and test["missing"]:
+            yield f"no self-test vector: {test['missing']}"
+
+    def _firmware(self) -> Iterator[str]:
+        """The memory of every firmware: its kernels and its stack."""
+        files = self.stages.bundle.files
+        if DESCRIPTION not in files:
+            return
+        from target_arch.run.executables.firmware import kernels_fill
+
+        for arch, fill in kernels_fill(files).items():
+            yield (
+                f"{fill.memory}: {fill.predicted:,} B of {fill.capacity:,} B for kernels and stack of "
+                f"`{arch}`'s firmware; with its runtime, as it is linked: `report --image`"
+            )

@@ -1,0 +1,135 @@
+"""The options of a compilation, and the request that they make."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from target_arch.api.soc import described
+from target_arch.diagnostics import name_hint
+from target_arch.plan.inputs.shapes import InputShapes
+from target_arch.plan.tuning import read_tuning
+from target_arch.registry import PlugIns
+from target_arch.relax.tvm_import import import_tvm
+from target_arch.soc import SoC
+from target_arch.soc.files.cost_file import read_costs
+
+if TYPE_CHECKING:
+    from target_arch.pipeline import CompileRequest
+
+Wish = str | Sequence[str]
+"""One name, or several."""
+
+
+class CompileOptions(TypedDict, total=False):
+    """The options of `compile`; those that are absent have the command line's defaults."""
+
+    memory: str
+    """A memory mode of the SoC."""
+    memory_limits: Mapping[str, int]
+    """The most bytes that models may take of a memory."""
+    require: Mapping[str, str]
+    """The target_arch or instance that an operator (id, kind or `*`) must be on; without one, the SoC file's
+    rule for it is dropped, and so for the next two."""
+    prefer: Mapping[str, str]
+    """... that it is on where that is possible."""
+    forbid: Mapping[str, Wish]
+    """... that it is not on; one or several."""
+    targets: Sequence[str]
+    """The only target_archs to use, besides the host."""
+    order: Sequence[str]
+    """The target_archs that claim an operator first where costs are equal: the partitioning order."""
+    lowering_order: Wish | Mapping[str, Wish]
+    """A policy's name, or partitions, instances and target_archs; or one of these for each phase."""
+    input_shapes: Mapping[str, Sequence[int]]
+    """Shapes of inputs with open dimensions."""
+    batch: int | None
+    """The extent of an open first dimension."""
+    input_values: Mapping[str, float]
+    """Inputs of an ONNX model that are constants, and the number that all their elements are."""
+    states: Mapping[str, str]
+    """Inputs, and the outputs that are their values in the next run."""
+    io: str
+    """Whose the memory of inputs and outputs is: `arena`, the bundle's, or `caller`."""
+    optimize: str
+    """The goal for the code: `size`, `balanced` or `speed`."""
+    costs: str | Path
+    """A file of measured costs, which count instead of estimates."""
+    tuning: str | Path
+    """A file of schedules that `tune_kernels` found."""
+    exact: bool
+    """Whether a solver goes on where the search for a placement ends."""
+    planner: str
+    """The algorithm of the memory plan, and how long one that searches may take: `search,nodes=100000`."""
+    name: str | None
+    """The name in C; the file's without it."""
+    port: str
+    """The port of the C runtime that the bundle carries."""
+    images: Mapping[str, str]
+    """The program that the model wants on a target_arch, instead of the SoC file's."""
+    backend_dirs: Sequence[str | Path]
+    """Folders with plug-ins."""
+    plug_ins: PlugIns
+    """Plug-ins that were found before, instead of those that are installed and those in `backend_dirs`."""
+
+
+def requested(model: str | Path, soc: str | Path | SoC, options: CompileOptions) -> "CompileRequest":
+    """The request to compile a model file for a SoC (a value, a file, or the name of a shipped one).
+
+    DiagnosticError for files that cannot be read; TypeError for an option that there is not.
+    """
+    unknown = sorted(options.keys() - CompileOptions.__annotations__.keys())
+    if unknown:
+        hint = name_hint(unknown[0], CompileOptions.__annotations__, "there are")
+        raise TypeError(f"there is no option `{unknown[0]}`: {hint}")
+    import_tvm()
+    from target_arch.pipeline import CompileRequest
+
+    plug_ins = options.get("plug_ins") or PlugIns.discover(tuple(map(Path, options.get("backend_dirs", ()))))
+    chip = soc if isinstance(soc, SoC) else described(soc, plug_ins)
+    return CompileRequest(model_path=Path(model), soc=chip, plug_ins=plug_ins, **_fields(options, chip))
+
+
+def input_shapes(options: CompileOptions) -> InputShapes:
+    """The shapes and values of inputs that the options fix."""
+    shapes = {name: tuple(shape) for name, shape in options.get("input_shapes", {}).items()}
+    values = options.get("input_values", {})
+    return InputShapes(shapes=shapes, batch=options.get("batch"), values=values)
+
+
+_CONVERTED = (
+    "memory", "memory_limits", "forbid", "targets", "order", "input_shapes", "batch", "input_values", "costs",
+    "tuning", "planner", "backend_dirs", "plug_ins",
+)  # fmt: skip
+"""Options that are no field of a request under their name."""
+
+
+def _fields(options: CompileOptions, soc: SoC) -> dict[str, Any]:
+    """The fields of a request that options are."""
+    return {
+        "mode": options.get("memory", "default"),
+        "memory": options.get("memory_limits", {}),
+        "forbid": {name: _several(wish) for name, wish in options.get("forbid", {}).items()},
+        "targets": tuple(options.get("targets", ())),
+        "order": tuple(options.get("order", ())),
+        "input_shapes": input_shapes(options),
+        **_from_text(options, soc),
+        **{name: value for name, value in options.items() if name not in _CONVERTED},
+    }
+
+
+def _from_text(options: CompileOptions, soc: SoC) -> dict[str, Any]:
+    """The fields that are read out of files and texts."""
+    from target_arch.api.planner import planner
+
+    found: dict[str, Any] = {}
+    if "costs" in options:
+        found["costs"] = read_costs(Path(options["costs"]), soc)
+    if "tuning" in options:
+        found["tuning"] = read_tuning(Path(options["tuning"]))
+    if "planner" in options:
+        found["planner"] = planner(options["planner"])
+    return found
+
+
+def _several(wish: Wish) -> tuple[str, ...]:
+    return (wish,) if isinstance(wish, str) else tuple(wish)

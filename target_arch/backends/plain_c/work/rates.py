@@ -1,0 +1,123 @@
+"""The cycles of each unit of work, by instruction set; `docs/kernels.md` compares them with measurements.
+
+Cortex-M and `generic`: instructions counted on emulated boards at `-O2`, one cycle each, `generic` being the
+portable form on a Cortex-M7 without its DSP extension. x86-64: cycles of an AMD EPYC of 2.4 GHz, the least of
+200 runs. AArch64 and RISC-V: the portable form's, in proportion to instructions counted under emulation.
+`python -m benchmarks.estimates --fit` measures on steps of the models in `../shared` and fits.
+"""
+
+from collections.abc import Mapping
+
+from target_arch.backends.plain_c.work.forms import Work, WorkUnit
+from target_arch.soc.words import InstructionSet
+
+Rates = Mapping[WorkUnit, float]
+
+_DEFINITIONS = {WorkUnit.ELEMENT: 1.0, WorkUnit.REAL_ELEMENT: 2.0, WorkUnit.REAL_FUNCTION: 53.0}
+
+_PORTABLE = {
+    WorkUnit.PRODUCT: 5.78,
+    WorkUnit.LONE_PRODUCT: 5.8,
+    WorkUnit.GATHERED: 5.33,
+    WorkUnit.RUN: 72.2,
+    WorkUnit.BLOCK: 129.0,
+    WorkUnit.OUTPUT: 54.3,
+    WorkUnit.TAP: 8.12,
+    WorkUnit.EDGE: 10.5,
+    WorkUnit.SUM: 85.4,
+    WorkUnit.REAL_PRODUCT: 3.67,
+    WorkUnit.REAL_GATHERED: 66.6,
+    WorkUnit.REAL_OUTPUT: 34.2,
+    WorkUnit.REAL_TAP: 13.0,
+    WorkUnit.CALL: 200.0,
+}
+
+
+_REAL = (WorkUnit.REAL_PRODUCT, WorkUnit.REAL_GATHERED, WorkUnit.REAL_OUTPUT, WorkUnit.REAL_TAP)
+
+
+def _scaled(share: float, real: float) -> Rates:
+    return {part: (real if part in _REAL else share) * rate for part, rate in _PORTABLE.items()}
+
+
+_RATES: Mapping[InstructionSet, Rates] = {
+    InstructionSet.GENERIC: {**_DEFINITIONS, **_PORTABLE, WorkUnit.DEFINED: 7.5, WorkUnit.REAL_DEFINED: 6.0},
+    InstructionSet.ARMV7E_M: {
+        **_DEFINITIONS,
+        WorkUnit.PRODUCT: 0.814,
+        WorkUnit.LONE_PRODUCT: 1.18,
+        WorkUnit.GATHERED: 4.51,
+        WorkUnit.RUN: 74.2,
+        WorkUnit.BLOCK: 92.6,
+        WorkUnit.OUTPUT: 12.5,
+        WorkUnit.TAP: 12.2,
+        WorkUnit.EDGE: 12.2,
+        WorkUnit.STRIP: 30.5,
+        WorkUnit.LINE: 5.18,
+        WorkUnit.GROUP: 875.0,
+        WorkUnit.SUM: 25.3,
+        WorkUnit.CALL: 200.0,
+        WorkUnit.DEFINED: 7.5,
+        WorkUnit.REAL_DEFINED: 6.0,
+    },
+    InstructionSet.ARMV8_1_M: {
+        **_DEFINITIONS,
+        WorkUnit.PRODUCT: 0.105,
+        WorkUnit.LONE_PRODUCT: 0.175,
+        WorkUnit.GATHERED: 1.64,
+        WorkUnit.RUN: 80.1,
+        WorkUnit.BLOCK: 38.9,
+        WorkUnit.OUTPUT: 7.44,
+        WorkUnit.TAP: 8.97,
+        WorkUnit.EDGE: 8.97,
+        WorkUnit.STRIP: 12.4,
+        WorkUnit.LINE: 1.99,
+        WorkUnit.GROUP: 1350.0,
+        WorkUnit.SUM: 8.59,
+        WorkUnit.REAL_PRODUCT: 0.954,
+        WorkUnit.REAL_GATHERED: 23.3,
+        WorkUnit.REAL_OUTPUT: 32.6,
+        WorkUnit.CALL: 200.0,
+        WorkUnit.DEFINED: 6.4,
+        WorkUnit.REAL_DEFINED: 4.4,
+    },
+    InstructionSet.X86_64: {
+        **_DEFINITIONS,
+        WorkUnit.PRODUCT: 0.0343,
+        WorkUnit.LONE_PRODUCT: 0.0527,
+        WorkUnit.GATHERED: 0.173,
+        WorkUnit.RUN: 7.99,
+        WorkUnit.BLOCK: 39.4,
+        WorkUnit.TAP: 0.234,
+        WorkUnit.EDGE: 0.446,
+        WorkUnit.GROUP: 378.0,
+        WorkUnit.SUM: 2.29,
+        WorkUnit.REAL_PRODUCT: 0.048,
+        WorkUnit.REAL_OUTPUT: 3.69,
+        WorkUnit.REAL_TAP: 0.2,
+        WorkUnit.REAL_FUNCTION: 1.2,
+        WorkUnit.REAL_SUM: 0.983,
+        WorkUnit.CALL: 500.0,
+        WorkUnit.DEFINED: 0.6,
+        WorkUnit.REAL_DEFINED: 1.7,
+    },
+    InstructionSet.AARCH64: {
+        **_DEFINITIONS,
+        **_scaled(0.08, 0.37),
+        WorkUnit.DEFINED: 1.9,
+        WorkUnit.REAL_DEFINED: 3.6,
+    },
+    InstructionSet.RV64GCV: {
+        **_DEFINITIONS,
+        **_scaled(0.12, 0.39),
+        WorkUnit.DEFINED: 7.0,
+        WorkUnit.REAL_DEFINED: 4.5,
+    },
+}
+"""A unit that is missing takes too little to be seen, or has no form there."""
+
+
+def cycles(work: Work, isa: InstructionSet) -> float:
+    """The cycles of so much work."""
+    rates = _RATES[isa]
+    return sum(count * rates.get(part, 0.0) for part, count in work.items())

@@ -1,0 +1,291 @@
+"""The printed form of every value between stages: plain text, aligned columns, the same bytes for the same
+value.
+
+Every function returns whole lines with a final newline, a heading first.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from target_arch.plan.execution import Execution
+from target_arch.plan.kernels import Operand
+from target_arch.plan.lowered import Attempt
+from target_arch.plan.memory import Arena, Budget, Buffer, MemoryPlan, PoolBudget
+from target_arch.plan.model_pools import ModelPools, Sharing
+from target_arch.plan.orders import LoweringOrder
+from target_arch.plan.partitions import Candidate, PartitionGraph, PlacementFacts
+from target_arch.plan.printed.reasoning import duration, reasoning
+from target_arch.plan.steps import Copy, Dispatch, Load, Step, StepOrder, Wait
+from target_arch.soc.words import CacheDuty
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
+    """Aligned columns, two blanks between them; the columns numbered in `right` are right-aligned."""
+    lines = [tuple(header), *(tuple(row) for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    aligned = frozenset(right)
+
+    def cell(text: str, column: int) -> str:
+        return text.rjust(widths[column]) if column in aligned else text.ljust(widths[column])
+
+    return "".join(
+        "  ".join(cell(text, column) for column, text in enumerate(line)).rstrip() + "\n" for line in lines
+    )
+
+
+def placed_operators(graph: PartitionGraph) -> str:
+    """How many operators each instance has: `2 on host_cpu, 3 on dsp_cpu`."""
+    counts: dict[str, int] = {}
+    for partition in graph.partitions:
+        counts[partition.instance] = counts.get(partition.instance, 0) + len(partition.operators)
+    return ", ".join(f"{count} on {instance}" for instance, count in counts.items())
+
+
+def partition_table(graph: PartitionGraph) -> str:
+    """One line per operator in execution order: partition, operator, kind, instance and the reason for it."""
+    rows = []
+    for partition in graph.partitions:
+        for number, operator in enumerate(partition.operators):
+            name = partition.id if number == 0 else ""
+            rows.append(
+                (name, operator.id, operator.kind, partition.instance, graph.choice(operator.id).reason)
+            )
+    return f"partitions: {len(graph.partitions)}\n" + table(
+        ("id", "operator", "kind", "instance", "why there"), rows
+    )
+
+
+def explanation(graph: PartitionGraph, operator: str) -> str:
+    """Why one operator is where it is and why it is nowhere else, with the run of each candidate where these
+    are known. KeyError for an operator the model lacks.
+    """
+    choice = graph.choice(operator)
+    runs = [candidate.run for candidate in choice.candidates]
+    head = ("", "instance", "compute", "copies", "total", "expected run", "refused because")
+    rows = [head, *(_candidate_row(candidate, choice.instance) for candidate in choice.candidates)]
+    if all(run is None for run in runs):
+        rows = [(*row[:5], row[6]) for row in rows]
+    heading = f"operator {operator}: on {choice.instance}; {choice.reason}\n"
+    heading += f"by {choice.way}\n" if choice.way else ""
+    return heading + table(rows[0], rows[1:], right=range(2, len(rows[0]) - 1)) + reasoning(choice)
+
+
+def lowering_order(order: LoweringOrder) -> str:
+    """One line per slot, in order."""
+    rows = ((str(n), slot.partition, slot.phase, slot.reason) for n, slot in enumerate(order.slots, start=1))
+    return f"lowering order: {order.policy}\n" + table(("slot", "id", "phase", "reason"), rows, right=(0,))
+
+
+def search(value: PlacementFacts) -> str:
+    """How the placement was found, and how far from the bound its makespan is in the search's own model."""
+    return (
+        f"search: {duration(value.search_makespan)}, "
+        f"{_above(value.search_makespan, value.search_bound)} the lower bound of "
+        f"{duration(value.search_bound)}, both of the search model; found by {value.method}\n"
+    )
+
+
+def _above(makespan: float, bound: float) -> str:
+    return f"{makespan / bound - 1:.1%} above" if makespan > bound > 0 else "at"
+
+
+def execution(value: Execution) -> str:
+    """How long a run takes, then one line per entry in the order of their starts."""
+    rows = [
+        (duration(span.start), duration(span.end), span.where, span.kind, span.what) for span in value.spans
+    ]
+    return simulated_run(value) + table(("from", "to", "where", "kind", "what"), rows, right=(0, 1))
+
+
+def simulated_run(value: Execution, facts: PlacementFacts | None = None, *, lowered: bool = True) -> str:
+    """The time of a run, its gap to the bound, overlapping steps, how the placement was found, and costs
+    beside a run. One that is not `lowered` is of stand-ins for kernels, without a bound: real kernels can
+    have fewer steps.
+    """
+    alone = f"; {duration(value.alone)} one after the other" if value.alone > value.makespan else ""
+    above = _above(value.makespan, value.bound)
+    bound = f", {above} the lower bound of {duration(value.bound)} for any order of its steps"
+    return (
+        f"{'simulated run' if lowered else 'expected run, before lowering'}: {duration(value.makespan)}"
+        f"{bound if lowered else ''}{alone}; {value.overlap}{'' if facts is None else _placed(facts)}\n"
+    )
+
+
+def _placed(facts: PlacementFacts) -> str:
+    energy = (
+        f"; energy of operators measured ({facts.metered}): {facts.energy * 1e6:.3g} uJ"
+        if facts.metered
+        else ""
+    )
+    return f"; placement found by {facts.method}{_before(facts)}{energy}"
+
+
+def _before(value: PlacementFacts) -> str:
+    """The work done once, before the first run."""
+    if value.load and value.load_bytes:
+        return f"; before the first run {duration(value.load)} to load {value.load_bytes:,} B"
+    if value.load or value.load_bytes:
+        once = duration(value.load) if value.load else f"{value.load_bytes:,} B"
+        return f"; before the first run {once} to load"
+    return ""
+
+
+def budgets(values: Iterable[Budget]) -> str:
+    """One line per partition, pool and budget, with the first of the call sites that have it; `used` are the
+    bytes that the kernel uses.
+    """
+    sites: dict[tuple[str, PoolBudget], list[str]] = {}
+    for budget in values:
+        for site, pools in budget.sites.items():
+            for pool in pools:
+                sites.setdefault((budget.partition, pool), []).append(site)
+    rows = [
+        (
+            partition,
+            named[0] + (f" and {len(named) - 1} more" if len(named) > 1 else ""),
+            pool.memory,
+            f"{pool.live + pool.remaining:,}",
+            f"{pool.live:,}",
+            f"{pool.remaining:,}",
+            f"{pool.guaranteed:,}",
+            f"{pool.gap:,}",
+            "" if pool.used is None else f"{pool.used:,}",
+        )
+        for (partition, pool), named in sites.items()
+    ]
+    header = ("id", "call site", "pool", "capacity", "live", "remaining", "guaranteed", "gap", "used")
+    return "budgets in bytes\n" + table(header, rows, right=range(3, 9))
+
+
+def attempts(values: Iterable[Attempt]) -> str:
+    """One line per attempt, in order; empty where everything fitted at once."""
+    rows = [(a.kind, a.operator, a.instance, a.outcome, a.reason) for a in values]
+    header = ("tried", "operator", "instance", "outcome", "as it did not fit")
+    return f"attempts: {len(rows)}\n" + table(header, rows) if rows else ""
+
+
+def memory_plan(plan: MemoryPlan, capacities: Mapping[Arena, int] | None = None) -> str:
+    """Each arena's capacity, peak, its bound with every buffer apart and with those in place that may be, the
+    gap to the lower one, then its buffers by offset.
+    """
+    known = capacities or {}
+    arenas = sorted(plan.peaks)
+    rows = [_arena_row(plan, arena, known) for arena in arenas]
+    text = "memory plan in bytes\n" + table(
+        ("arena", "capacity", "peak", "bound", "in place", "gap"), rows, right=range(1, 6)
+    )
+    for arena in arenas:
+        text += f"\n{arena}\n" + table(
+            ("offset", "bytes", "steps", "kind", "buffer"), _buffer_rows(plan, arena), right=(0, 1)
+        )
+    return text
+
+
+def model_pools(value: ModelPools) -> str:
+    """One line per pool: the bytes of each model, and of all of them, sharing bytes or apart."""
+    rows = [
+        (
+            str(pool.pool),
+            f"{pool.capacity:,}",
+            *(f"{peak:,}" for peak in pool.peaks),
+            f"{pool.bytes:,}",
+            f"{pool.apart:,}",
+        )
+        for pool in value.pools
+    ]
+    shared = "they run in turn" if value.arenas == Sharing.SHARED else "each keeps its inputs and outputs"
+    heading = f"memory of {len(value.models)} models in bytes, arenas {value.arenas}: {shared}\n"
+    header = ("pool", "capacity", *value.models, "together", "apart")
+    return heading + table(header, rows, right=range(1, len(header)))
+
+
+def step_list(order: StepOrder) -> str:
+    """One line per step with its event, then which buffers hold the model's inputs and outputs."""
+    rows = [(str(number), *_step_row(step)) for number, step in enumerate(order.steps)]
+    text = f"steps: {len(order.steps)}\n" + table(
+        ("step", "kind", "where", "what", "event"), rows, right=(0,)
+    )
+    text += "".join(f"input {tensor} in {buffer}\n" for tensor, buffer in order.inputs)
+    text += "".join(
+        f"state {each.tensor} in {each.now}, then {each.next}, at first {each.initial or 'zeros'}\n"
+        for each in order.states
+    )
+    return text + "".join(f"output {tensor} in {buffer}\n" for tensor, buffer in order.outputs)
+
+
+def _candidate_row(candidate: Candidate, chosen: str) -> tuple[str, ...]:
+    mark = "*" if candidate.instance == chosen else ""
+    if candidate.cost is None:
+        return (mark, candidate.instance, "", "", "", "", candidate.refusal or "")
+    cost, run = candidate.cost, "" if candidate.run is None else duration(candidate.run)
+    seconds = (duration(cost.compute), duration(cost.copy), duration(cost.total))
+    return (mark, candidate.instance, *seconds, run, "")
+
+
+def _arena_row(plan: MemoryPlan, arena: Arena, capacities: Mapping[Arena, int]) -> tuple[str, ...]:
+    peak, bound = plan.peaks[arena], plan.bounds[arena]
+    capacity = f"{capacities[arena]:,}" if arena in capacities else ""
+    shared = plan.shared.get(arena, bound)
+    return (str(arena), capacity, f"{peak:,}", f"{bound:,}", f"{shared:,}", f"{peak - shared:,}")
+
+
+def _buffer_rows(plan: MemoryPlan, arena: Arena) -> list[tuple[str, ...]]:
+    over = dict(plan.in_place)
+
+    def place(buffer: Buffer) -> tuple[int, int, str]:
+        return (plan.offsets[buffer.name], buffer.first, buffer.name)
+
+    return [
+        (
+            str(plan.offsets[buffer.name]),
+            f"{buffer.bytes:,}",
+            f"{buffer.first}..{buffer.last}",
+            buffer.kind,
+            _buffer_text(buffer, over.get(buffer.name)),
+        )
+        for buffer in sorted((buffer for buffer in plan.buffers if buffer.arena == arena), key=place)
+    ]
+
+
+def _buffer_text(buffer: Buffer, over: str | None) -> str:
+    """Its name, the buffer whose place it reuses, and the other tensors inside it."""
+    held = ", ".join(f"{each.tensor} at {each.offset}" for each in buffer.aliases)
+    return buffer.name + (f" over {over}" if over else "") + (f" holds {held}" if held else "")
+
+
+def _step_row(step: Step) -> tuple[str, str, str, str]:
+    for kind, describe in _DESCRIBE:
+        if isinstance(step, kind):
+            return describe(step)
+    raise TypeError(step)
+
+
+def _load(step: Load) -> tuple[str, str, str, str]:
+    return ("load", step.instance, f"{step.process} {step.image or ''}".rstrip(), "")
+
+
+def _copy(step: Copy) -> tuple[str, str, str, str]:
+    cache = "" if step.cache == CacheDuty.NONE else f" ({step.cache})"
+    return ("copy", step.engine, f"{step.source} -> {step.target}{cache}", str(step.event or ""))
+
+
+def _dispatch(step: Dispatch) -> tuple[str, str, str, str]:
+    operands = ", ".join(_operand(operand) for operand in step.operands)
+    return ("dispatch", step.instance, f"{step.operator}: {step.function}({operands})", str(step.event or ""))
+
+
+def _wait(step: Wait) -> tuple[str, str, str, str]:
+    return ("wait", step.event.timeline, "", str(step.event))
+
+
+def _operand(operand: Operand) -> str:
+    offset = f"+{operand.offset}" if operand.offset else ""
+    rows = f" ({operand.rows}x{operand.bytes}/{operand.stride})" if operand.rows > 1 else ""
+    return f"{operand.access} {operand.of}{offset}{rows}"
+
+
+_DESCRIBE: tuple[tuple[type, Callable[..., tuple[str, str, str, str]]], ...] = (
+    (Load, _load),
+    (Copy, _copy),
+    (Dispatch, _dispatch),
+    (Wait, _wait),
+)

@@ -1,0 +1,1 @@
+"""How plug-ins are found and guarded: sources, tables of names, errors."""

@@ -1,0 +1,70 @@
+"""Quantized operators of onnxruntime's own domain become ONNX's: dequantize, operate, quantize.
+
+onnxruntime's quantizer writes them: in QOperator models, and `QuantizeLinear` with 16 bits below opset 21.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from onnx import helper
+
+from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph, replace
+
+_DOMAIN = "com.microsoft"
+_SAME = ("DequantizeLinear", "QuantizeLinear")
+_UNARY = {
+    "QLinearAveragePool": "AveragePool",
+    "QLinearGlobalAveragePool": "GlobalAveragePool",
+    "QLinearLeakyRelu": "LeakyRelu",
+    "QLinearSigmoid": "Sigmoid",
+    "QLinearSoftmax": "Softmax",
+}
+_BINARY = {"QLinearAdd": "Add", "QLinearMul": "Mul"}
+_CONCAT = "QLinearConcat"
+_FIRST_SOFTMAX = 13
+"""The version from which a softmax has one dimension."""
+
+
+def without_contributed(graph: OnnxGraph) -> None:
+    """Replace those operators of `com.microsoft` that ONNX's say as well."""
+    nodes: list[Any] = []
+    for node in graph.model.graph.node:
+        nodes += _plain(node) if node.domain == _DOMAIN else (node,)
+    replace(graph.model.graph.node, nodes)
+
+
+def _plain(node: Any) -> Sequence[Any]:
+    given = list(node.input)
+    if node.op_type in _SAME:
+        node.domain = ""
+        return (node,)
+    if node.op_type in _UNARY and _is_plain(node):
+        return _between(node, _UNARY[node.op_type], [given[:3]], given[3:])
+    if node.op_type in _BINARY:
+        return _between(node, _BINARY[node.op_type], [given[:3], given[3:6]], given[6:])
+    if node.op_type == _CONCAT:
+        return _between(node, "Concat", [given[n : n + 3] for n in range(2, len(given), 3)], given[:2])
+    return (node,)
+
+
+def _is_plain(node: Any) -> bool:
+    """Whether its attributes say nothing that ONNX's operator does not know."""
+    values = {each.name: each.i for each in node.attribute}
+    last = values.get("channels_last", 0)
+    return not last and values.get("opset", _FIRST_SOFTMAX) >= _FIRST_SOFTMAX
+
+
+def _between(
+    node: Any, operator: str, operands: Sequence[Sequence[str]], result: Sequence[str]
+) -> Sequence[Any]:
+    """The operator on reals; operands are given with their scale and zero point, so is the result's grid."""
+    out = node.output[0]
+    reals = [f"{out}/real{number}" for number in range(len(operands))]
+    nodes = [
+        helper.make_node("DequantizeLinear", list(each), [real], name=real)
+        for each, real in zip(operands, reals, strict=True)
+    ]
+    made = helper.make_node(operator, reals, [f"{out}/real"], name=node.name)
+    made.attribute.extend(each for each in node.attribute if each.name not in ("channels_last", "opset"))
+    quantized = helper.make_node("QuantizeLinear", [f"{out}/real", *result], [out], name=f"{out}/stored")
+    return (*nodes, made, quantized)

@@ -1,0 +1,53 @@
+"""The normal form of an ONNX model, and the way to it.
+
+Functions are inlined, open dimensions fixed, shapes inferred, constants folded, branches and loops of known
+course opened, operators brought to one version; operators that no converter knows, but ONNX defines by
+others, become these. Operators that pass their input on, or whose results are not read, are removed.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from target_arch.plan.inputs.shapes import InputShapes
+from target_arch.relax.readers.onnx.rewriting.cleaning import clean
+from target_arch.relax.readers.onnx.rewriting.contributed import without_contributed
+from target_arch.relax.readers.onnx.rewriting.control_flow import open_control_flow
+from target_arch.relax.readers.onnx.rewriting.folding import fold_constants
+from target_arch.relax.readers.onnx.rewriting.functions import expand_operators, inlined, state_defaults
+from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph
+from target_arch.relax.readers.onnx.rewriting.inputs import fix_inputs
+from target_arch.relax.readers.onnx.rewriting.opset import raise_opset
+from target_arch.relax.readers.onnx.rewriting.shapes import infer_shapes
+
+
+def normal_form(
+    path: Path, model: Any, wanted: InputShapes, is_known: Callable[[str, str], bool]
+) -> OnnxGraph:
+    """The graph of a model in normal form, with the types of all tensors; `is_known` says whether a converter
+    takes an operator. Raises DiagnosticError where the model is not consistent, or an input stays open.
+    """
+    graph = OnnxGraph.of(inlined(model))
+    without_contributed(graph)
+    fix_inputs(path, graph, wanted)
+    state_defaults(graph, is_known)
+    _settle(path, graph)
+    raise_opset(graph)
+    _settle(path, graph)
+    state_defaults(graph, is_known)
+    while expand_operators(graph, is_known):
+        state_defaults(graph, is_known)
+        _settle(path, graph)
+    return graph
+
+
+def _settle(path: Path, graph: OnnxGraph) -> None:
+    """Infer, fold, open and clean until nothing more follows. Every round takes an operator away, of this
+    graph or of one inside, or unrolls one of its loops, so it ends.
+    """
+    changed = True
+    while changed:
+        infer_shapes(path, graph)
+        changed = fold_constants(graph)
+        changed = open_control_flow(graph) or changed
+        changed = clean(graph) or changed

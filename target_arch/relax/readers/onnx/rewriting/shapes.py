@@ -1,0 +1,41 @@
+"""Shapes of all tensors, inferred by ONNX."""
+
+from pathlib import Path
+from typing import Any
+
+import onnx
+
+from target_arch.relax.ir.errors import model_error
+from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph
+
+
+def infer_shapes(path: Path, graph: OnnxGraph) -> None:
+    """Declare the type and shape of every tensor for which they follow, values of shapes included.
+
+    Raises DiagnosticError where shapes contradict each other.
+    """
+    try:
+        graph.model = _inferred(graph.model)
+    except _FAILURES as error:
+        raise model_error("model-damaged", path, _contradiction(error), "export the model again") from None
+
+
+_FAILURES = (onnx.shape_inference.InferenceError, RuntimeError, ValueError)
+
+
+def _inferred(model: Any) -> Any:
+    """The library takes the values of a matrix for those of a list (a row and a column that are subtracted,
+    say), and then finds a contradiction that is none. So values of shapes are left out where they seem to
+    contradict each other; constants among them are folded before the next time.
+    """
+    try:
+        return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    except _FAILURES:
+        return onnx.shape_inference.infer_shapes(model, strict_mode=True)
+
+
+def _contradiction(error: Exception) -> str:
+    """ONNX's report of the innermost fault, without its own file names."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = lines[-1] if lines else "a shape does not follow"
+    return f"its shapes do not fit together: {said.rsplit('] ', maxsplit=1)[-1].rstrip('.')}"

@@ -1,0 +1,1 @@
+"""The reader of saved PyTorch programs (`.pt2`)."""

@@ -1,0 +1,82 @@
+"""Saved `torch.export` programs. PyTorch is an optional dependency, imported here and nowhere else."""
+
+import io
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from zipfile import is_zipfile
+
+from target_arch.plan.inputs.shapes import InputShapes
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.ir.errors import model_error
+from target_arch.relax.ir.graph import FileFacts
+from target_arch.relax.readers.frontend import imported, translated
+from target_arch.relax.readers.pytorch.pt2_archive import NoProgram, Unsafe, loaded, plain_archive
+from target_arch.relax.readers.pytorch.torch_decomposed import decomposed
+from target_arch.relax.readers.pytorch.torch_indices import count_from_start
+from target_arch.relax.readers.pytorch.torch_shapes import with_input_shapes
+from target_arch.relax.readers.quiet import quiet
+from target_arch.relax.readers.source import Imported
+
+
+def read_torch(path: Path, data: bytes, shapes: InputShapes) -> Imported:
+    """A program that `torch.export.save` wrote, with open dimensions as in `shapes`.
+
+    Raises DiagnosticError, see `importer.py`.
+    """
+    program = with_input_shapes(path, load_program(path, data), shapes)
+    in_file: dict[Any, str] = {}
+    module = translated(path, lambda: _module(path, program, in_file))
+    outputs = tuple(str(output.arg.name) for output in program.graph_signature.output_specs)
+    weights = reversed(list(program.state_dict.items()))
+    names = {value.detach().numpy().tobytes(): str(name) for name, value in weights}
+    return imported(path, module, Arithmetic.ONNX, outputs, names, FileFacts(tensors=in_file))
+
+
+def named_calls(path: Path, data: bytes) -> Iterator[tuple[str, str]]:
+    """The core operators of an exported program, each with the name of its node."""
+    program = load_program(path, data)
+    with quiet():
+        nodes = list(decomposed(program).graph.nodes)
+    for node in nodes:
+        if node.op == "call_function":
+            yield str(node.target.__name__).removesuffix(".default"), node.name
+
+
+def load_program(path: Path, data: bytes) -> Any:
+    """The exported program in an archive, loaded without running code from it. Raises DiagnosticError."""
+    if not is_zipfile(io.BytesIO(data)):
+        raise model_error("model-damaged", path, "the archive is cut off or damaged", "export it again")
+    if find_spec("torch") is None:
+        message = "reading `.pt2` needs PyTorch"
+        raise model_error("missing-extra", path, message, "install `target-arch[torch]`")
+    try:
+        archive = plain_archive(data)
+    except NoProgram as error:
+        message = f"this is no saved torch.export program: {error}"
+        raise model_error("model-damaged", path, message, _WRITE) from None
+    except Unsafe as error:
+        message = f"to load it, PyTorch would run code from the file: it contains {error}"
+        raise model_error("unsafe-model", path, message, "export tensors and ATen operators alone") from None
+    try:
+        with quiet():
+            return loaded(archive)
+    except Exception as error:
+        # PyTorch checks what it builds with exceptions of every kind.
+        message = "this is no saved torch.export program: its parts contradict each other"
+        raise model_error("model-damaged", path, message, _WRITE) from error
+
+
+_WRITE = "write it with `torch.export.save`"
+
+
+def _module(path: Path, program: Any, in_file: dict[Any, str]) -> Any:
+    """The program as Relax, decomposed into the core operators of PyTorch. `in_file` receives the names of
+    its nodes by the expressions they became.
+    """
+    from target_arch.relax.readers.pytorch.torch_converters import convert
+
+    core = decomposed(program)
+    count_from_start(path, core)
+    return convert(path, core, in_file)

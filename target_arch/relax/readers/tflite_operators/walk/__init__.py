@@ -1,0 +1,1 @@
+"""The walk over the operators of a TFLite model."""

@@ -1,0 +1,358 @@
+"""The walk over a TFLite model: our converters first, TVM's frontend for the other operators.
+
+All operators are tried, so that a refusal names every one that has no form: the outputs of such an operator
+stand in as fresh variables.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import tflite
+from attrs import define, field, frozen
+from tvm import relax
+from tvm.relax.frontend.tflite.tflite_frontend import ExprTable, OperatorConverter, TensorWrapper
+
+from target_arch.plan.model import Quantization
+from target_arch.relax.ir.graph import dtype_of, shape_of
+from target_arch.relax.operators.states import StatePair
+from target_arch.relax.readers.tflite_constants.sparse import dense
+from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, TFLiteOperator, Unreadable
+from target_arch.relax.readers.tflite_operators.table import CONVERTERS
+from target_arch.relax.readers.tflite_operators.walk.codes import builtin_code
+from target_arch.relax.readers.tflite_operators.walk.variables import RESOURCES, Variables
+
+CODES = {value: name for name, value in vars(tflite.BuiltinOperator).items() if isinstance(value, int)}
+_TYPES = {
+    tflite.TensorType.FLOAT32: "float32",
+    tflite.TensorType.FLOAT16: "float16",
+    tflite.TensorType.FLOAT64: "float64",
+    tflite.TensorType.INT8: "int8",
+    tflite.TensorType.UINT8: "uint8",
+    tflite.TensorType.INT16: "int16",
+    tflite.TensorType.UINT16: "uint16",
+    tflite.TensorType.INT32: "int32",
+    tflite.TensorType.UINT32: "uint32",
+    tflite.TensorType.INT64: "int64",
+    tflite.TensorType.UINT64: "uint64",
+    tflite.TensorType.BOOL: "bool",
+}
+
+
+@frozen(kw_only=True, eq=False)
+class UnsupportedOperator:
+    """An operator without a form, by its name in TFLite; `why` is empty where the whole operator is not
+    known.
+    """
+
+    code: str
+    tensor: str
+    why: str
+
+
+@frozen(kw_only=True, eq=False)
+class Translation:
+    """A model as a Relax module, with the names of the layers, of the file's tensors, and the grids of its
+    expressions."""
+
+    module: Any
+    authors: Mapping[Any, str]
+    in_file: Mapping[Any, str]
+    quantizations: Mapping[Any, Quantization]
+    refused: tuple[UnsupportedOperator, ...]
+    states: tuple[StatePair, ...]
+
+
+class _Named:
+    """A tensor of the file under a name that no other tensor has, and with the quantization as read here."""
+
+    def __init__(self, tensor: Any, name: bytes) -> None:
+        self._tensor, self._name = tensor, name
+        self.author = (tensor.Name() or b"").decode("utf-8", errors="replace")
+
+    def Name(self) -> bytes:
+        return self._name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tensor, name)
+
+
+class _Graph:
+    """A subgraph whose tensors have names of their own."""
+
+    def __init__(self, graph: Any) -> None:
+        self._graph = graph
+
+    def Tensors(self, index: int) -> Any:
+        return _Named(self._graph.Tensors(index), f"tensor{index}".encode())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._graph, name)
+
+
+class _Frontend(OperatorConverter):  # type: ignore[misc]  # TVM has no types
+    """TVM's converters, with quantizations as they are read here."""
+
+    def get_tensors(self, tensors_idx_list: Any) -> list[Any]:
+        found = []
+        for index in self._indices_or_empty(tensors_idx_list):
+            if index < 0:
+                found.append(TensorWrapper(index, 0, 0))
+                continue
+            tensor = self.subgraph.Tensors(index)
+            wrapped = TensorWrapper(index, tensor, self.model.Buffers(tensor.Buffer()))
+            quantization = quantization_of(tensor)
+            if quantization is not None:
+                wrapped.qnn_params = _parameters(quantization)
+            found.append(wrapped)
+        return found
+
+
+def _parameters(quantization: Quantization) -> dict[str, Any]:
+    single = len(quantization.scale) == 1
+    scale: Any = quantization.scale[0] if single else np.asarray(quantization.scale, np.float32)
+    if any(zero != quantization.zero_point[0] for zero in quantization.zero_point):
+        raise Unreadable("channels have different zero points")
+    return {
+        "scale": relax.const(scale, "float32"),
+        "zero_point": relax.const(quantization.zero_point[0], "int32"),
+        "axis": quantization.axis or 0,
+    }
+
+
+def quantization_of(tensor: Any) -> Quantization | None:
+    """The grid of a tensor, None where it has none.
+
+    An axis that the tensor does not have is read as TFLite Micro does, which never looks at it: the tensor's
+    own, where it has one dimension.
+    """
+    stored = tensor.Quantization()
+    if stored is None or stored.ScaleLength() == 0 or stored.ZeroPointLength() == 0:
+        return None
+    scale: tuple[float, ...] = tuple(stored.ScaleAsNumpy().tolist())
+    zero: tuple[int, ...] = tuple(stored.ZeroPointAsNumpy().tolist())
+    if not any(scale):
+        return None
+    if len(scale) == 1:
+        return Quantization(scale=scale, zero_point=zero[:1])
+    zero = zero * len(scale) if len(zero) == 1 else zero
+    axis, rank = stored.QuantizedDimension(), tensor.ShapeLength()
+    return Quantization(scale=scale, zero_point=zero, axis=0 if rank == 1 else axis)
+
+
+def operator_name(code: Any) -> str:
+    """The name of an operator: its own, where it is a custom one."""
+    number = builtin_code(code)
+    if number == tflite.BuiltinOperator.CUSTOM:
+        return str((code.CustomCode() or b"?").decode("utf-8", errors="replace"))
+    return str(CODES.get(number, number))
+
+
+_BRANCHING = ("IF", "WHILE")
+"""Operators that choose at run time; kernels run in one order."""
+
+
+@define(eq=False)
+class _Walk:
+    """The state of one translation."""
+
+    frontend: Any
+    graph: Any
+    variables: Variables
+    refused: list[UnsupportedOperator] = field(factory=list)
+
+    def operator(self, operator: Any, stated: Any) -> None:
+        outputs = [int(operator.Outputs(index)) for index in range(operator.OutputsLength())]
+        code = operator_name(stated)
+        if builtin_code(stated) == tflite.BuiltinOperator.CUSTOM:
+            self._refuse(code, outputs, "a custom operator")
+            return
+        if code in _BRANCHING:
+            self._refuse(code, outputs, "which subgraph runs is known only at run time")
+            return
+        try:
+            results = self._results(operator, code, outputs)
+            for index, result in zip(outputs, results, strict=code != "VAR_HANDLE"):
+                self._keep(index, result)
+        except Unreadable as error:
+            self._refuse(code, outputs, str(error))
+        except Exception:  # TVM's converters raise whatever they stumble over
+            self._refuse(code, outputs, "" if code not in self.frontend.convert_map else "this form of it")
+
+    def _resource(self, operator: Any, code: str, outputs: list[int]) -> list[Any]:
+        """The outputs of an operator on resource variables."""
+        if code == "CALL_ONCE":
+            self.variables.once(operator)
+        elif code == "VAR_HANDLE":
+            self.variables.handle(operator, outputs[0])
+        elif code == "ASSIGN_VARIABLE":
+            value = self._operand(operator.Inputs(1))
+            name = self.variables.named(operator.Inputs(0))
+            self.variables.assign(name, value.expr, value.shape, value.dtype)
+        else:
+            out = self._operand(outputs[0])
+            return [self.variables.value(self.variables.named(operator.Inputs(0)), out.shape, out.dtype)]
+        return []
+
+    def _results(self, operator: Any, code: str, outputs: list[int]) -> list[Any]:
+        if code in RESOURCES:
+            return self._resource(operator, code, outputs)
+        made = CONVERTERS[code](self._site(operator, code, outputs)) if code in CONVERTERS else None
+        if made is None:
+            made = self._by_frontend(operator, code)
+        if made is None:
+            return []
+        made = self.frontend.bb.normalize(made) if not isinstance(made, list) else made
+        if isinstance(made, list):
+            return [self.frontend.bb.normalize(each) for each in made]
+        return [made] if len(outputs) == 1 else [made[index] for index in range(len(outputs))]
+
+    def _by_frontend(self, operator: Any, code: str) -> Any:
+        quantized = any(
+            wrapped.qnn_params is not None
+            for wrapped in (
+                *self.frontend.get_input_tensors(operator),
+                *self.frontend.get_output_tensors(operator),
+            )
+        )
+        if quantized and code not in OperatorConverter._SUPPORTED_QUANTIZED_OPS:
+            raise Unreadable("")
+        return self.frontend.convert_map[code](op=operator)
+
+    def _keep(self, index: int, result: Any) -> None:
+        """The result as the tensor of the file that it is."""
+        tensor = self.graph.Tensors(index)
+        result = self.frontend.bb.normalize(result)
+        shape, dtype = file_shape(tensor), _TYPES[tensor.Type()]
+        if dtype_of(result) != dtype:
+            result = self.frontend.bb.normalize(relax.op.astype(result, dtype))
+        if shape_of(result) != shape:
+            result = self.frontend.bb.normalize(relax.op.reshape(result, shape))
+        self.frontend.exp_tab.set_expr(tensor.Name().decode(), result)
+
+    def _refuse(self, code: str, outputs: list[int], why: str) -> None:
+        self.refused.append(
+            UnsupportedOperator(
+                code=code, tensor=self.graph.Tensors(outputs[0]).author if outputs else "", why=why
+            )
+        )
+        for index in outputs:
+            tensor = self.graph.Tensors(index)
+            name = tensor.Name().decode()
+            kind = relax.TensorType(file_shape(tensor), _TYPES.get(tensor.Type(), "float32"))
+            self.frontend.exp_tab.set_expr(name, relax.Var(name, kind))
+
+    def _site(self, operator: Any, code: str, outputs: list[int]) -> TFLiteOperator:
+        inputs = [int(operator.Inputs(index)) for index in range(operator.InputsLength())]
+        return TFLiteOperator(
+            code=code,
+            inputs=tuple(None if index < 0 else self._operand(index) for index in inputs),
+            outputs=tuple(self._operand(index) for index in outputs),
+            operator=operator,
+            builder=self.frontend.bb,
+            variable=lambda number, shape: self._variable(inputs[number], shape),
+            update=lambda number, value: self._update(inputs[number], value),
+        )
+
+    def _variable(self, index: int, shape: tuple[int, ...]) -> Any:
+        """The value of a variable tensor, kept in that shape."""
+        tensor = self.graph.Tensors(index)
+        if not tensor.IsVariable():
+            raise Unreadable(f"tensor `{tensor.author}` is no variable")
+        name = tensor.Name().decode()
+        return self.variables.value(name, shape, _TYPES[tensor.Type()], tensor.author, _initial(tensor))
+
+    def _update(self, index: int, value: Any) -> None:
+        value = self.frontend.bb.emit(value)
+        name = self.graph.Tensors(index).Name().decode()
+        self.variables.assign(name, value, shape_of(value), dtype_of(value))
+
+    def _operand(self, index: int) -> TFLiteOperand:
+        (wrapped,) = self.frontend.get_tensors([index])
+        tensor = wrapped.tensor
+        return TFLiteOperand(
+            name=tensor.author,
+            shape=file_shape(tensor),
+            dtype=_TYPES.get(tensor.Type(), "unknown"),
+            quantization=quantization_of(tensor),
+            value=self._value(index, wrapped),
+            expression=lambda: self._expression(index, wrapped),
+        )
+
+    def _expression(self, index: int, wrapped: Any) -> Any:
+        tensor = self.graph.Tensors(index)
+        if tensor.IsVariable():
+            return self._variable(index, file_shape(tensor))
+        return self.frontend.get_tensor_expr(wrapped)
+
+    def _value(self, index: int, wrapped: Any) -> Any:
+        if self.frontend.is_prefetched(index):
+            return self.frontend.get_prefetched_node(index)
+        if self.frontend.has_expr(index):
+            expr = self.frontend.get_expr(index)
+            return expr.value.numpy() if hasattr(expr, "value") and hasattr(expr.value, "numpy") else None
+        if wrapped.buffer.DataLength() == 0:
+            return None
+        if wrapped.tensor.Sparsity() is not None:
+            dtype = np.dtype(_TYPES[wrapped.tensor.Type()])
+            values = wrapped.buffer.DataAsNumpy().view(dtype)
+            return dense(wrapped.tensor, values, file_shape(wrapped.tensor))
+        return self.frontend.get_tensor_value(wrapped)
+
+
+def translate(model: Any, layer: Callable[[str], str]) -> Translation:
+    """The first subgraph as the function `main`; `layer` gives the layer that a tensor's name contains."""
+    graph = _Graph(model.Subgraphs(0))
+    builder, table = relax.BlockBuilder(), ExprTable()
+    with builder.function("main"):
+        with builder.dataflow():
+            entering = [graph.Tensors(graph.Inputs(number)) for number in range(graph.InputsLength())]
+            parameters = [_parameter(tensor) for tensor in entering]
+            for tensor, parameter in zip(entering, parameters, strict=True):
+                table.set_expr(tensor.Name().decode(), parameter)
+            frontend, variables = _Frontend(model, graph, table, builder), Variables(model=model)
+            walk = _Walk(frontend=frontend, graph=graph, variables=variables)
+            for number in range(graph.OperatorsLength()):
+                operator = graph.Operators(number)
+                walk.operator(operator, model.OperatorCodes(operator.OpcodeIndex()))
+            results = [
+                walk.frontend.get_tensor_expr(each)
+                for each in walk.frontend.get_tensors(
+                    [int(graph.Outputs(n)) for n in range(graph.OutputsLength())]
+                )
+            ]
+            states = tuple(variables.pairs(len(parameters), len(results)))
+            results += variables.values
+            result = builder.emit_output(results[0] if len(results) == 1 else relax.Tuple(results))
+        builder.emit_func_output(result, [*parameters, *variables.parameters])
+    names = {f"tensor{index}": index for index in range(graph.TensorsLength())}
+    known = {names[name]: expr for name, expr in table.exprs.items() if name in names}
+    grids = {index: quantization_of(graph.Tensors(index)) for index in known}
+    return Translation(
+        module=builder.get(),
+        authors={expr: layer(graph.Tensors(index).author) for index, expr in known.items()},
+        in_file={expr: graph.Tensors(index).author for index, expr in known.items()},
+        quantizations={known[index]: grid for index, grid in grids.items() if grid is not None},
+        refused=tuple(walk.refused),
+        states=states,
+    )
+
+
+def _initial(tensor: Any) -> bytes | None:
+    """The bytes of a variable tensor before the first run: reals of zero in int8, else zeros
+    (LiteRT `Subgraph::ResetVariableTensors`).
+    """
+    grid = quantization_of(tensor)
+    if grid is None or tensor.Type() != tflite.TensorType.INT8:
+        return None
+    return bytes([grid.zero_point[0] % 256]) * math.prod(file_shape(tensor))
+
+
+def _parameter(tensor: Any) -> Any:
+    return relax.Var(tensor.author, relax.TensorType(file_shape(tensor), _TYPES[tensor.Type()]))
+
+
+def file_shape(tensor: Any) -> tuple[int, ...]:
+    """The shape of a tensor as the file has it."""
+    return tuple(int(tensor.Shape(index)) for index in range(tensor.ShapeLength()))

@@ -1,0 +1,1 @@
+"""The rules of the checker, a family of them in each file."""

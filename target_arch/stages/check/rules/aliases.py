@@ -1,0 +1,114 @@
+"""Tensors that are inside the buffers of others, for the checker alone: the equal bytes that the model
+implies, and which step writes which of them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from math import prod
+
+import numpy as np
+from attrs import frozen
+
+from target_arch.plan.kernels import Slice
+from target_arch.plan.memory import Buffer, MemoryPlan
+from target_arch.plan.model import Model
+from target_arch.plan.operators.facts import Aliasing
+from target_arch.plan.steps import Copy, Dispatch
+
+
+@frozen(kw_only=True)
+class EqualBytes:
+    """A fact of the model: the bytes of `whole` from `offset` on are those of `tensor`."""
+
+    tensor: str
+    whole: str
+    offset: int
+
+
+def parts(model: Model) -> tuple[EqualBytes, ...]:
+    """The tensors that reshapes and concatenations make parts of others: an operand is a run of bytes
+    where all dimensions before the axis are 1.
+    """
+    found: list[EqualBytes] = []
+    for operator in model.operators:
+        if operator.facts.aliasing is Aliasing.WHOLE:
+            found.append(EqualBytes(tensor=operator.inputs[0], whole=operator.output, offset=0))
+        elif operator.facts.aliasing is Aliasing.SLICES:
+            shape, axis = model.tensors[operator.output].shape, operator.attributes["axis"]
+            offset = 0
+            for name in operator.inputs if isinstance(axis, int) and prod(shape[:axis]) == 1 else ():
+                found.append(EqualBytes(tensor=name, whole=operator.output, offset=offset))
+                offset += model.tensors[name].bytes
+    return tuple(found)
+
+
+class Holders:
+    """The buffers that hold further tensors. Each of their bytes belongs to one operator."""
+
+    def __init__(self, buffers: Iterable[Buffer]) -> None:
+        self._holders = {buffer.name: buffer for buffer in buffers if buffer.aliases}
+        self._owners = {name: np.zeros(b.bytes, dtype=np.int32) for name, b in self._holders.items()}
+        self._writers: dict[tuple[str, str], int] = {}
+
+    def resting(
+        self, plan: MemoryPlan, sizes: Mapping[str, int], parts: Iterable[EqualBytes]
+    ) -> Iterator[tuple[str, str]]:
+        """Rule and message for every tensor that cannot be where its buffer says so."""
+        facts: dict[str, list[EqualBytes]] = {}
+        for part in parts if self._holders else ():
+            for name in (part.tensor, part.whole):
+                facts.setdefault(name, []).append(part)
+        for buffer in self._holders.values():
+            yield from _faults(buffer, plan.offsets.get(buffer.name, 0), facts, sizes)
+
+    def write(self, part: Slice, step: Copy | Dispatch) -> str | None:
+        """A step writes the slice; the operator or partition whose bytes it writes over, None for its own."""
+        if part.of not in self._owners:
+            return None
+        who = (step.partition, step.operator if isinstance(step, Dispatch) else "")
+        number = self._writers.setdefault(who, len(self._writers) + 1)
+        rows = part.offset + np.arange(part.rows) * part.stride
+        places = (rows[:, None] + np.arange(part.row_bytes)).ravel()
+        owners = self._owners[part.of]
+        others = owners[places]
+        others = others[(others != 0) & (others != number)]
+        owners[places] = number
+        if not others.size:
+            return None
+        partition, operator = next(who for who, number in self._writers.items() if number == int(others[0]))
+        return operator or partition
+
+
+def _faults(
+    buffer: Buffer, place: int, facts: Mapping[str, list[EqualBytes]], sizes: Mapping[str, int]
+) -> Iterator[tuple[str, str]]:
+    known = _known(buffer, facts)
+    for held in buffer.aliases:
+        said = f"tensor `{held.tensor}` at {held.offset} of buffer `{buffer.name}`"
+        if held.offset < 0 or held.offset + held.bytes > buffer.bytes:
+            yield "out-of-bounds", f"{said} ends outside it"
+        elif held.bytes != sizes.get(held.tensor, held.bytes):
+            yield "wrong-size", f"{said} has {held.bytes:,} B for {sizes[held.tensor]:,} B"
+        elif (place + held.offset) % buffer.alignment:
+            yield "misaligned", f"{said} is not aligned to {buffer.alignment} B"
+        elif (held.tensor, held.offset) not in known:
+            yield "wrong-content", f"{said}: the model does not say that these bytes are equal"
+
+
+def _known(buffer: Buffer, facts: Mapping[str, list[EqualBytes]]) -> set[tuple[str, int]]:
+    """Tensors and offsets that follow from the tensor of the buffer itself, over those it holds.
+
+    From a whole to its parts; back only where they are as long, as the rest of a whole is unknown.
+    """
+    size = {held.tensor: held.bytes for held in buffer.aliases} | {buffer.tensor or "": buffer.bytes}
+    known = {(buffer.tensor or "", 0)}
+    left = list(known)
+    while left:
+        name, offset = left.pop()
+        parts_of = [(fact.tensor, offset + fact.offset) for fact in facts.get(name, ()) if fact.whole == name]
+        alike = [(fact.whole, offset) for fact in facts.get(name, ()) if fact.tensor == name]
+        alike = [(other, place) for other, place in alike if size.get(other) == size[name]]
+        for other in (*parts_of, *alike):
+            if other[0] in size and other not in known:
+                known.add(other)
+                left.append(other)
+    return known

@@ -1,0 +1,211 @@
+"""Saved torch.export programs; all but the first test need PyTorch."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+import pytest
+
+from target_arch.diagnostics import DiagnosticError
+from target_arch.plan.inputs.shapes import InputShapes
+from target_arch.relax.importer import import_model
+from tests.relax.emulate import evaluate
+
+
+def complaint(path: Path) -> str:
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(path)
+    return str(caught.value).replace(f"{path.parent}/", "")
+
+
+def test_without_torch_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "m.pt2"
+    with ZipFile(path, "w") as archive:
+        archive.writestr("version", "0")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert complaint(path) == (
+        "m.pt2: error: reading `.pt2` needs PyTorch [missing-extra]\nhint: install `target-arch[torch]`"
+    )
+
+
+def test_a_truncated_archive(tmp_path: Path) -> None:
+    path = tmp_path / "m.pt2"
+    path.write_bytes(b"PK\x03\x04" + bytes(100))
+    assert complaint(path) == (
+        "m.pt2: error: the archive is cut off or damaged [model-damaged]\nhint: export it again"
+    )
+
+
+def test_an_archive_of_something_else(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    path = tmp_path / "m.pt2"
+    with ZipFile(path, "w") as archive:
+        archive.writestr("version", "0")
+    assert complaint(path) == (
+        "m.pt2: error: this is no saved torch.export program: `models/model.json` is missing "
+        "[model-damaged]\n"
+        "hint: write it with `torch.export.save`"
+    )
+
+
+def test_a_network_with_batch_normalization(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 8, 3, padding=1, bias=False),
+        torch.nn.BatchNorm2d(8),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Conv2d(8, 8, 3, padding=1, groups=8),
+        torch.nn.ReLU6(),
+        torch.nn.Flatten(),
+        torch.nn.Linear(128, 10),
+        torch.nn.Softmax(-1),
+    ).eval()
+    x = torch.randn(1, 3, 8, 8)
+    path = tmp_path / "m.pt2"
+    torch.export.save(torch.export.export(network, (x,)), path)
+    model, program = import_model(path)
+    assert [operator.kind for operator in model.operators] == [
+        "transpose",
+        "conv2d",
+        "max_pool2d",
+        "depthwise_conv2d",
+        "dense",
+        "softmax",
+    ]
+    found = evaluate(model, {model.inputs[0]: x.numpy()}, program)[0]
+    assert np.abs(found - network(x).detach().numpy()).max() < 1e-6
+
+
+def test_dynamic_shapes(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    path = tmp_path / "m.pt2"
+    batch = torch.export.Dim("batch")
+    program = torch.export.export(torch.nn.ReLU(), (torch.randn(2, 3),), dynamic_shapes=({0: batch},))
+    torch.export.save(program, path)
+    text = complaint(path)
+    assert text.startswith("m.pt2: error: an input has open dimensions: `input` (")
+    assert text.endswith("x3) [dynamic-shape]\nhint: add `batch=1`")
+    model, _ = import_model(path, shapes=InputShapes(shapes={"input": (5, 3)}))
+    assert model.tensors["input"].shape == (5, 3)
+
+
+def difference(forward: Callable[..., Any], path: Path, *inputs: Any, parts: Any = None) -> float:
+    """Between PyTorch and what we read, for a function of modules `parts`."""
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+
+    class Net(torch.nn.Module):  # type: ignore[name-defined, misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts = parts
+
+        def forward(self, *values: Any) -> Any:
+            return forward(*values)
+
+    network = Net().eval()
+    torch.export.save(torch.export.export(network, inputs), path)
+    model, program = import_model(path)
+    values = {name: value.numpy() for name, value in zip(model.inputs, inputs, strict=True)}
+    found = evaluate(model, values, program)[0]
+    return float(np.abs(found - network(*inputs).detach().numpy()).max())
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        pytest.param(lambda x: x[:, -1], id="the last of an axis"),
+        pytest.param(lambda x: x[-2] * 2, id="the last but one"),
+        pytest.param(lambda x: x[:, [0, -1]], id="a list of them"),
+        pytest.param(lambda x: x[:, -3:-1], id="a slice"),
+    ],
+)
+def test_indices_that_count_from_the_end(forward: Callable[..., Any], tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    assert difference(forward, tmp_path / "m.pt2", torch.randn(3, 4)) == 0
+
+
+def test_indices_that_count_from_the_ends_of_two_tensors(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    last = torch.tensor([0, -1])
+
+    class Net(torch.nn.Module):  # type: ignore[name-defined, misc]
+        def forward(self, x: Any, y: Any) -> Any:
+            return x[:, last] + y[:, last]
+
+    path = tmp_path / "m.pt2"
+    torch.export.save(torch.export.export(Net(), (torch.randn(2, 4), torch.randn(2, 5))), path)
+    assert complaint(path) == (
+        "m.pt2: error: operator `aten.index` takes elements from the end of several tensors by "
+        "`lifted_tensor_0` [unsupported-operator]\nhint: use indices that count from the start"
+    )
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_recurrent_layers(kind: str, tmp_path: Path) -> None:
+    """PyTorch takes them apart into steps; the last step and the state are read from the end."""
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    torch.manual_seed(0)
+    layer = getattr(torch.nn, kind)(3, 4, batch_first=True)
+
+    def last(x: Any) -> Any:
+        output, state = layer(x)
+        return output[:, -1] + (state[0] if kind == "LSTM" else state)[-1]
+
+    assert difference(last, tmp_path / "m.pt2", torch.randn(1, 3, 3), parts=layer) < 1e-6
+
+
+def test_operators_without_a_form_are_named_with_their_places(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    functional = torch.nn.functional
+
+    def forward(x: Any) -> Any:
+        sampled = functional.grid_sample(x, x[:, :, :, :2], align_corners=False)
+        return functional.adaptive_max_pool2d(functional.adaptive_max_pool2d(sampled, 3), 2)
+
+    with pytest.raises(DiagnosticError) as failure:
+        difference(forward, tmp_path / "m.pt2", torch.randn(1, 2, 4, 4))
+    assert str(failure.value).replace(f"{tmp_path}/", "") == (
+        "m.pt2: error: operators `adaptive_max_pool2d`, `grid_sampler_2d` are not supported "
+        "[unsupported-operator]\n"
+        "m.pt2: note: `adaptive_max_pool2d` 2 times, first at `adaptive_max_pool2d`: not known here\n"
+        "m.pt2: note: `grid_sampler_2d` once, at `grid_sampler_2d`: it is computed differently here\n"
+        "hint: replace it in the model, or split the model before it"
+    )
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        pytest.param(lambda torch, x: torch.nn.functional.selu(x), id="elu with factors"),
+        pytest.param(lambda torch, x: torch.add(x, x.exp(), alpha=2), id="sum with a factor"),
+        pytest.param(lambda torch, x: torch.sub(x, 3, alpha=0.5), id="difference with a factor"),
+        pytest.param(lambda torch, x: x.amax((2, 3)) - x.amin(1, keepdim=True)[:, 0, 0, :4], id="extrema"),
+        pytest.param(
+            lambda torch, x: torch.maximum(x, torch.full_like(x, -torch.inf)).amax(1), id="infinity"
+        ),
+        pytest.param(lambda torch, x: x.prod(1), id="product"),
+        pytest.param(lambda torch, x: torch.nn.functional.group_norm(x, 2), id="norm without weights"),
+        pytest.param(lambda torch, x: torch.nn.functional.interpolate(x, size=(6, 13)), id="nearest"),
+        pytest.param(
+            lambda torch, x: torch.nn.functional.interpolate(x, scale_factor=1.7), id="nearest by factor"
+        ),
+    ],
+)
+def test_operators_that_the_frontend_lacks_or_misreads(forward: Callable[..., Any], tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    torch.manual_seed(0)
+    found = difference(lambda x: forward(torch, x), tmp_path / "m.pt2", torch.randn(1, 4, 4, 5))
+    assert found < 1e-6
+
+
+def test_hard_swish_is_one_operator(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    network = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 1), torch.nn.Hardswish()).eval()
+    path = tmp_path / "m.pt2"
+    torch.export.save(torch.export.export(network, (torch.zeros(1, 3, 4, 4),)), path)
+    kinds = [operator.kind for operator in import_model(path)[0].operators]
+    assert kinds == ["transpose", "conv2d", "hard_swish", "transpose"]

@@ -1,0 +1,216 @@
+"""A sample of `benchmarks/tflite_operators.py`: random models of one operator, every bit as LiteRT's."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
+
+from benchmarks.tflite_files import TfliteFile
+from benchmarks.tflite_operators import EQUAL, Variant, outcomes
+from target_arch.diagnostics import DiagnosticError
+from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.inputs.shapes import InputShapes
+from target_arch.relax.definitions.table import DEFINITIONS
+from target_arch.relax.importer import import_model
+from target_arch.relax.readers import tflite_operators
+from target_arch.run import build, run_frames, write_bundle
+from target_arch.run.references.litert import litert
+from target_arch.soc.files.soc_file import read_soc
+from tests.relax.emulate import evaluate
+
+SAMPLE = {
+    "int8": (
+        "ADD",
+        "BATCH_MATMUL",
+        "GREATER",
+        "L2_NORMALIZATION",
+        "LEAKY_RELU",
+        "LOGISTIC",
+        "MEAN",
+        "RESIZE_BILINEAR",
+        "SVDF",
+        "TRANSPOSE_CONV",
+        "UNIDIRECTIONAL_SEQUENCE_LSTM",
+    ),
+    "uint8": (
+        "CONV_2D",
+        "FULLY_CONNECTED",
+        "L2_NORMALIZATION",
+        "PRELU",
+        "RESIZE_BILINEAR",
+        "STRIDED_SLICE",
+    ),
+    "int16": ("CONV_2D", "FULLY_CONNECTED", "MUL", "SOFTMAX", "TANH"),
+}
+
+
+@pytest.mark.parametrize("dtype", SAMPLE)
+def test_operators_are_bit_equal(dtype: str, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    needs_tool("gcc")
+    variants = [Variant(code=code, dtype=dtype, seed=7) for code in SAMPLE[dtype]]
+    found = {
+        outcome.variant.code: (outcome.verdict, outcome.detail) for outcome in outcomes(variants, tmp_path)
+    }
+    assert found == dict.fromkeys(SAMPLE[dtype], (EQUAL, ""))
+
+
+ROUNDED = (
+    ("SUM", "int8", 10),
+    ("SUM", "int16", 17),
+    ("ABS", "int16", 7),
+    ("EQUAL", "int16", 8),
+    ("SOFTMAX", "int16", 11),
+)
+"""Random models in which rounding in another place gives other values."""
+
+
+def test_rounding_that_few_models_show(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    needs_tool("gcc")
+    variants = [Variant(code=code, dtype=dtype, seed=seed) for code, dtype, seed in ROUNDED]
+    assert {outcome.verdict for outcome in outcomes(variants, tmp_path)} == {EQUAL}
+
+
+def test_norms_of_zero_and_one(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    """LiteRT takes the norm of zeros, and of a single one, for a little more than one."""
+    needs_tool("gcc")
+    file = TfliteFile()
+    x, y = file.input((4, 3), "int8", 0.1, 5), file.output((4, 3), "int8", 1 / 128, 0)
+    file.operator("L2_NORMALIZATION", [x], [y], ("L2NormOptions", {}), 2)
+    frame = np.array([[5, 5, 5], [6, 5, 5], [5, 4, 6], [127, -128, 127]], np.int8)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    theirs = litert(path).answer((frame,))
+    made = compile_model(CompileRequest(model_path=path, soc=read_soc("mcu_m7")))
+    write_bundle(made.bundle, tmp_path / "bundle")
+    (answer,) = run_frames(build(tmp_path / "bundle"), (frame.tobytes(),))
+    assert answer == theirs[0][0].tobytes()
+
+
+def test_tensors_without_elements_add_nothing(tmp_path: Path) -> None:
+    file = TfliteFile()
+    x, y = file.input((2, 3), "int8", 0.1, 3), file.output((2, 3), "int8", 0.1, 3)
+    none, computed = (file.tensor((0, 3), "int8", 0.1, 3, data=data) for data in (np.zeros((0, 3)), None))
+    file.operator("SLICE", [x, file.numbers(0, 0), file.numbers(0, 3)], [computed], ("SliceOptions", {}), 2)
+    file.operator("CONCATENATION", [none, x, computed], [y], ("ConcatenationOptions", {"axis": 0}), 2)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    found, program = import_model(path)
+    given = np.arange(6, dtype=np.int8).reshape(2, 3)
+    np.testing.assert_array_equal(evaluate(found, {found.inputs[0]: given}, program)[0], given)
+    assert [tensor.shape for tensor in found.tensors.values() if 0 in tensor.shape] == []
+
+
+def test_an_input_without_elements_is_refused(tmp_path: Path) -> None:
+    file = TfliteFile()
+    x, none, y = file.input((2, 3), "float32"), file.input((0, 3), "float32"), file.output((2, 3), "float32")
+    file.operator("CONCATENATION", [x, none], [y], ("ConcatenationOptions", {"axis": 0}), 1)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(path)
+    assert str(caught.value) == (
+        f"{path}: error: input `t1` has no elements [unsupported-model]\nhint: leave it out of the model"
+    )
+
+
+def test_tensors_may_have_one_name(tmp_path: Path) -> None:
+    """Nothing obliges a file to name its tensors apart."""
+    file = TfliteFile()
+    x = file.input((1, 4), "int8", 0.1, 3)
+    middle, y = file.tensor((4, 1), "int8", 0.1, 3), file.output((2, 2), "int8", 0.1, 3)
+    file.operator("TRANSPOSE", [x, file.numbers(1, 0)], [middle], ("TransposeOptions", {}), 2)
+    file.operator("RESHAPE", [middle, file.numbers(2, 2)], [y], ("ReshapeOptions", {"newShape": [2, 2]}))
+    file.rename("same")
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    model, _ = import_model(path)
+    assert [model.tensors[name].shape for name in (*model.inputs, *model.outputs)] == [(1, 4), (2, 2)]
+
+
+def test_a_refusal_names_every_operator(tmp_path: Path) -> None:
+    file = TfliteFile()
+    x = file.input((1, 4), "int8", 0.1, 3)
+    middle, y = file.tensor((1, 4), "int8", 1 / 128, 0), file.output((1, 4), "int8", 0.1, 3)
+    file.operator("IF", [x], [middle], None)
+    file.operator("LOCAL_RESPONSE_NORMALIZATION", [middle], [y], None)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(path)
+    assert caught.value.diagnostics[0].message == (
+        "operators `IF`, `LOCAL_RESPONSE_NORMALIZATION` are not supported"
+    )
+    assert "`IF` once, at `t1`: which subgraph runs is known only at run time" in str(caught.value)
+
+
+def test_every_definition_that_a_converter_names_exists() -> None:
+    folder = Path(tflite_operators.__file__).parent
+    named = {
+        name
+        for file in sorted(folder.glob("*.py"))
+        for name in re.findall(r'\.defined\(\s*"(\w+)"', file.read_text())
+    }
+    assert named <= set(DEFINITIONS)
+
+
+def test_a_constant_table_is_read_at_computed_places(
+    tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    """An embedding. Places are int32 inputs, drawn within the table for LiteRT, which refuses others."""
+    needs_tool("gcc")
+    file = TfliteFile()
+    places = file.input((3,), "int32")
+    table = file.tensor((5, 2), "float32", data=np.arange(10, dtype=np.float32).reshape(5, 2))
+    y = file.output((3, 2), "float32")
+    file.operator("GATHER", [table, places], [y], ("GatherOptions", {"axis": 0, "batchDims": 0}))
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    made = compile_model(CompileRequest(model_path=path, soc=read_soc("mcu_m7")))
+    write_bundle(made.bundle, tmp_path / "bundle")
+    frame = np.array([4, 0, 9], np.int32).tobytes()
+    (answer,) = run_frames(build(tmp_path / "bundle"), (frame,))
+    assert np.frombuffer(answer, np.float32).tolist() == [8.0, 9.0, 0.0, 1.0, 8.0, 9.0]
+
+
+def test_a_shape_that_is_computed_from_a_shape(tmp_path: Path) -> None:
+    """As Keras reshapes with an open batch; and a product of operands of different rank."""
+    file = TfliteFile()
+    x, weights = file.input((2, 1, 3, 4), "float32"), np.arange(8, dtype=np.float32).reshape(2, 4)
+    one, shape = file.tensor((), "int32", data=np.array(3, np.int32)), file.tensor((4,), "int32")
+    batch, target = file.tensor((), "int32"), file.tensor((2,), "int32")
+    product, y = file.tensor((2, 1, 3, 2), "float32"), file.output((2, 6), "float32")
+    adjoint = {"adjX": False, "adjY": True}
+    operands = [x, file.tensor((2, 4), "float32", data=weights)]
+    file.operator("BATCH_MATMUL", operands, [product], ("BatchMatMulOptions", adjoint))
+    file.operator("SHAPE", [product], [shape], ("ShapeOptions", {"outType": 2}))
+    parts = [shape, *(file.numbers(number) for number in (0, 1, 1))]
+    file.operator("STRIDED_SLICE", parts, [batch], ("StridedSliceOptions", {"shrinkAxisMask": 1}))
+    file.operator("PACK", [batch, one], [target], ("PackOptions", {"valuesCount": 2, "axis": 0}))
+    file.operator("RESHAPE", [product, target], [y], ("ReshapeOptions", {}))
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    model, program = import_model(path)
+    values = np.arange(24, dtype=np.float32).reshape(2, 1, 3, 4)
+    (found,) = evaluate(model, {model.inputs[0]: values}, program)
+    np.testing.assert_array_equal(found, (values @ weights.T).reshape(2, 6))
+
+
+def test_an_open_batch_gets_the_extent_that_is_asked_for(tmp_path: Path) -> None:
+    """In every tensor that follows from it. As in the file, an open batch is 1."""
+    file = TfliteFile()
+    x = file.input((1, 4), "float32")
+    middle, y = file.tensor((1, 4), "float32"), file.output((1, 4), "float32")
+    file.operator("RELU", [x], [middle], None)
+    file.operator("EXP", [middle], [y], ("ExpOptions", {}))
+    file.open_batch()
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    shapes = {}
+    for batch in (None, 3):
+        model, _ = import_model(path, shapes=InputShapes(batch=batch))
+        shapes[batch] = {tensor.shape for tensor in model.tensors.values()}
+    assert shapes == {None: {(1, 4)}, 3: {(3, 4)}}
