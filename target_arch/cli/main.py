@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 
+from target_arch.cli import signals
 from target_arch.cli.arguments.backend_options import second_phase, unknown
 from target_arch.cli.arguments.parser import command_of, late_words, parser
 from target_arch.cli.text.output import (
@@ -23,7 +24,6 @@ DONE = 0
 NOT_RIGHT = 1
 WRONG_INPUT = 2
 TOOL_MISSING = 3
-INTERRUPTED = 130
 
 _OTHER_CODES = (
     ("target_arch.run.tools.toolchain", "ToolMissing", TOOL_MISSING),
@@ -40,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(*parser(), given)
     except DiagnosticError as error:
+        if signals.received:
+            raise signals.Interrupted from error
         if wants_traceback(given) and error.__cause__ is not None:
             message("".join(traceback.format_exception(error.__cause__)))
         message(rendered(error))
@@ -50,9 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of stdout has closed it. Python would complain once more when it flushes stdout at exit.
         discard_stdout()
         return DONE
-    except KeyboardInterrupt:
-        message("interrupted")
-        return INTERRUPTED
 
 
 def wants_traceback(arguments: Sequence[str]) -> bool:
@@ -95,7 +94,7 @@ def _refuse_unknown(arguments: Sequence[str], commands: Mapping[str, object]) ->
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:
-    """Whether a program reads what is printed. It then finds the diagnostics there, too."""
+    """Whether the output is for a program. It then has the diagnostics, too."""
     pairs = zip(arguments, [*arguments[1:], ""], strict=True)
     return any(one == "--format=json" or (one, other) == ("--format", "json") for one, other in pairs)
 

@@ -9,25 +9,20 @@ import faulthandler
 import os
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import PurePath
 from types import FrameType
 
+from target_arch.cli import signals
 from target_arch.cli.arguments.parser import command_of
-from target_arch.cli.main import INTERRUPTED, WRONG_INPUT, main, wants_traceback
+from target_arch.cli.main import WRONG_INPUT, main, wants_traceback
 from target_arch.cli.text.output import discard_stdout, flush, message, rendered
 from target_arch.diagnostics import DiagnosticError, refusal
 
 ENDED = 4
 """Exit code of a process that a defect or the system ended."""
-_PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_TWICE_WITHIN = 0.5
-"""Seconds: a terminal sends an interrupt to parent and child, and the parent passes its own on."""
-_AGAIN_AFTER = 0.01
-"""Seconds: an interrupt that met code in which no exception has an effect."""
 _MODELS = (".onnx", ".pt2", ".tflite")
 _READING = ("/relax/readers/", "/relax/importer.py", "/run/references/")
 _LONGEST_TRACE = 65536
@@ -45,11 +40,13 @@ def run(arguments: Sequence[str]) -> int:
         if child == 0:
             faulthandler.enable(outgoing)
             _end_with(parent)
-            _be_interruptible()
+            signals.become_exceptions()
         else:
             os.close(outgoing)
             _pass_on(child)
-    return _guarded(arguments) if child == 0 else _ended(child, incoming, arguments)
+    if child != 0:
+        return _ended(child, incoming, arguments)
+    return _guarded(arguments)
 
 
 def _guarded(arguments: Sequence[str]) -> int:
@@ -58,17 +55,27 @@ def _guarded(arguments: Sequence[str]) -> int:
     except SystemExit as error:
         # argparse has printed help or a refusal.
         return _flushed(error.code if isinstance(error.code, int) else 0)
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except (KeyboardInterrupt, signals.Interrupted):
+        return _interrupted()
     except MemoryError:
         discard_stdout()
         hint = "use a computer with more memory, or a smaller model"
         message(rendered(refusal("out-of-memory", "target-arch", "there is not enough memory", hint)))
         return ENDED
     except Exception as error:
+        if signals.received:
+            return _interrupted()
         discard_stdout()
         message(rendered(_defect(arguments, error)))
         return ENDED
+
+
+def _interrupted() -> int:
+    """Say so, and nothing more: TVM warns of what an exception leaves half done, when that is deleted."""
+    signals.ignore()
+    message("interrupted")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    return 128 + (signals.received or [signal.SIGINT])[0]
 
 
 def _flushed(code: int) -> int:
@@ -96,7 +103,7 @@ def _ended(child: int, traces: int, arguments: Sequence[str]) -> int:
     if os.WIFEXITED(status):
         return os.WEXITSTATUS(status)
     number = os.WTERMSIG(status)
-    if number in _PASSED_ON:
+    if number in signals.ENDING:
         return 128 + number
     os.set_blocking(traces, False)
     try:
@@ -125,53 +132,22 @@ def _crash(name: str, arguments: Sequence[str], *, reading: bool) -> DiagnosticE
 
 @contextmanager
 def _blocked() -> Iterator[None]:
-    """No signal is lost between a fork and the handlers for what follows it."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)
+    """No signal is lost between a fork and the handlers that are set after it."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals.ENDING)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _PASSED_ON)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, signals.ENDING)
 
 
 def _pass_on(child: int) -> None:
     def pass_on(number: int, frame: FrameType | None) -> None:
-        os.kill(child, number)
+        # Between its end and that of `waitpid`, the child is no more.
+        with suppress(ProcessLookupError):
+            os.kill(child, number)
 
-    for each in _PASSED_ON:
+    for each in signals.ENDING:
         signal.signal(each, pass_on)
-
-
-def _be_interruptible() -> None:
-    """Signals become exceptions, so that temporary files are removed; a second one at once is the same.
-
-    Python ignores an exception where nothing can catch it, as in the callback of a weak reference: it is
-    raised again a moment later.
-    """
-    last, received = float("-inf"), signal.SIGINT
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        nonlocal last, received
-        now = time.monotonic()
-        if now - last < _TWICE_WITHIN:
-            return
-        last, received = now, signal.Signals(number)
-        end(number, frame)
-
-    def end(number: int, frame: FrameType | None) -> None:
-        if received == signal.SIGINT:
-            raise KeyboardInterrupt
-        raise SystemExit(128 + received)
-
-    def ignored(found: "sys.UnraisableHookArgs") -> None:
-        if isinstance(found.exc_value, KeyboardInterrupt | SystemExit):
-            signal.setitimer(signal.ITIMER_REAL, _AGAIN_AFTER)
-        else:
-            sys.__unraisablehook__(found)
-
-    for each in _PASSED_ON:
-        signal.signal(each, interrupt)
-    signal.signal(signal.SIGALRM, end)
-    sys.unraisablehook = ignored
 
 
 def _end_with(parent: int) -> None:
