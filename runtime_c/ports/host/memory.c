@@ -144,14 +144,19 @@ uint32_t ta_host_windows(uint32_t instance, ta_window *windows)
     return count;
 }
 
+static int reaches(uint32_t instance, uint32_t memory)
+{
+    const int visible = ta_host.soc->memories[memory].host_visible;
+    return ta_host.soc->instances[instance].is_host ? visible : observation(instance, memory) != NULL;
+}
+
 ta_status ta_host_pointers(const ta_dispatch *dispatch, void **pointers)
 {
     for (uint32_t i = 0; i < dispatch->ref_count; i++) {
-        ta_address unused;
-        const ta_status status = ta_host_address(dispatch->instance, dispatch->refs[i], &unused);
-        if (status != TA_OK)
-            return status;
-        pointers[i] = ta_host_byte(dispatch->refs[i]);
+        const ta_ref where = dispatch->refs[i];
+        if (!reaches(dispatch->instance, ta_host.bundle->arenas[where.arena].memory))
+            return TA_ERROR_ARGUMENT;
+        pointers[i] = ta_host_byte(where);
     }
     return TA_OK;
 }
