@@ -30,6 +30,11 @@ class Rows:
     scale: Any = field(repr=False)
     zero: Any = field(repr=False)
 
+    @property
+    def count(self) -> int:
+        """How many rows these are."""
+        return int(shape_of(self.values)[0])
+
 
 def rows(builder: Any, x: Any, *, symmetric: bool) -> Rows:
     """The rows of a float32 matrix, each on a grid of its own; a `symmetric` one has the zero point 0."""
@@ -166,6 +171,17 @@ def dense_product(values: Any, zero: Any, weights: Any, at: tuple[Any, ...], ter
     (element,) = terms
     shifted = values[at[0], element].astype("int32") - zero[at[0], 0]
     return shifted * weights[at[1], element].astype("int32")
+
+
+def matrices_product(rows: int) -> Product:
+    """Weights are [matrices, outputs, elements], one matrix for `rows` rows each."""
+
+    def product(values: Any, zero: Any, weights: Any, at: tuple[Any, ...], terms: Any) -> Any:
+        (element,) = terms
+        shifted = values[at[0], element].astype("int32") - zero[at[0], 0]
+        return shifted * weights[tirx.floordiv(at[0], rows), at[1], element].astype("int32")
+
+    return product
 
 
 def convolution_product(window: ImageWindow) -> Product:

@@ -9,11 +9,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 from tvm import relax
 
 from target_arch.plan.arithmetic import Rounding, float32, quantize_multiplier
 from target_arch.plan.model import Attribute
+from target_arch.relax.readers.tflite_operators import dynamic
 from target_arch.relax.readers.tflite_operators.grids import bounds, ending
 from target_arch.relax.readers.tflite_operators.site import (
     Converter,
@@ -37,7 +38,7 @@ class _Requantizer:
 def _has_kind(site: TFLiteOperator, weight: TFLiteOperand) -> bool:
     """True for operands that the kinds `conv2d`, `depthwise_conv2d` and `dense` take."""
     if not site.stored:
-        return not _is_dynamic(site, weight)
+        return not dynamic.is_dynamic(site, weight)
     grid = weight.quantization
     return (
         site.x.dtype == "int8"
@@ -46,68 +47,6 @@ def _has_kind(site: TFLiteOperator, weight: TFLiteOperand) -> bool:
         and grid is not None
         and not any(grid.zero_point)
     )
-
-
-def _is_dynamic(site: TFLiteOperator, weight: TFLiteOperand) -> bool:
-    return site.x.dtype == "float32" and weight.dtype == "int8" and weight.quantization is not None
-
-
-def _dynamic_convolution(
-    site: TFLiteOperator, weight: TFLiteOperand, window: dynamic_range.ImageWindow, activation: int
-) -> Any:
-    """Images of a batch are rows; symmetric where the weights have a single scale, as LiteRT has it."""
-    channels, several = site.x.shape[3], len(_weight_scales(weight)) > 1
-    if site.code == "DEPTHWISE_CONV_2D":
-        product = dynamic_range.depthwise_product(window, site.out.shape[3] // channels)
-        terms, symmetric = weight.shape[1:3], False
-    else:
-        if weight.shape[3] != channels:
-            raise Unreadable("groups of channels, with activations in floats and weights in int8")
-        product, terms, symmetric = dynamic_range.convolution_product(window), weight.shape[1:], not several
-    made = _rows(site, site.x.shape[0], symmetric=symmetric)
-    values = site.builder.emit(relax.op.reshape(made.values, site.x.shape))
-    layer = dynamic_range.SumOfProducts(
-        name=site.code.lower(), shape=site.out.shape, terms=terms, product=product, ends=bounds(activation)
-    )
-    return _dynamic(site, weight, layer, evolve(made, values=values))
-
-
-def _dynamic_dense(site: TFLiteOperator, weight: TFLiteOperand, options: Any) -> Any:
-    outputs, inputs = weight.shape
-    count = math.prod(site.x.shape) // inputs
-    layer = dynamic_range.SumOfProducts(
-        name="fully_connected",
-        shape=(count, outputs),
-        terms=(inputs,),
-        product=dynamic_range.dense_product,
-        ends=bounds(int(options.FusedActivationFunction())),
-    )
-    made = _rows(site, count, symmetric=not options.AsymmetricQuantizeInputs())
-    return relax.op.reshape(_dynamic(site, weight, layer, made), site.out.shape)
-
-
-def _rows(site: TFLiteOperator, count: int, *, symmetric: bool) -> dynamic_range.Rows:
-    matrix = (count, math.prod(site.x.shape) // count)
-    flat = site.builder.emit(relax.op.reshape(site.x.expr, matrix))
-    return dynamic_range.rows(site.builder, flat, symmetric=symmetric)
-
-
-def _dynamic(
-    site: TFLiteOperator, weight: TFLiteOperand, layer: dynamic_range.SumOfProducts, made: dynamic_range.Rows
-) -> Any:
-    constants = (
-        weight.constant,
-        _bias(site, 2, site.x, layer.shape[-1]),
-        np.asarray(_weight_scales(weight), np.float32),
-    )
-    return dynamic_range.weighted(site.builder, layer, made, *map(relax.const, constants))
-
-
-def _weight_scales(weight: TFLiteOperand) -> tuple[float, ...]:
-    grid = weight.quantization
-    if grid is None or any(grid.zero_point):
-        raise Unreadable(f"weights `{weight.name}` have a zero point")
-    return grid.scale
 
 
 def _finish(
@@ -182,10 +121,10 @@ def convolution(table: str, name: str, site: TFLiteOperator) -> Any:
     dilation = int(options.DilationHFactor()), int(options.DilationWFactor())
     kernel, channels = weight.shape[1:3], site.out.shape[3]
     padding = _padding(options.Padding() == 0, site.x.shape[1:3], kernel, strides, dilation)
-    if _is_dynamic(site, weight):
+    if dynamic.is_dynamic(site, weight):
         image = site.x.shape[1], site.x.shape[2]
         window = dynamic_range.ImageWindow(image=image, strides=strides, dilation=dilation, padding=padding)
-        return _dynamic_convolution(site, weight, window, int(options.FusedActivationFunction()))
+        return dynamic.convolution(site, weight, window, int(options.FusedActivationFunction()))
     bias = _bias(site, 2, site.x, channels)
     finish = _finish(site, site.x, weight, bias, int(options.FusedActivationFunction()), once=False)
     return site.defined(
@@ -235,8 +174,8 @@ def transposed_convolution(site: TFLiteOperator) -> Any:
 def fully_connected(site: TFLiteOperator) -> Any:
     """FULLY_CONNECTED on tensors of any rank."""
     weight, options = site.operand(1), site.options("FullyConnectedOptions")
-    if _is_dynamic(site, weight):
-        return _dynamic_dense(site, weight, options)
+    if dynamic.is_dynamic(site, weight):
+        return dynamic.fully_connected(site, weight, options)
     if _has_kind(site, weight):
         return None if site.x.shape[-1:] == weight.shape[1:] else _as_rows(site, weight)
     bias = _bias(site, 2, site.x, weight.shape[0])
@@ -276,6 +215,8 @@ def _real(operand: TFLiteOperand, expr: Any) -> Any:
 def batch_matmul(site: TFLiteOperator) -> Any:
     """BATCH_MATMUL, whose operands may differ in rank."""
     x, y, options = site.operand(0), site.operand(1), site.options("BatchMatMulOptions")
+    if dynamic.is_dynamic(site, y):
+        return dynamic.batch_matmul(site, y, options)
     if not site.stored:
         return relax.op.matmul(_adjoint(x, options.AdjX()), _adjoint(y, options.AdjY()))
     bias = np.zeros(site.out.shape[-1], "int64" if x.dtype == "int16" else "int32")
@@ -296,8 +237,7 @@ def batch_matmul(site: TFLiteOperator) -> Any:
 
 def _adjoint(operand: TFLiteOperand, wanted: bool) -> Any:
     """Floats, with their last two axes exchanged where that is wanted."""
-    *outer, row, column = range(len(operand.shape))
-    return relax.op.permute_dims(operand.expr, [*outer, column, row]) if wanted else operand.expr
+    return dynamic.exchanged(operand.expr, len(operand.shape)) if wanted else operand.expr
 
 
 CONVERTERS: Mapping[str, Converter] = {

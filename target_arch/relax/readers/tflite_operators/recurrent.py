@@ -13,6 +13,7 @@ from target_arch.relax.ir.graph import shape_of
 from target_arch.relax.loops.integer_lstm import GATES, IntegerLstm
 from target_arch.relax.onnx_operators.node import Node
 from target_arch.relax.onnx_operators.recurrent import CONVERTERS as ONNX_CONVERTERS
+from target_arch.relax.readers.tflite_operators import dynamic
 from target_arch.relax.readers.tflite_operators.grids import bounds
 from target_arch.relax.readers.tflite_operators.site import (
     Converter,
@@ -157,7 +158,8 @@ _FLOAT_ROUNDING = "float"
 
 
 def svdf(site: TFLiteOperator) -> Any:
-    """SVDF in float32, and in int8 with a state of int8 or int16 (LiteRT, TFLite Micro).
+    """SVDF in float32, whose weights may be int8, and in int8 with a state of int8 or int16 (LiteRT, TFLite
+    Micro).
 
     The state is kept by time, [B,M,1,F], not [B,F,M].
     """
@@ -166,17 +168,26 @@ def svdf(site: TFLiteOperator) -> Any:
     rank, (filters, memory), batch = options.Rank(), times.shape, x.shape[0]
     if (x.dtype, state.dtype) not in (("float32", "float32"), ("int8", "int8"), ("int8", "int16")):
         raise Unreadable(f"elements are {x.dtype}, its state is {state.dtype}")
-    if features.dtype not in ("float32", "int8") or (x.dtype == "int8") != (features.dtype == "int8"):
-        raise Unreadable(f"weights are {features.dtype}")
+    hybrid = dynamic.is_dynamic(site, features)
+    if features.dtype != x.dtype and not (hybrid and dynamic.is_dynamic(site, times)):
+        raise Unreadable(f"weights are {features.dtype} and {times.dtype}, its elements {x.dtype}")
     held = site.variable(4, (batch, memory, 1, filters))
     no_bias = np.zeros(filters, "float32" if x.dtype == "float32" else "int32")
     grids, shape = (x, features, state), (batch, filters)
-    fresh = _product(site, "dense", grids, x.expr, features.constant, no_bias, shape, **_wrapping(state))
+    if hybrid:
+        made = dynamic.rows(
+            site, x.expr, (batch, x.shape[1]), symmetric=not options.AsymmetricQuantizeInputs()
+        )
+        fresh = dynamic.dense(site, made, features, no_bias)
+    else:
+        fresh = _product(site, "dense", grids, x.expr, features.constant, no_bias, shape, **_wrapping(state))
     fresh = site.builder.emit(relax.op.reshape(site.builder.emit(fresh), (batch, 1, 1, filters)))
     older = site.builder.emit(relax.op.strided_slice(held, [1], [1], [memory]))
     held = site.builder.emit(relax.op.concat([older, fresh], axis=1))
     site.update(4, held)
-    weights = times.constant.reshape(filters // rank, rank, memory).transpose(0, 2, 1)[:, :, None, :]
+    # LiteRT makes floats of these weights before the first run.
+    stored = times.constant * np.float32(dynamic.single_scale(times)) if hybrid else times.constant
+    weights = stored.reshape(filters // rank, rank, memory).transpose(0, 2, 1)[:, :, None, :]
     bias = site.optional(3)
     summand = np.zeros(filters // rank, no_bias.dtype) if bias is None else bias.constant
     shape4 = (batch, 1, 1, filters // rank)

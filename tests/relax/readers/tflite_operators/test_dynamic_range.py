@@ -48,6 +48,35 @@ class Layers:
         layer = ("DEPTHWISE_CONV_2D", ("DepthwiseConv2DOptions", options), 6)
         self.add(layer, IMAGE, (1, 3, 3, 3 * multiplier), (2, 7, 6, 3 * multiplier), 3)
 
+    def matrices(
+        self, shape: tuple[int, ...], weights: tuple[int, ...], out: tuple[int, ...], **options: bool
+    ) -> None:
+        """BATCH_MATMUL by constant matrices."""
+        x, y = self.file.input(shape, "float32"), self.file.output(out, "float32")
+        table = ("BatchMatMulOptions", options)
+        self.file.operator("BATCH_MATMUL", [x, self._stored(weights)], [y], table, 4)
+
+    def svdf(self, inputs: int, memory: int, rank: int, units: int, *, asymmetric: bool) -> None:
+        """SVDF of two sequences with a fused rectifier."""
+        filters, draw = rank * units, self._random
+        tensors = [
+            self.file.input((2, inputs), "float32"),
+            self._stored((filters, inputs)),
+            self._stored((filters, memory)),
+            self.file.tensor((units,), "float32", data=draw.normal(0, 1, units)),
+            self.file.variable((2, filters * memory), "float32"),
+        ]
+        options = {"rank": rank, "fusedActivationFunction": 1, "asymmetricQuantizeInputs": asymmetric}
+        y = self.file.output((2, units), "float32")
+        self.file.operator("SVDF", tensors, [y], ("SVDFOptions", options), 3)
+
+    def _stored(self, shape: tuple[int, ...]) -> int:
+        """Constant weights in int8 on a random scale."""
+        draw = self._random
+        return self.file.tensor(
+            shape, "int8", draw.uniform(0.005, 0.02), data=draw.integers(-127, 128, shape)
+        )
+
     def add(
         self, layer: tuple[str, Any, int], shape: tuple[int, ...], weights: tuple[int, ...],
         out: tuple[int, ...], axis: int | None,
@@ -76,16 +105,8 @@ def frames(shapes: list[tuple[int, ...]]) -> list[list[Array]]:
     ]
 
 
-def test_layers_are_as_litert_computes_them(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
-    needs_tool("gcc")
-    layers = Layers()
-    layers.dense((3, 37), 11, several=False, asymmetric=False)
-    layers.dense((2, 2, 9), 5, several=False, asymmetric=True)
-    layers.dense((3, 20), 4, several=True, asymmetric=True)
-    layers.conv(several=False, stride=1)
-    layers.conv(several=True, stride=2)
-    layers.depthwise(1)
-    layers.depthwise(2)
+def equals_litert(layers: Layers, tmp_path: Path) -> None:
+    """Frame after frame, with what variables keep of earlier ones."""
     path = tmp_path / "m.tflite"
     path.write_bytes(layers.file.content())
     reference = litert(path)
@@ -101,6 +122,40 @@ def test_layers_are_as_litert_computes_them(tmp_path: Path, needs_tool: Callable
             ours = np.frombuffer(answer, np.float32, theirs.size, place).reshape(theirs.shape)
             place += theirs.nbytes
             assert np.abs(ours - theirs).max() <= NEAR * np.abs(theirs).max()
+
+
+def test_layers_are_as_litert_computes_them(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    needs_tool("gcc")
+    layers = Layers()
+    layers.dense((3, 37), 11, several=False, asymmetric=False)
+    layers.dense((2, 2, 9), 5, several=False, asymmetric=True)
+    layers.dense((3, 20), 4, several=True, asymmetric=True)
+    layers.conv(several=False, stride=1)
+    layers.conv(several=True, stride=2)
+    layers.depthwise(1)
+    layers.depthwise(2)
+    equals_litert(layers, tmp_path)
+
+
+def test_products_of_matrices_are_as_litert_computes_them(
+    tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    needs_tool("gcc")
+    layers = Layers()
+    layers.matrices((3, 20), (20, 5), (3, 5))
+    layers.matrices((2, 20, 3), (2, 20, 5), (2, 3, 5), adjX=True)
+    layers.matrices((2, 3, 20), (5, 20), (2, 3, 5), adjY=True, asymmetricQuantizeInputs=True)
+    layers.matrices((3, 8), (4, 8, 5), (4, 3, 5), asymmetricQuantizeInputs=True)
+    layers.matrices((2, 1, 3, 8), (1, 4, 5, 8), (2, 4, 3, 5), adjY=True)
+    equals_litert(layers, tmp_path)
+
+
+def test_svdf_is_as_litert_computes_it(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    needs_tool("gcc")
+    layers = Layers()
+    layers.svdf(9, 4, 2, 3, asymmetric=False)
+    layers.svdf(12, 3, 1, 5, asymmetric=True)
+    equals_litert(layers, tmp_path)
 
 
 def test_weights_keep_their_bytes(tmp_path: Path) -> None:
@@ -143,11 +198,37 @@ def test_transposed_convolutions_are_refused(tmp_path: Path) -> None:
     )
 
 
+def test_matrices_in_several_dimensions_are_refused(tmp_path: Path) -> None:
+    layers = Layers()
+    layers.matrices((2, 2, 3, 8), (8, 5), (2, 2, 3, 5))
+    assert refusal(layers, tmp_path / "m.tflite") == (
+        "`BATCH_MATMUL` once, at `t1`: matrices in several dimensions, with weights `t2` in int8: LiteRT "
+        "scales their rows by the grids of other rows"
+    )
+
+
 def test_products_of_activations_are_refused(tmp_path: Path) -> None:
     layers = Layers()
     file = layers.file
-    x = file.input((2, 4), "float32")
-    w = file.tensor((4, 3), "int8", 0.01, data=np.ones((4, 3)))
+    x, w = file.input((2, 4), "float32"), file.input((4, 3), "int8", 0.01)
     y = file.output((2, 3), "float32")
     file.operator("BATCH_MATMUL", [x, w], [y], ("BatchMatMulOptions", {}), 4)
-    assert refusal(layers, tmp_path / "m.tflite").startswith("`BATCH_MATMUL` once, at `t2`: ")
+    assert refusal(layers, tmp_path / "m.tflite") == (
+        "`BATCH_MATMUL` once, at `t2`: tensor `t1` is computed, only a constant is supported here"
+    )
+
+
+def test_svdf_with_weights_of_two_types_is_refused(tmp_path: Path) -> None:
+    layers = Layers()
+    file = layers.file
+    w = file.tensor((2, 4), "int8", 0.01, data=np.ones((2, 4)))
+    times = file.tensor((2, 3), "float32", data=np.ones((2, 3)))
+    x, held, y = (
+        file.input((1, 4), "float32"),
+        file.variable((1, 6), "float32"),
+        file.output((1, 2), "float32"),
+    )
+    file.operator("SVDF", [x, w, times, -1, held], [y], ("SVDFOptions", {"rank": 1}), 3)
+    assert refusal(layers, tmp_path / "m.tflite") == (
+        "`SVDF` once, at `t4`: weights are int8 and float32, its elements float32"
+    )

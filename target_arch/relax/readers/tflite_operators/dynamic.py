@@ -1,0 +1,138 @@
+"""Sums of products of float activations with int8 weights: the activations are brought to eight bits as they
+run (`te.dynamic_range`).
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from attrs import evolve
+from tvm import relax
+
+from target_arch.relax.readers.tflite_operators.grids import bounds
+from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, TFLiteOperator, Unreadable
+from target_arch.relax.te import dynamic_range
+
+Array = np.ndarray[Any, Any]
+
+
+def is_dynamic(site: TFLiteOperator, weight: TFLiteOperand) -> bool:
+    """True for an operator on floats whose weights are int8 on a grid."""
+    return site.x.dtype == "float32" and weight.dtype == "int8" and weight.quantization is not None
+
+
+def convolution(
+    site: TFLiteOperator, weight: TFLiteOperand, window: dynamic_range.ImageWindow, activation: int
+) -> Any:
+    """Images of a batch are rows; symmetric where the weights have a single scale, as LiteRT has it."""
+    channels, several = site.x.shape[3], len(_weight_scales(weight)) > 1
+    if site.code == "DEPTHWISE_CONV_2D":
+        product = dynamic_range.depthwise_product(window, site.out.shape[3] // channels)
+        terms, symmetric = weight.shape[1:3], False
+    else:
+        if weight.shape[3] != channels:
+            raise Unreadable("groups of channels, with activations in floats and weights in int8")
+        product, terms, symmetric = dynamic_range.convolution_product(window), weight.shape[1:], not several
+    made = rows(site, site.x.expr, (site.x.shape[0], math.prod(site.x.shape[1:])), symmetric=symmetric)
+    values = site.builder.emit(relax.op.reshape(made.values, site.x.shape))
+    layer = dynamic_range.SumOfProducts(
+        name=site.code.lower(), shape=site.out.shape, terms=terms, product=product, ends=bounds(activation)
+    )
+    return _weighted(site, weight, layer, evolve(made, values=values))
+
+
+def fully_connected(site: TFLiteOperator, weight: TFLiteOperand, options: Any) -> Any:
+    """FULLY_CONNECTED on tensors of any rank."""
+    outputs, inputs = weight.shape
+    shape = math.prod(site.x.shape) // inputs, inputs
+    layer = dynamic_range.SumOfProducts(
+        name=site.code.lower(),
+        shape=(shape[0], outputs),
+        terms=(inputs,),
+        product=dynamic_range.dense_product,
+        ends=bounds(int(options.FusedActivationFunction())),
+    )
+    made = rows(site, site.x.expr, shape, symmetric=not options.AsymmetricQuantizeInputs())
+    return relax.op.reshape(_weighted(site, weight, layer, made), site.out.shape)
+
+
+def batch_matmul(site: TFLiteOperator, weight: TFLiteOperand, options: Any) -> Any:
+    """BATCH_MATMUL with a constant second operand; either may have fewer matrices than the result."""
+    x, rank = site.x, len(site.x.shape)
+    if any(sum(extent > 1 for extent in operand.shape[:-2]) > 1 for operand in (x, weight)):
+        raise Unreadable(
+            f"matrices in several dimensions, with weights `{weight.name}` in int8: LiteRT scales their rows "
+            "by the grids of other rows"
+        )
+    *outer, count, outputs = site.out.shape
+    inputs = weight.shape[-1 if options.AdjY() else -2]
+    real = x.expr if not options.AdjX() else site.builder.emit(exchanged(x.expr, rank))
+    given = (*x.shape[:-2], count, inputs)
+    if math.prod(given[:-2]) != math.prod(outer):
+        real = site.builder.emit(relax.op.broadcast_to(real, (*outer, count, inputs)))
+    made = rows(
+        site, real, (math.prod(outer) * count, inputs), symmetric=not options.AsymmetricQuantizeInputs()
+    )
+    stored = weight.constant if options.AdjY() else weight.constant.swapaxes(-1, -2)
+    if math.prod(stored.shape[:-2]) > 1:
+        stored = np.broadcast_to(stored, (*outer, outputs, inputs))
+    stored = np.ascontiguousarray(stored.reshape(-1, outputs, inputs))
+    layer = dynamic_range.SumOfProducts(
+        name=site.code.lower(),
+        shape=(math.prod(outer) * count, outputs),
+        terms=(inputs,),
+        product=dynamic_range.matrices_product(count if len(stored) > 1 else math.prod(outer) * count),
+        ends=(None, None),
+    )
+    constants = stored, np.zeros(outputs, np.float32), np.array([single_scale(weight)], np.float32)
+    product = dynamic_range.weighted(site.builder, layer, made, *map(relax.const, constants))
+    return relax.op.reshape(product, site.out.shape)
+
+
+def dense(site: TFLiteOperator, made: dynamic_range.Rows, weight: TFLiteOperand, bias: Array) -> Any:
+    """The float32 products of rows with the weights [outputs, elements] of a part of an operator, and a
+    bias.
+    """
+    layer = dynamic_range.SumOfProducts(
+        name=site.code.lower(),
+        shape=(made.count, weight.shape[0]),
+        terms=weight.shape[1:],
+        product=dynamic_range.dense_product,
+        ends=(None, None),
+    )
+    constants = weight.constant, bias, np.array([single_scale(weight)], np.float32)
+    return dynamic_range.weighted(site.builder, layer, made, *map(relax.const, constants))
+
+
+def rows(site: TFLiteOperator, x: Any, shape: tuple[int, int], *, symmetric: bool) -> dynamic_range.Rows:
+    """The elements of `x` as a matrix of eight bits, each row on a grid of its own."""
+    flat = site.builder.emit(relax.op.reshape(x, shape))
+    return dynamic_range.rows(site.builder, flat, symmetric=symmetric)
+
+
+def single_scale(weight: TFLiteOperand) -> float:
+    """The scale of weights that have one and no zero point. Unreadable for any others."""
+    _weight_scales(weight)
+    return weight.scale
+
+
+def exchanged(x: Any, rank: int) -> Any:
+    """A tensor with its last two axes exchanged."""
+    *outer, row, column = range(rank)
+    return relax.op.permute_dims(x, [*outer, column, row])
+
+
+def _weighted(
+    site: TFLiteOperator, weight: TFLiteOperand, layer: dynamic_range.SumOfProducts, made: dynamic_range.Rows
+) -> Any:
+    given = site.optional(2)
+    bias = np.zeros(layer.shape[-1], np.float32) if given is None else given.constant.reshape(-1)
+    constants = weight.constant, bias, np.asarray(_weight_scales(weight), np.float32)
+    return dynamic_range.weighted(site.builder, layer, made, *map(relax.const, constants))
+
+
+def _weight_scales(weight: TFLiteOperand) -> tuple[float, ...]:
+    grid = weight.quantization
+    if grid is None or any(grid.zero_point):
+        raise Unreadable(f"weights `{weight.name}` have a zero point")
+    return grid.scale
