@@ -103,13 +103,12 @@ static inline void ta_s8_window(const ta_s8_conv2d *conv, ta_s8_cell *panel, con
     }
 }
 
-#if defined(TA_KERNELS_X86) && defined(TA_S8_WIDE)
+#if defined(TA_KERNELS_X86) && defined(TA_S8_SIXTEENS)
 /* Copies `count` values to the panel, 16 at once: up to 15 more are read and written. */
-TA_AVX2_PART void ta_s8_widen_avx2(ta_s8_cell *to, const int8_t *from, int32_t count, __m128i flip)
+TA_AVX2_PART void ta_s8_sixteens_avx2(ta_s8_cell *to, const int8_t *from, int32_t count, __m128i flip)
 {
     for (int32_t k = 0; k < count; k += 16) {
-        const __m128i some = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(from + k)), flip);
-        _mm256_storeu_si256((__m256i *)(to + k), _mm256_cvtepi8_epi16(some));
+        ta_s8_sixteen_avx2(to + k, _mm_xor_si128(_mm_loadu_si128((const __m128i *)(from + k)), flip));
     }
 }
 
@@ -135,7 +134,7 @@ TA_AVX2 static inline void ta_s8_gather_avx2(const ta_s8_conv2d *conv, ta_s8_cel
         const int8_t *row = x + at;
         ta_s8_cell *to = panel;
         for (int32_t ky = 0; ky < height; ++ky, row += step, to += run) {
-            ta_s8_widen_avx2(to, row, run, flip);
+            ta_s8_sixteens_avx2(to, row, run, flip);
         }
         for (int32_t k = filled; k < depth; ++k) {
             panel[k] = 0;
@@ -151,7 +150,7 @@ TA_AVX2 static inline void ta_s8_pixels_avx2(const ta_s8_conv2d *conv, ta_s8_cel
     const __m128i flip = _mm_set1_epi8(conv->is_unsigned ? -128 : 0);
     x += first * run;
     for (int32_t r = 0; r < rows; ++r, panel += TA_S8_PANEL, x += run) {
-        ta_s8_widen_avx2(panel, x, run, flip);
+        ta_s8_sixteens_avx2(panel, x, run, flip);
         if (run < depth) {
             panel[run] = 0;
         }
@@ -188,10 +187,10 @@ static inline void ta_s8_inner(const ta_s8_conv2d *conv, ta_s8_cell *panel, cons
     }
 }
 
-TA_PART void ta_s8_gather(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, ta_s8_pixel pixel,
-                          int32_t rows, int32_t from, int32_t to)
+static inline void ta_s8_windows(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, ta_s8_pixel pixel,
+                                 int32_t rows, int32_t from, int32_t to)
 {
-#if defined(TA_KERNELS_X86) && defined(TA_S8_WIDE)
+#if defined(TA_KERNELS_X86) && defined(TA_S8_SIXTEENS)
     if (TA_HAS_AVX2 && from == 0 && to == conv->depth) {
         const int64_t first = ((int64_t)pixel.image * conv->out_height + pixel.y) * conv->out_width + pixel.x;
         if (ta_s8_are_pixels(conv, first, rows)) {
@@ -214,6 +213,16 @@ TA_PART void ta_s8_gather(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int
         }
         ta_s8_next(conv, &pixel);
     }
+}
+
+/* Products `from` to `to` of the windows of `rows` pixels, as the tile needs them. */
+TA_PART void ta_s8_gather(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, ta_s8_pixel pixel,
+                          int32_t rows, int32_t from, int32_t to)
+{
+    ta_s8_windows(conv, panel, x, pixel, rows, from, to);
+#ifdef TA_S8_OFFSETS
+    ta_s8_offset(panel, rows, to - from);
+#endif
 }
 
 /* Outputs `n` to `stop` of all pixels. */

@@ -17,13 +17,15 @@
  *   ta_s8_fill     copies values to a panel
  *   ta_s8_pad      puts one value into several cells of a panel
  *   ta_s8_tile     sums
+ *   TA_S8_OFFSETS  defined where `ta_s8_offset` is to be called between filling rows and summing them
  *
  * The layout. For N outputs and K products each, weights are int8 w[N / 8][K / 2][8][2], both rounded up, zeros
  * where there is nothing: the 16 bytes of 8 outputs and 2 k are what one multiply-add of 16-bit pairs takes.
  * A sum is that of the stored values: the zero point of the input is part of the bias.
  *
- * Forms: portable, SSE2, AVX2, NEON with and without dot product (`s8_pairs_neon.h`), RISC-V V (`s8_pairs_rvv.h`).
- * Where the compiler may not use AVX2 for the whole program but can compile functions for it (GCC and Clang on x86-64),
+ * Forms: portable, SSE2, AVX2, AVX-VNNI and AVX-512 VNNI (`s8_pairs_vnni.h`), NEON with and without dot product
+ * (`s8_pairs_neon.h`), RISC-V V (`s8_pairs_rvv.h`). The flags of the compiler choose VNNI, for the whole program. Where
+ * the compiler may not use AVX2 for the whole program but can compile functions for it (GCC and Clang on x86-64),
  * both forms are there and the processor is asked. With TA_KERNELS_PORTABLE the portable form alone is, with
  * TA_KERNELS_SSE2 no AVX2.
  */
@@ -45,8 +47,12 @@
 #define TA_S8_ROWS 8
 #define TA_S8_PANEL 2080 /* so that rows of a panel do not compete for the same lines of a cache */
 #define TA_S8_RESIDENT 131072
+#ifdef TA_KERNELS_VNNI
+#define TA_S8_MORE 48 /* 16, and the offsets of rows */
+#else
 #define TA_S8_MORE 16
-#define TA_S8_WIDE /* cells are the 16 bits that AVX2 widens to */
+#endif
+#define TA_S8_SIXTEENS /* ta_s8_sixteen_avx2 is there */
 #elif defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
 #define TA_S8_ROWS 8
 #define TA_S8_PANEL 2048
@@ -59,13 +65,26 @@
 #define TA_S8_MORE 0
 #endif
 
-#if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
+#if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV) || defined(TA_KERNELS_VNNI)
+#define TA_S8_BYTES /* cells are the values themselves */
 typedef int8_t ta_s8_cell;
 #else
 typedef int16_t ta_s8_cell;
 #endif
 
 #ifdef TA_KERNELS_X86
+/* Puts 16 values into cells. */
+TA_AVX2_PART void ta_s8_sixteen_avx2(ta_s8_cell *to, __m128i values)
+{
+#ifdef TA_S8_BYTES
+    _mm_storeu_si128((__m128i *)to, values);
+#else
+    _mm256_storeu_si256((__m256i *)to, _mm256_cvtepi8_epi16(values));
+#endif
+}
+#endif
+
+#if defined(TA_KERNELS_X86) && !defined(TA_S8_BYTES)
 /* Values at the end are copied twice rather than one by one. */
 TA_AVX2 static inline void ta_s8_fill_avx2(ta_s8_cell *panel, const int8_t *x, int32_t count)
 {
@@ -103,15 +122,15 @@ TA_AVX2 static inline void ta_s8_fill_avx2(ta_s8_cell *panel, const int8_t *x, i
 /* Copies `count` values to the panel. */
 static inline void ta_s8_fill(ta_s8_cell *panel, const int8_t *x, int32_t count)
 {
+#ifdef TA_S8_BYTES
+    memcpy(panel, x, (size_t)count);
+#else
 #ifdef TA_KERNELS_X86
     if (TA_HAS_AVX2) {
         ta_s8_fill_avx2(panel, x, count);
         return;
     }
 #endif
-#if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
-    memcpy(panel, x, (size_t)count);
-#else
     for (int32_t k = 0; k < count; ++k) {
         panel[k] = x[k];
     }
@@ -135,7 +154,7 @@ static inline void ta_s8_pad(ta_s8_cell *panel, int32_t value, int32_t count)
     }
 }
 
-#ifdef TA_KERNELS_X86
+#if defined(TA_KERNELS_X86) && !defined(TA_KERNELS_VNNI)
 static inline int32_t ta_pair(const ta_s8_cell *cells)
 {
     int32_t pair;
@@ -284,6 +303,7 @@ static inline void ta_s8_tile_sse2(int32_t *sums, const int32_t *start, const ta
 
 #include "kernels/s8_pairs_neon.h"
 #include "kernels/s8_pairs_rvv.h"
+#include "kernels/s8_pairs_vnni.h"
 
 #if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
 /* Up to TA_S8_ROWS rows, 8 outputs: four at once and then one by one. */
@@ -325,7 +345,7 @@ static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start,
                               int32_t blocks, int narrow)
 {
     (void)narrow;
-#ifdef TA_KERNELS_X86
+#if defined(TA_KERNELS_X86) && !defined(TA_KERNELS_VNNI)
     if (TA_HAS_AVX2) {
         ta_s8_tile_avx2(rows, sums, start, step, panel, depth, w, apart, blocks);
         return;
@@ -337,7 +357,9 @@ static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start,
         return;
     }
 #endif
-#if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
+#ifdef TA_KERNELS_VNNI
+    ta_s8_tile_vnni(rows, sums, start, step, panel, depth, w, apart, blocks);
+#elif defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
     for (int32_t block = 0; block < blocks; ++block, sums += TA_S8_BLOCK, start += TA_S8_BLOCK, w += apart) {
         ta_s8_tile_vector(rows, sums, start, step, panel, depth, w);
     }

@@ -1,5 +1,7 @@
 """The kernels of `runtime_c/kernels` in every form that runs here, against plain integers, to the bit."""
 
+import platform
+import subprocess
 from collections.abc import Callable
 from math import prod
 from pathlib import Path
@@ -19,7 +21,7 @@ from tests.backends.c.kernel_cases import (
     real_depthwise_cases,
     sum_cases,
 )
-from tests.backends.c.kernel_program import NATIVE, Case, mismatches
+from tests.backends.c.kernel_program import FLAGS, NATIVE, VNNI, Case, mismatches, program
 
 
 @pytest.fixture(scope="module")
@@ -48,3 +50,14 @@ def test_clang_takes_them_without_a_warning(
     cases: list[Case], tmp_path: Path, needs_tool: Callable[[str], str]
 ) -> None:
     assert mismatches(tmp_path, cases[:8], (needs_tool("clang"),)) == []
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("form", VNNI if platform.machine() == "x86_64" else ())
+def test_vnni_compiles_wherever_x86_does(
+    form: str, compiler: str, cases: list[Case], tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    source = tmp_path / "calls.c"
+    source.write_text(f"{program(cases[:8])}#ifndef TA_KERNELS_VNNI\n#error no form\n#endif\n")
+    flags = (*VNNI[form], *FLAGS, "-c", "-o", str(tmp_path / "calls.o"))
+    subprocess.run((needs_tool(compiler), *flags, str(source)), check=True)
