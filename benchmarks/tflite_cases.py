@@ -482,9 +482,24 @@ def pool(code: str, draw: Draw) -> None:
 def prelu(draw: Draw) -> None:
     shape = draw.image()
     x = draw.file.input(shape, draw.dtype, *draw.grid())
-    alpha = draw.file.tensor((1, 1, shape[3]), draw.dtype, *draw.grid(), data=draw.values((1, 1, shape[3])))
+    dtype, grid = draw.dtype, draw.grid()
+    if dtype == "int16":
+        dtype, grid = "int8", (grid[0] * 256, draw.extent(-60, 60))
+    alpha = draw.file.tensor((1, 1, shape[3]), dtype, *grid, data=draw.values((1, 1, shape[3]), dtype))
     y = draw.file.output(shape, draw.dtype, *draw.grid(2))
     draw.file.operator("PRELU", [x, alpha], [y], None)
+
+
+def rsqrt(draw: Draw) -> None:
+    """LiteRT refuses negative values: of int16 the absolute values are taken first."""
+    if draw.dtype != "int16":
+        one_input("RSQRT", draw, low=1, version=2)
+        return
+    shape, given = draw.shape(draw.extent(1, 4)), draw.grid()
+    x, size = draw.file.input(shape, "int16", *given), draw.file.tensor(shape, "int16", *given)
+    y = draw.file.output(shape, "int16", draw.scale(10), 0)
+    draw.file.operator("ABS", [x], [size], None, 2)
+    draw.file.operator("RSQRT", [size], [y], None, 2)
 
 
 def quantize(draw: Draw) -> None:
@@ -570,7 +585,7 @@ CASES: Mapping[str, Case] = {
     "RESIZE_BILINEAR": partial(resize, "RESIZE_BILINEAR"),
     "RESIZE_NEAREST_NEIGHBOR": partial(resize, "RESIZE_NEAREST_NEIGHBOR"),
     "REVERSE_V2": reverse,
-    "RSQRT": partial(one_input, "RSQRT", low=1, version=2),
+    "RSQRT": rsqrt,
     "SLICE": slice_,
     "SOFTMAX": partial(one_input, "SOFTMAX", options=("SoftmaxOptions", {"beta": 1.0}), out=UNIT, version=3),
     "SPACE_TO_BATCH_ND": partial(batches, "SPACE_TO_BATCH_ND"),

@@ -90,11 +90,13 @@ def interpolated(operator: Operator, model: Model) -> Definition:
 
 
 def on_line(table: Any, value: Any) -> Any:
-    """The result of an int16 value (as int32), on the line between two entries of a table of 513."""
+    """The result of an int16 value (as int32), on the line between two entries of a table of 513. What one
+    exceeds the other by wraps in 16 bits, as in LiteRT: that shows beside the logarithm of zero.
+    """
     place = (value >> 7) + 256
     base = table[place].astype("int32")
-    slope = table[place + 1].astype("int32") - base
-    return base + ((slope * tirx.bitwise_and(value, tirx.const(127, "int32")) + 64) >> 7)
+    slope = (table[place + 1].astype("int32") - base).astype("int16")
+    return base + ((slope.astype("int32") * tirx.bitwise_and(value, tirx.const(127, "int32")) + 64) >> 7)
 
 
 def sigmoid(operator: Operator, model: Model) -> Definition:

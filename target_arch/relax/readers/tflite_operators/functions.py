@@ -48,7 +48,7 @@ def _narrow(site: TFLiteOperator) -> bool:
 
 def by_table(real: Callable[[TFLiteOperator], Real], site: TFLiteOperator) -> Any:
     """A function that LiteRT computes in float32 for its table; of int16 values at 513 places."""
-    if site.stored and site.x.dtype == site.out.dtype == "int16" and site.code in ("EXP", "GELU"):
+    if site.stored and site.x.dtype == site.out.dtype == "int16" and site.code != "ELU":
         reach = (np.float32(site.x.scale), np.float32(site.out.scale))
         return site.defined("interpolated", site.x.expr, interpolation(real(site), *reach))
     if site.stored and not _narrow(site):
@@ -113,10 +113,11 @@ def _gelu(site: TFLiteOperator) -> Real:
 
         def approximate(x: np.float32) -> np.float32:
             inner = root * (x + np.float32(0.044715) * x * x * x)
-            return np.float32(np.float32(0.5) * x * (np.float32(1) + np.tanh(inner)))
+            return np.float32(np.float32(0.5) * x * (np.float32(1) + np.float32(math.tanh(inner))))
 
         return approximate
-    return lambda x: np.float32(0.5 * float(x) * (1 + math.erf(float(x) * math.sqrt(0.5))))
+    slope = np.float32(-math.sqrt(0.5))
+    return lambda x: np.float32(np.float32(0.5) * x * np.float32(math.erfc(x * slope)))
 
 
 def _elu(x: np.float32) -> np.float32:
@@ -124,15 +125,26 @@ def _elu(x: np.float32) -> np.float32:
 
 
 def _logistic(x: np.float32) -> np.float32:
-    return np.float32(np.float32(1) / (np.float32(1) + np.exp(-x)))
+    return np.float32(np.float32(1) / (np.float32(1) + _exp(-x)))
 
 
-def _log(x: np.float32) -> np.float32:
-    return np.float32(np.log(x)) if x > 0 else np.float32(-1e30)
+def _exp(x: np.float32) -> np.float32:
+    """Rounded once, as the C library's; NumPy's of a float32 is not."""
+    return np.float32(np.exp(np.float64(x)))
 
 
-def _rsqrt(x: np.float32) -> np.float32:
-    return np.float32(np.float32(1) / np.sqrt(x)) if x > 0 else np.float32(np.finfo(np.float32).max)
+def _end(out: TFLiteOperand, stored: int) -> np.float32:
+    return np.float32(np.float32(stored - out.zero_point) * np.float32(out.scale))
+
+
+def _log(site: TFLiteOperator) -> Real:
+    least = _end(site.out, DTYPE_RANGE[site.out.dtype][0])
+    return lambda x: np.float32(math.log(x)) if x > 0 else least
+
+
+def _rsqrt(site: TFLiteOperator) -> Real:
+    most = _end(site.out, DTYPE_RANGE[site.out.dtype][1])
+    return lambda x: np.float32(np.float32(1) / np.sqrt(x)) if x > 0 else most
 
 
 def absolute(site: TFLiteOperator) -> Any:
@@ -176,16 +188,16 @@ def rescaled(low: float | None, high: float | None, site: TFLiteOperator) -> Any
 CONVERTERS: Mapping[str, Converter] = {
     "ABS": absolute,
     "ELU": partial(by_table, lambda _: _elu),
-    "EXP": partial(by_table, lambda _: np.exp),
+    "EXP": partial(by_table, lambda _: _exp),
     "GELU": partial(by_table, _gelu),
     "LEAKY_RELU": leaky_relu,
-    "LOG": partial(by_table, lambda _: _log),
+    "LOG": partial(by_table, _log),
     "LOGISTIC": partial(sigmoid, _logistic),
     "QUANTIZE": partial(rescaled, None, None),
     "RELU": partial(rescaled, 0.0, None),
     "RELU6": partial(rescaled, 0.0, 6.0),
     "RELU_0_TO_1": partial(rescaled, 0.0, 1.0),
     "RELU_N1_TO_1": partial(rescaled, -1.0, 1.0),
-    "RSQRT": partial(by_table, lambda _: _rsqrt),
+    "RSQRT": partial(by_table, _rsqrt),
     "TANH": partial(sigmoid, np.tanh),
 }

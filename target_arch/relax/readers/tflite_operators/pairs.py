@@ -133,11 +133,13 @@ def prelu(site: TFLiteOperator) -> Any:
     """PRELU of stored values."""
     if not site.stored:
         return None
-    if site.x.dtype not in STORED:
-        raise Unreadable(f"stored values of type {site.x.dtype}")
     x, alpha = site.operand(0), site.operand(1)
-    steep = encoded(x.scale / site.out.scale)
-    flat = encoded(x.scale * alpha.scale / site.out.scale)
+    if x.dtype not in (*STORED, "int16"):
+        raise Unreadable(f"stored values of type {x.dtype}")
+    if alpha.dtype not in STORED:
+        raise Unreadable(f"slopes of type {alpha.dtype}, whose bytes LiteRT reads as int8")
+    steep = encoded(float32(x.scale / site.out.scale))
+    flat = encoded(float32(float32(x.scale * alpha.scale) / site.out.scale))
     return _made(site, "leaky", **steep.named("0"), **flat.named("1"), **_offsets(site), **ending(site.out))
 
 

@@ -44,7 +44,7 @@ SAMPLE = {
         "RESIZE_BILINEAR",
         "STRIDED_SLICE",
     ),
-    "int16": ("CONV_2D", "FULLY_CONNECTED", "MUL", "SOFTMAX", "TANH"),
+    "int16": ("CONV_2D", "FULLY_CONNECTED", "LOG", "MUL", "PRELU", "RSQRT", "SOFTMAX", "TANH"),
 }
 
 
@@ -72,6 +72,53 @@ def test_rounding_that_few_models_show(tmp_path: Path, needs_tool: Callable[[str
     needs_tool("gcc")
     variants = [Variant(code=code, dtype=dtype, seed=seed) for code, dtype, seed in ROUNDED]
     assert {outcome.verdict for outcome in outcomes(variants, tmp_path)} == {EQUAL}
+
+
+def test_functions_of_every_int16_value(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    """At random scales; of the first logarithm the table rises by more than int16 holds beside zero."""
+    needs_tool("gcc")
+    rng, file = np.random.default_rng(5), TfliteFile()
+    every = np.arange(-(2**15), 2**15).astype(np.int16)
+    frame = (every, every, rng.permutation(every).reshape(1, 16, 16, 256), every[2**15 :], every)
+    logarithm, power, sloped, root = (
+        (every.shape, 0.015060732, 7.909407e-05),
+        (every.shape, rng.uniform(1e-5, 3e-4), rng.uniform(1e-4, 1e-2)),
+        (frame[2].shape, rng.uniform(1e-5, 1e-3), rng.uniform(1e-4, 1e-3)),
+        ((2**15,), rng.uniform(1e-5, 1e-3), rng.uniform(1e-4, 1e-2)),
+    )
+    cases = (("LOG", logarithm), ("EXP", power), ("PRELU", sloped), ("RSQRT", root), ("LOG", power))
+    for code, (shape, scale, out_scale) in cases:
+        inputs = [file.input(shape, "int16", scale, 0)]
+        if code == "PRELU":
+            slopes = rng.integers(-128, 128, (1, 1, 256))
+            inputs.append(file.tensor(slopes.shape, "int8", rng.uniform(0.001, 0.02), 17, data=slopes))
+        y = file.output(shape, "int16", out_scale, 0)
+        file.operator(code, inputs, [y], None, 1 if code == "PRELU" else 2)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    theirs = litert(path).answer(frame)
+    made = compile_model(CompileRequest(model_path=path, soc=read_soc("zynq_edge")))
+    write_bundle(made.bundle, tmp_path / "bundle")
+    given = b"".join(value.tobytes() for value in frame)
+    (answer,) = run_frames(build(tmp_path / "bundle"), (given,))
+    assert answer == b"".join(value.tobytes() for value in theirs[0])
+
+
+def test_int16_slopes_are_refused(tmp_path: Path) -> None:
+    """LiteRT takes them, and reads their bytes as int8."""
+    file = TfliteFile()
+    x, y = file.input((1, 2, 2, 3), "int16", 0.1, 0), file.output((1, 2, 2, 3), "int16", 0.1, 0)
+    slopes = file.tensor((1, 1, 3), "int16", 0.1, 0, data=np.array([[[1, 2, 3]]]))
+    file.operator("PRELU", [x, slopes], [y], None)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(path)
+    assert str(caught.value) == (
+        f"{path}: error: operator `PRELU` is not supported [unsupported-operator]\n"
+        f"{path}: note: `PRELU` once, at `t1`: slopes of type int16, whose bytes LiteRT reads as int8\n"
+        "hint: replace it in the model, or split the model before it"
+    )
 
 
 def test_norms_of_zero_and_one(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
