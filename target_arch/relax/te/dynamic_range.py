@@ -41,10 +41,25 @@ def rows(builder: Any, x: Any, *, symmetric: bool) -> Rows:
     least, most = (builder.emit(find(x, axis=[1], keepdims=True)) for find in (relax.op.min, relax.op.max))
     scale, inverse, zero = (
         builder.emit_te(_of_extremes(element), least, most, primfunc_name_hint="row_grid")
-        for element in (_SYMMETRIC if symmetric else _ASYMMETRIC)
+        for element in _elements(symmetric)
     )
     values = builder.emit_te(_quantized(symmetric), x, inverse, zero, primfunc_name_hint="row_values")
     return Rows(values=values, scale=scale, zero=zero)
+
+
+def grid(least: Any, most: Any, *, symmetric: bool) -> tuple[Any, ...]:
+    """Scale, its inverse and zero point of a row, from its extremes."""
+    return tuple(element(least, most) for element in _elements(symmetric))
+
+
+def _elements(symmetric: bool) -> tuple[Element, ...]:
+    return _SYMMETRIC if symmetric else _ASYMMETRIC
+
+
+def stored(x: Any, inverse: Any, zero: Any, *, symmetric: bool) -> Any:
+    """`x / scale + zero`, rounded, within eight bits."""
+    moved = zero.astype("float32") + x * inverse
+    return _within(_nearest(moved), -_MOST if symmetric else _LEAST, _MOST).astype("int8")
 
 
 def _of_extremes(element: Element) -> Callable[[Any, Any], Any]:
@@ -55,13 +70,9 @@ def _of_extremes(element: Element) -> Callable[[Any, Any], Any]:
 
 
 def _quantized(symmetric: bool) -> Callable[[Any, Any, Any], Any]:
-    """`x / scale + zero`, rounded, within eight bits."""
-    least = -_MOST if symmetric else _LEAST
-
     def definition(x: Any, inverse: Any, zero: Any) -> Any:
         def element(row: Any, at: Any) -> Any:
-            moved = zero[row, 0].astype("float32") + x[row, at] * inverse[row, 0]
-            return _within(_nearest(moved), least, _MOST).astype("int8")
+            return stored(x[row, at], inverse[row, 0], zero[row, 0], symmetric=symmetric)
 
         return te.compute(x.shape, element)
 
@@ -80,29 +91,29 @@ def _within(value: Any, least: float, most: float) -> Any:
     return tirx.max(tirx.min(value, high), low)
 
 
-def _wide(least: Any, most: Any) -> tuple[Any, Any]:
-    """Both ends, around zero, with the digits that LiteRT computes a grid in."""
+def _ends(least: Any, most: Any) -> tuple[Any, Any]:
+    """Both ends, around zero."""
     nothing = tirx.const(0, "float32")
-    return tirx.min(least, nothing).astype("float64"), tirx.max(most, nothing).astype("float64")
+    return tirx.min(least, nothing), tirx.max(most, nothing)
 
 
-def _step(least: Any, most: Any) -> Any:
-    low, high = _wide(least, most)
-    return (high - low) / tirx.const(_MOST - _LEAST, "float64")
+def _step(low: Any, high: Any) -> Any:
+    """A difference in float32, which LiteRT divides in float64."""
+    return (high - low).astype("float64") / tirx.const(_MOST - _LEAST, "float64")
 
 
 def _scale(least: Any, most: Any) -> Any:
-    low, high = _wide(least, most)
-    return tirx.if_then_else(low == high, tirx.const(1, "float32"), _step(least, most).astype("float32"))
+    low, high = _ends(least, most)
+    return tirx.if_then_else(low == high, tirx.const(1, "float32"), _step(low, high).astype("float32"))
 
 
 def _zero(least: Any, most: Any) -> Any:
     """From the end of the range where that gives the smaller error."""
-    low, high = _wide(least, most)
-    step = _step(least, most)
+    low, high = _ends(least, most)
+    below, above = (end.astype("float64") / _step(low, high) for end in (low, high))
     first, last = (tirx.const(end, "float64") for end in (_LEAST, _MOST))
-    nearer = -first + tirx.abs(low / step) < last + tirx.abs(high / step)
-    found = tirx.if_then_else(nearer, first - low / step, last - high / step)
+    nearer = -first + tirx.abs(below) < last + tirx.abs(above)
+    found = tirx.if_then_else(nearer, first - below, last - above)
     return tirx.if_then_else(low == high, tirx.const(0, "int32"), _nearest(_within(found, _LEAST, _MOST)))
 
 
@@ -219,7 +230,7 @@ def weighted(builder: Any, layer: SumOfProducts, made: Rows, weights: Any, bias:
         def element(*at: Any) -> Any:
             total, row = sums(*at).astype("float32"), scale[at[0], 0]
             real = total * own[at[-1]] * row if several else total * (row * own[0])
-            return _ended(real + added[at[-1]], layer.ends)
+            return ended(real + added[at[-1]], layer.ends)
 
         return te.compute(layer.shape, element)
 
@@ -227,7 +238,8 @@ def weighted(builder: Any, layer: SumOfProducts, made: Rows, weights: Any, bias:
     return builder.emit_te(definition, *operands, primfunc_name_hint=layer.name)
 
 
-def _ended(value: Any, ends: tuple[float | None, float | None]) -> Any:
+def ended(value: Any, ends: tuple[float | None, float | None]) -> Any:
+    """A value within the ends of an activation."""
     low, high = ends
     value = value if low is None else tirx.max(value, tirx.const(low, "float32"))
     return value if high is None else tirx.min(value, tirx.const(high, "float32"))

@@ -1,15 +1,18 @@
-"""Operators with variables: LSTM over a sequence, SVDF."""
+"""Operators with variables: LSTM and RNN, over a sequence or not, SVDF."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import tflite
+from attrs import frozen
 from tvm import relax
 
 from target_arch.plan.arithmetic import DTYPE_RANGE, Rounding, float32, quantize_multiplier
 from target_arch.relax.ir.graph import shape_of
+from target_arch.relax.loops.dynamic_recurrent import Cell, DynamicRecurrence, lstm_cell, rnn_cell, tanh
 from target_arch.relax.loops.integer_lstm import GATES, IntegerLstm
 from target_arch.relax.onnx_operators.node import Node
 from target_arch.relax.onnx_operators.recurrent import CONVERTERS as ONNX_CONVERTERS
@@ -21,6 +24,7 @@ from target_arch.relax.readers.tflite_operators.site import (
     TFLiteOperator,
     Unreadable,
 )
+from target_arch.relax.te import dynamic_range
 from target_arch.relax.te.fixed_point import Scale
 from target_arch.relax.te.scaling import right_shift
 
@@ -32,8 +36,8 @@ _FORGET = 1
 
 
 def sequence_lstm(site: TFLiteOperator) -> Any:
-    """UNIDIRECTIONAL_SEQUENCE_LSTM in float32 and int8, without peepholes, projection and layer
-    normalization.
+    """UNIDIRECTIONAL_SEQUENCE_LSTM in float32, whose weights may be int8, and in int8, without peepholes,
+    projection and layer normalization.
     """
     others = (*range(9, 12), 16, 17, *range(20, 24))
     if any(site.optional(index) is not None for index in others):
@@ -42,12 +46,103 @@ def sequence_lstm(site: TFLiteOperator) -> Any:
     if options.FusedActivationFunction() != tflite.ActivationFunctionType.TANH or options.ProjClip():
         raise Unreadable("another activation than tanh, or a clipped projection")
     weights, clip = site.operand(2).dtype, float(options.CellClip())
-    if (site.x.dtype, weights) not in (("float32", "float32"), ("int8", "int8")):
+    if options.DiagonalRecurrentTensors():
+        raise Unreadable("diagonal recurrent weights")
+    hybrid = dynamic.is_dynamic(site, site.operand(2))
+    if (site.x.dtype, weights) not in (("float32", "float32"), ("int8", "int8")) and not hybrid:
         raise Unreadable(f"its elements are {site.x.dtype}, its weights {weights}")
     major = bool(options.TimeMajor())
     x = site.x.expr if major else site.builder.emit(relax.op.permute_dims(site.x.expr, [1, 0, 2]))
-    found = integer_lstm(site, x, clip) if weights == "int8" else _float_lstm(site, x, clip)
+    if hybrid:
+        found = _dynamic_lstm(site, x, clip, symmetric=not options.AsymmetricQuantizeInputs())
+    else:
+        found = integer_lstm(site, x, clip) if weights == "int8" else _float_lstm(site, x, clip)
     return found if major else relax.op.permute_dims(site.builder.emit(found), [1, 0, 2])
+
+
+def _dynamic_lstm(site: TFLiteOperator, x: Any, clip: float, *, symmetric: bool) -> Any:
+    coupled = site.optional(1) is None
+    gates = [
+        _DynamicGate(entering=site.operand(1 + n), recurrent=site.operand(5 + n), bias=site.operand(12 + n))
+        for n in range(1 if coupled else 0, len(GATES))
+    ]
+    cell = lstm_cell(coupled=coupled, clip=clip)
+    return _dynamic_loop(site, x, gates, cell, (_HIDDEN, _MEMORY), symmetric=symmetric)
+
+
+@frozen(kw_only=True)
+class _DynamicGate:
+    """The weights of inputs and hidden values in int8, the bias in float32."""
+
+    entering: TFLiteOperand
+    recurrent: TFLiteOperand
+    bias: TFLiteOperand
+
+
+def _dynamic_loop(
+    site: TFLiteOperator,
+    x: Any,
+    gates: Sequence[_DynamicGate],
+    cell: Cell,
+    states: tuple[int, ...],
+    *,
+    symmetric: bool,
+) -> Any:
+    """All hidden values [steps, batch, hidden] of the inputs `x` [steps, batch, inputs]; the variables are
+    updated, the hidden values first.
+    """
+    for weight in (each for gate in gates for each in (gate.entering, gate.recurrent)):
+        if not dynamic.is_dynamic(site, weight):
+            raise Unreadable(f"its elements are {site.x.dtype}, its weights `{weight.name}` {weight.dtype}")
+    steps, batch, inputs = shape_of(x)
+    made = dynamic.rows(site, x, (steps * batch, inputs), symmetric=symmetric)
+    sums = [dynamic.dense(site, made, gate.entering, gate.bias.constant) for gate in gates]
+    entering = site.builder.emit(relax.op.stack(sums, axis=0))
+    recurrent = np.stack([gate.recurrent.constant for gate in gates])
+    scales = np.array([dynamic.single_scale(gate.recurrent) for gate in gates], np.float32)
+    loop = DynamicRecurrence(
+        steps=steps,
+        batch=batch,
+        hidden=recurrent.shape[1],
+        gates=len(gates),
+        symmetric=symmetric,
+        remembers=len(states) > 1,
+        cell=cell,
+    )
+    node = Node(
+        operator=site.code.lower(), inputs=(), attributes={}, outputs=1, opset=1, builder=site.builder
+    )
+    given = (relax.const(recurrent), relax.const(scales), *(site.operand(index).expr for index in states))
+    shape = (steps + len(states) - 1, batch, loop.hidden)
+    whole = node.written(shape, "float32", loop.write, entering, *given)
+    for place, index in enumerate(states):
+        last = node.emit(relax.op.strided_slice(whole, [0], [steps - 1 + place], [steps + place]))
+        site.update(index, relax.op.reshape(last, site.operand(index).shape))
+    return node.emit(relax.op.strided_slice(whole, [0], [0], [steps]))
+
+
+_RNN_HIDDEN = 4
+
+
+def rnn(table: str, site: TFLiteOperator) -> Any:
+    """RNN and UNIDIRECTIONAL_SEQUENCE_RNN on floats with int8 weights."""
+    gate = _DynamicGate(entering=site.operand(1), recurrent=site.operand(2), bias=site.operand(3))
+    options, shape = site.options(table), site.x.shape
+    major = len(shape) == 2 or bool(options.TimeMajor())
+    x = site.builder.emit(relax.op.reshape(site.x.expr, (1, *shape)) if len(shape) == 2 else site.x.expr)
+    x = x if major else site.builder.emit(relax.op.permute_dims(x, [1, 0, 2]))
+    cell = rnn_cell(_function(int(options.FusedActivationFunction())))
+    symmetric = not options.AsymmetricQuantizeInputs()
+    found = _dynamic_loop(site, x, [gate], cell, (_RNN_HIDDEN,), symmetric=symmetric)
+    found = found if major else site.builder.emit(relax.op.permute_dims(found, [1, 0, 2]))
+    return relax.op.reshape(found, site.out.shape)
+
+
+def _function(activation: int) -> Callable[[Any], Any]:
+    if activation == tflite.ActivationFunctionType.TANH:
+        return tanh
+    ends = bounds(activation)
+    return lambda value: dynamic_range.ended(value, ends)
 
 
 def _float_lstm(site: TFLiteOperator, x: Any, clip: float) -> Any:
@@ -250,6 +345,8 @@ def _wrapping(state: TFLiteOperand) -> dict[str, int]:
 
 
 CONVERTERS: Mapping[str, Converter] = {
+    "RNN": partial(rnn, "RNNOptions"),
     "SVDF": svdf,
     "UNIDIRECTIONAL_SEQUENCE_LSTM": sequence_lstm,
+    "UNIDIRECTIONAL_SEQUENCE_RNN": partial(rnn, "SequenceRNNOptions"),
 }

@@ -58,17 +58,56 @@ class Layers:
 
     def svdf(self, inputs: int, memory: int, rank: int, units: int, *, asymmetric: bool) -> None:
         """SVDF of two sequences with a fused rectifier."""
-        filters, draw = rank * units, self._random
+        filters = rank * units
         tensors = [
             self.file.input((2, inputs), "float32"),
             self._stored((filters, inputs)),
             self._stored((filters, memory)),
-            self.file.tensor((units,), "float32", data=draw.normal(0, 1, units)),
+            self._bias(units),
             self.file.variable((2, filters * memory), "float32"),
         ]
         options = {"rank": rank, "fusedActivationFunction": 1, "asymmetricQuantizeInputs": asymmetric}
         y = self.file.output((2, units), "float32")
         self.file.operator("SVDF", tensors, [y], ("SVDFOptions", options), 3)
+
+    def lstm(self, *, steps: int, inputs: int, hidden: int, coupled: bool, **options: bool) -> None:
+        """UNIDIRECTIONAL_SEQUENCE_LSTM of two sequences, `coupled` without an input gate."""
+        first = range(1 if coupled else 0, 4)
+        absent = [-1] * (4 - len(first))
+        weights = [self._stored((hidden, columns)) for columns in (inputs, hidden) for _ in first]
+        rows, columns = weights[: len(first)], weights[len(first) :]
+        biases = [self._bias(hidden) for _ in first]
+        order = [*absent, *rows, *absent, *columns, -1, -1, -1, *absent, *biases, -1, -1]
+        states = [self.file.variable((2, hidden), "float32") for _ in range(2)]
+        x, y = self._sequences(steps, inputs, hidden, **options)
+        table = {"fusedActivationFunction": 4, "cellClip": 0.9, **options}
+        code = "UNIDIRECTIONAL_SEQUENCE_LSTM", ("UnidirectionalSequenceLSTMOptions", table), 3
+        self.file.operator(code[0], [x, *order, *states, -1, -1, -1, -1], [y], *code[1:])
+
+    def rnn(self, *, steps: int, inputs: int, hidden: int, activation: int, **options: bool) -> None:
+        """UNIDIRECTIONAL_SEQUENCE_RNN of two sequences."""
+        x, y = self._sequences(steps, inputs, hidden, **options)
+        table = ("SequenceRNNOptions", {"fusedActivationFunction": activation, **options})
+        self.file.operator("UNIDIRECTIONAL_SEQUENCE_RNN", [x, *self._layer(inputs, hidden)], [y], table, 3)
+
+    def rnn_step(self, inputs: int, hidden: int, **options: bool) -> None:
+        """RNN with hyperbolic tangents."""
+        x, y = self.file.input((2, inputs), "float32"), self.file.output((2, hidden), "float32")
+        table = ("RNNOptions", {"fusedActivationFunction": 4, **options})
+        self.file.operator("RNN", [x, *self._layer(inputs, hidden)], [y], table, 3)
+
+    def _layer(self, inputs: int, hidden: int) -> list[int]:
+        weights = [self._stored((hidden, columns)) for columns in (inputs, hidden)]
+        return [*weights, self._bias(hidden), self.file.variable((2, hidden), "float32")]
+
+    def _sequences(
+        self, steps: int, inputs: int, hidden: int, *, timeMajor: bool = False, **_others: bool
+    ) -> tuple[int, int]:
+        first = (steps, 2) if timeMajor else (2, steps)
+        return self.file.input((*first, inputs), "float32"), self.file.output((*first, hidden), "float32")
+
+    def _bias(self, extent: int) -> int:
+        return self.file.tensor((extent,), "float32", data=self._random.normal(0, 1, extent))
 
     def _stored(self, shape: tuple[int, ...]) -> int:
         """Constant weights in int8 on a random scale."""
@@ -105,7 +144,7 @@ def frames(shapes: list[tuple[int, ...]]) -> list[list[Array]]:
     ]
 
 
-def equals_litert(layers: Layers, tmp_path: Path) -> None:
+def equals_litert(layers: Layers, tmp_path: Path, near: float = NEAR) -> None:
     """Frame after frame, with what variables keep of earlier ones."""
     path = tmp_path / "m.tflite"
     path.write_bytes(layers.file.content())
@@ -121,7 +160,7 @@ def equals_litert(layers: Layers, tmp_path: Path) -> None:
         for theirs in reference.answer(tuple(frame))[0]:
             ours = np.frombuffer(answer, np.float32, theirs.size, place).reshape(theirs.shape)
             place += theirs.nbytes
-            assert np.abs(ours - theirs).max() <= NEAR * np.abs(theirs).max()
+            assert np.abs(ours - theirs).max() <= near * np.abs(theirs).max()
 
 
 def test_layers_are_as_litert_computes_them(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
@@ -147,7 +186,7 @@ def test_products_of_matrices_are_as_litert_computes_them(
     layers.matrices((2, 3, 20), (5, 20), (2, 3, 5), adjY=True, asymmetricQuantizeInputs=True)
     layers.matrices((3, 8), (4, 8, 5), (4, 3, 5), asymmetricQuantizeInputs=True)
     layers.matrices((2, 1, 3, 8), (1, 4, 5, 8), (2, 4, 3, 5), adjY=True)
-    equals_litert(layers, tmp_path)
+    equals_litert(layers, tmp_path, near=0.0)
 
 
 def test_svdf_is_as_litert_computes_it(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
@@ -156,6 +195,25 @@ def test_svdf_is_as_litert_computes_it(tmp_path: Path, needs_tool: Callable[[str
     layers.svdf(9, 4, 2, 3, asymmetric=False)
     layers.svdf(12, 3, 1, 5, asymmetric=True)
     equals_litert(layers, tmp_path)
+
+
+def test_lstms_are_as_litert_computes_them(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    needs_tool("gcc")
+    layers = Layers()
+    layers.lstm(steps=4, inputs=7, hidden=5, coupled=False)
+    layers.lstm(steps=3, inputs=2, hidden=6, coupled=True, timeMajor=True, asymmetricQuantizeInputs=True)
+    equals_litert(layers, tmp_path)
+
+
+def test_rnns_are_equal_to_litert(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    """Every bit: also where hidden values reach both ends, and a zero point is halfway of two integers."""
+    needs_tool("gcc")
+    layers = Layers()
+    layers.rnn(steps=5, inputs=7, hidden=8, activation=4)
+    layers.rnn(steps=30, inputs=20, hidden=40, activation=4, timeMajor=True, asymmetricQuantizeInputs=True)
+    layers.rnn(steps=2, inputs=4, hidden=3, activation=3, asymmetricQuantizeInputs=True)
+    layers.rnn_step(6, 8, asymmetricQuantizeInputs=True)
+    equals_litert(layers, tmp_path, near=0.0)
 
 
 def test_weights_keep_their_bytes(tmp_path: Path) -> None:
@@ -231,4 +289,16 @@ def test_svdf_with_weights_of_two_types_is_refused(tmp_path: Path) -> None:
     file.operator("SVDF", [x, w, times, -1, held], [y], ("SVDFOptions", {"rank": 1}), 3)
     assert refusal(layers, tmp_path / "m.tflite") == (
         "`SVDF` once, at `t4`: weights are int8 and float32, its elements float32"
+    )
+
+
+def test_rnns_of_floats_are_refused(tmp_path: Path) -> None:
+    layers = Layers()
+    file = layers.file
+    x, y = file.input((1, 2), "float32"), file.output((1, 2), "float32")
+    w = file.tensor((2, 2), "float32", data=np.ones((2, 2)))
+    bias, held = file.tensor((2,), "float32", data=np.ones(2)), file.variable((1, 2), "float32")
+    file.operator("RNN", [x, w, w, bias, held], [y], ("RNNOptions", {"fusedActivationFunction": 4}), 1)
+    assert refusal(layers, tmp_path / "m.tflite") == (
+        "`RNN` once, at `t1`: its elements are float32, its weights `t2` float32"
     )
