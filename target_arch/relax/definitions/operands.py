@@ -21,6 +21,10 @@ class Operands:
         """An attribute that is a whole number."""
         return int(self.operator.attributes[name])  # type: ignore[arg-type]
 
+    def real(self, name: str) -> float:
+        """An attribute that is a real number."""
+        return float(self.operator.attributes[name])  # type: ignore[arg-type]
+
     def numbers(self, name: str) -> tuple[int, ...]:
         """An attribute that is a list of whole numbers."""
         values: Any = self.operator.attributes[name]

@@ -9,6 +9,8 @@ from tvm import te, tirx
 
 from target_arch.plan.arithmetic import DTYPE_RANGE, Rounding
 from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.definitions.elementwise import rounded
 from target_arch.relax.definitions.operands import Operands, axes_of, operands_of
 from target_arch.relax.te.definition import Axes, Definition, one_by_one, stage
 from target_arch.relax.te.fixed_point import Scale, wide
@@ -31,6 +33,20 @@ def scaled_total(operator: Operator, model: Model) -> Definition:
             rounding=Rounding(given.text("rounding")),
         )
         value = scale.of(acc(*i) + wide(given.number("offset0"))) + wide(given.number("offset"))
+        return clamped(value, *DTYPE_RANGE[given.out.dtype]).astype(given.out.dtype)
+
+    return _reduced(given, axes, element, ("acc",))
+
+
+def float_total(operator: Operator, model: Model) -> Definition:
+    """The sum of stored values, scaled in float32 by `scale` and rounded half away from zero."""
+    given = operands_of(operator, model)
+    axes, source, reduced = _places(given)
+    acc = stage("acc", axes, lambda *i: te.sum(given.data[0](*source(i)).astype("int64"), axis=reduced))
+
+    def element(*i: Any) -> Any:
+        value = acc(*i).astype("float32") * tirx.const(given.real("scale"), "float32")
+        value = rounded(Arithmetic.TFLITE, value)
         return clamped(value, *DTYPE_RANGE[given.out.dtype]).astype(given.out.dtype)
 
     return _reduced(given, axes, element, ("acc",))
@@ -82,6 +98,7 @@ def _reduced(given: Operands, axes: Axes, element: Any, stages: tuple[str, ...])
 
 DEFINITIONS = {
     "scaled_total": scaled_total,
+    "float_total": float_total,
     "greatest": greatest,
     "place_of_greatest": place_of_greatest,
 }

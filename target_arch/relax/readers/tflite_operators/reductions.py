@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from target_arch.plan.arithmetic import Rounding, quantize_multiplier
+from target_arch.plan.arithmetic import Rounding, float32, quantize_multiplier
 from target_arch.relax.readers.tflite_operators.site import (
     STORED,
     Converter,
@@ -27,6 +27,8 @@ def total(site: TFLiteOperator) -> Any:
     if not site.stored or site.x.dtype in ("int32", "int64"):
         return None
     axes, x, out = _axes(site), site.x, site.out
+    if site.code == "SUM" and x.dtype == "int16":
+        return _wide_sum(site, axes)
     count = math.prod(x.shape[axis] for axis in axes)
     multiplier, shift = quantize_multiplier(x.scale / out.scale)
     # LiteRT's optimized sum rounds once; its reference kernel is wrong on integers.
@@ -46,6 +48,13 @@ def total(site: TFLiteOperator) -> Any:
         offset=out.zero_point,
         rounding=str(rounding),
     )
+
+
+def _wide_sum(site: TFLiteOperator, axes: tuple[int, ...]) -> Any:
+    """SUM of int16 values, which LiteRT scales in float32; of 8-bit values that gives what integers give."""
+    if (site.x.zero_point, site.out.zero_point) != (0, 0):
+        raise Unreadable("int16 values with a zero point")
+    return site.defined("float_total", site.x.expr, axes=axes, scale=float32(site.x.scale / site.out.scale))
 
 
 def greatest(site: TFLiteOperator) -> Any:

@@ -61,6 +61,8 @@ def test_operators_are_bit_equal(dtype: str, tmp_path: Path, needs_tool: Callabl
 ROUNDED = (
     ("SUM", "int8", 10),
     ("SUM", "int16", 17),
+    ("SUM", "int16", 1000),
+    ("SUM", "int16", 2055),
     ("ABS", "int16", 7),
     ("EQUAL", "int16", 8),
     ("SOFTMAX", "int16", 11),
