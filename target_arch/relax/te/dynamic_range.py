@@ -177,6 +177,32 @@ class ImageWindow:
         return tirx.if_then_else(tirx.all(*inside), found, tirx.const(0, "int32"))
 
 
+@frozen(kw_only=True)
+class TransposedWindow:
+    """Rows and columns of an image [rows, height, width, channels] that reach an output of a transposed
+    convolution.
+    """
+
+    image: tuple[int, int]
+    strides: tuple[int, int]
+    padding: tuple[int, ...]
+
+    def shifted(
+        self, values: Any, zero: Any, at: tuple[Any, ...], kernel: tuple[Any, Any], channel: Any
+    ) -> Any:
+        """An element less its zero point; none where this part of the kernel meets no element."""
+        spread = [
+            place + before - inner for place, inner, before in zip(at[1:3], kernel, self.padding, strict=True)
+        ]
+        places = [tirx.floordiv(place, step) for place, step in zip(spread, self.strides, strict=True)]
+        meets = [
+            tirx.all(place >= 0, place < extent, tirx.EQ(place * step, wide))
+            for place, extent, step, wide in zip(places, self.image, self.strides, spread, strict=True)
+        ]
+        found = values[at[0], places[0], places[1], channel].astype("int32") - zero[at[0], 0]
+        return tirx.if_then_else(tirx.all(*meets), found, tirx.const(0, "int32"))
+
+
 def dense_product(values: Any, zero: Any, weights: Any, at: tuple[Any, ...], terms: Any) -> Any:
     """Weights are [outputs, elements]."""
     (element,) = terms
@@ -195,7 +221,7 @@ def matrices_product(rows: int) -> Product:
     return product
 
 
-def convolution_product(window: ImageWindow) -> Product:
+def convolution_product(window: ImageWindow | TransposedWindow) -> Product:
     """Weights are [outputs, height, width, channels]."""
 
     def product(values: Any, zero: Any, weights: Any, at: tuple[Any, ...], terms: Any) -> Any:

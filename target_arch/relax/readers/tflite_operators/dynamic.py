@@ -18,7 +18,12 @@ Array = np.ndarray[Any, Any]
 
 def is_dynamic(site: TFLiteOperator, weight: TFLiteOperand) -> bool:
     """True for an operator on floats whose weights are int8 on a grid."""
-    return site.x.dtype == "float32" and weight.dtype == "int8" and weight.quantization is not None
+    return brings(site.x, weight)
+
+
+def brings(x: TFLiteOperand, weight: TFLiteOperand) -> bool:
+    """True for activations in floats and weights in int8 on a grid."""
+    return x.dtype == "float32" and weight.dtype == "int8" and weight.quantization is not None
 
 
 def convolution(
@@ -39,6 +44,26 @@ def convolution(
         name=site.code.lower(), shape=site.out.shape, terms=terms, product=product, ends=bounds(activation)
     )
     return _weighted(site, weight, layer, evolve(made, values=values))
+
+
+def transposed_convolution(
+    site: TFLiteOperator,
+    weight: TFLiteOperand,
+    x: TFLiteOperand,
+    window: dynamic_range.TransposedWindow,
+    activation: int,
+) -> Any:
+    """Images of a batch are rows, asymmetric whatever the scales of the weights, as LiteRT has it."""
+    made = rows(site, x.expr, (x.shape[0], math.prod(x.shape[1:])), symmetric=False)
+    values = site.builder.emit(relax.op.reshape(made.values, x.shape))
+    layer = dynamic_range.SumOfProducts(
+        name=site.code.lower(),
+        shape=site.out.shape,
+        terms=weight.shape[1:],
+        product=dynamic_range.convolution_product(window),
+        ends=bounds(activation),
+    )
+    return _weighted(site, weight, layer, evolve(made, values=values), bias=3)
 
 
 def fully_connected(site: TFLiteOperator, weight: TFLiteOperand, options: Any) -> Any:
@@ -123,11 +148,16 @@ def exchanged(x: Any, rank: int) -> Any:
 
 
 def _weighted(
-    site: TFLiteOperator, weight: TFLiteOperand, layer: dynamic_range.SumOfProducts, made: dynamic_range.Rows
+    site: TFLiteOperator,
+    weight: TFLiteOperand,
+    layer: dynamic_range.SumOfProducts,
+    made: dynamic_range.Rows,
+    *,
+    bias: int = 2,
 ) -> Any:
-    given = site.optional(2)
-    bias = np.zeros(layer.shape[-1], np.float32) if given is None else given.constant.reshape(-1)
-    constants = weight.constant, bias, np.asarray(_weight_scales(weight), np.float32)
+    given = site.optional(bias)
+    added = np.zeros(layer.shape[-1], np.float32) if given is None else given.constant.reshape(-1)
+    constants = weight.constant, added, np.asarray(_weight_scales(weight), np.float32)
     return dynamic_range.weighted(site.builder, layer, made, *map(relax.const, constants))
 
 

@@ -142,13 +142,18 @@ def convolution(table: str, name: str, site: TFLiteOperator) -> Any:
 def transposed_convolution(site: TFLiteOperator) -> Any:
     """TRANSPOSE_CONV, of stored values and of floats."""
     weight, x = site.operand(1), site.operand(2)
-    if x.dtype == "float32" and weight.dtype != "float32":
+    brought = dynamic.brings(x, weight)
+    if x.dtype == "float32" and weight.dtype != "float32" and not brought:
         raise Unreadable(f"activations in floats and weights in {weight.dtype}")
     options = site.options("TransposeConvOptions")
     strides = int(options.StrideH()), int(options.StrideW())
     padding = _padding(options.Padding() == 0, site.out.shape[1:3], weight.shape[1:3], strides, (1, 1))
-    bias = _bias(site, 3, x, site.out.shape[3])
     activation = int(options.FusedActivationFunction())
+    if brought:
+        image = x.shape[1], x.shape[2]
+        window = dynamic_range.TransposedWindow(image=image, strides=strides, padding=padding)
+        return dynamic.transposed_convolution(site, weight, x, window, activation)
+    bias = _bias(site, 3, x, site.out.shape[3])
     place: dict[str, Attribute] = {"strides": strides, "padding": padding}
     if x.dtype == "float32":
         ends = {

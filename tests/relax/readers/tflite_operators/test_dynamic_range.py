@@ -48,6 +48,21 @@ class Layers:
         layer = ("DEPTHWISE_CONV_2D", ("DepthwiseConv2DOptions", options), 6)
         self.add(layer, IMAGE, (1, 3, 3, 3 * multiplier), (2, 7, 6, 3 * multiplier), 3)
 
+    def transposed(
+        self, shape: tuple[int, ...], weights: tuple[int, ...], out: tuple[int, ...], *,
+        stride: int, several: bool, same: bool,
+    ) -> None:  # fmt: skip
+        """TRANSPOSE_CONV with a bias and a fused rectifier."""
+        draw, file = self._random, self.file
+        scales = draw.uniform(0.005, 0.02, weights[0] if several else 1).tolist()
+        w = file.tensor(weights, "int8", scales, data=draw.integers(-127, 128, weights))
+        operands = [file.numbers(*out), w, file.input(shape, "float32"), self._bias(out[-1])]
+        options = {
+            "padding": int(not same), "strideW": stride, "strideH": stride, "fusedActivationFunction": 1
+        }  # fmt: skip
+        table = ("TransposeConvOptions", options)
+        file.operator("TRANSPOSE_CONV", operands, [file.output(out, "float32")], table, 4)
+
     def matrices(
         self, shape: tuple[int, ...], weights: tuple[int, ...], out: tuple[int, ...], **options: bool
     ) -> None:
@@ -216,6 +231,18 @@ def test_rnns_are_equal_to_litert(tmp_path: Path, needs_tool: Callable[[str], st
     equals_litert(layers, tmp_path, near=0.0)
 
 
+def test_transposed_convolutions_are_as_litert_computes_them(
+    tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    needs_tool("gcc")
+    layers = Layers()
+    layers.transposed((1, 4, 5, 3), (4, 3, 2, 3), (1, 8, 10, 4), stride=2, several=False, same=True)
+    layers.transposed((2, 3, 4, 2), (3, 3, 3, 2), (2, 7, 9, 3), stride=2, several=True, same=False)
+    layers.transposed((2, 3, 4, 2), (5, 2, 3, 2), (2, 3, 4, 5), stride=1, several=False, same=True)
+    layers.transposed((1, 3, 2, 2), (5, 1, 2, 2), (1, 9, 6, 5), stride=3, several=True, same=True)
+    equals_litert(layers, tmp_path)
+
+
 def test_weights_keep_their_bytes(tmp_path: Path) -> None:
     layers = Layers()
     layers.dense((1, 64), 32, several=True, asymmetric=False)
@@ -243,16 +270,16 @@ def test_groups_are_refused(tmp_path: Path) -> None:
     )
 
 
-def test_transposed_convolutions_are_refused(tmp_path: Path) -> None:
+def test_transposed_convolutions_by_uint8_are_refused(tmp_path: Path) -> None:
     layers = Layers()
     file = layers.file
     x, shape = file.input((1, 4, 4, 2), "float32"), file.numbers(1, 4, 4, 3)
-    w = file.tensor((3, 1, 1, 2), "int8", 0.01, data=np.ones((3, 1, 1, 2)))
+    w = file.tensor((3, 1, 1, 2), "uint8", 0.01, data=np.ones((3, 1, 1, 2)))
     y = file.output((1, 4, 4, 3), "float32")
     options = ("TransposeConvOptions", {"padding": 0, "strideW": 1, "strideH": 1})
     file.operator("TRANSPOSE_CONV", [shape, w, x], [y], options, 3)
     assert refusal(layers, tmp_path / "m.tflite") == (
-        "`TRANSPOSE_CONV` once, at `t3`: activations in floats and weights in int8"
+        "`TRANSPOSE_CONV` once, at `t3`: activations in floats and weights in uint8"
     )
 
 
