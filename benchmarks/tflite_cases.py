@@ -10,7 +10,10 @@ from attrs import frozen
 
 from benchmarks.tflite_files import Array, TfliteFile
 
-TYPES = ("int8", "uint8", "int16", "float32")
+QUANTIZED = ("int8", "uint8", "int16")
+TYPES = (*QUANTIZED, "float32", "int32", "int64", "bool")
+LARGEST = 1000
+"""Integers that are no steps of a grid stay far from the ends of their type: LiteRT's sums would overflow."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -23,7 +26,8 @@ class Draw:
 
     @property
     def real(self) -> bool:
-        return self.dtype == "float32"
+        """Whether elements are no steps of a grid."""
+        return self.dtype not in QUANTIZED
 
     def extent(self, low: int, high: int) -> int:
         return int(self.rng.integers(low, high + 1))
@@ -48,11 +52,19 @@ class Draw:
         return self.scale(factor), zero
 
     def values(self, shape: tuple[int, ...], dtype: str = "") -> Array:
-        dtype = dtype or self.dtype
-        if dtype == "float32":
-            return self.rng.normal(0, 1, shape).astype(np.float32)
-        info = np.iinfo(dtype)
-        return self.rng.integers(info.min, info.max + 1, shape).astype(dtype)
+        return random_values(self.rng, shape, dtype or self.dtype)
+
+
+def random_values(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
+    """Values of all of an element type, but as far as `LARGEST` says."""
+    if dtype == "float32":
+        return rng.normal(0, 1, shape).astype(np.float32)
+    if dtype == "bool":
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    low, high = (
+        (-LARGEST, LARGEST) if dtype in ("int32", "int64") else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    )
+    return rng.integers(low, high + 1, shape).astype(dtype)
 
 
 Case = Callable[[Draw], None]
@@ -347,7 +359,7 @@ def resize(code: str, draw: Draw) -> None:
 def weights(draw: Draw, shape: tuple[int, ...], axis: int, given: float) -> tuple[int, list[float], int]:
     """Weights as the element type of the activations asks for; their scales and the number of channels."""
     if draw.real:
-        return draw.file.tensor(shape, "float32", data=draw.values(shape)), [], shape[axis]
+        return draw.file.tensor(shape, draw.dtype, data=draw.values(shape)), [], shape[axis]
     if draw.dtype == "uint8":
         scale = draw.scale() / 4
         return (
@@ -457,7 +469,7 @@ def batch_matmul(draw: Draw) -> None:
     )
 
 
-def pool(code: str, draw: Draw) -> None:
+def pool(code: str, draw: Draw, *, version: int = 3) -> None:
     n, height, width, channels = draw.image()
     kernel, strides, same = (
         (draw.extent(1, 3), draw.extent(1, 3)),
@@ -476,7 +488,9 @@ def pool(code: str, draw: Draw) -> None:
         "filterWidth": kernel[1],
         "fusedActivationFunction": draw.choice(0, 1, 3),
     }
-    moved(code, draw, (n, height, width, channels), (n, *out, channels), [], ("Pool2DOptions", options), 3)
+    moved(
+        code, draw, (n, height, width, channels), (n, *out, channels), [], ("Pool2DOptions", options), version
+    )
 
 
 def prelu(draw: Draw) -> None:

@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -21,8 +20,9 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from attrs import field, frozen
 
 from benchmarks.tflite_cases import CASES as STATELESS
-from benchmarks.tflite_cases import TYPES, Case, Draw
+from benchmarks.tflite_cases import TYPES, Case, Draw, random_values
 from benchmarks.tflite_files import Array, TfliteFile
+from benchmarks.tflite_plain_cases import CASES as PLAIN
 from benchmarks.tflite_recurrent import CASES as RECURRENT
 from target_arch.diagnostics import DiagnosticError
 from target_arch.emit.bundle import emit_bundle
@@ -37,13 +37,13 @@ from target_arch.run.bundles.write import write_bundle
 from target_arch.run.executables.executable import build
 from target_arch.run.execute.programs import run_frames
 
-CASES: Mapping[str, Case] = {**STATELESS, **RECURRENT}
+CASES: Mapping[str, Case] = {**STATELESS, **PLAIN, **RECURRENT}
 PAGE = Path(__file__).parents[1] / "docs" / "operators.md"
 MARKED = re.compile(r"(<!-- measured tflite -->\n).*?(<!-- end -->)", re.DOTALL)
 FRAMES = 4
 FLOAT_TOLERANCE = 1e-6
-OPTIMIZED = ("ABS", "ELU", "SOFTMAX", "SUM")
-"""Compared with LiteRT's optimized kernels: it has no reference kernel of the first two, that of `SUM` is
+OPTIMIZED = ("ABS", "CEIL", "ELU", "L2_POOL_2D", "REDUCE_ALL", "REDUCE_ANY", "ROUND", "SOFTMAX", "SUM")
+"""Compared with LiteRT's optimized kernels: it has no reference kernel of most of these, that of `SUM` is
 wrong on integers, and that of `SOFTMAX` differs from the optimized one by a step in a few 8-bit values.
 """
 EQUAL, REFUSED, ABSENT = "bit-equal", "refused", "not in LiteRT"
@@ -165,15 +165,10 @@ def _outputs(variant: Variant) -> int:
 def _frames(theirs: Interpreter) -> Iterator[list[Array]]:
     rng = np.random.default_rng(0)
     for _ in range(FRAMES):
-        yield [_random(rng, detail) for detail in theirs.get_input_details()]
-
-
-def _random(rng: np.random.Generator, detail: Any) -> Array:
-    dtype, shape = np.dtype(detail["dtype"]), tuple(detail["shape"])
-    if dtype.kind == "f":
-        return rng.normal(0, 1, shape).astype(dtype)
-    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-    return rng.integers(low, high + 1, shape).astype(dtype)
+        yield [
+            random_values(rng, tuple(each["shape"]), np.dtype(each["dtype"]).name)
+            for each in theirs.get_input_details()
+        ]
 
 
 def _difference(found: Array, expected: Array) -> tuple[float, float]:

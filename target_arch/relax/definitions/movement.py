@@ -127,14 +127,72 @@ def _taken(given: Operands, *, table: int) -> Definition:
     axis, batch = given.number("axis"), given.number("batch")
     x, places = given.data[table], given.data[1 - table]
     shape, rank = given.tensors[table].shape, len(given.tensors[1 - table].shape)
-    last = tirx.const(shape[axis] - 1, "int32")
 
     def element(*i: Any) -> Any:
         at = (*i[:batch], *i[axis : axis + rank - batch]) or (0,)
-        place = tirx.max(tirx.min(places(*at).astype("int32"), last), tirx.const(0, "int32"))
+        place = _within(places(*at), shape[axis] - 1)
         return x(*i[:axis], place, *i[axis + rank - batch :][: len(shape) - axis - 1])
 
     return given.finished(element)
+
+
+def _within(place: Any, last: int) -> Any:
+    """A place that was computed, not before the first or after the last."""
+    return tirx.max(tirx.min(place.astype("int32"), tirx.const(last, "int32")), tirx.const(0, "int32"))
+
+
+def taken_nd(operator: Operator, model: Model) -> Definition:
+    """Parts of the first operand: the last dimension of the second holds a place in each of its first
+    dimensions. Places outside are clamped.
+    """
+    return _taken_nd(operands_of(operator, model), table=0)
+
+
+def taken_nd_from_constant(operator: Operator, model: Model) -> Definition:
+    """As `taken_nd`, of a constant: it comes second, after the places."""
+    return _taken_nd(operands_of(operator, model), table=1)
+
+
+def _taken_nd(given: Operands, *, table: int) -> Definition:
+    x, places = given.data[table], given.data[1 - table]
+    shape, (*outer, depth) = given.tensors[table].shape, given.tensors[1 - table].shape
+
+    def element(*i: Any) -> Any:
+        first, rest = i[: len(outer)], i[len(outer) :][: len(shape) - depth]
+        return x(*(_within(places(*first, each), shape[each] - 1) for each in range(depth)), *rest)
+
+    return given.finished(element)
+
+
+def updated(operator: Operator, model: Model) -> Definition:
+    """The first operand with the second in place of a part of it, which begins where the third says, but so
+    that it is inside.
+    """
+    given = operands_of(operator, model)
+    x, part, start = given.data
+    shape, extents = given.tensors[0].shape, given.tensors[1].shape
+
+    def element(*i: Any) -> Any:
+        first = [_within(start(d), shape[d] - extent) for d, extent in enumerate(extents)]
+        at = [index - begin for index, begin in zip(i, first, strict=False)]
+        inside = [test for a, e in zip(at, extents, strict=True) for test in (a >= 0, a < e)]
+        return guarded(tirx.all(*inside), part(*at), x(*i[: len(shape)]))
+
+    return given.finished(element)
+
+
+def selected(operator: Operator, model: Model) -> Definition:
+    """The second operand where the first, a bool, is true, else the third; each repeated along dimensions
+    where its extent is 1.
+    """
+    given = operands_of(operator, model)
+
+    def at(index: int, i: tuple[Any, ...]) -> Any:
+        shape = given.tensors[index].shape
+        last = i[len(i) - len(shape) :] if shape else (0,)
+        return given.data[index](*(0 if e == 1 else v for v, e in zip(last, shape or (1,), strict=True)))
+
+    return given.finished(lambda *i: tirx.Select(at(0, i), at(1, i), at(2, i)))
 
 
 DEFINITIONS = {
@@ -144,4 +202,8 @@ DEFINITIONS = {
     "repeated": repeated,
     "taken": taken,
     "taken_from_constant": taken_from_constant,
+    "taken_nd": taken_nd,
+    "taken_nd_from_constant": taken_nd_from_constant,
+    "updated": updated,
+    "selected": selected,
 }

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 from attrs import field, frozen
-from tvm import relax, te, tirx
+from tvm import relax, tirx
 from tvm.ir import GenericConst
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as ib
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
+from target_arch.relax.te.loops import written
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -105,24 +106,7 @@ class Node:
     ) -> Any:
         """A tensor that loops write: `body(output, *operands)` is called inside a builder of TIR."""
 
-        def definition(*tensors: Any) -> Any:
-            def loops(ins: Any, outs: Any) -> Any:
-                with IRBuilder() as builder:
-                    with ib.seq_scope():
-                        body(outs[0], *ins)
-                    return builder.get()
-
-            return te.extern(
-                [tuple(shape)],
-                list(tensors),
-                loops,
-                dtype=dtype,
-                in_buffers=[tirx.decl_buffer(each.shape, each.dtype, each.op.name) for each in tensors],
-                out_buffers=[tirx.decl_buffer(tuple(shape), dtype, "out")],
-                name="loops",
-            )
-
-        return self.computed(definition, *operands)
+        return self.computed(written(shape, dtype, body), *operands)
 
     def emit(self, expression: Any) -> Any:
         """A variable that is bound to a Relax expression, so that its type is known."""

@@ -210,6 +210,82 @@ def gather(site: TFLiteOperator) -> Any:
     return site.defined("taken_from_constant", index, given, axis=axis, batch=batch)
 
 
+def gather_nd(site: TFLiteOperator) -> Any:
+    """GATHER_ND, with constant and with computed indices."""
+    table, places = site.x, site.operand(1)
+    if table.value is not None and places.value is not None:
+        return relax.const(table.constant[tuple(np.moveaxis(places.constant, -1, 0))])
+    index = places.expr if places.value is None else places.constant.astype(np.int32)
+    if table.value is None:
+        return site.defined("taken_nd", table.expr, index)
+    return site.defined("taken_nd_from_constant", index, table.constant)
+
+
+def embedding_lookup(site: TFLiteOperator) -> Any:
+    """EMBEDDING_LOOKUP: rows of the second operand; those of int8 weights become floats."""
+    places, table = site.operand(0), site.operand(1)
+    if table.dtype != site.out.dtype and (table.dtype, site.out.dtype) != ("int8", "float32"):
+        raise Unreadable(f"rows of type {table.dtype} as {site.out.dtype}")
+    if table.dtype == site.out.dtype and not same_grid(table, site.out):
+        raise Unreadable("its output is quantized unlike its input")
+    shape, at = site.out.shape, {"axis": 0, "batch": 0}
+    index = places.expr if places.value is None else places.constant.astype(np.int32)
+    if table.value is None:
+        rows = site.defined_as("taken", (table.expr, index), shape, table.dtype, **at)
+    elif places.value is None:
+        rows = site.defined_as("taken_from_constant", (index, table.constant), shape, table.dtype, **at)
+    else:
+        rows = relax.const(table.constant[places.constant])
+    if table.dtype == site.out.dtype:
+        return rows
+    return relax.op.dequantize(
+        rows, relax.const(table.scale, "float32"), relax.const(table.zero_point, "int8")
+    )
+
+
+def dynamic_update_slice(site: TFLiteOperator) -> Any:
+    """DYNAMIC_UPDATE_SLICE of a tensor that is computed."""
+    x, part, start = (site.operand(index) for index in range(3))
+    if x.value is not None or part.value is not None:
+        raise Unreadable("one of its tensors is constant")
+    begin = start.expr if start.value is None else start.constant.astype(np.int32)
+    return site.defined("updated", x.expr, part.expr, begin)
+
+
+def select(site: TFLiteOperator) -> Any:
+    """SELECT and SELECT_V2 of stored values; of others TVM's frontend computes it."""
+    chosen, a, b = (site.operand(index) for index in range(3))
+    if not site.out.quantization:
+        return None
+    if not (same_grid(a, site.out) and same_grid(b, site.out)):
+        raise Unreadable("its tensors have different scales")
+    if chosen.value is not None or (a.value is not None and b.value is None):
+        raise Unreadable("an operand before others is constant")
+    given = [each.expr if each.value is None else each.constant for each in (chosen, a, b)]
+    return site.defined("selected", *given)
+
+
+def fill(site: TFLiteOperator) -> Any:
+    """FILL: one value everywhere."""
+    value = site.operand(1)
+    if not same_grid(value, site.out):
+        raise Unreadable("its output is quantized unlike its input")
+    if value.value is not None:
+        return relax.const(np.full(site.out.shape, value.constant, site.out.dtype))
+    return site.defined("repeated", relax.op.reshape(value.expr, (1,)))
+
+
+def range_(site: TFLiteOperator) -> Any:
+    """RANGE of constants."""
+    first, _, step = (site.operand(index).constant for index in range(3))
+    return relax.const((first + step * np.arange(*site.out.shape)).astype(site.out.dtype))
+
+
+def zeros_like(site: TFLiteOperator) -> Any:
+    """ZEROS_LIKE: a constant."""
+    return relax.const(np.zeros(site.out.shape, site.out.dtype))
+
+
 def depth_to_space(site: TFLiteOperator) -> Any:
     """DEPTH_TO_SPACE: a channel's blocks become rows and columns."""
     n, height, width, channels = site.x.shape
@@ -305,6 +381,11 @@ CONVERTERS: Mapping[str, Converter] = {
     "CONCATENATION": concatenation,
     "DENSIFY": densify,
     "DEQUANTIZE": dequantize,
+    "EMBEDDING_LOOKUP": embedding_lookup,
+    "FILL": fill,
+    "RANGE": range_,
+    **dict.fromkeys(("SELECT", "SELECT_V2"), select),
+    "ZEROS_LIKE": zeros_like,
     "SHAPE": shape,
     **{
         code: _of_one_grid(convert)
@@ -325,6 +406,8 @@ CONVERTERS: Mapping[str, Converter] = {
             "TILE": tile,
             "BROADCAST_TO": tile,
             "GATHER": gather,
+            "GATHER_ND": gather_nd,
+            "DYNAMIC_UPDATE_SLICE": dynamic_update_slice,
             "DEPTH_TO_SPACE": depth_to_space,
             "SPACE_TO_DEPTH": space_to_depth,
             "BATCH_TO_SPACE_ND": batch_to_space,

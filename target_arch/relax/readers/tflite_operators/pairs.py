@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from tvm import relax
 
 from target_arch.plan.arithmetic import float32
 from target_arch.plan.model import Attribute
@@ -52,6 +53,9 @@ def _made(site: TFLiteOperator, name: str, **attributes: Attribute) -> Any:
 
 def scaled_sum(site: TFLiteOperator) -> Any:
     """ADD, SUB and SQUARED_DIFFERENCE of stored values."""
+    if site.code == "SQUARED_DIFFERENCE" and site.x.dtype == "int32":
+        apart = relax.op.subtract(site.operand(0).expr, site.operand(1).expr)
+        return relax.op.multiply(apart, apart)
     if not site.stored or site.x.dtype in ("int32", "int64") or _has_kind(site):
         return None
     combine = site.code.lower()
@@ -143,10 +147,17 @@ def prelu(site: TFLiteOperator) -> Any:
     return _made(site, "leaky", **steep.named("0"), **flat.named("1"), **_offsets(site), **ending(site.out))
 
 
+def unlike_in_tvm(site: TFLiteOperator) -> None:
+    """Operators that TVM's frontend computes right where values are no steps of a grid, and only there."""
+    if site.stored:
+        raise Unreadable(f"stored values of type {site.x.dtype}")
+
+
 CONVERTERS: Mapping[str, Converter] = {
     **dict.fromkeys(("ADD", "SUB", "SQUARED_DIFFERENCE"), scaled_sum),
     "MUL": scaled_product,
     **dict.fromkeys(("MAXIMUM", "MINIMUM"), extremum),
     **dict.fromkeys(("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"), comparison),
     "PRELU": prelu,
+    **dict.fromkeys(("DIV", "FLOOR_DIV", "FLOOR_MOD", "NEG", "REDUCE_PROD", "SQRT"), unlike_in_tvm),
 }

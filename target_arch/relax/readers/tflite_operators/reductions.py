@@ -1,8 +1,11 @@
 """Operators along some dimensions of a tensor."""
 
 import math
+import operator as operators
 from collections.abc import Mapping
 from typing import Any
+
+from tvm import relax
 
 from target_arch.plan.arithmetic import Rounding, float32, quantize_multiplier
 from target_arch.relax.readers.tflite_operators.site import (
@@ -12,6 +15,7 @@ from target_arch.relax.readers.tflite_operators.site import (
     Unreadable,
     same_grid,
 )
+from target_arch.relax.te.loops import running, written
 
 
 def _axes(site: TFLiteOperator) -> tuple[int, ...]:
@@ -25,7 +29,7 @@ def _axes(site: TFLiteOperator) -> tuple[int, ...]:
 def total(site: TFLiteOperator) -> Any:
     """MEAN and SUM of stored values; the mean over height and width that keeps the dimensions is a pool."""
     if not site.stored or site.x.dtype in ("int32", "int64"):
-        return None
+        return _whole_mean(site) if site.code == "MEAN" and site.x.dtype.startswith("int") else None
     axes, x, out = _axes(site), site.x, site.out
     if site.code == "SUM" and x.dtype == "int16":
         return _wide_sum(site, axes)
@@ -57,11 +61,21 @@ def _wide_sum(site: TFLiteOperator, axes: tuple[int, ...]) -> Any:
     return site.defined("float_total", site.x.expr, axes=axes, scale=float32(site.x.scale / site.out.scale))
 
 
+def _whole_mean(site: TFLiteOperator) -> Any:
+    """The mean of integers that are no steps of a grid, rounded towards zero."""
+    axes = _axes(site)
+    count = math.prod(site.x.shape[axis] for axis in axes)
+    total = relax.op.sum(site.x.expr, axes, keepdims=len(site.out.shape) == len(site.x.shape))
+    return relax.op.divide(total, relax.const(count, site.x.dtype))
+
+
 def greatest(site: TFLiteOperator) -> Any:
     """REDUCE_MAX and REDUCE_MIN: of stored values as of reals."""
     if not same_grid(site.x, site.out):
         raise Unreadable("its output is quantized unlike its input")
-    return site.defined("greatest", site.x.expr, axes=_axes(site), least=int(site.code == "REDUCE_MIN"))
+    least, axes = int(site.code == "REDUCE_MIN"), _axes(site)
+    dtype = _ordered(site.x.dtype)
+    return site.defined_as("greatest", (_values(site),), site.out.shape, dtype, axes=axes, least=least)
 
 
 def place(site: TFLiteOperator) -> Any:
@@ -69,11 +83,38 @@ def place(site: TFLiteOperator) -> Any:
     axes = _axes(site)
     if len(axes) != 1:
         raise Unreadable(f"{len(axes)} axes")
-    return site.defined("place_of_greatest", site.x.expr, axes=axes, least=int(site.code == "ARG_MIN"))
+    return site.defined("place_of_greatest", _values(site), axes=axes, least=int(site.code == "ARG_MIN"))
+
+
+def _ordered(dtype: str) -> str:
+    """The element type in which values are compared: false is less than true."""
+    return "uint8" if dtype == "bool" else dtype
+
+
+def _values(site: TFLiteOperator) -> Any:
+    x = site.x
+    return x.expr if _ordered(x.dtype) == x.dtype else relax.op.astype(x.expr, _ordered(x.dtype))
+
+
+def cumulative(site: TFLiteOperator) -> Any:
+    """CUMSUM."""
+    options, (axis,) = site.options("CumsumOptions"), _axes(site)
+    body = running(
+        site.x.shape,
+        axis,
+        0,
+        operators.add,
+        exclusive=bool(options.Exclusive()),
+        reverse=bool(options.Reverse()),
+    )
+    if site.x.quantization is not None:
+        raise Unreadable("stored values")
+    return site.builder.emit_te(written(site.x.shape, site.x.dtype, body), site.x.expr)
 
 
 CONVERTERS: Mapping[str, Converter] = {
     **dict.fromkeys(("MEAN", "SUM"), total),
     **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), greatest),
+    "CUMSUM": cumulative,
     **dict.fromkeys(("ARG_MAX", "ARG_MIN"), place),
 }

@@ -1,4 +1,4 @@
-"""The converters by the operators' names in TFLite."""
+"""The operators that are read, by their names in TFLite."""
 
 from collections.abc import Mapping
 
@@ -24,3 +24,15 @@ CONVERTERS: Mapping[str, Converter] = {
     **reductions.CONVERTERS,
     **rows.CONVERTERS,
 }
+
+LEFT_TO_TVM = frozenset(
+    {
+        "ADD_N", "ATAN2", "AVERAGE_POOL_2D", "BITWISE_XOR", "BROADCAST_ARGS", "CAST", "CEIL", "COS",
+        "FAKE_QUANT", "FLOOR", "HARD_SWISH", "L2_POOL_2D", "LOG_SOFTMAX", "LOGICAL_AND", "LOGICAL_NOT",
+        "LOGICAL_OR", "MAX_POOL_2D", "POW", "RANK", "REDUCE_ALL", "REDUCE_ANY", "REVERSE_SEQUENCE",
+        "RIGHT_SHIFT", "ROUND", "SIGN", "SIN", "SQUARE",
+    }
+)  # fmt: skip
+"""Operators without a converter here that TVM's frontend computes as LiteRT does, measured by
+`benchmarks/tflite_operators.py`. It converts others, too, some of them to wrong numbers.
+"""

@@ -19,7 +19,7 @@ from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.operators.states import StatePair
 from target_arch.relax.readers.tflite_constants.sparse import dense
 from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, TFLiteOperator, Unreadable
-from target_arch.relax.readers.tflite_operators.table import CONVERTERS
+from target_arch.relax.readers.tflite_operators.table import CONVERTERS, LEFT_TO_TVM
 from target_arch.relax.readers.tflite_operators.walk.codes import builtin_code
 from target_arch.relax.readers.tflite_operators.walk.variables import RESOURCES, Variables
 
@@ -216,7 +216,8 @@ class _Walk:
                 *self.frontend.get_output_tensors(operator),
             )
         )
-        if quantized and code not in OperatorConverter._SUPPORTED_QUANTIZED_OPS:
+        known = code in CONVERTERS or code in LEFT_TO_TVM
+        if not known or (quantized and code not in OperatorConverter._SUPPORTED_QUANTIZED_OPS):
             raise Unreadable("")
         return self.frontend.convert_map[code](op=operator)
 
