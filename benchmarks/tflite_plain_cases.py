@@ -156,21 +156,6 @@ def local_response(draw: Draw) -> None:
     )
 
 
-def matrix_diag(draw: Draw) -> None:
-    shape, grid = draw.shape(draw.extent(1, 3)), draw.grid()
-    x = draw.file.input(shape, draw.dtype, *grid)
-    y = draw.file.output((*shape, shape[-1]), draw.dtype, *grid)
-    draw.file.operator("MATRIX_DIAG", [x], [y], ("MatrixDiagOptions", {}))
-
-
-def matrix_set_diag(draw: Draw) -> None:
-    shape, grid = draw.shape(draw.extent(2, 4)), draw.grid()
-    x = draw.file.input(shape, draw.dtype, *grid)
-    line = draw.file.input((*shape[:-2], min(shape[-2:])), draw.dtype, *grid)
-    y = draw.file.output(shape, draw.dtype, *grid)
-    draw.file.operator("MATRIX_SET_DIAG", [x, line], [y], ("MatrixSetDiagOptions", {}))
-
-
 def one_hot(draw: Draw) -> None:
     shape, depth = draw.shape(draw.extent(1, 3)), draw.extent(1, 6)
     axis = draw.extent(-1, len(shape))
@@ -270,8 +255,6 @@ CASES: Mapping[str, Case] = {
     "LOGICAL_AND": partial(of_two, "LOGICAL_AND", "LogicalAndOptions"),
     "LOGICAL_NOT": partial(of_one, "LOGICAL_NOT", "LogicalNotOptions"),
     "LOGICAL_OR": partial(of_two, "LOGICAL_OR", "LogicalOrOptions"),
-    "MATRIX_DIAG": matrix_diag,
-    "MATRIX_SET_DIAG": matrix_set_diag,
     "NEG": partial(of_one, "NEG", "NegOptions"),
     "ONE_HOT": one_hot,
     "POW": partial(of_two, "POW", "PowOptions"),

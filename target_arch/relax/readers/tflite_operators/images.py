@@ -33,6 +33,8 @@ def _nearest(before: int, after: int, *, corners: bool, centers: bool) -> Array:
 def bilinear(site: TFLiteOperator) -> Any:
     """RESIZE_BILINEAR of stored values; of floats TVM's frontend computes it."""
     if not site.stored:
+        if site.options("ResizeBilinearOptions").AlignCorners() and 1 in site.out.shape[1:3]:
+            raise Unreadable("aligned corners of floats, and a result of one row or column")
         return None
     name, weighed = ("bilinear_real", _weighed_real) if site.x.dtype == "uint8" else ("bilinear", _weighed)
     corners, centers = _options(site, "ResizeBilinearOptions")

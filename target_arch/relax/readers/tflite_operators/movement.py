@@ -377,6 +377,11 @@ def shape(site: TFLiteOperator) -> Any:
     return relax.const(np.array(site.x.shape, site.out.dtype))
 
 
+def rank(site: TFLiteOperator) -> Any:
+    """RANK: a constant."""
+    return relax.const(np.array(len(site.x.shape), site.out.dtype))
+
+
 CONVERTERS: Mapping[str, Converter] = {
     "CONCATENATION": concatenation,
     "DENSIFY": densify,
@@ -384,6 +389,7 @@ CONVERTERS: Mapping[str, Converter] = {
     "EMBEDDING_LOOKUP": embedding_lookup,
     "FILL": fill,
     "RANGE": range_,
+    "RANK": rank,
     **dict.fromkeys(("SELECT", "SELECT_V2"), select),
     "ZEROS_LIKE": zeros_like,
     "SHAPE": shape,

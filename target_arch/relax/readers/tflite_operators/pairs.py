@@ -147,6 +147,12 @@ def prelu(site: TFLiteOperator) -> Any:
     return _made(site, "leaky", **steep.named("0"), **flat.named("1"), **_offsets(site), **ending(site.out))
 
 
+def power(site: TFLiteOperator) -> None:
+    """POW of floats, which TVM's frontend computes."""
+    if site.x.dtype != "float32":
+        raise Unreadable(f"values of type {site.x.dtype}")
+
+
 def unlike_in_tvm(site: TFLiteOperator) -> None:
     """Operators that TVM's frontend computes right where values are no steps of a grid, and only there."""
     if site.stored:
@@ -158,6 +164,7 @@ CONVERTERS: Mapping[str, Converter] = {
     "MUL": scaled_product,
     **dict.fromkeys(("MAXIMUM", "MINIMUM"), extremum),
     **dict.fromkeys(("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"), comparison),
+    "POW": power,
     "PRELU": prelu,
     **dict.fromkeys(("DIV", "FLOOR_DIV", "FLOOR_MOD", "NEG", "REDUCE_PROD", "SQRT"), unlike_in_tvm),
 }

@@ -26,12 +26,17 @@ SAMPLE = {
     "int8": (
         "ADD",
         "BATCH_MATMUL",
+        "DYNAMIC_UPDATE_SLICE",
+        "EMBEDDING_LOOKUP",
+        "FILL",
+        "GATHER_ND",
         "GREATER",
         "L2_NORMALIZATION",
         "LEAKY_RELU",
         "LOGISTIC",
         "MEAN",
         "RESIZE_BILINEAR",
+        "SELECT_V2",
         "SVDF",
         "TRANSPOSE_CONV",
         "UNIDIRECTIONAL_SEQUENCE_LSTM",
@@ -45,6 +50,9 @@ SAMPLE = {
         "STRIDED_SLICE",
     ),
     "int16": ("CONV_2D", "FULLY_CONNECTED", "LOG", "MUL", "PRELU", "RSQRT", "SOFTMAX", "TANH"),
+    "float32": ("CUMSUM", "EMBEDDING_LOOKUP", "GATHER_ND", "L2_POOL_2D", "RANGE", "ZEROS_LIKE"),
+    "int32": ("CUMSUM", "FILL", "GATHER_ND", "MEAN", "SQUARED_DIFFERENCE"),
+    "bool": ("ARG_MAX", "DYNAMIC_UPDATE_SLICE", "REDUCE_MAX", "SELECT_V2"),
 }
 
 
@@ -56,6 +64,26 @@ def test_operators_are_bit_equal(dtype: str, tmp_path: Path, needs_tool: Callabl
         outcome.variant.code: (outcome.verdict, outcome.detail) for outcome in outcomes(variants, tmp_path)
     }
     assert found == dict.fromkeys(SAMPLE[dtype], (EQUAL, ""))
+
+
+WRONG_IN_TVM = (
+    ("ATAN2", "float32", "not known here"),
+    ("LOCAL_RESPONSE_NORMALIZATION", "float32", "not known here"),
+    ("NEG", "int8", "stored values of type int8"),
+    ("POW", "int32", "values of type int32"),
+    ("SQRT", "int16", "stored values of type int16"),
+)
+
+
+@pytest.mark.parametrize(("code", "dtype", "why"), WRONG_IN_TVM)
+def test_what_tvm_gets_wrong_is_refused(code: str, dtype: str, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "one.tflite"
+    path.write_bytes(Variant(code=code, dtype=dtype, seed=8).content())
+    with pytest.raises(DiagnosticError) as raised:
+        import_model(path)
+    (refused,) = raised.value.diagnostics
+    assert refused.message == f"operator `{code}` is not supported"
+    assert [why in note.message for note in refused.notes] == [True]
 
 
 ROUNDED = (
