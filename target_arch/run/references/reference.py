@@ -147,13 +147,13 @@ def differences(first: Array, other: Array) -> Array:
 
 
 def _random(terminal: Input, generator: np.random.Generator) -> Array:
-    if terminal.dtype.kind in "iu":
-        return generator.integers(
-            int(terminal.low), int(terminal.high), terminal.shape, terminal.dtype, endpoint=True
-        )
-    if terminal.dtype.kind == "b":
-        return generator.integers(0, 1, terminal.shape, np.uint8, endpoint=True).astype(terminal.dtype)
-    return generator.uniform(terminal.low, terminal.high, terminal.shape).astype(terminal.dtype)
+    """An array also where NumPy draws a number, for an input without dimensions."""
+    dtype, low, high, shape = terminal.dtype, terminal.low, terminal.high, terminal.shape
+    if dtype.kind in "iu":
+        return np.asarray(generator.integers(int(low), int(high), shape, dtype, endpoint=True))
+    if dtype.kind == "b":
+        return np.asarray(generator.integers(0, 1, shape, np.uint8, endpoint=True)).astype(dtype)
+    return np.asarray(generator.uniform(low, high, shape)).astype(dtype)
 
 
 def limits(dtype: np.dtype[Any], *, quantized: bool = False) -> tuple[float, float]:
