@@ -24,6 +24,7 @@ from target_arch.run.references.reference import (
     Reference,
     Shape,
     Shapes,
+    cannot_run,
     fixed_shape,
     limits,
     package_missing,
@@ -57,8 +58,11 @@ def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
     ]
 
     def answer(frame: Frame) -> tuple[Frame, ...]:
-        with torch.no_grad():
-            result = module(*(torch.from_numpy(value) for value in frame))
+        try:
+            with torch.no_grad():
+                result = module(*_tensors(frame))
+        except (RuntimeError, IndexError, ValueError) as error:
+            raise cannot_run(model, "PyTorch", error) from error
         results = result if isinstance(result, (tuple, list)) else (result,)
         return (tuple(value.numpy() for value in results),)
 
@@ -84,6 +88,13 @@ def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
     )
 
 
+def _tensors(frame: Frame) -> tuple[Any, ...]:
+    """The values as tensors of PyTorch, which takes no numbers of NumPy."""
+    import torch
+
+    return tuple(torch.from_numpy(np.asarray(value)) for value in frame)
+
+
 @frozen(kw_only=True, eq=False, slots=False)
 class _Inside:
     """The values of the nodes of a program, decomposed into PyTorch's core operators as its reader does."""
@@ -102,7 +113,7 @@ class _Inside:
         interpreter = self._interpreter
         interpreter.seen.clear()
         with torch.no_grad():
-            interpreter.run(*(torch.from_numpy(value) for value in frame))
+            interpreter.run(*_tensors(frame))
         return dict(interpreter.seen)
 
 

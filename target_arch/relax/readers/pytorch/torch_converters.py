@@ -20,6 +20,7 @@ from target_arch.relax.onnx_operators.node import Node, NotConverted
 from target_arch.relax.readers.frontend import FAILURES
 from target_arch.relax.readers.pytorch.torch_quantized import quantized_converters
 from target_arch.relax.readers.unsupported import Unsupported, unsupported
+from target_arch.relax.te.loops import running, written
 
 Convert = Callable[[Any, Any], Any]
 """From a node of PyTorch and the importer to the Relax expression of its output. Raises NotConverted."""
@@ -80,6 +81,8 @@ def _guarded(importer: _Importer, name: str, known: Any, *, own: bool) -> Callab
         reason = "not known here"
         if known is not None:
             try:
+                if name in _CHECKS:
+                    _CHECKS[name](node)
                 return known(node, importer) if own else known(node)
             except NotConverted as refusal:
                 reason = str(refusal)
@@ -209,10 +212,84 @@ def _refused(node: Any, importer: Any) -> Any:
     raise NotConverted("it is computed differently here")
 
 
+def _batch_norm(node: Any, importer: Any) -> Any:
+    """By the mean and variance of the batch itself; instance normalization is one of a batch of one."""
+    emit, given = importer.block_builder.emit, importer.retrieve_args(node)
+    x, weight, bias, (training, _, epsilon) = given[0], given[1], given[2], given[-3:]
+    if not training:
+        raise NotConverted("it changes statistics that it does not use")
+    rank = len(shape_of(x))
+    others = [axis for axis in range(rank) if axis != 1]
+
+    def each_channel(value: Any) -> Any:
+        return emit(relax.op.reshape(value, [-1 if axis == 1 else 1 for axis in range(rank)]))
+
+    apart = emit(relax.op.subtract(x, emit(relax.op.mean(x, others, keepdims=True))))
+    variance = emit(relax.op.mean(emit(relax.op.multiply(apart, apart)), others, keepdims=True))
+    root = emit(relax.op.sqrt(emit(relax.op.add(variance, relax.const(epsilon, dtype_of(x))))))
+    made = emit(relax.op.divide(apart, root))
+    made = made if weight is None else emit(relax.op.multiply(made, each_channel(weight)))
+    return made if bias is None else emit(relax.op.add(made, each_channel(bias)))
+
+
+def _running(start: int, combine: Callable[[Any, Any], Any]) -> Convert:
+    """A sum or product of all elements up to each one along an axis."""
+
+    def convert_node(node: Any, importer: Any) -> Any:
+        x, axis = importer.retrieve_args(node)[:2]
+        shape, dtype = shape_of(x), _dtype(node.meta["val"])
+        if not shape or dtype is None:
+            raise NotConverted("a tensor without dimensions, or of another type")
+        x = x if dtype_of(x) == dtype else importer.block_builder.emit(relax.op.astype(x, dtype))
+        body = running(shape, axis % len(shape), start, combine, exclusive=False, reverse=False)
+        return importer.block_builder.emit_te(written(shape, dtype, body), x)
+
+    return convert_node
+
+
+def _only_first(node: Any) -> None:
+    """The frontend gives the first result in place of each."""
+    for user in node.users:
+        if user.target is operators.getitem and user.args[1] != 0 and user.users:
+            raise NotConverted(f"its result {user.args[1]} is used, not only the first")
+
+
+def _without_divisor(node: Any) -> None:
+    if len(node.args) > _DIVISOR and node.args[_DIVISOR] is not None:
+        raise NotConverted("the attribute `divisor_override`")
+
+
+def _not_random(node: Any) -> None:
+    _, share, training = (*node.args, True)[:3]
+    if training is not False and share:
+        raise NotConverted("its results are random; export the model after `eval()`")
+
+
+_DIVISOR = 6
+_MULTIPLE = (
+    "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "native_batch_norm",
+    "_native_batch_norm_legit", "_native_batch_norm_legit.no_stats", "_native_batch_norm_legit_functional",
+    "_native_batch_norm_legit_no_training", "native_group_norm", "native_layer_norm",
+)  # fmt: skip
+_CHECKS: Mapping[str, Callable[[Any], None]] = {
+    **{name if "." in name else f"{name}.default": _only_first for name in _MULTIPLE},
+    "avg_pool2d.default": _without_divisor,
+    "avg_pool3d.default": _without_divisor,
+    "native_dropout.default": _not_random,
+}
+"""What the frontend ignores of an operator: each raises NotConverted where that matters."""
+
 _CONVERTERS: Mapping[str, Convert] = {
     "add.Tensor": _weighed(relax.op.add, operators.add),
+    "_native_batch_norm_legit.default": _batch_norm,
+    "_native_batch_norm_legit.no_stats": _batch_norm,
+    "_native_batch_norm_legit_functional.default": _batch_norm,
+    "_upsample_bilinear2d_aa.default": _refused,
+    "_upsample_bicubic2d_aa.default": _refused,
     "amax.default": _reduced("ReduceMax"),
     "amin.default": _reduced("ReduceMin"),
+    "cumprod.default": _running(1, operators.mul),
+    "cumsum.default": _running(0, operators.add),
     "elu.default": _elu,
     "full.default": _filled,
     "full_like.default": _filled,

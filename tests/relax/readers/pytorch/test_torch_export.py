@@ -193,6 +193,15 @@ def test_operators_without_a_form_are_named_with_their_places(tmp_path: Path) ->
         pytest.param(
             lambda torch, x: torch.nn.functional.interpolate(x, scale_factor=1.7), id="nearest by factor"
         ),
+        pytest.param(lambda torch, x: torch.nn.functional.instance_norm(x), id="norm of each image"),
+        pytest.param(
+            lambda torch, x: torch.nn.functional.batch_norm(
+                x, torch.zeros(4), torch.ones(4), torch.arange(4.0), torch.ones(4), training=True
+            ),
+            id="norm of the batch",
+        ),
+        pytest.param(lambda torch, x: x.cumsum(2) + torch.cumprod(x, -1), id="running sum and product"),
+        pytest.param(lambda torch, x: torch.nn.functional.dropout(x, 0.0), id="dropout of nothing"),
     ],
 )
 def test_operators_that_the_frontend_lacks_or_misreads(forward: Callable[..., Any], tmp_path: Path) -> None:
@@ -200,6 +209,37 @@ def test_operators_that_the_frontend_lacks_or_misreads(forward: Callable[..., An
     torch.manual_seed(0)
     found = difference(lambda x: forward(torch, x), tmp_path / "m.pt2", torch.randn(1, 4, 4, 5))
     assert found < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("forward", "note"),
+    [
+        (
+            lambda functional, x: functional.avg_pool2d(x, 2, divisor_override=3),
+            "`avg_pool2d` once, at `avg_pool2d`: the attribute `divisor_override`",
+        ),
+        (
+            lambda functional, x: functional.dropout(x, 0.5),
+            "`native_dropout` once, at `native_dropout`: "
+            "its results are random; export the model after `eval()`",
+        ),
+        (
+            lambda functional, x: functional.max_pool2d(x, 2, return_indices=True),
+            "`max_pool2d_with_indices` once, at `max_pool2d_with_indices`: "
+            "its result 1 is used, not only the first",
+        ),
+        (
+            lambda functional, x: functional.interpolate(x, (3, 3), mode="bilinear", antialias=True),
+            "`_upsample_bilinear2d_aa` once, at `_upsample_bilinear2d_aa`: it is computed differently here",
+        ),
+    ],
+    ids=["divisor", "dropout", "indices", "antialias"],
+)
+def test_what_the_frontend_ignores_is_refused(forward: Callable[..., Any], note: str, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    with pytest.raises(DiagnosticError) as failure:
+        difference(lambda x: forward(torch.nn.functional, x), tmp_path / "m.pt2", torch.randn(1, 2, 4, 4))
+    assert [each.message for each in failure.value.diagnostics[0].notes] == [note]
 
 
 def test_hard_swish_is_one_operator(tmp_path: Path) -> None:
