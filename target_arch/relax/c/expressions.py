@@ -202,6 +202,14 @@ def _bitwise(a: Any, sign: str, b: Any, scope: Scope) -> tuple[str, int]:
     return f"{at_level(a, scope, UNARY)} {sign} {at_level(b, scope, UNARY)}", BITS
 
 
+def _inverted(a: Any, scope: Scope) -> tuple[str, int]:
+    """C inverts all bits of an `int`: those above a bool and a short unsigned number, too."""
+    dtype, text = dtype_of(a), at_level(a, scope, UNARY)
+    if dtype == "bool":
+        return f"!{text}", UNARY
+    return f"({C_TYPES[dtype]})~{text}" if dtype in ("uint8", "uint16") else f"~{text}", UNARY
+
+
 def _shift_left(a: Any, b: Any, scope: Scope) -> tuple[str, int]:
     dtype = dtype_of(a)
     if dtype.startswith("uint"):
@@ -324,7 +332,7 @@ _CALLS: Mapping[str, Callable[[list[Any], Scope], tuple[str, int]]] = {
     "bitwise_and": lambda args, scope: _bitwise(args[0], "&", args[1], scope),
     "bitwise_or": lambda args, scope: _bitwise(args[0], "|", args[1], scope),
     "bitwise_xor": lambda args, scope: _bitwise(args[0], "^", args[1], scope),
-    "bitwise_not": lambda args, scope: (f"~{at_level(args[0], scope, UNARY)}", UNARY),
+    "bitwise_not": lambda args, scope: _inverted(args[0], scope),
     "shift_left": lambda args, scope: _shift_left(args[0], args[1], scope),
     "shift_right": lambda args, scope: _shift_right(args[0], args[1], scope),
     "call_pure_extern": _extern,
@@ -346,5 +354,5 @@ _PRINTERS: Mapping[type, Callable[[Any, Scope], tuple[str, int]]] = {
     tirx.Select: lambda expr, scope: _selection(expr.condition, expr.true_value, expr.false_value, scope),
     tirx.LShift: lambda expr, scope: _shift_left(expr.a, expr.b, scope),
     tirx.RShift: lambda expr, scope: _shift_right(expr.a, expr.b, scope),
-    tirx.BitwiseNot: lambda expr, scope: (f"~{at_level(expr.a, scope, UNARY)}", UNARY),
+    tirx.BitwiseNot: lambda expr, scope: _inverted(expr.a, scope),
 }

@@ -70,6 +70,13 @@ INTEGERS: list[tuple[str, Callable[[Any], Any], Callable[[int], int], str]] = [
     ("bits", lambda v: (v & 12) | (v ^ 5), lambda v: (v & 12) | (v ^ 5), "int32"),
     ("not", lambda v: ~v, lambda v: ~v, "int32"),
     (
+        "not of bytes",
+        lambda v: (~v.astype("uint8")).astype("int32") + (~v.astype("uint16")).astype("int32"),
+        lambda v: 255 - v % 256 + 65535 - v % 65536,
+        "int32",
+    ),
+    ("not of truth", lambda v: (~(v < 5)).astype("int32"), lambda v: int(v >= 5), "int32"),
+    (
         "select",
         lambda v: tirx.Select(tirx.any(v > 5, tirx.all(v < 0, v != -1)), v, const(9, "int32")),
         lambda v: v if v > 5 or (v < 0 and v != -1) else 9,

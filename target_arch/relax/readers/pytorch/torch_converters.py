@@ -83,7 +83,7 @@ def _guarded(importer: _Importer, name: str, known: Any, *, own: bool) -> Callab
             try:
                 if name in _CHECKS:
                     _CHECKS[name](node)
-                return known(node, importer) if own else known(node)
+                return _of_its_type(node, known(node, importer) if own else known(node))
             except NotConverted as refusal:
                 reason = str(refusal)
             except FAILURES:
@@ -93,6 +93,15 @@ def _guarded(importer: _Importer, name: str, known: Any, *, own: bool) -> Callab
         return _stand_in(importer, node.meta.get("val"))
 
     return convert_node
+
+
+def _of_its_type(node: Any, value: Any) -> Any:
+    """The value, if its elements have the type that PyTorch gives them."""
+    if isinstance(value, relax.Var) and isinstance(value.ty, relax.TensorType):
+        wanted, found = _dtype(node.meta.get("val")), dtype_of(value)
+        if wanted is not None and found != wanted:
+            raise NotConverted(f"it gives {found} where PyTorch gives {wanted}")
+    return value
 
 
 def _stand_in(importer: _Importer, value: Any) -> Any:
