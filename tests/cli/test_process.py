@@ -193,10 +193,10 @@ def test_an_interrupt_passes(there: str, number: str) -> None:
 
 @pytest.mark.long
 def test_interrupts_at_any_moment(tmp_path: Path) -> None:
-    """Only before Python has started the program does Python itself say how it ended."""
+    """Before the program has set itself up, the signal may end it as any process: 130 to a shell, too."""
     draw = random.Random(0)
     codes = [
         leaves_nothing(tmp_path, after(draw.uniform(0.4, 4)), signal.SIGINT, both=draw.random() < 0.5)
         for _ in range(100)
     ]
-    assert set(codes) <= {0, 130}
+    assert set(codes) <= {0, 130, -signal.SIGINT}
