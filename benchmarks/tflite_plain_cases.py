@@ -5,17 +5,9 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.tflite_cases import Case, Draw, one_input, pool, reduction
+from benchmarks.tflite_cases import SAME, Case, Draw, one_input, pool, reduction
 
 CASTS = ("float32", "int8", "int16", "int32", "int64", "bool")
-
-
-def of_one(code: str, table: str, draw: Draw, *, version: int = 1) -> None:
-    """A function of one number."""
-    shape, grid = draw.shape(draw.extent(1, 4)), draw.grid()
-    x = draw.file.input(shape, draw.dtype, *grid)
-    y = draw.file.output(shape, draw.dtype, *grid)
-    draw.file.operator(code, [x], [y], (table, {}) if table else None, version)
 
 
 def of_two(code: str, table: str, draw: Draw, *, version: int = 1) -> None:
@@ -238,24 +230,24 @@ CASES: Mapping[str, Case] = {
     "BITWISE_XOR": partial(of_bits, "BITWISE_XOR", "BitwiseXorOptions"),
     "BROADCAST_ARGS": broadcast_args,
     "CAST": cast,
-    "CEIL": partial(of_one, "CEIL", ""),
-    "COS": partial(of_one, "COS", "CosOptions"),
+    "CEIL": partial(one_input, "CEIL", out=SAME),
+    "COS": partial(one_input, "COS", options=("CosOptions", {}), out=SAME),
     "CUMSUM": cumsum,
     "DIV": partial(of_two, "DIV", "DivOptions", version=2),
     "DYNAMIC_UPDATE_SLICE": dynamic_update_slice,
     "EMBEDDING_LOOKUP": embedding_lookup,
     "FAKE_QUANT": fake_quant,
     "FILL": fill,
-    "FLOOR": partial(of_one, "FLOOR", ""),
+    "FLOOR": partial(one_input, "FLOOR", out=SAME),
     "FLOOR_DIV": partial(of_two, "FLOOR_DIV", "FloorDivOptions", version=3),
     "FLOOR_MOD": partial(of_two, "FLOOR_MOD", "FloorModOptions", version=2),
     "GATHER_ND": gather_nd,
     "L2_POOL_2D": partial(pool, "L2_POOL_2D", version=1),
     "LOCAL_RESPONSE_NORMALIZATION": local_response,
     "LOGICAL_AND": partial(of_two, "LOGICAL_AND", "LogicalAndOptions"),
-    "LOGICAL_NOT": partial(of_one, "LOGICAL_NOT", "LogicalNotOptions"),
+    "LOGICAL_NOT": partial(one_input, "LOGICAL_NOT", options=("LogicalNotOptions", {}), out=SAME),
     "LOGICAL_OR": partial(of_two, "LOGICAL_OR", "LogicalOrOptions"),
-    "NEG": partial(of_one, "NEG", "NegOptions"),
+    "NEG": partial(one_input, "NEG", options=("NegOptions", {}), out=SAME),
     "ONE_HOT": one_hot,
     "POW": partial(of_two, "POW", "PowOptions"),
     "RANGE": range_,
@@ -266,17 +258,17 @@ CASES: Mapping[str, Case] = {
     "RELU_0_TO_1": partial(one_input, "RELU_0_TO_1"),
     "REVERSE_SEQUENCE": reverse_sequence,
     "RIGHT_SHIFT": partial(of_bits, "RIGHT_SHIFT", "RightShiftOptions"),
-    "ROUND": partial(of_one, "ROUND", ""),
+    "ROUND": partial(one_input, "ROUND", out=SAME),
     "SCATTER_ND": scatter_nd,
     "SEGMENT_SUM": segment_sum,
     "SELECT": partial(select, "SELECT"),
     "SELECT_V2": partial(select, "SELECT_V2"),
     "SHAPE": shape_of,
-    "SIGN": partial(of_one, "SIGN", "SignOptions"),
-    "SIN": partial(of_one, "SIN", ""),
+    "SIGN": partial(one_input, "SIGN", options=("SignOptions", {}), out=SAME),
+    "SIN": partial(one_input, "SIN", out=SAME),
     "SPARSE_TO_DENSE": sparse_to_dense,
     "SQRT": partial(one_input, "SQRT", low=1),
-    "SQUARE": partial(of_one, "SQUARE", "SquareOptions"),
+    "SQUARE": partial(one_input, "SQUARE", options=("SquareOptions", {}), out=SAME),
     "TOPK_V2": top_k,
-    "ZEROS_LIKE": partial(of_one, "ZEROS_LIKE", "ZerosLikeOptions"),
+    "ZEROS_LIKE": partial(one_input, "ZEROS_LIKE", options=("ZerosLikeOptions", {}), out=SAME),
 }

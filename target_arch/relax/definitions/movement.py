@@ -181,20 +181,6 @@ def updated(operator: Operator, model: Model) -> Definition:
     return given.finished(element)
 
 
-def selected(operator: Operator, model: Model) -> Definition:
-    """The second operand where the first, a bool, is true, else the third; each repeated along dimensions
-    where its extent is 1.
-    """
-    given = operands_of(operator, model)
-
-    def at(index: int, i: tuple[Any, ...]) -> Any:
-        shape = given.tensors[index].shape
-        last = i[len(i) - len(shape) :] if shape else (0,)
-        return given.data[index](*(0 if e == 1 else v for v, e in zip(last, shape or (1,), strict=True)))
-
-    return given.finished(lambda *i: tirx.Select(at(0, i), at(1, i), at(2, i)))
-
-
 DEFINITIONS = {
     "strided": strided,
     "padded": padded,
@@ -205,5 +191,4 @@ DEFINITIONS = {
     "taken_nd": taken_nd,
     "taken_nd_from_constant": taken_nd_from_constant,
     "updated": updated,
-    "selected": selected,
 }

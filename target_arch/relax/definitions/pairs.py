@@ -85,6 +85,12 @@ def chosen(operator: Operator, model: Model) -> Definition:
     return given.finished(lambda *i: combine(_at(given, 0, i), _at(given, 1, i)))
 
 
+def selected(operator: Operator, model: Model) -> Definition:
+    """The second operand where the first, a bool, is true, else the third."""
+    given = operands_of(operator, model)
+    return given.finished(lambda *i: tirx.Select(*(_repeated(given, number, i) for number in range(3))))
+
+
 def leaky(operator: Operator, model: Model) -> Definition:
     """Values from zero on scaled by `multiplier0`, negative ones times the second operand, scaled by
     `multiplier1` (PRELU), or alone (LEAKY_RELU).
@@ -127,10 +133,15 @@ def _scale(given: Operands, which: str) -> Scale:
 
 def _at(given: Operands, side: int, i: tuple[Any, ...]) -> Any:
     """The element of operand `side`; a constant comes last, so that the first one may be the second here."""
-    side = side ^ given.number("swapped")
-    shape = given.tensors[side].shape or (1,)
+    return _repeated(given, side ^ given.number("swapped"), i)
+
+
+def _repeated(given: Operands, number: int, i: tuple[Any, ...]) -> Any:
+    shape = given.tensors[number].shape or (1,)
     last = i[len(i) - len(shape) :]
-    return given.data[side](*(0 if extent == 1 else index for index, extent in zip(last, shape, strict=True)))
+    return given.data[number](
+        *(0 if extent == 1 else index for index, extent in zip(last, shape, strict=True))
+    )
 
 
 def _stored(given: Operands, side: int, i: tuple[Any, ...]) -> Any:
@@ -161,6 +172,7 @@ DEFINITIONS = {
     "scaled_comparison": scaled_comparison,
     "shifted_sum": shifted_sum,
     "chosen": chosen,
+    "selected": selected,
     "leaky": leaky,
     "magnitude": magnitude,
 }

@@ -17,6 +17,7 @@ from target_arch.relax.readers.tflite_operators.site import (
     TFLiteOperand,
     TFLiteOperator,
     Unreadable,
+    of_reals,
 )
 
 F = TypeVar("F", np.float32, np.float64)
@@ -193,6 +194,7 @@ CONVERTERS: Mapping[str, Converter] = {
     "LEAKY_RELU": leaky_relu,
     "LOG": partial(by_table, _log),
     "LOGISTIC": partial(sigmoid, _logistic),
+    **dict.fromkeys(("NEG", "SQRT"), of_reals),
     "QUANTIZE": partial(rescaled, None, None),
     "RELU": partial(rescaled, 0.0, None),
     "RELU6": partial(rescaled, 0.0, 6.0),

@@ -10,7 +10,13 @@ from tvm import relax
 from target_arch.plan.arithmetic import float32
 from target_arch.plan.model import Attribute
 from target_arch.relax.readers.tflite_operators.grids import bounds, encoded, ending
-from target_arch.relax.readers.tflite_operators.site import STORED, Converter, TFLiteOperator, Unreadable
+from target_arch.relax.readers.tflite_operators.site import (
+    STORED,
+    Converter,
+    TFLiteOperator,
+    Unreadable,
+    of_reals,
+)
 
 _TABLES = {"ADD": "AddOptions", "SUB": "SubOptions", "MUL": "MulOptions"}
 
@@ -153,12 +159,6 @@ def power(site: TFLiteOperator) -> None:
         raise Unreadable(f"values of type {site.x.dtype}")
 
 
-def unlike_in_tvm(site: TFLiteOperator) -> None:
-    """Operators that TVM's frontend computes right where values are no steps of a grid, and only there."""
-    if site.stored:
-        raise Unreadable(f"stored values of type {site.x.dtype}")
-
-
 CONVERTERS: Mapping[str, Converter] = {
     **dict.fromkeys(("ADD", "SUB", "SQUARED_DIFFERENCE"), scaled_sum),
     "MUL": scaled_product,
@@ -166,5 +166,5 @@ CONVERTERS: Mapping[str, Converter] = {
     **dict.fromkeys(("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"), comparison),
     "POW": power,
     "PRELU": prelu,
-    **dict.fromkeys(("DIV", "FLOOR_DIV", "FLOOR_MOD", "NEG", "REDUCE_PROD", "SQRT"), unlike_in_tvm),
+    **dict.fromkeys(("DIV", "FLOOR_DIV", "FLOOR_MOD"), of_reals),
 }

@@ -109,16 +109,13 @@ def _dynamic_loop(
         remembers=len(states) > 1,
         cell=cell,
     )
-    node = Node(
-        operator=site.code.lower(), inputs=(), attributes={}, outputs=1, opset=1, builder=site.builder
-    )
     given = (relax.const(recurrent), relax.const(scales), *(site.operand(index).expr for index in states))
     shape = (steps + len(states) - 1, batch, loop.hidden)
-    whole = node.written(shape, "float32", loop.write, entering, *given)
+    whole = site.written(site.code.lower(), shape, "float32", loop.write, entering, *given)
     for place, index in enumerate(states):
-        last = node.emit(relax.op.strided_slice(whole, [0], [steps - 1 + place], [steps + place]))
+        last = site.builder.emit(relax.op.strided_slice(whole, [0], [steps - 1 + place], [steps + place]))
         site.update(index, relax.op.reshape(last, site.operand(index).shape))
-    return node.emit(relax.op.strided_slice(whole, [0], [0], [steps]))
+    return site.builder.emit(relax.op.strided_slice(whole, [0], [0], [steps]))
 
 
 _RNN_HIDDEN = 4
@@ -204,14 +201,14 @@ def integer_lstm(site: TFLiteOperator, x: Any, cell_clip: float) -> Any:
         clip=int(min(cell_clip / memory.scale, 32767.0)) if cell_clip > 0 else 0,
         coupled=site.optional(1) is None,
     )
-    node = Node(operator="LSTM", inputs=(), attributes={}, outputs=1, opset=1, builder=site.builder)
     constants = [relax.const(each) for each in (weights, recurrent, tables["bias"], tables["scales"])]
     shape = (lstm.steps + 1, lstm.batch, lstm.hidden)
-    whole = node.written(shape, "int16", lstm.write, x, *constants, hidden.expr, memory.expr)
-    every = node.emit(relax.op.strided_slice(whole, [0], [0], [lstm.steps]))
-    every = node.cast(every, "int8")
-    last = node.emit(relax.op.strided_slice(every, [0], [lstm.steps - 1], [lstm.steps]))
-    kept = node.emit(relax.op.strided_slice(whole, [0], [lstm.steps], [lstm.steps + 1]))
+    emit = site.builder.emit
+    whole = site.written("LSTM", shape, "int16", lstm.write, x, *constants, hidden.expr, memory.expr)
+    every = emit(relax.op.strided_slice(whole, [0], [0], [lstm.steps]))
+    every = emit(relax.op.astype(every, "int8"))
+    last = emit(relax.op.strided_slice(every, [0], [lstm.steps - 1], [lstm.steps]))
+    kept = emit(relax.op.strided_slice(whole, [0], [lstm.steps], [lstm.steps + 1]))
     site.update(_HIDDEN, relax.op.reshape(last, hidden.shape))
     site.update(_MEMORY, relax.op.reshape(kept, memory.shape))
     return every

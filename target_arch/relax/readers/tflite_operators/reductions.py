@@ -13,9 +13,10 @@ from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperator,
     Unreadable,
+    of_reals,
     same_grid,
 )
-from target_arch.relax.te.loops import running, written
+from target_arch.relax.te.loops import running
 
 
 def _axes(site: TFLiteOperator) -> tuple[int, ...]:
@@ -98,6 +99,8 @@ def _values(site: TFLiteOperator) -> Any:
 
 def cumulative(site: TFLiteOperator) -> Any:
     """CUMSUM."""
+    if site.x.quantization is not None:
+        raise Unreadable("stored values")
     options, (axis,) = site.options("CumsumOptions"), _axes(site)
     body = running(
         site.x.shape,
@@ -107,14 +110,13 @@ def cumulative(site: TFLiteOperator) -> Any:
         exclusive=bool(options.Exclusive()),
         reverse=bool(options.Reverse()),
     )
-    if site.x.quantization is not None:
-        raise Unreadable("stored values")
-    return site.builder.emit_te(written(site.x.shape, site.x.dtype, body), site.x.expr)
+    return site.written("cumsum", site.x.shape, site.x.dtype, body, site.x.expr)
 
 
 CONVERTERS: Mapping[str, Converter] = {
     **dict.fromkeys(("MEAN", "SUM"), total),
     **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), greatest),
     "CUMSUM": cumulative,
+    "REDUCE_PROD": of_reals,
     **dict.fromkeys(("ARG_MAX", "ARG_MIN"), place),
 }

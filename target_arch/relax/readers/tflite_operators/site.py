@@ -11,6 +11,7 @@ from tvm import relax
 from target_arch.plan.model import Attribute, Quantization
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.defined import defined_call
+from target_arch.relax.te.loops import written
 
 STORED = ("int8", "uint8")
 INTEGERS = ("int8", "uint8", "int16", "int32", "int64")
@@ -137,11 +138,25 @@ class TFLiteOperator:
         given = tuple(relax.const(each) if isinstance(each, np.ndarray) else each for each in operands)
         return defined_call(name, given, shape, dtype, attributes, Arithmetic.TFLITE)
 
+    def written(
+        self, name: str, shape: tuple[int, ...], dtype: str, body: Callable[..., None], *operands: Any
+    ) -> Any:
+        """A tensor that loops write, by a function of that name (`te.loops`)."""
+        return self.builder.emit_te(written(shape, dtype, body), *operands, primfunc_name_hint=name)
+
 
 Converter = Callable[[TFLiteOperator], Any]
 """The Relax expression of an operator's output, a list of those of its outputs, or None to leave the operator
 to TVM's frontend. Raises Unreadable for a form that is not supported.
 """
+
+
+def of_reals(site: TFLiteOperator) -> None:
+    """The converter of an operator that TVM's frontend computes as LiteRT does only where values are no steps
+    of a grid.
+    """
+    if site.stored:
+        raise Unreadable(f"stored values of type {site.x.dtype}")
 
 
 def same_grid(first: TFLiteOperand, second: TFLiteOperand) -> bool:
