@@ -516,16 +516,21 @@ def rsqrt(draw: Draw) -> None:
     draw.file.operator("RSQRT", [size], [y], None, 2)
 
 
+def _grid_of_any(draw: Draw) -> tuple[Any, ...]:
+    """A grid, of int32 values, too."""
+    return (draw.scale(0.2), draw.extent(-100, 100)) if draw.dtype == "int32" else draw.grid()
+
+
 def quantize(draw: Draw) -> None:
     shape = draw.shape(draw.extent(1, 4))
-    x = draw.file.input(shape, draw.dtype, *draw.grid())
+    x = draw.file.input(shape, draw.dtype, *_grid_of_any(draw))
     y = draw.file.output(shape, "int8", draw.scale(), draw.extent(-20, 20))
     draw.file.operator("QUANTIZE", [x], [y], ("QuantizeOptions", {}), 2)
 
 
 def quantize_to(dtype: str, draw: Draw) -> None:
     shape = draw.shape(draw.extent(1, 4))
-    x = draw.file.input(shape, draw.dtype, *draw.grid())
+    x = draw.file.input(shape, draw.dtype, *_grid_of_any(draw))
     y = draw.file.output(shape, dtype, draw.scale() / 100, 0)
     draw.file.operator("QUANTIZE", [x], [y], ("QuantizeOptions", {}), 2)
 
@@ -590,6 +595,7 @@ CASES: Mapping[str, Case] = {
     "PRELU": prelu,
     "QUANTIZE": quantize,
     "QUANTIZE to int16": partial(quantize_to, "int16"),
+    "QUANTIZE to int32": partial(quantize_to, "int32"),
     "REDUCE_MAX": partial(reduction, "REDUCE_MAX", same=True),
     "REDUCE_MIN": partial(reduction, "REDUCE_MIN", same=True),
     "RELU": partial(one_input, "RELU", version=2),

@@ -10,8 +10,10 @@ from benchmarks.tflite_cases import SAME, Case, Draw, one_input, pool, reduction
 CASTS = ("float32", "int8", "int16", "int32", "int64", "bool")
 
 
-def of_two(code: str, table: str, draw: Draw, *, version: int = 1) -> None:
-    """A function of two numbers; where they are integers, the second is constant and never 0."""
+def of_two(code: str, table: str, draw: Draw, *, version: int = 1, factor: float = 1.0) -> None:
+    """A function of two numbers; where they are integers, the second is constant and never 0. `factor` makes
+    the steps of the result finer.
+    """
     shape = draw.shape(draw.extent(1, 4))
     other = draw.choice(shape, tuple(draw.choice(1, extent) for extent in shape), shape[-1:])
     a, grid = draw.file.input(shape, draw.dtype, *draw.grid()), draw.grid()
@@ -23,7 +25,7 @@ def of_two(code: str, table: str, draw: Draw, *, version: int = 1) -> None:
         b = draw.file.tensor(
             other, draw.dtype, *grid, data=np.where(values == zero, zero + 1, values).astype(draw.dtype)
         )
-    y = draw.file.output(shape, draw.dtype, *draw.grid())
+    y = draw.file.output(shape, draw.dtype, *draw.grid(factor))
     draw.file.operator(code, [a, b], [y], (table, {}) if table else None, version)
 
 
@@ -233,7 +235,7 @@ CASES: Mapping[str, Case] = {
     "CEIL": partial(one_input, "CEIL", out=SAME),
     "COS": partial(one_input, "COS", options=("CosOptions", {}), out=SAME),
     "CUMSUM": cumsum,
-    "DIV": partial(of_two, "DIV", "DivOptions", version=2),
+    "DIV": partial(of_two, "DIV", "DivOptions", version=2, factor=0.1),
     "DYNAMIC_UPDATE_SLICE": dynamic_update_slice,
     "EMBEDDING_LOOKUP": embedding_lookup,
     "FAKE_QUANT": fake_quant,

@@ -13,9 +13,9 @@ from tvm import tirx
 from target_arch.plan.arithmetic import Rounding
 from target_arch.plan.model import Model, Operator
 from target_arch.relax.definitions.operands import Operands, operands_of
-from target_arch.relax.te.definition import Definition
+from target_arch.relax.te.definition import Definition, stage
 from target_arch.relax.te.fixed_point import Scale, bound, wide
-from target_arch.relax.te.scaling import clamped
+from target_arch.relax.te.scaling import clamped, rounded_shift, scaled_product
 
 Combine = Callable[[Any, Any], Any]
 
@@ -43,7 +43,7 @@ def scaled_sum(operator: Operator, model: Model) -> Definition:
     return given.finished(element)
 
 
-def scaled_product(operator: Operator, model: Model) -> Definition:
+def product(operator: Operator, model: Model) -> Definition:
     """The product of both operands, scaled."""
     given = operands_of(operator, model)
 
@@ -52,6 +52,37 @@ def scaled_product(operator: Operator, model: Model) -> Definition:
         return _finished(given, _scale(given, "out").of(product))
 
     return given.finished(element)
+
+
+def quotient(operator: Operator, model: Model) -> Definition:
+    """Stored values of eight bits over others, by tables (`plan.quotients`): the first two of the dividend plus
+    its largest magnitude, the others of the magnitude of the divisor.
+    """
+    given = operands_of(operator, model)
+    shifted, headrooms, reciprocals, bits = given.data[2:]
+    largest = (given.tensors[2].shape[0] - 1) // 2
+
+    def signed(*i: Any) -> Any:
+        p, q = (_stored(given, side, i) for side in (0, 1))
+        return bound(p, lambda value: tirx.Select(q < wide(0), -value, value) + wide(largest))
+
+    def magnitude_of_divisor(*i: Any) -> Any:
+        return bound(_stored(given, 1, i), lambda q: tirx.Select(q < wide(0), -q, q))
+
+    top = stage("top", given.axes, signed)
+    bottom = stage("bottom", given.axes, magnitude_of_divisor)
+
+    def element(*i: Any) -> Any:
+        one = wide(1)
+        above, below = shifted[top(*i)].astype("int64"), reciprocals[bottom(*i)].astype("int64")
+        whole = scaled_product(Rounding.TFLITE, above, below, one, 1)
+        high = scaled_product(Rounding.TFLITE, whole, wide(given.number("multiplier_out")), one, 1)
+        bits_of_all = headrooms[top(*i)].astype("int64") + bits[bottom(*i)].astype("int64")
+        right = bits_of_all - wide(given.number("shift_out"))
+        rounded = bound(high, lambda h: bound(right, lambda r: rounded_shift(Rounding.TFLITE, h, r, 0)))
+        return _finished(given, rounded)
+
+    return given.finished(element, before=("top", "bottom"))
 
 
 def scaled_comparison(operator: Operator, model: Model) -> Definition:
@@ -168,7 +199,8 @@ _SUMS: Mapping[str, Combine] = {
 
 DEFINITIONS = {
     "scaled_sum": scaled_sum,
-    "scaled_product": scaled_product,
+    "scaled_product": product,
+    "quotient": quotient,
     "scaled_comparison": scaled_comparison,
     "shifted_sum": shifted_sum,
     "chosen": chosen,

@@ -7,24 +7,28 @@ from typing import Any
 import numpy as np
 from tvm import relax
 
-from target_arch.plan.arithmetic import float32
+from target_arch.plan.arithmetic import DTYPE_RANGE, float32
 from target_arch.plan.model import Attribute
+from target_arch.plan.quotients import headroom, reciprocal
 from target_arch.relax.readers.tflite_operators.grids import bounds, encoded, ending
 from target_arch.relax.readers.tflite_operators.site import (
     STORED,
     Converter,
+    TFLiteOperand,
     TFLiteOperator,
     Unreadable,
     of_reals,
 )
 
-_TABLES = {"ADD": "AddOptions", "SUB": "SubOptions", "MUL": "MulOptions"}
+_TABLES = {"ADD": "AddOptions", "SUB": "SubOptions", "MUL": "MulOptions", "DIV": "DivOptions"}
+_MOST_SHIFTED = 31
+"""The farthest that C shifts an int32."""
 
 
 def _has_kind(site: TFLiteOperator) -> bool:
     """True for 8-bit operands that the kinds `add`, `sub` and `mul` take: backends know those."""
     a, b = site.operand(0), site.operand(1)
-    if a.dtype not in STORED or site.code not in _TABLES:
+    if a.dtype not in STORED or site.code not in ("ADD", "SUB", "MUL"):
         return False
     if a.shape == b.shape == site.out.shape:
         return True
@@ -50,11 +54,11 @@ def _activation(site: TFLiteOperator) -> tuple[float | None, float | None]:
     return bounds(int(site.options(_TABLES[site.code]).FusedActivationFunction()))
 
 
-def _made(site: TFLiteOperator, name: str, **attributes: Attribute) -> Any:
+def _made(site: TFLiteOperator, name: str, *tables: Any, **attributes: Attribute) -> Any:
     first, second = _operands(site)
     if isinstance(first, np.ndarray):
-        return site.defined(name, second, first, swapped=1, **attributes)
-    return site.defined(name, first, second, swapped=0, **attributes)
+        return site.defined(name, second, first, *tables, swapped=1, **attributes)
+    return site.defined(name, first, second, *tables, swapped=0, **attributes)
 
 
 def scaled_sum(site: TFLiteOperator) -> Any:
@@ -108,6 +112,45 @@ def scaled_product(site: TFLiteOperator) -> Any:
     scale = encoded(float32(float32(first * second) / site.out.scale))
     ends = ending(site.out, *_activation(site))
     return _made(site, "scaled_product", **scale.named("out"), **_offsets(site), **ends)
+
+
+def quotient(site: TFLiteOperator) -> Any:
+    """DIV of stored values of eight bits. Unreadable where LiteRT shifts farther than C defines."""
+    if not site.stored:
+        return None
+    if site.x.dtype not in STORED:
+        raise Unreadable(f"stored values of type {site.x.dtype}")
+    a, b = site.operand(0), site.operand(1)
+    scale = encoded(float32(a.scale / float32(b.scale * site.out.scale)))
+    dividends, divisors = _centred(a), {abs(value) for value in _centred(b)}
+    if 0 in divisors and b.value is not None:
+        raise Unreadable("it divides by zero")
+    most = _largest(a)
+    headrooms = {value: headroom(value) for value in range(-most, most + 1)}
+    inverses = [(0, 0), *map(reciprocal, range(1, _largest(b) + 1))]
+    reached = [headrooms[sign * value] for value in dividends for sign in (-1, 1)]
+    bits = [inverses[value][1] for value in divisors]
+    if max(reached) + max(bits) - scale.shift > _MOST_SHIFTED or min(reached) + min(bits) < scale.shift:
+        raise Unreadable("its scales make LiteRT shift by a number of bits that C does not define")
+    tables = (
+        np.array([value << bits for value, bits in headrooms.items()], np.int32),
+        np.array(list(headrooms.values()), np.int8),
+        np.array([multiplier for multiplier, _ in inverses], np.int32),
+        np.array([bits for _, bits in inverses], np.int8),
+    )
+    attributes = {**scale.named("out"), **_offsets(site), **ending(site.out, *_activation(site))}
+    return _made(site, "quotient", *tables, **attributes)
+
+
+def _centred(operand: TFLiteOperand) -> list[int]:
+    """The values that an operand has, less its zero point: of an activation all of its type."""
+    least, most = DTYPE_RANGE[operand.dtype]
+    values = range(least, most + 1) if operand.value is None else sorted(set(operand.value.ravel().tolist()))
+    return [value - operand.zero_point for value in values]
+
+
+def _largest(operand: TFLiteOperand) -> int:
+    return max(abs(end - operand.zero_point) for end in DTYPE_RANGE[operand.dtype])
 
 
 def extremum(site: TFLiteOperator) -> Any:
@@ -166,5 +209,6 @@ CONVERTERS: Mapping[str, Converter] = {
     **dict.fromkeys(("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"), comparison),
     "POW": power,
     "PRELU": prelu,
-    **dict.fromkeys(("DIV", "FLOOR_DIV", "FLOOR_MOD"), of_reals),
+    "DIV": quotient,
+    **dict.fromkeys(("FLOOR_DIV", "FLOOR_MOD"), of_reals),
 }

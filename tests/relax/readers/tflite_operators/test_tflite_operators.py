@@ -26,6 +26,7 @@ SAMPLE = {
     "int8": (
         "ADD",
         "BATCH_MATMUL",
+        "DIV",
         "DYNAMIC_UPDATE_SLICE",
         "EMBEDDING_LOOKUP",
         "FILL",
@@ -51,7 +52,15 @@ SAMPLE = {
     ),
     "int16": ("CONV_2D", "FULLY_CONNECTED", "LOG", "MUL", "PRELU", "RSQRT", "SOFTMAX", "TANH"),
     "float32": ("CUMSUM", "EMBEDDING_LOOKUP", "GATHER_ND", "L2_POOL_2D", "RANGE", "ZEROS_LIKE"),
-    "int32": ("CUMSUM", "FILL", "GATHER_ND", "MEAN", "SQUARED_DIFFERENCE"),
+    "int32": (
+        "CUMSUM",
+        "FILL",
+        "GATHER_ND",
+        "MEAN",
+        "QUANTIZE",
+        "QUANTIZE to int16",
+        "SQUARED_DIFFERENCE",
+    ),
     "bool": ("ARG_MAX", "DYNAMIC_UPDATE_SLICE", "REDUCE_MAX", "SELECT_V2"),
 }
 
@@ -68,6 +77,7 @@ def test_operators_are_bit_equal(dtype: str, tmp_path: Path, needs_tool: Callabl
 
 WRONG_IN_TVM = (
     ("ATAN2", "float32", "not known here"),
+    ("DIV", "int16", "stored values of type int16"),
     ("LOCAL_RESPONSE_NORMALIZATION", "float32", "not known here"),
     ("NEG", "int8", "stored values of type int8"),
     ("POW", "int32", "values of type int32"),
@@ -132,6 +142,51 @@ def test_functions_of_every_int16_value(tmp_path: Path, needs_tool: Callable[[st
     given = b"".join(value.tobytes() for value in frame)
     (answer,) = run_frames(build(tmp_path / "bundle"), (given,))
     assert answer == b"".join(value.tobytes() for value in theirs[0])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "zeros", "activation"), [("int8", (9, -31, 4), 0), ("uint8", (120, 3, 99), 1)]
+)
+def test_quotients_of_every_pair_of_values(
+    dtype: str,
+    zeros: tuple[int, int, int],
+    activation: int,
+    tmp_path: Path,
+    needs_tool: Callable[[str], str],
+) -> None:
+    needs_tool("gcc")
+    every = np.arange(np.iinfo(dtype).min, np.iinfo(dtype).max + 1)
+    divisors = every[every != zeros[1]].astype(dtype).reshape(-1, 1)
+    file, frame = TfliteFile(), (np.tile(every.astype(dtype), (len(divisors), 1)), divisors)
+    scales = (0.37, 0.011, 0.2)
+    a, b = (file.input(frame[side].shape, dtype, scales[side], zeros[side]) for side in (0, 1))
+    y = file.output(frame[0].shape, dtype, scales[2], zeros[2])
+    file.operator("DIV", [a, b], [y], ("DivOptions", {"fusedActivationFunction": activation}), 2)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    theirs = litert(path).answer(frame)[0][0]
+    made = compile_model(CompileRequest(model_path=path, soc=read_soc("zynq_edge")))
+    write_bundle(made.bundle, tmp_path / "bundle")
+    (answer,) = run_frames(build(tmp_path / "bundle"), (b"".join(each.tobytes() for each in frame),))
+    assert answer == theirs.tobytes()
+    assert len(np.unique(theirs)) > 100
+
+
+def test_shifts_that_c_does_not_define_are_refused(tmp_path: Path) -> None:
+    """LiteRT's quotient then depends on the processor that it runs on."""
+    file = TfliteFile()
+    a, b = (file.input((4,), "int8", 0.1, 0) for _ in range(2))
+    file.operator("DIV", [a, b], [file.output((4,), "int8", 0.1, 0)], ("DivOptions", {}), 2)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(file.content())
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(path)
+    assert str(caught.value) == (
+        f"{path}: error: operator `DIV` is not supported [unsupported-operator]\n"
+        f"{path}: note: `DIV` once, at `t2`: its scales make LiteRT shift by a number of bits that C does not "
+        "define\n"
+        "hint: replace it in the model, or split the model before it"
+    )
 
 
 def test_int16_slopes_are_refused(tmp_path: Path) -> None:
