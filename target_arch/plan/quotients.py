@@ -1,8 +1,8 @@
 """LiteRT's quotient of two small integers, in parts that a table holds.
 
-The dividend is shifted to the left until its sign alone is before the point, and multiplied by the reciprocal
-of the divisor's magnitude, which lies in (1/2, 1]. Sources: LiteRT `kernels/internal/common.h` (GetReciprocal,
-CountLeadingSignBits), `reference/div.h`, and gemmlowp `fixedpoint/fixedpoint.h`.
+The dividend is shifted to the left as far as an int32 allows, and multiplied by the reciprocal of the
+divisor's magnitude, which is scaled into (1/2, 1]. Sources: LiteRT `kernels/internal/common.h`
+(GetReciprocal, CountLeadingSignBits), `reference/div.h`, and gemmlowp `fixedpoint/fixedpoint.h`.
 """
 
 from target_arch.plan.arithmetic import INT32_MAX, INT32_MIN, multiply_tflite

@@ -55,8 +55,8 @@ def product(operator: Operator, model: Model) -> Definition:
 
 
 def quotient(operator: Operator, model: Model) -> Definition:
-    """Stored values of eight bits over others, by tables (`plan.quotients`): the first two of the dividend plus
-    its largest magnitude, the others of the magnitude of the divisor.
+    """Stored values of eight bits over others, by tables (`plan.quotients`): the first two of the dividend
+    plus its largest magnitude, the others of the magnitude of the divisor.
     """
     given = operands_of(operator, model)
     shifted, headrooms, reciprocals, bits = given.data[2:]

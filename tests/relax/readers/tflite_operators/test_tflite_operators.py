@@ -183,8 +183,8 @@ def test_shifts_that_c_does_not_define_are_refused(tmp_path: Path) -> None:
         import_model(path)
     assert str(caught.value) == (
         f"{path}: error: operator `DIV` is not supported [unsupported-operator]\n"
-        f"{path}: note: `DIV` once, at `t2`: its scales make LiteRT shift by a number of bits that C does not "
-        "define\n"
+        f"{path}: note: `DIV` once, at `t2`: its scales make LiteRT shift by a number of bits that C "
+        "does not define\n"
         "hint: replace it in the model, or split the model before it"
     )
 
