@@ -1,11 +1,11 @@
 """What tuning gains on the int8 models of MLPerf Tiny: kernels before and after, and whole runs of bundles.
 
-    python benchmarks/tuning.py [MODEL...] [--trials N] [--cflags FLAGS]
+    python benchmarks/tuning.py [MODEL...] [--trials N] [--cflags FLAGS] [--cc COMMAND] [--optimize GOAL]
 
 Kernel times are the sums that `target-arch tune` reports, from one run. Whole runs are processor time of the
-runner for 50 frames, the least of three, built with `-O2`, without kernels (`--optimize size`), which have no
-schedules; both bundles are first compared with the
-reference.
+runner for 50 frames, the least of three, built as the goal's Makefile says; both bundles are first compared
+with the reference. The goal is `size` unless another is given, which is without kernels; `--optimize balanced
+--cc "cc -DTA_KERNELS_PORTABLE"` has kernels as on a core without forms of its own.
 """
 
 import argparse
@@ -17,8 +17,10 @@ from pathlib import Path
 
 from attrs import evolve
 
+from target_arch.backend.goal import Goal
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.run import Executable, build, reference_for, run_frames, verify, write_bundle
+from target_arch.run.tools.toolchain import find_compiler
 from target_arch.soc import read_soc
 from target_arch.tune import TuneRequest, tune
 
@@ -37,17 +39,17 @@ def seconds(executable: Executable, frames: Sequence[bytes]) -> float:
     return best / len(frames)
 
 
-def built(request: CompileRequest, folder: Path) -> Executable:
+def built(request: CompileRequest, folder: Path, compiler: str) -> Executable:
     """The bundle of a request, which computes every bit as the reference does."""
     write_bundle(compile_model(request).bundle, folder)
     found = verify(request.model_path, folder, count=5)
     assert found.equal == found.outputs, str(found)
-    return build(folder)
+    return build(folder, compiler=find_compiler(compiler))
 
 
-def row(model: Path, trials: int, flags: tuple[str, ...]) -> str:
-    request = CompileRequest(model_path=model, soc=read_soc("mcu_m7"), optimize="size")
-    report = tune(TuneRequest(compilation=request, trials=trials, flags=flags))
+def row(model: Path, trials: int, flags: tuple[str, ...], compiler: str, goal: str) -> str:
+    request = CompileRequest(model_path=model, soc=read_soc("mcu_m7"), optimize=goal)
+    report = tune(TuneRequest(compilation=request, trials=trials, flags=flags, compiler=compiler))
     kernels = [
         sum(time * len(gain.operators) for gain, time in zip(report.gains, times, strict=True))
         for times in ([g.before for g in report.gains], [g.after for g in report.gains])
@@ -55,12 +57,13 @@ def row(model: Path, trials: int, flags: tuple[str, ...]) -> str:
     frames = [
         b"".join(part.tobytes() for part in frame) for frame in reference_for(model).frames(FRAMES, seed=0)
     ]
+    better = evolve(request, tuning=report.tuning)
     with tempfile.TemporaryDirectory() as folder:
-        plain = seconds(built(request, Path(folder) / "plain"), frames)
-        tuned = seconds(built(evolve(request, tuning=report.tuning), Path(folder) / "tuned"), frames)
-    better = sum(gain.kept for gain in report.gains)
+        plain = seconds(built(request, Path(folder) / "plain", compiler), frames)
+        tuned = seconds(built(better, Path(folder) / "tuned", compiler), frames)
+    kept = sum(gain.kept for gain in report.gains)
     cells = (
-        f"{better} of {len(report.gains)}",
+        f"{kept} of {len(report.gains)}",
         *(f"{time * 1e6:,.0f}" for time in kernels),
         f"{kernels[0] / kernels[1]:.2f}",
         *(f"{time * 1e6:,.0f}" for time in (plain, tuned)),
@@ -75,12 +78,17 @@ def main() -> None:
     parser.add_argument("model", nargs="*", type=Path, help="default: the int8 models beside the repository")
     parser.add_argument("--trials", type=int, default=32)
     parser.add_argument("--cflags", default="-O2")
+    parser.add_argument("--cc", default="cc", metavar="COMMAND")
+    parser.add_argument("--optimize", default="size", choices=tuple(Goal))
     options = parser.parse_args()
     models = options.model or [MODELS / f"{name}.tflite" for name in NAMES]
     print("| model | tasks better | kernels, us | tuned | times | whole run, us | tuned | times |")
     print("|---|---|---:|---:|---:|---:|---:|---:|")
     for model in models:
-        print(row(model, options.trials, tuple(shlex.split(options.cflags))), flush=True)
+        print(
+            row(model, options.trials, tuple(shlex.split(options.cflags)), options.cc, options.optimize),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

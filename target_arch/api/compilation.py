@@ -89,7 +89,7 @@ class Compilation:
 
     @property
     def unused_records(self) -> tuple[str, ...]:
-        """The tasks of the tuning file that belong to no kernel."""
+        """The tasks of the tuning file whose records choose nothing."""
         kernels = (kernel for one in self._made.models for kernel in one.kernels.values())
         used = {task for kernel in kernels for task in kernel.tuned}
         return tuple(sorted(self._made.models[0].request.tuning.records.keys() - used))

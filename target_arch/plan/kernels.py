@@ -268,7 +268,11 @@ class Kernel:
     """Notes for the report, such as the chosen tiling and the reason."""
     libraries: tuple[Library, ...] = ()
     tuned: tuple[str, ...] = ()
-    """Tasks whose tuning records gave functions of this kernel their schedules."""
+    """Tasks whose tuning records chose functions of this kernel, or gave them their schedules."""
+    choices: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    """By operator, the codes that tuning may choose from, that of the rules first; none where there is but
+    one.
+    """
     stand_in: StandIn | None = None
     stripes: Mapping[str, Stripes | Channels] = field(factory=dict)
     """By function, the turns of each function that runs a region stripe by stripe."""

@@ -1,4 +1,4 @@
-"""Schedules that were found by measuring, and the file they are kept in.
+"""What was found by measuring to be better than the rules' choice, and the file it is kept in.
 
 A record belongs to a task: one function in S-TIR before any schedule, named by its kind and a hash of its
 printed form, which is the same in every process. Equal operators are one task. The file is JSON, written
@@ -18,7 +18,9 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.soc.files.json_text import parsed
 
 FORMAT = "target_arch tuning"
-SCHEMA = 1
+SCHEMA = 2
+DEFINITION = "definition"
+"""The choice of C from the definition of an operator; every other choice is a kernel of a backend."""
 _HINT = "`target-arch tune` writes such files"
 _SHOWN = 80
 """Characters of a wrong value in a message."""
@@ -26,16 +28,19 @@ _SHOWN = 80
 
 @frozen(kw_only=True)
 class TuningRecord:
-    """The best schedule of a task: `trace` are the steps of an `s_tir.Schedule` as JSON text.
+    """The best code of a task: `choice` where the rules choose `rule`, and for a definition `trace`, the
+    steps of an `s_tir.Schedule` as JSON text; empty for the default schedule.
 
     `what` describes the task to a person, `measured` names the machine that measured it. `baseline` and
-    `tuned` are seconds of one call with the schedule of the definition and with this one, measured in the
-    same run; `scratch` are bytes that the scheduled function wants.
+    `tuned` are seconds of one call of the rules' code and of this one, measured in the same run; `scratch`
+    are bytes that this one wants.
     """
 
     task: str
     what: str
     measured: str
+    rule: str
+    choice: str
     baseline: float
     tuned: float
     scratch: int
@@ -93,7 +98,7 @@ def read_tuning(path: Path) -> Tuning:
         if read.get(name) != known:
             said = f"is foreign: {name} {_short(read.get(name))} wrote it, this is {name} {known}"
             raise _refused(
-                path, said, "foreign-tuning", "tune again; schedules of another version need not apply"
+                path, said, "foreign-tuning", "tune again; what another version found need not apply"
             )
     faults = [fault for number, entry in enumerate(read["records"]) for fault in _faults(number, entry)]
     if faults:
@@ -105,6 +110,8 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "task": (str,),
     "what": (str,),
     "measured": (str,),
+    "rule": (str,),
+    "choice": (str,),
     "baseline": (int, float),
     "tuned": (int, float),
     "scratch": (int,),

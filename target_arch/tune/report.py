@@ -4,11 +4,13 @@ from attrs import frozen
 
 from target_arch.plan.tuning import Tuning
 
+_NOTHING = "nothing better found"
+
 
 @frozen(kw_only=True)
 class Gain:
-    """One task: how many operators it is the kernel of, how many candidates were measured, and seconds of one
-    call before and after, from the same run. `after` is `before` where nothing better was found.
+    """One task: the operators it is the kernel of, how many candidates were measured, what to choose, and
+    seconds of one call before and after, from one run. `after` is `before` where nothing is better.
     """
 
     task: str
@@ -16,12 +18,13 @@ class Gain:
     operators: tuple[str, ...]
     measured: int
     refused: int
+    choice: str
     before: float
     after: float
 
     @property
     def kept(self) -> bool:
-        """True where a schedule was found that is better than the definition's."""
+        """True where something was found that is better than what the rules choose."""
         return self.after < self.before
 
 
@@ -43,6 +46,7 @@ class TuningReport:
                 "operators": list(gain.operators),
                 "measured": gain.measured,
                 "refused": gain.refused,
+                "choice": gain.choice,
                 "before": gain.before,
                 "after": gain.after,
             }
@@ -55,9 +59,9 @@ class TuningReport:
         for gain in self.gains:
             lines.append(f"  {gain.task}  {gain.what}")
             unusable = f", {gain.refused} of them of no use" if gain.refused else ""
-            found = _ratio(gain.before, gain.after) if gain.kept else "nothing better found"
+            better = f"{_ratio(gain.before, gain.after)} with {gain.choice}" if gain.kept else _NOTHING
             lines.append(
-                f"    {_us(gain.before)} -> {_us(gain.after)}, {found}; {gain.measured} measured{unusable}; "
+                f"    {_us(gain.before)} -> {_us(gain.after)}, {better}; {gain.measured} measured{unusable}; "
                 f"for {', '.join(gain.operators)}"
             )
         before = sum(gain.before * len(gain.operators) for gain in self.gains)

@@ -75,8 +75,9 @@ def complete() -> dict[str, Any]:
         evolve(each, caller=tensor if each.name == buffer else "") for each in lowered.steps.buffers
     )
     record = TuningRecord(
-        task="conv2d_0", what="w", measured="m", baseline=2.0, tuned=1.0, scratch=0, trace="[]"
-    )
+        task="conv2d_0", what="w", measured="m", rule="r", choice="c",
+        baseline=2.0, tuned=1.0, scratch=0, trace="[]",
+    )  # fmt: skip
     made = manifest(
         tiny_plans.changed(
             inputs,

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from attrs import evolve
 
 from target_arch.resources import soc_configs
 
@@ -121,11 +122,19 @@ def tuning_files() -> Sequence[bytes]:
     """Two records."""
     from target_arch.plan.tuning import TuningRecord, tuning_of, tuning_text
 
-    records = [
-        TuningRecord(task=name, what="w", measured="cc", baseline=2.0, tuned=1.0, scratch=0, trace="[[], []]")
-        for name in ("conv2d_0", "dense_1")
-    ]
-    return [tuning_text(tuning_of(records)).encode()]
+    schedule = TuningRecord(
+        task="conv2d_0",
+        what="w",
+        measured="cc",
+        rule="definition",
+        choice="definition",
+        baseline=2.0,
+        tuned=1.0,
+        scratch=0,
+        trace="[[], []]",
+    )
+    kernel = evolve(schedule, task="dense_1", choice="s8_conv2d in pairs", trace="")
+    return [tuning_text(tuning_of([schedule, kernel])).encode()]
 
 
 def targets() -> Sequence[bytes]:

@@ -1,6 +1,7 @@
 """Tuning from model to bundle: what is found is kept in a file, used by `compile`, and changes no bit."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,19 @@ from target_arch.cli import main
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
 from target_arch.plan.model import Model
-from target_arch.plan.tuning import NOTHING_TUNED, Tuning, TuningRecord, read_tuning, tuning_of, tuning_text
+from target_arch.plan.tuning import (
+    DEFINITION,
+    NOTHING_TUNED,
+    Tuning,
+    TuningRecord,
+    read_tuning,
+    tuning_of,
+    tuning_text,
+)
 from target_arch.relax.lower.operators import definition_of, lower_operator, signature_of
 from target_arch.relax.lower.recorded_schedule import task_name
 from target_arch.relax.tuning.search import Search
-from target_arch.relax.tuning.tasks import function_of, tunable
+from target_arch.relax.tuning.tasks import function_of, task_of, tunable
 from target_arch.run import verify, write_bundle
 from target_arch.soc import read_soc
 from target_arch.tune import TuneRequest, TuningReport, tune
@@ -44,12 +53,12 @@ MODEL = conv2d()
 
 def record(**changes: object) -> TuningRecord:
     """A record of MODEL's operator, its schedule the third that the search proposes."""
-    function = function_of(MODEL.operators[0], MODEL)[1]
+    function = function_of(MODEL.operators[0], MODEL)
     search = Search(function, "conv2d", trials=4, batch=4, seed=3)
     trace = search.candidates()[2].trace
     made = TuningRecord(
-        task=task_name(function, "conv2d"), what="conv2d", measured="nobody", baseline=2e-6, tuned=1e-6,
-        scratch=0, trace=trace,
+        task=task_name(function, "conv2d"), what="conv2d", measured="nobody",
+        rule=DEFINITION, choice=DEFINITION, baseline=2e-6, tuned=1e-6, scratch=0, trace=trace,
     )  # fmt: skip
     return evolve(made, **changes)
 
@@ -79,7 +88,7 @@ def found(trials: int = 4) -> Tuning:
     for operator in made.model.operators:
         if operator.kind not in ("conv2d", "dense", "depthwise_conv2d"):
             continue
-        function = function_of(operator, made.model)[1]
+        function = function_of(operator, made.model)
         candidate = Search(function, operator.kind, trials=trials, batch=trials, seed=1).candidates()[-1]
         name = task_name(function, operator.kind)
         records[name] = record(task=name, trace=candidate.trace, scratch=sum(candidate.scratch))
@@ -113,10 +122,63 @@ def test_the_same_file_gives_the_same_bundle(tuned: CompiledModel, tmp_path: Pat
     assert plain.bundle.files != tuned.bundle.files
 
 
-def test_kernels_have_no_schedule(tuned: CompiledModel) -> None:
-    """Records were measured beside the default schedule, which is slower than a kernel."""
-    kernels = compile_model(evolve(REQUEST, optimize="balanced", tuning=tuned.request.tuning))
-    assert kernels.manifest["tuning"]["used"] == []
+KERNELS = evolve(REQUEST, optimize="balanced")
+
+
+def test_a_record_that_beat_another_code_changes_nothing(tuned: CompiledModel) -> None:
+    """These records were measured beside the default schedule, which is slower than a kernel."""
+    made = compile_model(evolve(KERNELS, tuning=tuned.request.tuning))
+    assert made.manifest["tuning"]["used"] == []
+    plain = compile_model(KERNELS)
+    assert {**made.bundle.files, "manifest.json": b""} == {**plain.bundle.files, "manifest.json": b""}
+
+
+def choices() -> Mapping[str, tuple[str, ...]]:
+    """What there is for each task of the digits that has a kernel."""
+    made = compile_model(KERNELS)
+    codes = {name: found for kernel in made.kernels.values() for name, found in kernel.choices.items()}
+    operators = [each for each in made.model.operators if each.id in codes]
+    return {task_of(each, made.model): codes[each.id] for each in operators}
+
+
+def test_the_codes_of_operators() -> None:
+    products = ("s8_conv2d in quads", "s8_conv2d in pairs", "s8_conv2d in chunks", DEFINITION)
+    assert set(choices().values()) == {products}, "the layout of `mcu_m7` first"
+
+
+@pytest.mark.parametrize("turn", [1, 2, 3])
+def test_every_code_computes_the_same_bits(turn: int, tmp_path: Path) -> None:
+    wished = [record(task=task, rule=c[0], choice=c[turn], trace="") for task, c in choices().items()]
+    made = compile_model(evolve(KERNELS, tuning=tuning_of(wished)))
+    assert made.manifest["tuning"] == {"used": sorted(choices()), "unused": []}
+    write_bundle(made.bundle, tmp_path / "bundle")
+    verification = verify(DIGITS, tmp_path / "bundle", count=10)
+    assert verification.passed, str(verification)
+    other = compile_model(KERNELS).bundle.files
+    assert made.bundle.files != other
+
+
+def test_kernels_are_tuned() -> None:
+    report = tune(TuneRequest(compilation=KERNELS, trials=2))
+    by_task = {gain.task: gain for gain in report.gains}
+    for task, codes in choices().items():
+        assert by_task[task].choice in codes
+        assert by_task[task].measured >= len(codes) - 1
+        assert by_task[task].refused == 0, "all have the bits of the rules' kernel"
+    for task, kept in report.tuning.records.items():
+        assert (kept.rule, kept.choice) == (choices()[task][0], by_task[task].choice)
+
+
+def test_a_record_of_a_kernel_that_is_not_there() -> None:
+    task, (rule, *_) = next(iter(choices().items()))
+    wished = record(task=task, rule=rule, choice="s8_conv2d in dozens", trace="")
+    with pytest.raises(DiagnosticError) as refusal:
+        compile_model(evolve(KERNELS, tuning=tuning_of([wished])))
+    assert str(refusal.value) == (
+        f"tuning record {task}: error: there is no `s8_conv2d in dozens` in place of `{rule}` "
+        "[stale-record]\n"
+        "hint: tune again, or take the record out of the file"
+    )
 
 
 def test_a_record_changes_the_function_and_names_its_task() -> None:
@@ -140,8 +202,8 @@ def test_reductions_alone_are_tuned() -> None:
         quantized("out", (1, 2, 2, 3), 0.1, 0), kernel=(2, 2), strides=(2, 2),
     )  # fmt: skip
     relu = one_operator("relu", "tflite", [quantized("x", (1, 8), 0.1, 0)], quantized("out", (1, 8), 0.1, 0))
-    assert tunable(function_of(pool.operators[0], pool)[1])
-    assert not tunable(function_of(relu.operators[0], relu)[1])
+    assert tunable(function_of(pool.operators[0], pool))
+    assert not tunable(function_of(relu.operators[0], relu))
     assert definition_of(signature_of(relu.operators[0], relu)).packed == ()
 
 
@@ -162,7 +224,8 @@ WRONG = {
     "another file": ("[1]", "is no tuning file"),
     "keys": (
         tuning_text(Tuning()).replace("[]", '[{"task": "a"}]'),
-        "record 0 (`a`): `baseline`, `measured`, `scratch`, `trace`, `tuned`, `what` missing or unknown",
+        "record 0 (`a`): `baseline`, `choice`, `measured`, `rule`, `scratch`, `trace`, `tuned`, `what` "
+        "missing or unknown",
     ),
     "types": (
         tuning_text(tuning_of([record(task="a")])).replace('"scratch": 0', '"scratch": "much"'),
@@ -216,7 +279,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     path.write_text(tuning_text(tuning_of([record()])))
     arguments = ["compile", str(DIGITS), "--soc", "mcu_m7", "-o", str(tmp_path / "bundle")]
     assert main([*arguments, "--tuning-db", str(path)]) == 0
-    note = f"{path}: note: record `{record().task}` belongs to no kernel of this compilation\n"
+    note = f"{path}: note: record `{record().task}` chooses nothing in this compilation\n"
     assert note in capsys.readouterr().err
     assert main(["tune", str(DIGITS), "--soc", "mcu_m7", "--tracker", "here"]) == 2
     assert "`--tracker here` is not HOST:PORT or PORT [bad-tracker]" in capsys.readouterr().err

@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Mapping
 
+from attrs import evolve, frozen
+
 from target_arch.backend.contract import LoweringRequest
+from target_arch.backends.plain_c.choices import KernelChoice, chosen
 from target_arch.backends.plain_c.concat import ConcatSlice
 from target_arch.backends.plain_c.kernels import (
     depthwise,
@@ -13,10 +16,9 @@ from target_arch.backends.plain_c.kernels import (
     reals,
     sums,
 )
-from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.backends.plain_c.kernels.pick import Driver, pick
 from target_arch.backends.plain_c.kernels.text import Made
-from target_arch.backends.plain_c.lower import Piece, operands
+from target_arch.backends.plain_c.lower import Piece, joint_piece, operands, piece, rows_piece
 from target_arch.plan.kernels import Access, Call, Operand
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.kinds import OperatorKind
@@ -29,40 +31,67 @@ _UNWEIGHTED: Mapping[Driver | None, Callable[[Operator, Model], Made]] = {
 """The calls of kernels that have nothing to pack."""
 
 
+@frozen
+class _Fast:
+    """The code that was chosen, and the call of a kernel if it is one."""
+
+    choice: KernelChoice
+    made: Made | None
+
+    @property
+    def tuned(self) -> bool:
+        """Whether a record chose the definition where the rules have a kernel."""
+        return self.made is None and self.choice.task is not None
+
+    def noted(self, found: Piece, operator: Operator) -> Piece:
+        """The piece with what could be chosen, and with the task of the record that chose."""
+        choice = self.choice
+        others = {operator.id: (choice.name, *choice.others)} if choice.others else {}
+        return evolve(found, choices=others, tuned=(choice.task,) if choice.task else found.tuned)
+
+
 def fast_piece(operator: Operator, request: LoweringRequest, slot: ConcatSlice | None = None) -> Piece | None:
     """The piece of an operator, which writes into `slot` if there is one; None where no kernel is for it."""
     if slot and slot.run != _outputs(operator, request):
         return None
-    made = _made(operator, None, request, slot.stride if slot else 0)
-    if made is None:
+    fast = _fast(operator, None, request, slot.stride if slot else 0)
+    if fast.tuned:
+        return fast.noted(rows_piece(operator, slot, request) if slot else piece(operator, request), operator)
+    if fast.made is None:
         return None
     out = slot.operand() if slot else Operand(of=operator.output, access=Access.WRITE)
-    return _called(operator, made, (), out)
+    return fast.noted(_called(operator, fast.made, (), out), operator)
 
 
 def fast_pair(operator: Operator, after: Operator, request: LoweringRequest) -> Piece | None:
     """The piece of two operators, the second of which adds another tensor to the result of the first; None as
     above.
     """
-    made = _made(operator, after, request, 0)
-    if made is None:
+    fast = _fast(operator, after, request, 0)
+    if fast.tuned:
+        return fast.noted(joint_piece(operator, after, request), operator)
+    if fast.made is None:
         return None
     others = tuple(name for name in after.inputs if name != operator.output)
-    return _called(operator, made, others, Operand(of=after.output, access=Access.WRITE))
+    out = Operand(of=after.output, access=Access.WRITE)
+    return fast.noted(_called(operator, fast.made, others, out), operator)
 
 
-def _made(operator: Operator, after: Operator | None, request: LoweringRequest, apart: int) -> Made | None:
+def _fast(operator: Operator, after: Operator | None, request: LoweringRequest, apart: int) -> _Fast:
     """The call of a kernel. Weights are packed once for a compilation, however often it is lowered."""
     key = ("kernel", operator.id, after.id if after else None, apart, request.instance.arch.isa)
     if key not in request.kept:
-        request.kept[key] = _packed(operator, after, request, apart)
-    made: Made | None = request.kept[key]
-    return made
+        picked = pick(operator, after, request.model, request.instance.arch.isa, request.goal)
+        choice = chosen(operator, picked, request)
+        request.kept[key] = _Fast(choice, _packed(operator, after, choice, request.model, apart))
+    fast: _Fast = request.kept[key]
+    return fast
 
 
-def _packed(operator: Operator, after: Operator | None, request: LoweringRequest, apart: int) -> Made | None:
-    model, isa = request.model, request.instance.arch.isa
-    kernel = pick(operator, after, model, isa, request.goal).kernel
+def _packed(
+    operator: Operator, after: Operator | None, choice: KernelChoice, model: Model, apart: int
+) -> Made | None:
+    kernel = choice.driver
     if kernel in _UNWEIGHTED:
         return _UNWEIGHTED[kernel](operator, model)
     if kernel in (Driver.REALS, Driver.REAL_DEPTHWISE):
@@ -72,7 +101,7 @@ def _packed(operator: Operator, after: Operator | None, request: LoweringRequest
         return real_depthwise.made(operator, model, apart, real)
     added = None if after is None else sums.sum_after(after, operator.output, model)
     if kernel is Driver.PRODUCTS:
-        return products.made(operator, model, layout_of(isa), apart, added)
+        return products.made(operator, model, choice.layout, apart, added)
     if kernel is Driver.DEPTHWISE:
         return depthwise.made(operator, model, apart, added)
     return None

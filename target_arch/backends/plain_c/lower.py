@@ -37,6 +37,7 @@ class Piece:
     tuned: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     stripes: Mapping[str, Stripes | Channels] = field(factory=dict)
+    choices: Mapping[str, tuple[str, ...]] = field(factory=dict)
 
 
 def lower(request: LoweringRequest) -> Kernel:
@@ -67,6 +68,7 @@ def kernel(
         libraries=libraries,
         stripes={name: plan for each in pieces for name, plan in each.stripes.items()},
         tuned=tuple(dict.fromkeys(task for each in pieces for task in each.tuned)),
+        choices={name: codes for each in pieces for name, codes in each.choices.items()},
     )
 
 

@@ -235,7 +235,7 @@ def _measurements(plan: "argparse._ActionsContainer") -> None:
         "--tuning-db",
         type=Path,
         metavar="FILE",
-        help="schedules that `tune` found, for kernels in C",
+        help="what `tune` found to be better than the rules' choice",
     )
 
 
@@ -515,7 +515,7 @@ COMMANDS = (
         "operator",
     ),
     Command("compile", "compile", "make a bundle of C from a model, or several", _compile, True, "models"),
-    Command("tune", "tune", "find better schedules for C kernels by measuring", _tune, True),
+    Command("tune", "tune", "find better code for operators by measuring", _tune, True),
     Command("run", "bundles", "build a bundle with this machine's C compiler and run it", _run),
     Command(
         "verify",

@@ -39,7 +39,7 @@ def compile(options: argparse.Namespace) -> int:
 
 def compiled(options: argparse.Namespace) -> "Compilation":
     """The compilation of the models that the arguments name. Prints a note for each record of `--tuning-db`
-    that belongs to no kernel.
+    that chooses nothing.
     """
     _require_several_for_arenas(options)
     progress(f"planning {', '.join(options.models)}")
@@ -53,7 +53,7 @@ def compiled(options: argparse.Namespace) -> "Compilation":
     ]
     made = compile_models(models, chosen.soc, arenas=options.arenas or "shared", name=options.name)
     for task in made.unused_records:
-        note(f"{options.tuning_db}: note: record `{task}` belongs to no kernel of this compilation")
+        note(f"{options.tuning_db}: note: record `{task}` chooses nothing in this compilation")
     return made
 
 

@@ -133,6 +133,7 @@ def harness(function: CFunction, arguments: Sequence[Argument], scratch: Sequenc
     """The program. The last argument is the result, scratch parameters come after it."""
     out = Emitter()
     out.block(_HEAD)
+    out.lines(f'#include "{header}"' for header in function.headers)
     out.block(function.text)
     names = [f"a{number}" for number in range(len(arguments))]
     for name, each in zip(names, arguments, strict=True):

@@ -31,11 +31,12 @@ def scheduled(
     """
     record = tuning.records.get(task_name(function, kind)) if tuning else None
     schedule = s_tir.Schedule(function)
-    if record is not None:
+    if record is not None and record.trace:
         _replay(record, schedule)
-    elif default is not None:
+        return schedule.mod["main"], record.task
+    if default is not None:
         default(schedule)
-    return schedule.mod["main"], None if record is None else record.task
+    return schedule.mod["main"], None
 
 
 def _replay(record: TuningRecord, schedule: Any) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from target_arch.resources import runtime_c
 from target_arch.run.tools.toolchain import Compiler
 
 _TIMEOUT = 60.0
@@ -55,7 +56,8 @@ def compile_text(text: str, output: Path, compiler: Compiler, flags: tuple[str, 
     """Compile one C text to a program (or, with the flags for it, a shared object); False where it fails."""
     source = output.with_suffix(".c")
     source.write_text(text, encoding="utf-8")
-    command = (*compiler.command, *_FLAGS, *flags, "-o", str(output), str(source), "-lm")
+    include = f"-I{runtime_c()}"
+    command = (*compiler.command, *_FLAGS, include, *flags, "-o", str(output), str(source), "-lm")
     try:
         answer = subprocess.run(command, capture_output=True, timeout=_TIMEOUT, check=False)
     except subprocess.TimeoutExpired:

@@ -57,6 +57,7 @@ class WeightLayout:
 PAIRS = WeightLayout(name="pairs", block=8, order=(0, 1))
 QUADS = WeightLayout(name="quads", block=2, order=(0, 2, 1, 3))
 CHUNKS = WeightLayout(name="chunks", block=2, order=tuple(range(16)))
+LAYOUTS = (PAIRS, QUADS, CHUNKS)
 
 _LAYOUTS: Mapping[InstructionSet, WeightLayout] = {
     InstructionSet.ARMV7E_M: QUADS,
