@@ -1,6 +1,6 @@
 """What tuning gains on the int8 models of MLPerf Tiny: kernels before and after, and whole runs of bundles.
 
-    python benchmarks/tuning.py [MODEL...] [--trials N] [--cflags FLAGS] [--cc COMMAND] [--optimize GOAL]
+    python -m benchmarks.tuning [MODEL...] [--trials N] [--cflags FLAGS] [--cc COMMAND] [--optimize GOAL]
 
 Kernel times are the sums that `target-arch tune` reports, from one run. Whole runs are processor time of the
 runner for 50 frames, the least of three, built as the goal's Makefile says; both bundles are first compared
