@@ -1,4 +1,4 @@
-"""What was found by measuring to be better than the rules' choice, and the file it is kept in.
+"""Records of what was measured to be better than the choice of the rules, and the file they are kept in.
 
 A record belongs to a task: one function in S-TIR before any schedule, named by its kind and a hash of its
 printed form, which is the same in every process. Equal operators are one task. The file is JSON, written

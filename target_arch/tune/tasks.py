@@ -17,7 +17,7 @@ from target_arch.plan.tuning import DEFINITION, NOTHING_TUNED, TuningRecord, tun
 
 
 @frozen(kw_only=True)
-class Candidate:
+class TaskCode:
     """One code of a task, with the arguments it is measured with; `trace` as in `TuningRecord`."""
 
     choice: str
@@ -28,7 +28,7 @@ class Candidate:
 
 
 @frozen(kw_only=True)
-class Task:
+class TuningTask:
     """A function to tune, and the operators it is the kernel of. `candidates` are its codes, that of the
     rules first; `function` is the S-TIR of its definition where schedules of that may be searched.
     """
@@ -37,11 +37,11 @@ class Task:
     what: str
     kind: str
     operators: tuple[str, ...]
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[TaskCode, ...]
     function: Any = field(repr=False)
 
 
-def tasks(compilation: CompileRequest, target_arch: str | None) -> tuple[Task, ...]:
+def tasks(compilation: CompileRequest, target_arch: str | None) -> tuple[TuningTask, ...]:
     """The tasks of a compilation, each once, in the model's order; those of one target_arch, or all.
     DiagnosticError where there is none.
     """
@@ -54,7 +54,7 @@ def tasks(compilation: CompileRequest, target_arch: str | None) -> tuple[Task, .
     chosen = {
         name for name, kernel in made.kernels.items() if target_arch in (None, _arch(kernel, compilation))
     }
-    found: dict[str, Task] = {}
+    found: dict[str, TuningTask] = {}
     for task in _each(made, chosen, _alternatives(made, compilation)):
         known = found.get(task.name)
         found[task.name] = evolve(known, operators=(*known.operators, *task.operators)) if known else task
@@ -105,7 +105,7 @@ def _wish(task: str, codes: tuple[str, ...], turn: int) -> TuningRecord:
     )
 
 
-def _each(made: CompiledModel, chosen: set[str], others: tuple[CompiledModel, ...]) -> Iterator[Task]:
+def _each(made: CompiledModel, chosen: set[str], others: tuple[CompiledModel, ...]) -> Iterator[TuningTask]:
     """A task for each operator of the chosen kernels that has one."""
     codes = [_codes(each.kernels, each.model, chosen) for each in (made, *others)]
     names = {name: all_ for kernel in made.kernels.values() for name, all_ in kernel.choices.items()}
@@ -121,11 +121,11 @@ def _each(made: CompiledModel, chosen: set[str], others: tuple[CompiledModel, ..
             yield _task(operator, made.model, candidates, function)
 
 
-def _task(operator: Operator, model: Model, candidates: tuple[Candidate, ...], function: Any) -> Task:
+def _task(operator: Operator, model: Model, candidates: tuple[TaskCode, ...], function: Any) -> TuningTask:
     from target_arch.relax.tuning.tasks import task_of
 
     x, out = model.tensors[operator.inputs[0]], model.tensors[operator.output]
-    return Task(
+    return TuningTask(
         name=task_of(operator, model),
         what=f"{operator.kind} {x.dtype}{list(x.shape)} -> {list(out.shape)}",
         kind=operator.kind,
@@ -135,7 +135,7 @@ def _task(operator: Operator, model: Model, candidates: tuple[Candidate, ...], f
     )
 
 
-def _searchable(operator: Operator, model: Model, candidates: tuple[Candidate, ...]) -> Any:
+def _searchable(operator: Operator, model: Model, candidates: tuple[TaskCode, ...]) -> Any:
     """The S-TIR of an operator with its definition, alone in a function, among the candidates; None without,
     or where the schedule has no alternatives.
     """
@@ -152,9 +152,9 @@ def _searchable(operator: Operator, model: Model, candidates: tuple[Candidate, .
     return function if alone else None
 
 
-def _codes(kernels: Mapping[str, Kernel], model: Model, chosen: set[str]) -> dict[str, Candidate]:
+def _codes(kernels: Mapping[str, Kernel], model: Model, chosen: set[str]) -> dict[str, TaskCode]:
     """The function of each operator of the chosen kernels that is one call on whole tensors."""
-    found: dict[str, Candidate | None] = {}
+    found: dict[str, TaskCode | None] = {}
     for kernel in (kernels[name] for name in kernels if name in chosen):
         functions = {function.name: function for function in kernel.functions}
         tensors = {**model.tensors, **{each.name: each for each in kernel.constants}}
@@ -167,13 +167,13 @@ def _codes(kernels: Mapping[str, Kernel], model: Model, chosen: set[str]) -> dic
 
 def _code(
     call: Call, function: CFunction | None, tensors: Mapping[str, Tensor], scratch: Mapping[str, int]
-) -> Candidate | None:
+) -> TaskCode | None:
     names = [each.of for each in call.operands if each.of not in scratch]
     parts = any(each.offset or each.bytes is not None for each in call.operands)
     if function is None or parts or call.copies or any(name not in tensors for name in names):
         return None
     sizes = tuple(scratch[each.of] for each in call.operands if each.of in scratch)
-    return Candidate(
+    return TaskCode(
         choice=DEFINITION,
         function=function,
         arguments=tuple(_argument(tensors[name]) for name in names),

@@ -17,7 +17,7 @@ from target_arch.plan.tuning import DEFINITION, TuningRecord, tuning_of
 from target_arch.run.execute.measure import KernelTime, LocalRunner, compile_text
 from target_arch.run.tools.toolchain import Compiler, find_compiler
 from target_arch.tune.report import Gain, TuningReport
-from target_arch.tune.tasks import Candidate, Task, refused, tasks
+from target_arch.tune.tasks import TaskCode, TuningTask, refused, tasks
 
 _BATCH = 8
 _ROUNDS = 5
@@ -57,13 +57,13 @@ class _Bench:
     run: Runner
     runners: set[int] = field(factory=set)
 
-    def times(self, candidates: Sequence[Candidate]) -> tuple[KernelTime | None, ...]:
+    def times(self, candidates: Sequence[TaskCode]) -> tuple[KernelTime | None, ...]:
         """The measurement of each candidate; None for one that does not compile or run."""
         found = self.run(tuple(harness(c.function, c.arguments, c.scratch, _ROUNDS) for c in candidates))
         self.runners.update(each.runner for each in found if each is not None)
         return found
 
-    def turns(self, one: Candidate, other: Candidate, known: float) -> tuple[float, float]:
+    def turns(self, one: TaskCode, other: TaskCode, known: float) -> tuple[float, float]:
         """Seconds of two candidates, measured in turns, so that both saw the same machine."""
         seconds = [None if each is None else each.seconds for each in self.times((one, other) * _TURNS)]
         first = min((each for each in seconds[0::2] if each is not None), default=known)
@@ -75,7 +75,7 @@ class _Measured:
     """A candidate whose results are those of the rules' code."""
 
     seconds: float
-    candidate: Candidate
+    candidate: TaskCode
 
 
 @frozen(kw_only=True)
@@ -116,7 +116,9 @@ def tune(request: TuneRequest) -> TuningReport:
     )
 
 
-def _tuned(task: Task, request: TuneRequest, bench: _Bench, by: str) -> tuple[Gain, TuningRecord | None]:
+def _tuned(
+    task: TuningTask, request: TuneRequest, bench: _Bench, by: str
+) -> tuple[Gain, TuningRecord | None]:
     rule, *others = task.candidates
     (reference,) = bench.times([rule])
     if reference is None:
@@ -143,12 +145,12 @@ def _tuned(task: Task, request: TuneRequest, bench: _Bench, by: str) -> tuple[Ga
     return gain, None if kept is rule else _record(task, kept, gain, by)
 
 
-def _fastest(rule: Candidate, reference: KernelTime, tried: _Tried) -> Candidate:
+def _fastest(rule: TaskCode, reference: KernelTime, tried: _Tried) -> TaskCode:
     best = tried.best
     return rule if best is None or reference.seconds <= best.seconds else best.candidate
 
 
-def _record(task: Task, kept: Candidate, gain: Gain, by: str) -> TuningRecord:
+def _record(task: TuningTask, kept: TaskCode, gain: Gain, by: str) -> TuningRecord:
     return TuningRecord(
         task=task.name,
         what=task.what,
@@ -163,7 +165,7 @@ def _record(task: Task, kept: Candidate, gain: Gain, by: str) -> TuningRecord:
 
 
 def _searched(
-    task: Task, definition: Candidate, reference: KernelTime, request: TuneRequest, bench: _Bench
+    task: TuningTask, definition: TaskCode, reference: KernelTime, request: TuneRequest, bench: _Bench
 ) -> _Tried:
     """Schedules of a definition, as many as there are trials."""
     from target_arch.relax.tuning.search import Search
@@ -179,7 +181,7 @@ def _searched(
     return sum(found, _NOTHING_TRIED)
 
 
-def _good(bench: _Bench, reference: KernelTime, candidates: Sequence[Candidate], scratch: int) -> _Tried:
+def _good(bench: _Bench, reference: KernelTime, candidates: Sequence[TaskCode], scratch: int) -> _Tried:
     def good() -> Iterator[_Measured]:
         for each, time in zip(candidates, bench.times(candidates), strict=True):
             if time is not None and time.hash == reference.hash and sum(each.scratch) <= scratch:
@@ -215,7 +217,7 @@ def _runner(request: TuneRequest, compiler: Compiler) -> Runner:
     return run
 
 
-def _failed(task: Task) -> DiagnosticError:
+def _failed(task: TuningTask) -> DiagnosticError:
     said = f"the kernel of {task.operators[0]} cannot be measured: its program does not compile or run"
     hint = advice("look at ", Keyword("compiler"), " and ", Keyword("flags"), ", and at the servers' output")
     return refused("not-measured", f"tuning {task.name}", said, hint)
