@@ -1,12 +1,13 @@
 """TFLite files made operator by operator, for benchmarks and tests."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from attrs import define, field
+from flatbuffers import flexbuffers
 
 Array = np.ndarray[Any, Any]
 Options = tuple[str, dict[str, Any]]
@@ -84,15 +85,20 @@ class TfliteFile:
         options: Options | None = None,
         version: int = 1,
         between: Sequence[int] = (),
+        custom: Mapping[str, Any] | None = None,
     ) -> None:
-        """A new operator; input -1 is one that is left out, `between` are its intermediate tensors."""
+        """A new operator; input -1 is one that is left out, `between` are its intermediate tensors, `custom`
+        the options of one that is known by its own name.
+        """
         call = schema.OperatorT()
         key = (code, version)
         if key not in self._codes:
             self._codes[key] = len(self._model.operatorCodes)
-            self._model.operatorCodes.append(_code(code, version))
+            self._model.operatorCodes.append(_code(code, version, own=custom is not None))
         call.opcodeIndex, call.inputs, call.outputs = self._codes[key], inputs, outputs
         call.intermediates = list(between)
+        if custom is not None:
+            call.customOptions = np.frombuffer(flexbuffers.Dumps(dict(custom)), np.uint8)
         if options is not None:
             table, values = options
             call.builtinOptionsType = getattr(schema.BuiltinOptions, table)
@@ -123,8 +129,10 @@ class TfliteFile:
         return bytes(builder.Output())
 
 
-def _code(name: str, version: int) -> Any:
+def _code(name: str, version: int, *, own: bool) -> Any:
     made = schema.OperatorCodeT()
+    if own:
+        made.customCode, name = name, "CUSTOM"
     made.builtinCode = getattr(schema.BuiltinOperator, name)
     made.deprecatedBuiltinCode, made.version = min(made.builtinCode, 127), version
     return made

@@ -1,11 +1,12 @@
 """One operator of a TFLite file as a converter sees it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import tflite
 from attrs import evolve, field, frozen
+from flatbuffers import flexbuffers
 from tvm import relax
 
 from target_arch.plan.model import Attribute, Quantization
@@ -106,6 +107,17 @@ class TFLiteOperator:
             raise Unreadable("its options are missing")
         found = getattr(tflite, name)()
         found.Init(stored.Bytes, stored.Pos)
+        return found
+
+    @property
+    def custom(self) -> Mapping[str, Any]:
+        """The options of a custom operator. Unreadable where they are no map."""
+        try:
+            found = flexbuffers.Loads(self._operator.CustomOptionsAsNumpy().tobytes())
+        except Exception:  # damaged bytes end in whatever they lead to
+            raise Unreadable("its options are damaged") from None
+        if not isinstance(found, dict):
+            raise Unreadable("its options are missing")
         return found
 
     @property

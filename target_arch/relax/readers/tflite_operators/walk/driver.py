@@ -18,6 +18,7 @@ from target_arch.plan.model import Quantization
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.operators.states import StatePair
 from target_arch.relax.readers.tflite_constants.sparse import dense
+from target_arch.relax.readers.tflite_operators.custom.table import CUSTOM
 from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, TFLiteOperator, Unreadable
 from target_arch.relax.readers.tflite_operators.table import CONVERTERS, LEFT_TO_TVM
 from target_arch.relax.readers.tflite_operators.walk.codes import builtin_code
@@ -165,7 +166,7 @@ class _Walk:
     def operator(self, operator: Any, stated: Any) -> None:
         outputs = [int(operator.Outputs(index)) for index in range(operator.OutputsLength())]
         code = operator_name(stated)
-        if builtin_code(stated) == tflite.BuiltinOperator.CUSTOM:
+        if builtin_code(stated) == tflite.BuiltinOperator.CUSTOM and code not in CUSTOM:
             self._refuse(code, outputs, "a custom operator")
             return
         if code in _BRANCHING:
@@ -198,7 +199,8 @@ class _Walk:
     def _results(self, operator: Any, code: str, outputs: list[int]) -> list[Any]:
         if code in RESOURCES:
             return self._resource(operator, code, outputs)
-        made = CONVERTERS[code](self._site(operator, code, outputs)) if code in CONVERTERS else None
+        convert = CONVERTERS.get(code) or CUSTOM.get(code)
+        made = None if convert is None else convert(self._site(operator, code, outputs))
         if made is None:
             made = self._by_frontend(operator, code)
         if made is None:
@@ -228,9 +230,18 @@ class _Walk:
         shape, dtype = file_shape(tensor), _TYPES[tensor.Type()]
         if dtype_of(result) != dtype:
             result = self.frontend.bb.normalize(relax.op.astype(result, dtype))
-        if shape_of(result) != shape:
+        if shape_of(result) != shape and not self._is_left_open(index, result):
             result = self.frontend.bb.normalize(relax.op.reshape(result, shape))
         self.frontend.exp_tab.set_expr(tensor.Name().decode(), result)
+
+    def _is_left_open(self, index: int, result: Any) -> bool:
+        """Whether a converter did not know the shape of an output of the model: that of a custom operator."""
+        outputs = [self.graph.Outputs(number) for number in range(self.graph.OutputsLength())]
+        return (
+            not file_shape(self.graph.Tensors(index))
+            and index in outputs
+            and math.prod(shape_of(result)) != 1
+        )
 
     def _refuse(self, code: str, outputs: list[int], why: str) -> None:
         self.refused.append(

@@ -1,0 +1,1 @@
+"""Custom operators of TFLite: their options are a map in FlexBuffers' encoding."""

@@ -1,0 +1,10 @@
+"""The custom operators that are read, by their own names."""
+
+from collections.abc import Mapping
+
+from target_arch.relax.readers.tflite_operators.custom import detection
+from target_arch.relax.readers.tflite_operators.site import Converter
+
+CUSTOM: Mapping[str, Converter] = {
+    "TFLite_Detection_PostProcess": detection.detections,
+}
