@@ -10,7 +10,7 @@ from target_arch.run.exact.oracle import exact_outputs
 from target_arch.run.references import rounding
 from target_arch.run.references.onnxruntime import NO_VALUES, ort
 from target_arch.run.references.pytorch import pytorch
-from target_arch.run.references.reference import Reference, Shapes, spread, tolerance
+from target_arch.run.references.reference import Frame, Reference, Shapes, spread, tolerance
 from target_arch.run.references.stateful import stateful
 
 
@@ -85,10 +85,7 @@ def _vector(reference: Reference, seed: int, model: Model | None) -> SelfTest:
             tolerances=tuple(Tolerance(absolute=0.0) for _ in found),
         )
     answers = reference.answer(frame)
-    allowed = reference.allowed + spread(reference, [answers])
-    limits = (
-        rounding.limits(reference, (frame,), answers) if reference.rounds else [allowed] * len(answers[0])
-    )
+    limits = _limits(reference, frame, answers)
     return SelfTest(
         reference=reference.name,
         inputs=tuple(value.tobytes() for value in frame),
@@ -98,3 +95,13 @@ def _vector(reference: Reference, seed: int, model: Model | None) -> SelfTest:
             for limit, unit, value in zip(limits, reference.units, answers[0], strict=True)
         ),
     )
+
+
+def _limits(reference: Reference, frame: Frame, answers: tuple[Frame, ...]) -> tuple[float, ...]:
+    """The allowed difference of each output of a right bundle, in units."""
+    if reference.rounds:
+        return rounding.limits(reference, (frame,), answers[:1])
+    allowed = reference.allowed + spread(reference, [answers])
+    if not reference.layers.judges:
+        return (allowed,) * len(answers[0])
+    return tuple(allowed + each for each in rounding.step_limits(reference, (frame,), answers[:1]))

@@ -32,7 +32,6 @@ from target_arch.run.references.saturation import without_saturation
 
 _QDQ_RULE = "no farther than its optimized and unoptimized modes are from each other, plus one step"
 
-
 NO_VALUES: Mapping[str, float] = MappingProxyType({})
 
 
@@ -205,10 +204,12 @@ def _inputs(model: Path, graph: Any, names: list[str], shapes: Shapes) -> Iterat
         if shape is None:
             raise refusal("dynamic-shape", model, f"input `{value.name}` has no fixed shape", None)
         dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))
-        low, high = _limits(graph, value.name, dtype)
+        quantization = _quantization(graph, value.name) if dtype.kind == "f" else None
+        low, high = quantized_limits(*quantization) if quantization else limits(dtype)
         if dtype.kind in "iu":
             low, high = index_limits(highest.get(value.name), (low, high))
-        yield Input(name=value.name, shape=shape, dtype=dtype, low=low, high=high)
+        step = quantization[0] if quantization else 0.0
+        yield Input(name=value.name, shape=shape, dtype=dtype, low=low, high=high, step=step)
 
 
 _INDEXING = {"Gather": True, "GatherElements": True, "ScatterElements": True, "GatherND": False}
@@ -233,15 +234,15 @@ def _uses(graph: Any) -> Iterator[Use]:
         yield Use(reads=reads, writes=tuple(node.output), extents=extents, passes=passes)
 
 
-def _limits(graph: Any, name: str, dtype: np.dtype[Any]) -> tuple[float, float]:
-    """The range of the quantization that follows a float input, else a range by its type."""
+def _quantization(graph: Any, name: str) -> tuple[float, int, np.dtype[Any]] | None:
+    """Scale, zero point and type of the quantization that follows a float input, if one does."""
     for node in graph.node:
-        if node.op_type == "QuantizeLinear" and node.input[0] == name and dtype.kind == "f":
+        if node.op_type == "QuantizeLinear" and node.input[0] == name:
             scale = _constant(graph, node.input[1])
             zero_point = _constant(graph, node.input[2]) if len(node.input) > 2 else np.zeros((), np.uint8)
             if scale is not None and zero_point is not None and scale.size == 1:
-                return quantized_limits(float(scale.item()), int(zero_point.item()), zero_point.dtype)
-    return limits(dtype)
+                return float(scale.item()), int(zero_point.item()), zero_point.dtype
+    return None
 
 
 def _unit(graph: Any, name: str) -> float:

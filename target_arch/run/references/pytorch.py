@@ -192,13 +192,13 @@ def _unit(graph: Any, name: str) -> float:
     return next(steps, 1.0)
 
 
-def _limits(graph: Any, name: str, dtype: np.dtype[Any]) -> tuple[float, float]:
-    """The range of the quantization that follows a float input, else a range by its type."""
+def _quantization(graph: Any, name: str) -> tuple[float, int, np.dtype[Any]] | None:
+    """Scale, zero point and type of the quantization that follows an input, if one does."""
     for node in graph.nodes:
         if _called(node) in _QUANTIZE and node.args[0].name == name:
             stored = np.dtype(str(node.args[5]).removeprefix("torch."))
-            return quantized_limits(node.args[1], node.args[2], stored)
-    return limits(dtype)
+            return float(node.args[1]), int(node.args[2]), stored
+    return None
 
 
 def _called(node: Any) -> str:
@@ -207,7 +207,9 @@ def _called(node: Any) -> str:
 
 def _input(graph: Any, name: str, value: Any, shape: Shape, highest: int | None) -> Input:
     dtype = np.dtype(str(value.dtype).removeprefix("torch."))
-    low, high = _limits(graph, name, dtype)
+    quantization = _quantization(graph, name)
+    low, high = quantized_limits(*quantization) if quantization else limits(dtype)
     if dtype.kind in "iu":
         low, high = index_limits(highest, (low, high))
-    return Input(name=name, shape=shape, dtype=dtype, low=low, high=high)
+    step = quantization[0] if quantization else 0.0
+    return Input(name=name, shape=shape, dtype=dtype, low=low, high=high, step=step)

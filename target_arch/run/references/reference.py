@@ -32,13 +32,16 @@ Shapes = Sequence[Shape]
 
 @frozen(kw_only=True)
 class Input:
-    """A model input. Random values for it are in [`low`, `high`]."""
+    """A model input. Random values for it are in [`low`, `high`]. `step` is that of its quantization, in the
+    model if it is a float; 0 for a float that is not quantized.
+    """
 
     name: str
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     low: float
     high: float
+    step: float = 0.0
 
 
 def _nothing() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.run.references import rounding
 from target_arch.run.references.reference import Frame, Reference, distance, spread
-from target_arch.run.references.rounding import ROUNDING_RULE
+from target_arch.run.references.rounding import ROUNDING_RULE, STEPS_RULE
 from target_arch.run.verification.faults import faults
 from target_arch.run.verification.result import Verification
 
@@ -24,8 +24,8 @@ def judged(
     own: bool | None,
 ) -> Verification:
     """Compare results with the reference's answers to these frames. `names` are those of the outputs; `own`
-    is how the self-test ended, None where there is none. Where floats break the rule, what rounding may do in
-    this model decides.
+    is how the self-test ended, None where there is none. Where outputs break the rule, what rounding may do
+    in this model decides.
     """
     ours = tuple(_split(result, answer[0]) for result, answer in zip(results, answers, strict=True))
     equal, mode = _most_equal(reference, ours, answers)
@@ -34,6 +34,10 @@ def judged(
     if wrong and reference.rounds:
         limits, rule = rounding.limits(reference, frames, [first for first, *_ in answers]), ROUNDING_RULE
         wrong = faults(reference, ours, answers, limits)
+    elif wrong and reference.layers.judges:
+        steps = rounding.step_limits(reference, frames, [first for first, *_ in answers])
+        limits = tuple(limit + more for limit, more in zip(limits, steps, strict=True))
+        wrong, rule = faults(reference, ours, answers, limits), f"{reference.rule}, {STEPS_RULE}"
     return Verification(
         reference=reference.name,
         rule=rule,

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from target_arch.run.references.reference import (
     FLOAT_RELATIVE,
@@ -10,9 +11,10 @@ from target_arch.run.references.reference import (
     Array,
     Frame,
     Input,
+    LayerRule,
     Reference,
 )
-from target_arch.run.references.rounding import ROUNDING_RULE, TIMES, limits
+from target_arch.run.references.rounding import ROUNDING_RULE, STEPS_RULE, TIMES, limits, step_limits
 from target_arch.run.verification.judge import judged
 from target_arch.run.verification.result import Verification
 
@@ -86,3 +88,47 @@ def test_planted_faults_are_found(added: tuple[float, float, float], output: str
 def test_few_digits_stay_as_they_are() -> None:
     halves = np.linspace(1, 2, 9, dtype=np.float16)
     assert limits(REFERENCE, [(halves,)], [answer((halves,))[0]])[0] == FLOAT_TOLERANCE
+
+
+def stepped(frame: Frame) -> tuple[Frame, ...]:
+    """A quantized function that triples steps, and one that keeps them."""
+    (x,) = frame
+    stored = np.clip(np.rint(x / 0.1), -128, 127).astype(np.int8)
+    return ((stored.astype(np.int32) * 3, stored),)
+
+
+STEPPED = Reference(
+    name="the arithmetic of this file",
+    rule="steps",
+    inputs=(Input(name="x", shape=(64,), dtype=np.dtype(np.float32), low=-12.8, high=12.7, step=0.1),),
+    units=(1.0, 1.0),
+    allowed=1.0,
+    answer=stepped,
+    layers=LayerRule(steps=1, judges=True),
+)
+
+
+@pytest.mark.parametrize(
+    ("added", "passes"), [((7, 3), True), ((8, 0), False), ((0, 4), False), ((1, 1), True)]
+)
+def test_a_step_inside_may_move_an_output(added: tuple[int, int], passes: bool) -> None:
+    frames = STEPPED.frames(3, 0)
+    answers = [stepped(frame) for frame in frames]
+    assert step_limits(STEPPED, frames, [first for (first,) in answers]) == (6.0, 2.0)
+    results = [b"".join(map(shifted, outputs, added)) for ((*outputs,),) in answers]
+    found = judged(STEPPED, results, frames, answers, ("tripled", "kept"), seed=0, own=None)
+    assert found.passed is passes
+    assert found.rule == ("steps" if max(added) <= 1 else f"steps, {STEPS_RULE}")
+
+
+def test_integers_change_by_one_and_indices_not_at_all() -> None:
+    def as_given(*values: Array) -> Reference:
+        inputs = [Input(name="x", shape=v.shape, dtype=v.dtype, low=0, high=255) for v in values]
+        return evolve(
+            STEPPED, inputs=tuple(inputs), units=(1.0,) * len(values), answer=lambda frame: (frame,)
+        )
+
+    stored, indices = np.full(2000, 255, np.uint8), np.arange(9)
+    flags, real = np.array([True, False]), np.ones(3, np.float32)
+    values = (stored, indices, flags, real, np.zeros(0, np.int8))
+    assert step_limits(as_given(*values), [values], [values]) == (2.0, 0.0, 0.0, 0.0, 0.0)
