@@ -49,8 +49,8 @@ def limits(reference: Reference, frames: Sequence[Frame], answers: Sequence[Fram
 
 
 def step_limits(reference: Reference, frames: Sequence[Frame], answers: Sequence[Frame]) -> tuple[float, ...]:
-    """What rounding may add to the difference of each output of a quantized model, in units: `STEPS_TIMES`
-    the distance that the `answers` to the frames move by.
+    """The distance that rounding may add for each output of a quantized model, in units: `STEPS_TIMES` times
+    that by which the `answers` to the frames move.
     """
     return tuple(STEPS_TIMES * each for each in _moved(reference, frames, answers, _stepped))
 
