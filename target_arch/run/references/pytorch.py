@@ -11,6 +11,7 @@ from attrs import frozen
 from target_arch.diagnostics import refusal
 from target_arch.relax.readers.pytorch.pt2_archive import loaded, plain_archive
 from target_arch.relax.readers.pytorch.torch_decomposed import decomposed
+from target_arch.relax.readers.pytorch.torch_signature import called, leaves, tensor_inputs, tensor_outputs
 from target_arch.relax.readers.quiet import quiet
 from target_arch.run.references.indices import Use, highest_indices, index_limits
 from target_arch.run.references.reference import (
@@ -52,7 +53,7 @@ def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
         # PyTorch checks what it builds with exceptions of every kind.
         raise unreadable(model, "PyTorch", error) from error
     module = program.module()
-    names = set(program.graph_signature.user_inputs)
+    names = tensor_inputs(program)
     values = [
         node.meta["val"] for node in program.graph.nodes if node.op == "placeholder" and node.name in names
     ]
@@ -60,25 +61,22 @@ def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
     def answer(frame: Frame) -> tuple[Frame, ...]:
         try:
             with torch.no_grad():
-                result = module(*_tensors(frame))
+                results = called(program, module, _tensors(frame))
         except (RuntimeError, IndexError, ValueError) as error:
             raise cannot_run(model, "PyTorch", error) from error
-        results = result if isinstance(result, (tuple, list)) else (result,)
         return (tuple(value.numpy() for value in results),)
 
     quantized = _quantized(program.graph)
     highest = highest_indices(_uses(program.graph))
     inputs = tuple(
         _input(program.graph, name, value, shape, highest.get(name))
-        for name, value, shape in zip(
-            program.graph_signature.user_inputs, values, _shapes(model, values, shapes), strict=True
-        )
+        for name, value, shape in zip(names, values, _shapes(model, values, shapes), strict=True)
     )
     return Reference(
         name=f"PyTorch {torch.__version__}",
         rule=_QUANTIZED_RULE if quantized else FLOAT_RULE,
         inputs=inputs,
-        units=tuple(_unit(program.graph, name) for name in program.graph_signature.user_outputs),
+        units=tuple(_unit(program.graph, name) for name in tensor_outputs(program)),
         allowed=1.0 if quantized else FLOAT_TOLERANCE,
         relative=0.0 if quantized else FLOAT_RELATIVE,
         answer=answer,
@@ -89,10 +87,10 @@ def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
 
 
 def _tensors(frame: Frame) -> tuple[Any, ...]:
-    """The values as tensors of PyTorch, which takes no numbers of NumPy."""
+    """Tensors of PyTorch, with copies of the values, since a program may change its inputs."""
     import torch
 
-    return tuple(torch.from_numpy(np.asarray(value)) for value in frame)
+    return tuple(torch.from_numpy(np.array(value)) for value in frame)
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -113,7 +111,7 @@ class _Inside:
         interpreter = self._interpreter
         interpreter.seen.clear()
         with torch.no_grad():
-            interpreter.run(*_tensors(frame))
+            interpreter.run(*leaves(self.program, _tensors(frame)), enable_io_processing=False)
         return dict(interpreter.seen)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import Tag
 from tvm import relax
 from tvm.relax.frontend.torch.exported_program_translator import ExportedProgramImporter
 
@@ -78,16 +79,15 @@ def _guarded(importer: _Importer, name: str, known: Any, *, own: bool) -> Callab
     """The converter of an operator as one that never fails."""
 
     def convert_node(node: Any) -> Any:
-        reason = "not known here"
-        if known is not None:
-            try:
-                if name in _CHECKS:
-                    _CHECKS[name](node)
-                return _of_its_type(node, known(node, importer) if own else known(node))
-            except NotConverted as refusal:
-                reason = str(refusal)
-            except FAILURES:
-                reason = "not with these attributes and operands"
+        try:
+            _CHECKS.get(name, _not_drawn)(node)
+            if known is None:
+                raise NotConverted("not known here")
+            return _of_its_type(node, known(node, importer) if own else known(node))
+        except NotConverted as refusal:
+            reason = str(refusal)
+        except FAILURES:
+            reason = "not with these attributes and operands"
         operator = name.removesuffix(".default")
         importer.failures.append(Unsupported(operator=operator, place=node.name, reason=reason))
         return _stand_in(importer, node.meta.get("val"))
@@ -268,10 +268,19 @@ def _without_divisor(node: Any) -> None:
         raise NotConverted("the attribute `divisor_override`")
 
 
+def _not_drawn(node: Any) -> None:
+    """The frontend draws the numbers of most random operators once, and makes them constants."""
+    if Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+        raise NotConverted(_RANDOM)
+
+
 def _not_random(node: Any) -> None:
     _, share, training = (*node.args, True)[:3]
     if training is not False and share:
-        raise NotConverted("its results are random; export the model after `eval()`")
+        raise NotConverted(_RANDOM)
+
+
+_RANDOM = "its results are random; export the model after `eval()`"
 
 
 _DIVISOR = 6

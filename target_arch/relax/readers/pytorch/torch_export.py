@@ -16,6 +16,7 @@ from target_arch.relax.readers.pytorch.pt2_archive import NoProgram, Unsafe, loa
 from target_arch.relax.readers.pytorch.torch_decomposed import decomposed
 from target_arch.relax.readers.pytorch.torch_indices import count_from_start
 from target_arch.relax.readers.pytorch.torch_shapes import with_input_shapes
+from target_arch.relax.readers.pytorch.torch_signature import keep_tensors, tensor_outputs
 from target_arch.relax.readers.quiet import quiet
 from target_arch.relax.readers.source import Imported
 
@@ -28,7 +29,7 @@ def read_torch(path: Path, data: bytes, shapes: InputShapes) -> Imported:
     program = with_input_shapes(path, load_program(path, data), shapes)
     in_file: dict[Any, str] = {}
     module = translated(path, lambda: _module(path, program, in_file))
-    outputs = tuple(str(output.arg.name) for output in program.graph_signature.output_specs)
+    outputs = tensor_outputs(program)
     weights = reversed(list(program.state_dict.items()))
     names = {value.detach().numpy().tobytes(): str(name) for name, value in weights}
     return imported(path, module, Arithmetic.ONNX, outputs, names, FileFacts(tensors=in_file))
@@ -78,5 +79,6 @@ def _module(path: Path, program: Any, in_file: dict[Any, str]) -> Any:
     from target_arch.relax.readers.pytorch.torch_converters import convert
 
     core = decomposed(program)
+    keep_tensors(path, core)
     count_from_start(path, core)
     return convert(path, core, in_file)
