@@ -37,7 +37,7 @@ _EXPRESSION = re.compile(
 )
 _LONGEST_EXPRESSION = 2000
 _TARGET = re.compile(
-    r"torch\.ops\.(aten|prims|quantized_decomposed)\.[a-z0-9_]{1,80}\.[A-Za-z0-9_]{1,80}"
+    r"torch\.ops\.(aten|prims|quantized_decomposed)\.[A-Za-z0-9_]{1,80}\.[A-Za-z0-9_]{1,80}"
     r"|torch\.ops\.higher_order\.(wrap_with_set_grad_enabled|wrap_with_autocast)"
     r"|torch\.sym_(int|float|max|min|not|sum|ite)"
     r"|_operator\.(getitem|add|sub|mul|floordiv|truediv|mod|neg|pos|eq|ne|lt|le|gt|ge|and_|or_)"

@@ -1,4 +1,4 @@
-"""What goes into an exported program and comes out: its tensors, one after the other. Imports PyTorch.
+"""The tensors that go into an exported program and come out, one after the other. Imports PyTorch.
 
 Numbers, texts and None among inputs are part of the program, whose tensors may stand in tuples, lists and
 dictionaries, and in keywords. What it writes into its buffers and inputs is no output.

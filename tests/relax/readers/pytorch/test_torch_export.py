@@ -188,6 +188,7 @@ def test_operators_without_a_form_are_named_with_their_places(tmp_path: Path) ->
             lambda torch, x: torch.maximum(x, torch.full_like(x, -torch.inf)).amax(1), id="infinity"
         ),
         pytest.param(lambda torch, x: x.prod(1), id="product"),
+        pytest.param(lambda torch, x: x[0, 0].T @ x.mT[0, 0].T, id="transposed by property"),
         pytest.param(lambda torch, x: torch.nn.functional.group_norm(x, 2), id="norm without weights"),
         pytest.param(lambda torch, x: torch.nn.functional.interpolate(x, size=(6, 13)), id="nearest"),
         pytest.param(
