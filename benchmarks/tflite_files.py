@@ -21,12 +21,20 @@ class TfliteFile:
     _graph: Any = field(factory=schema.SubGraphT)
     _model: Any = field(factory=schema.ModelT)
     _codes: dict[tuple[str, int], int] = field(factory=dict)
+    subgraphs: list["TfliteFile"] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
-        self._model.version, self._model.subgraphs = 3, [self._graph]
-        self._model.buffers, self._model.operatorCodes = [schema.BufferT()], []
+        if self._model.subgraphs is None:
+            self._model.version, self._model.subgraphs = 3, []
+            self._model.buffers, self._model.operatorCodes = [schema.BufferT()], []
+        self._model.subgraphs.append(self._graph)
         self._graph.tensors, self._graph.operators = [], []
         self._graph.inputs, self._graph.outputs = [], []
+
+    def subgraph(self) -> "TfliteFile":
+        """A further graph of the model, the next in number."""
+        self.subgraphs.append(TfliteFile(model=self._model, codes=self._codes))
+        return self.subgraphs[-1]
 
     def tensor(
         self,

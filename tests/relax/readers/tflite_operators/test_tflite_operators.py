@@ -276,7 +276,7 @@ def test_a_refusal_names_every_operator(tmp_path: Path) -> None:
     assert caught.value.diagnostics[0].message == (
         "operators `IF`, `LOCAL_RESPONSE_NORMALIZATION` are not supported"
     )
-    assert "`IF` once, at `t1`: which subgraph runs is known only at run time" in str(caught.value)
+    assert "`IF` once, at `t1`: its options are missing" in str(caught.value)
 
 
 def test_every_definition_that_a_converter_names_exists() -> None:

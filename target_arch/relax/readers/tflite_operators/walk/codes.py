@@ -2,6 +2,11 @@
 
 from typing import Any
 
+import tflite
+
+CODES = {value: name for name, value in vars(tflite.BuiltinOperator).items() if isinstance(value, int)}
+"""The names of operators by their numbers."""
+
 
 def builtin_code(code: Any) -> int:
     """The number of an operator in TFLite's schema; an old file has it in a field of one byte."""

@@ -5,7 +5,7 @@ stand in as fresh variables.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,18 @@ from target_arch.relax.readers.tflite_constants.sparse import dense
 from target_arch.relax.readers.tflite_operators.custom.table import CUSTOM
 from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, TFLiteOperator, Unreadable
 from target_arch.relax.readers.tflite_operators.table import CONVERTERS, LEFT_TO_TVM
-from target_arch.relax.readers.tflite_operators.walk.codes import builtin_code
+from target_arch.relax.readers.tflite_operators.walk.branches import (
+    MOST_OPERATORS,
+    branches,
+    check_total,
+    known,
+    loop,
+    selected,
+)
+from target_arch.relax.readers.tflite_operators.walk.codes import CODES, builtin_code
+from target_arch.relax.readers.tflite_operators.walk.folding import folded
 from target_arch.relax.readers.tflite_operators.walk.variables import RESOURCES, Variables
 
-CODES = {value: name for name, value in vars(tflite.BuiltinOperator).items() if isinstance(value, int)}
 _TYPES = {
     tflite.TensorType.FLOAT32: "float32",
     tflite.TensorType.FLOAT16: "float16",
@@ -150,10 +158,6 @@ def operator_name(code: Any) -> str:
     return str(CODES.get(number, number))
 
 
-_BRANCHING = ("IF", "WHILE")
-"""Operators that choose at run time; kernels run in one order."""
-
-
 @define(eq=False)
 class _Walk:
     """The state of one translation."""
@@ -162,15 +166,18 @@ class _Walk:
     graph: Any
     variables: Variables
     refused: list[UnsupportedOperator] = field(factory=list)
+    number: int = 0
+    """Which subgraph it is."""
+    around: "_Walk | None" = None
+    """The walk over the graph that runs it."""
+    inner: list["_Walk"] = field(factory=list)
+    """The walks over its subgraphs."""
 
     def operator(self, operator: Any, stated: Any) -> None:
         outputs = [int(operator.Outputs(index)) for index in range(operator.OutputsLength())]
         code = operator_name(stated)
         if builtin_code(stated) == tflite.BuiltinOperator.CUSTOM and code not in CUSTOM:
             self._refuse(code, outputs, "a custom operator")
-            return
-        if code in _BRANCHING:
-            self._refuse(code, outputs, "which subgraph runs is known only at run time")
             return
         try:
             results = self._results(operator, code, outputs)
@@ -183,6 +190,8 @@ class _Walk:
 
     def _resource(self, operator: Any, code: str, outputs: list[int]) -> list[Any]:
         """The outputs of an operator on resource variables."""
+        if self.around is not None:
+            raise Unreadable("a variable of a subgraph")
         if code == "CALL_ONCE":
             self.variables.once(operator)
         elif code == "VAR_HANDLE":
@@ -199,6 +208,11 @@ class _Walk:
     def _results(self, operator: Any, code: str, outputs: list[int]) -> list[Any]:
         if code in RESOURCES:
             return self._resource(operator, code, outputs)
+        if code in ("IF", "WHILE"):
+            return self._branched(operator) if code == "IF" else self._looped(operator)
+        value = None if self.around is None else folded(self._site(operator, code, outputs))
+        if value is not None:
+            return [relax.const(value)]
         convert = CONVERTERS.get(code) or CUSTOM.get(code)
         made = None if convert is None else convert(self._site(operator, code, outputs))
         if made is None:
@@ -209,6 +223,79 @@ class _Walk:
         if isinstance(made, list):
             return [self.frontend.bb.normalize(each) for each in made]
         return [made] if len(outputs) == 1 else [made[index] for index in range(len(outputs))]
+
+    def _branched(self, operator: Any) -> list[Any]:
+        """The outputs of an IF."""
+        model = self.frontend.model
+        found = branches(model, operator)
+        condition, *given = self._entering(operator)
+        taken = known(condition)
+        if taken is not None:
+            return self._inside(found[0] if taken else found[1], given)
+        for index in found:
+            check_total(model, index)
+        results = [self._inside(index, given) for index in found]
+        return list(selected(self.frontend.bb, condition, *results))
+
+    def _looped(self, operator: Any) -> list[Any]:
+        """The outputs of a WHILE."""
+        model = self.frontend.model
+        condition, body = loop(model, operator)
+        size = sum(model.Subgraphs(index).OperatorsLength() for index in (condition, body))
+        values = self._entering(operator)
+        for _ in range(MOST_OPERATORS // max(1, size)):
+            (further,) = self._inside(condition, values)
+            goes_on = known(further)
+            if goes_on is None:
+                raise Unreadable("how often its subgraph runs is known only at run time")
+            if not goes_on:
+                return values
+            values = self._inside(body, values)
+        raise Unreadable(f"it would become more than {MOST_OPERATORS:,} operators")
+
+    def _entering(self, operator: Any) -> list[Any]:
+        """The inputs of an IF or a WHILE."""
+        return [self._operand(int(operator.Inputs(number))).expr for number in range(operator.InputsLength())]
+
+    def _inside(self, number: int, given: list[Any]) -> list[Any]:
+        """The outputs of a subgraph of these inputs. Unreadable where it is inside itself."""
+        here: _Walk | None = self
+        while here is not None:
+            if here.number == number:
+                raise Unreadable("a subgraph runs itself")
+            here = here.around
+        model, builder = self.frontend.model, self.frontend.bb
+        graph, table = _Graph(model.Subgraphs(number)), ExprTable()
+        for place, operand in enumerate(given):
+            table.set_expr(graph.Tensors(graph.Inputs(place)).Name().decode(), operand)
+        walk = _Walk(
+            frontend=_Frontend(model, graph, table, builder),
+            graph=graph,
+            variables=self.variables,
+            refused=self.refused,
+            number=number,
+            around=self,
+        )
+        self.inner.append(walk)
+        return walk.run()
+
+    def run(self) -> list[Any]:
+        """The outputs of the graph, after all of its operators."""
+        for number in range(self.graph.OperatorsLength()):
+            operator = self.graph.Operators(number)
+            self.operator(operator, self.frontend.model.OperatorCodes(operator.OpcodeIndex()))
+        outputs = [int(self.graph.Outputs(number)) for number in range(self.graph.OutputsLength())]
+        return [self.frontend.get_tensor_expr(each) for each in self.frontend.get_tensors(outputs)]
+
+    def tensors(self) -> Iterator[tuple[Any, Any]]:
+        """Expressions and the tensors of the file that they are, of its subgraphs first."""
+        for walk in self.inner:
+            yield from walk.tensors()
+        named = (self.graph.Tensors(index) for index in range(self.graph.TensorsLength()))
+        tensors = {tensor.Name().decode(): tensor for tensor in named}
+        for name, expr in self.frontend.exp_tab.exprs.items():
+            if name in tensors:
+                yield expr, tensors[name]
 
     def _by_frontend(self, operator: Any, code: str) -> Any:
         quantized = any(
@@ -272,6 +359,8 @@ class _Walk:
         tensor = self.graph.Tensors(index)
         if not tensor.IsVariable():
             raise Unreadable(f"tensor `{tensor.author}` is no variable")
+        if self.around is not None:
+            raise Unreadable("a variable of a subgraph")
         name = tensor.Name().decode()
         return self.variables.value(name, shape, _TYPES[tensor.Type()], tensor.author, _initial(tensor))
 
@@ -325,27 +414,18 @@ def translate(model: Any, layer: Callable[[str], str]) -> Translation:
                 table.set_expr(tensor.Name().decode(), parameter)
             frontend, variables = _Frontend(model, graph, table, builder), Variables(model=model)
             walk = _Walk(frontend=frontend, graph=graph, variables=variables)
-            for number in range(graph.OperatorsLength()):
-                operator = graph.Operators(number)
-                walk.operator(operator, model.OperatorCodes(operator.OpcodeIndex()))
-            results = [
-                walk.frontend.get_tensor_expr(each)
-                for each in walk.frontend.get_tensors(
-                    [int(graph.Outputs(n)) for n in range(graph.OutputsLength())]
-                )
-            ]
+            results = walk.run()
             states = tuple(variables.pairs(len(parameters), len(results)))
             results += variables.values
             result = builder.emit_output(results[0] if len(results) == 1 else relax.Tuple(results))
         builder.emit_func_output(result, [*parameters, *variables.parameters])
-    names = {f"tensor{index}": index for index in range(graph.TensorsLength())}
-    known = {names[name]: expr for name, expr in table.exprs.items() if name in names}
-    grids = {index: quantization_of(graph.Tensors(index)) for index in known}
+    tensors = list(walk.tensors())
+    grids = [(expr, quantization_of(tensor)) for expr, tensor in tensors]
     return Translation(
         module=builder.get(),
-        authors={expr: layer(graph.Tensors(index).author) for index, expr in known.items()},
-        in_file={expr: graph.Tensors(index).author for index, expr in known.items()},
-        quantizations={known[index]: grid for index, grid in grids.items() if grid is not None},
+        authors={expr: layer(tensor.author) for expr, tensor in tensors},
+        in_file={expr: tensor.author for expr, tensor in tensors},
+        quantizations={expr: grid for expr, grid in grids if grid is not None},
         refused=tuple(walk.refused),
         states=states,
     )

@@ -1,0 +1,118 @@
+"""IF and WHILE. Of a computed condition both subgraphs are computed and the results of one are selected,
+where neither can fail or keeps values from run to run; a loop whose trips are known becomes its iterations.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import tflite
+from tvm import relax
+from tvm.ir import GenericConst
+
+from target_arch.relax.ir.graph import shape_of
+from target_arch.relax.readers.tflite_operators.site import Unreadable
+from target_arch.relax.readers.tflite_operators.walk.codes import CODES, builtin_code
+from target_arch.relax.readers.tflite_operators.walk.variables import RESOURCES
+
+_PARTIAL: Mapping[str, int] = {
+    **dict.fromkeys(("GATHER", "GATHER_ND", "SEGMENT_SUM"), 1),
+    **dict.fromkeys(("EMBEDDING_LOOKUP", "SCATTER_ND", "SPARSE_TO_DENSE"), 0),
+    **dict.fromkeys(("DIV", "FLOOR_DIV", "FLOOR_MOD"), 1),
+}
+"""Operators that are undefined for some values of that operand: a branch may be there to avoid them."""
+_REAL = (tflite.TensorType.FLOAT32, tflite.TensorType.FLOAT16)
+
+
+MOST_OPERATORS = 20_000
+"""A loop that would become more operators is refused."""
+
+
+def branches(model: Any, operator: Any) -> tuple[int, int]:
+    """The subgraphs of an IF for a condition that is true and one that is false. Unreadable where there are
+    none.
+    """
+    options = _options(operator, tflite.IfOptions)
+    found = (options.ThenSubgraphIndex(), options.ElseSubgraphIndex())
+    for index in found:
+        _check(model, index, operator.InputsLength() - 1, operator.OutputsLength())
+    return found
+
+
+def loop(model: Any, operator: Any) -> tuple[int, int]:
+    """The subgraphs of a WHILE: its condition and its body. Unreadable where there are none."""
+    options = _options(operator, tflite.WhileOptions)
+    found = (options.CondSubgraphIndex(), options.BodySubgraphIndex())
+    for index, outputs in zip(found, (1, operator.OutputsLength()), strict=True):
+        _check(model, index, operator.InputsLength(), outputs)
+    return found
+
+
+def _options(operator: Any, table: type[Any]) -> Any:
+    stored = operator.BuiltinOptions()
+    if stored is None:
+        raise Unreadable("its options are missing")
+    options = table()
+    options.Init(stored.Bytes, stored.Pos)
+    return options
+
+
+def _check(model: Any, index: int, inputs: int, outputs: int) -> None:
+    if not 0 < index < model.SubgraphsLength():
+        raise Unreadable("it names a subgraph that the model does not have")
+    graph = model.Subgraphs(index)
+    if (graph.InputsLength(), graph.OutputsLength()) != (inputs, outputs):
+        raise Unreadable("a subgraph has another number of inputs or outputs")
+
+
+def known(value: Any) -> bool | None:
+    """The value of a condition; None of one that is computed."""
+    return bool(np.all(value.value.numpy())) if isinstance(value, GenericConst) else None
+
+
+def check_total(model: Any, number: int) -> None:
+    """Unreadable where a subgraph, or one that it runs, may not be computed unless its branch is taken."""
+    waiting, seen = [number], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        graph = model.Subgraphs(one)
+        if any(graph.Tensors(index).IsVariable() for index in range(graph.TensorsLength())):
+            raise Unreadable("a branch has variables")
+        for place in range(graph.OperatorsLength()):
+            operator = graph.Operators(place)
+            code = CODES.get(builtin_code(model.OperatorCodes(operator.OpcodeIndex())), "")
+            waiting += _run_by(model, operator, code)
+            _check_operator(model, graph, operator, code)
+
+
+def _run_by(model: Any, operator: Any, code: str) -> tuple[int, ...]:
+    """The subgraphs that an operator runs."""
+    if code not in ("IF", "WHILE"):
+        return ()
+    return branches(model, operator) if code == "IF" else loop(model, operator)
+
+
+def _check_operator(model: Any, graph: Any, operator: Any, code: str) -> None:
+    if code in (*RESOURCES, "CUSTOM"):
+        raise Unreadable("a branch has variables" if code in RESOURCES else "a branch has a custom operator")
+    if code in _PARTIAL and not _is_safe(model, graph, operator, _PARTIAL[code]):
+        raise Unreadable(f"a branch has `{code}`, which some values of its operands do not allow")
+
+
+def _is_safe(model: Any, graph: Any, operator: Any, index: int) -> bool:
+    if index >= operator.InputsLength():
+        return False
+    tensor = graph.Tensors(operator.Inputs(index))
+    return tensor.Type() in _REAL or model.Buffers(tensor.Buffer()).DataLength() > 0
+
+
+def selected(builder: Any, condition: Any, then: list[Any], other: list[Any]) -> Iterator[Any]:
+    """Each result of the branch that is taken."""
+    wanted = builder.emit(relax.op.reshape(condition, ()))
+    for one, another in zip(then, other, strict=True):
+        if shape_of(one) != shape_of(another):
+            raise Unreadable("its branches have results of different shapes")
+        yield builder.emit(relax.op.where(wanted, one, another))
