@@ -93,7 +93,7 @@ class TfliteFile:
         options: Options | None = None,
         version: int = 1,
         between: Sequence[int] = (),
-        custom: Mapping[str, Any] | None = None,
+        custom: Mapping[str, Any] | bytes | None = None,
     ) -> None:
         """A new operator; input -1 is one that is left out, `between` are its intermediate tensors, `custom`
         the options of one that is known by its own name.
@@ -106,7 +106,8 @@ class TfliteFile:
         call.opcodeIndex, call.inputs, call.outputs = self._codes[key], inputs, outputs
         call.intermediates = list(between)
         if custom is not None:
-            call.customOptions = np.frombuffer(flexbuffers.Dumps(dict(custom)), np.uint8)
+            encoded = custom if isinstance(custom, bytes) else flexbuffers.Dumps(dict(custom))
+            call.customOptions = np.frombuffer(encoded, np.uint8)
         if options is not None:
             table, values = options
             call.builtinOptionsType = getattr(schema.BuiltinOptions, table)

@@ -147,13 +147,27 @@ def transposed_convolution(site: TFLiteOperator) -> Any:
         raise Unreadable(f"activations in floats and weights in {weight.dtype}")
     options = site.options("TransposeConvOptions")
     strides = int(options.StrideH()), int(options.StrideW())
-    padding = _padding(options.Padding() == 0, site.out.shape[1:3], weight.shape[1:3], strides, (1, 1))
-    activation = int(options.FusedActivationFunction())
+    same, activation = options.Padding() == 0, int(options.FusedActivationFunction())
     if brought:
+        padding = _transposed_padding(site, weight, same, strides)
         image = x.shape[1], x.shape[2]
         window = dynamic_range.TransposedWindow(image=image, strides=strides, padding=padding)
         return dynamic.transposed_convolution(site, weight, x, window, activation)
-    bias = _bias(site, 3, x, site.out.shape[3])
+    return transposed(site, x, weight, 3, same, strides, activation)
+
+
+def transposed(
+    site: TFLiteOperator,
+    x: TFLiteOperand,
+    weight: TFLiteOperand,
+    bias_input: int,
+    same: bool,
+    strides: tuple[int, int],
+    activation: int = 0,
+) -> Any:
+    """A transposed convolution with the padding SAME or VALID; its bias may be left out."""
+    padding = _transposed_padding(site, weight, same, strides)
+    bias = _bias(site, bias_input, x, site.out.shape[3])
     place: dict[str, Attribute] = {"strides": strides, "padding": padding}
     if x.dtype == "float32":
         ends = {
@@ -174,6 +188,12 @@ def transposed_convolution(site: TFLiteOperator) -> Any:
     return site.defined(
         "transposed_conv2d", x.expr, _weight(weight), *finish.constants, **place, **finish.attributes
     )
+
+
+def _transposed_padding(
+    site: TFLiteOperator, weight: TFLiteOperand, same: bool, strides: tuple[int, int]
+) -> tuple[int, ...]:
+    return _padding(same, site.out.shape[1:3], weight.shape[1:3], strides, (1, 1))
 
 
 def fully_connected(site: TFLiteOperator) -> Any:

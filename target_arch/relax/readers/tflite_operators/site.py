@@ -110,10 +110,16 @@ class TFLiteOperator:
         return found
 
     @property
+    def custom_bytes(self) -> bytes:
+        """The options of a custom operator as they are in the file; empty where it has none."""
+        count = range(self._operator.CustomOptionsLength())
+        return bytes(self._operator.CustomOptions(index) for index in count)
+
+    @property
     def custom(self) -> Mapping[str, Any]:
         """The options of a custom operator. Unreadable where they are no map."""
         try:
-            found = flexbuffers.Loads(self._operator.CustomOptionsAsNumpy().tobytes())
+            found = flexbuffers.Loads(self.custom_bytes)
         except Exception:  # damaged bytes end in whatever they lead to
             raise Unreadable("its options are damaged") from None
         if not isinstance(found, dict):

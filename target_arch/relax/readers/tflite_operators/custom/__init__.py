@@ -1,1 +1,1 @@
-"""Custom operators of TFLite: their options are a map in FlexBuffers' encoding."""
+"""Custom operators of TFLite: their options are mostly a map in FlexBuffers' encoding."""
