@@ -2,10 +2,11 @@
 
     python -m benchmarks.memory [--only TEXT] [--results FILE] [--minutes NUMBER] [--picture FILE]
 
-Models are the int8 models beside the repository and MobileNetV2 0.35 at 96x96 (`benchmarks.mobilenet`). The
-first row of each is without `--memory`: one operator at a time. `--memory sram=` then goes down by 32nds
-of that, and where it is refused, by halves between the last limit that fits and that one, to 64 B. Each
-bundle is built for the emulated board, compared with LiteRT on random inputs, and one run of it is counted.
+Models are the int8 models beside the repository and MobileNetV2 0.35 at 96x96, and at 32x32 with stride 1 in
+its first layer and second stage (`benchmarks.mobilenet`). The first row of each is without `--memory`: one
+operator at a time. `--memory sram=` then goes down by 32nds of that, and where it is refused, by halves
+between the last limit that fits and that one, to 64 B. Each bundle is built for the emulated board, compared
+with LiteRT on random inputs, and one run of it is counted.
 
 The second table is a chip whose weights go through its little SRAM (`tests/e2e/little_sram.toml`), without a
 rule or a target named: the arena, and frames whose outputs are those of LiteRT.
@@ -38,7 +39,8 @@ from target_arch.soc import read_soc
 from target_arch.stages.errors import DoesNotFitError
 from tests.e2e.test_little_sram import chip
 
-BUILT = "mobilenet_v2_035_96"
+BUILT = {"mobilenet_v2_035_96": (96, 2), "mobilenet_v2_035_32": (32, 1)}
+"""The side of the image and the early stride."""
 LITTLE = (("ic_resnet_int8", 36), ("ic_resnet_int8", 40), ("vww_96_int8", 56), ("vww_96_int8", 64))
 """Models, and KiB of the chip with little SRAM."""
 _MACHINE = MACHINES["Cortex-M7"]
@@ -188,9 +190,10 @@ def main() -> int:
     options = parser.parse_args()
     rows = Rows(kept=Kept(options.results), end=time.monotonic() + 60 * options.minutes)
     with tempfile.TemporaryDirectory() as folder:
-        built = Path(folder) / f"{BUILT}.tflite"
-        built.write_bytes(mobilenet())
-        models = [each for each in (*map(_shared, NAMES), built) if options.only in each.stem]
+        built = [Path(folder) / f"{name}.tflite" for name in BUILT]
+        for path in built:
+            path.write_bytes(mobilenet(*BUILT[path.stem]))
+        models = [each for each in (*map(_shared, NAMES), *built) if options.only in each.stem]
         found = curves(models, rows)
     print(curves_table(found))
     little, right = little_table(rows)

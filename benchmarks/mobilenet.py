@@ -131,13 +131,15 @@ def _options(stride: int, padding: int, activation: int) -> dict[str, int]:
     }
 
 
-def mobilenet() -> bytes:
-    """The bytes of the file; always the same."""
+def mobilenet(side: int = SIDE, early: int = 2) -> bytes:
+    """The bytes of the file; always the same. Images have that side, and `early` is the stride of the first
+    layer and of the second stage: 1 where images are small.
+    """
     net = _Net()
-    given = net.file.input((1, SIDE, SIDE, 3), "int8", *_PIXEL)
-    x = net.convolution(_Image(given, SIDE, 3, _PIXEL), channels(32), 3, 2)
-    for expansion, full, repetitions, first in STAGES:
-        for stride in (first, *[1] * (repetitions - 1)):
+    given = net.file.input((1, side, side, 3), "int8", *_PIXEL)
+    x = net.convolution(_Image(given, side, 3, _PIXEL), channels(32), 3, early)
+    for number, (expansion, full, repetitions, first) in enumerate(STAGES):
+        for stride in (early if number == 1 else first, *[1] * (repetitions - 1)):
             wide = net.convolution(x, x.channels * expansion) if expansion > 1 else x
             y = net.convolution(net.depthwise(wide, stride), channels(full), linear=True)
             x = net.sum(x, y) if stride == 1 and x.channels == y.channels else y

@@ -18,7 +18,8 @@ from enum import StrEnum
 from attrs import field, frozen
 
 from target_arch.plan.model import Tensor
-from target_arch.plan.regions.stripes import Channels, Stripes
+from target_arch.plan.regions.channels import Channels
+from target_arch.plan.regions.stripes import Stripes
 
 
 class Codegen(StrEnum):

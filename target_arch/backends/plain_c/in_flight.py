@@ -94,7 +94,7 @@ def _flow(request: LoweringRequest) -> _Flow | None:
     inward, outward = (link(request.soc, memory, inward=side) for side in (True, False))
     if inward is None or outward is None:
         return None
-    units = regions_of(request).units(request.partition.operators)
+    units = regions_of(request).rows.units(request.partition.operators)
     if units is None or len(units) != 1:
         return None
     room = min(request.budget.guaranteed(each.id, memory) for each in request.partition.operators)

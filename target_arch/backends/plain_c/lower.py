@@ -13,7 +13,8 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.plan.kernels import Access, Call, CFunction, Kernel, Library, LocalBuffer, Operand
 from target_arch.plan.model import Operator, Tensor
 from target_arch.plan.operators.facts import Aliasing, Lowering
-from target_arch.plan.regions.stripes import Channels, Stripes
+from target_arch.plan.regions.channels import Channels
+from target_arch.plan.regions.stripes import Stripes
 from target_arch.relax.c.codegen import in_place, scratch_memory
 from target_arch.relax.c.expressions import UnprintableError
 from target_arch.relax.lower.fallback import NotLegalizedError, lower_relax

@@ -21,7 +21,6 @@ def pieces(request: LoweringRequest) -> Iterator[Piece]:
     """The pieces of a partition's operators, in their order: its regions, two at once where that is possible,
     and into the rows of a concatenation where that pays.
     """
-    used = request.model.uses
     regions = {region.operators[0]: region for region in request.partition.regions}
     left = deque(request.partition.operators)
     through = written_through(request.partition.operators, request.model)
@@ -36,7 +35,7 @@ def pieces(request: LoweringRequest) -> Iterator[Piece]:
         elif one.output in through:
             slot = through[one.output]
             yield fast_piece(one, request, slot) or rows_piece(one, slot, request)
-        elif left and used[one.output] == 1 and joinable(one, left[0], request.model):
+        elif left and joinable(one, left[0], request.model):
             other = left.popleft()
             yield fast_pair(one, other, request) or joint_piece(one, other, request)
         else:

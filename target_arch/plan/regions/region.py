@@ -18,12 +18,12 @@ class Axis(StrEnum):
 @frozen(kw_only=True)
 class Region:
     """Neighbouring operators of a partition that run as one call, which makes `size` rows of the first tensor
-    between them, or channels of the output, at a time.
+    between them, or channels of each of these, at a time.
 
-    `scratch` are bytes of its own in `memory`, for the lines of the tensors between the operators. The output
-    may take the place of the input `over`, which has at least as many bytes: the call no longer needs a byte
-    of it where it writes. `instructions` is an estimate of those it adds to a run. A region that is `usual`
-    is how the backend lowers these operators anyway.
+    `scratch` are bytes of its own in `memory`, for what of the tensors between the operators is there. The
+    output may take the place of the input `over`, which has at least as many bytes: the call no longer needs
+    a byte of it where it writes. `instructions` is an estimate of those it adds to a run. A region that is
+    `usual` is how the backend lowers these operators anyway.
     """
 
     operators: tuple[str, ...]

@@ -156,25 +156,3 @@ class Stripes:
 def _needed(readers: Sequence[tuple[int, int, RowWindow]], made: Sequence[int]) -> int:
     """The first row of a tensor that its readers still need."""
     return min([window.needed_from(made[number], rows) for number, rows, window in readers])
-
-
-@frozen(kw_only=True)
-class Channels:
-    """A call that computes `size` channels at a time: it copies those channels of the input to its
-    scratch, and writes the same channels of the output, which may be in the place of the input.
-    """
-
-    operator: str
-    tensor: str
-    output: str
-    pixels: int
-    channels: int
-    size: int
-
-    @property
-    def scratch(self) -> int:
-        """Bytes of the copied channels."""
-        return self.pixels * self.size
-
-    def __str__(self) -> str:
-        return f"{self.size} of {self.channels} channels of {self.pixels} pixels at a time\n"

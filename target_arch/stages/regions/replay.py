@@ -9,8 +9,10 @@ from target_arch.diagnostics import Diagnostic
 from target_arch.plan.kernels import Access, Call, Kernel
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import PartitionGraph
-from target_arch.plan.regions.stripes import Channels, Producer, Stripes, TensorRows, Turn
+from target_arch.plan.regions.channels import Channels
+from target_arch.plan.regions.stripes import Producer, Stripes, TensorRows, Turn
 from target_arch.stages.errors import CheckError
+from target_arch.stages.regions import replay_channels
 
 
 def check_stripes(graph: PartitionGraph, kernels: Mapping[str, Kernel]) -> None:
@@ -29,7 +31,7 @@ def check_stripes(graph: PartitionGraph, kernels: Mapping[str, Kernel]) -> None:
 
 
 def _region_faults(kernel: Kernel, function: str, plan: Stripes | Channels, model: Model) -> Iterator[str]:
-    yield from faults(plan) if isinstance(plan, Stripes) else _channel_faults(plan, model)
+    yield from faults(plan) if isinstance(plan, Stripes) else replay_channels.faults(plan)
     calls = [action for action in kernel.actions if isinstance(action, Call) and action.function == function]
     if not calls:
         yield "no call runs it"
@@ -59,9 +61,6 @@ def _call_faults(kernel: Kernel, call: Call, plan: Stripes | Channels, model: Mo
 
 def _images(plan: Stripes | Channels) -> tuple[list[int], int, int | None]:
     """The bytes of the tensors that are given, and of the output; and the one it may be written over."""
-    if isinstance(plan, Channels):
-        bytes = plan.pixels * plan.channels
-        return [bytes], bytes, 0
     over = None if plan.over is None else plan.given.index(plan.over)
     return [image.bytes for image in plan.given], plan.output.bytes, over
 
@@ -69,13 +68,6 @@ def _images(plan: Stripes | Channels) -> tuple[list[int], int, int | None]:
 def faults(plan: Stripes) -> list[str]:
     """All that is wrong with stripes."""
     return [*_layout_faults(plan), *_Replay(plan).faults()]
-
-
-def _channel_faults(plan: Channels, model: Model) -> Iterator[str]:
-    """Tensors of other sizes: only with the same pixels is a result written where its operand was."""
-    for name in (plan.tensor, plan.output):
-        if model.tensors[name].bytes != plan.pixels * plan.channels:
-            yield f"`{name}` has {model.tensors[name].bytes} B, not {plan.pixels} x {plan.channels}"
 
 
 def _layout_faults(plan: Stripes) -> Iterator[str]:

@@ -11,17 +11,16 @@ from attrs import frozen
 
 from target_arch.backends.plain_c.kernels import depthwise, products, reals
 from target_arch.backends.plain_c.kernels.layout import layout_of
+from target_arch.backends.plain_c.kernels.pick import Driver, pick
+from target_arch.backends.plain_c.kernels.sums import sum_after
 from target_arch.backends.plain_c.kernels.text import Made
-from target_arch.backends.plain_c.stripes.channels_text import channels_function
-from target_arch.backends.plain_c.stripes.convolution import StripedConvolution
-from target_arch.backends.plain_c.stripes.real_convolution import RealConvolution
-from target_arch.backends.plain_c.stripes.regions import Regions
-from target_arch.backends.plain_c.stripes.rows_text import RowsText
+from target_arch.backends.plain_c.regions import RegionCode, Regions
 from target_arch.backends.plain_c.stripes.rowwise import Rowwise
 from target_arch.plan.kernels import CFunction
-from target_arch.plan.model import Model
+from target_arch.plan.model import Model, Operator
+from target_arch.plan.regions.channels import Channels
 from target_arch.plan.regions.region import Region
-from target_arch.plan.regions.stripes import Channels, Stripes
+from target_arch.plan.regions.stripes import Stripes
 from target_arch.relax.lower.operators import lower_operator
 from target_arch.resources import runtime_c
 from target_arch.soc.words import InstructionSet
@@ -43,69 +42,92 @@ SANITIZE = ("-fsanitize=undefined", "-fno-sanitize-recover=all")
 
 
 @frozen(kw_only=True)
+class Alone:
+    """A call of an operator, or of it and the addition after it: `others` are read after the constants."""
+
+    made: Made
+    reads: tuple[str, ...]
+    others: tuple[str, ...]
+    output: str
+
+
+@frozen(kw_only=True)
 class Case:
-    """A region of a model, and the calls that do the same."""
+    """A region of a model, its units where it is one of rows, and the calls that do the same."""
 
     model: Model
     region: Region
-    units: tuple[Rowwise, ...]
-    plan: Stripes | Channels
-    function: CFunction
-    alone: tuple[Made, ...]
+    code: RegionCode
+    units: Sequence[Rowwise]
+    alone: tuple[Alone, ...]
+
+    @property
+    def plan(self) -> Stripes | Channels:
+        return self.code.plan
 
     @property
     def functions(self) -> Iterator[CFunction]:
-        for unit in self.units:
-            yield from unit.functions
-        yield self.function
-        yield from (made.function for made in self.alone)
+        yield from self.code.callees
+        yield self.code.function
+        yield from (each.made.function for each in self.alone)
 
     def __str__(self) -> str:
-        return f"{len(self.units)}: {self.region}"[:70]
+        return f"{len(self.alone)}: {self.region}"[:70]
 
 
 def cases_of(model: Model, isa: InstructionSet, most: int) -> Iterator[Case]:
     """At most so many regions of all operators of a model."""
     regions = Regions(model=model, isa=isa)
-    units = regions.units(model.operators)
-    if units is None:
-        return
-    alone = tuple(_alone(unit, model, isa) for unit in units)
     for region in islice(regions(model.operators, ROOM), most):
         if not region.usual:
-            plan = regions.plan(region, units)
-            function = _function(plan, units, model)
-            yield Case(
-                model=model, region=region, units=tuple(units), plan=plan, function=function, alone=alone
-            )
+            code = regions.code(region, model.operators)
+            alone = tuple(_alone(ids, model, isa) for ids in _calls(code.plan))
+            units = regions.rows.units(model.operators) if isinstance(code.plan, Stripes) else None
+            yield Case(model=model, region=region, code=code, units=units or (), alone=alone)
 
 
-def _function(plan: Stripes | Channels, units: Sequence[Rowwise], model: Model) -> CFunction:
-    if isinstance(plan, Stripes):
-        return RowsText(plan=plan, units=units, model=model).function()
-    (unit,) = units
-    assert isinstance(unit, StripedConvolution)
-    return channels_function(plan, unit, model)
+def _calls(plan: Stripes | Channels) -> Iterator[tuple[str, ...]]:
+    """The operators of each call without the region."""
+    makers = (*plan.producers, *((plan.sums,) if isinstance(plan, Channels) and plan.sums else ()))
+    yield from (maker.operators for maker in makers if maker.operators)
 
 
-def _alone(unit: Rowwise, model: Model, isa: InstructionSet) -> Made:
-    operator = next(each for each in model.operators if each.id == unit.unit.operators[0])
-    if isinstance(unit, RealConvolution):
-        return reals.made(operator, model, 0, unit.after)
-    if not isinstance(unit, StripedConvolution):
-        lowered = lower_operator(operator, model)
-        packed = (
-            *(model.tensors[name] for name in operator.constants),
-            *(each.tensor(operator) for each in lowered.packed),
-        )
-        return Made(function=lowered.function, packed=packed)
-    if unit.depthwise:
-        return depthwise.made(operator, model, 0, unit.after)
-    return products.made(operator, model, layout_of(isa), 0, unit.after)
+def _alone(ids: tuple[str, ...], model: Model, isa: InstructionSet) -> Alone:
+    first, *rest = (model.operator(name) for name in ids)
+    after = rest[0] if rest else None
+    return Alone(
+        made=_made(first, after, model, isa),
+        reads=first.inputs,
+        others=tuple(name for name in after.inputs if name != first.output) if after else (),
+        output=(after or first).output,
+    )
 
 
-def compiled(cases: Iterable[Case], folder: Path, gcc: str, others: Sequence[CFunction] = ()) -> ctypes.CDLL:
-    """All functions of all cases, and others, with UBSan."""
+def _made(operator: Operator, after: Operator | None, model: Model, isa: InstructionSet) -> Made:
+    added = None if after is None else sum_after(after, operator.output, model)
+    match pick(operator, after, model, isa).kernel:
+        case Driver.PRODUCTS:
+            return products.made(operator, model, layout_of(isa), 0, added)
+        case Driver.DEPTHWISE:
+            return depthwise.made(operator, model, 0, added)
+        case Driver.REALS:
+            real = None if after is None else reals.sum_after(after, operator.output, model)
+            return reals.made(operator, model, 0, real)
+    lowered = lower_operator(operator, model)
+    constants = (model.tensors[name] for name in operator.constants)
+    return Made(
+        function=lowered.function, packed=(*constants, *(each.tensor(operator) for each in lowered.packed))
+    )
+
+
+def compiled(
+    cases: Iterable[Case],
+    folder: Path,
+    gcc: str,
+    others: Sequence[CFunction] = (),
+    flags: Sequence[str] = SANITIZE,
+) -> ctypes.CDLL:
+    """All functions of all cases, and others, with UBSan unless there are other flags."""
     functions = {each.name: each for case in cases for each in case.functions}
     functions |= {each.name: each for each in others}
     headers = dict.fromkeys(header for each in functions.values() for header in each.headers)
@@ -115,7 +137,7 @@ def compiled(cases: Iterable[Case], folder: Path, gcc: str, others: Sequence[CFu
     source.write_text("\n".join(text))
     library = source.with_suffix(".so")
     subprocess.run(
-        [gcc, *FLAGS, *SANITIZE, f"-I{runtime_c()}", str(source), "-o", str(library), "-lm"], check=True
+        [gcc, *FLAGS, *flags, f"-I{runtime_c()}", str(source), "-o", str(library), "-lm"], check=True
     )
     return ctypes.CDLL(str(library))
 
@@ -123,41 +145,31 @@ def compiled(cases: Iterable[Case], folder: Path, gcc: str, others: Sequence[CFu
 def one_by_one(case: Case, library: ctypes.CDLL, inputs: dict[str, Array]) -> Array:
     """The output of the calls without a region."""
     values = dict(inputs)
-    for unit, made in zip(case.units, case.alone, strict=True):
-        names = [window.tensor.name for window in unit.unit.reads]
-        out = _empty(case.model, unit.unit.image.name)
-        # The operand of an addition in the same call comes after the constants.
-        first, after = (names[:1], names[1:]) if len(unit.unit.operators) == 2 else (names, [])
+    for each in case.alone:
+        tensor = case.model.tensors[each.output]
+        values[each.output] = out = np.zeros(tensor.shape, tensor.dtype)
         given = [
-            *(values[name] for name in first),
-            *map(array_of, made.packed),
-            *(values[name] for name in after),
+            *(values[name] for name in each.reads),
+            *map(array_of, each.made.packed),
+            *(values[name] for name in each.others),
         ]
-        call(library, made.function.name, *given, out)
-        values[unit.unit.image.name] = out
+        call(library, each.made.function.name, *given, out)
     return values[case.model.outputs[0]]
 
 
 def as_region(case: Case, library: ctypes.CDLL, inputs: dict[str, Array]) -> Array:
     """The output of the region: as bytes, in the place of an input where the region wants that."""
     output = case.model.tensors[case.model.outputs[0]]
-    names = [case.plan.tensor] if isinstance(case.plan, Channels) else [each.name for each in case.plan.given]
+    names = [image.name for image in case.plan.given]
     places = {name: np.zeros(max(inputs[name].nbytes, output.bytes), np.uint8) for name in names}
     for name, place in places.items():
         place[: inputs[name].nbytes] = inputs[name].view(np.uint8).ravel()
     over = case.region.over
     out = np.zeros(output.bytes, np.uint8) if over is None else places[over]
-    packed = {tensor.name: tensor for unit in case.units for tensor in unit.packed}
+    packed = {tensor.name: tensor for tensor in case.code.packed}
     constants = [
-        array_of(packed[name] if name in packed else case.model.tensors[name])
-        for unit in case.units
-        for name in unit.constants
+        array_of(packed[name] if name in packed else case.model.tensors[name]) for name in case.code.constants
     ]
     lines = [np.zeros(case.plan.scratch, np.uint8)] if case.plan.scratch else []
-    call(library, case.function.name, *places.values(), *constants, out, *lines)
+    call(library, case.code.function.name, *places.values(), *constants, out, *lines)
     return out[: output.bytes]
-
-
-def _empty(model: Model, name: str) -> Array:
-    tensor = model.tensors[name]
-    return np.zeros(tensor.shape, tensor.dtype)

@@ -118,7 +118,7 @@ def test_there_are_cases_of_every_sort() -> None:
     assert {case.region.axis for case in CASES} == {"rows", "channels"}
     rows = [case for case in CASES if isinstance(case.plan, Stripes)]
     assert (
-        {len(case.units) > 2 for case in CASES}
+        {len(case.alone) > 2 for case in CASES}
         == {case.region.over is None for case in rows}
         == {True, False}
     )

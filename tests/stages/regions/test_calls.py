@@ -7,7 +7,8 @@ from attrs import evolve
 
 from target_arch.backends.plain_c.stripes.schedule import FusedOperators, in_place, stripes
 from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Operand
-from target_arch.plan.regions.stripes import Channels, RowWindow, Stripes, TensorRows
+from target_arch.plan.regions.channels import BlockProducer, Channels, TensorChannels
+from target_arch.plan.regions.stripes import RowWindow, Stripes, TensorRows
 from target_arch.stages.errors import CheckError
 from target_arch.stages.regions.replay import check_stripes
 from tests.stages import chips
@@ -41,7 +42,18 @@ def rows() -> Stripes:
 
 
 ROWS = rows()
-CHANNELS = Channels(operator="b", tensor="x", output="b", pixels=12, channels=6, size=2)
+X = TensorChannels(name="x", pixels=12, channels=6)
+CHANNELS = Channels(
+    given=(X,),
+    producers=(
+        BlockProducer(operators=(), read=X, image=X, offset=0),
+        BlockProducer(operators=("b",), read=X, image=TensorChannels(name="b", pixels=12, channels=6)),
+    ),
+    sums=None,
+    size=2,
+    over=X,
+    scratch=24,
+)
 
 
 def kernel(plan: Stripes | Channels, **facts: object) -> Kernel:

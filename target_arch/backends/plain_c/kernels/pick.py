@@ -164,7 +164,7 @@ def _before(operator: Operator, model: Model) -> Operator | None:
     if operator.facts.structure is not Structure.BROADCAST:
         return None
     makers = [model.makers[name] for name in operator.inputs if name in model.makers]
-    able = [one for one in makers if model.uses[one.output] == 1 and joinable(one, operator, model)]
+    able = [one for one in makers if joinable(one, operator, model)]
     return max(able, key=lambda one: model.numbers[one.id], default=None)
 
 

@@ -100,8 +100,8 @@ class Defined:
         inside = (f"{each.name}{names.suffix}" for each in self.inside)
         reads = (_first(window, name) for window, name in zip(self.unit.reads, names.reads, strict=True))
         *given, out = function.parameters
-        rows = (f"{_cast(kind)}{row}" for kind, row in zip(given, reads, strict=False))
-        return f"{function.name}({', '.join((*rows, *inside, f'{_cast(out)}row'))});"
+        rows = (f"{cast(kind)}{row}" for kind, row in zip(given, reads, strict=False))
+        return f"{function.name}({', '.join((*rows, *inside, f'{cast(out)}row'))});"
 
 
 def _first(window: RowWindow, rows: str) -> str:
@@ -113,7 +113,7 @@ def _first(window: RowWindow, rows: str) -> str:
     return f"ta_rows_at(&{rows}, {first} < 0 ? 0 : {first})"
 
 
-def _cast(kind: str) -> str:
+def cast(kind: str) -> str:
     """From a pointer to int8 to that of a parameter."""
     if "int8_t" in kind and "uint8_t" not in kind:
         return ""

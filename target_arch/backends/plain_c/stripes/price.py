@@ -8,14 +8,10 @@ from collections.abc import Sequence
 
 from target_arch.backends.plain_c.stripes.rowwise import Rowwise
 from target_arch.backends.plain_c.stripes.schedule import moved
-from target_arch.plan.regions.stripes import Channels, Stripes
+from target_arch.plan.regions.stripes import Stripes
 
 _MOVE = 0.5
 """Instructions for each byte that is moved."""
-_CALL = 400
-"""Instructions for some more channels."""
-_GATHER = 1.5
-"""Instructions for each byte whose channels are copied."""
 
 
 def price_of_rows(plan: Stripes, units: Sequence[Rowwise]) -> int:
@@ -24,9 +20,3 @@ def price_of_rows(plan: Stripes, units: Sequence[Rowwise]) -> int:
     for turn in plan.turns:
         turns[turn.producer.image.name][turn.end - turn.start] += turn.end > turn.start
     return int(_MOVE * moved(plan) + sum(unit.more(+turns[unit.unit.image.name]) for unit in units))
-
-
-def price_of_channels(plan: Channels) -> int:
-    """The instructions that computing some channels at a time adds."""
-    calls = -(-plan.channels // plan.size)
-    return int(_GATHER * plan.pixels * plan.channels) + calls * _CALL

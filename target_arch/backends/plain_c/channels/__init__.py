@@ -1,0 +1,1 @@
+"""Regions that run some channels at a time."""

@@ -1,0 +1,132 @@
+"""Pools and elementwise operators by their definition: the C of some channels is that of the same operator on
+an image that has these alone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+
+from attrs import evolve, field, frozen
+
+from target_arch.backends.plain_c.channels.blockwise import BlockNames, channels_of
+from target_arch.backends.plain_c.kernels.pick import defined as work_of_definition
+from target_arch.backends.plain_c.kernels.text import Parameter
+from target_arch.backends.plain_c.stripes.defined import cast
+from target_arch.backends.plain_c.work.rates import cycles
+from target_arch.plan.kernels import CFunction
+from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.operators.facts import Lowering, Structure
+from target_arch.plan.regions.channels import TensorChannels
+from target_arch.relax.c.expressions import UnprintableError
+from target_arch.relax.lower.operators import lower_operator
+from target_arch.soc.words import InstructionSet
+
+_BLOCK = 60
+"""Instructions for each call, estimated from the C."""
+_SHARE = 0.04
+"""The part by which channels take longer than the whole, as rows do."""
+
+
+@frozen(kw_only=True)
+class DefinedBlock:
+    """One of them as C calls it."""
+
+    operator: Operator
+    read: TensorChannels
+    image: TensorChannels
+    cycles: float
+    model: Model = field(repr=False)
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        return (self.operator.id,)
+
+    @property
+    def whole(self) -> bool:
+        return False
+
+    @property
+    def inside(self) -> tuple[Parameter, ...]:
+        given = (self.model.tensors[name] for name in self.constants)
+        return tuple(Parameter(name=f"c{number}_", dtype=each.dtype) for number, each in enumerate(given))
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        return self.operator.constants
+
+    @property
+    def packed(self) -> tuple[Tensor, ...]:
+        return ()
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        return ()
+
+    def functions(self, blocks: Sequence[int]) -> tuple[CFunction, ...]:
+        return tuple({each.name: each for each in self._by_count(blocks).values()}.values())
+
+    def more(self, blocks: Sequence[int]) -> float:
+        return _SHARE * self.cycles + len(blocks) * _BLOCK
+
+    def call(self, names: BlockNames, blocks: Sequence[int]) -> Iterator[str]:
+        usual, *others = self._by_count(blocks).items()
+        for count, function in others:
+            yield f"if (some == {count}) {{"
+            yield f"    {self._called(function, names)}"
+            yield "} else {"
+            yield f"    {self._called(usual[1], names)}"
+            yield "}"
+        if not others:
+            yield self._called(usual[1], names)
+
+    def _called(self, function: CFunction, names: BlockNames) -> str:
+        x, *_, out = function.parameters
+        constants = (
+            f"{each.name}{names.suffix}{' + n' if _of_channels(self.model.tensors[name], self.read) else ''}"
+            for each, name in zip(self.inside, self.constants, strict=True)
+        )
+        given = ", ".join((f"{cast(x)}{names.x}", *constants, f"{cast(out)}({names.out})"))
+        return f"{function.name}({given});"
+
+    def _by_count(self, blocks: Sequence[int]) -> Mapping[int, CFunction]:
+        """The function for each number of channels, of which there are two at most: the last may be fewer."""
+        return {count: _function(self.operator, self.model, count) for count in dict.fromkeys(blocks)}
+
+
+def _of_channels(constant: Tensor, image: TensorChannels) -> bool:
+    """Whether a constant has a value for each channel."""
+    return prod(constant.shape) == image.channels == constant.shape[-1]
+
+
+def defined_block(operator: Operator, model: Model, isa: InstructionSet) -> DefinedBlock | None:
+    """The operator by its definition; None where its channels depend on others."""
+    facts = operator.facts
+    if facts.lowering is not Lowering.DEFINITION or len(operator.inputs) != 1:
+        return None
+    if facts.structure is not Structure.POOL and not facts.elementwise:
+        return None
+    read, image = (channels_of(model.tensors[name]) for name in (operator.inputs[0], operator.output))
+    if read is None or image is None or read.channels != image.channels:
+        return None
+    constants = [model.tensors[name] for name in operator.constants]
+    if not all(prod(each.shape) == 1 or _of_channels(each, read) for each in constants):
+        return None
+    try:
+        _function(operator, model, read.channels)
+    except (ValueError, UnprintableError):
+        return None
+    work = cycles(work_of_definition(operator, model), isa)
+    return DefinedBlock(operator=operator, read=read, image=image, cycles=work, model=model)
+
+
+def _function(operator: Operator, model: Model, channels: int) -> CFunction:
+    """The C of so many channels. Raises ValueError where it needs more than its operands."""
+    names = (*operator.inputs, *operator.constants, operator.output)
+    tensors = {name: model.tensors[name] for name in names}
+    all = tensors[operator.output].shape[-1]
+    for name, tensor in tensors.items():
+        if tensor.shape and tensor.shape[-1] == all:
+            tensors[name] = evolve(tensor, shape=(*tensor.shape[:-1], channels))
+    lowered = lower_operator(operator, evolve(model, tensors=tensors))
+    if lowered.scratch or lowered.packed:
+        raise ValueError("it needs scratch or constants")
+    return lowered.function

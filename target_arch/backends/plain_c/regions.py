@@ -1,0 +1,84 @@
+"""All ways to run neighbouring operators as one region, and the C of each."""
+
+from collections.abc import Iterator, Sequence
+
+from attrs import define, field, frozen
+
+from target_arch.backends.plain_c.channels.regions import ChannelRegions
+from target_arch.backends.plain_c.channels.text import ChannelsText
+from target_arch.backends.plain_c.kernels.joining import joinable
+from target_arch.backends.plain_c.stripes.regions import RowRegions
+from target_arch.backends.plain_c.stripes.rows_text import RowsText
+from target_arch.plan.kernels import CFunction
+from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.regions.channels import Channels
+from target_arch.plan.regions.region import Axis, Region
+from target_arch.plan.regions.stripes import Stripes
+from target_arch.soc.words import InstructionSet
+
+
+@frozen(kw_only=True)
+class RegionCode:
+    """A region in C: its function, those that this calls, the constants passed to it, and those among them
+    that are packed and not in the model.
+    """
+
+    plan: Stripes | Channels
+    function: CFunction
+    callees: tuple[CFunction, ...]
+    constants: tuple[str, ...]
+    packed: tuple[Tensor, ...]
+
+
+@define(kw_only=True, eq=False)
+class Regions:
+    """The regions of a model on one core."""
+
+    model: Model
+    isa: InstructionSet
+    rows: RowRegions = field(init=False)
+    channels: ChannelRegions = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.rows = RowRegions(model=self.model, isa=self.isa)
+        self.channels = ChannelRegions(model=self.model, isa=self.isa)
+
+    def __call__(self, operators: Sequence[Operator], room: int) -> Iterator[Region]:
+        """The ways to run exactly these neighbours as one call, see `Striping`."""
+        if len(operators) == 2 and joinable(operators[0], operators[1], self.model):
+            yield self._usual(*operators)
+        yield from self.channels(operators, room)
+        yield from self.rows(operators, room)
+
+    def code(self, region: Region, operators: Sequence[Operator]) -> RegionCode:
+        """The C of a region that was found for these operators."""
+        in_channels = region.axis is Axis.CHANNELS
+        return self._in_channels(region, operators) if in_channels else self._in_rows(region, operators)
+
+    def _in_rows(self, region: Region, operators: Sequence[Operator]) -> RegionCode:
+        units = self.rows.units(operators)
+        assert units is not None
+        plan = self.rows.plan(region, units)
+        return RegionCode(
+            plan=plan,
+            function=RowsText(plan=plan, units=units, model=self.model).function(),
+            callees=tuple(each for unit in units for each in unit.functions),
+            constants=tuple(name for unit in units for name in unit.constants),
+            packed=tuple(tensor for unit in units for tensor in unit.packed),
+        )
+
+    def _in_channels(self, region: Region, operators: Sequence[Operator]) -> RegionCode:
+        chain, plan = self.channels.plan(region, operators)
+        text = ChannelsText(plan=plan, chain=chain, model=self.model)
+        return RegionCode(
+            plan=plan,
+            function=text.function(),
+            callees=text.callees(),
+            constants=tuple(name for unit in chain.everyone for name in unit.constants),
+            packed=tuple(tensor for unit in chain.everyone for tensor in unit.packed),
+        )
+
+    def _usual(self, one: Operator, after: Operator) -> Region:
+        other = next(name for name in after.inputs if name != one.output)
+        alike = self.model.tensors[other].dtype == self.model.tensors[after.output].dtype
+        return Region(operators=(one.id, after.id), usual=True, over=other if alike else None)
