@@ -134,7 +134,7 @@ def _compared(group: Sequence[Variant], content: bytes, folder: Path) -> Iterato
     theirs = reference(content, optimized=group[0].code in OPTIMIZED)
     assert theirs is not None
     frames = list(_frames(theirs))
-    ours = _ran(content, [b"".join(value.tobytes() for value in frame) for frame in frames], folder)
+    ours = run_once(content, [b"".join(value.tobytes() for value in frame) for frame in frames], folder)
     theirs.reset_all_variables()
     details = theirs.get_output_details()
     counts = [_outputs(variant) for variant in group]
@@ -184,7 +184,8 @@ def _difference(found: Array, expected: Array) -> tuple[float, float]:
     return float(far.max()), float((far > 0).mean())
 
 
-def _ran(content: bytes, frames: Sequence[bytes], folder: Path) -> tuple[bytes, ...]:
+def run_once(content: bytes, frames: Sequence[bytes], folder: Path) -> tuple[bytes, ...]:
+    """What our program of a model answers to frames, each the bytes of all inputs."""
     path = folder / "all.tflite"
     path.write_bytes(content)
     plug_ins = PlugIns.discover(())

@@ -17,11 +17,21 @@ _ARENA = 16 << 20
 
 
 def needs_tflite_micro(data: bytes) -> bool:
-    """True for a model with an SVDF whose state is int8: LiteRT writes 16-bit values there, past its end."""
+    """True for a model with an SVDF whose state is int8, where LiteRT writes 16-bit values past its end, or
+    with a signal operator, which LiteRT does not have.
+    """
     try:
-        return data[4:8] == TFLITE_IDENTIFIER and _has_narrow_state(tflite.Model.GetRootAsModel(data, 0))
+        if data[4:8] != TFLITE_IDENTIFIER:
+            return False
+        model = tflite.Model.GetRootAsModel(data, 0)
+        return _has_narrow_state(model) or _has_signal_operator(model)
     except struct.error:  # a damaged file, for LiteRT to refuse
         return False
+
+
+def _has_signal_operator(model: Any) -> bool:
+    codes = (model.OperatorCodes(number) for number in range(model.OperatorCodesLength()))
+    return any((code.CustomCode() or b"").startswith(b"Signal") for code in codes)
 
 
 def _has_narrow_state(model: Any) -> bool:
@@ -49,7 +59,8 @@ def tflite_micro(model: Path) -> Reference:
     except ImportError as error:
         raise missing(
             "reference",
-            "the package `tflite-micro` is not installed, and LiteRT cannot run an SVDF with an int8 state",
+            "the package `tflite-micro` is not installed, and LiteRT runs neither an SVDF with an int8 state "
+            "nor signal operators",
             "pip install tflite-micro",
         ) from error
     data = model.read_bytes()

@@ -78,6 +78,10 @@ class TFLiteOperator:
     """The value of the variable that an input is, by its number and the shape in which it is kept."""
     update: Callable[[int, Any], None] = field(repr=False)
     """The value of such a variable after this operator."""
+    state: Callable[[str, tuple[int, ...], str], Any] = field(repr=False)
+    """The value of a state of its own that has no tensor, by a name; zeros before the first run."""
+    leave: Callable[[str, Any], None] = field(repr=False)
+    """The value of such a state after this operator."""
 
     @property
     def x(self) -> TFLiteOperand:

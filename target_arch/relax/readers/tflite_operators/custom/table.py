@@ -2,10 +2,16 @@
 
 from collections.abc import Mapping
 
-from target_arch.relax.readers.tflite_operators.custom import detection, transposed, transposed_options
+from target_arch.relax.readers.tflite_operators.custom import (
+    detection,
+    signal,
+    transposed,
+    transposed_options,
+)
 from target_arch.relax.readers.tflite_operators.site import Converter
 
 CUSTOM: Mapping[str, Converter] = {
     transposed_options.CODE: transposed.transposed_convolution,
     "TFLite_Detection_PostProcess": detection.detections,
+    **signal.CONVERTERS,
 }

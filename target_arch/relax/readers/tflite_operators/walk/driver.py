@@ -352,6 +352,8 @@ class _Walk:
             builder=self.frontend.bb,
             variable=lambda number, shape: self._variable(inputs[number], shape),
             update=lambda number, value: self._update(inputs[number], value),
+            state=lambda name, shape, dtype: self._own_state(outputs[0], name, shape, dtype),
+            leave=lambda name, value: self._leave(outputs[0], name, value),
         )
 
     def _variable(self, index: int, shape: tuple[int, ...]) -> Any:
@@ -368,6 +370,20 @@ class _Walk:
         value = self.frontend.bb.emit(value)
         name = self.graph.Tensors(index).Name().decode()
         self.variables.assign(name, value, shape_of(value), dtype_of(value))
+
+    def _own_state(self, index: int, name: str, shape: tuple[int, ...], dtype: str) -> Any:
+        """A state of the operator that writes a tensor."""
+        if self.around is not None:
+            raise Unreadable("a variable of a subgraph")
+        tensor = self.graph.Tensors(index)
+        return self.variables.value(
+            f"{tensor.Name().decode()}/{name}", shape, dtype, f"{tensor.author}_{name}"
+        )
+
+    def _leave(self, index: int, name: str, value: Any) -> None:
+        value = self.frontend.bb.emit(value)
+        key = f"{self.graph.Tensors(index).Name().decode()}/{name}"
+        self.variables.assign(key, value, shape_of(value), dtype_of(value))
 
     def _operand(self, index: int) -> TFLiteOperand:
         (wrapped,) = self.frontend.get_tensors([index])

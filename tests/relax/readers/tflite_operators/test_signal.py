@@ -1,0 +1,78 @@
+"""TFLite Micro's signal operators: every bit as its interpreter's answers, of which digests are kept here."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
+
+from benchmarks.tflite_files import TfliteFile
+from benchmarks.tflite_signal import CASES, digest, drawn, ours
+from target_arch.diagnostics import DiagnosticError
+from target_arch.relax.importer import import_model
+from target_arch.run.references.tflite_micro import needs_tflite_micro
+
+DIGESTS = {
+    "SignalDelay": "5fcac5f1ee65de50",
+    "SignalEnergy": "6fcf46d3e18583d3",
+    "SignalFftAutoScale": "cff411e968fb3f2e",
+    "SignalFilterBank": "28fd16c84bcbf856",
+    "SignalFilterBankLog": "74fb5ef8950eae84",
+    "SignalFilterBankSpectralSubtraction": "71c2797f3d7fbb2d",
+    "SignalFilterBankSquareRoot": "a4072a7316dcc5ff",
+    "SignalFramer": "be861335c384a38e",
+    "SignalOverlapAdd": "32ae927f35bb346a",
+    "SignalPCAN": "659d1f1628246ba2",
+    "SignalStacker": "1fd9a4c34131f071",
+    "SignalWindow": "ef763982c9018bc6",
+}
+"""Of tflite-micro 0.dev20261023182759, by `python -m benchmarks.tflite_signal --digests`."""
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_answers_are_bit_equal(code: str, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    needs_tool("gcc")
+    model, frames = drawn(code, 0)
+    assert digest(ours(model, frames, tmp_path)) == DIGESTS[code]
+
+
+def test_states_have_names_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "m.tflite"
+    path.write_bytes(drawn("SignalStacker", 0)[0].file.content())
+    model, _ = import_model(path)
+    assert sorted(state.tensor for state in model.states) == ["t1_frames", "t1_runs"]
+
+
+def window(dtype: str = "int16", weights: int = 4, **options: Any) -> TfliteFile:
+    file = TfliteFile()
+    x, y = file.input((2, 4), dtype), file.output((2, 4), dtype)
+    table = file.tensor((weights,), "int16", data=np.ones(weights))
+    file.operator("SignalWindow", [x, table], [y], custom=options or {"shift": 12})
+    return file
+
+
+REFUSED = {
+    "its elements are int8, int16, int8": window("int8"),
+    "its options are not shift": window(shift=12, other=1),
+    "its options are out of range": window(shift=40),
+    "its weights do not fit its rows": window(weights=3),
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_others_are_refused(why: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.tflite"
+    path.write_bytes(REFUSED[why].content())
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(path)
+    assert [note.message for note in caught.value.diagnostics[0].notes] == [
+        f"`SignalWindow` once, at `t1`: {why}"
+    ]
+
+
+def test_their_reference_is_tflite_micro() -> None:
+    assert needs_tflite_micro(window().content())
+    assert not needs_tflite_micro(TfliteFile().content())
