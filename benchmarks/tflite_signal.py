@@ -13,6 +13,7 @@ import math
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -224,8 +225,23 @@ def overlap_add(source: Source) -> SignalModel:
     )
 
 
-_INT16 = 7
-"""The element type in TFLite's schema."""
+def transform(code: str, source: Source) -> SignalModel:
+    """Of integers: the last digit of a float depends on the processor."""
+    rows, length = source.extent(1, 2), 1 << source.extent(2, 10)
+    dtype, number = (("int16", _INT16), ("int32", _INT32))[source.extent(0, 1)]
+    given = length + 2 if code == "SignalIrfft" else source.extent(1, length)
+    wanted = length if code == "SignalIrfft" else length + 2
+    most = np.iinfo(dtype).max
+
+    def frame() -> Frame:
+        return (source.rng.integers(-most - 1, most, (rows, given), endpoint=True).astype(dtype),)
+
+    x, outputs = source.file.input((rows, given), dtype), (((rows, wanted), dtype),)
+    return source.made(code, [x], outputs, frame, T=number, fft_length=length)
+
+
+_INT32, _INT16 = 2, 7
+"""Element types in TFLite's schema."""
 
 CASES: Mapping[str, Callable[[Source], SignalModel]] = {
     "SignalDelay": delay,
@@ -236,8 +252,10 @@ CASES: Mapping[str, Callable[[Source], SignalModel]] = {
     "SignalFilterBankSpectralSubtraction": spectral_subtraction,
     "SignalFilterBankSquareRoot": square_root,
     "SignalFramer": framer,
+    "SignalIrfft": partial(transform, "SignalIrfft"),
     "SignalOverlapAdd": overlap_add,
     "SignalPCAN": gain_control,
+    "SignalRfft": partial(transform, "SignalRfft"),
     "SignalStacker": stacker,
     "SignalWindow": window,
 }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from tvm import relax
 
-from target_arch.relax.loops import signal
+from target_arch.relax.loops import fourier, signal
 from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperand,
@@ -15,6 +15,8 @@ from target_arch.relax.readers.tflite_operators.site import (
     Unreadable,
 )
 
+_SHORTEST = 4
+"""The least length of a Fourier transform."""
 _MOST = 1 << 30
 """Numbers among the options are less."""
 
@@ -265,6 +267,31 @@ def stacker(site: TFLiteOperator) -> list[Any]:
     return [found, site.written("valid", (1,), "bool", loops.valid, runs)]
 
 
+_TRANSFORMED = ("int16", "int32", "float32")
+
+
+def transform(site: TFLiteOperator) -> Any:
+    """SignalRfft of powers of two, and SignalIrfft."""
+    _, length = _options(site, "T", "fft_length")
+    inverse, dtype = site.code == "SignalIrfft", site.x.dtype
+    _check(site, dtype, dtype)
+    if dtype not in _TRANSFORMED:
+        raise Unreadable(f"its elements are {dtype}")
+    if length < _SHORTEST or length & (length - 1):
+        raise Unreadable(f"a length of {length}, which is no power of two from {_SHORTEST} on")
+    given, rows = site.x.shape[-1], math.prod(site.x.shape[:-1])
+    wanted = length if inverse else length + 2
+    if (given != length + 2 if inverse else given > length) or math.prod(site.out.shape) != rows * wanted:
+        raise Unreadable("its length does not fit its tensors")
+    loops = fourier.FourierTransform(
+        rows=rows, length=length, given=given, inverse=inverse, numbers=fourier.Numbers(dtype=dtype)
+    )
+    shape = (rows, length // 2 + 1, 2) if inverse else (rows, given)
+    x = site.builder.emit(relax.op.reshape(site.x.expr, shape))
+    tables = [relax.const(table) for table in loops.tables()]
+    return site.written("transform", (rows, wanted), dtype, loops.write, x, *tables)
+
+
 CONVERTERS: Mapping[str, Converter] = {
     "SignalDelay": delay,
     "SignalEnergy": energy,
@@ -275,7 +302,9 @@ CONVERTERS: Mapping[str, Converter] = {
     "SignalFilterBankSquareRoot": square_root,
     "SignalFramer": framer,
     "SignalOverlapAdd": overlap_add,
+    "SignalIrfft": transform,
     "SignalPCAN": gain_control,
+    "SignalRfft": transform,
     "SignalStacker": stacker,
     "SignalWindow": window,
 }
