@@ -105,6 +105,50 @@ TA_AVX2 static inline int32_t ta_s8_add_avx2(const ta_s8_add *add, const ta_s8_a
 }
 #endif
 
+#ifdef TA_KERNELS_AVX512
+/* The constants of operand 0 or 1, or of their sum. */
+TA_AVX512_PART void ta_s8_part_avx512(ta_s8_sixteen *all, const ta_s8_add *add, int part)
+{
+    ta_s8_sixteen_avx512(all, TA_S8_TFLITE, _mm512_set1_epi32(add->multiplier[part]),
+                         _mm512_set1_epi32(add->shift[part]));
+}
+
+/* 16 values of an operand, which are xor-ed with `flip`. */
+TA_AVX512_PART __m512i ta_s8_operand_avx512(__m128i bytes, __m128i flip, __m512i offset, const ta_s8_sixteen *all)
+{
+    const __m512i value = _mm512_add_epi32(_mm512_cvtepi8_epi32(_mm_xor_si128(bytes, flip)), offset);
+    return ta_s8_scaled_avx512(all, TA_S8_TFLITE, _mm512_slli_epi32(value, 20));
+}
+
+/* All elements. */
+TA_AVX512 static inline void ta_s8_add_avx512(const ta_s8_add *add, const ta_s8_add_rows *all)
+{
+    const __m512i offset0 = _mm512_set1_epi32(add->offset[0]), offset1 = _mm512_set1_epi32(add->offset[1]);
+    const __m512i offset2 = _mm512_set1_epi32(add->offset[2]);
+    const __m128i flip0 = _mm_set1_epi8((char)add->flip[0]), flip1 = _mm_set1_epi8((char)add->flip[1]);
+    const __m128i flip2 = _mm_set1_epi8((char)add->flip[2]);
+    const __m128i low = _mm_set1_epi8((char)add->low), high = _mm_set1_epi8((char)add->high);
+    ta_s8_sixteen one, two, last;
+    ta_s8_part_avx512(&one, add, 0);
+    ta_s8_part_avx512(&two, add, 1);
+    ta_s8_part_avx512(&last, add, 2);
+    for (int32_t r = 0; r < all->rows; ++r) {
+        const int8_t *first = all->first + r * all->step[0], *second = all->second + r * all->step[1];
+        int8_t *out = all->out + r * all->step[2];
+        for (int32_t k = 0; k < all->count; k += 16) {
+            const int32_t count = all->count - k < 16 ? all->count - k : 16;
+            const __mmask16 some = (__mmask16)((1u << count) - 1);
+            const __m512i a = ta_s8_operand_avx512(_mm_maskz_loadu_epi8(some, first + k), flip0, offset0, &one);
+            const __m512i b = ta_s8_operand_avx512(_mm_maskz_loadu_epi8(some, second + k), flip1, offset1, &two);
+            const __m512i sum = add->negative ? _mm512_sub_epi32(a, b) : _mm512_add_epi32(a, b);
+            const __m512i scaled = _mm512_add_epi32(ta_s8_scaled_avx512(&last, TA_S8_TFLITE, sum), offset2);
+            const __m128i bytes = _mm_max_epi8(_mm_min_epi8(_mm512_cvtsepi32_epi8(scaled), high), low);
+            ta_s8_store_avx512(out + k, count, _mm_xor_si128(bytes, flip2));
+        }
+    }
+}
+#endif
+
 #ifdef TA_KERNELS_NEON
 /* 8 values of operand `part`, scaled. */
 static inline void ta_s8_operand_neon(const ta_s8_add *add, int part, const int8_t *x, int32x4_t value[2])
@@ -153,10 +197,16 @@ static inline int8_t ta_s8_added(const ta_s8_add *add, int8_t first, int8_t seco
     return (int8_t)(value ^ (add->flip[2] ? -128 : 0));
 }
 
-/* Portable, AVX2 and NEON. */
+/* Portable, AVX2, AVX-512 and NEON. */
 TA_PART void ta_s8_add_portable(const ta_s8_add *add, const ta_s8_add_rows *all)
 {
     int32_t done = 0;
+#ifdef TA_KERNELS_AVX512
+    if (TA_HAS_AVX512 && add->rounding == TA_S8_TFLITE) {
+        ta_s8_add_avx512(add, all);
+        return;
+    }
+#endif
 #ifdef TA_KERNELS_X86
     if (TA_HAS_AVX2 && add->rounding == TA_S8_TFLITE) {
         done = ta_s8_add_avx2(add, all);

@@ -103,12 +103,13 @@ static inline void ta_s8_window(const ta_s8_conv2d *conv, ta_s8_cell *panel, con
     }
 }
 
-#if defined(TA_KERNELS_X86) && defined(TA_S8_SIXTEENS)
+#if defined(TA_KERNELS_X86) && defined(TA_S8_BYTES)
 /* Copies `count` values to the panel, 16 at once: up to 15 more are read and written. */
-TA_AVX2_PART void ta_s8_sixteens_avx2(ta_s8_cell *to, const int8_t *from, int32_t count, __m128i flip)
+TA_AVX2_PART void ta_s8_sixteens_avx2(int8_t *to, const int8_t *from, int32_t count, __m128i flip)
 {
     for (int32_t k = 0; k < count; k += 16) {
-        ta_s8_sixteen_avx2(to + k, _mm_xor_si128(_mm_loadu_si128((const __m128i *)(from + k)), flip));
+        const __m128i values = _mm_loadu_si128((const __m128i *)(from + k));
+        _mm_storeu_si128((__m128i *)(to + k), _mm_xor_si128(values, flip));
     }
 }
 
@@ -190,7 +191,7 @@ static inline void ta_s8_inner(const ta_s8_conv2d *conv, ta_s8_cell *panel, cons
 static inline void ta_s8_windows(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, ta_s8_pixel pixel,
                                  int32_t rows, int32_t from, int32_t to)
 {
-#if defined(TA_KERNELS_X86) && defined(TA_S8_SIXTEENS)
+#if defined(TA_KERNELS_X86) && defined(TA_S8_BYTES)
     if (TA_HAS_AVX2 && from == 0 && to == conv->depth) {
         const int64_t first = ((int64_t)pixel.image * conv->out_height + pixel.y) * conv->out_width + pixel.x;
         if (ta_s8_are_pixels(conv, first, rows)) {
@@ -220,8 +221,8 @@ TA_PART void ta_s8_gather(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int
                           int32_t rows, int32_t from, int32_t to)
 {
     ta_s8_windows(conv, panel, x, pixel, rows, from, to);
-#ifdef TA_S8_OFFSETS
-    ta_s8_offset(panel, rows, to - from);
+#ifdef TA_S8_BEHIND
+    ta_s8_ready(panel, rows, to - from);
 #endif
 }
 
@@ -231,7 +232,7 @@ static inline void ta_s8_conv2d_outputs(const ta_s8_conv2d *conv, const ta_s8_en
                                         int32_t stop)
 {
     ta_s8_cell panel[TA_S8_ROWS * TA_S8_PANEL + TA_S8_MORE];
-    int32_t sums[TA_S8_ROWS * TA_S8_OUTPUTS];
+    int32_t sums[TA_S8_ROWS * TA_S8_OUTPUTS] TA_VECTORS;
     const int32_t depth = conv->depth, pixels = conv->batch * conv->out_height * conv->out_width;
     ta_s8_pixel pixel = {0, 0, 0};
     for (int32_t first = 0; first < pixels; first += TA_S8_ROWS) {

@@ -166,7 +166,7 @@ TA_PART void ta_s8_dw_line_of(ta_s8_taps *taps, const ta_s8_end *end, const int8
 {
     const ta_s8_depthwise *conv = taps->conv;
     const int32_t outputs = down ? conv->out_height : conv->out_width, next = down ? conv->out_width : 1;
-    int32_t sums[TA_DW_PIXELS * TA_DW_GROUP], begin, stop;
+    int32_t sums[TA_DW_PIXELS * TA_DW_GROUP] TA_VECTORS, begin, stop;
     if (down) {
         ta_s8_dw_inner(conv->height, outputs, (conv->kernel_height - 1) * conv->dilation_y, conv->top,
                        conv->stride_y, &begin, &stop);

@@ -17,17 +17,18 @@
  *   ta_s8_fill     copies values to a panel
  *   ta_s8_pad      puts one value into several cells of a panel
  *   ta_s8_tile     sums
- *   TA_S8_OFFSETS  defined where `ta_s8_offset` is to be called between filling rows and summing them
+ *   TA_S8_BEHIND   where MORE begins that filling does not overwrite; defined where `ta_s8_ready` is to be called
+ *                  between filling rows and summing them
  *
  * The layout. For N outputs and K products each, weights are int8 w[N / 8][K / 2][8][2], both rounded up, zeros
  * where there is nothing: the 16 bytes of 8 outputs and 2 k are what one multiply-add of 16-bit pairs takes.
  * A sum is that of the stored values: the zero point of the input is part of the bias.
  *
- * Forms: portable, SSE2, AVX2, AVX-VNNI and AVX-512 VNNI (`s8_pairs_vnni.h`), NEON with and without dot product
- * (`s8_pairs_neon.h`), RISC-V V (`s8_pairs_rvv.h`). The flags of the compiler choose VNNI, for the whole program. Where
- * the compiler may not use AVX2 for the whole program but can compile functions for it (GCC and Clang on x86-64),
- * both forms are there and the processor is asked. With TA_KERNELS_PORTABLE the portable form alone is, with
- * TA_KERNELS_SSE2 no AVX2.
+ * Forms: portable, SSE2, AVX2, AVX-VNNI (`s8_pairs_vnni.h`) and AVX-512 VNNI (`s8_pairs_avx512.h`), NEON with and
+ * without dot product (`s8_pairs_neon.h`), RISC-V V (`s8_pairs_rvv.h`). Where the compiler may not use the forms of x86
+ * for the whole program but can compile functions for them (GCC and Clang on x86-64), all are there and the processor
+ * is asked (`x86.h`). On x86 a panel holds bytes, as VNNI takes them; for the other forms they are made wider behind
+ * it. With TA_KERNELS_PORTABLE the portable form alone is there.
  */
 #ifndef TA_KERNELS_S8_PAIRS_H
 #define TA_KERNELS_S8_PAIRS_H
@@ -47,12 +48,9 @@
 #define TA_S8_ROWS 8
 #define TA_S8_PANEL 2080 /* so that rows of a panel do not compete for the same lines of a cache */
 #define TA_S8_RESIDENT 131072
-#ifdef TA_KERNELS_VNNI
-#define TA_S8_MORE 48 /* 16, and the offsets of rows */
-#else
-#define TA_S8_MORE 16
-#endif
-#define TA_S8_SIXTEENS /* ta_s8_sixteen_avx2 is there */
+#define TA_S8_WIDE (2 * TA_S8_PANEL) /* bytes of a row of 16-bit cells */
+#define TA_S8_BEHIND (TA_S8_ROWS * TA_S8_PANEL + 16)
+#define TA_S8_MORE (16 + TA_S8_ROWS * TA_S8_WIDE + 32) /* they, or the offsets of rows */
 #elif defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
 #define TA_S8_ROWS 8
 #define TA_S8_PANEL 2048
@@ -65,58 +63,11 @@
 #define TA_S8_MORE 0
 #endif
 
-#if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV) || defined(TA_KERNELS_VNNI)
+#if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV) || defined(TA_KERNELS_X86)
 #define TA_S8_BYTES /* cells are the values themselves */
 typedef int8_t ta_s8_cell;
 #else
 typedef int16_t ta_s8_cell;
-#endif
-
-#ifdef TA_KERNELS_X86
-/* Puts 16 values into cells. */
-TA_AVX2_PART void ta_s8_sixteen_avx2(ta_s8_cell *to, __m128i values)
-{
-#ifdef TA_S8_BYTES
-    _mm_storeu_si128((__m128i *)to, values);
-#else
-    _mm256_storeu_si256((__m256i *)to, _mm256_cvtepi8_epi16(values));
-#endif
-}
-#endif
-
-#if defined(TA_KERNELS_X86) && !defined(TA_S8_BYTES)
-/* Values at the end are copied twice rather than one by one. */
-TA_AVX2 static inline void ta_s8_fill_avx2(ta_s8_cell *panel, const int8_t *x, int32_t count)
-{
-    int32_t k = 0;
-    for (; k + 16 <= count; k += 16) {
-        const __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(x + k)));
-        _mm256_storeu_si256((__m256i *)(panel + k), wide);
-    }
-    if (k < count && count >= 16) {
-        k = count - 16;
-        const __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(x + k)));
-        _mm256_storeu_si256((__m256i *)(panel + k), wide);
-        return;
-    }
-    if (count >= 8) {
-        for (; k < count; k += 8) {
-            k = k + 8 <= count ? k : count - 8;
-            _mm_storeu_si128((__m128i *)(panel + k),
-                             _mm_cvtepi8_epi16(_mm_loadl_epi64((const __m128i *)(x + k))));
-        }
-    } else if (count >= 4) {
-        for (; k < count; k += 4) {
-            k = k + 4 <= count ? k : count - 4;
-            int32_t four;
-            memcpy(&four, x + k, sizeof four);
-            _mm_storel_epi64((__m128i *)(panel + k), _mm_cvtepi8_epi16(_mm_cvtsi32_si128(four)));
-        }
-    }
-    for (; k < count; ++k) {
-        panel[k] = x[k];
-    }
-}
 #endif
 
 /* Copies `count` values to the panel. */
@@ -125,12 +76,6 @@ static inline void ta_s8_fill(ta_s8_cell *panel, const int8_t *x, int32_t count)
 #ifdef TA_S8_BYTES
     memcpy(panel, x, (size_t)count);
 #else
-#ifdef TA_KERNELS_X86
-    if (TA_HAS_AVX2) {
-        ta_s8_fill_avx2(panel, x, count);
-        return;
-    }
-#endif
     for (int32_t k = 0; k < count; ++k) {
         panel[k] = x[k];
     }
@@ -154,16 +99,42 @@ static inline void ta_s8_pad(ta_s8_cell *panel, int32_t value, int32_t count)
     }
 }
 
-#if defined(TA_KERNELS_X86) && !defined(TA_KERNELS_VNNI)
-static inline int32_t ta_pair(const ta_s8_cell *cells)
+#ifdef TA_KERNELS_X86
+/* Cells of `rows` rows as 16-bit values, 16 at once: up to 15 more are read and written. */
+TA_AVX2 static inline void ta_s8_widen_avx2(ta_s8_cell *panel, int32_t rows, int32_t depth)
+{
+    int8_t *wide = panel + TA_S8_BEHIND;
+    for (int32_t r = 0; r < rows; ++r, panel += TA_S8_PANEL, wide += TA_S8_WIDE) {
+        for (int32_t k = 0; k < depth; k += 16) {
+            const __m128i cells = _mm_loadu_si128((const __m128i *)(panel + k));
+            _mm256_storeu_si256((__m256i *)(wide + 2 * k), _mm256_cvtepi8_epi16(cells));
+        }
+    }
+}
+
+static inline void ta_s8_widen_sse2(ta_s8_cell *panel, int32_t rows, int32_t depth)
+{
+    int8_t *wide = panel + TA_S8_BEHIND;
+    for (int32_t r = 0; r < rows; ++r, panel += TA_S8_PANEL, wide += TA_S8_WIDE) {
+        for (int32_t k = 0; k < depth; k += 16) {
+            const __m128i cells = _mm_loadu_si128((const __m128i *)(panel + k));
+            __m128i *const to = (__m128i *)(wide + 2 * k);
+            _mm_storeu_si128(to, _mm_srai_epi16(_mm_unpacklo_epi8(cells, cells), 8));
+            _mm_storeu_si128(to + 1, _mm_srai_epi16(_mm_unpackhi_epi8(cells, cells), 8));
+        }
+    }
+}
+
+/* 16-bit cells k and k + 1 of a row. */
+static inline int32_t ta_pair(const int8_t *wide, int32_t k)
 {
     int32_t pair;
-    memcpy(&pair, cells, sizeof pair);
+    memcpy(&pair, wide + 2 * k, sizeof pair);
     return pair;
 }
 
 /* One row of a tile, 16 outputs; four accumulators, so that additions need not wait for one another. */
-TA_AVX2 static inline void ta_s8_tile_1_avx2(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
+TA_AVX2 static inline void ta_s8_tile_1_avx2(int32_t *sums, const int32_t *start, const int8_t *x, int32_t depth,
                                              const int8_t *w0, const int8_t *w1)
 {
     __m256i a0 = _mm256_loadu_si256((const __m256i *)start);
@@ -171,8 +142,8 @@ TA_AVX2 static inline void ta_s8_tile_1_avx2(int32_t *sums, const int32_t *start
     __m256i c0 = _mm256_setzero_si256(), c1 = c0;
     int32_t k = 0;
     for (; k + 4 <= depth; k += 4) {
-        const __m256i one = _mm256_set1_epi32(ta_pair(x + k));
-        const __m256i two = _mm256_set1_epi32(ta_pair(x + k + 2));
+        const __m256i one = _mm256_set1_epi32(ta_pair(x, k));
+        const __m256i two = _mm256_set1_epi32(ta_pair(x, k + 2));
         const __m128i *p0 = (const __m128i *)(w0 + k * 8), *p1 = (const __m128i *)(w1 + k * 8);
         a0 = _mm256_add_epi32(a0, _mm256_madd_epi16(one, _mm256_cvtepi8_epi16(_mm_loadu_si128(p0))));
         a1 = _mm256_add_epi32(a1, _mm256_madd_epi16(one, _mm256_cvtepi8_epi16(_mm_loadu_si128(p1))));
@@ -180,7 +151,7 @@ TA_AVX2 static inline void ta_s8_tile_1_avx2(int32_t *sums, const int32_t *start
         c1 = _mm256_add_epi32(c1, _mm256_madd_epi16(two, _mm256_cvtepi8_epi16(_mm_loadu_si128(p1 + 1))));
     }
     if (k < depth) {
-        const __m256i one = _mm256_set1_epi32(ta_pair(x + k));
+        const __m256i one = _mm256_set1_epi32(ta_pair(x, k));
         const __m128i *p0 = (const __m128i *)(w0 + k * 8), *p1 = (const __m128i *)(w1 + k * 8);
         a0 = _mm256_add_epi32(a0, _mm256_madd_epi16(one, _mm256_cvtepi8_epi16(_mm_loadu_si128(p0))));
         a1 = _mm256_add_epi32(a1, _mm256_madd_epi16(one, _mm256_cvtepi8_epi16(_mm_loadu_si128(p1))));
@@ -190,10 +161,10 @@ TA_AVX2 static inline void ta_s8_tile_1_avx2(int32_t *sums, const int32_t *start
 }
 
 /* Four rows of a tile, 16 outputs. */
-TA_AVX2 static inline void ta_s8_tile_4_avx2(int32_t *sums, const int32_t *start, int32_t step, const ta_s8_cell *x,
+TA_AVX2 static inline void ta_s8_tile_4_avx2(int32_t *sums, const int32_t *start, int32_t step, const int8_t *x,
                                              int32_t depth, const int8_t *w0, const int8_t *w1)
 {
-    const ta_s8_cell *x1 = x + TA_S8_PANEL, *x2 = x1 + TA_S8_PANEL, *x3 = x2 + TA_S8_PANEL;
+    const int8_t *x1 = x + TA_S8_WIDE, *x2 = x1 + TA_S8_WIDE, *x3 = x2 + TA_S8_WIDE;
     const int32_t *start1 = start + step, *start2 = start1 + step, *start3 = start2 + step;
     __m256i a0 = _mm256_loadu_si256((const __m256i *)start);
     __m256i b0 = _mm256_loadu_si256((const __m256i *)(start + 8));
@@ -206,16 +177,16 @@ TA_AVX2 static inline void ta_s8_tile_4_avx2(int32_t *sums, const int32_t *start
     for (int32_t k = 0; k < depth; k += 2) {
         const __m256i wa = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w0 + k * 8)));
         const __m256i wb = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w1 + k * 8)));
-        __m256i pair = _mm256_set1_epi32(ta_pair(x + k));
+        __m256i pair = _mm256_set1_epi32(ta_pair(x, k));
         a0 = _mm256_add_epi32(a0, _mm256_madd_epi16(pair, wa));
         b0 = _mm256_add_epi32(b0, _mm256_madd_epi16(pair, wb));
-        pair = _mm256_set1_epi32(ta_pair(x1 + k));
+        pair = _mm256_set1_epi32(ta_pair(x1, k));
         a1 = _mm256_add_epi32(a1, _mm256_madd_epi16(pair, wa));
         b1 = _mm256_add_epi32(b1, _mm256_madd_epi16(pair, wb));
-        pair = _mm256_set1_epi32(ta_pair(x2 + k));
+        pair = _mm256_set1_epi32(ta_pair(x2, k));
         a2 = _mm256_add_epi32(a2, _mm256_madd_epi16(pair, wa));
         b2 = _mm256_add_epi32(b2, _mm256_madd_epi16(pair, wb));
-        pair = _mm256_set1_epi32(ta_pair(x3 + k));
+        pair = _mm256_set1_epi32(ta_pair(x3, k));
         a3 = _mm256_add_epi32(a3, _mm256_madd_epi16(pair, wa));
         b3 = _mm256_add_epi32(b3, _mm256_madd_epi16(pair, wb));
     }
@@ -230,20 +201,20 @@ TA_AVX2 static inline void ta_s8_tile_4_avx2(int32_t *sums, const int32_t *start
 }
 
 /* Four rows of a tile, 8 outputs. */
-TA_AVX2 static inline void ta_s8_half_4_avx2(int32_t *sums, const int32_t *start, int32_t step, const ta_s8_cell *x,
+TA_AVX2 static inline void ta_s8_half_4_avx2(int32_t *sums, const int32_t *start, int32_t step, const int8_t *x,
                                              int32_t depth, const int8_t *w)
 {
-    const ta_s8_cell *x1 = x + TA_S8_PANEL, *x2 = x1 + TA_S8_PANEL, *x3 = x2 + TA_S8_PANEL;
+    const int8_t *x1 = x + TA_S8_WIDE, *x2 = x1 + TA_S8_WIDE, *x3 = x2 + TA_S8_WIDE;
     __m256i a0 = _mm256_loadu_si256((const __m256i *)start);
     __m256i a1 = _mm256_loadu_si256((const __m256i *)(start + step));
     __m256i a2 = _mm256_loadu_si256((const __m256i *)(start + 2 * step));
     __m256i a3 = _mm256_loadu_si256((const __m256i *)(start + 3 * step));
     for (int32_t k = 0; k < depth; k += 2) {
         const __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w + k * 8)));
-        a0 = _mm256_add_epi32(a0, _mm256_madd_epi16(_mm256_set1_epi32(ta_pair(x + k)), wide));
-        a1 = _mm256_add_epi32(a1, _mm256_madd_epi16(_mm256_set1_epi32(ta_pair(x1 + k)), wide));
-        a2 = _mm256_add_epi32(a2, _mm256_madd_epi16(_mm256_set1_epi32(ta_pair(x2 + k)), wide));
-        a3 = _mm256_add_epi32(a3, _mm256_madd_epi16(_mm256_set1_epi32(ta_pair(x3 + k)), wide));
+        a0 = _mm256_add_epi32(a0, _mm256_madd_epi16(_mm256_set1_epi32(ta_pair(x, k)), wide));
+        a1 = _mm256_add_epi32(a1, _mm256_madd_epi16(_mm256_set1_epi32(ta_pair(x1, k)), wide));
+        a2 = _mm256_add_epi32(a2, _mm256_madd_epi16(_mm256_set1_epi32(ta_pair(x2, k)), wide));
+        a3 = _mm256_add_epi32(a3, _mm256_madd_epi16(_mm256_set1_epi32(ta_pair(x3, k)), wide));
     }
     _mm256_storeu_si256((__m256i *)sums, a0);
     _mm256_storeu_si256((__m256i *)(sums + 16), a1);
@@ -252,47 +223,47 @@ TA_AVX2 static inline void ta_s8_half_4_avx2(int32_t *sums, const int32_t *start
 }
 
 /* One row, 8 outputs. */
-TA_AVX2 static inline void ta_s8_half_1_avx2(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
+TA_AVX2 static inline void ta_s8_half_1_avx2(int32_t *sums, const int32_t *start, const int8_t *x, int32_t depth,
                                              const int8_t *w)
 {
     __m256i a = _mm256_loadu_si256((const __m256i *)start);
     for (int32_t k = 0; k < depth; k += 2) {
         const __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w + k * 8)));
-        a = _mm256_add_epi32(a, _mm256_madd_epi16(_mm256_set1_epi32(ta_pair(x + k)), wide));
+        a = _mm256_add_epi32(a, _mm256_madd_epi16(_mm256_set1_epi32(ta_pair(x, k)), wide));
     }
     _mm256_storeu_si256((__m256i *)sums, a);
 }
 
 /* The tile, four rows at once and then one by one. */
 TA_AVX2 static inline void ta_s8_tile_avx2(int32_t rows, int32_t *sums, const int32_t *start, int32_t step,
-                                           const ta_s8_cell *panel, int32_t depth, const int8_t *w, int32_t apart,
+                                           const int8_t *wide, int32_t depth, const int8_t *w, int32_t apart,
                                            int32_t blocks)
 {
     int32_t r = 0;
-    for (; r + 4 <= rows; r += 4, sums += 4 * TA_S8_OUTPUTS, start += 4 * step, panel += 4 * TA_S8_PANEL) {
+    for (; r + 4 <= rows; r += 4, sums += 4 * TA_S8_OUTPUTS, start += 4 * step, wide += 4 * TA_S8_WIDE) {
         if (blocks == 2) {
-            ta_s8_tile_4_avx2(sums, start, step, panel, depth, w, w + apart);
+            ta_s8_tile_4_avx2(sums, start, step, wide, depth, w, w + apart);
         } else {
-            ta_s8_half_4_avx2(sums, start, step, panel, depth, w);
+            ta_s8_half_4_avx2(sums, start, step, wide, depth, w);
         }
     }
-    for (; r < rows; ++r, sums += TA_S8_OUTPUTS, start += step, panel += TA_S8_PANEL) {
+    for (; r < rows; ++r, sums += TA_S8_OUTPUTS, start += step, wide += TA_S8_WIDE) {
         if (blocks == 2) {
-            ta_s8_tile_1_avx2(sums, start, panel, depth, w, w + apart);
+            ta_s8_tile_1_avx2(sums, start, wide, depth, w, w + apart);
         } else {
-            ta_s8_half_1_avx2(sums, start, panel, depth, w);
+            ta_s8_half_1_avx2(sums, start, wide, depth, w);
         }
     }
 }
 
 /* One row, 8 outputs. */
-static inline void ta_s8_tile_sse2(int32_t *sums, const int32_t *start, const ta_s8_cell *x, int32_t depth,
+static inline void ta_s8_tile_sse2(int32_t *sums, const int32_t *start, const int8_t *x, int32_t depth,
                                    const int8_t *w)
 {
     __m128i a = _mm_loadu_si128((const __m128i *)start), b = _mm_loadu_si128((const __m128i *)(start + 4));
     for (int32_t k = 0; k < depth; k += 2) {
         const __m128i packed = _mm_loadu_si128((const __m128i *)(w + k * 8));
-        const __m128i pair = _mm_set1_epi32(ta_pair(x + k));
+        const __m128i pair = _mm_set1_epi32(ta_pair(x, k));
         a = _mm_add_epi32(a, _mm_madd_epi16(pair, _mm_srai_epi16(_mm_unpacklo_epi8(packed, packed), 8)));
         b = _mm_add_epi32(b, _mm_madd_epi16(pair, _mm_srai_epi16(_mm_unpackhi_epi8(packed, packed), 8)));
     }
@@ -316,6 +287,24 @@ static inline void ta_s8_tile_vector(int32_t rows, int32_t *sums, const int32_t 
     }
     for (; r < rows; ++r) {
         ta_s8_tile_1_vector(sums + r * TA_S8_OUTPUTS, start + r * step, panel + r * TA_S8_PANEL, depth, w);
+    }
+}
+#endif
+
+#ifdef TA_S8_BEHIND
+/* What the tile needs behind the panel, made from `depth` cells of `rows` rows. */
+static inline void ta_s8_ready(ta_s8_cell *panel, int32_t rows, int32_t depth)
+{
+#if defined(TA_KERNELS_AVX_VNNI) || defined(TA_KERNELS_AVX512)
+    if (TA_HAS_AVX_VNNI || TA_HAS_AVX512) {
+        ta_s8_offset_avx2(panel, rows, depth);
+        return;
+    }
+#endif
+    if (TA_HAS_AVX2) {
+        ta_s8_widen_avx2(panel, rows, depth);
+    } else {
+        ta_s8_widen_sse2(panel, rows, depth);
     }
 }
 #endif
@@ -345,9 +334,21 @@ static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start,
                               int32_t blocks, int narrow)
 {
     (void)narrow;
-#if defined(TA_KERNELS_X86) && !defined(TA_KERNELS_VNNI)
+#ifdef TA_KERNELS_AVX512
+    if (TA_HAS_AVX512) {
+        ta_s8_tile_avx512(rows, sums, start, step, panel, depth, w, apart, blocks);
+        return;
+    }
+#endif
+#ifdef TA_KERNELS_AVX_VNNI
+    if (TA_HAS_AVX_VNNI) {
+        ta_s8_tile_vnni(rows, sums, start, step, panel, depth, w, apart, blocks);
+        return;
+    }
+#endif
+#ifdef TA_KERNELS_X86
     if (TA_HAS_AVX2) {
-        ta_s8_tile_avx2(rows, sums, start, step, panel, depth, w, apart, blocks);
+        ta_s8_tile_avx2(rows, sums, start, step, panel + TA_S8_BEHIND, depth, w, apart, blocks);
         return;
     }
 #endif
@@ -357,9 +358,7 @@ static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start,
         return;
     }
 #endif
-#ifdef TA_KERNELS_VNNI
-    ta_s8_tile_vnni(rows, sums, start, step, panel, depth, w, apart, blocks);
-#elif defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
+#if defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
     for (int32_t block = 0; block < blocks; ++block, sums += TA_S8_BLOCK, start += TA_S8_BLOCK, w += apart) {
         ta_s8_tile_vector(rows, sums, start, step, panel, depth, w);
     }
@@ -369,7 +368,7 @@ static inline void ta_s8_tile(int32_t rows, int32_t *sums, const int32_t *start,
             int32_t *to = sums + r * TA_S8_OUTPUTS + block * TA_S8_BLOCK;
             const int32_t *from = start + r * step + block * TA_S8_BLOCK;
 #ifdef TA_KERNELS_X86
-            ta_s8_tile_sse2(to, from, panel + r * TA_S8_PANEL, depth, w + block * apart);
+            ta_s8_tile_sse2(to, from, panel + TA_S8_BEHIND + r * TA_S8_WIDE, depth, w + block * apart);
 #else
             ta_s8_tile_portable(to, from, panel + r * TA_S8_PANEL, depth, w + block * apart);
 #endif

@@ -14,8 +14,8 @@
  * Values of type uint8 are stored as int8 with the highest bit flipped (`flip` 0x80): `offset`, `low` and `high`
  * are less by 128 then.
  *
- * Forms: portable, AVX2 (`s8_scale_x86.h`), Arm DSP extension and MVE (`s8_scale_arm_m.h`), NEON
- * (`s8_scale_neon.h`), RISC-V V (`s8_scale_rvv.h`).
+ * Forms: portable, AVX2 (`s8_scale_x86.h`), AVX-512 (`s8_scale_avx512.h`), Arm DSP extension and MVE
+ * (`s8_scale_arm_m.h`), NEON (`s8_scale_neon.h`), RISC-V V (`s8_scale_rvv.h`).
  */
 #ifndef TA_KERNELS_S8_SCALE_H
 #define TA_KERNELS_S8_SCALE_H
@@ -77,6 +77,7 @@ static inline int32_t ta_s8_scaled(int rounding, int32_t sum, int32_t multiplier
 }
 
 #include "kernels/s8_scale_arm_m.h"
+#include "kernels/s8_scale_avx512.h"
 #include "kernels/s8_scale_neon.h"
 #include "kernels/s8_scale_rvv.h"
 #include "kernels/s8_scale_x86.h"
@@ -97,6 +98,12 @@ TA_PART void ta_s8_scale_portable(int rounding, const ta_s8_scale *scale, const 
 
 static inline void ta_s8_scale_rows(int rounding, const ta_s8_scale *scale, const ta_s8_rows *all)
 {
+#ifdef TA_KERNELS_AVX512
+    if (TA_HAS_AVX512) {
+        ta_s8_scale_avx512(rounding, scale, all);
+        return;
+    }
+#endif
 #ifdef TA_KERNELS_X86
     if (TA_HAS_AVX2) {
         ta_s8_scale_avx2(rounding, scale, all);

@@ -18,29 +18,15 @@ from tests.backends.c.one import Array, array_of
 
 FLAGS = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", f"-I{runtime_c()}")
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-VNNI = {
-    "AVX-VNNI": ("-mavxvnni", "-mfma"),
-    "AVX-512 VNNI": ("-mavx512vnni", "-mavx512vl", "-mfma"),
-    "AVX-512 VNNI and BW": ("-mavx512vnni", "-mavx512vl", "-mavx512bw", "-mfma"),
-}
-"""Flags of the forms for VNNI, which compilers for x86-64 take."""
-
-
-def _runs_here(form: str) -> bool:
-    """Whether the processor has what a form of `VNNI` uses, as Linux lists it."""
-    listed = Path("/proc/cpuinfo")
-    found = set(listed.read_text().split()) if listed.exists() else set()
-    names = {"-mavxvnni": "avx_vnni", "-mavx512vnni": "avx512_vnni"}
-    return {names.get(flag, flag.removeprefix("-m")) for flag in VNNI[form]} <= found
-
-
 NATIVE = {
     "portable": ("-DTA_KERNELS_PORTABLE", *SANITIZE),
     "sse2": ("-DTA_KERNELS_SSE2",),
-    "avx2 where the processor has it": SANITIZE,
-    **{form: (*flags, *SANITIZE) for form, flags in VNNI.items() if _runs_here(form)},
+    "avx2": ("-DTA_KERNELS_AVX2", *SANITIZE),
+    "AVX-VNNI": ("-DTA_KERNELS_NO_AVX512", *SANITIZE),
+    "the best": SANITIZE,
+    "the best, for this processor alone": ("-march=native", *SANITIZE),
 }
-"""Flags of the forms that run here; all forms of a header are to compute the same."""
+"""Flags of the forms, which compute the same; where the processor lacks one, the next that it has runs."""
 
 
 @frozen(kw_only=True, eq=False)
