@@ -78,7 +78,10 @@ def scaled_sum(site: TFLiteOperator) -> Any:
             right = {"right0": -shifts[0], "right1": -shifts[1]}
             return _made(site, "shifted_sum", combine=combine, **right, **_offsets(site), **ends)
     twice = 2.0 * max(scales)
-    left = 7 if site.code == "SQUARED_DIFFERENCE" else 15 if wide else 20
+    left = 15 if wide else 20
+    if site.code == "SQUARED_DIFFERENCE":
+        # Of int16 values LiteRT has none: as TFLite Micro.
+        left = 0 if wide else 7
     total = twice / ((1 << left) * out)
     if site.code == "SQUARED_DIFFERENCE":
         total = twice * twice / ((1 << (2 * left)) * out)

@@ -1,5 +1,6 @@
 """A sample of `benchmarks/tflite_operators.py`: random models of one operator, every bit as LiteRT's."""
 
+import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
 
 from benchmarks.tflite_files import TfliteFile
-from benchmarks.tflite_operators import EQUAL, Variant, outcomes
+from benchmarks.tflite_operators import EQUAL, Variant, outcomes, run_once
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.inputs.shapes import InputShapes
@@ -170,6 +171,21 @@ def test_quotients_of_every_pair_of_values(
     (answer,) = run_frames(build(tmp_path / "bundle"), (b"".join(each.tobytes() for each in frame),))
     assert answer == theirs.tobytes()
     assert len(np.unique(theirs)) > 100
+
+
+def test_squared_differences_of_int16_are_those_of_tflite_micro(
+    tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    """LiteRT has none; the digest is of tflite-micro 0.dev20261023182759."""
+    needs_tool("gcc")
+    rng, file = np.random.default_rng(1), TfliteFile()
+    a, b = file.input((3, 50), "int16", 0.1, 0), file.input((1, 50), "int16", 0.07, 0)
+    y = file.output((3, 50), "int16", 900.0, 0)
+    file.operator("SQUARED_DIFFERENCE", [a, b], [y], ("SquaredDifferenceOptions", {}), 2)
+    frame = b"".join(rng.integers(-(2**15), 2**15, rows * 50).astype(np.int16).tobytes() for rows in (3, 1))
+    (answer,) = run_once(file.content(), [frame], tmp_path)
+    assert len(np.unique(np.frombuffer(answer, np.int16))) > 100
+    assert hashlib.sha256(answer).hexdigest()[:16] == "313db68f25091406"
 
 
 def test_shifts_that_c_does_not_define_are_refused(tmp_path: Path) -> None:
