@@ -4,8 +4,8 @@
 
 #include "kernels/s8_depthwise.h"
 
-/* Channels `from` to `from` + `some`; `from` is a multiple of 16, or of 8 where `some` is at most 8. `x` and `out` begin
- * with the first of them: `x` has no others, pixels of `out` are `apart` elements apart. */
+/* Channels `from` to `from` + `some`; `from` is a multiple of 16, or of 8 where `some` is at most 8. `x` and `out`
+ * begin with the first of them: `x` has no others, pixels of `out` are `apart` elements apart. */
 static inline void ta_s8_depthwise_channels(const ta_s8_depthwise *conv, const ta_s8_end *end, const int8_t *x,
                                             const int8_t *w, const int32_t *bias, int8_t *out, int32_t from,
                                             int32_t some, int32_t apart)

@@ -51,6 +51,8 @@ class _Replay:
             else:
                 yield from self._held(turn.by, turn.by.offset, turn)
         last = self._plan.sums or self._plan.producers[-1]
+        if isinstance(last, BlockProducer) and last.offset is not None:
+            yield f"`{last.image.name}` stays in the scratch"
         done, all = self._made.get(last.operators, 0), last.read.channels
         if done != all:
             yield f"{done} of {all} channels of `{last.read.name}` are in `{last.image.name}`"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from target_arch.plan.model import Model
 from target_arch.plan.regions.channels import Channels
@@ -139,7 +140,14 @@ def test_a_region_computes_what_its_operators_do(form: tuple[tuple[Case, ...], c
         np.testing.assert_array_equal(made, expected.view(np.uint8).ravel(), str(case))
 
 
-def test_every_plan_replays_without_a_fault() -> None:
+def test_every_plan_replays_without_a_fault_and_no_shorter_one_does() -> None:
     for case in cases(InstructionSet.GENERIC):
-        assert isinstance(case.plan, Channels)
-        assert faults(case.plan) == []
+        plan = case.plan
+        assert isinstance(plan, Channels)
+        assert faults(plan) == []
+        # What is rounded up to words is not missed.
+        assert faults(evolve(plan, scratch=plan.scratch - 4))
+        assert faults(evolve(plan, given=()))
+        for number in range(len(plan.producers)):
+            left = (*plan.producers[:number], *plan.producers[number + 1 :])
+            assert not left or faults(evolve(plan, producers=left))

@@ -95,6 +95,7 @@ FAULTS: dict[str, tuple[Channels, str]] = {
         planned(COPIED, alone=evolve(ALONE, image=evolve(SAME, pixels=8))),
         "`same` has other channels than `x`, whose place it takes",
     ),
+    "an output that nothing writes": (planned(COPIED, alone=None), "`x` stays in the scratch"),
     "no place": (planned(SUMMED, each=evolve(EACH, offset=None)), "`deep` has no place"),
     "a sum with another shape": (
         evolve(SUMMED, sums=evolve(SUMS, other=SAME), given=(X, SAME)),
