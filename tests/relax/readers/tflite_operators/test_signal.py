@@ -42,6 +42,66 @@ def test_answers_are_bit_equal(code: str, tmp_path: Path, needs_tool: Callable[[
     assert digest(ours(model, frames, tmp_path)) == DIGESTS[code]
 
 
+FRAME, STEP, LENGTH, CHANNELS = 480, 160, 512, 40
+SUBTRACTION = {
+    "num_channels": CHANNELS,
+    "smoothing": 410,
+    "one_minus_smoothing": 15974,
+    "alternate_smoothing": 983,
+    "alternate_one_minus_smoothing": 15401,
+    "min_signal_remaining": 819,
+    "spectral_subtraction_bits": 14,
+    "smoothing_bits": 10,
+    "clamping": False,
+}
+
+
+def front_end() -> TfliteFile:
+    """From samples to the logarithms of a filter bank, as in front of a keyword spotter."""
+    rng, file, bins = np.random.default_rng(0), TfliteFile(), LENGTH // 2 + 1
+
+    def then(code: str, given: list[int], *outputs: tuple[tuple[int, ...], str], **options: Any) -> list[int]:
+        found = [file.tensor(shape, dtype) for shape, dtype in outputs]
+        file.operator(code, given, found, custom=options)
+        return found
+
+    def constant(values: Any) -> int:
+        return file.tensor((len(values),), "int16", data=np.asarray(values))
+
+    samples = file.input((1, STEP), "int16")
+    options = {"frame_size": FRAME, "frame_step": STEP, "prefill": True}
+    framed = then("SignalFramer", [samples], ((1, 1, FRAME), "int16"), ((), "bool"), **options)
+    hann = constant(4095 * np.hanning(FRAME))
+    (weighted,) = then("SignalWindow", [framed[0], hann], ((1, 1, FRAME), "int16"), shift=12)
+    flat = file.tensor((FRAME,), "int16")
+    file.operator("RESHAPE", [weighted, file.numbers(FRAME)], [flat], ("ReshapeOptions", {}))
+    scaled, bits = then("SignalFftAutoScale", [flat], ((FRAME,), "int16"), ((), "int32"))
+    (spectrum,) = then("SignalRfft", [scaled], ((2 * bins,), "int16"), T=7, fft_length=LENGTH)
+    (energy,) = then("SignalEnergy", [spectrum], ((bins,), "uint32"), start_index=0, end_index=bins)
+    size, firsts = 6 * (CHANNELS + 1), 6 * np.arange(CHANNELS + 1)
+    weights = (rng.integers(0, 4096, size), rng.integers(0, 4096, size), 4 + firsts, firsts, firsts * 0 + 6)
+    given = [energy, *map(constant, weights)]
+    (bank,) = then("SignalFilterBank", given, ((CHANNELS,), "uint64"), num_channels=CHANNELS)
+    row = ((CHANNELS,), "uint32")
+    (roots,) = then("SignalFilterBankSquareRoot", [bank, bits], row)
+    clean, noise = then("SignalFilterBankSpectralSubtraction", [roots], row, row, **SUBTRACTION)
+    gains = constant(rng.integers(0, 32767, 125))
+    (level,) = then("SignalPCAN", [clean, noise, gains], row, snr_shift=6)
+    options = {"output_scale": 1600, "input_correction_bits": 3}
+    result = file.output((CHANNELS,), "int16")
+    file.operator("SignalFilterBankLog", [level], [result], custom=options)
+    return file
+
+
+def test_a_front_end_is_bit_equal(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    needs_tool("gcc")
+    rng = np.random.default_rng(1)
+    frames = [rng.integers(-(2**14), 2**14, STEP).astype(np.int16).tobytes() for _ in range(6)]
+    answers = run_once(front_end().content(), frames, tmp_path)
+    assert len(set(answers)) == len(frames)
+    assert digest(answers) == "a44c80050c9c720b"
+
+
 def transform(code: str, given: int, wanted: int, length: int, dtype: str = "float32") -> TfliteFile:
     file = TfliteFile()
     x, y = file.input((3, given), dtype), file.output((3, wanted), dtype)
