@@ -118,6 +118,23 @@ def recursive() -> TfliteFile:
     return file
 
 
+def doubling() -> TfliteFile:
+    """Branches that run the next subgraph twice each."""
+    file = TfliteFile()
+    condition, x = file.input((), "bool"), file.input((3,), "float32")
+    graphs = [file, *(file.subgraph() for _ in range(6))]
+    for number, graph in enumerate(graphs):
+        given = [condition, x] if number == 0 else [graph.input((), "bool"), graph.input((3,), "float32")]
+        options = {"thenSubgraphIndex": number + 1, "elseSubgraphIndex": number + 1}
+        if number == len(graphs) - 1:
+            graph.operator("RELU", given[1:], [graph.output((3,), "float32")], None)
+        else:
+            # A branch gets the condition, too.
+            inputs = [given[0], *given]
+            graph.operator("IF", inputs, [graph.output((3,), "float32")], ("IfOptions", options))
+    return file
+
+
 REFUSED: dict[str, tuple[Callable[[], TfliteFile], str]] = {
     "IF of a branch that may fail": (
         partial,
@@ -128,8 +145,9 @@ REFUSED: dict[str, tuple[Callable[[], TfliteFile], str]] = {
         lambda: looping(2, counted=False),
         "how often its subgraph runs is known only at run time",
     ),
+    "IF of many branches": (doubling, "subgraphs would become more than 50 operators"),
     "WHILE in itself": (recursive, "a subgraph runs itself"),
-    "WHILE without an end": (lambda: looping(2**31 - 1), "it would become more than 50 operators"),
+    "WHILE without an end": (lambda: looping(2**31 - 1), "subgraphs would become more than 50 operators"),
 }
 
 

@@ -25,7 +25,7 @@ _REAL = (tflite.TensorType.FLOAT32, tflite.TensorType.FLOAT16)
 
 
 MOST_OPERATORS = 20_000
-"""A loop that would become more operators is refused."""
+"""Branches and loops of a model that would become more operators are refused."""
 
 
 def branches(model: Any, operator: Any) -> tuple[int, int]:

@@ -159,6 +159,13 @@ def operator_name(code: Any) -> str:
 
 
 @define(eq=False)
+class _Inlined:
+    """How many operators the subgraphs of a model became so far."""
+
+    operators: int = 0
+
+
+@define(eq=False)
 class _Walk:
     """The state of one translation."""
 
@@ -170,6 +177,7 @@ class _Walk:
     """Which subgraph it is."""
     around: "_Walk | None" = None
     """The walk over the graph that runs it."""
+    inlined: _Inlined = field(factory=_Inlined)
     inner: list["_Walk"] = field(factory=list)
     """The walks over its subgraphs."""
 
@@ -241,9 +249,8 @@ class _Walk:
         """The outputs of a WHILE."""
         model = self.frontend.model
         condition, body = loop(model, operator)
-        size = sum(model.Subgraphs(index).OperatorsLength() for index in (condition, body))
         values = self._entering(operator)
-        for _ in range(MOST_OPERATORS // max(1, size)):
+        while True:
             (further,) = self._inside(condition, values)
             goes_on = known(further)
             if goes_on is None:
@@ -251,7 +258,6 @@ class _Walk:
             if not goes_on:
                 return values
             values = self._inside(body, values)
-        raise Unreadable(f"it would become more than {MOST_OPERATORS:,} operators")
 
     def _entering(self, operator: Any) -> list[Any]:
         """The inputs of an IF or a WHILE."""
@@ -266,6 +272,9 @@ class _Walk:
             here = here.around
         model, builder = self.frontend.model, self.frontend.bb
         graph, table = _Graph(model.Subgraphs(number)), ExprTable()
+        self.inlined.operators += max(1, graph.OperatorsLength())
+        if self.inlined.operators > MOST_OPERATORS:
+            raise Unreadable(f"subgraphs would become more than {MOST_OPERATORS:,} operators")
         for place, operand in enumerate(given):
             table.set_expr(graph.Tensors(graph.Inputs(place)).Name().decode(), operand)
         walk = _Walk(
@@ -275,6 +284,7 @@ class _Walk:
             refused=self.refused,
             number=number,
             around=self,
+            inlined=self.inlined,
         )
         self.inner.append(walk)
         return walk.run()
