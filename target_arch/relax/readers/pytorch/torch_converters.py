@@ -1,6 +1,7 @@
 """Core operators of PyTorch become Relax, one by one, so that each that cannot is named.
 
-TVM's frontend takes most operators; the ones that it lacks or computes differently are converted here.
+TVM's frontend takes most operators; those that it lacks or computes differently have converters in
+`torch_operators`.
 Imports PyTorch.
 """
 
@@ -9,22 +10,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from torch import Tag
 from tvm import relax
 from tvm.relax.frontend.torch.exported_program_translator import ExportedProgramImporter
 
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.onnx_converters import converted
-from target_arch.relax.onnx_operators.node import Node, NotConverted
+from target_arch.relax.onnx_operators.node import NotConverted
 from target_arch.relax.readers.frontend import FAILURES
+from target_arch.relax.readers.pytorch.torch_operators import arithmetic, images, indexing, reductions
+from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall, dtype_name
+from target_arch.relax.readers.pytorch.torch_operators.promotion import promoted
 from target_arch.relax.readers.pytorch.torch_quantized import quantized_converters
 from target_arch.relax.readers.unsupported import Unsupported, unsupported
-from target_arch.relax.te.loops import running, written
-
-Convert = Callable[[Any, Any], Any]
-"""From a node of PyTorch and the importer to the Relax expression of its output. Raises NotConverted."""
 
 
 def convert(path: Path, program: Any, in_file: dict[Any, str]) -> Any:
@@ -39,7 +37,7 @@ def convert(path: Path, program: Any, in_file: dict[Any, str]) -> Any:
         keep_params_as_input=False,
         unwrap_unit_return_tuple=True,
         no_bind_return_tuple=False,
-        custom_convert_map={**_CONVERTERS, **quantized_converters(_tensors(program))},
+        custom_convert_map=quantized_converters(_tensors(program)),
     )
     if importer.failures:
         raise unsupported(path, importer.failures)
@@ -70,9 +68,15 @@ class _Importer(ExportedProgramImporter):  # type: ignore[misc]
         names = {node.target.__name__ for node in nodes if node.op == "call_function"}
         known: Mapping[str, Any] = dict(self.convert_map)
         self.convert_map: dict[str, Any] = {
-            name: _guarded(self, name, known.get(name), own=name in custom_ops) for name in names
+            name: _guarded(self, name, known.get(name, known.get(_of_copy(name))), own=name in custom_ops)
+            for name in names
         }
         return super()._translate_fx_graph(graph_module, nodes, inputs_vars, set())
+
+
+def _of_copy(name: str) -> str:
+    """The operator that gives a view of what this one copies."""
+    return name.replace("_copy.", ".")
 
 
 def _guarded(importer: _Importer, name: str, known: Any, *, own: bool) -> Callable[[Any], Any]:
@@ -81,9 +85,7 @@ def _guarded(importer: _Importer, name: str, known: Any, *, own: bool) -> Callab
     def convert_node(node: Any) -> Any:
         try:
             _CHECKS.get(name, _not_drawn)(node)
-            if known is None:
-                raise NotConverted("not known here")
-            return _of_its_type(node, known(node, importer) if own else known(node))
+            return _as_in_pytorch(node, _made(TorchCall(node, importer), name, known, own=own))
         except NotConverted as refusal:
             reason = str(refusal)
         except FAILURES:
@@ -95,12 +97,35 @@ def _guarded(importer: _Importer, name: str, known: Any, *, own: bool) -> Callab
     return convert_node
 
 
-def _of_its_type(node: Any, value: Any) -> Any:
-    """The value, if its elements have the type that PyTorch gives them."""
-    if isinstance(value, relax.Var) and isinstance(value.ty, relax.TensorType):
-        wanted, found = _dtype(node.meta.get("val")), dtype_of(value)
-        if wanted is not None and found != wanted:
-            raise NotConverted(f"it gives {found} where PyTorch gives {wanted}")
+def _made(call: TorchCall, name: str, known: Any, *, own: bool) -> Any:
+    """By our converter or the frontend's."""
+    if any(not isinstance(extent, int) for each in _results(call.node) for extent in each.shape):
+        raise NotConverted("the shape of its result depends on values")
+    if name in _CONVERTERS:
+        return promoted(call, lambda: _CONVERTERS[name](call))
+    if known is None:
+        raise NotConverted("not known here")
+    if own:
+        return known(call.node, call.importer)
+    return promoted(call, lambda: known(call.node))
+
+
+def _results(node: Any) -> list[Any]:
+    """The tensors of PyTorch that stand for what a node gives."""
+    value = node.meta.get("val")
+    listed = value if isinstance(value, tuple | list) else [value]
+    return [each for each in listed if hasattr(each, "dtype")]
+
+
+def _as_in_pytorch(node: Any, value: Any) -> Any:
+    """The value, if its shape and the type of its elements are those that PyTorch gives it."""
+    found = [value] if isinstance(value, relax.Var) and isinstance(value.ty, relax.TensorType) else []
+    for one, wanted in zip(value if isinstance(value, list) else found, _results(node), strict=False):
+        dtype = _dtype(wanted)
+        if dtype is not None and dtype_of(one) != dtype:
+            raise NotConverted(f"it gives {dtype_of(one)} where PyTorch gives {dtype}")
+        if shape_of(one) != _shape(wanted):
+            raise NotConverted(f"it gives {list(shape_of(one))} where PyTorch gives {list(_shape(wanted))}")
     return value
 
 
@@ -114,146 +139,13 @@ def _stand_in(importer: _Importer, value: Any) -> Any:
 
 def _dtype(value: Any) -> str | None:
     """The element type of a tensor of PyTorch; None for one that has no form here, and for no tensor."""
-    dtype = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    dtype = dtype_name(getattr(value, "dtype", ""))
     return dtype if dtype in DTYPE_BYTES else None
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    return tuple(int(extent) for extent in value.shape)
-
-
-def _reduced(operator: str) -> Convert:
-    """By the converter of ONNX's operator of that name."""
-
-    def convert_node(node: Any, importer: Any) -> Any:
-        x, *rest = importer.retrieve_args(node)
-        axes = rest[0] if rest else ()
-        attributes: dict[str, Any] = {"axes": [axes] if isinstance(axes, int) else list(axes)}
-        attributes["keepdims"] = int(rest[1]) if len(rest) > 1 else 0
-        made = converted(
-            Node(
-                operator=operator,
-                inputs=(x,),
-                attributes=attributes,
-                outputs=1,
-                opset=18,
-                builder=importer.block_builder,
-            )
-        )
-        return importer.block_builder.emit(made)
-
-    return convert_node
-
-
-def _product(node: Any, importer: Any) -> Any:
-    x, axis, *rest = importer.retrieve_args(node)
-    return importer.block_builder.emit(relax.op.prod(x, axis, bool(rest and rest[0])))
-
-
-def _weighed(op: Callable[[Any, Any], Any], of_numbers: Callable[[Any, Any], Any]) -> Convert:
-    """Sum or difference, the second operand times `alpha`."""
-
-    def convert_node(node: Any, importer: Any) -> Any:
-        emit, alpha = importer.block_builder.emit, node.kwargs.get("alpha", 1)
-        if alpha == 1:
-            return importer._binary_op(op, of_numbers)(node)
-        first, second = importer.retrieve_args(node)
-        if not isinstance(second, relax.Expr):
-            return emit(op(first, relax.const(second * alpha, dtype_of(first))))
-        if dtype_of(first) != dtype_of(second):
-            raise NotConverted(f"its operands are {dtype_of(first)} and {dtype_of(second)}")
-        return emit(op(first, emit(relax.op.multiply(second, relax.const(alpha, dtype_of(second))))))
-
-    return convert_node
-
-
-def _elu(node: Any, importer: Any) -> Any:
-    """scale * x above zero, scale * alpha * (exp(x * input_scale) - 1) below."""
-    emit = importer.block_builder.emit
-    x, alpha, scale, input_scale = (*importer.retrieve_args(node), 1.0, 1.0, 1.0)[:4]
-    if not dtype_of(x).startswith("float"):
-        raise NotConverted(f"its elements are {dtype_of(x)}")
-
-    def number(value: float) -> Any:
-        return relax.const(float(value), dtype_of(x))
-
-    below = emit(relax.op.minimum(x, number(0.0)))
-    power = emit(relax.op.exp(emit(relax.op.multiply(below, number(input_scale)))))
-    low = emit(relax.op.multiply(emit(relax.op.subtract(power, number(1.0))), number(alpha * scale)))
-    high = emit(relax.op.multiply(emit(relax.op.nn.relu(x)), number(scale)))
-    return emit(relax.op.add(high, low))
-
-
-def _group_norm(node: Any, importer: Any) -> Any:
-    """Without weights, too."""
-    x, weight, bias, _, channels, _, groups, epsilon = importer.retrieve_args(node)
-    gamma, beta = (
-        relax.const(np.full(channels, otherwise, np.float32)) if given is None else given
-        for given, otherwise in ((weight, 1.0), (bias, 0.0))
-    )
-    axes = list(range(2, len(shape_of(x))))
-    made = relax.op.nn.group_norm(x, gamma, beta, groups, channel_axis=1, axes=axes, epsilon=epsilon)
-    return importer.block_builder.emit(made)
-
-
-def _nearest(node: Any, importer: Any) -> Any:
-    """The pixel at or before the place in the image, which PyTorch computes in float32."""
-    x, _, *scales = importer.retrieve_args(node)
-    factors = scales[-1] if scales and isinstance(scales[-1], list | tuple) else None
-    for number, (before, after) in enumerate(zip(shape_of(x)[2:], node.meta["val"].shape[2:], strict=True)):
-        step = np.float32(before) / np.float32(after) if factors is None else np.float32(1 / factors[number])
-        places = np.floor(np.arange(int(after), dtype=np.float32) * step).astype(np.int64)
-        indices = relax.const(np.minimum(places, before - 1), "int64")
-        x = importer.block_builder.emit(relax.op.take(x, indices, axis=number + 2))
-    return x
-
-
-def _filled(node: Any, importer: Any) -> Any:
-    """A constant: TVM cannot fill a tensor with an infinite value."""
-    value = node.meta["val"]
-    dtype = _dtype(value)
-    if dtype is None:
-        raise NotConverted(f"its elements are {str(value.dtype).removeprefix('torch.')}")
-    return relax.const(np.full(_shape(value), importer.retrieve_args(node)[1], dtype), dtype)
-
-
-def _refused(node: Any, importer: Any) -> Any:
-    raise NotConverted("it is computed differently here")
-
-
-def _batch_norm(node: Any, importer: Any) -> Any:
-    """By the mean and variance of the batch itself; instance normalization is one of a batch of one."""
-    emit, given = importer.block_builder.emit, importer.retrieve_args(node)
-    x, weight, bias, (training, _, epsilon) = given[0], given[1], given[2], given[-3:]
-    if not training:
-        raise NotConverted("it changes statistics that it does not use")
-    rank = len(shape_of(x))
-    others = [axis for axis in range(rank) if axis != 1]
-
-    def each_channel(value: Any) -> Any:
-        return emit(relax.op.reshape(value, [-1 if axis == 1 else 1 for axis in range(rank)]))
-
-    apart = emit(relax.op.subtract(x, emit(relax.op.mean(x, others, keepdims=True))))
-    variance = emit(relax.op.mean(emit(relax.op.multiply(apart, apart)), others, keepdims=True))
-    root = emit(relax.op.sqrt(emit(relax.op.add(variance, relax.const(epsilon, dtype_of(x))))))
-    made = emit(relax.op.divide(apart, root))
-    made = made if weight is None else emit(relax.op.multiply(made, each_channel(weight)))
-    return made if bias is None else emit(relax.op.add(made, each_channel(bias)))
-
-
-def _running(start: int, combine: Callable[[Any, Any], Any]) -> Convert:
-    """A sum or product of all elements up to each one along an axis."""
-
-    def convert_node(node: Any, importer: Any) -> Any:
-        x, axis = importer.retrieve_args(node)[:2]
-        shape, dtype = shape_of(x), _dtype(node.meta["val"])
-        if not shape or dtype is None:
-            raise NotConverted("a tensor without dimensions, or of another type")
-        x = x if dtype_of(x) == dtype else importer.block_builder.emit(relax.op.astype(x, dtype))
-        body = running(shape, axis % len(shape), start, combine, exclusive=False, reverse=False)
-        return importer.block_builder.emit_te(written(shape, dtype, body), x)
-
-    return convert_node
+    """One element stands for an extent that depends on values."""
+    return tuple(extent if isinstance(extent, int) else 1 for extent in value.shape)
 
 
 def _only_first(node: Any) -> None:
@@ -285,9 +177,10 @@ _RANDOM = "its results are random; export the model after `eval()`"
 
 _DIVISOR = 6
 _MULTIPLE = (
-    "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "native_batch_norm",
     "_native_batch_norm_legit", "_native_batch_norm_legit.no_stats", "_native_batch_norm_legit_functional",
-    "_native_batch_norm_legit_no_training", "native_group_norm", "native_layer_norm",
+    "_native_batch_norm_legit_no_training", "adaptive_max_pool2d", "adaptive_max_pool3d",
+    "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "native_batch_norm",
+    "native_group_norm", "native_layer_norm",
 )  # fmt: skip
 _CHECKS: Mapping[str, Callable[[Any], None]] = {
     **{name if "." in name else f"{name}.default": _only_first for name in _MULTIPLE},
@@ -298,22 +191,8 @@ _CHECKS: Mapping[str, Callable[[Any], None]] = {
 """What the frontend ignores of an operator: each raises NotConverted where that matters."""
 
 _CONVERTERS: Mapping[str, Convert] = {
-    "add.Tensor": _weighed(relax.op.add, operators.add),
-    "_native_batch_norm_legit.default": _batch_norm,
-    "_native_batch_norm_legit.no_stats": _batch_norm,
-    "_native_batch_norm_legit_functional.default": _batch_norm,
-    "_upsample_bilinear2d_aa.default": _refused,
-    "_upsample_bicubic2d_aa.default": _refused,
-    "amax.default": _reduced("ReduceMax"),
-    "amin.default": _reduced("ReduceMin"),
-    "cumprod.default": _running(1, operators.mul),
-    "cumsum.default": _running(0, operators.add),
-    "elu.default": _elu,
-    "full.default": _filled,
-    "full_like.default": _filled,
-    "grid_sampler_2d.default": _refused,
-    "native_group_norm.default": _group_norm,
-    "prod.dim_int": _product,
-    "sub.Tensor": _weighed(relax.op.subtract, operators.sub),
-    "upsample_nearest2d.vec": _nearest,
+    **arithmetic.CONVERTERS,
+    **images.CONVERTERS,
+    **indexing.CONVERTERS,
+    **reductions.CONVERTERS,
 }

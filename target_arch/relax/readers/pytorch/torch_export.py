@@ -80,5 +80,5 @@ def _module(path: Path, program: Any, in_file: dict[Any, str]) -> Any:
 
     core = decomposed(program)
     keep_tensors(path, core)
-    count_from_start(path, core)
+    count_from_start(core)
     return convert(path, core, in_file)

@@ -1,0 +1,1 @@
+"""Our converters of PyTorch's operators; each file has a table by their names."""

@@ -1,0 +1,207 @@
+"""Elementwise operators and products of matrices."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from tvm import relax
+
+from target_arch.relax.ir.graph import dtype_of, shape_of
+from target_arch.relax.onnx_operators.node import NotConverted
+from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall, constant
+
+
+def _clamp(call: TorchCall) -> Any:
+    """Whole numbers have no infinite bounds, and bounds may be tensors."""
+    x = call.given("self")
+    low, high = _bound(call, "min"), _bound(call, "max")
+    if dtype_of(x).startswith("float") and not any(isinstance(each, relax.Expr) for each in (low, high)):
+        return call.emit(relax.op.clip(x, -np.inf if low is None else low, np.inf if high is None else high))
+    for bound, limited in ((low, relax.op.maximum), (high, relax.op.minimum)):
+        if bound is not None:
+            other = bound if isinstance(bound, relax.Expr) else constant(bound, dtype_of(x))
+            x = call.emit(limited(x, other))
+    return x
+
+
+def _bound(call: TorchCall, name: str) -> Any:
+    known = [argument.name for argument in call.node.target._schema.arguments]
+    return call.given(name) if name in known else None
+
+
+def _of_numbers(call: TorchCall, *, largest: bool) -> Any:
+    """Extrema that prefer a number to what is none."""
+    x, y = call.tensors("self", "other")
+    found = call.emit(relax.op.maximum(x, y) if largest else relax.op.minimum(x, y))
+    if not call.dtype().startswith("float"):
+        return found
+    shape = call.shape()
+    first, second = call.spread(x, shape), call.spread(y, shape)
+    found = call.emit(relax.op.where(call.emit(relax.op.isnan(second)), first, found))
+    return call.emit(relax.op.where(call.emit(relax.op.isnan(first)), second, found))
+
+
+def _copysign(call: TorchCall) -> Any:
+    """A zero has a sign, too: that of its reciprocal."""
+    x, sign = call.tensors("self", "other")
+    if not isinstance(sign, relax.Expr):
+        sign = constant(sign, call.dtype())
+    zero = constant(0, call.dtype())
+    turned = call.emit(relax.op.divide(constant(1, call.dtype()), sign))
+    below = [call.emit(relax.op.less(each, zero)) for each in (sign, turned)]
+    negative = call.spread(call.emit(relax.op.logical_or(*below)), call.shape())
+    magnitude = call.spread(call.emit(relax.op.abs(x)), call.shape())
+    return call.emit(relax.op.where(negative, call.emit(relax.op.negative(magnitude)), magnitude))
+
+
+def _exp2(call: TorchCall) -> Any:
+    return call.emit(relax.op.power(constant(2, call.dtype()), call.given("self")))
+
+
+def _ldexp(call: TorchCall) -> Any:
+    x, power = (call.cast(each, call.dtype()) for each in call.tensors("self", "other"))
+    return call.emit(relax.op.multiply(x, call.emit(relax.op.power(constant(2, call.dtype()), power))))
+
+
+def _weighed(call: TorchCall, *, op: Callable[[Any, Any], Any]) -> Any:
+    """Sum or difference, the second operand times `alpha`."""
+    x, y = call.tensors("self", "other")
+    alpha, dtype = call.given("alpha"), call.dtype()
+    x = x if isinstance(x, relax.Expr) else constant(x, dtype)
+    if not isinstance(y, relax.Expr):
+        return call.emit(op(x, constant(y * alpha, dtype)))
+    if alpha != 1:
+        y = call.emit(relax.op.multiply(y, constant(alpha, dtype)))
+    return call.emit(op(x, y))
+
+
+def _elu(call: TorchCall) -> Any:
+    """scale * x above zero, scale * alpha * (exp(x * input_scale) - 1) below."""
+    emit, x, dtype = call.emit, call.given("self"), call.dtype()
+    alpha, scale, input_scale = (float(call.given(name)) for name in ("alpha", "scale", "input_scale"))
+    below = emit(relax.op.minimum(x, constant(0, dtype)))
+    power = emit(relax.op.exp(emit(relax.op.multiply(below, constant(input_scale, dtype)))))
+    low = emit(relax.op.subtract(power, constant(1, dtype)))
+    low = emit(relax.op.multiply(low, constant(alpha * scale, dtype)))
+    high = emit(relax.op.multiply(emit(relax.op.nn.relu(x)), constant(scale, dtype)))
+    return emit(relax.op.add(high, low))
+
+
+def _filled(call: TorchCall) -> Any:
+    """A constant: TVM cannot fill a tensor with an infinite value."""
+    return constant(np.full(call.shape(), call.given("fill_value")), call.dtype())
+
+
+def _where(call: TorchCall) -> Any:
+    first, second = (
+        call.spread(call.cast(each, call.dtype()), call.shape()) for each in call.tensors("self", "other")
+    )
+    condition = call.spread(call.cast(call.given("condition"), "bool"), call.shape())
+    return call.emit(relax.op.where(condition, first, second))
+
+
+def _fmod(call: TorchCall) -> Any:
+    """The remainder with the sign of the dividend."""
+    x, y = call.tensors("self", "other")
+    return call.by_onnx("Mod", x, y if isinstance(y, relax.Expr) else constant(y, call.dtype()), fmod=1)
+
+
+def _power(call: TorchCall) -> Any:
+    """Of whole numbers, too."""
+    x, y = (
+        each if isinstance(each, relax.Expr) else constant(each, call.dtype())
+        for each in call.tensors("self", "exponent")
+    )
+    return call.emit(relax.op.power(x, y)) if call.dtype() == "float32" else call.by_onnx("Pow", x, y)
+
+
+def _product(call: TorchCall, names: tuple[str, str] = ("self", "mat2")) -> Any:
+    x, y = call.tensors(*names)
+    return call.emit(relax.op.matmul(x, y, out_dtype=call.dtype()))
+
+
+def _added_product(call: TorchCall, names: tuple[str, str]) -> Any:
+    """beta * self + alpha * product, where a factor of zero leaves its term out."""
+    emit, dtype = call.emit, call.dtype()
+    terms: list[Any] = []
+    x, y = call.tensors(*names)
+    rank = len(call.shape())
+    for factor, term in ((call.given("beta"), call.given("self")), (call.given("alpha"), None)):
+        if factor == 0:
+            continue
+        if dtype != "float32" and factor != int(factor):
+            raise NotConverted(f"the factor {factor} with elements of {dtype}")
+        value = emit(relax.op.matmul(x, y, out_dtype=dtype)) if term is None else term
+        if term is None and len(shape_of(value)) > rank:
+            value = emit(relax.op.sum(value, 0))
+        terms.append(value if factor == 1 else emit(relax.op.multiply(value, constant(factor, dtype))))
+    if not terms:
+        return call.spread(constant(0, dtype), call.shape())
+    return call.spread(terms[0], call.shape()) if len(terms) == 1 else emit(relax.op.add(*terms))
+
+
+def _trilinear(call: TorchCall) -> Any:
+    """The sum of the products of three tensors, each with new dimensions of one element."""
+    product = None
+    for number in (1, 2, 3):
+        x = call.given(f"i{number}")
+        for axis in sorted(call.given(f"expand{number}")):
+            x = call.emit(relax.op.expand_dims(x, axis))
+        product = x if product is None else call.emit(relax.op.multiply(product, x))
+    return call.emit(relax.op.sum(product, list(call.given("sumdim"))))
+
+
+def _distances(call: TorchCall) -> Any:
+    """Between each row of one and each of the other."""
+    first, second = call.tensors("x1", "x2")
+    p = float(call.given("p"))
+    apart = call.emit(relax.op.subtract(_row(call, first, -2), _row(call, second, -3)))
+    size = call.emit(relax.op.abs(apart))
+    if p == np.inf:
+        return call.by_onnx("ReduceMax", size, axes=[len(shape_of(size)) - 1], keepdims=0)
+    if p not in (1.0, 2.0):
+        raise NotConverted(f"the norm {p:g}")
+    powers = size if p == 1 else call.emit(relax.op.multiply(size, size))
+    total = call.emit(relax.op.sum(powers, -1))
+    return total if p == 1 else call.emit(relax.op.sqrt(total))
+
+
+def _row(call: TorchCall, value: Any, axis: int) -> Any:
+    return call.emit(relax.op.expand_dims(value, axis))
+
+
+CONVERTERS: Mapping[str, Convert] = {
+    "_cdist_forward.default": _distances,
+    "_trilinear.default": _trilinear,
+    "add.Scalar": partial(_weighed, op=relax.op.add),
+    "add.Tensor": partial(_weighed, op=relax.op.add),
+    "addbmm.default": partial(_added_product, names=("batch1", "batch2")),
+    "addmm.default": partial(_added_product, names=("mat1", "mat2")),
+    "addmv.default": partial(_added_product, names=("mat", "vec")),
+    "baddbmm.default": partial(_added_product, names=("batch1", "batch2")),
+    "bmm.default": _product,
+    "clamp.Tensor": _clamp,
+    "clamp.default": _clamp,
+    "clamp_max.Tensor": _clamp,
+    "clamp_max.default": _clamp,
+    "clamp_min.Tensor": _clamp,
+    "clamp_min.default": _clamp,
+    "copysign.Scalar": _copysign,
+    "copysign.Tensor": _copysign,
+    "elu.default": _elu,
+    "exp2.default": _exp2,
+    "fmax.default": partial(_of_numbers, largest=True),
+    "fmin.default": partial(_of_numbers, largest=False),
+    "fmod.Scalar": _fmod,
+    "fmod.Tensor": _fmod,
+    "full.default": _filled,
+    "full_like.default": _filled,
+    "ldexp.Tensor": _ldexp,
+    "mm.default": _product,
+    "pow.Scalar": _power,
+    "pow.Tensor_Tensor": _power,
+    "sub.Scalar": partial(_weighed, op=relax.op.subtract),
+    "sub.Tensor": partial(_weighed, op=relax.op.subtract),
+    "where.self": _where,
+}

@@ -1,0 +1,153 @@
+"""Images: pooled, normalized, made larger."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from target_arch.relax.ir.graph import dtype_of, shape_of
+from target_arch.relax.onnx_operators.node import NotConverted
+from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall, constant
+
+
+def _group_norm(call: TorchCall) -> Any:
+    """Without weights, too."""
+    x, channels, epsilon = call.given("input"), call.given("C"), call.given("eps")
+    gamma, beta = (
+        constant(np.full(channels, otherwise), "float32") if given is None else given
+        for given, otherwise in ((call.given("weight"), 1.0), (call.given("bias"), 0.0))
+    )
+    axes = list(range(2, len(shape_of(x))))
+    made = relax.op.nn.group_norm(
+        x, gamma, beta, call.given("group"), channel_axis=1, axes=axes, epsilon=epsilon
+    )
+    return call.emit(made)
+
+
+def _batch_norm(call: TorchCall) -> Any:
+    """By the mean and variance of the batch itself; instance normalization is one of a batch of one."""
+    emit, x = call.emit, call.given("input")
+    if not call.given("training"):
+        raise NotConverted("it changes statistics that it does not use")
+    rank = len(shape_of(x))
+    others = [axis for axis in range(rank) if axis != 1]
+
+    def each_channel(value: Any) -> Any:
+        return emit(relax.op.reshape(value, [-1 if axis == 1 else 1 for axis in range(rank)]))
+
+    apart = emit(relax.op.subtract(x, emit(relax.op.mean(x, others, keepdims=True))))
+    variance = emit(relax.op.mean(emit(relax.op.multiply(apart, apart)), others, keepdims=True))
+    root = emit(relax.op.sqrt(emit(relax.op.add(variance, constant(call.given("eps"), dtype_of(x))))))
+    made = emit(relax.op.divide(apart, root))
+    for name, combined in (("weight", relax.op.multiply), ("bias", relax.op.add)):
+        if call.given(name) is not None:
+            made = emit(combined(made, each_channel(call.given(name))))
+    return made
+
+
+def _nearest(call: TorchCall) -> Any:
+    """The pixel at or before the place in the image, which PyTorch computes in float32."""
+    x, factors = call.given("input"), call.given("scale_factors")
+    for number, (before, after) in enumerate(zip(shape_of(x)[2:], call.shape()[2:], strict=True)):
+        step = np.float32(before) / np.float32(after) if factors is None else np.float32(1 / factors[number])
+        places = np.floor(np.arange(after, dtype=np.float32) * step).astype(np.int64)
+        x = call.emit(relax.op.take(x, constant(np.minimum(places, before - 1), "int64"), axis=number + 2))
+    return x
+
+
+def _resized(call: TorchCall, *, method: str) -> Any:
+    """By a factor that does not divide the pixels evenly, places follow the factor, not the sizes."""
+    x, corners, factors = (call.given(name) for name in ("input", "align_corners", "scale_factors"))
+    after = call.shape()[2:]
+    if factors is not None and not corners and _uneven(shape_of(x)[2:], factors, after):
+        scales = constant([1, 1, *factors], "float32")
+        return call.by_onnx("Resize", x, None, scales, mode=method, cubic_coeff_a=_CUBIC)
+    return call.emit(
+        relax.op.image.resize2d(
+            x,
+            after,
+            layout="NCHW",
+            method=method,
+            coordinate_transformation_mode="align_corners" if corners else "half_pixel",
+            cubic_alpha=_CUBIC,
+        )
+    )
+
+
+_CUBIC = -0.75
+
+
+def _uneven(before: Sequence[int], factors: Sequence[float], after: Sequence[int]) -> bool:
+    return any(one * by != other for one, by, other in zip(before, factors, after, strict=True))
+
+
+def _adaptive_max(call: TorchCall) -> Any:
+    """Windows of nearly one size that cover the image, dimension after dimension."""
+    x, sizes = call.given("self"), call.given("output_size")
+    if not dtype_of(x).startswith("float"):
+        raise NotConverted(f"its elements are {dtype_of(x)}")
+    for number, after in enumerate(sizes):
+        x = call.computed(_largest_of_parts(shape_of(x), number - len(sizes), after), x)
+    return x
+
+
+def _largest_of_parts(shape: Sequence[int], axis: int, after: int) -> Callable[[Any], Any]:
+    """The largest elements of `after` parts of a dimension, which is counted from the end."""
+    before, axis = shape[axis], axis % len(shape)
+    widest = max(-(-(part + 1) * before // after) - part * before // after for part in range(after))
+    largest = te.comm_reducer(_larger, lambda kind: tirx.const(-np.inf, kind), name="largest")
+
+    def definition(data: Any) -> Any:
+        step = te.reduce_axis((0, widest), name="step")
+
+        def element(*at: Any) -> Any:
+            start = tirx.floordiv(at[axis] * before, after)
+            end = tirx.floordiv((at[axis] + 1) * before + after - 1, after)
+            return largest(data(*at[:axis], tirx.min(start + step, end - 1), *at[axis + 1 :]), axis=step)
+
+        return te.compute((*shape[:axis], after, *shape[axis + 1 :]), element)
+
+    return definition
+
+
+def _larger(one: Any, other: Any) -> Any:
+    return tirx.max(one, other)
+
+
+def _columns_to_image(call: TorchCall) -> Any:
+    x, image, kernel = (call.given(name) for name in ("self", "output_size", "kernel_size"))
+    batch = x if len(shape_of(x)) > 2 else call.reshaped(x, (1, *shape_of(x)))
+    pads = list(call.given("padding"))
+    made = call.by_onnx(
+        "Col2Im",
+        batch,
+        constant(image, "int64"),
+        constant(kernel, "int64"),
+        dilations=call.given("dilation"),
+        pads=[*pads, *pads],
+        strides=call.given("stride"),
+    )
+    return call.reshaped(made, call.shape())
+
+
+def _refused(call: TorchCall) -> Any:
+    raise NotConverted("it is computed differently here")
+
+
+CONVERTERS: Mapping[str, Convert] = {
+    "_native_batch_norm_legit.default": _batch_norm,
+    "_native_batch_norm_legit.no_stats": _batch_norm,
+    "_native_batch_norm_legit_functional.default": _batch_norm,
+    "_upsample_bicubic2d_aa.default": _refused,
+    "_upsample_bilinear2d_aa.default": _refused,
+    "adaptive_max_pool2d.default": _adaptive_max,
+    "adaptive_max_pool3d.default": _adaptive_max,
+    "col2im.default": _columns_to_image,
+    "grid_sampler_2d.default": _refused,
+    "native_group_norm.default": _group_norm,
+    "upsample_bicubic2d.vec": partial(_resized, method="cubic"),
+    "upsample_bilinear2d.vec": partial(_resized, method="linear"),
+    "upsample_nearest2d.vec": _nearest,
+}
