@@ -8,7 +8,7 @@ code.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
 from target_arch.diagnostics import DiagnosticError, Keyword, advice
 from target_arch.emit.programs.kernel_timer import harness
@@ -50,7 +50,7 @@ class TuneRequest:
 Runner = Callable[[tuple[str, ...]], tuple[KernelTime | None, ...]]
 
 
-@frozen(kw_only=True)
+@define(kw_only=True, eq=False)
 class _Bench:
     """Where candidates are measured, and which runners were seen."""
 
