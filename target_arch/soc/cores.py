@@ -6,7 +6,9 @@ Sources: LLVM's target documentation; QEMU 7.2, linux-user; the ELF supplements 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from attrs import frozen
+from attrs import field, frozen
+
+from target_arch.soc.words import InstructionSet
 
 
 @frozen(kw_only=True)
@@ -14,7 +16,8 @@ class Core:
     """A kind of core with an instruction set that is not the host's.
 
     `name` is that of its backend. `machine` is the `e_machine` of its ELF files; `features` are LLVM's,
-    `flags` the compiler's, for the same instructions; `rom` is where its boot ROM is under emulation, which
+    `flags` the compiler's, for the same instructions; `vectors` are further features of LLVM, by the `isa` of
+    a target_arch whose core has them; `rom` is where its boot ROM is under emulation, which
     no memory of a SoC may cover.
     """
 
@@ -26,6 +29,7 @@ class Core:
     flags: tuple[str, ...]
     emulator: str
     rom: int = 0x1000_0000
+    vectors: Mapping[InstructionSet, tuple[str, ...]] = field(factory=dict)
 
 
 _ALL = (
@@ -37,6 +41,7 @@ _ALL = (
         features=(),
         flags=("-mcpu=hexagonv67", "-G0"),
         emulator="qemu-hexagon",
+        vectors={InstructionSet.HVXV67: ("+hvxv67", "+hvx-length128b")},
     ),
     Core(
         name="riscv64",

@@ -71,6 +71,7 @@ class InstructionSet(StrEnum):
     ARMV8_1_M = "armv8.1-m"
     AARCH64 = "aarch64"
     RV64GCV = "rv64gcv"
+    HVXV67 = "hvxv67"
 
 
 def by_ends(duties: Iterable[CacheDuty]) -> Mapping[tuple[bool, bool], CacheDuty]:

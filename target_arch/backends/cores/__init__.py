@@ -21,6 +21,7 @@ from target_arch.backends.plain_c.support import refusal
 from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.plan.model import Operator
 from target_arch.plan.operators.facts import Arithmetic, Lowering
+from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.tuning import NOTHING_TUNED
 from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.resources import runtime_c
@@ -39,6 +40,12 @@ MEMORY = Option(
     default="firmware",
     help="memory of the firmware: the host and the core see it",
 )
+_VECTOR_RATES: dict[OperatorKind | str, float] = {
+    OperatorKind.CONV2D: 24.0,
+    OperatorKind.DENSE: 24.0,
+    OperatorKind.DEPTHWISE_CONV2D: 8.0,
+}
+"""Products per instruction of HVX in layers of the int8 models of MLPerf Tiny."""
 STACK = Option(name="firmware_stack", default=4096, help="bytes of the firmware's stack")
 
 
@@ -59,20 +66,27 @@ def _touches_floats(question: Question, operator: Operator) -> bool:
 
 
 def _lower(request: LoweringRequest) -> Kernel:
-    from target_arch.backends.plain_c.lower import lower
+    from target_arch.backends.cores.vectors import vector_piece
+    from target_arch.backends.plain_c.lower import Piece, kernel, piece
     from target_arch.relax.lower.objects import LlvmTarget
     from target_arch.relax.lower.operators import lower_operator, lower_operator_object
 
     core = CORES[request.instance.arch.backend]
     target = LlvmTarget(triple=core.triple, cpu=core.cpu, features=core.features)
-    kernel = lower(evolve(request, tuning=NOTHING_TUNED))
-    objects = {}
-    for operator in request.partition.operators:
+    plain = evolve(request, tuning=NOTHING_TUNED)
+
+    def compiled(operator: Operator) -> Piece:
+        vectors = core.vectors.get(request.instance.arch.isa)
+        features = () if vectors is None else (*core.features, *vectors)
+        found = vector_piece(operator, request, evolve(target, features=features)) if vectors else None
+        if found is not None:
+            return found
+        made = piece(operator, plain)
         name = lower_operator(operator, request.model).function.name
-        objects[name] = lower_operator_object(operator, request.model, name, target)
-    return evolve(
-        kernel, functions=tuple(evolve(each, object=objects[each.name]) for each in kernel.functions)
-    )
+        code = lower_operator_object(operator, request.model, name, target)
+        return evolve(made, functions=tuple(evolve(each, object=code) for each in made.functions))
+
+    return kernel(request, [compiled(operator) for operator in request.partition.operators])
 
 
 def _load_process() -> dict[str, str]:
@@ -100,9 +114,20 @@ def _default(core: Core) -> DefaultArch:
     )
 
 
+def _vector_rate(question: Question) -> float | None:
+    """8-bit products per cycle on the vectors of a core, None where a SoC file says them itself,
+    or the operator has no form.
+    """
+    arch, operator = question.instance.arch, question.operator
+    if RATE.name in arch.options or arch.isa not in CORES[arch.backend].vectors:
+        return None
+    bytes_alone = question.model.tensors[operator.inputs[0]].dtype == "int8"
+    return _VECTOR_RATES.get(operator.kind) if bytes_alone and operator.constants else None
+
+
 def _backend(core: Core, description: str) -> Backend:
     def cost(question: Question) -> float:
-        rate = float(question.option(made, RATE.name))
+        rate = _vector_rate(question) or float(question.option(made, RATE.name))
         return work(question.operator, question.model) / (rate * (question.instance.arch.clock or CLOCK))
 
     made = Backend(

@@ -41,9 +41,14 @@ def object_file(definition: Definition, name: str, target: LlvmTarget) -> bytes:
     views = {buffer: pointer_to(buffer) for buffer in (*function.params, *scratch)}
     declared = [tirx.DeclBuffer(buffer, data=views[buffer]) for buffer in function.params]
     body = tirx.SeqStmt([*declared, _with_parameters(function.body, {b: views[b] for b in scratch})])
+    bare = tirx.PrimFunc(list(views.values()), body).with_attr("tirx.noalias", not in_place(function))
+    return object_of(bare, name, target)
+
+
+def object_of(function: Any, name: str, target: LlvmTarget) -> bytes:
+    """The object file of a function in NS-TIR whose parameters are pointers, under `name`."""
     llvm = _llvm(target)
-    bare = tirx.PrimFunc(list(views.values()), body).with_attr("global_symbol", name)
-    bare = bare.with_attr("target", llvm).with_attr("tirx.noalias", not in_place(function))
+    bare = function.with_attr("global_symbol", name).with_attr("target", llvm)
     return _built(tvm.IRModule({name: bare}), llvm)
 
 

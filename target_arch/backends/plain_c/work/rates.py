@@ -42,6 +42,7 @@ def _scaled(share: float, real: float) -> Rates:
 
 _RATES: Mapping[InstructionSet, Rates] = {
     InstructionSet.GENERIC: {**_DEFINITIONS, **_PORTABLE, WorkUnit.DEFINED: 7.5, WorkUnit.REAL_DEFINED: 6.0},
+    InstructionSet.HVXV67: {**_DEFINITIONS, **_PORTABLE, WorkUnit.DEFINED: 7.5, WorkUnit.REAL_DEFINED: 6.0},
     InstructionSet.ARMV7E_M: {
         **_DEFINITIONS,
         WorkUnit.PRODUCT: 0.814,

@@ -1,0 +1,268 @@
+"""Convolutions and dense layers: 32 outputs in a vector, four products of each in an instruction (`vrmpy`).
+
+Weights are packed [outputs / 32][products / 4][32][4], zeros where there is none. A tile is some pixels times
+some such blocks of outputs, four vectors of sums, that become one vector of bytes. Where the products of a
+pixel are not adjacent in the input they are gathered first, with the zero point of the input in place of
+padding; the sums of weights times that zero point are in the bias.
+"""
+
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from tvm import te, tirx
+
+from target_arch.relax.hvx.copies import Place, copy, fill
+from target_arch.relax.hvx.requantizer import Requantizer, intrinsic, of_lanes, packed
+from target_arch.relax.hvx.windows import Windows
+from target_arch.relax.hvx.writer import (
+    BYTES,
+    WORD,
+    WORDS,
+    Pointer,
+    Writer,
+    element,
+    store_vector,
+    vector,
+)
+from target_arch.relax.te.definition import Definition, guarded, one_by_one, stage
+
+GROUP = 4
+"""Products of an output that one instruction adds."""
+
+
+def _up(number: int, to: int) -> int:
+    return -(-number // to) * to
+
+
+@frozen(kw_only=True, eq=False)
+class Products:
+    """A convolution or dense layer with so many outputs."""
+
+    windows: Windows
+    outputs: int
+    requantizer: Requantizer
+
+    @property
+    def depth(self) -> int:
+        """Products of an output."""
+        return self.windows.taps * self.windows.channels
+
+    @property
+    def groups(self) -> int:
+        return -(-self.depth // GROUP)
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.outputs // WORDS)
+
+    @property
+    def wide(self) -> int:
+        """Blocks of outputs in a tile."""
+        return next(count for count in (4, 2, 1) if self.blocks % count == 0)
+
+    @property
+    def high(self) -> int:
+        """Pixels in a tile."""
+        return next(count for count in (4, 2, 1) if count * self.wide <= 4 and count <= self.windows.pixels)
+
+    @property
+    def gathers(self) -> bool:
+        return not self.windows.plain or self.windows.channels % GROUP != 0
+
+    @property
+    def whole(self) -> bool:
+        """True where the outputs of a tile are adjacent, and as many as a vector has."""
+        run = self.wide * WORDS
+        return (
+            self.high * run == BYTES and self.outputs % run == 0 and self.high in (1, BYTES // self.outputs)
+        )
+
+    @property
+    def room(self) -> int:
+        """Bytes of scratch: gathered products, then a vector of outputs."""
+        gathered = self.high * _up(self.groups * GROUP, 8) if self.gathers else 0
+        return gathered + (0 if self.whole else BYTES)
+
+    def weights(self, values: Any) -> Any:
+        """Weights [outputs, products] as they are packed."""
+        padding = (self.blocks * WORDS - self.outputs, self.groups * GROUP - self.depth)
+        every = np.pad(values, ((0, padding[0]), (0, padding[1])))
+        return every.reshape(self.blocks, WORDS, self.groups, GROUP).transpose(0, 2, 1, 3)
+
+    def scales(self, bias: Any) -> Any:
+        """The table of scales."""
+        channels = [*range(self.outputs), *[-1] * (self.blocks * WORDS - self.outputs)]
+        return self.requantizer.table(bias, channels)
+
+    def definition(self) -> Definition:
+        """The same in C: of the same operands, one output after the other."""
+        at, pad = self.windows, -self.requantizer.about.input_offset
+        x = te.placeholder((at.batch, *at.image, at.channels), "int8", name="x")
+        w = te.placeholder((self.blocks, self.groups, WORDS, GROUP), "int8", name="w")
+        scales = te.placeholder((3, self.blocks * WORDS), "int32", name="scales")
+        over = [
+            te.reduce_axis((0, extent), name=name)
+            for extent, name in zip((*at.kernel, at.channels), ("kh", "kw", "c"), strict=True)
+        ]
+
+        def term(b: Any, i: Any, j: Any, k: Any) -> Any:
+            row, column, channel = over
+            inside, y, z = place(at, i, j, row, column)
+            value = guarded(inside, x[b, y, z, channel].astype("int32"), tirx.const(pad, "int32"))
+            index = (row * at.kernel[1] + column) * at.channels + channel
+            weight = w[tirx.floordiv(k, WORDS), tirx.floordiv(index, GROUP), k % WORDS, index % GROUP]
+            return te.sum(value * weight.astype("int32"), axis=over)
+
+        axes = (("n", at.batch), ("oy", at.out[0]), ("ox", at.out[1]), ("k", self.outputs))
+        acc = stage("acc", axes, term)
+
+        def output(b: Any, i: Any, j: Any, k: Any) -> Any:
+            return self.requantizer.element(acc(b, i, j, k) + scales[0, k], scales, k, "int8")
+
+        out = stage("out", axes, output)
+        return Definition(arguments=(x, w, scales, out), schedule=one_by_one(("acc",), ("acc",)))
+
+    def write(self, to: Writer, pointers: tuple[Pointer, ...]) -> None:
+        """Writes the code on vectors; pointers are x, weights, scales, out and room."""
+        with to.loop(-(-self.windows.pixels // self.high)) as tile:
+            first = tirx.min(tile * self.high, self.windows.pixels - self.high)
+            if self.gathers:
+                for pixel in range(self.high):
+                    self._gather(to, pointers, first + pixel, pixel)
+            with to.loop(self.blocks // self.wide) as some:
+                sums = self._sums(to, pointers, first, some * self.wide)
+                self._finish(to, pointers, sums, (first, some * self.wide))
+
+    def _gather(self, to: Writer, pointers: tuple[Pointer, ...], pixel: Any, number: int) -> None:
+        """Copies the products of a pixel to a row of the room."""
+        at, (x, *_, room) = self.windows, pointers
+        rows, columns = at.out
+        column, line = tirx.floormod(pixel, columns), tirx.floordiv(pixel, columns)
+        row, image = tirx.floormod(line, rows), tirx.floordiv(line, rows)
+        y, z = row * at.strides[0] - at.before[0], column * at.strides[1] - at.before[1]
+        base = number * _up(self.groups * GROUP, 8)
+
+        def source(r: Any, c: Any) -> Place:
+            offset = ((image * at.image[0] + y + r) * at.image[1] + z + c) * at.channels
+            return Place(pointer=x, offset=offset, multiple=at.channels)
+
+        def target(r: int, c: int) -> Place:
+            offset = base + (r * at.kernel[1] + c) * at.channels
+            return Place(pointer=room, offset=offset, multiple=offset or 8)
+
+        self._copy_window(to, (y, z), source, target)
+
+    def _copy_window(self, to: Writer, corner: tuple[Any, Any], source: Any, target: Any) -> None:
+        at = self.windows
+        tests = [
+            test
+            for axis, start in enumerate(corner)
+            if not at.stays_inside(axis)
+            for test in (start >= 0, start + at.reach(axis) < at.image[axis])
+        ]
+        together = at.kernel[1] if at.dilation[1] == 1 else 1
+        spots = [(r, c) for r in range(at.kernel[0]) for c in range(0, at.kernel[1], together)]
+
+        def whole() -> None:
+            for r, c in spots:
+                origin = source(r * at.dilation[0], c * at.dilation[1])
+                copy(to, target(r, c), origin, together * at.channels)
+
+        if not tests:
+            whole()
+            return
+        inside = tirx.all(*tests)
+        with to.when(inside):
+            whole()
+        with to.when(tirx.Not(inside)):
+            self._copy_taps(to, corner, source, target)
+
+    def _copy_taps(self, to: Writer, corner: tuple[Any, Any], source: Any, target: Any) -> None:
+        at, pad = self.windows, -self.requantizer.about.input_offset
+        for r in range(at.kernel[0]):
+            for c in range(at.kernel[1]):
+                down, right = r * at.dilation[0], c * at.dilation[1]
+                y, z = corner[0] + down, corner[1] + right
+                inside = tirx.all(y >= 0, y < at.image[0], z >= 0, z < at.image[1])
+                with to.when(inside):
+                    copy(to, target(r, c), source(down, right), at.channels)
+                with to.when(tirx.Not(inside)):
+                    fill(to, target(r, c), pad, at.channels)
+
+    def _sums(self, to: Writer, pointers: tuple[Pointer, ...], first: Any, block: Any) -> list[list[Any]]:
+        """Local vectors with the sums of a tile, by pixel and block."""
+        x, w, scales, _, room = pointers
+        lanes = self.blocks * WORDS
+        sums = [[to.variable(WORD, WORDS) for _ in range(self.wide)] for _ in range(self.high)]
+        for row in sums:
+            for number, total in enumerate(row):
+                bias = of_lanes(to.view(scales, 4), 0, lanes, (block + number) * WORDS)
+                store_vector(to, total, 0, bias)
+        data = to.view(room if self.gathers else x, 4)
+        step = _up(self.groups * GROUP, 8) // 4 if self.gathers else self.groups
+        start = 0 if self.gathers else first * step
+        with to.loop(self.groups) as group:
+            for number in range(self.wide):
+                weights = to.variable(WORD, WORDS)
+                at = ((block + number) * self.groups + group) * WORDS
+                store_vector(to, weights, 0, vector(to.view(w, 4), at))
+                for pixel, row in enumerate(sums):
+                    four = tirx.Broadcast(element(data, start + pixel * step + group), WORDS)
+                    total = row[number]
+                    added = intrinsic("vrmpybv.acc", vector(total, 0), vector(weights, 0), four)
+                    store_vector(to, total, 0, added)
+        return sums
+
+    def _finish(
+        self, to: Writer, pointers: tuple[Pointer, ...], sums: list[list[Any]], at: tuple[Any, Any]
+    ) -> None:
+        """Stores the outputs of a tile."""
+        _, _, scales, out, room = pointers
+        (first, block), lanes, table = at, self.blocks * WORDS, to.view(scales, 4)
+        words = [
+            self.requantizer.words(
+                to,
+                vector(total, 0),
+                *(of_lanes(table, row, lanes, (block + number) * WORDS) for row in (1, 2)),
+            )
+            for each in sums
+            for number, total in enumerate(each)
+        ]
+        result = packed([words[n % len(words)] for n in range(4)])
+        run = self.wide * WORDS
+        if self.whole:
+            store_vector(to, to.view(out, 1), first * self.outputs + block * WORDS, result)
+            return
+        kept = self.room - BYTES
+        store_vector(to, to.view(room, 1), kept, result)
+        for pixel in range(self.high):
+            source = Place(pointer=room, offset=kept + pixel * run, multiple=8)
+            offset = (first + pixel) * self.outputs + block * WORDS
+            target = Place(pointer=out, offset=offset, multiple=self.outputs)
+            self._copy_run(to, target, source, block)
+
+    def _copy_run(self, to: Writer, target: Place, source: Place, block: Any) -> None:
+        """The outputs of a pixel in a tile: fewer in the last one, where they are not whole blocks."""
+        run, left = self.wide * WORDS, self.outputs % (self.wide * WORDS)
+        if left == 0:
+            copy(to, target, source, run)
+            return
+        last = self.blocks - self.wide
+        if last:
+            with to.when(block < last):
+                copy(to, target, source, run)
+            with to.when(block >= last):
+                copy(to, target, source, left)
+        else:
+            copy(to, target, source, left)
+
+
+def place(at: Windows, i: Any, j: Any, row: Any, column: Any) -> tuple[Any, Any, Any]:
+    """Whether kernel element (row, column) at output (i, j) is in the image, and where."""
+    found, tests = [], []
+    for axis, (index, tap) in enumerate(((i, row), (j, column))):
+        found.append(index * at.strides[axis] + tap * at.dilation[axis] - at.before[axis])
+        if not at.stays_inside(axis):
+            tests += [found[axis] >= 0, found[axis] < at.image[axis]]
+    return (tirx.all(*tests) if tests else None), found[0], found[1]

@@ -1,0 +1,140 @@
+"""Random int8 layers on HVX under QEMU and their C, against the object code without HVX, bit for bit."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from target_arch.plan.model import Model, Tensor
+from target_arch.relax.hvx.forms import HvxForm, hvx_form
+from target_arch.relax.lower.objects import LlvmTarget
+from target_arch.relax.lower.operators import lower_operator, lower_operator_object
+from target_arch.resources import runtime_c
+from target_arch.soc.cores import CORES
+from target_arch.soc.words import InstructionSet
+from tests.backends.c.one import constant, one_operator, quantized
+
+CORE = CORES["hexagon"]
+PLAIN = LlvmTarget(triple=CORE.triple, cpu=CORE.cpu, features=CORE.features)
+HVX = LlvmTarget(triple=CORE.triple, cpu=CORE.cpu, features=CORE.vectors[InstructionSet.HVXV67])
+LAYERS = 40
+MAIN = """\
+#include "firmware/system.h"
+void begin(const uintptr_t *stack);
+TA_ENTRY(_start, begin);
+"""
+Call = tuple[str, list[bytes], int, int]
+
+
+def program(folder: Path, calls: list[Call], objects: list[bytes]) -> bytes:
+    """What a program under QEMU writes that calls functions with these inputs: their outputs."""
+    data, body = [], []
+    for n, (name, inputs, size, room) in enumerate(calls):
+        arrays = [*inputs, bytes(size), bytes(room)] if room else [*inputs, bytes(size)]
+        names = [f"a{n}_{i}" for i in range(len(arrays))]
+        data += [
+            f"static unsigned char {each}[] __attribute__((aligned(16))) = {{{','.join(map(str, array))}}};"
+            for each, array in zip(names, arrays, strict=True)
+        ]
+        data.append(f"void {name}({', '.join(['void *'] * len(names))});")
+        body.append(f"{name}({', '.join(names)});")
+        body.append(f"ta_call(TA_CALL_WRITE, 1, (uintptr_t)a{n}_{len(inputs)}, {size}, 0, 0, 0);")
+    text = "\n".join(
+        [MAIN, *data, "void begin(const uintptr_t *stack) { (void)stack;", *body, "ta_exit(0); }"]
+    )
+    (folder / "main.c").write_text(text)
+    paths = [folder / f"{n}.o" for n in range(len(objects))]
+    for path, content in zip(paths, objects, strict=True):
+        path.write_bytes(content)
+    sources = [folder / "main.c", runtime_c() / "firmware" / "library.c", *paths]
+    flags = ["-O1", "-ffreestanding", "-fuse-ld=lld", "-nostdlib", "-static", f"-I{runtime_c()}"]
+    flags += [f"-I{runtime_c() / 'include'}", f"--target={CORE.triple}", *CORE.flags]
+    subprocess.run(["clang", *flags, *map(str, sources), "-o", str(folder / "main")], check=True)
+    return subprocess.run([CORE.emulator, str(folder / "main")], check=True, capture_output=True).stdout
+
+
+def layer(rng: Any) -> Model:
+    """A random layer: shape, windows, padding, scales and activation."""
+    kind = str(rng.choice(["conv2d", "depthwise_conv2d", "dense"]))
+    channels = int(rng.choice([1, 3, 4, 7, 8, 16, 24, 40, 64, 96, 128, 136]))
+    outputs = (
+        channels if kind == "depthwise_conv2d" else int(rng.choice([1, 5, 12, 32, 48, 64, 96, 128, 130]))
+    )
+    kh, kw, sy, sx = (int(rng.integers(1, 4)) for _ in range(4))
+    dy, dx = (int(rng.integers(1, 3)) for _ in range(2))
+    top, left = int(rng.integers(0, kh)), int(rng.integers(0, kw))
+    height, width = (int(rng.integers(6, 12)) for _ in range(2))
+    rows = (height + 2 * top - (kh - 1) * dy - 1) // sy + 1
+    columns = (width + 2 * left - (kw - 1) * dx - 1) // sx + 1
+    shapes = {
+        "conv2d": ((2, height, width, channels), (outputs, kh, kw, channels), (2, rows, columns, outputs)),
+        "depthwise_conv2d": ((1, height, width, channels), (kh, kw, outputs), (1, rows, columns, outputs)),
+        "dense": ((rows, channels), (outputs, channels), (rows, outputs)),
+    }
+    given, weights, out = shapes[kind]
+    scales = [float(each) for each in 10 ** rng.uniform(-3, -1.5, outputs)]
+    w = Tensor(
+        name="w", shape=weights, dtype="int8", quantization=quantized("w", weights, scales, 0).quantization
+    )
+    b = Tensor(name="b", shape=(outputs,), dtype="int32")
+    about: dict[str, Any] = {"activation": str(rng.choice(["none", "relu", "relu6"]))}
+    if kind != "dense":
+        about |= {"strides": (sy, sx), "dilation": (dy, dx), "padding": (top, left, top, left)}
+    return one_operator(
+        kind,
+        "tflite",
+        [quantized("x", given, 0.05, int(rng.integers(-128, 128)))],
+        quantized("y", out, float(10 ** rng.uniform(-2, 0)), int(rng.integers(-128, 128))),
+        (
+            constant(w, rng.integers(-127, 128, weights)),
+            constant(b, rng.integers(-5000, 5000, outputs)),
+        ),
+        **about,
+    )
+
+
+def calls_of(model: Model, form: HvxForm, x: bytes) -> tuple[list[Call], list[bytes]]:
+    (operator,) = model.operators
+    plain, vectors = lower_operator(operator, model), form.function(HVX)
+    held = [model.tensors[name].data or b"" for name in operator.constants]
+    held += [packed.tensor(operator).data or b"" for packed in plain.packed]
+    size = model.tensors[operator.output].bytes
+    packed = [each.data or b"" for each in form.constants]
+    calls = [
+        (plain.function.name, [x, *held], size, sum(plain.scratch)),
+        (vectors.name, [x, *packed], size, form.room),
+    ]
+    code = lower_operator_object(operator, model, plain.function.name, PLAIN)
+    return calls, [code, vectors.object]
+
+
+def test_random_layers(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
+    for tool in ("clang", "ld.lld", CORE.emulator):
+        needs_tool(tool)
+    rng, compared = np.random.default_rng(7), 0
+    for number in range(LAYERS):
+        model = layer(rng)
+        form = hvx_form(model.operators[0], model)
+        if form is None:
+            continue
+        x = rng.integers(-128, 128, form.sizes[0], dtype=np.int8).tobytes()
+        calls, objects = calls_of(model, form, x)
+        found = program(tmp_path, calls, objects)
+        assert found[: len(found) // 2] == found[len(found) // 2 :], (number, model.operators[0])
+        compared += 1
+    assert compared > LAYERS // 2
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32"])
+def test_other_types_have_none(dtype: str) -> None:
+    model = layer(np.random.default_rng(1))
+    (operator,) = model.operators
+    x = model.tensors["x"]
+    other = Tensor(name="x", shape=x.shape, dtype=dtype, quantization=x.quantization)
+    tensors = {**model.tensors, "x": other}
+    from attrs import evolve
+
+    assert hvx_form(operator, evolve(model, tensors=tensors)) is None
