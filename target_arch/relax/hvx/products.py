@@ -1,4 +1,4 @@
-"""Convolutions and dense layers: 32 outputs in a vector, four products of each in an instruction (`vrmpy`).
+"""Convolutions and dense layers: 32 outputs in a vector, four products of each in an instruction.
 
 Weights are packed [outputs / 32][products / 4][32][4], zeros where there is none. A tile is some pixels times
 some such blocks of outputs, four vectors of sums, that become one vector of bytes. Where the products of a

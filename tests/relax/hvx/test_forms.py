@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attrs import evolve
 
+from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Tensor
 from target_arch.relax.hvx.forms import HvxForm, hvx_form
 from target_arch.relax.lower.objects import LlvmTarget
@@ -56,6 +58,37 @@ def program(folder: Path, calls: list[Call], objects: list[bytes]) -> bytes:
     return subprocess.run([CORE.emulator, str(folder / "main")], check=True, capture_output=True).stdout
 
 
+NATIVE = """\
+#include <stdint.h>
+#include <stdio.h>
+{text}
+static unsigned char {arrays};
+int main(void)
+{{
+    {name}({given});
+    return fwrite(out, 1, {size}, stdout) != {size};
+}}
+"""
+
+
+def native(folder: Path, function: CFunction, call: Call) -> bytes:
+    """What the C of a function writes on this computer."""
+    _, inputs, size, room = call
+    arrays = {f"in{n}": each for n, each in enumerate(inputs)} | {"out": bytes(size)}
+    arrays |= {"room": bytes(room)} if room else {}
+    held = ", ".join(
+        f"{name}[] __attribute__((aligned(16))) = {{{','.join(map(str, array))}}}"
+        for name, array in arrays.items()
+    )
+    given = ", ".join(f"(void *){name}" for name in arrays)
+    text = NATIVE.format(text=function.text, arrays=held, name=function.name, given=given, size=size)
+    (folder / "native.c").write_text(text)
+    command = ("gcc", "-std=c99", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    target = str(folder / "native")
+    subprocess.run([*command, str(folder / "native.c"), "-o", target], check=True)
+    return subprocess.run([target], check=True, capture_output=True).stdout
+
+
 def layer(rng: Any) -> Model:
     """A random layer: shape, windows, padding, scales and activation."""
     kind = str(rng.choice(["conv2d", "depthwise_conv2d", "dense"]))
@@ -96,9 +129,9 @@ def layer(rng: Any) -> Model:
     )
 
 
-def calls_of(model: Model, form: HvxForm, x: bytes) -> tuple[list[Call], list[bytes]]:
+def calls_of(model: Model, form: HvxForm, vectors: CFunction, x: bytes) -> tuple[list[Call], list[bytes]]:
     (operator,) = model.operators
-    plain, vectors = lower_operator(operator, model), form.function(HVX)
+    plain = lower_operator(operator, model)
     held = [model.tensors[name].data or b"" for name in operator.constants]
     held += [packed.tensor(operator).data or b"" for packed in plain.packed]
     size = model.tensors[operator.output].bytes
@@ -112,7 +145,7 @@ def calls_of(model: Model, form: HvxForm, x: bytes) -> tuple[list[Call], list[by
 
 
 def test_random_layers(needs_tool: Callable[[str], str], tmp_path: Path) -> None:
-    for tool in ("clang", "ld.lld", CORE.emulator):
+    for tool in ("gcc", "clang", "ld.lld", CORE.emulator):
         needs_tool(tool)
     rng, compared = np.random.default_rng(7), 0
     for number in range(LAYERS):
@@ -121,9 +154,11 @@ def test_random_layers(needs_tool: Callable[[str], str], tmp_path: Path) -> None
         if form is None:
             continue
         x = rng.integers(-128, 128, form.sizes[0], dtype=np.int8).tobytes()
-        calls, objects = calls_of(model, form, x)
+        vectors = form.function(HVX)
+        calls, objects = calls_of(model, form, vectors, x)
         found = program(tmp_path, calls, objects)
         assert found[: len(found) // 2] == found[len(found) // 2 :], (number, model.operators[0])
+        assert native(tmp_path, vectors, calls[1]) == found[: len(found) // 2], (number, "as C")
         compared += 1
     assert compared > LAYERS // 2
 
@@ -135,6 +170,4 @@ def test_other_types_have_none(dtype: str) -> None:
     x = model.tensors["x"]
     other = Tensor(name="x", shape=x.shape, dtype=dtype, quantization=x.quantization)
     tensors = {**model.tensors, "x": other}
-    from attrs import evolve
-
     assert hvx_form(operator, evolve(model, tensors=tensors)) is None
