@@ -36,13 +36,16 @@ _PORTABLE = {
 _REAL = (WorkUnit.REAL_PRODUCT, WorkUnit.REAL_GATHERED, WorkUnit.REAL_OUTPUT, WorkUnit.REAL_TAP)
 
 
+_GENERIC = {**_DEFINITIONS, **_PORTABLE, WorkUnit.DEFINED: 7.5, WorkUnit.REAL_DEFINED: 6.0}
+
+
 def _scaled(share: float, real: float) -> Rates:
     return {part: (real if part in _REAL else share) * rate for part, rate in _PORTABLE.items()}
 
 
 _RATES: Mapping[InstructionSet, Rates] = {
-    InstructionSet.GENERIC: {**_DEFINITIONS, **_PORTABLE, WorkUnit.DEFINED: 7.5, WorkUnit.REAL_DEFINED: 6.0},
-    InstructionSet.HVXV67: {**_DEFINITIONS, **_PORTABLE, WorkUnit.DEFINED: 7.5, WorkUnit.REAL_DEFINED: 6.0},
+    InstructionSet.GENERIC: _GENERIC,
+    InstructionSet.HVXV67: _GENERIC,
     InstructionSet.ARMV7E_M: {
         **_DEFINITIONS,
         WorkUnit.PRODUCT: 0.814,
