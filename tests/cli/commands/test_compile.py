@@ -85,6 +85,7 @@ def test_who_does_not_fit_is_named_with_a_way_out(capsys: Capture, tmp_path: Pat
     )
     assert rest == [
         "model a: note: takes 2,048 B of `sram`",
+        "tried: note: stripe (1)",
         "hint: `sram` 1 KiB larger, or `--arenas shared`, where the models run in turn",
     ]
     code, said, _ = call(capsys, "compile", *models, "--soc", soc, "-o", out)
