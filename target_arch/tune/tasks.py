@@ -79,7 +79,7 @@ def _alternatives(made: CompiledModel, compilation: CompileRequest) -> tuple[Com
     """The same compilation with the second code of each operator that has several, with the third, ..."""
     from target_arch.relax.tuning.tasks import task_of
 
-    choices = {name: codes for kernel in made.kernels.values() for name, codes in kernel.choices.items()}
+    choices = _choices(made)
     named = [
         (task_of(operator, made.model), choices[operator.id])
         for operator in made.model.operators
@@ -88,6 +88,11 @@ def _alternatives(made: CompiledModel, compilation: CompileRequest) -> tuple[Com
     turns = range(1, max((len(codes) for _, codes in named), default=1))
     wishes = [[_wish(task, codes, turn) for task, codes in named if turn < len(codes)] for turn in turns]
     return tuple(compile_model(evolve(compilation, tuning=tuning_of(each))) for each in wishes)
+
+
+def _choices(made: CompiledModel) -> dict[str, tuple[str, ...]]:
+    """The codes of each operator that has several."""
+    return {name: codes for kernel in made.kernels.values() for name, codes in kernel.choices.items()}
 
 
 def _wish(task: str, codes: tuple[str, ...], turn: int) -> TuningRecord:
@@ -108,7 +113,7 @@ def _wish(task: str, codes: tuple[str, ...], turn: int) -> TuningRecord:
 def _each(made: CompiledModel, chosen: set[str], others: tuple[CompiledModel, ...]) -> Iterator[TuningTask]:
     """A task for each operator of the chosen kernels that has one."""
     codes = [_codes(each.kernels, each.model, chosen) for each in (made, *others)]
-    names = {name: all_ for kernel in made.kernels.values() for name, all_ in kernel.choices.items()}
+    names = _choices(made)
     for operator in made.model.operators:
         own = codes[0].get(operator.id)
         if own is None:

@@ -13,8 +13,9 @@ import numpy as np
 from attrs import frozen
 from tvm import te, tirx
 
+from target_arch.relax.hvx.behaviour import behaviour, seen, summed_over
 from target_arch.relax.hvx.copies import Place, copy, fill
-from target_arch.relax.hvx.products import GROUP, place
+from target_arch.relax.hvx.products import GROUP
 from target_arch.relax.hvx.requantizer import Requantizer, intrinsic, of_lanes, packed
 from target_arch.relax.hvx.windows import Windows
 from target_arch.relax.hvx.writer import (
@@ -27,7 +28,7 @@ from target_arch.relax.hvx.writer import (
     store_vector,
     vector,
 )
-from target_arch.relax.te.definition import Definition, guarded, one_by_one, stage
+from target_arch.relax.te.definition import Definition
 
 _PAIR = f"{WORD}x{2 * WORDS}"
 
@@ -92,31 +93,17 @@ class Depthwise:
         return [lane % channels for lane in range(self.lanes)]
 
     def definition(self) -> Definition:
-        """The same in C: of the same operands, one output after the other."""
+        """The same in C."""
         at, pad = self.windows, -self.requantizer.about.input_offset
-        x = te.placeholder((at.batch, *at.image, at.channels), "int8", name="x")
-        w = te.placeholder((self.groups, self.lanes, GROUP), "int8", name="w")
-        scales = te.placeholder((3, self.lanes), "int32", name="scales")
-        over = [
-            te.reduce_axis((0, extent), name=name)
-            for extent, name in zip(at.kernel, ("kh", "kw"), strict=True)
-        ]
+        over = summed_over(kh=at.kernel[0], kw=at.kernel[1])
 
-        def term(b: Any, i: Any, j: Any, k: Any) -> Any:
-            row, column = over
-            inside, y, z = place(at, i, j, row, column)
-            value = guarded(inside, x[b, y, z, k].astype("int32"), tirx.const(pad, "int32"))
-            tap = row * at.kernel[1] + column
+        def terms(x: Any, w: Any, output: tuple[Any, ...]) -> Any:
+            (row, column), k = over, output[-1]
+            value, tap = seen(at, x, output, (row, column), k, pad), row * at.kernel[1] + column
             return te.sum(value * w[tirx.floordiv(tap, GROUP), k, tap % GROUP].astype("int32"), axis=over)
 
-        axes = (("n", at.batch), ("oy", at.out[0]), ("ox", at.out[1]), ("k", at.channels))
-        acc = stage("acc", axes, term)
-
-        def output(b: Any, i: Any, j: Any, k: Any) -> Any:
-            return self.requantizer.element(acc(b, i, j, k) + scales[0, k], scales, k, "int8")
-
-        out = stage("out", axes, output)
-        return Definition(arguments=(x, w, scales, out), schedule=one_by_one(("acc",), ("acc",)))
+        packed = (self.groups, self.lanes, GROUP), self.lanes
+        return behaviour(at, at.channels, packed, self.requantizer, terms)
 
     def write(self, to: Writer, pointers: tuple[Pointer, ...]) -> None:
         """Writes the code on vectors; pointers are x, weights, scales, out and room."""

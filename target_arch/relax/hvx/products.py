@@ -12,6 +12,7 @@ import numpy as np
 from attrs import frozen
 from tvm import te, tirx
 
+from target_arch.relax.hvx.behaviour import behaviour, seen, summed_over
 from target_arch.relax.hvx.copies import Place, copy, fill
 from target_arch.relax.hvx.requantizer import Requantizer, intrinsic, of_lanes, packed
 from target_arch.relax.hvx.windows import Windows
@@ -25,7 +26,7 @@ from target_arch.relax.hvx.writer import (
     store_vector,
     vector,
 )
-from target_arch.relax.te.definition import Definition, guarded, one_by_one, stage
+from target_arch.relax.te.definition import Definition
 
 GROUP = 4
 """Products of an output that one instruction adds."""
@@ -96,32 +97,19 @@ class Products:
         return self.requantizer.table(bias, channels)
 
     def definition(self) -> Definition:
-        """The same in C: of the same operands, one output after the other."""
+        """The same in C."""
         at, pad = self.windows, -self.requantizer.about.input_offset
-        x = te.placeholder((at.batch, *at.image, at.channels), "int8", name="x")
-        w = te.placeholder((self.blocks, self.groups, WORDS, GROUP), "int8", name="w")
-        scales = te.placeholder((3, self.blocks * WORDS), "int32", name="scales")
-        over = [
-            te.reduce_axis((0, extent), name=name)
-            for extent, name in zip((*at.kernel, at.channels), ("kh", "kw", "c"), strict=True)
-        ]
+        over = summed_over(kh=at.kernel[0], kw=at.kernel[1], c=at.channels)
 
-        def term(b: Any, i: Any, j: Any, k: Any) -> Any:
+        def terms(x: Any, w: Any, output: tuple[Any, ...]) -> Any:
             row, column, channel = over
-            inside, y, z = place(at, i, j, row, column)
-            value = guarded(inside, x[b, y, z, channel].astype("int32"), tirx.const(pad, "int32"))
+            value, k = seen(at, x, output, (row, column), channel, pad), output[-1]
             index = (row * at.kernel[1] + column) * at.channels + channel
             weight = w[tirx.floordiv(k, WORDS), tirx.floordiv(index, GROUP), k % WORDS, index % GROUP]
             return te.sum(value * weight.astype("int32"), axis=over)
 
-        axes = (("n", at.batch), ("oy", at.out[0]), ("ox", at.out[1]), ("k", self.outputs))
-        acc = stage("acc", axes, term)
-
-        def output(b: Any, i: Any, j: Any, k: Any) -> Any:
-            return self.requantizer.element(acc(b, i, j, k) + scales[0, k], scales, k, "int8")
-
-        out = stage("out", axes, output)
-        return Definition(arguments=(x, w, scales, out), schedule=one_by_one(("acc",), ("acc",)))
+        packed = (self.blocks, self.groups, WORDS, GROUP), self.blocks * WORDS
+        return behaviour(at, self.outputs, packed, self.requantizer, terms)
 
     def write(self, to: Writer, pointers: tuple[Pointer, ...]) -> None:
         """Writes the code on vectors; pointers are x, weights, scales, out and room."""
@@ -256,13 +244,3 @@ class Products:
                 copy(to, target, source, left)
         else:
             copy(to, target, source, left)
-
-
-def place(at: Windows, i: Any, j: Any, row: Any, column: Any) -> tuple[Any, Any, Any]:
-    """Whether kernel element (row, column) at output (i, j) is in the image, and where."""
-    found, tests = [], []
-    for axis, (index, tap) in enumerate(((i, row), (j, column))):
-        found.append(index * at.strides[axis] + tap * at.dilation[axis] - at.before[axis])
-        if not at.stays_inside(axis):
-            tests += [found[axis] >= 0, found[axis] < at.image[axis]]
-    return (tirx.all(*tests) if tests else None), found[0], found[1]

@@ -1,5 +1,8 @@
 """Where the windows of a convolution are, and the sizes that its code follows from."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from attrs import frozen
 
 from target_arch.plan.model import Model, Operator
@@ -74,6 +77,6 @@ def rows_of(rows: int, inputs: int) -> Windows:
     )
 
 
-def _pair(attributes: object, name: str, default: tuple[int, int]) -> tuple[int, int]:
-    found = attributes.get(name, default)  # type: ignore[attr-defined]
+def _pair(attributes: Mapping[str, Any], name: str, default: tuple[int, int]) -> tuple[int, int]:
+    found = attributes.get(name, default)
     return int(found[0]), int(found[1])

@@ -1,0 +1,51 @@
+"""The forms in C: a TE definition over the same packed operands, one output after the other."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tvm import te, tirx
+
+from target_arch.relax.hvx.requantizer import Requantizer
+from target_arch.relax.hvx.windows import Windows
+from target_arch.relax.te.definition import Definition, guarded, one_by_one, stage
+
+Terms = Callable[[Any, Any, tuple[Any, ...]], Any]
+"""A sum for output (image, row, column, channel) of the operands x and w."""
+
+
+def behaviour(
+    at: Windows, outputs: int, packed: tuple[tuple[int, ...], int], requantizer: Requantizer, terms: Terms
+) -> Definition:
+    """The definition of a form whose weights and scales are `packed`: the shape of weights, and how many
+    scales there are in each of three rows.
+    """
+    shape, lanes = packed
+    x = te.placeholder((at.batch, *at.image, at.channels), "int8", name="x")
+    w = te.placeholder(shape, "int8", name="w")
+    scales = te.placeholder((3, lanes), "int32", name="scales")
+    axes = (("n", at.batch), ("oy", at.out[0]), ("ox", at.out[1]), ("k", outputs))
+    acc = stage("acc", axes, lambda *index: terms(x, w, index))
+
+    def output(b: Any, i: Any, j: Any, k: Any) -> Any:
+        return requantizer.element(acc(b, i, j, k) + scales[0, k], scales, k, "int8")
+
+    out = stage("out", axes, output)
+    return Definition(arguments=(x, w, scales, out), schedule=one_by_one(("acc",), ("acc",)))
+
+
+def summed_over(**extents: int) -> list[Any]:
+    """Axes to sum over, by their names."""
+    return [te.reduce_axis((0, extent), name=name) for name, extent in extents.items()]
+
+
+def seen(at: Windows, x: Any, index: tuple[Any, ...], tap: tuple[Any, Any], channel: Any, pad: int) -> Any:
+    """What element `tap` (row, column) of the kernel sees of a channel; `pad` outside the image."""
+    image, *spot, _ = index
+    found, tests = [], []
+    for axis, (place, step) in enumerate(zip(spot, tap, strict=True)):
+        found.append(place * at.strides[axis] + step * at.dilation[axis] - at.before[axis])
+        if not at.stays_inside(axis):
+            tests += [found[axis] >= 0, found[axis] < at.image[axis]]
+    inside = tirx.all(*tests) if tests else None
+    value = x[image, found[0], found[1], channel].astype("int32")
+    return guarded(inside, value, tirx.const(pad, "int32"))
