@@ -39,7 +39,7 @@ def summed_over(**extents: int) -> list[Any]:
 
 
 def seen(at: Windows, x: Any, index: tuple[Any, ...], tap: tuple[Any, Any], channel: Any, pad: int) -> Any:
-    """What element `tap` (row, column) of the kernel sees of a channel; `pad` outside the image."""
+    """The value of a channel at element `tap` (row, column) of the kernel; `pad` outside the image."""
     image, *spot, _ = index
     found, tests = [], []
     for axis, (place, step) in enumerate(zip(spot, tap, strict=True)):

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from target_arch.backends.plain_c.kernels.text import Parameter
+from target_arch.backends.plain_c.kernels.text import Inlined
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import DTYPE_BYTES, Tensor
 from target_arch.plan.regions.channels import TensorChannels
@@ -28,8 +28,8 @@ class BlockNames:
     suffix: str
 
 
-class Blockwise(Protocol):
-    """One operator as C in a region, or it and the addition after it."""
+class Blockwise(Inlined, Protocol):
+    """One that computes some channels."""
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -46,22 +46,6 @@ class Blockwise(Protocol):
     @property
     def whole(self) -> bool:
         """Whether it needs all channels for each of its own, not only the same ones."""
-
-    @property
-    def inside(self) -> tuple[Parameter, ...]:
-        """The parameters for its constants, without their suffix."""
-
-    @property
-    def constants(self) -> tuple[str, ...]:
-        """The tensors passed for these parameters."""
-
-    @property
-    def packed(self) -> tuple[Tensor, ...]:
-        """The packed tensors among them, which the model does not have."""
-
-    @property
-    def headers(self) -> tuple[str, ...]:
-        """The headers that its C needs."""
 
     def functions(self, blocks: Sequence[int]) -> tuple[CFunction, ...]:
         """The functions that its C calls, beside those of headers; `blocks` are the numbers of channels in

@@ -13,12 +13,12 @@ from target_arch.backends.plain_c.kernels import depthwise, products
 from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.backends.plain_c.kernels.pick import Driver, pick
 from target_arch.backends.plain_c.kernels.sums import Sum, sum_after
-from target_arch.backends.plain_c.kernels.text import Parameter, struct
-from target_arch.backends.plain_c.kernels.weighted import INSIDE, Weighed, as_int8
+from target_arch.backends.plain_c.kernels.text import struct
+from target_arch.backends.plain_c.kernels.weighted import InlinedWeights, Weighed, as_int8
 from target_arch.backends.plain_c.work.forms import WorkUnit, form_of
 from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.plan.kernels import CFunction
-from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.model import Model, Operator
 from target_arch.plan.regions.channels import TensorChannels
 from target_arch.soc.words import InstructionSet
 
@@ -31,7 +31,7 @@ _TILE = 250
 
 
 @frozen(kw_only=True, slots=False)
-class WeightedBlock:
+class WeightedBlock(InlinedWeights):
     """One of them as C calls it for some channels of its output; with `after`, or where it adds up, `summed`,
     for some channels of its input.
     """
@@ -57,18 +57,6 @@ class WeightedBlock:
     @property
     def whole(self) -> bool:
         return self.kernel is Driver.PRODUCTS
-
-    @property
-    def inside(self) -> tuple[Parameter, ...]:
-        return tuple(Parameter(name=name, dtype=dtype) for name, dtype in INSIDE)
-
-    @property
-    def constants(self) -> tuple[str, ...]:
-        return tuple(tensor.name for tensor in self.packed)
-
-    @property
-    def packed(self) -> tuple[Tensor, ...]:
-        return self.weighed.packed
 
     @property
     def headers(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ hash of their text.
 import hashlib
 import textwrap
 from collections.abc import Sequence
+from typing import Protocol
 
 from attrs import frozen
 
@@ -40,6 +41,28 @@ class Made:
 
     function: CFunction
     packed: tuple[Tensor, ...]
+
+
+class Inlined(Protocol):
+    """One operator as C in the function of a region, or it and the addition after it: its constants and
+    headers, whichever part it computes at a time.
+    """
+
+    @property
+    def inside(self) -> tuple[Parameter, ...]:
+        """The parameters for its constants, without their suffix."""
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """The tensors passed for these parameters."""
+
+    @property
+    def packed(self) -> tuple[Tensor, ...]:
+        """The packed tensors among them, which the model does not have."""
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """The headers that its C needs."""
 
 
 def parameter(name: str, tensor: Tensor, *, written: bool = False) -> Parameter:

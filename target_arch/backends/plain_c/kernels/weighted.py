@@ -1,7 +1,7 @@
 """Operands, scale and the operator afterwards: common to convolutions and dense layers of 8-bit values."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from attrs import frozen
@@ -86,6 +86,30 @@ class Weighed:
 
 INSIDE = (("w", "int8"), ("bias", "int32"), ("multiplier", "int32"), ("shift", "int8"))
 """The parameters that `packed` is given to, with their types."""
+
+
+class _HasWeights(Protocol):
+    @property
+    def weighed(self) -> Weighed:
+        """The operator with its packed weights."""
+
+
+class InlinedWeights:
+    """The constants of an operator in a region, from its `weighed`."""
+
+    __slots__ = ()
+
+    @property
+    def inside(self: _HasWeights) -> tuple[Parameter, ...]:
+        return tuple(Parameter(name=name, dtype=dtype) for name, dtype in INSIDE)
+
+    @property
+    def constants(self: _HasWeights) -> tuple[str, ...]:
+        return tuple(tensor.name for tensor in self.weighed.packed)
+
+    @property
+    def packed(self: _HasWeights) -> tuple[Tensor, ...]:
+        return self.weighed.packed
 
 
 def made(weighed: Weighed, model: Model, after: Sum | None) -> Made:

@@ -8,15 +8,15 @@ from target_arch.backends.plain_c.kernels import depthwise, products
 from target_arch.backends.plain_c.kernels.layout import WeightLayout, layout_of
 from target_arch.backends.plain_c.kernels.scale import OutOfRange
 from target_arch.backends.plain_c.kernels.sums import Sum, sum_after
-from target_arch.backends.plain_c.kernels.text import Parameter, struct
-from target_arch.backends.plain_c.kernels.weighted import INSIDE, Weighed
+from target_arch.backends.plain_c.kernels.text import struct
+from target_arch.backends.plain_c.kernels.weighted import InlinedWeights, Weighed
 from target_arch.backends.plain_c.stripes.rowwise import TurnNames, row_axis, rows_of
 from target_arch.backends.plain_c.stripes.schedule import FusedOperators
 from target_arch.backends.plain_c.stripes.windows import unit_of, window_of
 from target_arch.backends.plain_c.work.forms import Work, WorkUnit, form_of
 from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.plan.kernels import CFunction
-from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.soc.words import InstructionSet
 
@@ -25,7 +25,7 @@ _TURN = 200
 
 
 @frozen(kw_only=True)
-class StripedConvolution:
+class StripedConvolution(InlinedWeights):
     """One of them as C calls it on a core."""
 
     unit: FusedOperators
@@ -39,18 +39,6 @@ class StripedConvolution:
     def depthwise(self) -> bool:
         """Whether it is a depthwise convolution."""
         return self.operator.kind is OperatorKind.DEPTHWISE_CONV2D
-
-    @property
-    def inside(self) -> tuple[Parameter, ...]:
-        return tuple(Parameter(name=name, dtype=dtype) for name, dtype in INSIDE)
-
-    @property
-    def constants(self) -> tuple[str, ...]:
-        return tuple(tensor.name for tensor in self.packed)
-
-    @property
-    def packed(self) -> tuple[Tensor, ...]:
-        return self.weighed.packed
 
     @property
     def headers(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from target_arch.backends.plain_c.kernels.text import Parameter
+from target_arch.backends.plain_c.kernels.text import Inlined
 from target_arch.backends.plain_c.stripes.schedule import FusedOperators
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Tensor
@@ -27,28 +27,12 @@ class TurnNames:
     suffix: str
 
 
-class Rowwise(Protocol):
-    """One operator, or it and the addition after it, as C in a region."""
+class Rowwise(Inlined, Protocol):
+    """One that computes some rows."""
 
     @property
     def unit(self) -> FusedOperators:
         """The tensors that it reads and makes."""
-
-    @property
-    def inside(self) -> tuple[Parameter, ...]:
-        """The parameters for its constants, without their suffix."""
-
-    @property
-    def constants(self) -> tuple[str, ...]:
-        """The tensors passed for these parameters."""
-
-    @property
-    def packed(self) -> tuple[Tensor, ...]:
-        """The packed tensors among them, which the model does not have."""
-
-    @property
-    def headers(self) -> tuple[str, ...]:
-        """The headers that its C needs."""
 
     @property
     def functions(self) -> tuple[CFunction, ...]:
