@@ -12,6 +12,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
@@ -42,19 +43,35 @@ def replace_whole(files: Mapping[str, bytes], folder: Path, claims: Claims) -> b
         _write(files, staged)
         _link_build(folder, staged)
         with locked(staged):
-            _exchange(staged, folder)
-            if _unknown(staged, folder, claims):
-                _exchange(staged, folder)
-                shutil.rmtree(staged)
-                return False
-            dissolve(staged, folder, claims)
+            return _take_place(staged, folder, claims)
     except BaseException as error:
-        if staged is not None and staged.exists() and _is_unfinished(staged):
-            shutil.rmtree(staged, ignore_errors=True)
+        # Once they are exchanged the lock of this folder is another's: `_take_place` has swept by then.
+        if staged is None or (staged.exists() and _is_unfinished(staged)):
+            _swept(folder)
         if isinstance(error, OSError) and error.errno in _CANNOT:
             return False
         raise
+
+
+def _take_place(staged: Path, folder: Path, claims: Claims) -> bool:
+    """Exchange the folders and remove the old one, also after an interrupt; False where it is taken back."""
+    try:
+        _exchange(staged, folder)
+        if _unknown(staged, folder, claims):
+            _exchange(staged, folder)
+            shutil.rmtree(staged)
+            return False
+        dissolve(staged, folder, claims)
+    except BaseException:
+        _swept(folder)
+        raise
     return True
+
+
+def _swept(folder: Path) -> None:
+    """Sweep as far as that is possible: the reason to do so is what gets reported."""
+    with suppress(OSError, DiagnosticError):
+        sweep(folder)
 
 
 def sweep(folder: Path) -> None:

@@ -3,8 +3,9 @@
 import multiprocessing
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -60,25 +61,54 @@ class Killed(BaseException):
     """The death of this process, as far as the disk is concerned."""
 
 
-def die_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the call with that number on nothing changes the disk any more, cleaning up included."""
-    left = [number]
+class Interrupted(BaseException):
+    """A signal: what is under way may still clean up."""
 
-    def mortal(owner: object, name: str) -> None:
+
+def before_changes(
+    check: Callable[[], None], monkeypatch: pytest.MonkeyPatch, *, after: bool = False
+) -> None:
+    """Call `check` before (or after) each call that changes the disk."""
+
+    def watched(owner: object, name: str) -> None:
         original = getattr(owner, name)
 
         def call(*arguments: object, **named: object) -> object:
-            left[0] -= 1
-            if left[0] <= 0:
-                raise Killed
-            return original(*arguments, **named)
+            if not after:
+                check()
+            done = original(*arguments, **named)
+            if after:
+                check()
+            return done
 
         monkeypatch.setattr(owner, name, call)
 
     for name in ("mkdir", "write_bytes", "write_text", "replace", "rename", "unlink", "rmdir"):
-        mortal(Path, name)
-    mortal(exchange.shutil, "rmtree")
-    mortal(exchange, "_exchange")
+        watched(Path, name)
+    watched(exchange.shutil, "rmtree")
+    watched(exchange, "_exchange")
+
+
+def die_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the call with that number on nothing changes the disk any more, cleaning up included."""
+    calls = count(1)
+
+    def mortal() -> None:
+        if next(calls) >= number:
+            raise Killed
+
+    before_changes(mortal, monkeypatch)
+
+
+def interrupt_at(number: int, monkeypatch: pytest.MonkeyPatch, *, after: bool) -> None:
+    """An exception before or after the call with that number, and none later."""
+    calls = count(1)
+
+    def interrupted() -> None:
+        if next(calls) == number:
+            raise Interrupted
+
+    before_changes(interrupted, monkeypatch, after=after)
 
 
 def require_one(out: Path, bundles: Bundles, theirs: dict[str, bytes]) -> None:
@@ -124,6 +154,28 @@ def test_a_death_at_any_point(
                 pass
         require_one(out, bundles, theirs)
         require_repaired(out, bundles[first], theirs)
+    assert number > 30
+
+
+@pytest.mark.parametrize("theirs", [{}, BESIDE])
+@pytest.mark.parametrize("after", [False, True])
+def test_an_interrupt_leaves_nothing_beside(
+    bundles: Bundles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theirs: dict[str, bytes], after: bool
+) -> None:
+    """At each change of the disk in turn, of folders that are exchanged."""
+    out = tmp_path / "out"
+    write_bundle(bundles[0], out)
+    put(out, theirs)
+    for number in count(1):
+        with monkeypatch.context() as patch:
+            interrupt_at(number, patch, after=after)
+            try:
+                write_bundle(bundles[number % 2], out)
+                break
+            except Interrupted:
+                pass
+        require_one(out, bundles, theirs)
+        assert [path.name for path in tmp_path.iterdir()] == [out.name]
     assert number > 30
 
 
