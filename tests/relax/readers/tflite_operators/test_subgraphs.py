@@ -12,7 +12,7 @@ from benchmarks.tflite_files import Array, TfliteFile
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.relax.importer import import_model
-from target_arch.relax.readers.tflite_operators.walk import driver
+from target_arch.relax.readers.tflite_operators.walk import subgraphs
 from target_arch.run import build, run_frames, write_bundle
 from target_arch.run.references.litert import litert
 from target_arch.soc.files.soc_file import read_soc
@@ -153,7 +153,7 @@ REFUSED: dict[str, tuple[Callable[[], TfliteFile], str]] = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_others_are_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "MOST_OPERATORS", 50)
+    monkeypatch.setattr(subgraphs, "MOST_OPERATORS", 50)
     made, why = REFUSED[name]
     path = tmp_path / "m.tflite"
     path.write_bytes(made().content())

@@ -1,16 +1,10 @@
-"""IF and WHILE. Of a computed condition both subgraphs are computed and the results of one are selected,
-where neither can fail or keeps values from run to run; a loop whose trips are known becomes its iterations.
-"""
+"""The subgraphs that an IF or a WHILE names, and whether they may be computed where they would not run."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import tflite
-from tvm import relax
-from tvm.ir import GenericConst
 
-from target_arch.relax.ir.graph import shape_of
 from target_arch.relax.readers.tflite_operators.site import Unreadable
 from target_arch.relax.readers.tflite_operators.walk.codes import CODES, builtin_code
 from target_arch.relax.readers.tflite_operators.walk.variables import RESOURCES
@@ -22,10 +16,6 @@ _PARTIAL: Mapping[str, int] = {
 }
 """Operators that are undefined for some values of that operand: a branch may be there to avoid them."""
 _REAL = (tflite.TensorType.FLOAT32, tflite.TensorType.FLOAT16)
-
-
-MOST_OPERATORS = 20_000
-"""Branches and loops of a model that would become more operators are refused."""
 
 
 def branches(model: Any, operator: Any) -> tuple[int, int]:
@@ -65,11 +55,6 @@ def _check(model: Any, index: int, inputs: int, outputs: int) -> None:
         raise Unreadable("a subgraph has another number of inputs or outputs")
 
 
-def known(value: Any) -> bool | None:
-    """The value of a condition; None of one that is computed."""
-    return bool(np.all(value.value.numpy())) if isinstance(value, GenericConst) else None
-
-
 def check_total(model: Any, number: int) -> None:
     """Unreadable where a subgraph, or one that it runs, may not be computed unless its branch is taken."""
     waiting, seen = [number], set[int]()
@@ -107,12 +92,3 @@ def _is_safe(model: Any, graph: Any, operator: Any, index: int) -> bool:
         return False
     tensor = graph.Tensors(operator.Inputs(index))
     return tensor.Type() in _REAL or model.Buffers(tensor.Buffer()).DataLength() > 0
-
-
-def selected(builder: Any, condition: Any, then: list[Any], other: list[Any]) -> Iterator[Any]:
-    """Each result of the branch that is taken."""
-    wanted = builder.emit(relax.op.reshape(condition, ()))
-    for one, another in zip(then, other, strict=True):
-        if shape_of(one) != shape_of(another):
-            raise Unreadable("its branches have results of different shapes")
-        yield builder.emit(relax.op.where(wanted, one, another))

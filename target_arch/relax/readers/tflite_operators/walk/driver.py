@@ -12,7 +12,7 @@ import numpy as np
 import tflite
 from attrs import define, field, frozen
 from tvm import relax
-from tvm.relax.frontend.tflite.tflite_frontend import ExprTable, OperatorConverter, TensorWrapper
+from tvm.relax.frontend.tflite.tflite_frontend import ExprTable, OperatorConverter
 
 from target_arch.plan.model import Quantization
 from target_arch.relax.ir.graph import dtype_of, shape_of
@@ -21,32 +21,12 @@ from target_arch.relax.readers.tflite_constants.sparse import dense
 from target_arch.relax.readers.tflite_operators.custom.table import CUSTOM
 from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, TFLiteOperator, Unreadable
 from target_arch.relax.readers.tflite_operators.table import CONVERTERS, LEFT_TO_TVM
-from target_arch.relax.readers.tflite_operators.walk.branches import (
-    MOST_OPERATORS,
-    branches,
-    check_total,
-    known,
-    loop,
-    selected,
-)
 from target_arch.relax.readers.tflite_operators.walk.codes import CODES, builtin_code
 from target_arch.relax.readers.tflite_operators.walk.folding import folded
+from target_arch.relax.readers.tflite_operators.walk.frontend import Frontend
+from target_arch.relax.readers.tflite_operators.walk.graphs import TYPES, Graph, file_shape, quantization_of
+from target_arch.relax.readers.tflite_operators.walk.subgraphs import Inlined, Subgraphs
 from target_arch.relax.readers.tflite_operators.walk.variables import RESOURCES, Variables
-
-_TYPES = {
-    tflite.TensorType.FLOAT32: "float32",
-    tflite.TensorType.FLOAT16: "float16",
-    tflite.TensorType.FLOAT64: "float64",
-    tflite.TensorType.INT8: "int8",
-    tflite.TensorType.UINT8: "uint8",
-    tflite.TensorType.INT16: "int16",
-    tflite.TensorType.UINT16: "uint16",
-    tflite.TensorType.INT32: "int32",
-    tflite.TensorType.UINT32: "uint32",
-    tflite.TensorType.INT64: "int64",
-    tflite.TensorType.UINT64: "uint64",
-    tflite.TensorType.BOOL: "bool",
-}
 
 
 @frozen(kw_only=True, eq=False)
@@ -73,96 +53,12 @@ class Translation:
     states: tuple[StatePair, ...]
 
 
-class _Named:
-    """A tensor of the file under a name that no other tensor has, and with the quantization as read here."""
-
-    def __init__(self, tensor: Any, name: bytes) -> None:
-        self._tensor, self._name = tensor, name
-        self.author = (tensor.Name() or b"").decode("utf-8", errors="replace")
-
-    def Name(self) -> bytes:
-        return self._name
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._tensor, name)
-
-
-class _Graph:
-    """A subgraph whose tensors have names of their own."""
-
-    def __init__(self, graph: Any) -> None:
-        self._graph = graph
-
-    def Tensors(self, index: int) -> Any:
-        return _Named(self._graph.Tensors(index), f"tensor{index}".encode())
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._graph, name)
-
-
-class _Frontend(OperatorConverter):  # type: ignore[misc]  # TVM has no types
-    """TVM's converters, with quantizations as they are read here."""
-
-    def get_tensors(self, tensors_idx_list: Any) -> list[Any]:
-        found = []
-        for index in self._indices_or_empty(tensors_idx_list):
-            if index < 0:
-                found.append(TensorWrapper(index, 0, 0))
-                continue
-            tensor = self.subgraph.Tensors(index)
-            wrapped = TensorWrapper(index, tensor, self.model.Buffers(tensor.Buffer()))
-            quantization = quantization_of(tensor)
-            if quantization is not None:
-                wrapped.qnn_params = _parameters(quantization)
-            found.append(wrapped)
-        return found
-
-
-def _parameters(quantization: Quantization) -> dict[str, Any]:
-    single = len(quantization.scale) == 1
-    scale: Any = quantization.scale[0] if single else np.asarray(quantization.scale, np.float32)
-    if any(zero != quantization.zero_point[0] for zero in quantization.zero_point):
-        raise Unreadable("channels have different zero points")
-    return {
-        "scale": relax.const(scale, "float32"),
-        "zero_point": relax.const(quantization.zero_point[0], "int32"),
-        "axis": quantization.axis or 0,
-    }
-
-
-def quantization_of(tensor: Any) -> Quantization | None:
-    """The grid of a tensor, None where it has none.
-
-    An axis that the tensor does not have is read as TFLite Micro does, which never looks at it: the tensor's
-    own, where it has one dimension.
-    """
-    stored = tensor.Quantization()
-    if stored is None or stored.ScaleLength() == 0 or stored.ZeroPointLength() == 0:
-        return None
-    scale: tuple[float, ...] = tuple(stored.ScaleAsNumpy().tolist())
-    zero: tuple[int, ...] = tuple(stored.ZeroPointAsNumpy().tolist())
-    if not any(scale):
-        return None
-    if len(scale) == 1:
-        return Quantization(scale=scale, zero_point=zero[:1])
-    zero = zero * len(scale) if len(zero) == 1 else zero
-    axis, rank = stored.QuantizedDimension(), tensor.ShapeLength()
-    return Quantization(scale=scale, zero_point=zero, axis=0 if rank == 1 else axis)
-
-
 def operator_name(code: Any) -> str:
     """The name of an operator: its own, where it is a custom one."""
     number = builtin_code(code)
     if number == tflite.BuiltinOperator.CUSTOM:
         return str((code.CustomCode() or b"?").decode("utf-8", errors="replace"))
     return str(CODES.get(number, number))
-
-
-@define(eq=False)
-class _Inlined:
-    """How many operators the subgraphs of a model became so far."""
-
-    operators: int = 0
 
 
 @define(eq=False)
@@ -177,7 +73,7 @@ class _Walk:
     """Which subgraph it is."""
     around: "_Walk | None" = None
     """The walk over the graph that runs it."""
-    inlined: _Inlined = field(factory=_Inlined)
+    inlined: Inlined = field(factory=Inlined)
     inner: list["_Walk"] = field(factory=list)
     """The walks over its subgraphs."""
 
@@ -217,7 +113,9 @@ class _Walk:
         if code in RESOURCES:
             return self._resource(operator, code, outputs)
         if code in ("IF", "WHILE"):
-            return self._branched(operator) if code == "IF" else self._looped(operator)
+            given = [self._operand(int(operator.Inputs(n))).expr for n in range(operator.InputsLength())]
+            subgraphs = Subgraphs(model=self.frontend.model, builder=self.frontend.bb, outputs=self._inside)
+            return subgraphs.branched(operator, given) if code == "IF" else subgraphs.looped(operator, given)
         value = None if self.around is None else folded(self._site(operator, code, outputs))
         if value is not None:
             return [relax.const(value)]
@@ -232,37 +130,6 @@ class _Walk:
             return [self.frontend.bb.normalize(each) for each in made]
         return [made] if len(outputs) == 1 else [made[index] for index in range(len(outputs))]
 
-    def _branched(self, operator: Any) -> list[Any]:
-        """The outputs of an IF."""
-        model = self.frontend.model
-        found = branches(model, operator)
-        condition, *given = self._entering(operator)
-        taken = known(condition)
-        if taken is not None:
-            return self._inside(found[0] if taken else found[1], given)
-        for index in found:
-            check_total(model, index)
-        results = [self._inside(index, given) for index in found]
-        return list(selected(self.frontend.bb, condition, *results))
-
-    def _looped(self, operator: Any) -> list[Any]:
-        """The outputs of a WHILE."""
-        model = self.frontend.model
-        condition, body = loop(model, operator)
-        values = self._entering(operator)
-        while True:
-            (further,) = self._inside(condition, values)
-            goes_on = known(further)
-            if goes_on is None:
-                raise Unreadable("how often its subgraph runs is known only at run time")
-            if not goes_on:
-                return values
-            values = self._inside(body, values)
-
-    def _entering(self, operator: Any) -> list[Any]:
-        """The inputs of an IF or a WHILE."""
-        return [self._operand(int(operator.Inputs(number))).expr for number in range(operator.InputsLength())]
-
     def _inside(self, number: int, given: list[Any]) -> list[Any]:
         """The outputs of a subgraph of these inputs. Unreadable where it is inside itself."""
         here: _Walk | None = self
@@ -271,14 +138,12 @@ class _Walk:
                 raise Unreadable("a subgraph runs itself")
             here = here.around
         model, builder = self.frontend.model, self.frontend.bb
-        graph, table = _Graph(model.Subgraphs(number)), ExprTable()
-        self.inlined.operators += max(1, graph.OperatorsLength())
-        if self.inlined.operators > MOST_OPERATORS:
-            raise Unreadable(f"subgraphs would become more than {MOST_OPERATORS:,} operators")
+        graph, table = Graph(model.Subgraphs(number)), ExprTable()
+        self.inlined.add(graph.OperatorsLength())
         for place, operand in enumerate(given):
             table.set_expr(graph.Tensors(graph.Inputs(place)).Name().decode(), operand)
         walk = _Walk(
-            frontend=_Frontend(model, graph, table, builder),
+            frontend=Frontend(model, graph, table, builder),
             graph=graph,
             variables=self.variables,
             refused=self.refused,
@@ -324,7 +189,7 @@ class _Walk:
         """The result as the tensor of the file that it is."""
         tensor = self.graph.Tensors(index)
         result = self.frontend.bb.normalize(result)
-        shape, dtype = file_shape(tensor), _TYPES[tensor.Type()]
+        shape, dtype = file_shape(tensor), TYPES[tensor.Type()]
         if dtype_of(result) != dtype:
             result = self.frontend.bb.normalize(relax.op.astype(result, dtype))
         if shape_of(result) != shape and not self._is_left_open(index, result):
@@ -349,7 +214,7 @@ class _Walk:
         for index in outputs:
             tensor = self.graph.Tensors(index)
             name = tensor.Name().decode()
-            kind = relax.TensorType(file_shape(tensor), _TYPES.get(tensor.Type(), "float32"))
+            kind = relax.TensorType(file_shape(tensor), TYPES.get(tensor.Type(), "float32"))
             self.frontend.exp_tab.set_expr(name, relax.Var(name, kind))
 
     def _site(self, operator: Any, code: str, outputs: list[int]) -> TFLiteOperator:
@@ -374,7 +239,7 @@ class _Walk:
         if self.around is not None:
             raise Unreadable("a variable of a subgraph")
         name = tensor.Name().decode()
-        return self.variables.value(name, shape, _TYPES[tensor.Type()], tensor.author, _initial(tensor))
+        return self.variables.value(name, shape, TYPES[tensor.Type()], tensor.author, _initial(tensor))
 
     def _update(self, index: int, value: Any) -> None:
         value = self.frontend.bb.emit(value)
@@ -401,7 +266,7 @@ class _Walk:
         return TFLiteOperand(
             name=tensor.author,
             shape=file_shape(tensor),
-            dtype=_TYPES.get(tensor.Type(), "unknown"),
+            dtype=TYPES.get(tensor.Type(), "unknown"),
             quantization=quantization_of(tensor),
             value=self._value(index, wrapped),
             expression=lambda: self._expression(index, wrapped),
@@ -422,7 +287,7 @@ class _Walk:
         if wrapped.buffer.DataLength() == 0:
             return None
         if wrapped.tensor.Sparsity() is not None:
-            dtype = np.dtype(_TYPES[wrapped.tensor.Type()])
+            dtype = np.dtype(TYPES[wrapped.tensor.Type()])
             values = wrapped.buffer.DataAsNumpy().view(dtype)
             return dense(wrapped.tensor, values, file_shape(wrapped.tensor))
         return self.frontend.get_tensor_value(wrapped)
@@ -430,7 +295,7 @@ class _Walk:
 
 def translate(model: Any, layer: Callable[[str], str]) -> Translation:
     """The first subgraph as the function `main`; `layer` gives the layer that a tensor's name contains."""
-    graph = _Graph(model.Subgraphs(0))
+    graph = Graph(model.Subgraphs(0))
     builder, table = relax.BlockBuilder(), ExprTable()
     with builder.function("main"):
         with builder.dataflow():
@@ -438,7 +303,7 @@ def translate(model: Any, layer: Callable[[str], str]) -> Translation:
             parameters = [_parameter(tensor) for tensor in entering]
             for tensor, parameter in zip(entering, parameters, strict=True):
                 table.set_expr(tensor.Name().decode(), parameter)
-            frontend, variables = _Frontend(model, graph, table, builder), Variables(model=model)
+            frontend, variables = Frontend(model, graph, table, builder), Variables(model=model)
             walk = _Walk(frontend=frontend, graph=graph, variables=variables)
             results = walk.run()
             states = tuple(variables.pairs(len(parameters), len(results)))
@@ -468,9 +333,4 @@ def _initial(tensor: Any) -> bytes | None:
 
 
 def _parameter(tensor: Any) -> Any:
-    return relax.Var(tensor.author, relax.TensorType(file_shape(tensor), _TYPES[tensor.Type()]))
-
-
-def file_shape(tensor: Any) -> tuple[int, ...]:
-    """The shape of a tensor as the file has it."""
-    return tuple(int(tensor.Shape(index)) for index in range(tensor.ShapeLength()))
+    return relax.Var(tensor.author, relax.TensorType(file_shape(tensor), TYPES[tensor.Type()]))
