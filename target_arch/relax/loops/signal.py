@@ -148,7 +148,8 @@ class SquareRoot:
             most = tirx.Select(x[c] <= number(_WORD), number((1 << 16) - 1), number(_WORD))
             with ib.If(tirx.all(rest[0] > root[0], tirx.NE(root[0], most))), ib.Then():
                 ib.buffer_store(root, root[0] + number(1), [0])
-            ib.buffer_store(out, tirx.shift_right(root[0], shift[0].astype("uint64")).astype("uint32"), [c])
+            places = tirx.min(shift[0].astype("uint64"), number(63))
+            ib.buffer_store(out, tirx.shift_right(root[0], places).astype("uint32"), [c])
 
 
 @frozen(kw_only=True)

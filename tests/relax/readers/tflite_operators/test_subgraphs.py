@@ -103,13 +103,6 @@ def partial() -> TfliteFile:
     return file
 
 
-def remembering() -> TfliteFile:
-    """A branch with a variable tensor."""
-    file = branching()
-    file.subgraphs[1].variable((2, 3), *GRID)
-    return file
-
-
 def recursive() -> TfliteFile:
     """A loop whose body runs the loop."""
     file = looping(2)
@@ -140,7 +133,6 @@ REFUSED: dict[str, tuple[Callable[[], TfliteFile], str]] = {
         partial,
         "a branch has `GATHER`, which some values of its operands do not allow",
     ),
-    "IF of a branch with a variable": (remembering, "a branch has variables"),
     "WHILE of an input": (
         lambda: looping(2, counted=False),
         "how often its subgraph runs is known only at run time",

@@ -7,7 +7,6 @@ import tflite
 
 from target_arch.relax.readers.tflite_operators.site import Unreadable
 from target_arch.relax.readers.tflite_operators.walk.codes import CODES, builtin_code
-from target_arch.relax.readers.tflite_operators.walk.variables import RESOURCES
 
 _PARTIAL: Mapping[str, int] = {
     **dict.fromkeys(("GATHER", "GATHER_ND", "SEGMENT_SUM"), 1),
@@ -64,8 +63,6 @@ def check_total(model: Any, number: int) -> None:
             continue
         seen.add(one)
         graph = model.Subgraphs(one)
-        if any(graph.Tensors(index).IsVariable() for index in range(graph.TensorsLength())):
-            raise Unreadable("a branch has variables")
         for place in range(graph.OperatorsLength()):
             operator = graph.Operators(place)
             code = CODES.get(builtin_code(model.OperatorCodes(operator.OpcodeIndex())), "")
@@ -81,8 +78,6 @@ def _run_by(model: Any, operator: Any, code: str) -> tuple[int, ...]:
 
 
 def _check_operator(model: Any, graph: Any, operator: Any, code: str) -> None:
-    if code in (*RESOURCES, "CUSTOM"):
-        raise Unreadable("a branch has variables" if code in RESOURCES else "a branch has a custom operator")
     if code in _PARTIAL and not _is_safe(model, graph, operator, _PARTIAL[code]):
         raise Unreadable(f"a branch has `{code}`, which some values of its operands do not allow")
 

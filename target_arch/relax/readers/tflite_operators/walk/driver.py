@@ -24,9 +24,14 @@ from target_arch.relax.readers.tflite_operators.table import CONVERTERS, LEFT_TO
 from target_arch.relax.readers.tflite_operators.walk.codes import CODES, builtin_code
 from target_arch.relax.readers.tflite_operators.walk.folding import folded
 from target_arch.relax.readers.tflite_operators.walk.frontend import Frontend
-from target_arch.relax.readers.tflite_operators.walk.graphs import TYPES, Graph, file_shape, quantization_of
-from target_arch.relax.readers.tflite_operators.walk.subgraphs import Inlined, Subgraphs
-from target_arch.relax.readers.tflite_operators.walk.variables import RESOURCES, Variables
+from target_arch.relax.readers.tflite_operators.walk.graphs import (
+    TYPES,
+    NamedGraph,
+    file_shape,
+    quantization_of,
+)
+from target_arch.relax.readers.tflite_operators.walk.subgraphs import OpenedOperators, Subgraphs
+from target_arch.relax.readers.tflite_operators.walk.variables import RESOURCES, Handle, Variables, handle
 
 
 @frozen(kw_only=True, eq=False)
@@ -73,9 +78,11 @@ class _Walk:
     """Which subgraph it is."""
     around: "_Walk | None" = None
     """The walk over the graph that runs it."""
-    inlined: Inlined = field(factory=Inlined)
+    inlined: OpenedOperators = field(factory=OpenedOperators)
     inner: list["_Walk"] = field(factory=list)
     """The walks over its subgraphs."""
+    handles: dict[int, Handle] = field(factory=dict)
+    """The tensors that stand for variables."""
 
     def operator(self, operator: Any, stated: Any) -> None:
         outputs = [int(operator.Outputs(index)) for index in range(operator.OutputsLength())]
@@ -85,7 +92,7 @@ class _Walk:
             return
         try:
             results = self._results(operator, code, outputs)
-            for index, result in zip(outputs, results, strict=code != "VAR_HANDLE"):
+            for index, result in zip(outputs, results, strict=True):
                 self._keep(index, result)
         except Unreadable as error:
             self._refuse(code, outputs, str(error))
@@ -94,27 +101,38 @@ class _Walk:
 
     def _resource(self, operator: Any, code: str, outputs: list[int]) -> list[Any]:
         """The outputs of an operator on resource variables."""
-        if self.around is not None:
-            raise Unreadable("a variable of a subgraph")
         if code == "CALL_ONCE":
+            if self.around is not None:
+                raise Unreadable("it is in a subgraph")
             self.variables.once(operator)
         elif code == "VAR_HANDLE":
-            self.variables.handle(operator, outputs[0])
+            return [handle(operator)]
         elif code == "ASSIGN_VARIABLE":
             value = self._operand(operator.Inputs(1))
-            name = self.variables.named(operator.Inputs(0))
-            self.variables.assign(name, value.expr, value.shape, value.dtype)
+            self.variables.assign(self._named(operator), value.expr, value.shape, value.dtype)
         else:
             out = self._operand(outputs[0])
-            return [self.variables.value(self.variables.named(operator.Inputs(0)), out.shape, out.dtype)]
+            return [self.variables.value(self._named(operator), out.shape, out.dtype)]
         return []
+
+    def _named(self, operator: Any) -> str:
+        """The variable that an operator reads or assigns. Unreadable where that is computed."""
+        found = self.handles.get(operator.Inputs(0))
+        if found is None:
+            raise Unreadable("its variable is computed")
+        return found.name
 
     def _results(self, operator: Any, code: str, outputs: list[int]) -> list[Any]:
         if code in RESOURCES:
             return self._resource(operator, code, outputs)
         if code in ("IF", "WHILE"):
-            given = [self._operand(int(operator.Inputs(n))).expr for n in range(operator.InputsLength())]
-            subgraphs = Subgraphs(model=self.frontend.model, builder=self.frontend.bb, outputs=self._inside)
+            given = [self._given(int(operator.Inputs(n))) for n in range(operator.InputsLength())]
+            subgraphs = Subgraphs(
+                model=self.frontend.model,
+                builder=self.frontend.bb,
+                variables=self.variables,
+                outputs=self._inside,
+            )
             return subgraphs.branched(operator, given) if code == "IF" else subgraphs.looped(operator, given)
         value = None if self.around is None else folded(self._site(operator, code, outputs))
         if value is not None:
@@ -130,6 +148,10 @@ class _Walk:
             return [self.frontend.bb.normalize(each) for each in made]
         return [made] if len(outputs) == 1 else [made[index] for index in range(len(outputs))]
 
+    def _given(self, index: int) -> Any:
+        """The input of a subgraph that a tensor is."""
+        return self.handles[index] if index in self.handles else self._operand(index).expr
+
     def _inside(self, number: int, given: list[Any]) -> list[Any]:
         """The outputs of a subgraph of these inputs. Unreadable where it is inside itself."""
         here: _Walk | None = self
@@ -138,10 +160,14 @@ class _Walk:
                 raise Unreadable("a subgraph runs itself")
             here = here.around
         model, builder = self.frontend.model, self.frontend.bb
-        graph, table = Graph(model.Subgraphs(number)), ExprTable()
+        graph, table = NamedGraph(model.Subgraphs(number)), ExprTable()
         self.inlined.add(graph.OperatorsLength())
+        handles = {}
         for place, operand in enumerate(given):
-            table.set_expr(graph.Tensors(graph.Inputs(place)).Name().decode(), operand)
+            if isinstance(operand, Handle):
+                handles[graph.Inputs(place)] = operand
+            else:
+                table.set_expr(graph.Tensors(graph.Inputs(place)).Name().decode(), operand)
         walk = _Walk(
             frontend=Frontend(model, graph, table, builder),
             graph=graph,
@@ -150,6 +176,7 @@ class _Walk:
             number=number,
             around=self,
             inlined=self.inlined,
+            handles=handles,
         )
         self.inner.append(walk)
         return walk.run()
@@ -160,7 +187,8 @@ class _Walk:
             operator = self.graph.Operators(number)
             self.operator(operator, self.frontend.model.OperatorCodes(operator.OpcodeIndex()))
         outputs = [int(self.graph.Outputs(number)) for number in range(self.graph.OutputsLength())]
-        return [self.frontend.get_tensor_expr(each) for each in self.frontend.get_tensors(outputs)]
+        found = zip(outputs, self.frontend.get_tensors(outputs), strict=True)
+        return [self.handles.get(index) or self.frontend.get_tensor_expr(each) for index, each in found]
 
     def tensors(self) -> Iterator[tuple[Any, Any]]:
         """Expressions and the tensors of the file that they are, of its subgraphs first."""
@@ -187,6 +215,9 @@ class _Walk:
 
     def _keep(self, index: int, result: Any) -> None:
         """The result as the tensor of the file that it is."""
+        if isinstance(result, Handle):
+            self.handles[index] = result
+            return
         tensor = self.graph.Tensors(index)
         result = self.frontend.bb.normalize(result)
         shape, dtype = file_shape(tensor), TYPES[tensor.Type()]
@@ -237,28 +268,28 @@ class _Walk:
         if not tensor.IsVariable():
             raise Unreadable(f"tensor `{tensor.author}` is no variable")
         if self.around is not None:
-            raise Unreadable("a variable of a subgraph")
-        name = tensor.Name().decode()
-        return self.variables.value(name, shape, TYPES[tensor.Type()], tensor.author, _initial(tensor))
+            raise Unreadable("a variable tensor of a subgraph, which LiteRT resets in each run")
+        dtype = TYPES[tensor.Type()]
+        return self.variables.value(self._key(index), shape, dtype, tensor.author, _initial(tensor))
 
     def _update(self, index: int, value: Any) -> None:
         value = self.frontend.bb.emit(value)
-        name = self.graph.Tensors(index).Name().decode()
-        self.variables.assign(name, value, shape_of(value), dtype_of(value))
+        self.variables.assign(self._key(index), value, shape_of(value), dtype_of(value))
 
     def _own_state(self, index: int, name: str, shape: tuple[int, ...], dtype: str) -> Any:
         """A state of the operator that writes a tensor."""
-        if self.around is not None:
-            raise Unreadable("a variable of a subgraph")
-        tensor = self.graph.Tensors(index)
-        return self.variables.value(
-            f"{tensor.Name().decode()}/{name}", shape, dtype, f"{tensor.author}_{name}"
-        )
+        author = self.graph.Tensors(index).author
+        return self.variables.value(f"{self._key(index)}/{name}", shape, dtype, f"{author}_{name}")
 
     def _leave(self, index: int, name: str, value: Any) -> None:
         value = self.frontend.bb.emit(value)
-        key = f"{self.graph.Tensors(index).Name().decode()}/{name}"
-        self.variables.assign(key, value, shape_of(value), dtype_of(value))
+        self.variables.assign(f"{self._key(index)}/{name}", value, shape_of(value), dtype_of(value))
+
+    def _key(self, index: int) -> str:
+        """A name of the variable that a tensor is, or that the operator has which writes it:
+        a subgraph that runs twice has one.
+        """
+        return f"{self.number}/{index}"
 
     def _operand(self, index: int) -> TFLiteOperand:
         (wrapped,) = self.frontend.get_tensors([index])
@@ -295,7 +326,7 @@ class _Walk:
 
 def translate(model: Any, layer: Callable[[str], str]) -> Translation:
     """The first subgraph as the function `main`; `layer` gives the layer that a tensor's name contains."""
-    graph = Graph(model.Subgraphs(0))
+    graph = NamedGraph(model.Subgraphs(0))
     builder, table = relax.BlockBuilder(), ExprTable()
     with builder.function("main"):
         with builder.dataflow():

@@ -37,7 +37,7 @@ class _Named:
         return getattr(self._tensor, name)
 
 
-class Graph:
+class NamedGraph:
     """A subgraph whose tensors have names of their own."""
 
     def __init__(self, graph: Any) -> None:

@@ -1,25 +1,28 @@
 """IF and WHILE. Of a computed condition both subgraphs are computed and the results of one are selected,
-where neither can fail or keeps values from run to run; a loop whose trips are known becomes its iterations.
+where neither can fail, and so are the variables that they assign; a loop whose trips are known becomes its
+iterations.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 from tvm import relax
 from tvm.ir import GenericConst
 
-from target_arch.relax.ir.graph import shape_of
+from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.readers.tflite_operators.site import Unreadable
 from target_arch.relax.readers.tflite_operators.walk.branches import branches, check_total, loop
+from target_arch.relax.readers.tflite_operators.walk.variables import Handle, Variables
 
 MOST_OPERATORS = 20_000
 """Branches and loops of a model that would become more operators are refused."""
 
 
 @define(eq=False)
-class Inlined:
+class OpenedOperators:
     """How many operators the subgraphs of a model became so far."""
 
     operators: int = 0
@@ -31,7 +34,7 @@ class Inlined:
             raise Unreadable(f"subgraphs would become more than {MOST_OPERATORS:,} operators")
 
 
-@frozen(kw_only=True, eq=False)
+@define(kw_only=True, eq=False)
 class Subgraphs:
     """The subgraphs that operators of one graph run; `outputs` gives those of a subgraph, by its number and
     its inputs.
@@ -39,6 +42,7 @@ class Subgraphs:
 
     model: Any
     builder: Any
+    variables: Variables
     outputs: Callable[[int, list[Any]], list[Any]] = field(repr=False)
 
     def branched(self, operator: Any, values: list[Any]) -> list[Any]:
@@ -50,8 +54,33 @@ class Subgraphs:
             return self.outputs(found[0] if taken else found[1], given)
         for index in found:
             check_total(self.model, index)
-        results = [self.outputs(index, given) for index in found]
-        return list(_selected(self.builder, condition, *results))
+        wanted = self.builder.emit(relax.op.reshape(condition, ()))
+        return self._selected(wanted, *(partial(self.outputs, index, given) for index in found))
+
+    def _selected(
+        self, wanted: Any, then: Callable[[], list[Any]], other: Callable[[], list[Any]]
+    ) -> list[Any]:
+        """The results of the branch that is taken; variables have the values that it leaves."""
+        before = self.variables.now()
+        results = then()
+        left = self.variables.now()
+        self.variables.go_back(before)
+
+        def chosen(one: Any, another: Any) -> Any:
+            return self._chosen(wanted, one, another)
+
+        found = [chosen(*pair) for pair in zip(results, other(), strict=True)]
+        self.variables.select(left, chosen)
+        return found
+
+    def _chosen(self, wanted: Any, one: Any, another: Any) -> Any:
+        if isinstance(one, Handle) or isinstance(another, Handle):
+            if one != another:
+                raise Unreadable("its branches have different variables as a result")
+            return one
+        if (shape_of(one), dtype_of(one)) != (shape_of(another), dtype_of(another)):
+            raise Unreadable("its branches have results of different shapes or types")
+        return self.builder.emit(relax.op.where(wanted, one, another))
 
     def looped(self, operator: Any, values: list[Any]) -> list[Any]:
         """The outputs of a WHILE."""
@@ -69,12 +98,3 @@ class Subgraphs:
 def _known(value: Any) -> bool | None:
     """The value of a condition; None of one that is computed."""
     return bool(np.all(value.value.numpy())) if isinstance(value, GenericConst) else None
-
-
-def _selected(builder: Any, condition: Any, then: list[Any], other: list[Any]) -> Iterator[Any]:
-    """Each result of the branch that is taken."""
-    wanted = builder.emit(relax.op.reshape(condition, ()))
-    for one, another in zip(then, other, strict=True):
-        if shape_of(one) != shape_of(another):
-            raise Unreadable("its branches have results of different shapes")
-        yield builder.emit(relax.op.where(wanted, one, another))

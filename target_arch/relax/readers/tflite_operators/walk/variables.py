@@ -3,18 +3,32 @@
 Each becomes an input of the program, the value that a run finds, and an output, the value it leaves.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tflite
-from attrs import define, field
+from attrs import define, field, frozen
 from tvm import relax
 
+from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.operators.states import StatePair
 from target_arch.relax.readers.tflite_operators.site import Unreadable
 from target_arch.relax.readers.tflite_operators.walk.codes import builtin_code
 
 RESOURCES = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
+
+
+@frozen
+class Handle:
+    """The value of a tensor that stands for a variable, by its name."""
+
+    name: str
+
+
+def handle(operator: Any) -> Handle:
+    """The output of a VAR_HANDLE."""
+    stored = _options(operator, "VarHandleOptions").SharedName() or b""
+    return Handle(str(stored.decode("utf-8", errors="replace")))
 
 
 @define(eq=False)
@@ -31,7 +45,6 @@ class Variables:
 
     model: Any
     _known: dict[str, _Variable] = field(factory=dict)
-    _handles: dict[int, str] = field(factory=dict)
     _initial: dict[str, bytes] = field(factory=dict)
 
     def value(
@@ -48,19 +61,30 @@ class Variables:
         return self._known[name].value
 
     def assign(self, name: str, value: Any, shape: tuple[int, ...], dtype: str) -> None:
-        """The value of a variable from here on."""
+        """The value of a variable from here on. Unreadable where others were of another form."""
         self.value(name, shape, dtype)
+        kept = self._known[name].parameter
+        if (shape_of(kept), dtype_of(kept)) != (shape, dtype):
+            raise Unreadable("a variable gets values of another shape or type")
         self._known[name].value = value
 
-    def handle(self, operator: Any, tensor: int) -> None:
-        """VAR_HANDLE: the tensor stands for the variable that its options name."""
-        self._handles[tensor] = _shared_name(operator)
+    def now(self) -> dict[str, Any]:
+        """The values of all variables at this place, by their names."""
+        return {name: each.value for name, each in self._known.items()}
 
-    def named(self, tensor: int) -> str:
-        """The variable that a handle stands for. Unreadable for another tensor."""
-        if tensor not in self._handles:
-            raise Unreadable("its variable is computed")
-        return self._handles[tensor]
+    def go_back(self, values: dict[str, Any]) -> None:
+        """The values that variables had at an earlier place; those named first since then have their own."""
+        for name, each in self._known.items():
+            each.value = values.get(name, each.parameter)
+
+    def select(self, values: dict[str, Any], chosen: Callable[[Any, Any], Any]) -> None:
+        """`chosen` of `values`, which another course of operators left, and of the values of this one, where
+        they differ.
+        """
+        for name, each in self._known.items():
+            other = values.get(name, each.parameter)
+            if not other.same_as(each.value):
+                each.value = chosen(other, each.value)
 
     def once(self, operator: Any) -> None:
         """CALL_ONCE: the initial values that the subgraph assigns. Unreadable for anything but constants."""
@@ -71,7 +95,7 @@ class Variables:
             code = self.model.OperatorCodes(each.OpcodeIndex())
             kind = builtin_code(code)
             if kind == tflite.BuiltinOperator.VAR_HANDLE:
-                handles[each.Outputs(0)] = _shared_name(each)
+                handles[each.Outputs(0)] = handle(each).name
             elif kind == tflite.BuiltinOperator.ASSIGN_VARIABLE:
                 buffer = self.model.Buffers(graph.Tensors(each.Inputs(1)).Buffer())
                 if not buffer.DataLength():
@@ -94,11 +118,6 @@ class Variables:
         """The states, where the program has so many inputs and outputs besides."""
         for number, name in enumerate(self._known):
             yield StatePair(input=inputs + number, output=outputs + number, initial=self._initial.get(name))
-
-
-def _shared_name(operator: Any) -> str:
-    stored = _options(operator, "VarHandleOptions").SharedName() or b""
-    return str(stored.decode("utf-8", errors="replace"))
 
 
 def _options(operator: Any, name: str) -> Any:
