@@ -5,7 +5,7 @@ from typing import Any
 
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.ir.graph import dtype_of
-from target_arch.relax.onnx_operators import recurrent
+from target_arch.relax.onnx_operators import dynamic_lstm, recurrent
 from target_arch.relax.onnx_operators.arithmetic import (
     elementwise,
     normalization,
@@ -19,6 +19,7 @@ from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted
 
 CONVERTERS: Mapping[str, Converter] = {
     **counting.CONVERTERS,
+    **dynamic_lstm.CONVERTERS,
     **elementwise.CONVERTERS,
     **movement.CONVERTERS,
     **normalization.CONVERTERS,

@@ -5,9 +5,10 @@ direction after the other is computed, every step for each sequence of the batch
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 from tvm import relax, tirx
 from tvm.script.ir_builder import tirx as ib
 
@@ -15,14 +16,19 @@ from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted,
 
 _FLOAT = "float32"
 Activation = Callable[[Any], Any]
+NO_FUNCTIONS: Mapping[str, Activation] = MappingProxyType({})
 
 
 def _number(value: float) -> Any:
     return tirx.const(value, _FLOAT)
 
 
-def _activation(name: str, alpha: float | None, beta: float | None) -> Activation:
-    """A function by its name in ONNX. Raises NotConverted for one that is not known."""
+def _activation(
+    own: Mapping[str, Activation], name: str, alpha: float | None, beta: float | None
+) -> Activation:
+    """A function by its name in ONNX, of the form's `own` first. Raises NotConverted for one that is not
+    known.
+    """
     one, none = _number(1.0), _number(0.0)
 
     def given(value: float | None, otherwise: float) -> Any:
@@ -40,6 +46,7 @@ def _activation(name: str, alpha: float | None, beta: float | None) -> Activatio
         "elu": lambda x: tirx.Select(x < none, given(alpha, 1.0) * (tirx.exp(x) - one), x),
         "softsign": lambda x: x / (one + tirx.abs(x)),
         "softplus": lambda x: tirx.log(one + tirx.exp(x)),
+        **own,
     }
     if name.lower() not in known:
         raise NotConverted(f"its activation `{name}` is not known")
@@ -47,7 +54,7 @@ def _activation(name: str, alpha: float | None, beta: float | None) -> Activatio
 
 
 @frozen(kw_only=True, eq=False)
-class _Cell:
+class RecurrentCell:
     """A recurrent operator: its sizes, its functions and its operands in the order of a kernel.
 
     `optional` says which of the operands that may be left out are there.
@@ -80,7 +87,9 @@ class _Cell:
 _OPTIONAL = ("B", "sequence_lens", "initial_h", "initial_c", "P")
 
 
-def _cell(node: Node, gates: int, functions: Sequence[str]) -> _Cell:
+def _cell(
+    node: Node, gates: int, functions: Sequence[str], own: Mapping[str, Activation] = NO_FUNCTIONS
+) -> RecurrentCell:
     batch_first = bool(node.integer("layout", 0))
     first, second, inputs = node.shape(0)
     directions, hidden = node.shape(2)[0], node.shape(2)[2]
@@ -96,11 +105,11 @@ def _cell(node: Node, gates: int, functions: Sequence[str]) -> _Cell:
         list(node.attributes.get("activation_beta", ())),
     )
     made = [
-        _activation(name, *(values[n] if n < len(values) else None for values in (alphas, betas)))
+        _activation(own, name, *(values[n] if n < len(values) else None for values in (alphas, betas)))
         for n, name in enumerate(names)
     ]
     count = len(functions)
-    return _Cell(
+    return RecurrentCell(
         steps=second if batch_first else first,
         batch=first if batch_first else second,
         inputs=inputs,
@@ -116,17 +125,17 @@ def _cell(node: Node, gates: int, functions: Sequence[str]) -> _Cell:
 
 
 @frozen(kw_only=True, eq=False)
-class _Kernel:
+class RecurrentKernel:
     """The buffers of a kernel. `state` and `memory` are [batch, hidden], `sums` [gates, hidden] of a step."""
 
-    cell: _Cell
+    cell: RecurrentCell
     operands: Mapping[str, Any]
     out: Any
     state: Any
     memory: Any
     sums: Any
 
-    def run(self, direction: int, step: Callable[["_Kernel", int, Any, Any], None]) -> None:
+    def run(self, direction: int, step: Callable[["RecurrentKernel", int, Any, Any], None]) -> None:
         """One direction: initial states, and `step` for each turn and sequence; states leave at the end."""
         cell = self.cell
         with ib.grid(cell.batch, cell.hidden) as (b, j):
@@ -148,7 +157,7 @@ class _Kernel:
             ib.buffer_store(self.out, self.memory[b, j], [cell.steps + 1, direction, b, j])
 
     def _turn(
-        self, direction: int, time: Any, b: Any, step: Callable[["_Kernel", int, Any, Any], None]
+        self, direction: int, time: Any, b: Any, step: Callable[["RecurrentKernel", int, Any, Any], None]
     ) -> None:
         step(self, direction, time, b)
         with ib.serial(0, self.cell.hidden) as j:
@@ -190,11 +199,28 @@ class _Kernel:
             ib.buffer_store(self.sums, self.sums[g + first, j] + product, [g + first, j])
 
 
+@frozen(kw_only=True, eq=False)
+class KernelForm:
+    """How a kernel is made, the operands that it reads beside those of ONNX's operator, and functions that it
+    computes in its own way, by their names in lower case.
+    """
+
+    kernel: Callable[..., RecurrentKernel] = RecurrentKernel
+    operands: Mapping[str, Any] = field(factory=dict)
+    functions: Mapping[str, Activation] = NO_FUNCTIONS
+
+
+_PLAIN = KernelForm()
+
+
 def _computed(
-    node: Node, cell: _Cell, step: Callable[[_Kernel, int, Any, Any], None]
+    node: Node,
+    cell: RecurrentCell,
+    step: Callable[[RecurrentKernel, int, Any, Any], None],
+    form: KernelForm = _PLAIN,
 ) -> tuple[Any, Any, Any]:
     """The outputs: all states, the last state, the last memory."""
-    operands = {"X": node.operand(0), "W": node.operand(1), "R": node.operand(2)}
+    operands = {"X": node.operand(0), "W": node.operand(1), "R": node.operand(2), **form.operands}
     operands |= {name: node.operand(n + 3) for n, name in enumerate(_OPTIONAL) if name in cell.given}
     if cell.batch_first:
         operands["X"] = node.emit(relax.op.permute_dims(operands["X"], [1, 0, 2]))
@@ -204,7 +230,7 @@ def _computed(
     shape = (cell.steps + 2, cell.directions, cell.batch, cell.hidden)
 
     def body(out: Any, *given: Any) -> None:
-        kernel = _Kernel(
+        kernel = form.kernel(
             cell=cell,
             operands=dict(zip(operands, given, strict=True)),
             out=out,
@@ -233,15 +259,15 @@ def _outputs(node: Node, found: Sequence[Any]) -> Any:
     return found[0] if node.outputs == 1 else tuple(found[: node.outputs])
 
 
-def _lstm(node: Node) -> Any:
+def lstm(node: Node, form: KernelForm = _PLAIN) -> Any:
     """Gates: input, output, forget, cell. `P` are the weights of the memory in the gates. `cell_clip`, which
     only TFLite has, limits the memory.
     """
-    cell = _cell(node, 4, ("Sigmoid", "Tanh", "Tanh"))
+    cell = _cell(node, 4, ("Sigmoid", "Tanh", "Tanh"), form.functions)
     limit = float(node.attributes.get("cell_clip", 0.0))
     couples = bool(node.integer("input_forget", 0))
 
-    def step(kernel: _Kernel, d: int, time: Any, b: Any) -> None:
+    def step(kernel: RecurrentKernel, d: int, time: Any, b: Any) -> None:
         f, g, h = cell.functions[d]
         sums, memory = kernel.sums, kernel.memory
 
@@ -270,7 +296,7 @@ def _lstm(node: Node) -> Any:
             gate(1, j, f, peep(1, j) if peeps else None)
             ib.buffer_store(kernel.state, sums[1, j] * h(memory[b, j]), [b, j])
 
-    return _outputs(node, _computed(node, cell, step))
+    return _outputs(node, _computed(node, cell, step, form))
 
 
 def _gru(node: Node) -> Any:
@@ -278,7 +304,7 @@ def _gru(node: Node) -> Any:
     cell = _cell(node, 3, ("Sigmoid", "Tanh"))
     linear = bool(node.integer("linear_before_reset", 0))
 
-    def step(kernel: _Kernel, d: int, time: Any, b: Any) -> None:
+    def step(kernel: RecurrentKernel, d: int, time: Any, b: Any) -> None:
         f, g = cell.functions[d]
         sums, state, held = kernel.sums, kernel.state, kernel.memory
         kernel.add(d, time, b, 0, 2)
@@ -305,7 +331,7 @@ def _gru(node: Node) -> Any:
     return _outputs(node, _computed(node, cell, step)[:2])
 
 
-def _state_part(kernel: _Kernel, direction: int, b: Any) -> None:
+def _state_part(kernel: RecurrentKernel, direction: int, b: Any) -> None:
     cell, sums = kernel.cell, kernel.sums
     with ib.serial(0, cell.hidden) as j:
         bias = _number(0.0)
@@ -320,7 +346,7 @@ def _state_part(kernel: _Kernel, direction: int, b: Any) -> None:
 def _rnn(node: Node) -> Any:
     cell = _cell(node, 1, ("Tanh",))
 
-    def step(kernel: _Kernel, d: int, time: Any, b: Any) -> None:
+    def step(kernel: RecurrentKernel, d: int, time: Any, b: Any) -> None:
         (f,) = cell.functions[d]
         kernel.add(d, time, b, 0, 1)
         with ib.serial(0, cell.hidden) as j:
@@ -330,8 +356,9 @@ def _rnn(node: Node) -> Any:
 
 
 _COMMON = "activation_alpha activation_beta activations clip direction hidden_size layout"
+LSTM_ATTRIBUTES = f"{_COMMON} input_forget"
 CONVERTERS: Mapping[str, Converter] = {
     "GRU": converter(_gru, f"{_COMMON} linear_before_reset"),
-    "LSTM": converter(_lstm, f"{_COMMON} input_forget"),
+    "LSTM": converter(lstm, LSTM_ATTRIBUTES),
     "RNN": converter(_rnn, _COMMON),
 }

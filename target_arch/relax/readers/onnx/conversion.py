@@ -13,6 +13,7 @@ from target_arch.relax.onnx_converters import CONVERTERS, converted, takes
 from target_arch.relax.onnx_operators.halves import Halves
 from target_arch.relax.onnx_operators.node import Node, NotConverted
 from target_arch.relax.readers.frontend import FAILURES
+from target_arch.relax.readers.onnx.rewriting.contributed import WITHOUT_SCHEMA
 from target_arch.relax.readers.onnx.rewriting.control_flow import Course
 from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, TensorKind, opset_of
 from target_arch.relax.readers.unsupported import Unsupported, unsupported
@@ -29,6 +30,9 @@ _FOREIGN = frozenset(
 )
 """Of the frontend's operators those of `com.microsoft`; all others are ONNX's."""
 
+_CONTRIBUTED = "com.microsoft"
+"""onnxruntime's own operators."""
+
 _EXPANDED = frozenset(("GroupNormalization", "MeanVarianceNormalization", "RMSNormalization"))
 """Operators of which the frontend takes only some forms; their definition by other operators has all."""
 
@@ -37,10 +41,15 @@ _CASTS = ("Cast", "CastLike")
 
 def is_known(domain: str, operator: str) -> bool:
     """Whether a converter takes the operator."""
-    if domain in ONNX_DOMAINS and operator in CONVERTERS:
+    if operator in CONVERTERS and _is_ours(domain, operator):
         return True
-    ours = domain == "com.microsoft" if operator in _FOREIGN else domain in ONNX_DOMAINS
-    return ours and operator not in _EXPANDED and operator in _get_convert_map()
+    theirs = domain == _CONTRIBUTED if operator in _FOREIGN else domain in ONNX_DOMAINS
+    return theirs and operator not in _EXPANDED and operator in _get_convert_map()
+
+
+def _is_ours(domain: str, operator: str) -> bool:
+    """Whether an operator of this domain is the one that a converter of ours of that name is for."""
+    return domain == _CONTRIBUTED if operator in WITHOUT_SCHEMA else domain in ONNX_DOMAINS
 
 
 def convert(
@@ -146,7 +155,7 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
             opset=self.opset,
             builder=self.bb,
         )
-        if node.domain in ONNX_DOMAINS and takes(ours):
+        if _is_ours(node.domain, node.op_type) and takes(ours):
             made = converted(ours)
             found = self.bb.normalize(relax.Tuple(made) if isinstance(made, tuple) else made)
         else:

@@ -1,14 +1,15 @@
-"""Quantized operators of onnxruntime's own domain become ONNX's: dequantize, operate, quantize.
+"""Quantized operators of onnxruntime's own domain become ONNX's: dequantize, operate, quantize. Those that
+ONNX's cannot say stay, with the types of their outputs.
 
 onnxruntime's quantizer writes them: in QOperator models, and `QuantizeLinear` with 16 bits below opset 21.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from onnx import helper
 
-from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph, replace
+from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph, TensorKind, replace
 
 _DOMAIN = "com.microsoft"
 _SAME = ("DequantizeLinear", "QuantizeLinear")
@@ -21,6 +22,7 @@ _UNARY = {
 }
 _BINARY = {"QLinearAdd": "Add", "QLinearMul": "Mul"}
 _CONCAT = "QLinearConcat"
+Kinds = Mapping[str, TensorKind]
 _FIRST_SOFTMAX = 13
 """The version from which a softmax has one dimension."""
 
@@ -68,3 +70,41 @@ def _between(
     made.attribute.extend(each for each in node.attribute if each.name not in ("channels_last", "opset"))
     quantized = helper.make_node("QuantizeLinear", [f"{out}/real", *result], [out], name=f"{out}/stored")
     return (*nodes, made, quantized)
+
+
+def declare_outputs(graph: OnnxGraph) -> bool:
+    """Declare the outputs of operators that ONNX has no schema of, where the types of their inputs are known.
+
+    True where any was declared.
+    """
+    kinds, content = graph.types(), graph.model.graph
+    found = [
+        helper.make_tensor_value_info(name, elements, shape)
+        for node in content.node
+        if node.domain == _DOMAIN and node.op_type in WITHOUT_SCHEMA
+        for name, elements, shape in WITHOUT_SCHEMA[node.op_type](node, kinds)
+        if name and kinds.get(name, _OPEN).shape is None
+    ]
+    stated = {value.name: value for value in (*content.value_info, *content.output)}
+    for value in found:
+        (stated.get(value.name) or content.value_info.add()).CopyFrom(value)
+    return bool(found)
+
+
+_OPEN = TensorKind(0, None)
+
+
+def _lstm_outputs(node: Any, kinds: Kinds) -> Iterator[tuple[str, int, Sequence[int]]]:
+    x, recurrent = (kinds.get(node.input[index], _OPEN) for index in (0, 2))
+    if x.shape is None or recurrent.shape is None or len(x.shape) != 3 or len(recurrent.shape) != 3:
+        return
+    (steps, batch, _), (directions, hidden, _) = x.shape, recurrent.shape
+    shapes = ((steps, directions, batch, hidden), (directions, batch, hidden), (directions, batch, hidden))
+    for name, shape in zip(node.output, shapes, strict=False):
+        yield name, x.elements, shape
+
+
+WITHOUT_SCHEMA: Mapping[str, Callable[[Any, Kinds], Iterator[tuple[str, int, Sequence[int]]]]] = {
+    "DynamicQuantizeLSTM": _lstm_outputs
+}
+"""Operators that stay, each with the names, element types and shapes of its outputs."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.relax.readers.onnx.rewriting.cleaning import clean
-from target_arch.relax.readers.onnx.rewriting.contributed import without_contributed
+from target_arch.relax.readers.onnx.rewriting.contributed import declare_outputs, without_contributed
 from target_arch.relax.readers.onnx.rewriting.control_flow import open_control_flow
 from target_arch.relax.readers.onnx.rewriting.folding import fold_constants
 from target_arch.relax.readers.onnx.rewriting.functions import expand_operators, inlined, state_defaults
@@ -43,11 +43,12 @@ def normal_form(
 
 def _settle(path: Path, graph: OnnxGraph) -> None:
     """Infer, fold, open and clean until nothing more follows. Every round takes an operator away, of this
-    graph or of one inside, or unrolls one of its loops, so it ends.
+    graph or of one inside, unrolls one of its loops, or learns the shape of a tensor, so it ends.
     """
     changed = True
     while changed:
         infer_shapes(path, graph)
-        changed = fold_constants(graph)
+        changed = declare_outputs(graph)
+        changed = fold_constants(graph) or changed
         changed = open_control_flow(graph) or changed
         changed = clean(graph) or changed
