@@ -91,8 +91,10 @@ def _vector(reference: Reference, seed: int, model: Model | None) -> SelfTest:
         inputs=tuple(value.tobytes() for value in frame),
         outputs=tuple(value.tobytes() for value in answers[0]),
         tolerances=tuple(
-            tolerance(reference, limit * unit, value.dtype)
-            for limit, unit, value in zip(limits, reference.units, answers[0], strict=True)
+            tolerance(reference, output, limit * unit, value.dtype)
+            for output, (limit, unit, value) in enumerate(
+                zip(limits, reference.units, answers[0], strict=True)
+            )
         ),
     )
 
@@ -101,7 +103,9 @@ def _limits(reference: Reference, frame: Frame, answers: tuple[Frame, ...]) -> t
     """The allowed difference of each output of a right bundle, in units."""
     if reference.rounds:
         return rounding.limits(reference, (frame,), answers[:1])
-    allowed = reference.allowed + spread(reference, [answers])
+    apart = spread(reference, [answers])
+    allowed = tuple(each + apart for each in reference.limits)
     if not reference.layers.judges:
-        return (allowed,) * len(answers[0])
-    return tuple(allowed + each for each in rounding.step_limits(reference, (frame,), answers[:1]))
+        return allowed
+    steps = rounding.step_limits(reference, (frame,), answers[:1])
+    return tuple(each + more for each, more in zip(allowed, steps, strict=True))

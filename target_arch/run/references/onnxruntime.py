@@ -45,7 +45,7 @@ def ort(model: Path, shapes: Shapes = (), values: Mapping[str, float] = NO_VALUE
     whole = _whole(model, content)
     parsed = _parsed(model, content if whole is None else whole)
     graph = parsed.graph
-    _fix(graph, values)
+    _fix(graph, values, shapes)
     if without_saturation(parsed) or values:
         content = parsed.SerializeToString()
     elif whole is not None:
@@ -66,7 +66,7 @@ def ort(model: Path, shapes: Shapes = (), values: Mapping[str, float] = NO_VALUE
         name=f"onnxruntime {_version()}",
         rule=_QDQ_RULE if quantized else FLOAT_RULE,
         inputs=tuple(_inputs(model, graph, names, shapes)),
-        units=tuple(_unit(graph, output.name) for output in graph.output),
+        units=tuple(_step(graph, output.name) or 1.0 for output in graph.output),
         allowed=1.0 if quantized else FLOAT_TOLERANCE,
         relative=0.0 if quantized else FLOAT_RELATIVE,
         modes=("unoptimized", "optimized") if quantized else ("unoptimized",),
@@ -74,17 +74,28 @@ def ort(model: Path, shapes: Shapes = (), values: Mapping[str, float] = NO_VALUE
         inside=_Inside(model=model, content=content, names=tuple(names)),
         layers=LayerRule(steps=1, judges=quantized),
         rounds=not quantized,
+        varied=_Varied(model=model, content=content, names=tuple(names)),
+        reals=tuple(_is_real(graph, output) for output in graph.output) if quantized else (),
     )
 
 
-def _fix(graph: Any, values: Mapping[str, float]) -> None:
-    """Constants in place of inputs, all of whose elements are one number."""
+def _fix(graph: Any, values: Mapping[str, float], shapes: Shapes) -> None:
+    """Constants in place of inputs, all elements of which are one number; `shapes` are the others'."""
     import onnx
 
-    for value in [each for each in graph.input if each.name in values]:
+    constants = {value.name for value in graph.initializer}
+    fixed = [value for value in graph.input if value.name in values]
+    others = [value for value in graph.input if value.name not in (*values, *constants)]
+    extents = {
+        dimension.dim_param: extent
+        for value, shape in zip(others, shapes, strict=False)
+        for dimension, extent in zip(value.type.tensor_type.shape.dim, shape, strict=False)
+    }
+    for value in fixed:
         kind = value.type.tensor_type
         dtype = onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
-        elements = np.full([extent.dim_value for extent in kind.shape.dim], values[value.name], dtype)
+        shape = [each.dim_value or extents.get(each.dim_param, 1) for each in kind.shape.dim]
+        elements = np.full(shape, values[value.name], dtype)
         graph.initializer.append(onnx.numpy_helper.from_array(elements, value.name))
         graph.input.remove(value)
 
@@ -116,6 +127,34 @@ class _Inside:
         made = dict.fromkeys(name for node in opened.graph.node for name in node.output if name)
         opened.graph.output.extend(onnx.ValueInfoProto(name=name) for name in made if name not in there)
         return _sessions(self.model, opened.SerializeToString(), optimized=False)[0]
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class _Varied:
+    """The unoptimized mode of a model whose real constants are changed in the last digit."""
+
+    model: Path
+    content: bytes = field(repr=False)
+    names: tuple[str, ...]
+
+    def __call__(self, frame: Frame) -> Frame:
+        try:
+            return tuple(self._session.run(None, dict(zip(self.names, frame, strict=True))))
+        except _failures() as error:
+            raise cannot_run(self.model, "onnxruntime", error) from error
+
+    @cached_property
+    def _session(self) -> Any:
+        import onnx
+
+        changed, generator = onnx.load_model_from_string(self.content), np.random.default_rng(0)
+        for tensor in changed.graph.initializer:
+            if tensor.data_type == onnx.TensorProto.FLOAT:
+                value = onnx.numpy_helper.to_array(tensor)
+                ends = np.where(generator.integers(0, 2, value.shape) == 0, -np.inf, np.inf)
+                moved = np.where(value == 0, value, np.nextafter(value, ends.astype(np.float32)))
+                tensor.CopyFrom(onnx.numpy_helper.from_array(moved, tensor.name))
+        return _sessions(self.model, changed.SerializeToString(), optimized=False)[0]
 
 
 def _version() -> str:
@@ -214,7 +253,8 @@ def _inputs(model: Path, graph: Any, names: list[str], shapes: Shapes) -> Iterat
 
 _INDEXING = {"Gather": True, "GatherElements": True, "ScatterElements": True, "GatherND": False}
 """Operators whose second input indexes the first one: along `axis`, or along its first dimensions."""
-_PASSING = ("Cast", "Expand", "Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
+_MOVING = ("Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
+_PASSING = ("Cast", "Expand", *_MOVING)
 
 
 def _uses(graph: Any) -> Iterator[Use]:
@@ -245,13 +285,25 @@ def _quantization(graph: Any, name: str) -> tuple[float, int, np.dtype[Any]] | N
     return None
 
 
-def _unit(graph: Any, name: str) -> float:
-    """The step of an output that was dequantized, else 1."""
-    for node in graph.node:
-        if node.op_type == "DequantizeLinear" and name in node.output:
+def _step(graph: Any, name: str) -> float | None:
+    """The step of an output that was dequantized, and perhaps moved; None for any other."""
+    for node in reversed(graph.node):
+        if name not in node.output:
+            continue
+        if node.op_type == "DequantizeLinear":
             scale = _constant(graph, node.input[1])
             return float(scale.item()) if scale is not None and scale.size == 1 else 1.0
-    return 1.0
+        if node.op_type in _MOVING:
+            name = node.input[0]
+    return None
+
+
+def _is_real(graph: Any, output: Any) -> bool:
+    """Whether an output is a float that was computed as such."""
+    import onnx
+
+    dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(output.type.tensor_type.elem_type))
+    return dtype.kind == "f" and _step(graph, output.name) is None
 
 
 def _constant(graph: Any, name: str) -> Any:

@@ -79,7 +79,10 @@ class Reference:
     shape of the file), in the first of its modes. `layers` is the rule for operators that compute from these.
 
     `rounds`: all arithmetic is in floats, and the effect of rounding in this model may be more than
-    `allowed`.
+    `allowed`. `reals` says of each output whether it is a float without a step in a model of integers: the
+    rule of floats is its, whatever `allowed` and `relative` are. Empty where no output is.
+
+    `varied` answers a frame with the model's real constants changed in the last digit, None where it cannot.
     """
 
     name: str
@@ -94,6 +97,18 @@ class Reference:
     inside: Callable[[Frame], Mapping[str, Array]] = field(default=_sees_nothing, repr=False)
     layers: LayerRule = LayerRule()
     rounds: bool = False
+    reals: tuple[bool, ...] = ()
+    varied: Callable[[Frame], Frame] | None = field(default=None, repr=False)
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        """The allowed difference of each output, in units."""
+        reals = self.reals or (False,) * len(self.units)
+        return tuple(FLOAT_TOLERANCE if real else self.allowed for real in reals)
+
+    def relative_of(self, output: int) -> float:
+        """The part of the magnitude of an output's element that is allowed beside."""
+        return FLOAT_RELATIVE if self.reals and self.reals[output] else self.relative
 
     def frames(self, count: int, seed: int) -> tuple[Frame, ...]:
         """Random inputs; the same for the same seed, and the first ones the same for any count."""
@@ -117,14 +132,14 @@ def spread(reference: Reference, answers: Sequence[tuple[Frame, ...]]) -> float:
     return float(max(apart, default=0.0))
 
 
-def tolerance(reference: Reference, absolute: float, dtype: np.dtype[Any]) -> Tolerance:
+def tolerance(reference: Reference, output: int, absolute: float, dtype: np.dtype[Any]) -> Tolerance:
     """How far an element of an output may be from the answer's. The relative part is at least `ULPS` units in
     the last place of a float, and nothing of an integer.
     """
     if dtype.kind != "f":
         return Tolerance(absolute=absolute)
     digits = ULPS * float(np.finfo(dtype).eps)
-    return Tolerance(absolute=absolute * (1 + digits), relative=max(reference.relative, digits))
+    return Tolerance(absolute=absolute * (1 + digits), relative=max(reference.relative_of(output), digits))
 
 
 def distance(reference: Reference, first: Frame, other: Frame) -> float:

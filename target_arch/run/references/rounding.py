@@ -5,8 +5,9 @@ So it is asked of the reference: its inputs are changed by as much as rounding c
 outputs move by what errors of that size grow to. In a shallow model that is nothing beside `allowed`.
 
 - In floats every element of the inputs changes in the last digit.
+  Where all inputs are indices, the constants do.
 - In integers a tie that is rounded the other way is one step of one element: one element in a thousand of the
-  inputs changes by a step.
+  inputs changes by a step. Floats that are brought to a grid of their own extremes change as above.
 
 Tests: `tests/run/references/test_rounding.py`.
 """
@@ -26,7 +27,8 @@ _DRAWS = 4
 """So many draws at least: few frames are drawn several times."""
 ROUNDING_RULE = f"{FLOAT_RULE}, or {TIMES} times what its output moves by as inputs change in the last digit"
 STEPS_RULE = (
-    f"plus {STEPS_TIMES} times what its output moves by as one in a thousand inputs changes by a step"
+    f"plus {STEPS_TIMES} times what its output moves by as one in a thousand inputs changes by a step, "
+    "floats without one in the last digit"
 )
 _LEAST_BYTES = 4
 """Elements with fewer are computed with more digits than they have."""
@@ -63,11 +65,19 @@ def _moved(
     for draw in range(max(1, -(-_DRAWS // max(len(frames), 1)))):
         reference.reset()
         for number, (frame, theirs) in enumerate(zip(frames, answers, strict=True)):
-            other = reference.answer(_nudged(reference, frame, (draw, number), nudge))[0]
+            other = _other(reference, frame, _nudged(reference, frame, (draw, number), nudge))
             apart.append([_apart(a, b) for a, b in zip(theirs, other, strict=True)])
     return tuple(
         max(each) / unit for each, unit in zip(zip(*apart, strict=True), reference.units, strict=True)
     )
+
+
+def _other(reference: Reference, frame: Frame, nudged: Frame) -> Frame:
+    """The answer to changed inputs, or, where none of them can be, that of changed constants."""
+    changed = any(one is not other for one, other in zip(frame, nudged, strict=True))
+    if changed or reference.varied is None:
+        return reference.answer(nudged)[0]
+    return reference.varied(frame)
 
 
 def _nudged(reference: Reference, frame: Frame, seed: tuple[int, int], nudge: _Nudge) -> Frame:
@@ -88,9 +98,11 @@ def _neighbours(value: Array, given: Input, generator: np.random.Generator) -> A
 
 
 def _stepped(value: Array, given: Input, generator: np.random.Generator) -> Array:
-    """One element in a thousand, at least one, a step towards the middle of the range. Integers of more than
-    8 bits stay: they are indices and counts.
+    """One element in a thousand, at least one, a step towards the middle of the range; all floats without a
+    step in the last digit. Integers of more than 8 bits stay: they are indices and counts.
     """
+    if value.dtype.kind == "f" and not given.step:
+        return _neighbours(value, given, generator)
     step = given.step if value.dtype.kind == "f" else float(value.dtype.itemsize == 1)
     if step == 0.0 or value.dtype.kind == "b" or not value.size:
         return value

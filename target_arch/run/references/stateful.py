@@ -38,9 +38,11 @@ def stateful(reference: Reference, pairs: Sequence[tuple[int, int]]) -> Referenc
         reference,
         inputs=tuple(each for number, each in enumerate(reference.inputs) if number not in fed),
         units=tuple(reference.units[number] for number in left),
+        reals=tuple(reference.reals[number] for number in left) if reference.reals else (),
         answer=answer,
         inside=inside,
         reset=reset,
+        varied=None,
     )
 
 

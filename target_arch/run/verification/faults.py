@@ -44,7 +44,7 @@ def faults(
     for frame, (mine, every) in enumerate(zip(ours, answers, strict=True)):
         for theirs in every:
             for output, (a, b) in enumerate(zip(mine, theirs, strict=True)):
-                near = tolerance(reference, limits[output] * reference.units[output], b.dtype)
+                near = tolerance(reference, output, limits[output] * reference.units[output], b.dtype)
                 fault = _fault(frame, output, (a, b), near)
                 found += [] if fault is None else [fault]
     return found

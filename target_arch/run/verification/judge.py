@@ -29,7 +29,8 @@ def judged(
     """
     ours = tuple(_split(result, answer[0]) for result, answer in zip(results, answers, strict=True))
     equal, mode = _most_equal(reference, ours, answers)
-    limits = (reference.allowed + spread(reference, answers),) * len(reference.units)
+    apart = spread(reference, answers)
+    limits = tuple(each + apart for each in reference.limits)
     wrong, rule = faults(reference, ours, answers, limits), reference.rule
     if wrong and reference.rounds:
         limits, rule = rounding.limits(reference, frames, [first for first, *_ in answers]), ROUNDING_RULE

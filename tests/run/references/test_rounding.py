@@ -14,7 +14,14 @@ from target_arch.run.references.reference import (
     LayerRule,
     Reference,
 )
-from target_arch.run.references.rounding import ROUNDING_RULE, STEPS_RULE, TIMES, limits, step_limits
+from target_arch.run.references.rounding import (
+    ROUNDING_RULE,
+    STEPS_RULE,
+    STEPS_TIMES,
+    TIMES,
+    limits,
+    step_limits,
+)
 from target_arch.run.verification.judge import judged
 from target_arch.run.verification.result import Verification
 
@@ -131,4 +138,20 @@ def test_integers_change_by_one_and_indices_not_at_all() -> None:
     stored, indices = np.full(2000, 255, np.uint8), np.arange(9)
     flags, real = np.array([True, False]), np.ones(3, np.float32)
     values = (stored, indices, flags, real, np.zeros(0, np.int8))
-    assert step_limits(as_given(*values), [values], [values]) == (2.0, 0.0, 0.0, 0.0, 0.0)
+    found = step_limits(as_given(*values), [values], [values])
+    assert found == (2.0, 0.0, 0.0, STEPS_TIMES * DIGIT, 0.0)
+
+
+def test_floats_of_a_model_of_integers_keep_the_rule_of_floats() -> None:
+    mixed = evolve(STEPPED, units=(1.0, 1.0), reals=(False, True))
+    answers = [((np.ones(3, np.int8), np.full(3, 100, np.float32)),)] * 2
+    frames = [(np.zeros(64, np.float32),)] * 2
+
+    def judgement(step: int, real: float) -> Verification:
+        results = [shifted(answer[0], step) + shifted(answer[1], real) for (answer,) in answers]
+        still = evolve(mixed, answer=lambda frame: answers[0])
+        return judged(still, results, frames, answers, ("stored", "real"), seed=0, own=None)
+
+    assert judgement(1, 0.009).passed
+    assert not judgement(2, 0.0).passed
+    assert not judgement(0, 0.02).passed
