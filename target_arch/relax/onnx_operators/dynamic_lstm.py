@@ -24,7 +24,7 @@ from target_arch.relax.onnx_operators.node import (
     zero,
 )
 from target_arch.relax.onnx_operators.rationals import logistic, tanh
-from target_arch.relax.onnx_operators.recurrent import LSTM_ATTRIBUTES, KernelForm, RecurrentKernel, lstm
+from target_arch.relax.onnx_operators.recurrent import LSTM_ATTRIBUTES, RecurrentForm, RecurrentKernel, lstm
 
 _FLOAT = "float32"
 _MOST = 255.0
@@ -148,7 +148,7 @@ def _dynamic_lstm(node: Node) -> Any:
     scales = {f"{name}_scale": _scales(node, name, n) for n, name in enumerate("WR")}
     given = (node.operand(0), *weights.values(), *(node.given(n) for n in range(3, _OPERANDS)))
     functions = {"sigmoid": logistic, "tanh": tanh}
-    form = KernelForm(kernel=DynamicKernel, operands=scales, functions=functions)
+    form = RecurrentForm(kernel=DynamicKernel, operands=scales, functions=functions)
     return lstm(evolve(node, inputs=given), form)
 
 

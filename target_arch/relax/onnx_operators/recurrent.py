@@ -200,7 +200,7 @@ class RecurrentKernel:
 
 
 @frozen(kw_only=True, eq=False)
-class KernelForm:
+class RecurrentForm:
     """How a kernel is made, the operands that it reads beside those of ONNX's operator, and functions that it
     computes in its own way, by their names in lower case.
     """
@@ -210,14 +210,14 @@ class KernelForm:
     functions: Mapping[str, Activation] = NO_FUNCTIONS
 
 
-_PLAIN = KernelForm()
+_PLAIN = RecurrentForm()
 
 
 def _computed(
     node: Node,
     cell: RecurrentCell,
     step: Callable[[RecurrentKernel, int, Any, Any], None],
-    form: KernelForm = _PLAIN,
+    form: RecurrentForm = _PLAIN,
 ) -> tuple[Any, Any, Any]:
     """The outputs: all states, the last state, the last memory."""
     operands = {"X": node.operand(0), "W": node.operand(1), "R": node.operand(2), **form.operands}
@@ -259,7 +259,7 @@ def _outputs(node: Node, found: Sequence[Any]) -> Any:
     return found[0] if node.outputs == 1 else tuple(found[: node.outputs])
 
 
-def lstm(node: Node, form: KernelForm = _PLAIN) -> Any:
+def lstm(node: Node, form: RecurrentForm = _PLAIN) -> Any:
     """Gates: input, output, forget, cell. `P` are the weights of the memory in the gates. `cell_clip`, which
     only TFLite has, limits the memory.
     """
