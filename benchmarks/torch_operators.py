@@ -37,7 +37,7 @@ LEFT_OUT = (
     "multinomial", "nonzero", "normal", "rand", "sparse", "special", "stft", "uniform", "unique",
 )  # fmt: skip
 """Parts of the names of operators that are not tried."""
-ELEMENTS = (torch.float32, torch.int64, torch.int32, torch.int8, torch.uint8, torch.bool)
+ELEMENTS = (torch.float32, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
 NAMED = ("unsupported-operator", "unsupported-type", "dynamic-shape")
 DRAWN = 24
 """Samples of an operator among which some are chosen."""

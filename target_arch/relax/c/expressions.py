@@ -149,6 +149,9 @@ def _printed(expr: Any, scope: Scope) -> tuple[str, int]:
     if kind in _ARITHMETIC:
         return _arithmetic(expr, scope)
     if kind in _COMPARISONS:
+        decided = _decided(expr)
+        if decided is not None:
+            return literal(decided, "bool"), PRIMARY
         sign, level = _COMPARISONS[kind]
         return f"{at_level(expr.a, scope, SUM)} {sign} {at_level(expr.b, scope, SUM)}", level
     if kind in _BITWISE:
@@ -157,6 +160,25 @@ def _printed(expr: Any, scope: Scope) -> tuple[str, int]:
     if printer is None:
         raise UnprintableError(expr)
     return printer(expr, scope)
+
+
+def _decided(expr: Any) -> bool | None:
+    """Whether a comparison with the least or largest number of its type is always true or never; None for
+    others. Compilers warn of those.
+    """
+    dtype, a, b = dtype_of(expr.a), expr.a, expr.b
+    if isinstance(expr, tirx.EQ | tirx.NE) or not dtype.startswith(("int", "uint")):
+        return None
+    if isinstance(expr, tirx.GT | tirx.GE):
+        a, b = b, a
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    if isinstance(expr, tirx.LT | tirx.GT):
+        return False if _is_number(b, low) or _is_number(a, high) else None
+    return True if _is_number(a, low) or _is_number(b, high) else None
+
+
+def _is_number(expr: Any, value: int) -> bool:
+    return isinstance(expr, tirx.IntImm) and int(expr.value) == value
 
 
 def _is_half(expr: Any) -> bool:
@@ -223,7 +245,8 @@ def _shift_left(a: Any, b: Any, scope: Scope) -> tuple[str, int]:
 
 
 def _shift_right(a: Any, b: Any, scope: Scope) -> tuple[str, int]:
-    return f"{at_level(a, scope, UNARY)} >> {at_level(b, scope, UNARY)}", SHIFT
+    text, dtype = f"{at_level(a, scope, UNARY)} >> {at_level(b, scope, UNARY)}", dtype_of(a)
+    return (f"({C_TYPES[dtype]})({text})", UNARY) if dtype in ("uint8", "uint16") else (text, SHIFT)
 
 
 def _extremum(expr: Any, scope: Scope) -> tuple[str, int]:

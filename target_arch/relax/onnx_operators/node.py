@@ -151,6 +151,8 @@ def counted(axis: int, rank: int) -> int:
 
 def within(index: Any, extent: int) -> Any:
     """An index that may count from the end, as one that never leaves the tensor, whatever its value."""
+    if extent == 1:
+        return tirx.const(0, "int32")
     given, placed = tirx.Var("index", "int32"), tirx.Var("place", "int32")
     from_start = tirx.Select(given < 0, given + extent, given)
     kept = tirx.max(tirx.min(placed, extent - 1), 0)

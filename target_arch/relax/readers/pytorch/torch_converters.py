@@ -18,7 +18,17 @@ from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.onnx_operators.node import NotConverted
 from target_arch.relax.readers.frontend import FAILURES
-from target_arch.relax.readers.pytorch.torch_operators import arithmetic, images, indexing, reductions
+from target_arch.relax.readers.pytorch.torch_numbers import KnownValues, lifted
+from target_arch.relax.readers.pytorch.torch_operators import (
+    arithmetic,
+    bags,
+    images,
+    indexing,
+    reductions,
+    sampling,
+    scans,
+    windows,
+)
 from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall, dtype_name
 from target_arch.relax.readers.pytorch.torch_operators.promotion import promoted
 from target_arch.relax.readers.pytorch.torch_quantized import quantized_converters
@@ -31,7 +41,7 @@ def convert(path: Path, program: Any, in_file: dict[Any, str]) -> Any:
 
     Raises DiagnosticError that names every operator that cannot be converted.
     """
-    importer = _Importer()
+    importer = _Importer(lifted(program))
     module = importer.from_exported_program(
         program,
         keep_params_as_input=False,
@@ -57,9 +67,10 @@ def _tensors(program: Any) -> dict[str, Any]:
 class _Importer(ExportedProgramImporter):  # type: ignore[misc]
     """The frontend, which goes on after an operator that fails, with zeros for its outputs."""
 
-    def __init__(self) -> None:
+    def __init__(self, constants: Mapping[str, Any]) -> None:
         super().__init__()
         self.failures: list[Unsupported] = []
+        self.numbers = KnownValues(constants)
 
     def _check_unsupported_func_type(self, nodes: Any) -> None:
         """They are met one by one."""
@@ -85,6 +96,8 @@ def _guarded(importer: _Importer, name: str, known: Any, *, own: bool) -> Callab
     def convert_node(node: Any) -> Any:
         try:
             _CHECKS.get(name, _not_drawn)(node)
+            if importer.numbers.knows(node):
+                return importer.numbers.constants(node)
             return _as_in_pytorch(node, _made(TorchCall(node, importer), name, known, own=own))
         except NotConverted as refusal:
             reason = str(refusal)
@@ -103,6 +116,9 @@ def _made(call: TorchCall, name: str, known: Any, *, own: bool) -> Any:
         raise NotConverted("the shape of its result depends on values")
     if name in _CONVERTERS:
         return promoted(call, lambda: _CONVERTERS[name](call))
+    special = windows.SPECIAL.get(name)
+    if special is not None and special[0](call.node):
+        return special[1](call)
     if known is None:
         raise NotConverted("not known here")
     if own:
@@ -155,11 +171,6 @@ def _only_first(node: Any) -> None:
             raise NotConverted(f"its result {user.args[1]} is used, not only the first")
 
 
-def _without_divisor(node: Any) -> None:
-    if len(node.args) > _DIVISOR and node.args[_DIVISOR] is not None:
-        raise NotConverted("the attribute `divisor_override`")
-
-
 def _not_drawn(node: Any) -> None:
     """The frontend draws the numbers of most random operators once, and makes them constants."""
     if Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
@@ -172,27 +183,34 @@ def _not_random(node: Any) -> None:
         raise NotConverted(_RANDOM)
 
 
+def _not_trained(node: Any) -> None:
+    if (*node.args, False, False, False)[4]:
+        raise NotConverted(_RANDOM)
+
+
 _RANDOM = "its results are random; export the model after `eval()`"
 
 
-_DIVISOR = 6
 _MULTIPLE = (
     "_native_batch_norm_legit", "_native_batch_norm_legit.no_stats", "_native_batch_norm_legit_functional",
     "_native_batch_norm_legit_no_training", "adaptive_max_pool2d", "adaptive_max_pool3d",
-    "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "native_batch_norm",
+    "max_pool1d_with_indices", "native_batch_norm",
     "native_group_norm", "native_layer_norm",
 )  # fmt: skip
 _CHECKS: Mapping[str, Callable[[Any], None]] = {
     **{name if "." in name else f"{name}.default": _only_first for name in _MULTIPLE},
-    "avg_pool2d.default": _without_divisor,
-    "avg_pool3d.default": _without_divisor,
     "native_dropout.default": _not_random,
+    "rrelu_with_noise_functional.default": _not_trained,
 }
 """What the frontend ignores of an operator: each raises NotConverted where that matters."""
 
 _CONVERTERS: Mapping[str, Convert] = {
     **arithmetic.CONVERTERS,
+    **bags.CONVERTERS,
     **images.CONVERTERS,
     **indexing.CONVERTERS,
     **reductions.CONVERTERS,
+    **sampling.CONVERTERS,
+    **scans.CONVERTERS,
+    **windows.CONVERTERS,
 }

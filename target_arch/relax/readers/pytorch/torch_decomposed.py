@@ -2,8 +2,10 @@
 
 from typing import Any
 
-_WHOLE = ("hardsigmoid", "hardswish")
-"""Operators that stay as they are: the frontend has fewer parts for them, which are known here as a kind."""
+_WHOLE = ("hardsigmoid", "hardswish", "take")
+"""Operators that stay as they are: the frontend has fewer parts for two of them, which are known here as a
+kind; `take` is one that PyTorch does not always take apart.
+"""
 
 
 def decomposed(program: Any) -> Any:

@@ -44,7 +44,8 @@ def differences(function: Callable[..., Any], folder: Path, *inputs: Any) -> lis
         one = np.frombuffer(answer, each.dtype, each.size, place).reshape(each.shape)
         place += each.nbytes
         apart = np.abs(one.astype(float) - each.astype(float))
-        found.append(float(np.where(one == each, 0, apart).max()))
+        same = (one == each) | (np.isnan(one) & np.isnan(each))
+        found.append(float(np.where(same, 0, apart).max()))
     assert place == len(answer)
     return found
 
@@ -119,6 +120,87 @@ def test_reductions_images_and_norms(tmp_path: Path) -> None:
     assert max(differences(forward, tmp_path, x, y)) < 1e-5
 
 
+def test_images_read_between_their_pixels(tmp_path: Path) -> None:
+    def forward(x: Any, grid: Any) -> list[Any]:
+        return [
+            torch.nn.functional.grid_sample(x, grid, mode, padding, corners)
+            for mode in ("bilinear", "nearest", "bicubic")
+            for padding in ("zeros", "border", "reflection")
+            for corners in (True, False)
+        ]
+
+    assert max(differences(forward, tmp_path, drawn(2, 2, 4, 5), drawn(2, 3, 4, 2))) < 1e-5
+
+
+def test_windows_and_their_places(tmp_path: Path) -> None:
+    functional, transposed = torch.nn.functional, torch.nn.functional.conv_transpose3d
+
+    def forward(x: Any, small: Any) -> list[Any]:
+        return [
+            *functional.max_pool2d(x, 3, 2, 1, return_indices=True),
+            *functional.max_pool2d(x[0], 2, ceil_mode=True, return_indices=True),
+            functional.max_unpool2d(*functional.max_pool2d(x[:, :, :, 1:], 2, return_indices=True), 2),
+            functional.max_pool2d(small, 2), functional.avg_pool2d(x, 3, 2, 1, divisor_override=5),
+            functional.avg_pool3d(x, (1, 2, 2), ceil_mode=True, divisor_override=2),
+            x.unfold(3, 3, 2).unfold(1, 2, 1), x.as_strided((2, 3), (7, 2), 4),
+            transposed(x[None], x[:, :2, None, :2, :2], None, (1, 2, 1), 0, (0, 1, 0)),
+            functional.interpolate(x, scale_factor=0.5, mode="bilinear", antialias=True),
+            functional.interpolate(x, (3, 4), mode="bicubic", antialias=True),
+            functional.interpolate(x[:, :, None], scale_factor=2, mode="trilinear"),
+        ]  # fmt: skip
+
+    x, small = drawn(2, 3, 6, 7), drawn(1, 2, 4, 6, dtype=torch.int8)
+    assert max(differences(forward, tmp_path, x, small)) < 1e-5
+
+
+def test_scans_means_and_bags(tmp_path: Path) -> None:
+    bag = torch.nn.functional.embedding_bag
+
+    def forward(x: Any, whole: Any, places: Any, offsets: Any) -> list[Any]:
+        rows = places[0].expand(2, 4)
+        return [
+            *x.cummax(1), *x.round().cummin(0), *whole.cummax(1), x.logcumsumexp(1), (x * 99).logcumsumexp(0),
+            x.scatter_reduce(0, rows, x, "mean"), x.scatter_reduce(0, rows, x, "mean", include_self=False),
+            whole.scatter_reduce(0, rows, whole, "mean"), bag(places, x), bag(places[0], x, offsets),
+            bag(places[0], x, offsets, mode="sum", padding_idx=2, per_sample_weights=x[0]),
+        ]  # fmt: skip
+
+    x, places = drawn(3, 4), torch.tensor([[0, 2, 1, 0], [2, 2, 1, 1]])
+    x[1, 2] = torch.nan
+    found = differences(forward, tmp_path, x, drawn(3, 4, dtype=torch.int32), places, torch.tensor([0, 1, 1]))
+    assert max(found) < 1e-5
+
+
+def test_bits_and_limits_of_whole_numbers(tmp_path: Path) -> None:
+    def forward(x: Any, unsigned: Any, by: Any) -> list[Any]:
+        wide = by.to(torch.uint8)
+        return [
+            x << by, x >> by, x << 2, unsigned >> wide, unsigned << wide, x.long() << by, x.int() >> by,
+            unsigned < 0, unsigned >= 0, unsigned > 255, x >= -128, torch.heaviside(unsigned, wide),
+            unsigned.take(by[:1].long()), torch.nn.functional.rrelu(x.float()),
+        ]  # fmt: skip
+
+    x, by = drawn(20, dtype=torch.int8, low=-128, high=127), torch.arange(20, dtype=torch.int8) % 10
+    unsigned = drawn(20, dtype=torch.uint8, low=0, high=256)
+    assert max(differences(forward, tmp_path, x, unsigned, by.clone())) == 0
+
+
+def test_what_follows_from_numbers_alone_is_computed_by_pytorch(tmp_path: Path) -> None:
+    """In double precision, too, and by operators that have no form here."""
+
+    def forward(x: Any) -> Any:
+        places = torch.arange(8, dtype=torch.float64)
+        table = torch.special.i0(places).log().float()
+        rows, columns = torch.tril_indices(3, 3)
+        return x[rows, columns] * table[:6]
+
+    path = tmp_path / "m.pt2"
+    torch.export.save(torch.export.export(Net(forward), (drawn(3, 4),)), path)
+    model, _ = import_model(path)
+    assert len(model.operators) <= 2
+    assert differences(lambda x: [forward(x)], tmp_path, drawn(3, 4)) == [0.0]
+
+
 @pytest.mark.parametrize(
     ("forward", "reason"),
     [
@@ -126,8 +208,12 @@ def test_reductions_images_and_norms(tmp_path: Path) -> None:
         (lambda x: x.nonzero(), "the shape of its result depends on values"),
         (lambda x: (x > 0).to(torch.uint8) < -3, "the number -3 with elements of uint8"),
         (lambda x: torch.cdist(x, x, 3), "the norm 3"),
+        (
+            lambda x: torch.nn.functional.interpolate(x[None, None].byte(), scale_factor=2, mode="bilinear"),
+            "its elements are uint8",
+        ),
     ],
-    ids=["mask", "nonzero", "number", "norm"],
+    ids=["mask", "nonzero", "number", "norm", "image of whole numbers"],
 )
 def test_what_stays_refused(forward: Callable[..., Any], reason: str, tmp_path: Path) -> None:
     torch.export.save(torch.export.export(Net(forward), (drawn(3, 4),)), tmp_path / "m.pt2")

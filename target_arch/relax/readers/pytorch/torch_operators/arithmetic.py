@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from tvm import relax
+from tvm import relax, te, tirx
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.onnx_operators.node import NotConverted
@@ -86,6 +86,40 @@ def _elu(call: TorchCall) -> Any:
     low = emit(relax.op.multiply(low, constant(alpha * scale, dtype)))
     high = emit(relax.op.multiply(emit(relax.op.nn.relu(x)), constant(scale, dtype)))
     return emit(relax.op.add(high, low))
+
+
+def _drawn_slope(call: TorchCall) -> Any:
+    """A leaky ReLU whose slope is drawn in training only, else the mean of its limits."""
+    x, dtype = call.given("self"), call.dtype()
+    slope = (float(call.given("lower")) + float(call.given("upper"))) / 2
+    below = call.emit(relax.op.multiply(x, constant(slope, dtype)))
+    return [call.emit(relax.op.where(call.emit(relax.op.less(x, constant(0, dtype))), below, x))]
+
+
+def _shifted(call: TorchCall, *, left: bool) -> Any:
+    """By more bits than there are, nothing or the sign is left."""
+    dtype, shape = call.dtype(), call.shape()
+    x, by = (
+        call.spread(call.cast(each, dtype) if isinstance(each, relax.Expr) else constant(each, dtype), shape)
+        for each in call.tensors("self", "other")
+    )
+    limits = np.iinfo(dtype)
+    nothing = tirx.const(0, dtype)
+
+    def shifted(one: Any, bits: Any) -> Any:
+        beyond = tirx.any(bits < 0, bits >= limits.bits) if limits.min else bits >= limits.bits
+        kept = tirx.Select(beyond, nothing, bits)
+        if left:
+            unsigned = f"uint{limits.bits}"
+            found = tirx.shift_left(one.astype(unsigned), kept.astype(unsigned)).astype(dtype)
+            return tirx.Select(beyond, nothing, found)
+        sign = tirx.shift_right(one, tirx.const(limits.bits - 1, dtype)) if limits.min else nothing
+        return tirx.Select(beyond, sign, tirx.shift_right(one, kept))
+
+    def definition(given: Any, bits: Any) -> Any:
+        return te.compute(shape, lambda *at: shifted(given(*at), bits(*at)))
+
+    return call.computed(definition, x, by)
 
 
 def _filled(call: TorchCall) -> Any:
@@ -181,6 +215,16 @@ CONVERTERS: Mapping[str, Convert] = {
     "addmv.default": partial(_added_product, names=("mat", "vec")),
     "baddbmm.default": partial(_added_product, names=("batch1", "batch2")),
     "bmm.default": _product,
+    **{
+        f"{name}{form}": partial(_shifted, left=left)
+        for name, left in (
+            ("__lshift__", True),
+            ("__rshift__", False),
+            ("bitwise_left_shift", True),
+            ("bitwise_right_shift", False),
+        )
+        for form in (".Tensor", ".Scalar", ".Tensor_Scalar", ".Scalar_Tensor")
+    },
     "clamp.Tensor": _clamp,
     "clamp.default": _clamp,
     "clamp_max.Tensor": _clamp,
@@ -201,6 +245,7 @@ CONVERTERS: Mapping[str, Convert] = {
     "mm.default": _product,
     "pow.Scalar": _power,
     "pow.Tensor_Tensor": _power,
+    "rrelu_with_noise_functional.default": _drawn_slope,
     "sub.Scalar": partial(_weighed, op=relax.op.subtract),
     "sub.Tensor": partial(_weighed, op=relax.op.subtract),
     "where.self": _where,

@@ -61,6 +61,7 @@ def _resized(call: TorchCall, *, method: str) -> Any:
     """By a factor that does not divide the pixels evenly, places follow the factor, not the sizes."""
     x, corners, factors = (call.given(name) for name in ("input", "align_corners", "scale_factors"))
     after = call.shape()[2:]
+    _require_floats(x)
     if factors is not None and not corners and _uneven(shape_of(x)[2:], factors, after):
         scales = constant([1, 1, *factors], "float32")
         return call.by_onnx("Resize", x, None, scales, mode=method, cubic_coeff_a=_CUBIC)
@@ -79,6 +80,34 @@ def _resized(call: TorchCall, *, method: str) -> Any:
 _CUBIC = -0.75
 
 
+def _require_floats(x: Any) -> None:
+    """PyTorch weighs whole numbers in steps of its own."""
+    if not dtype_of(x).startswith("float"):
+        raise NotConverted(f"its elements are {dtype_of(x)}")
+
+
+def _smoothed(call: TorchCall, *, method: str) -> Any:
+    """Made smaller, each pixel from all that it covers."""
+    names = [argument.name for argument in call.node.target._schema.arguments]
+    x = call.given(names[0])
+    _require_floats(x)
+    if call.given("align_corners"):
+        raise NotConverted("the attribute `align_corners`")
+    given = call.given("scale_factors") if "scale_factors" in names else call.tensors("scales_h", "scales_w")
+    factors, after = [each for each in given or [] if each is not None], call.shape()
+    scales, sizes = constant([1, 1, *factors], "float32"), constant(after, "int64")
+    operands = (x, None, scales) if factors else (x, None, None, sizes)
+    made = call.by_onnx(
+        "Resize", *operands, mode=method, antialias=1, exclude_outside=1, cubic_coeff_a=_SMOOTH_CUBIC
+    )
+    if shape_of(made) != after:
+        raise NotConverted("its factors and its shape do not fit together")
+    return made
+
+
+_SMOOTH_CUBIC = -0.5
+
+
 def _uneven(before: Sequence[int], factors: Sequence[float], after: Sequence[int]) -> bool:
     return any(one * by != other for one, by, other in zip(before, factors, after, strict=True))
 
@@ -86,8 +115,7 @@ def _uneven(before: Sequence[int], factors: Sequence[float], after: Sequence[int
 def _adaptive_max(call: TorchCall) -> Any:
     """Windows of nearly one size that cover the image, dimension after dimension."""
     x, sizes = call.given("self"), call.given("output_size")
-    if not dtype_of(x).startswith("float"):
-        raise NotConverted(f"its elements are {dtype_of(x)}")
+    _require_floats(x)
     for number, after in enumerate(sizes):
         x = call.computed(_largest_of_parts(shape_of(x), number - len(sizes), after), x)
     return x
@@ -132,20 +160,17 @@ def _columns_to_image(call: TorchCall) -> Any:
     return call.reshaped(made, call.shape())
 
 
-def _refused(call: TorchCall) -> Any:
-    raise NotConverted("it is computed differently here")
-
-
 CONVERTERS: Mapping[str, Convert] = {
     "_native_batch_norm_legit.default": _batch_norm,
     "_native_batch_norm_legit.no_stats": _batch_norm,
     "_native_batch_norm_legit_functional.default": _batch_norm,
-    "_upsample_bicubic2d_aa.default": _refused,
-    "_upsample_bilinear2d_aa.default": _refused,
+    "_upsample_bicubic2d_aa.default": partial(_smoothed, method="cubic"),
+    "_upsample_bicubic2d_aa.vec": partial(_smoothed, method="cubic"),
+    "_upsample_bilinear2d_aa.default": partial(_smoothed, method="linear"),
+    "_upsample_bilinear2d_aa.vec": partial(_smoothed, method="linear"),
     "adaptive_max_pool2d.default": _adaptive_max,
     "adaptive_max_pool3d.default": _adaptive_max,
     "col2im.default": _columns_to_image,
-    "grid_sampler_2d.default": _refused,
     "native_group_norm.default": _group_norm,
     "upsample_bicubic2d.vec": partial(_resized, method="cubic"),
     "upsample_bilinear2d.vec": partial(_resized, method="linear"),

@@ -124,11 +124,26 @@ def _scatter(call: TorchCall, *, reduce: str = "") -> Any:
         updates = call.spread(constant(updates, dtype_of(x)), shape_of(index))
     reduce = reduce or call.given("reduce")
     if reduce not in _REDUCTIONS:
-        raise NotConverted(f"the reduction `{reduce}`")
+        return _scattered_mean(call, x, index, updates, axis)
     if "include_self" in named and not call.given("include_self"):
         least = constant(_neutral(reduce, dtype_of(x)), dtype_of(x))
         x = call.by_onnx("ScatterElements", x, index, call.spread(least, shape_of(index)), axis=axis)
     return call.by_onnx("ScatterElements", x, index, updates, axis=axis, reduction=_REDUCTIONS[reduce])
+
+
+def _scattered_mean(call: TorchCall, x: Any, index: Any, updates: Any, axis: int) -> Any:
+    """The only other reduction: sums over numbers of elements, rounded down where these are whole numbers."""
+    dtype, included = dtype_of(x), call.given("include_self")
+    nothing, one = constant(0, dtype), constant(1, dtype)
+    kept = x
+    if not included:
+        kept = call.by_onnx("ScatterElements", x, index, call.spread(nothing, shape_of(index)), axis=axis)
+    total = call.by_onnx("ScatterElements", kept, index, updates, axis=axis, reduction=_REDUCTIONS["sum"])
+    start = call.spread(one if included else nothing, shape_of(x))
+    ones = call.spread(one, shape_of(index))
+    count = call.by_onnx("ScatterElements", start, index, ones, axis=axis, reduction=_REDUCTIONS["sum"])
+    divide = relax.op.divide if dtype.startswith("float") else relax.op.floor_divide
+    return call.emit(divide(total, call.emit(relax.op.maximum(count, one))))
 
 
 _REDUCTIONS = dict(

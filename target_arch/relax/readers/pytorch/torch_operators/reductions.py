@@ -1,6 +1,5 @@
-"""Reductions, and sums and products along a dimension."""
+"""Reductions, and elements in their order."""
 
-import operator as operators
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -10,7 +9,6 @@ from tvm import relax
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.onnx_operators.node import NotConverted
 from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall, constant
-from target_arch.relax.te.loops import running
 
 
 def _extremum(call: TorchCall, *, operator: str) -> Any:
@@ -94,17 +92,6 @@ def _sorted(call: TorchCall) -> Any:
     return made[1] if name.startswith("argsort") else made
 
 
-def _running(call: TorchCall, *, start: int, combine: Callable[[Any, Any], Any]) -> Any:
-    """A sum or product of all elements up to each one along an axis."""
-    x = call.cast(call.given("self"), call.dtype())
-    shape = shape_of(x)
-    if not shape:
-        return x
-    axis = call.given("dim") % len(shape)
-    body = running(shape, axis, start, combine, exclusive=False, reverse=False)
-    return call.written(shape, call.dtype(), body, x)
-
-
 CONVERTERS: Mapping[str, Convert] = {
     "amax.default": partial(_extremum, operator="ReduceMax"),
     "amin.default": partial(_extremum, operator="ReduceMin"),
@@ -113,8 +100,6 @@ CONVERTERS: Mapping[str, Convert] = {
     "any.dims": _any,
     "argsort.default": _sorted,
     "argsort.stable": _sorted,
-    "cumprod.default": partial(_running, start=1, combine=operators.mul),
-    "cumsum.default": partial(_running, start=0, combine=operators.add),
     "max.dim": partial(_extremum_with_place, operator="ReduceMax", place=relax.op.argmax),
     "median.default": _median,
     "median.dim": _median,
