@@ -4,11 +4,10 @@
  * The layout. For N outputs and K products each, weights are w[N / 16][K][16], zeros where there is no output; `bias`
  * has as many elements as there are outputs in whole blocks.
  *
- * Windows are gathered into a panel of TA_F32_ROWS rows, zeros outside the image; a window of more than TA_F32_PANEL
- * values is gathered in chunks, once for each block of outputs. Rows of an image that is read as it is are not
- * copied.
- *
- * Forms: portable, AVX2 with FMA. A sum may be added up in another order than the definition's.
+ * In the portable form windows are gathered into a panel of TA_F32_ROWS rows, zeros outside the image; a window of more
+ * than TA_F32_PANEL values is gathered in chunks, once for each block of outputs. Rows of an image that is read as it is
+ * are not copied. AVX2 with FMA and AVX-512 have a driver of their own, `f32_conv2d_x86.h`, and tiles,
+ * `f32_tile_x86.h`. A sum may be added up in another order than the definition's.
  */
 #ifndef TA_KERNELS_F32_CONV2D_H
 #define TA_KERNELS_F32_CONV2D_H
@@ -24,10 +23,12 @@
 #define TA_F32_ROWS 6
 #define TA_F32_PANEL 1024
 #define TA_F32_RESIDENT 262144
+#define TA_F32_TOGETHER 32
 #else
 #define TA_F32_ROWS 2
 #define TA_F32_PANEL 48
 #define TA_F32_RESIDENT 16384
+#define TA_F32_TOGETHER TA_F32_BLOCK
 #endif
 
 typedef struct {
@@ -98,94 +99,11 @@ static inline void ta_f32_window(const ta_f32_conv2d *conv, float *panel, const 
     }
 }
 
-#ifdef TA_KERNELS_X86
-/* Six rows, 16 outputs; rows are `step` values apart, the weights of a product and the next `across`. */
-TA_AVX2 static inline void ta_f32_tile_6_avx2(float *sums, const float *start, int32_t from, const float *x,
-                                              int64_t step, int32_t depth, const float *w, int64_t across)
-{
-    const float *x1 = x + step, *x2 = x1 + step, *x3 = x2 + step, *x4 = x3 + step, *x5 = x4 + step;
-    __m256 a0 = _mm256_loadu_ps(start), b0 = _mm256_loadu_ps(start + 8);
-    __m256 a1 = _mm256_loadu_ps(start + from), b1 = _mm256_loadu_ps(start + from + 8);
-    __m256 a2 = _mm256_loadu_ps(start + 2 * from), b2 = _mm256_loadu_ps(start + 2 * from + 8);
-    __m256 a3 = _mm256_loadu_ps(start + 3 * from), b3 = _mm256_loadu_ps(start + 3 * from + 8);
-    __m256 a4 = _mm256_loadu_ps(start + 4 * from), b4 = _mm256_loadu_ps(start + 4 * from + 8);
-    __m256 a5 = _mm256_loadu_ps(start + 5 * from), b5 = _mm256_loadu_ps(start + 5 * from + 8);
-    for (int32_t k = 0; k < depth; ++k, w += across) {
-        const __m256 p = _mm256_loadu_ps(w), q = _mm256_loadu_ps(w + 8);
-        __m256 v = _mm256_broadcast_ss(x + k);
-        a0 = _mm256_fmadd_ps(v, p, a0);
-        b0 = _mm256_fmadd_ps(v, q, b0);
-        v = _mm256_broadcast_ss(x1 + k);
-        a1 = _mm256_fmadd_ps(v, p, a1);
-        b1 = _mm256_fmadd_ps(v, q, b1);
-        v = _mm256_broadcast_ss(x2 + k);
-        a2 = _mm256_fmadd_ps(v, p, a2);
-        b2 = _mm256_fmadd_ps(v, q, b2);
-        v = _mm256_broadcast_ss(x3 + k);
-        a3 = _mm256_fmadd_ps(v, p, a3);
-        b3 = _mm256_fmadd_ps(v, q, b3);
-        v = _mm256_broadcast_ss(x4 + k);
-        a4 = _mm256_fmadd_ps(v, p, a4);
-        b4 = _mm256_fmadd_ps(v, q, b4);
-        v = _mm256_broadcast_ss(x5 + k);
-        a5 = _mm256_fmadd_ps(v, p, a5);
-        b5 = _mm256_fmadd_ps(v, q, b5);
-    }
-    _mm256_storeu_ps(sums, a0);
-    _mm256_storeu_ps(sums + 8, b0);
-    _mm256_storeu_ps(sums + 16, a1);
-    _mm256_storeu_ps(sums + 24, b1);
-    _mm256_storeu_ps(sums + 32, a2);
-    _mm256_storeu_ps(sums + 40, b2);
-    _mm256_storeu_ps(sums + 48, a3);
-    _mm256_storeu_ps(sums + 56, b3);
-    _mm256_storeu_ps(sums + 64, a4);
-    _mm256_storeu_ps(sums + 72, b4);
-    _mm256_storeu_ps(sums + 80, a5);
-    _mm256_storeu_ps(sums + 88, b5);
-}
-
-/* One row, 16 outputs; two sums of each, so that additions need not wait for one another. */
-TA_AVX2 static inline void ta_f32_tile_1_avx2(float *sums, const float *start, const float *x, int32_t depth,
-                                              const float *w, int64_t across)
-{
-    __m256 a = _mm256_loadu_ps(start), b = _mm256_loadu_ps(start + 8);
-    __m256 c = _mm256_setzero_ps(), d = c;
-    int32_t k = 0;
-    for (; k + 2 <= depth; k += 2, w += 2 * across) {
-        const __m256 one = _mm256_broadcast_ss(x + k), two = _mm256_broadcast_ss(x + k + 1);
-        a = _mm256_fmadd_ps(one, _mm256_loadu_ps(w), a);
-        b = _mm256_fmadd_ps(one, _mm256_loadu_ps(w + 8), b);
-        c = _mm256_fmadd_ps(two, _mm256_loadu_ps(w + across), c);
-        d = _mm256_fmadd_ps(two, _mm256_loadu_ps(w + across + 8), d);
-    }
-    if (k < depth) {
-        const __m256 one = _mm256_broadcast_ss(x + k);
-        a = _mm256_fmadd_ps(one, _mm256_loadu_ps(w), a);
-        b = _mm256_fmadd_ps(one, _mm256_loadu_ps(w + 8), b);
-    }
-    _mm256_storeu_ps(sums, _mm256_add_ps(a, c));
-    _mm256_storeu_ps(sums + 8, _mm256_add_ps(b, d));
-}
-#endif
-
 /* sums[r][n] = start[r * from + n] + the sum over `depth` k of x[r * step + k] * w[k][n], for `rows` rows and one
  * block of outputs; w[k] and the next are `across` values apart. `start` may be `sums`. */
 static inline void ta_f32_tile(int32_t rows, float *sums, const float *start, int32_t from, const float *x,
                                int64_t step, int32_t depth, const float *w, int64_t across)
 {
-#ifdef TA_KERNELS_X86
-    if (TA_HAS_AVX2) {
-        if (rows == TA_F32_ROWS) {
-            ta_f32_tile_6_avx2(sums, start, from, x, step, depth, w, across);
-            return;
-        }
-        for (int32_t r = 0; r < rows; ++r) {
-            ta_f32_tile_1_avx2(sums + r * TA_F32_BLOCK, start + r * from, x + r * step, depth, w, across);
-        }
-        return;
-    }
-#endif
     for (int32_t r = 0; r < rows; ++r) {
         float acc[TA_F32_BLOCK];
         memcpy(acc, start + r * from, sizeof acc);
@@ -199,35 +117,15 @@ static inline void ta_f32_tile(int32_t rows, float *sums, const float *start, in
     }
 }
 
-#ifdef TA_KERNELS_X86
-/* As `ta_f32_finish`, for a `count` that is a multiple of eight. */
-TA_AVX2 static inline void ta_f32_finish_avx2(const ta_f32_conv2d *conv, int32_t rows, int32_t count,
-                                              const float *sums, const ta_f32_end *end, float *out, int64_t at)
-{
-    for (int32_t r = 0; r < rows; ++r, at += conv->apart) {
-        for (int32_t n = 0; n < count; n += 8) {
-            const __m256 sum = _mm256_loadu_ps(sums + r * TA_F32_BLOCK + n);
-            _mm256_storeu_ps(out + at + n, ta_f32_ended_avx2(end, sum, conv->low, conv->high, at + n));
-        }
-    }
-}
-#endif
-
-/* `count` sums of every row become outputs, the first is element `at`. */
+/* `count` sums of every row become outputs, the first is element `at`; sums of a row and the next are `step` apart. */
 static inline void ta_f32_finish(const ta_f32_conv2d *conv, int32_t rows, int32_t count, const float *sums,
-                                 const ta_f32_end *end, float *out, int64_t at)
+                                 int32_t step, const ta_f32_end *end, float *out, int64_t at)
 {
-#ifdef TA_KERNELS_X86
-    if (TA_HAS_AVX2 && count % 8 == 0) {
-        ta_f32_finish_avx2(conv, rows, count, sums, end, out, at);
-        return;
-    }
-#endif
     const ta_f32_end last = *end;
     const float low = conv->low, high = conv->high;
     for (int32_t r = 0; r < rows; ++r, at += conv->apart) {
         for (int32_t n = 0; n < count; ++n) {
-            out[at + n] = ta_f32_ended(&last, sums[r * TA_F32_BLOCK + n], low, high, at + n);
+            out[at + n] = ta_f32_ended(&last, sums[r * step + n], low, high, at + n);
         }
     }
 }
@@ -260,7 +158,7 @@ static inline void ta_f32_outputs(const ta_f32_conv2d *conv, const ta_f32_end *e
                             conv->in_place ? depth : TA_F32_PANEL, some,
                             w + (int64_t)n * depth + (int64_t)k * TA_F32_BLOCK, TA_F32_BLOCK);
             }
-            ta_f32_finish(conv, rows, count, sums, end, out, (int64_t)first * conv->apart + n);
+            ta_f32_finish(conv, rows, count, sums, TA_F32_BLOCK, end, out, (int64_t)first * conv->apart + n);
         }
         for (int32_t r = 0; r < rows; ++r) {
             ta_f32_next(conv, &pixel);
@@ -268,14 +166,22 @@ static inline void ta_f32_outputs(const ta_f32_conv2d *conv, const ta_f32_end *e
     }
 }
 
+#include "kernels/f32_conv2d_x86.h"
+
 /* The whole convolution. Weights that would not stay in a cache are used for all pixels before the next ones. */
 static inline void ta_f32_convolve(const ta_f32_conv2d *conv, const ta_f32_end *end, const float *x, const float *w,
                                    const float *bias, float *out)
 {
-    const int32_t some = TA_F32_RESIDENT / 4 / conv->depth / TA_F32_BLOCK * TA_F32_BLOCK;
-    const int32_t step = some > TA_F32_BLOCK ? some : TA_F32_BLOCK;
+    const int32_t some = TA_F32_RESIDENT / 4 / conv->depth / TA_F32_TOGETHER * TA_F32_TOGETHER;
+    const int32_t step = some > TA_F32_TOGETHER ? some : TA_F32_TOGETHER;
     for (int32_t n = 0; n < conv->outputs; n += step) {
         const int32_t stop = conv->outputs - n < step ? conv->outputs : n + step;
+#ifdef TA_KERNELS_X86
+        if (TA_HAS_AVX2) {
+            ta_f32_outputs_x86(conv, end, x, w, bias, out, n, stop);
+            continue;
+        }
+#endif
         ta_f32_outputs(conv, end, x, w, bias, out, n, stop);
     }
 }

@@ -43,6 +43,20 @@ TA_AVX2_PART __m256 ta_f32_ended_avx2(const ta_f32_end *end, __m256 value, float
     }
     return value;
 }
+
+#ifdef TA_KERNELS_AVX512
+/* The results of elements from `at` on: of the 16 those of the mask. */
+TA_AVX512_PART __m512 ta_f32_ended_avx512(const ta_f32_end *end, __m512 value, float low, float high, int64_t at,
+                                          __mmask16 mask)
+{
+    value = _mm512_min_ps(_mm512_set1_ps(high), _mm512_max_ps(_mm512_set1_ps(low), value));
+    if (end->other != 0) {
+        value = _mm512_add_ps(value, _mm512_maskz_loadu_ps(mask, end->other + at));
+        value = _mm512_min_ps(_mm512_set1_ps(end->high), _mm512_max_ps(_mm512_set1_ps(end->low), value));
+    }
+    return value;
+}
+#endif
 #endif
 
 #endif

@@ -1,4 +1,4 @@
-/* Whether kernels may use SSE2, AVX2 and VNNI, and how.
+/* Whether kernels may use SSE2, AVX2, VNNI and AVX-512, and how.
  *
  * TA_KERNELS_X86 is defined where the forms for x86-64 are compiled. TA_AVX2 stands before a function that uses
  * AVX2 and FMA; it may be called where TA_HAS_AVX2 is not 0: a constant where the whole program is compiled for

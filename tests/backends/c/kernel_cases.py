@@ -89,6 +89,14 @@ CHOSEN = (
 )
 """What models have: whole tiles, first layers, windows of several chunks, much padding, long rows."""
 
+LONG = (
+    Shape(image=(3, 5), channels=(400, 40), kernel=(2, 3), padding=(1, 1, 0, 1)),
+    Shape(image=(12, 10), channels=(3, 50), kernel=(5, 5), padding=(4, 4, 4, 4), dilation=(2, 2)),
+    Shape(image=(24, 2), channels=(4, 17), kernel=(20, 1), padding=(9, 0, 10, 0), batch=3),
+    Shape(image=(1, 2), channels=(1100, 33)),
+)
+"""Windows of float32 in many segments, and segments of many values."""
+
 
 def windows_of(x: Array, shape: Shape, fill: int) -> Array:
     """[N, OH, OW, KH, KW, C]: the padded image under every position of the kernel."""

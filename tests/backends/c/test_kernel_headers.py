@@ -12,6 +12,7 @@ import pytest
 from target_arch.backends.plain_c.kernels.layout import PAIRS
 from tests.backends.c.kernel_cases import (
     CHOSEN,
+    LONG,
     conv2d_cases,
     dense_cases,
     depthwise_cases,
@@ -33,7 +34,7 @@ def cases() -> list[Case]:
         *dense_cases(rng, PAIRS),
         *depthwise_cases(rng, [shape for shape in shapes if prod(shape.kernel) <= 25]),
         *sum_cases(rng, PAIRS),
-        *real_cases(rng, shapes),
+        *real_cases(rng, [*shapes, *LONG]),
         *real_depthwise_cases(rng, shapes),
         *matmul_cases(rng),
     ]
