@@ -11,6 +11,7 @@ from target_arch.relax.readers.tflite_operators.site import (
     TFLiteOperand,
     TFLiteOperator,
     Unreadable,
+    constant,
     same_grid,
 )
 
@@ -214,7 +215,7 @@ def gather_nd(site: TFLiteOperator) -> Any:
     """GATHER_ND, with constant and with computed indices."""
     table, places = site.x, site.operand(1)
     if table.value is not None and places.value is not None:
-        return relax.const(table.constant[tuple(np.moveaxis(places.constant, -1, 0))])
+        return constant(table.constant[tuple(np.moveaxis(places.constant, -1, 0))])
     index = places.expr if places.value is None else places.constant.astype(np.int32)
     if table.value is None:
         return site.defined("taken_nd", table.expr, index)
@@ -235,7 +236,7 @@ def embedding_lookup(site: TFLiteOperator) -> Any:
     elif places.value is None:
         rows = site.defined_as("taken_from_constant", (index, table.constant), shape, table.dtype, **at)
     else:
-        rows = relax.const(table.constant[places.constant])
+        rows = constant(table.constant[places.constant])
     if table.dtype == site.out.dtype:
         return rows
     return relax.op.dequantize(
@@ -271,19 +272,19 @@ def fill(site: TFLiteOperator) -> Any:
     if not same_grid(value, site.out):
         raise Unreadable("its output is quantized unlike its input")
     if value.value is not None:
-        return relax.const(np.full(site.out.shape, value.constant, site.out.dtype))
+        return constant(np.full(site.out.shape, value.constant, site.out.dtype))
     return site.defined("repeated", relax.op.reshape(value.expr, (1,)))
 
 
 def range_(site: TFLiteOperator) -> Any:
     """RANGE of constants."""
     first, _, step = (site.operand(index).constant for index in range(3))
-    return relax.const((first + step * np.arange(*site.out.shape)).astype(site.out.dtype))
+    return constant((first + step * np.arange(*site.out.shape)).astype(site.out.dtype))
 
 
 def zeros_like(site: TFLiteOperator) -> Any:
     """ZEROS_LIKE: a constant."""
-    return relax.const(np.zeros(site.out.shape, site.out.dtype))
+    return constant(np.zeros(site.out.shape, site.out.dtype))
 
 
 def depth_to_space(site: TFLiteOperator) -> Any:
@@ -360,7 +361,7 @@ def concatenation(site: TFLiteOperator) -> Any:
 
 def densify(site: TFLiteOperator) -> Any:
     """DENSIFY of a sparse constant."""
-    return relax.const(site.x.constant)
+    return constant(site.x.constant)
 
 
 def dequantize(site: TFLiteOperator) -> Any:
@@ -369,12 +370,12 @@ def dequantize(site: TFLiteOperator) -> Any:
         return None
     if site.x.value is None:
         return relax.op.astype(site.x.expr, "float32")
-    return relax.const(site.x.constant.astype(np.float32))
+    return constant(site.x.constant.astype(np.float32))
 
 
 def shape(site: TFLiteOperator) -> Any:
     """SHAPE: a constant, since every shape is fixed."""
-    return relax.const(np.array(site.x.shape, site.out.dtype))
+    return constant(np.array(site.x.shape, site.out.dtype))
 
 
 def rank(site: TFLiteOperator) -> Any:

@@ -196,6 +196,10 @@ def _transposed_padding(
     return _padding(same, site.out.shape[1:3], weight.shape[1:3], strides, (1, 1))
 
 
+_MOST_BIAS = 1 << 31
+"""From here on a sum times its multiplier may be beyond 64 bits."""
+
+
 def fully_connected(site: TFLiteOperator) -> Any:
     """FULLY_CONNECTED on tensors of any rank."""
     weight, options = site.operand(1), site.options("FullyConnectedOptions")
@@ -204,6 +208,8 @@ def fully_connected(site: TFLiteOperator) -> Any:
     if _has_kind(site, weight):
         return None if site.x.shape[-1:] == weight.shape[1:] else _as_rows(site, weight)
     bias = _bias(site, 2, site.x, weight.shape[0])
+    if bias.dtype == np.int64 and np.abs(bias).max(initial=0) >= _MOST_BIAS:
+        raise Unreadable(f"a bias of {np.abs(bias).max()} steps")
     finish = _finish(site, site.x, weight, bias, int(options.FusedActivationFunction()), once=True)
     return site.defined("dense", site.x.expr, _weight(weight), *finish.constants, **finish.attributes)
 

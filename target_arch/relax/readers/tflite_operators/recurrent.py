@@ -23,6 +23,7 @@ from target_arch.relax.readers.tflite_operators.site import (
     TFLiteOperand,
     TFLiteOperator,
     Unreadable,
+    constant,
 )
 from target_arch.relax.te import dynamic_range
 from target_arch.relax.te.fixed_point import Scale
@@ -109,7 +110,7 @@ def _dynamic_loop(
         remembers=len(states) > 1,
         cell=cell,
     )
-    given = (relax.const(recurrent), relax.const(scales), *(site.operand(index).expr for index in states))
+    given = (constant(recurrent), constant(scales), *(site.operand(index).expr for index in states))
     shape = (steps + len(states) - 1, batch, loop.hidden)
     whole = site.written(site.code.lower(), shape, "float32", loop.write, entering, *given)
     for place, index in enumerate(states):
@@ -152,9 +153,9 @@ def _float_lstm(site: TFLiteOperator, x: Any, clip: float) -> Any:
         operator="LSTM",
         inputs=(
             x,
-            relax.const(np.concatenate(weights)[None]),
-            relax.const(np.concatenate(recurrent)[None]),
-            relax.const(bias),
+            constant(np.concatenate(weights)[None]),
+            constant(np.concatenate(recurrent)[None]),
+            constant(bias),
             None,
             *(site.builder.emit(relax.op.expand_dims(each, [0])) for each in states),
         ),

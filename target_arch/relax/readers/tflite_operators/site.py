@@ -61,6 +61,11 @@ class TFLiteOperand:
         return self.value
 
 
+def constant(value: np.ndarray[Any, Any]) -> Any:
+    """A constant with the element type of the value, of which TVM would make 32 bits out of 64."""
+    return relax.const(value, value.dtype.name)
+
+
 class Unreadable(Exception):
     """An operator has a form that is not supported; the text says which."""
 
@@ -143,7 +148,7 @@ class TFLiteOperator:
         """A call of a definition (`relax.definitions`) that gives the first output; arrays among the operands
         are its constants.
         """
-        given = tuple(relax.const(each) if isinstance(each, np.ndarray) else each for each in operands)
+        given = tuple(constant(each) if isinstance(each, np.ndarray) else each for each in operands)
         real = self.out.dtype.startswith("float")
         arithmetic = Arithmetic.FLOAT if real else Arithmetic.TFLITE
         return defined_call(name, given, self.out.shape, self.out.dtype, attributes, arithmetic)
@@ -157,7 +162,7 @@ class TFLiteOperator:
         **attributes: Attribute,
     ) -> Any:
         """The same with a result that is no tensor of the file."""
-        given = tuple(relax.const(each) if isinstance(each, np.ndarray) else each for each in operands)
+        given = tuple(constant(each) if isinstance(each, np.ndarray) else each for each in operands)
         return defined_call(name, given, shape, dtype, attributes, Arithmetic.TFLITE)
 
     def written(

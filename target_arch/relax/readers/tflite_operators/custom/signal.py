@@ -13,6 +13,7 @@ from target_arch.relax.readers.tflite_operators.site import (
     TFLiteOperand,
     TFLiteOperator,
     Unreadable,
+    constant,
 )
 
 _SHORTEST = 4
@@ -101,7 +102,7 @@ def filter_bank(site: TFLiteOperator) -> Any:
         if begins.min() < 0 or (begins + used[2]).max() > limit:
             raise Unreadable("a channel is not within its tensors")
     loops = signal.FilterBank(channels=channels, widest=max(1, int(used[2].max())))
-    given = [relax.const(np.ascontiguousarray(table)) for table in tables]
+    given = [constant(np.ascontiguousarray(table)) for table in tables]
     return site.written("filter_bank", (channels,), "uint64", loops.write, site.x.expr, *given)
 
 
@@ -178,7 +179,7 @@ def logarithm(site: TFLiteOperator) -> Any:
     _check_shift(shift)
     size = math.prod(site.x.shape)
     loops = signal.Logarithm(channels=size, shift=shift, scale=scale)
-    table = relax.const(np.array([*signal.logarithms(), 0], np.uint16))
+    table = constant(np.array([*signal.logarithms(), 0], np.uint16))
     return site.written("logarithm", (size,), "int16", loops.write, site.x.expr, table)
 
 
@@ -288,7 +289,7 @@ def transform(site: TFLiteOperator) -> Any:
     )
     shape = (rows, length // 2 + 1, 2) if inverse else (rows, given)
     x = site.builder.emit(relax.op.reshape(site.x.expr, shape))
-    tables = [relax.const(table) for table in loops.tables()]
+    tables = [constant(table) for table in loops.tables()]
     return site.written("transform", (rows, wanted), dtype, loops.write, x, *tables)
 
 

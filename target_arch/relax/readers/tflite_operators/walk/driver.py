@@ -19,7 +19,12 @@ from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.operators.states import StatePair
 from target_arch.relax.readers.tflite_constants.sparse import dense
 from target_arch.relax.readers.tflite_operators.custom.table import CUSTOM
-from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, TFLiteOperator, Unreadable
+from target_arch.relax.readers.tflite_operators.site import (
+    TFLiteOperand,
+    TFLiteOperator,
+    Unreadable,
+    constant,
+)
 from target_arch.relax.readers.tflite_operators.table import CONVERTERS, LEFT_TO_TVM
 from target_arch.relax.readers.tflite_operators.walk.codes import CODES, builtin_code
 from target_arch.relax.readers.tflite_operators.walk.folding import folded
@@ -136,7 +141,7 @@ class _Walk:
             return subgraphs.branched(operator, given) if code == "IF" else subgraphs.looped(operator, given)
         value = None if self.around is None else folded(self._site(operator, code, outputs))
         if value is not None:
-            return [relax.const(value)]
+            return [constant(value)]
         convert = CONVERTERS.get(code) or CUSTOM.get(code)
         made = None if convert is None else convert(self._site(operator, code, outputs))
         if made is None:
