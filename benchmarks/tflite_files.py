@@ -81,6 +81,11 @@ class TfliteFile:
         self._graph.tensors[index].isVariable = True
         return index
 
+    def along(self, index: int, axis: int) -> None:
+        """Let the scales of a tensor be along another dimension."""
+        if self._graph.tensors[index].quantization is not None:
+            self._graph.tensors[index].quantization.quantizedDimension = axis
+
     def numbers(self, *values: int) -> int:
         """A constant vector of int32."""
         return self.tensor((len(values),), "int32", data=np.array(values, np.int32))

@@ -261,10 +261,13 @@ CASES: Mapping[str, Callable[[Source], SignalModel]] = {
 }
 
 
-def drawn(code: str, seed: int) -> tuple[SignalModel, list[Frame]]:
+Cases = Mapping[str, Callable[[Source], SignalModel]]
+
+
+def drawn(code: str, seed: int, cases: Cases = CASES) -> tuple[SignalModel, list[Frame]]:
     """A random model, always alike, and its frames."""
     source = Source(rng=np.random.default_rng([seed, *code.encode()]))
-    model = CASES[code](source)
+    model = cases[code](source)
     return model, [model.frame() for _ in range(FRAMES)]
 
 
@@ -299,10 +302,10 @@ def digest(answers: Sequence[bytes]) -> str:
     return hashlib.sha256(b"".join(answers)).hexdigest()[:16]
 
 
-def main() -> int:
-    """Print what differs, or the digests; 1 where something differs."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--only", nargs="*", metavar="NAME", default=list(CASES))
+def compared(about: str, cases: Cases) -> int:
+    """Print what differs, or the digests; 1 where something differs. `about` is the help."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", nargs="*", metavar="NAME", default=list(cases))
     parser.add_argument("--variants", type=int, default=20)
     parser.add_argument("--digests", action="store_true", help="of the first variant")
     arguments = parser.parse_args()
@@ -310,7 +313,7 @@ def main() -> int:
     for code in arguments.only:
         equal = 0
         for seed in range(1 if arguments.digests else arguments.variants):
-            model, frames = drawn(code, seed)
+            model, frames = drawn(code, seed, cases)
             expected = theirs(model, frames)
             if arguments.digests:
                 print(f'    "{code}": "{digest(expected)}",')
@@ -324,4 +327,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compared(__doc__ or "", CASES))

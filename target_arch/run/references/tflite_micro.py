@@ -18,20 +18,24 @@ _ARENA = 16 << 20
 
 def needs_tflite_micro(data: bytes) -> bool:
     """True for a model with an SVDF whose state is int8, where LiteRT writes 16-bit values past its end, or
-    with a signal operator, which LiteRT does not have.
+    with an operator that LiteRT does not have.
     """
     try:
         if data[4:8] != TFLITE_IDENTIFIER:
             return False
         model = tflite.Model.GetRootAsModel(data, 0)
-        return _has_narrow_state(model) or _has_signal_operator(model)
+        return _has_narrow_state(model) or _has_its_own_operator(model)
     except struct.error:  # a damaged file, for LiteRT to refuse
         return False
 
 
-def _has_signal_operator(model: Any) -> bool:
+def _has_its_own_operator(model: Any) -> bool:
     codes = (model.OperatorCodes(number) for number in range(model.OperatorCodesLength()))
-    return any((code.CustomCode() or b"").startswith(b"Signal") for code in codes)
+    return any((code.CustomCode() or b"").startswith(_OWN) for code in codes)
+
+
+_OWN = (b"Signal", b"TFLM_")
+"""Beginnings of the names of its own operators."""
 
 
 def _has_narrow_state(model: Any) -> bool:
@@ -60,7 +64,7 @@ def tflite_micro(model: Path) -> Reference:
         raise missing(
             "reference",
             "the package `tflite-micro` is not installed, and LiteRT runs neither an SVDF with an int8 state "
-            "nor signal operators",
+            "nor TFLite Micro's own operators",
             "pip install tflite-micro",
         ) from error
     data = model.read_bytes()

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from target_arch.relax.readers.tflite_operators.custom import (
+    decoded,
     detection,
     signal,
     transposed,
@@ -12,6 +13,7 @@ from target_arch.relax.readers.tflite_operators.site import Converter
 
 CUSTOM: Mapping[str, Converter] = {
     transposed_options.CODE: transposed.transposed_convolution,
+    decoded.CODE: decoded.decoded,
     "TFLite_Detection_PostProcess": detection.detections,
     **signal.CONVERTERS,
 }

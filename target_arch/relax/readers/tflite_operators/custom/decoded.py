@@ -1,0 +1,43 @@
+"""TFLM_DECODE: TFLite Micro's compressed constants become the constants that they stand for."""
+
+from typing import Any
+
+from target_arch.relax.readers.tflite_constants.compressed import Channels, Compressed
+from target_arch.relax.readers.tflite_operators.site import (
+    TFLiteOperand,
+    TFLiteOperator,
+    Unreadable,
+    constant,
+)
+
+CODE = "TFLM_DECODE"
+
+
+def decoded(site: TFLiteOperator) -> list[Any]:
+    """Its outputs, each of two inputs."""
+    if len(site.inputs) != 2 * len(site.outputs):
+        raise Unreadable("its inputs are not two for each output")
+    try:
+        return [
+            constant(
+                Compressed.of(
+                    site.operand(2 * number).constant,
+                    site.operand(2 * number + 1).constant,
+                    out.shape,
+                    out.dtype,
+                    _channels(out),
+                ).value()
+            )
+            for number, out in enumerate(site.outputs)
+        ]
+    except ValueError as error:
+        raise Unreadable(str(error)) from None
+
+
+def _channels(out: TFLiteOperand) -> Channels:
+    grid = out.quantization
+    if grid is None or len(grid.scale) == 1:
+        return Channels(zero_points=(0,) if grid is None else grid.zero_point, last=False)
+    if grid.axis not in (0, len(out.shape) - 1) or out.shape[grid.axis] != len(grid.scale):
+        raise Unreadable(f"scales along dimension {grid.axis}")
+    return Channels(zero_points=grid.zero_point, last=grid.axis == len(out.shape) - 1)
