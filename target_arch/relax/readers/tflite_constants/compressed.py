@@ -18,7 +18,7 @@ _KIND, _VERSION, _OWN_VERSION, _FORM, _STRIDE = 0, 1, 4, 5, 6
 
 
 @frozen(kw_only=True)
-class Channels:
+class TableChannels:
     """The channels of a constant that have tables and zero points of their own: along the last dimension
     where `last`, else along the first.
     """
@@ -41,11 +41,11 @@ class Compressed:
     body: bytes
     shape: tuple[int, ...]
     dtype: str
-    channels: Channels
+    channels: TableChannels
 
     @classmethod
     def of(
-        cls, encoded: Array, ancillary: Array, shape: tuple[int, ...], dtype: str, channels: Channels
+        cls, encoded: Array, ancillary: Array, shape: tuple[int, ...], dtype: str, channels: TableChannels
     ) -> "Compressed":
         """From the two tensors of bytes."""
         content = ancillary.reshape(-1).view(np.uint8)
@@ -80,7 +80,7 @@ class Compressed:
         return found
 
     def values(self) -> Array:
-        """What follows the head, as elements."""
+        """The elements that follow the head."""
         size = np.dtype(self.dtype).itemsize
         return np.frombuffer(self.body[: len(self.body) // size * size], self.dtype)
 
@@ -124,8 +124,10 @@ def _huffman(constant: Compressed) -> Array:
     if constant.dtype not in ("int8", "int16") or (constant.dtype == "int16" and not form & _WIDE):
         raise ValueError(f"elements of type {constant.dtype}")
     size = np.dtype(kind).itemsize
-    tables = np.frombuffer(constant.body[: len(constant.body) // size * size], kind).tolist()
-    codes = _Codes(tables=tables, digits=constant.bits(8 * len(constant.encoded)), shift=count_shift)
+    tables = np.frombuffer(constant.body[: len(constant.body) // size * size], kind)
+    codes = _Codes(
+        tables=tuple(tables.tolist()), digits=constant.bits(8 * len(constant.encoded)), shift=count_shift
+    )
     symbols, place = [], 0
     for _ in range(constant.count):
         symbol, place = codes.symbol(place, (form >> _INITIAL_SHIFT) + 1)
@@ -137,7 +139,7 @@ def _huffman(constant: Compressed) -> Array:
 class _Codes:
     """Tables whose entries have a mark, a number of bits from `shift` on, and a symbol or a distance."""
 
-    tables: list[int]
+    tables: tuple[int, ...]
     digits: Array
     shift: int
 

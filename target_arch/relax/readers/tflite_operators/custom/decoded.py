@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from target_arch.relax.readers.tflite_constants.compressed import Channels, Compressed
+from target_arch.relax.readers.tflite_constants.compressed import Compressed, TableChannels
 from target_arch.relax.readers.tflite_operators.site import (
     TFLiteOperand,
     TFLiteOperator,
@@ -34,10 +34,10 @@ def decoded(site: TFLiteOperator) -> list[Any]:
         raise Unreadable(str(error)) from None
 
 
-def _channels(out: TFLiteOperand) -> Channels:
+def _channels(out: TFLiteOperand) -> TableChannels:
     grid = out.quantization
     if grid is None or len(grid.scale) == 1:
-        return Channels(zero_points=(0,) if grid is None else grid.zero_point, last=False)
+        return TableChannels(zero_points=(0,) if grid is None else grid.zero_point, last=False)
     if grid.axis not in (0, len(out.shape) - 1) or out.shape[grid.axis] != len(grid.scale):
         raise Unreadable(f"scales along dimension {grid.axis}")
-    return Channels(zero_points=grid.zero_point, last=grid.axis == len(out.shape) - 1)
+    return TableChannels(zero_points=grid.zero_point, last=grid.axis == len(out.shape) - 1)
