@@ -1,5 +1,7 @@
 """Operators that only copy a tensor, for outputs and next values of states that need bytes of their own."""
 
+from collections.abc import Mapping
+
 from attrs import evolve
 
 from target_arch.plan.model import Model, Operator, Tensor
@@ -15,7 +17,8 @@ def moved(
     tensors: dict[str, Tensor],
     operators: list[Operator],
 ) -> str:
-    """The output, called `name`, of a new operator of this kind that copies a tensor."""
+    """The output, called `name` if that is free, of a new operator of this kind that copies a tensor."""
+    name = unused(name, tensors)
     tensors[name] = evolve(tensors[value], name=name, data=None)
     operators.append(
         Operator(
@@ -38,16 +41,22 @@ def with_own_outputs(model: Model) -> Model:
     tensors, operators = dict(model.tensors), list(model.operators)
     free = {operator.output for operator in operators} - {state.next for state in model.states}
     outputs: list[str] = []
-    for number, value in enumerate(model.outputs):
+    for value in model.outputs:
         if value in free:
             free.discard(value)
             outputs.append(value)
             continue
-        name = _new(f"{value}_out", number, tensors)
-        outputs.append(moved(OperatorKind.RESHAPE, value, name, f"output {value}", tensors, operators))
+        place = f"output {value}"
+        outputs.append(moved(OperatorKind.RESHAPE, value, f"{value}_out", place, tensors, operators))
     last = sorted(operators, key=lambda operator: operator.kind is OperatorKind.STORE)
     return evolve(model, outputs=tuple(outputs), tensors=tensors, operators=tuple(last))
 
 
-def _new(name: str, number: int, tensors: dict[str, Tensor]) -> str:
-    return f"{name}_{number}" if name in tensors else name
+def unused(name: str, tensors: Mapping[str, Tensor]) -> str:
+    """The name, or one like it that no tensor has."""
+    number = 1
+    found = name
+    while found in tensors:
+        number += 1
+        found = f"{name}_{number}"
+    return found

@@ -6,7 +6,7 @@ from attrs import evolve, field, frozen
 
 from target_arch.plan.model import Model, State, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.relax.operators.moved import moved
+from target_arch.relax.operators.moved import moved, unused
 
 
 @frozen(kw_only=True)
@@ -65,6 +65,6 @@ def _initial(tensor: str, data: bytes | None, tensors: dict[str, Tensor]) -> str
     """The constant tensor with these bytes; None for zeros."""
     if data is None or not any(data):
         return None
-    name = f"{tensor}_initial"
+    name = unused(f"{tensor}_initial", tensors)
     tensors[name] = evolve(tensors[tensor], name=name, data=data)
     return name

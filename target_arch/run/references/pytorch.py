@@ -1,6 +1,6 @@
 """PyTorch: the reference of exported programs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,8 @@ def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
     except Exception as error:
         # PyTorch checks what it builds with exceptions of every kind.
         raise unreadable(model, "PyTorch", error) from error
-    module = program.module()
+    module, inside = program.module(), _Inside(program=program)
+    restore = _restoring(module)
     names = tensor_inputs(program)
     values = [
         node.meta["val"] for node in program.graph.nodes if node.op == "placeholder" and node.name in names
@@ -64,7 +65,11 @@ def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
                 results = called(program, module, _tensors(frame))
         except (RuntimeError, IndexError, ValueError) as error:
             raise cannot_run(model, "PyTorch", error) from error
-        return (tuple(value.numpy() for value in results),)
+        return (tuple(value.detach().numpy().copy() for value in results),)
+
+    def reset() -> None:
+        restore()
+        inside.reset()
 
     quantized = _quantized(program.graph)
     highest = highest_indices(_uses(program.graph))
@@ -80,7 +85,8 @@ def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
         allowed=1.0 if quantized else FLOAT_TOLERANCE,
         relative=0.0 if quantized else FLOAT_RELATIVE,
         answer=answer,
-        inside=_Inside(program=program),
+        reset=reset,
+        inside=inside,
         layers=LayerRule(steps=1, judges=quantized),
         rounds=not quantized,
     )
@@ -91,6 +97,27 @@ def _tensors(frame: Frame) -> tuple[Any, ...]:
     import torch
 
     return tuple(torch.from_numpy(np.array(value)) for value in frame)
+
+
+def _restoring(module: Any) -> Callable[[], None]:
+    """A function that gives the module's tensors the values that they have now; its buffers become its own,
+    since it shares them with the program.
+    """
+    import torch
+
+    own: dict[int, Any] = {}
+    for part in module.modules():
+        for name, value in part.named_buffers(recurse=False):
+            setattr(part, name, own.setdefault(id(value), value.clone()))
+    tensors = (*module.named_parameters(), *module.named_buffers())
+    before = [(value, value.detach().clone()) for _, value in tensors]
+
+    def restore() -> None:
+        with torch.no_grad():
+            for value, first in before:
+                value.copy_(first)
+
+    return restore
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -105,10 +132,19 @@ class _Inside:
             module = decomposed(self.program).module()
         return _watching(module)
 
+    @cached_property
+    def _restore(self) -> Callable[[], None]:
+        return _restoring(self._interpreter.module)
+
+    def reset(self) -> None:
+        """The values of buffers as they are in the file."""
+        if "_interpreter" in vars(self):
+            self._restore()
+
     def __call__(self, frame: Frame) -> Mapping[str, Array]:
         import torch
 
-        interpreter = self._interpreter
+        interpreter, _ = self._interpreter, self._restore
         interpreter.seen.clear()
         with torch.no_grad():
             interpreter.run(*leaves(self.program, _tensors(frame)), enable_io_processing=False)
@@ -151,12 +187,22 @@ _INDEXING = {
     "embedding.default": (1, 0, None),
     "index_select.default": (2, 0, 1),
     "gather.default": (2, 0, 1),
+    **dict.fromkeys(("index_add_.default", "index_add.default", "index_copy_.default"), (2, 0, 1)),
+    **dict.fromkeys(("index_copy.default", "scatter.src", "scatter_add.default"), (2, 0, 1)),
 }
 """Operators that index: the numbers of the arguments that are indices, are indexed, and name the dimension
 (None: the first).
 """
+_INDEXING_BY_LISTS = ("index.Tensor", "index_put.default", "index_put_.default")
+"""Operators whose second argument are indices of the first one, a tensor or None for each dimension."""
 _PASSING = (
     "to.dtype",
+    "expand.default",
+    "permute.default",
+    "select.int",
+    "slice.Tensor",
+    "squeeze.dim",
+    "transpose.int",
     "_to_copy.default",
     "view.default",
     "reshape.default",
@@ -169,12 +215,21 @@ def _uses(graph: Any) -> Iterator[Use]:
     for node in graph.nodes:
         name = _called(node)
         reads = tuple(each.name for each in node.all_input_nodes)
-        extents = {}
+        extents = _extents_of_lists(node) if name in _INDEXING_BY_LISTS else {}
         if name in _INDEXING:
             indices, table, dimension = _INDEXING[name]
             shape = node.args[table].meta["val"].shape
             extents[node.args[indices].name] = int(shape[0 if dimension is None else node.args[dimension]])
         yield Use(reads=reads, writes=(node.name,), extents=extents, passes=name in _PASSING)
+
+
+def _extents_of_lists(node: Any) -> dict[str, int]:
+    shape = node.args[0].meta["val"].shape
+    return {
+        index.name: int(shape[axis])
+        for axis, index in enumerate(node.args[1])
+        if index is not None and not str(index.meta["val"].dtype).endswith("bool")
+    }
 
 
 def _quantized(graph: Any) -> bool:

@@ -80,6 +80,17 @@ def test_how_a_model_prints() -> None:
     ]
 
 
+def test_a_name_that_is_taken() -> None:
+    made = evolve(
+        chips.model(("c_next", "add", ("x", "c"), 512), ("y", "soft", ("c_next",), 512),
+                    inputs={"x": 512, "c": 512}),
+        outputs=("y", "c_next"),
+    )  # fmt: skip
+    model = stateful(made, ("c", "c_next"))
+    assert [(each.tensor, each.next) for each in model.states] == [("c", "c_next_2")]
+    assert checked(kernels(model)) == []
+
+
 def test_a_next_value_is_written_over_the_state_where_the_producer_may() -> None:
     result = kernels(SUM)
     assert not any(

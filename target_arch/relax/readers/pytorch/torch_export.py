@@ -1,22 +1,26 @@
 """Saved `torch.export` programs. PyTorch is an optional dependency, imported here and nowhere else."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
 
+from attrs import evolve
+
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import FileFacts
+from target_arch.relax.operators.states import StatePair
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.pytorch.pt2_archive import NoProgram, Unsafe, loaded, plain_archive
 from target_arch.relax.readers.pytorch.torch_decomposed import decomposed
 from target_arch.relax.readers.pytorch.torch_indices import count_from_start
 from target_arch.relax.readers.pytorch.torch_shapes import with_input_shapes
 from target_arch.relax.readers.pytorch.torch_signature import keep_tensors, tensor_outputs
+from target_arch.relax.readers.pytorch.torch_states import HeldBuffer, held_buffers
 from target_arch.relax.readers.quiet import quiet
 from target_arch.relax.readers.source import Imported
 
@@ -28,11 +32,20 @@ def read_torch(path: Path, data: bytes, shapes: InputShapes) -> Imported:
     """
     program = with_input_shapes(path, load_program(path, data), shapes)
     in_file: dict[Any, str] = {}
-    module = translated(path, lambda: _module(path, program, in_file))
-    outputs = tensor_outputs(program)
+    module, held = translated(path, lambda: _module(path, program, in_file))
+    results = tensor_outputs(program)
+    outputs = (*results, *(f"{each.node}_value" for each in held))
     weights = reversed(list(program.state_dict.items()))
     names = {value.detach().numpy().tobytes(): str(name) for name, value in weights}
-    return imported(path, module, Arithmetic.ONNX, outputs, names, FileFacts(tensors=in_file))
+    made = imported(path, module, Arithmetic.ONNX, outputs, names, FileFacts(tensors=in_file))
+    return evolve(made, states=tuple(_states(made, held, len(results))))
+
+
+def _states(made: Imported, held: Sequence[HeldBuffer], results: int) -> Iterator[StatePair]:
+    """The new values are after all results."""
+    inputs = [str(var.name) for var in made.program.graph.function.params]
+    for number, each in enumerate(held):
+        yield StatePair(input=inputs.index(each.node), output=results + number, initial=each.initial)
 
 
 def named_calls(path: Path, data: bytes) -> Iterator[tuple[str, str]]:
@@ -72,13 +85,14 @@ def load_program(path: Path, data: bytes) -> Any:
 _WRITE = "write it with `torch.export.save`"
 
 
-def _module(path: Path, program: Any, in_file: dict[Any, str]) -> Any:
-    """The program as Relax, decomposed into the core operators of PyTorch. `in_file` receives the names of
-    its nodes by the expressions they became.
+def _module(path: Path, program: Any, in_file: dict[Any, str]) -> tuple[Any, tuple[HeldBuffer, ...]]:
+    """The program as Relax, decomposed into the core operators of PyTorch, and the buffers that became its
+    inputs. `in_file` receives the names of its nodes by the expressions they became.
     """
     from target_arch.relax.readers.pytorch.torch_converters import convert
 
     core = decomposed(program)
-    keep_tensors(path, core)
+    held = held_buffers(core)
+    keep_tensors(core)
     count_from_start(core)
-    return convert(path, core, in_file)
+    return convert(path, core, in_file), held

@@ -6,11 +6,8 @@ dictionaries, and in keywords. What it writes into its buffers and inputs is no 
 Tests: `tests/relax/readers/pytorch/test_torch_signature.py`.
 """
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
-
-from target_arch.relax.ir.errors import model_error
 
 
 def tensor_inputs(program: Any) -> tuple[str, ...]:
@@ -39,12 +36,8 @@ def called(program: Any, module: Any, tensors: Sequence[Any]) -> tuple[Any, ...]
     return tuple(each for each in results if isinstance(each, torch.Tensor))
 
 
-def keep_tensors(path: Path, program: Any) -> None:
-    """Take everything else out of the inputs and outputs of a program.
-
-    Raises DiagnosticError where a result depends on a buffer that the program changes.
-    """
-    _refuse_memory(path, program)
+def keep_tensors(program: Any) -> None:
+    """Take everything else out of the inputs and outputs of a program."""
     signature, graph = program.graph_signature, program.graph
     output = graph.output_node()
     wanted = [_is_result(spec) for spec in signature.output_specs]
@@ -57,31 +50,6 @@ def keep_tensors(path: Path, program: Any) -> None:
         if node.name in left_out and not node.users:
             graph.erase_node(node)
     signature.input_specs[:] = [spec for spec in signature.input_specs if spec.arg.name not in left_out]
-
-
-def _refuse_memory(path: Path, program: Any) -> None:
-    signature = program.graph_signature
-    changed = set(signature.buffers_to_mutate.values())
-    names = {spec.arg.name: spec.target for spec in signature.input_specs if spec.target in changed}
-    results = set(tensor_outputs(program))
-    for node in program.graph.find_nodes(op="placeholder"):
-        if node.name in names and results & set(_fed(node)):
-            message = (
-                f"results depend on the buffer `{names[node.name]}`, which the program changes as it runs"
-            )
-            hint = "make it an input, its new value an output, and the two a state"
-            raise model_error("unsupported-model", path, message, hint)
-
-
-def _fed(node: Any) -> Iterator[str]:
-    """The names of a node and of all that are computed from it."""
-    waiting, known = [node], {node}
-    while waiting:
-        found = waiting.pop()
-        yield found.name
-        users = [user for user in found.users if user.op != "output" and user not in known]
-        known.update(users)
-        waiting += users
 
 
 def _given(program: Any) -> list[Any]:

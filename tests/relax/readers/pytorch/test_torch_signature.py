@@ -81,14 +81,6 @@ def test_tensors_are_found(
         assert np.array_equal(one, other.numpy())
 
 
-def test_a_buffer_that_results_depend_on(tmp_path: Path) -> None:
-    path = saved(lambda net, x: net.cache.add_(x) * 2, tmp_path / "m.pt2", X)
-    assert refusal(path) == (
-        "m.pt2: error: results depend on the buffer `cache`, which the program changes as it runs "
-        "[unsupported-model]\nhint: make it an input, its new value an output, and the two a state"
-    )
-
-
 @pytest.mark.parametrize("draw", [torch.randn_like, torch.rand_like, torch.bernoulli])
 def test_random_numbers(draw: Callable[..., Any], tmp_path: Path) -> None:
     """TVM's frontend makes them constants."""
