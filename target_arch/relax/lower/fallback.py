@@ -25,6 +25,26 @@ class NotLegalizedError(Exception):
     """TVM has no TIR for an operator of a Relax function."""
 
 
+@frozen(kw_only=True, eq=False)
+class LegalCall:
+    """A call of an S-TIR function, whose parameters are the tensors that it reads, then those it writes."""
+
+    function: Any
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
+@frozen(kw_only=True, eq=False)
+class LegalFunction:
+    """A Relax function as calls in order. Its parameters are `input0` and so on, its result is `output`;
+    `intermediates` are the bytes of the other values.
+    """
+
+    calls: tuple[LegalCall, ...]
+    constants: tuple[Tensor, ...]
+    intermediates: Mapping[str, int]
+
+
 @frozen(kw_only=True)
 class Step:
     """A call of a C function: tensors and intermediates by name."""
@@ -47,7 +67,7 @@ class LoweredRelax:
     def of(self, operator: Operator) -> "LoweredRelax":
         """The same steps for an operator: with its tensors, and with values of its own."""
         tensors = {f"{_INPUT}{number}": name for number, name in enumerate(operator.inputs)}
-        tensors[_OUTPUT] = operator.output
+        tensors[OUTPUT] = operator.output
 
         def names(given: Iterable[str]) -> tuple[str, ...]:
             return tuple(tensors.get(name, f"{operator.id}.{name}") for name in given)
@@ -67,7 +87,7 @@ class LoweredRelax:
         )
 
 
-_INPUT, _OUTPUT = "input", "output"
+_INPUT, OUTPUT = "input", "output"
 """Names of the tensors of a nameless operator; the inputs are numbered."""
 
 
@@ -87,11 +107,26 @@ def lower_relax(module: Any, operator: Operator) -> LoweredRelax:
 @lru_cache(maxsize=256)
 def _lowered(module: Any, kind: str) -> LoweredRelax:
     """The lowered form of a structure, for an operator without a name."""
+    found = legal_function(module.key)
+    steps: list[Step] = []
+    sizes: dict[str, int] = {}
+    for call in found.calls:
+        printed = print_scheduled(call.function, kind, wraps=True)
+        scratch = tuple(f"scratch{len(sizes) + n}" for n in range(len(printed.scratch)))
+        sizes.update(zip(scratch, printed.scratch, strict=True))
+        steps.append(Step(function=printed.function, reads=call.reads, writes=call.writes, scratch=scratch))
+    return LoweredRelax(
+        steps=tuple(steps), constants=found.constants, intermediates=found.intermediates, scratch=sizes
+    )
+
+
+def legal_function(module: Any) -> LegalFunction:
+    """The Relax function `main` of a module. Raises NotLegalizedError where TVM has no TIR for it."""
     try:
-        legal = _legalized(module.key)
+        legal = _legalized(module)
     except tvm.error.InternalError as error:
         raise NotLegalizedError(f"TVM refuses it: {str(error).splitlines()[0]}") from error
-    return _Lowering(legal, kind).run()
+    return _Lowering(legal).run()
 
 
 def _legalized(module: Any) -> Any:
@@ -112,28 +147,24 @@ def _legalized(module: Any) -> Any:
 class _Lowering:
     """Walks the bindings of a legalized function and names the values that they stand for."""
 
-    def __init__(self, module: Any, kind: str) -> None:
-        self.module, self.kind = module, kind
+    def __init__(self, module: Any) -> None:
+        self.module = module
         main = module["main"]
         self.names: dict[Any, tuple[str, ...]] = {
             parameter: (f"{_INPUT}{number}",) for number, parameter in enumerate(main.params)
         }
         self.bindings = [binding for block in main.body.blocks for binding in block.bindings]
         self.result = main.body.body
-        self.steps: list[Step] = []
+        self.calls: list[LegalCall] = []
         self.constants: list[Tensor] = []
         self.intermediates: dict[str, int] = {}
-        self.scratch: dict[str, int] = {}
 
-    def run(self) -> LoweredRelax:
+    def run(self) -> LegalFunction:
         outputs = self._producers_of_result()
         for binding in self.bindings:
             self._binding(binding.var, binding.value, is_output=binding.var in outputs)
-        return LoweredRelax(
-            steps=tuple(self.steps),
-            constants=tuple(self.constants),
-            intermediates=self.intermediates,
-            scratch=self.scratch,
+        return LegalFunction(
+            calls=tuple(self.calls), constants=tuple(self.constants), intermediates=self.intermediates
         )
 
     def _producers_of_result(self) -> set[Any]:
@@ -158,7 +189,7 @@ class _Lowering:
 
     def _outputs(self, var: Any, *, is_output: bool) -> tuple[str, ...]:
         if is_output:
-            return (_OUTPUT,)
+            return (OUTPUT,)
         fields = getattr(var.ty, "fields", None) or [var.ty]
         names = []
         for field in fields:
@@ -170,11 +201,8 @@ class _Lowering:
 
     def _call(self, call: Any, writes: tuple[str, ...]) -> None:
         reads = tuple(self._operand(argument) for argument in call.args[1].fields)
-        scheduled = simplify(self.module[call.args[0]])
-        printed = print_scheduled(scheduled, self.kind, wraps=True)
-        scratch = tuple(f"scratch{len(self.scratch) + n}" for n in range(len(printed.scratch)))
-        self.scratch.update(zip(scratch, printed.scratch, strict=True))
-        self.steps.append(Step(function=printed.function, reads=reads, writes=writes, scratch=scratch))
+        function = simplify(self.module[call.args[0]])
+        self.calls.append(LegalCall(function=function, reads=reads, writes=writes))
 
     def _operand(self, argument: Any) -> str:
         if isinstance(argument, relax.Var):

@@ -18,6 +18,7 @@ from target_arch.relax.ir.graph import FileFacts
 from target_arch.relax.readers.flatbuffer import TFLITE_IDENTIFIER, TFLITE_MODEL, Damaged, verify
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.source import Imported
+from target_arch.relax.readers.subprograms import tflite_subprogram
 from target_arch.relax.readers.tflite_operators.walk.driver import (
     Translation,
     UnsupportedOperator,
@@ -49,7 +50,7 @@ def read_tflite(path: Path, data: bytes, shapes: InputShapes) -> Imported:
     model = tflite.Model.GetRootAsModel(with_input_shapes(path, data, shapes), 0)
     graph = model.Subgraphs(0)
     _refuse_dynamic_shapes(path, graph)
-    found: Translation = translated(path, lambda: translate(model, _layer))
+    found: Translation = translated(path, lambda: translate(model, _layer, tflite_subprogram))
     _refuse(path, found.refused)
     outputs = [_name(graph.Tensors(graph.Outputs(index))) for index in range(graph.OutputsLength())]
     outputs += [f"{pair.input}_next" for pair in found.states]

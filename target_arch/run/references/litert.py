@@ -159,12 +159,24 @@ def _uses(content: bytes) -> Iterator[Use]:
         if kind in _INDEXING:
             indices, table = _INDEXING[kind]
             extents[str(reads[indices])] = _extent(graph.Tensors(reads[table]), operator, kind)
+        if kind == tflite.BuiltinOperator.WHILE:
+            extents = {str(each): _TRIPS for each in reads if _counts(graph.Tensors(each))}
         yield Use(
             reads=tuple(str(each) for each in reads[:1]),
             writes=tuple(str(operator.Outputs(index)) for index in range(operator.OutputsLength())),
             extents=extents,
             passes=kind in _PASSING,
         )
+
+
+_TRIPS = 10
+"""Whole numbers that a loop gets are less, since they may be its trips."""
+
+
+def _counts(tensor: Any) -> bool:
+    """Whether a tensor is one whole number."""
+    whole = tensor.Type() in (tflite.TensorType.INT32, tflite.TensorType.INT64)
+    return whole and all(tensor.Shape(number) == 1 for number in range(tensor.ShapeLength()))
 
 
 _INDEXING = {

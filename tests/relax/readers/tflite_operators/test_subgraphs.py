@@ -103,6 +103,159 @@ def partial() -> TfliteFile:
     return file
 
 
+def newton(shape: tuple[int, ...] = (3,)) -> TfliteFile:
+    """Square roots by Newton's iteration: until no element changes by much, in 20 trips at most."""
+    file = TfliteFile()
+    a, zero = file.input(shape, "float32"), file.tensor((), "int32", data=np.array(0))
+    outputs = [file.output(shape, "float32"), file.tensor(shape, "float32"), file.output((), "int32")]
+    first = file.tensor(shape, "float32", data=np.ones(shape))
+    file.operator("WHILE", [first, a, zero], outputs, WHILE)
+    inner = file.subgraph()
+    x, a, i = inner.input(shape, "float32"), inner.input(shape, "float32"), inner.input((), "int32")
+    square, rest, size = (inner.tensor(shape, "float32") for _ in range(3))
+    largest, least = inner.tensor((), "float32"), inner.tensor((), "float32", data=np.array(1e-3))
+    inner.operator("MUL", [x, x], [square], MUL)
+    inner.operator("SUB", [square, a], [rest], ("SubOptions", {}))
+    inner.operator("ABS", [rest], [size], ("AbsOptions", {}))
+    inner.operator("REDUCE_MAX", [size, inner.numbers(0)], [largest], ("ReducerOptions", {}))
+    far, few = inner.tensor((), "bool"), inner.tensor((), "bool")
+    inner.operator("GREATER", [largest, least], [far], ("GreaterOptions", {}))
+    inner.operator("LESS", [i, inner.tensor((), "int32", data=np.array(20))], [few], LESS)
+    inner.operator("LOGICAL_AND", [far, few], [inner.output((), "bool")], ("LogicalAndOptions", {}))
+    inner = file.subgraph()
+    x, a, i = inner.input(shape, "float32"), inner.input(shape, "float32"), inner.input((), "int32")
+    quotient, total = inner.tensor(shape, "float32"), inner.tensor(shape, "float32")
+    inner.operator("DIV", [a, x], [quotient], ("DivOptions", {}))
+    inner.operator("ADD", [x, quotient], [total], ADD)
+    half = inner.tensor((), "float32", data=np.array(0.5))
+    inner.operator("MUL", [total, half], [inner.output(shape, "float32")], MUL)
+    inner._graph.outputs.append(a)
+    one = inner.tensor((), "int32", data=np.array(1))
+    inner.operator("ADD", [i, one], [inner.output((), "int32")], ADD)
+    return file
+
+
+def searching() -> TfliteFile:
+    """The number of int8 layers that a vector passes until its largest value exceeds one that is computed: a
+    dense layer with a rectifier in each trip, and a branch on the trip's number.
+    """
+    rng = np.random.default_rng(5)
+    file = TfliteFile()
+    x, last = file.input((1, 6), *GRID), file.input((), "int32")
+    zero = file.tensor((), "int32", data=np.array(0))
+    outputs = [file.output((1, 6), *GRID), file.output((), "int32"), file.tensor((), "int32")]
+    file.operator("WHILE", [x, zero, last], outputs, WHILE)
+    condition, body, even, odd = (file.subgraph() for _ in range(4))
+    x, i, n = condition.input((1, 6), *GRID), condition.input((), "int32"), condition.input((), "int32")
+    largest, few, low = (
+        condition.tensor((), *GRID),
+        condition.tensor((), "bool"),
+        condition.tensor((), "bool"),
+    )
+    condition.operator("REDUCE_MAX", [x, condition.numbers(0, 1)], [largest], ("ReducerOptions", {}), 2)
+    most = condition.tensor((), *GRID, data=np.array(100))
+    condition.operator("LESS", [largest, most], [low], LESS, 2)
+    condition.operator("LESS", [i, n], [few], LESS)
+    condition.operator("LOGICAL_AND", [low, few], [condition.output((), "bool")], ("LogicalAndOptions", {}))
+    x, i, n = body.input((1, 6), *GRID), body.input((), "int32"), body.input((), "int32")
+    weight = body.tensor((6, 6), "int8", 0.021, data=rng.integers(-127, 128, (6, 6)))
+    bias = body.tensor((6,), "int32", 0.0021, data=rng.integers(-900, 900, 6))
+    dense, early = body.tensor((1, 6), *GRID), body.tensor((), "bool")
+    options = ("FullyConnectedOptions", {"fusedActivationFunction": 1})
+    body.operator("FULLY_CONNECTED", [x, weight, bias], [dense], options, 4)
+    body.operator("LESS", [i, body.tensor((), "int32", data=np.array(2))], [early], LESS)
+    chosen = ("IfOptions", {"thenSubgraphIndex": 3, "elseSubgraphIndex": 4})
+    body.operator("IF", [early, dense], [body.output((1, 6), *GRID)], chosen)
+    one = body.tensor((), "int32", data=np.array(1))
+    body.operator("ADD", [i, one], [body.output((), "int32")], ADD)
+    body._graph.outputs.append(n)
+    for inner, value in ((even, 5), (odd, 12)):
+        x, more = inner.input((1, 6), *GRID), inner.tensor((1, 6), *GRID, data=np.full((1, 6), value))
+        inner.operator("ADD", [x, more], [inner.output((1, 6), *GRID)], ADD, 2)
+    return file
+
+
+def guarded() -> TfliteFile:
+    """A loop in a branch, which would never end where the branch is not taken."""
+    file = TfliteFile()
+    condition, x, step = file.input((), "bool"), file.input((3,), "int32"), file.input((), "int32")
+    file.operator("IF", [condition, x, step], [file.output((3,), "int32")], IF)
+    then, other = file.subgraph(), file.subgraph()
+    x, step = then.input((3,), "int32"), then.input((), "int32")
+    zero, outputs = then.tensor((), "int32", data=np.array(0)), [then.tensor((), "int32")]
+    outputs += [then.output((3,), "int32"), then.tensor((), "int32")]
+    then.operator(
+        "WHILE", [zero, x, step], outputs, ("WhileOptions", {"condSubgraphIndex": 3, "bodySubgraphIndex": 4})
+    )
+    x, step = other.input((3,), "int32"), other.input((), "int32")
+    other.operator("SUB", [x, step], [other.output((3,), "int32")], ("SubOptions", {}))
+    inner = file.subgraph()
+    i, _, _ = inner.input((), "int32"), inner.input((3,), "int32"), inner.input((), "int32")
+    six = inner.tensor((), "int32", data=np.array(6))
+    inner.operator("NOT_EQUAL", [i, six], [inner.output((), "bool")], ("NotEqualOptions", {}))
+    inner = file.subgraph()
+    i, x, step = inner.input((), "int32"), inner.input((3,), "int32"), inner.input((), "int32")
+    inner.operator("ADD", [i, step], [inner.output((), "int32")], ADD)
+    inner.operator("ADD", [x, x], [inner.output((3,), "int32")], ADD)
+    inner._graph.outputs.append(step)
+    return file
+
+
+def run_time_frames(rng: np.random.Generator) -> dict[str, tuple[TfliteFile, list[tuple[Array, ...]]]]:
+    """Loops whose trips are known only at run time, and inputs of them."""
+
+    def whole(value: int) -> Array:
+        return np.array(value, np.int32)
+
+    def stored(low: int) -> Array:
+        return rng.integers(low, 60, (1, 6)).astype(np.int8)
+
+    return {
+        "counted by an input": (
+            looping(3, counted=False),
+            [(rng.uniform(-1, 1, 4).astype("f4"), whole(first)) for first in (-2, 0, 2, 3, 9)],
+        ),
+        "Newton": (newton(), [(rng.uniform(0.1, top, 3).astype("f4"),) for top in (1.0, 9.0, 1e4)]),
+        "int8 layers until one is large": (
+            searching(),
+            [(stored(low), whole(last)) for low in (-128, -20, 40) for last in (-1, 0, 1, 4, 9)],
+        ),
+        "in a branch": (
+            guarded(),
+            [
+                (np.array(taken), rng.integers(-99, 99, 3).astype("i4"), whole(step))
+                for taken, step in ((True, 1), (False, 4), (True, 2), (True, 3), (False, 5))
+            ],
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", run_time_frames(np.random.default_rng(0)))
+def test_a_loop_with_computed_trips(name: str, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    needs_tool("gcc")
+    file, frames = run_time_frames(np.random.default_rng(11))[name]
+    ours, theirs = answers(file, frames, tmp_path)
+    assert ours == theirs
+
+
+def swapping() -> TfliteFile:
+    """A loop that swaps two values in each trip."""
+    file = TfliteFile()
+    given = file.input((), "int32"), file.input((3,), "float32"), file.input((3,), "float32")
+    outputs = file.tensor((), "int32"), file.output((3,), "float32"), file.output((3,), "float32")
+    file.operator("WHILE", list(given), list(outputs), WHILE)
+    for _ in range(2):
+        inner = file.subgraph()
+        i, x, y = inner.input((), "int32"), inner.input((3,), "float32"), inner.input((3,), "float32")
+        one = inner.tensor((), "int32", data=np.array(1))
+        if inner is file.subgraphs[0]:
+            inner.operator("LESS", [i, one], [inner.output((), "bool")], LESS)
+        else:
+            inner.operator("ADD", [i, one], [inner.output((), "int32")], ADD)
+            inner._graph.outputs += [y, x]
+    return file
+
+
 def recursive() -> TfliteFile:
     """A loop whose body runs the loop."""
     file = looping(2)
@@ -133,10 +286,7 @@ REFUSED: dict[str, tuple[Callable[[], TfliteFile], str]] = {
         partial,
         "a branch has `GATHER`, which some values of its operands do not allow",
     ),
-    "WHILE of an input": (
-        lambda: looping(2, counted=False),
-        "how often its subgraph runs is known only at run time",
-    ),
+    "WHILE that swaps": (swapping, "its body returns an input in place of a later one"),
     "IF of many branches": (doubling, "subgraphs would become more than 50 operators"),
     "WHILE in itself": (recursive, "a subgraph runs itself"),
     "WHILE without an end": (lambda: looping(2**31 - 1), "subgraphs would become more than 50 operators"),

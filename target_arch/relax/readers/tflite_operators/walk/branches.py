@@ -34,7 +34,19 @@ def loop(model: Any, operator: Any) -> tuple[int, int]:
     found = (options.CondSubgraphIndex(), options.BodySubgraphIndex())
     for index, outputs in zip(found, (1, operator.OutputsLength()), strict=True):
         _check(model, index, operator.InputsLength(), outputs)
+    _check_places(model.Subgraphs(found[1]))
     return found
+
+
+def _check_places(body: Any) -> None:
+    """Unreadable where a trip passes an input on in place of a later one: LiteRT writes those of the next
+    trip one after the other, TFLite Micro all at once.
+    """
+    inputs = [body.Inputs(number) for number in range(body.InputsLength())]
+    for number in range(body.OutputsLength()):
+        source = body.Outputs(number)
+        if source in inputs[:number] and body.Outputs(inputs.index(source)) != source:
+            raise Unreadable("its body returns an input in place of a later one, where interpreters differ")
 
 
 def _options(operator: Any, table: type[Any]) -> Any:

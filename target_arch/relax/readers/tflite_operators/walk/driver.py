@@ -5,7 +5,7 @@ stand in as fresh variables.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,10 @@ from target_arch.relax.readers.tflite_operators.walk.graphs import (
     file_shape,
     quantization_of,
 )
-from target_arch.relax.readers.tflite_operators.walk.subgraphs import OpenedOperators, Subgraphs
+from target_arch.relax.readers.tflite_operators.walk.loops import Subprogram
+from target_arch.relax.readers.tflite_operators.walk.subgraphs import Conditions, OpenedOperators, Subgraphs
 from target_arch.relax.readers.tflite_operators.walk.variables import RESOURCES, Handle, Variables, handle
+from target_arch.relax.repeated.straight import Straight
 
 
 @frozen(kw_only=True, eq=False)
@@ -71,6 +73,10 @@ def operator_name(code: Any) -> str:
     return str(CODES.get(number, number))
 
 
+Functions = Callable[[Any, Mapping[Any, Quantization], int], Straight]
+"""A module, the grids of its expressions and the number of its results, as functions."""
+
+
 @define(eq=False)
 class _Walk:
     """The state of one translation."""
@@ -78,6 +84,8 @@ class _Walk:
     frontend: Any
     graph: Any
     variables: Variables
+    functions: Functions = field(repr=False)
+    """What makes functions of a subgraph."""
     refused: list[UnsupportedOperator] = field(factory=list)
     number: int = 0
     """Which subgraph it is."""
@@ -88,6 +96,8 @@ class _Walk:
     """The walks over its subgraphs."""
     handles: dict[int, Handle] = field(factory=dict)
     """The tensors that stand for variables."""
+    taken: Conditions = ()
+    """The conditions on which the graph runs, and what they must be."""
 
     def operator(self, operator: Any, stated: Any) -> None:
         outputs = [int(operator.Outputs(index)) for index in range(operator.OutputsLength())]
@@ -132,12 +142,7 @@ class _Walk:
             return self._resource(operator, code, outputs)
         if code in ("IF", "WHILE"):
             given = [self._given(int(operator.Inputs(n))) for n in range(operator.InputsLength())]
-            subgraphs = Subgraphs(
-                model=self.frontend.model,
-                builder=self.frontend.bb,
-                variables=self.variables,
-                outputs=self._inside,
-            )
+            subgraphs = self._subgraphs()
             return subgraphs.branched(operator, given) if code == "IF" else subgraphs.looped(operator, given)
         value = None if self.around is None else folded(self._site(operator, code, outputs))
         if value is not None:
@@ -157,34 +162,107 @@ class _Walk:
         """The input of a subgraph that a tensor is."""
         return self.handles[index] if index in self.handles else self._operand(index).expr
 
-    def _inside(self, number: int, given: list[Any]) -> list[Any]:
+    def _subgraphs(self) -> Subgraphs:
+        return Subgraphs(
+            model=self.frontend.model,
+            builder=self.frontend.bb,
+            variables=self.variables,
+            taken=self.taken,
+            outputs=self._inside,
+            apart=self._apart,
+        )
+
+    def _inside(self, number: int, given: list[Any], taken: Conditions) -> list[Any]:
         """The outputs of a subgraph of these inputs. Unreadable where it is inside itself."""
+        walk = self._over(number, self.frontend.bb, self.variables)
+        walk.taken = taken
+        walk.enter(given)
+        return walk.run()
+
+    def _apart(self, number: int, given: list[Any], wanted: list[int]) -> Subprogram:
+        """A subgraph as a function of its inputs, but for those that are given; its results are the outputs
+        of these numbers. Unreadable as `_inside`, and where it has operators without a form.
+        """
+        walk = self._over(number, relax.BlockBuilder(), Variables(model=self.frontend.model))
+        known = len(self.refused)
+        walk.enter(given)
+        found = walk.function(lambda name: name, wanted)
+        if len(self.refused) > known:
+            raise Unreadable("an operator of its subgraphs has no form")
+        return Subprogram(
+            functions=self.functions(found.module, found.quantizations, len(wanted) + len(found.states)),
+            results=len(wanted),
+            variables=walk.variables.named,
+        )
+
+    def _over(self, number: int, builder: Any, variables: Variables) -> "_Walk":
+        """The walk over a subgraph."""
         here: _Walk | None = self
         while here is not None:
             if here.number == number:
                 raise Unreadable("a subgraph runs itself")
             here = here.around
-        model, builder = self.frontend.model, self.frontend.bb
-        graph, table = NamedGraph(model.Subgraphs(number)), ExprTable()
+        model = self.frontend.model
+        graph = NamedGraph(model.Subgraphs(number))
         self.inlined.add(graph.OperatorsLength())
-        handles = {}
-        for place, operand in enumerate(given):
-            if isinstance(operand, Handle):
-                handles[graph.Inputs(place)] = operand
-            else:
-                table.set_expr(graph.Tensors(graph.Inputs(place)).Name().decode(), operand)
         walk = _Walk(
-            frontend=Frontend(model, graph, table, builder),
+            frontend=Frontend(model, graph, ExprTable(), builder),
             graph=graph,
-            variables=self.variables,
+            variables=variables,
+            functions=self.functions,
             refused=self.refused,
             number=number,
             around=self,
             inlined=self.inlined,
-            handles=handles,
         )
         self.inner.append(walk)
-        return walk.run()
+        return walk
+
+    def enter(self, given: list[Any]) -> None:
+        """The values of inputs; None for one that has none yet."""
+        for place, value in enumerate(given):
+            index = self.graph.Inputs(place)
+            if isinstance(value, Handle):
+                self.handles[index] = value
+            elif value is not None:
+                self.frontend.exp_tab.set_expr(self.graph.Tensors(index).Name().decode(), value)
+
+    def function(self, layer: Callable[[str], str], wanted: Sequence[int]) -> Translation:
+        """The graph as the function `main` of its inputs without values, with the outputs of these numbers;
+        `layer` gives the layer that a tensor's name contains.
+        """
+        builder = self.frontend.bb
+        with builder.function("main"):
+            with builder.dataflow():
+                parameters = self._parameters()
+                outputs = self.run()
+                results = [outputs[number] for number in wanted]
+                states = tuple(self.variables.pairs(len(parameters), len(results)))
+                results += self.variables.values
+                result = builder.emit_output(results[0] if len(results) == 1 else relax.Tuple(results))
+            builder.emit_func_output(result, [*parameters, *self.variables.parameters])
+        tensors = list(self.tensors())
+        grids = [(expr, quantization_of(tensor)) for expr, tensor in tensors]
+        return Translation(
+            module=builder.get(),
+            authors={expr: layer(tensor.author) for expr, tensor in tensors},
+            in_file={expr: tensor.author for expr, tensor in tensors},
+            quantizations={expr: grid for expr, grid in grids if grid is not None},
+            refused=tuple(self.refused),
+            states=states,
+        )
+
+    def _parameters(self) -> list[Any]:
+        """The parameters of the function, one for each input that has no value."""
+        found = []
+        for number in range(self.graph.InputsLength()):
+            index = self.graph.Inputs(number)
+            tensor = self.graph.Tensors(index)
+            name = tensor.Name().decode()
+            if index not in self.handles and not self.frontend.exp_tab.has_expr(name):
+                found.append(_parameter(tensor))
+                self.frontend.exp_tab.set_expr(name, found[-1])
+        return found
 
     def run(self) -> list[Any]:
         """The outputs of the graph, after all of its operators."""
@@ -329,33 +407,14 @@ class _Walk:
         return self.frontend.get_tensor_value(wrapped)
 
 
-def translate(model: Any, layer: Callable[[str], str]) -> Translation:
-    """The first subgraph as the function `main`; `layer` gives the layer that a tensor's name contains."""
+def translate(model: Any, layer: Callable[[str], str], functions: Functions) -> Translation:
+    """The first subgraph as the function `main`; `layer` gives the layer that a tensor's name contains,
+    `functions` those of a module, for loops.
+    """
     graph = NamedGraph(model.Subgraphs(0))
-    builder, table = relax.BlockBuilder(), ExprTable()
-    with builder.function("main"):
-        with builder.dataflow():
-            entering = [graph.Tensors(graph.Inputs(number)) for number in range(graph.InputsLength())]
-            parameters = [_parameter(tensor) for tensor in entering]
-            for tensor, parameter in zip(entering, parameters, strict=True):
-                table.set_expr(tensor.Name().decode(), parameter)
-            frontend, variables = Frontend(model, graph, table, builder), Variables(model=model)
-            walk = _Walk(frontend=frontend, graph=graph, variables=variables)
-            results = walk.run()
-            states = tuple(variables.pairs(len(parameters), len(results)))
-            results += variables.values
-            result = builder.emit_output(results[0] if len(results) == 1 else relax.Tuple(results))
-        builder.emit_func_output(result, [*parameters, *variables.parameters])
-    tensors = list(walk.tensors())
-    grids = [(expr, quantization_of(tensor)) for expr, tensor in tensors]
-    return Translation(
-        module=builder.get(),
-        authors={expr: layer(tensor.author) for expr, tensor in tensors},
-        in_file={expr: tensor.author for expr, tensor in tensors},
-        quantizations={expr: grid for expr, grid in grids if grid is not None},
-        refused=tuple(walk.refused),
-        states=states,
-    )
+    frontend = Frontend(model, graph, ExprTable(), relax.BlockBuilder())
+    walk = _Walk(frontend=frontend, graph=graph, variables=Variables(model=model), functions=functions)
+    return walk.function(layer, range(graph.OutputsLength()))
 
 
 def _initial(tensor: Any) -> bytes | None:

@@ -105,6 +105,11 @@ class Variables:
                 raise Unreadable("an initial value is computed")
 
     @property
+    def named(self) -> dict[str, Any]:
+        """The inputs of the program that are variables, by the names of these."""
+        return {name: each.parameter for name, each in self._known.items()}
+
+    @property
     def parameters(self) -> list[Any]:
         """The inputs of the program that are variables."""
         return [each.parameter for each in self._known.values()]
