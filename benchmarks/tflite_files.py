@@ -81,6 +81,21 @@ class TfliteFile:
         self._graph.tensors[index].isVariable = True
         return index
 
+    def like(
+        self, index: int, shape: tuple[int, ...], *, output: bool = False, variable: bool = False
+    ) -> int:
+        """A new tensor of another shape, with the element type and scale of a known one."""
+        known = self._graph.tensors[index]
+        made = schema.TensorT()
+        made.name, made.shape, made.type = f"t{len(self._graph.tensors)}", list(shape), known.type
+        made.quantization, made.isVariable = known.quantization, variable
+        made.buffer = len(self._model.buffers)
+        self._model.buffers.append(schema.BufferT())
+        self._graph.tensors.append(made)
+        if output:
+            self._graph.outputs.append(len(self._graph.tensors) - 1)
+        return len(self._graph.tensors) - 1
+
     def along(self, index: int, axis: int) -> None:
         """Let the scales of a tensor be along another dimension."""
         if self._graph.tensors[index].quantization is not None:

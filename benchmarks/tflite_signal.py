@@ -1,4 +1,4 @@
-"""TFLite Micro's signal operators, random models of one operator each, against its interpreter: every bit.
+"""TFLite Micro's signal operators and CIRCULAR_BUFFER, random models of each, against its interpreter.
 
     python -m benchmarks.tflite_signal [--only NAME …] [--variants 20] [--digests]
 
@@ -225,6 +225,25 @@ def overlap_add(source: Source) -> SignalModel:
     )
 
 
+def circular_buffer(source: Source) -> SignalModel:
+    """With a second output, it is complete in one of several runs only."""
+    shape, slots, flags = (source.extent(1, 3), source.extent(1, 9)), source.extent(1, 6), source.extent(0, 1)
+    x = source.file.input((1, 1, *shape), "int8", 0.5, source.extent(-100, 100))
+    buffer = source.file.like(x, (1, slots, *shape), variable=True)
+    valid = [source.file.output((), "bool")] if flags else []
+    cycles = source.extent(1, 4) if flags else 1
+    source.file.operator("CIRCULAR_BUFFER", [x], [buffer, *valid], custom={"cycles_max": cycles})
+    moved = source.file.like(x, (slots, math.prod(shape)), output=True)
+    wanted = source.file.numbers(slots, math.prod(shape))
+    source.file.operator("RESHAPE", [buffer, wanted], [moved], ("ReshapeOptions", {}))
+    sizes = (*(((1, "bool"),) if flags else ()), (slots * math.prod(shape), "int8"))
+
+    def frame() -> Frame:
+        return (source.rng.integers(-128, 128, (1, 1, *shape)).astype(np.int8),)
+
+    return SignalModel(file=source.file, frame=frame, outputs=sizes)
+
+
 def transform(code: str, source: Source) -> SignalModel:
     """Of integers: the last digit of a float depends on the processor."""
     rows, length = source.extent(1, 2), 1 << source.extent(2, 10)
@@ -244,6 +263,7 @@ _INT32, _INT16 = 2, 7
 """Element types in TFLite's schema."""
 
 CASES: Mapping[str, Callable[[Source], SignalModel]] = {
+    "CIRCULAR_BUFFER": circular_buffer,
     "SignalDelay": delay,
     "SignalEnergy": energy,
     "SignalFftAutoScale": auto_scale,

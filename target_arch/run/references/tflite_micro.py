@@ -34,7 +34,7 @@ def _has_its_own_operator(model: Any) -> bool:
     return any((code.CustomCode() or b"").startswith(_OWN) for code in codes)
 
 
-_OWN = (b"Signal", b"TFLM_")
+_OWN = (b"Signal", b"TFLM_", b"CIRCULAR_BUFFER")
 """Beginnings of the names of its own operators."""
 
 

@@ -23,7 +23,7 @@ class TFLiteOperand:
     """A tensor that an operator reads or writes.
 
     `value` is the value of a constant, None for an activation. `quantization` is None where the file has
-    none.
+    none. A tensor that is `kept` has memory of its own from run to run.
     """
 
     name: str
@@ -31,6 +31,7 @@ class TFLiteOperand:
     dtype: str
     quantization: Quantization | None
     value: np.ndarray[Any, Any] | None = field(repr=False)
+    kept: bool = False
     _expression: Callable[[], Any] = field(repr=False)
 
     @property
@@ -83,8 +84,10 @@ class TFLiteOperator:
     """The value of the variable that an input is, by its number and the shape in which it is kept."""
     update: Callable[[int, Any], None] = field(repr=False)
     """The value of such a variable after this operator."""
-    state: Callable[[str, tuple[int, ...], str], Any] = field(repr=False)
-    """The value of a state of its own that has no tensor, by a name; zeros before the first run."""
+    state: Callable[..., Any] = field(repr=False)
+    """The value of a state of its own that has no tensor, by a name, a shape and an element type; its bytes
+    before the first run may follow, else they are zeros.
+    """
     leave: Callable[[str, Any], None] = field(repr=False)
     """The value of such a state after this operator."""
 

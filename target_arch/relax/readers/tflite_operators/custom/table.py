@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from target_arch.relax.readers.tflite_operators.custom import (
+    circular,
     decoded,
     detection,
     signal,
@@ -13,6 +14,7 @@ from target_arch.relax.readers.tflite_operators.site import Converter
 
 CUSTOM: Mapping[str, Converter] = {
     transposed_options.CODE: transposed.transposed_convolution,
+    circular.CODE: circular.circular_buffer,
     decoded.CODE: decoded.decoded,
     "TFLite_Detection_PostProcess": detection.detections,
     **signal.CONVERTERS,

@@ -341,7 +341,7 @@ class _Walk:
             builder=self.frontend.bb,
             variable=lambda number, shape: self._variable(inputs[number], shape),
             update=lambda number, value: self._update(inputs[number], value),
-            state=lambda name, shape, dtype: self._own_state(outputs[0], name, shape, dtype),
+            state=lambda *stated: self._own_state(outputs[0], *stated),
             leave=lambda name, value: self._leave(outputs[0], name, value),
         )
 
@@ -359,10 +359,12 @@ class _Walk:
         value = self.frontend.bb.emit(value)
         self.variables.assign(self._key(index), value, shape_of(value), dtype_of(value))
 
-    def _own_state(self, index: int, name: str, shape: tuple[int, ...], dtype: str) -> Any:
+    def _own_state(
+        self, index: int, name: str, shape: tuple[int, ...], dtype: str, initial: bytes | None = None
+    ) -> Any:
         """A state of the operator that writes a tensor."""
-        author = self.graph.Tensors(index).author
-        return self.variables.value(f"{self._key(index)}/{name}", shape, dtype, f"{author}_{name}")
+        author = f"{self.graph.Tensors(index).author}_{name}"
+        return self.variables.value(f"{self._key(index)}/{name}", shape, dtype, author, initial)
 
     def _leave(self, index: int, name: str, value: Any) -> None:
         value = self.frontend.bb.emit(value)
@@ -383,12 +385,13 @@ class _Walk:
             dtype=TYPES.get(tensor.Type(), "unknown"),
             quantization=quantization_of(tensor),
             value=self._value(index, wrapped),
+            kept=bool(tensor.IsVariable()),
             expression=lambda: self._expression(index, wrapped),
         )
 
     def _expression(self, index: int, wrapped: Any) -> Any:
         tensor = self.graph.Tensors(index)
-        if tensor.IsVariable():
+        if tensor.IsVariable() and not self.frontend.has_expr(index):
             return self._variable(index, file_shape(tensor))
         return self.frontend.get_tensor_expr(wrapped)
 
