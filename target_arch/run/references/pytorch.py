@@ -89,6 +89,7 @@ def pytorch(model: Path, shapes: Shapes = ()) -> Reference:
         inside=inside,
         layers=LayerRule(steps=1, judges=quantized),
         rounds=not quantized,
+        reals=tuple(_is_real(program.graph, name) for name in tensor_outputs(program)) if quantized else (),
     )
 
 
@@ -243,6 +244,12 @@ def _unit(graph: Any, name: str) -> float:
         float(node.args[1]) for node in graph.nodes if node.name == name and _called(node) in _DEQUANTIZE
     )
     return next(steps, 1.0)
+
+
+def _is_real(graph: Any, name: str) -> bool:
+    """Whether an output is a float that was computed as such."""
+    nodes = [node for node in graph.nodes if node.name == name]
+    return all(node.meta["val"].is_floating_point() and _called(node) not in _DEQUANTIZE for node in nodes)
 
 
 def _quantization(graph: Any, name: str) -> tuple[float, int, np.dtype[Any]] | None:

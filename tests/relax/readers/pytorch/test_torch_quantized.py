@@ -100,20 +100,61 @@ def test_values_in_a_part_of_their_type_are_refused(torch: Any, tmp_path: Path) 
     assert "its values are -127 to 127, a part of int8" in str(caught.value)
 
 
-def test_computed_scales_are_refused(torch: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("stored", ["int8", "uint8"])
+def test_scales_that_the_program_computes(torch: Any, stored: str, tmp_path: Path) -> None:
+    """The stored values are those of PyTorch, also where all inputs are positive, and where all are zero."""
+    ops, dtype = torch.ops.quantized_decomposed, getattr(torch, stored)
+    low, high = INT8 if stored == "int8" else UINT8
+
+    class Dynamic(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            draw = torch.Generator().manual_seed(0)
+            self.register_buffer("scales", 0.002 + 0.001 * torch.rand(5, generator=draw))
+            weights = torch.randint(-127, 128, (5, 8), dtype=torch.int8, generator=draw)
+            self.register_buffer("weights", weights)
+            self.register_buffer("zeros", torch.zeros(5, dtype=torch.int64))
+
+        def forward(self, x: Any) -> Any:
+            scale, zero = ops.choose_qparams.tensor(x, low, high, 1.1920928955078125e-07, dtype)
+            held = ops.quantize_per_tensor.tensor(x, scale, zero, low, high, dtype)
+            x = ops.dequantize_per_tensor.tensor(held, scale, zero, low, high, dtype)
+            weights = ops.dequantize_per_channel(
+                self.weights, self.scales, self.zeros, 0, -127, 127, torch.int8
+            )
+            return held, torch.nn.functional.linear(x, weights), zero
+
+    module = Dynamic()
+    draw = torch.Generator().manual_seed(1)
+    model, program = import_model(saved(torch, module, torch.zeros(3, 8), tmp_path / "m.pt2"))
+    random = [torch.randn(3, 8, generator=draw) * 10.0**power for power in range(-3, 4)]
+    for x in (*random, random[3].abs() + 1, torch.zeros(3, 8)):
+        held, y, zero = (each.numpy() for each in module(x))
+        found = evaluate(model, {model.inputs[0]: x.numpy()}, program)
+        np.testing.assert_array_equal(found[0], held)
+        np.testing.assert_allclose(found[1], y, rtol=1e-5, atol=1e-6 * np.abs(y).max())
+        np.testing.assert_array_equal(found[2], zero)
+
+
+def test_a_float_result_of_integers_is_compared_as_a_float(torch: Any, tmp_path: Path) -> None:
+    module = torch.nn.Sequential(
+        classifier(torch, channels=True, stored="int8", within=INT8), torch.nn.Tanh()
+    )
+    reference = pytorch(saved(torch, module, torch.zeros(1, 3, 6, 6), tmp_path / "m.pt2"))
+    assert reference.reals == (True,)
+    assert reference.limits == (1e-4,)
+
+
+def test_other_ways_to_compute_scales_are_refused(torch: Any, tmp_path: Path) -> None:
     ops = torch.ops.quantized_decomposed
 
     class Dynamic(torch.nn.Module):  # type: ignore[misc]
         def forward(self, x: Any) -> Any:
-            scale, zero = ops.choose_qparams.tensor(x, -128, 127, 1e-5, torch.int8)
-            return ops.quantize_per_tensor.tensor(x, scale, zero, -128, 127, torch.int8)
+            scale, zero = ops.choose_qparams_symmetric.tensor(x, -127, 127, 1e-5, torch.int8)
+            return ops.quantize_per_tensor.tensor(x, scale, zero, -127, 127, torch.int8)
 
     with pytest.raises(DiagnosticError) as caught:
         import_model(saved(torch, Dynamic(), torch.randn(1, 8), tmp_path / "m.pt2"))
-    assert str(caught.value).replace(f"{tmp_path}/", "") == (
-        "m.pt2: error: operators `choose_qparams.tensor`, `quantize_per_tensor.tensor` are not supported "
-        "[unsupported-operator]\n"
-        "m.pt2: note: `choose_qparams.tensor` once, at `choose_qparams`: not known here\n"
-        "m.pt2: note: `quantize_per_tensor.tensor` once, at `quantize_per_tensor`: its scale is computed\n"
-        "hint: replace it in the model, or split the model before it"
+    assert "`choose_qparams_symmetric.tensor` once, at `choose_qparams_symmetric`: not known here" in str(
+        caught.value
     )
