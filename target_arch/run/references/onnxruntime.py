@@ -257,6 +257,10 @@ _MOVING = ("Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "U
 _PASSING = ("Cast", "Expand", *_MOVING)
 
 
+_TRIPS = 10
+"""Random numbers of trips are less."""
+
+
 def _uses(graph: Any) -> Iterator[Use]:
     shapes = {value.name: tuple(value.dims) for value in graph.initializer}
     for value in (*graph.input, *graph.value_info):
@@ -269,6 +273,8 @@ def _uses(graph: Any) -> Iterator[Use]:
         if node.op_type in _INDEXING and shape:
             axis = next((each.i for each in node.attribute if each.name == "axis"), 0)
             extents[node.input[1]] = shape[axis] if _INDEXING[node.op_type] else min(shape)
+        if node.op_type == "Loop" and node.input[0]:
+            extents[node.input[0]] = _TRIPS
         passes = node.op_type in _PASSING
         reads = tuple(node.input[:1] if passes else node.input)
         yield Use(reads=reads, writes=tuple(node.output), extents=extents, passes=passes)

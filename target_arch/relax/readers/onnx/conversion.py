@@ -8,14 +8,17 @@ from onnx import TensorProto
 from tvm import relax, tirx
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter, _get_convert_map, get_type, onnx_input
 
-from target_arch.diagnostics import listed
+from target_arch.diagnostics import DiagnosticError, listed
+from target_arch.plan.inputs.shapes import AS_IN_FILE
 from target_arch.relax.onnx_converters import CONVERTERS, converted, takes
 from target_arch.relax.onnx_operators.halves import Halves
 from target_arch.relax.onnx_operators.node import Node, NotConverted
 from target_arch.relax.readers.frontend import FAILURES
+from target_arch.relax.readers.onnx.loops import looped
 from target_arch.relax.readers.onnx.rewriting.contributed import WITHOUT_SCHEMA
 from target_arch.relax.readers.onnx.rewriting.control_flow import Course
 from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, TensorKind, opset_of
+from target_arch.relax.readers.onnx.rewriting.normal_form import normal_form
 from target_arch.relax.readers.unsupported import Unsupported, unsupported
 
 _FOREIGN = frozenset(
@@ -67,6 +70,13 @@ def convert(
     return _Importer(path, types, authors, in_file).from_onnx(model.graph, opset_of(model))
 
 
+def _of_body(path: Path, model: Any) -> tuple[Any, int]:
+    """The Relax module of a loop's body, and the number of its results. Raises DiagnosticError."""
+    graph = normal_form(path, model, AS_IN_FILE, is_known)
+    whole, types = graph.whole(), graph.types()
+    return convert(path, whole, types, {}, {}), len(whole.graph.output)
+
+
 class _Importer(ONNXGraphImporter):  # type: ignore[misc]
     """The frontend, which goes on after an operator that fails, with a stand-in for its outputs."""
 
@@ -93,7 +103,8 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         for node in graph.node:
             if is_known(node.domain, node.op_type) and any(n and n not in self._nodes for n in node.input):
                 continue  # it reads what a failed operator of unknown type would have written
-            reason = self._construct(node)
+            repeats = node.op_type == "Loop" and node.domain in ONNX_DOMAINS
+            reason = self._looped(node) if repeats else self._construct(node)
             if reason is not None:
                 place = node.name or node.output[0]
                 inputs = self._course.deciding(node)
@@ -124,6 +135,20 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
             return "the shape of its output depends on values"
         for name, value in zip(node.output, found, strict=False):
             self._nodes[name] = value
+        return None
+
+    def _looped(self, node: Any) -> str | None:
+        """Convert a loop; the reason where that is not possible."""
+        try:
+            found = looped(node, self._nodes, self.bb, self.opset, lambda model: _of_body(self._path, model))
+        except (NotConverted, *FAILURES) as refusal:
+            inputs = self._course.deciding(node)
+            if inputs:
+                return f"its course follows from {listed(inputs)}"
+            return str(refusal) if isinstance(refusal, NotConverted) else "its body cannot be converted"
+        except DiagnosticError as refusal:
+            return f"of its body, {refusal.diagnostics[0].message}"
+        self._nodes.update({name: value for name, value in zip(node.output, found, strict=True) if name})
         return None
 
     def _converted(self, node: Any) -> list[Any]:

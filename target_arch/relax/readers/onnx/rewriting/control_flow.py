@@ -50,7 +50,7 @@ def _opened(
         wanted = "then_branch" if np.all(array_of(constants[node.input[0]])) else "else_branch"
         return _branch(graph, node, _attribute(node, wanted))
     if node.op_type == "If":
-        return _selected(graph, node, types)
+        return _selected(graph, node, types, constants)
     if node.op_type == "Loop" and node.input[0] in constants:
         return _iterations(graph, node, int(array_of(constants[node.input[0]]).item()), constants)
     if node.op_type == "Scan" and opset_of(graph.model) > BATCHED_SCAN:
@@ -63,7 +63,9 @@ def _branch(graph: OnnxGraph, node: Any, body: Any) -> list[Any]:
     return nodes + [_same(result, name) for result, name in zip(results, node.output, strict=True) if name]
 
 
-def _selected(graph: OnnxGraph, node: Any, types: Mapping[str, TensorKind]) -> list[Any] | None:
+def _selected(
+    graph: OnnxGraph, node: Any, types: Mapping[str, TensorKind], constants: Mapping[str, Any]
+) -> list[Any] | None:
     """Both branches, and operators that select each result by the condition; None where they cannot both be
     computed.
 
@@ -73,7 +75,7 @@ def _selected(graph: OnnxGraph, node: Any, types: Mapping[str, TensorKind]) -> l
     shapes = [types[name].shape if name in types else None for name in node.output if name]
     condition = types.get(node.input[0])
     known = condition is not None and condition.shape is not None and None not in shapes
-    if not known or any(not _is_total(body) for body in bodies.values()):
+    if not known or any(not _is_total(body, constants) for body in bodies.values()):
         return None
     first = node.output[0]
     nodes = [helper.make_node("Squeeze", [node.input[0]], [f"{first}/condition"])]
@@ -93,9 +95,9 @@ _PARTIAL = ("Gather", "GatherElements", "GatherND", "Mod", "ScatterElements", "S
 """Operators that are undefined for some operands: a branch may be there to avoid them."""
 
 
-def _is_total(body: Any) -> bool:
-    """Whether a branch may be computed where it is not taken: nothing in it can fail. Only a division of
-    integers does that among the divisions.
+def _is_total(body: Any, constants: Mapping[str, Any]) -> bool:
+    """Whether a branch may be computed where it is not taken: nothing in it can fail, and no loop need not
+    end. Only a division of integers fails among the divisions.
     """
     real = {
         value.name
@@ -106,6 +108,8 @@ def _is_total(body: Any) -> bool:
     fixed |= {name for node in body.node if node.op_type == "Constant" for name in node.output}
 
     def is_total(node: Any) -> bool:
+        if node.op_type == "Loop":
+            return node.input[0] in fixed or node.input[0] in constants
         if node.op_type in _PARTIAL:
             return node.input[1] in fixed
         return node.op_type != "Div" or node.output[0] in real
