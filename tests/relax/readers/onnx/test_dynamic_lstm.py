@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import numpy_helper
 
 pytest.importorskip("onnxruntime", reason="pip install target-arch[verify]")
 
@@ -124,3 +125,23 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(DiagnosticError) as refusal:
         import_model(save(layer(1, batch=2), tmp_path / "m.onnx"))
     assert "a batch of 2, whose grids depend on onnxruntime's threads" in str(refusal.value.diagnostics)
+
+
+def test_shapes_are_folded_in_the_version_of_the_file(tmp_path: Path) -> None:
+    """That of a model with operators of onnxruntime, which stays: `Unsqueeze` had an attribute there."""
+    model = layer(5)
+    nodes = [
+        helper.make_node("Shape", ["states"], ["shape"]),
+        helper.make_node("Gather", ["shape", "number"], ["steps"], axis=0),
+        helper.make_node("Unsqueeze", ["steps"], ["one"], axes=[0]),
+        helper.make_node("Concat", ["one", "rest"], ["wanted"], axis=0),
+        helper.make_node("Reshape", ["states", "wanted"], ["y"]),
+    ]
+    model.graph.node.extend(nodes)
+    model.graph.initializer.append(numpy_helper.from_array(np.array(0), "number"))
+    model.graph.initializer.append(numpy_helper.from_array(np.array([-1]), "rest"))
+    model.graph.output[0].name = "y"
+    del model.graph.output[0].type.tensor_type.shape.dim[:]
+    next(each for each in model.opset_import if not each.domain).version = 12
+    found, _ = import_model(save(model, tmp_path / "m.onnx"))
+    assert found.tensors[found.outputs[0]].shape == (STEPS, HIDDEN)

@@ -123,17 +123,22 @@ class _Folding:
 
     def _run(self, node: Any, feed: dict[str, Array]) -> tuple[Array, ...] | None:
         """The results of an operator as ONNX's reference computes them; None where they are no tensors of the
-        inferred types.
+        inferred types. In a graph of its own: alone it would be of the newest version.
         """
+        wanted = [name for name in node.output if name]
+        named = [list(map(onnx.helper.make_empty_tensor_value_info, names)) for names in (feed, wanted)]
+        graph = onnx.helper.make_graph([node], "folded", *named)
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                found = ReferenceEvaluator(node, opsets={"": self._opset}).run(None, feed)
+                opsets = dict.fromkeys(ONNX_DOMAINS, self._opset)
+                found = ReferenceEvaluator(graph, opsets=opsets).run(None, feed)
         except _FAILURES:
             return None
-        values = tuple(np.asarray(value) for value in found)
-        fit = all(self._fits(name, value) for name, value in zip(node.output, values, strict=False))
-        return values if fit and len(values) >= len(node.output) else None
+        values = dict(zip(wanted, map(np.asarray, found), strict=True))
+        if not all(self._fits(name, value) for name, value in values.items()):
+            return None
+        return tuple(values.get(name, np.zeros(0)) for name in node.output)
 
     def _fits(self, name: str, value: Array) -> bool:
         if value.dtype.kind not in "biuf":
