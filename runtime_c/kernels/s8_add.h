@@ -8,7 +8,7 @@
  * A difference has the negative of its second part: `negative` is 1. `flip` is 0x80 for what is stored as uint8, and
  * the offsets are those of the int8 that it becomes. The result may be where an operand is.
  *
- * Forms for tflite: portable, AVX2, NEON, Arm DSP extension and MVE (`s8_add_arm_m.h`).
+ * Forms: portable, AVX2 and AVX-512 (`s8_add_x86.h`); for tflite NEON, Arm DSP extension and MVE (`s8_add_arm_m.h`).
  */
 #ifndef TA_KERNELS_S8_ADD_H
 #define TA_KERNELS_S8_ADD_H
@@ -51,104 +51,6 @@ static inline int32_t ta_s8_sum_onnx(const ta_s8_add *add, int32_t first, int32_
     return (int32_t)(add->shift[2] == 0 ? sum : ta_s8_half_even(sum, add->shift[2]));
 }
 
-#ifdef TA_KERNELS_X86
-/* The constants of operand 0 or 1, or of their sum. */
-TA_AVX2_PART void ta_s8_part_avx2(ta_s8_eight *all, const ta_s8_add *add, int part)
-{
-    ta_s8_eight_avx2(all, TA_SCALE_TFLITE, TA_S8_TFLITE, _mm256_set1_epi32(add->multiplier[part]),
-                     _mm256_set1_epi32(add->shift[part]));
-}
-
-/* 8 values of an operand, in the order of upper halves. */
-TA_AVX2_PART __m256i ta_s8_operand_avx2(__m128i bytes, __m256i offset, const ta_s8_eight *all)
-{
-    const __m256i value = _mm256_add_epi32(_mm256_cvtepi8_epi32(bytes), offset);
-    return ta_s8_scaled_avx2(all, TA_SCALE_TFLITE, TA_S8_TFLITE, _mm256_slli_epi32(value, 20));
-}
-
-/* The elements that fill vectors of 16 of every row; how many of a row these are. Elements that are scaled twice are in
- * order. */
-TA_AVX2 static inline int32_t ta_s8_add_avx2(const ta_s8_add *add, const ta_s8_add_rows *all)
-{
-    const __m256i offset0 = _mm256_set1_epi32(add->offset[0]), offset1 = _mm256_set1_epi32(add->offset[1]);
-    const __m256i offset = _mm256_set1_epi16((int16_t)add->offset[2]);
-    const __m128i flip0 = _mm_set1_epi8((char)add->flip[0]), flip1 = _mm_set1_epi8((char)add->flip[1]);
-    const __m128i flip2 = _mm_set1_epi8((char)add->flip[2]);
-    const __m128i low = _mm_set1_epi8((char)add->low), high = _mm_set1_epi8((char)add->high);
-    const int32_t whole = all->count / 16 * 16;
-    ta_s8_eight one, two, last;
-    ta_s8_part_avx2(&one, add, 0);
-    ta_s8_part_avx2(&two, add, 1);
-    ta_s8_part_avx2(&last, add, 2);
-    for (int32_t r = 0; r < all->rows; ++r) {
-        const int8_t *first = all->first + r * all->step[0], *second = all->second + r * all->step[1];
-        int8_t *out = all->out + r * all->step[2];
-        for (int32_t k = 0; k < whole; k += 16) {
-            __m128i a = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(first + k)), flip0);
-            __m128i b = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(second + k)), flip1);
-            __m256i half[2];
-            for (int n = 0; n < 2; ++n) {
-                const __m256i x = ta_s8_operand_avx2(a, offset0, &one), y = ta_s8_operand_avx2(b, offset1, &two);
-                const __m256i sum = add->negative ? _mm256_sub_epi32(x, y) : _mm256_add_epi32(x, y);
-                half[n] = ta_s8_scaled_avx2(&last, TA_SCALE_TFLITE, TA_S8_TFLITE, sum);
-                a = _mm_srli_si128(a, 8);
-                b = _mm_srli_si128(b, 8);
-            }
-            const __m256i short_ = _mm256_adds_epi16(_mm256_packs_epi32(half[0], half[1]), offset);
-            const __m256i ordered = _mm256_permute4x64_epi64(short_, 0xd8);
-            __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1));
-            bytes = _mm_max_epi8(_mm_min_epi8(bytes, high), low);
-            _mm_storeu_si128((__m128i *)(out + k), _mm_xor_si128(bytes, flip2));
-        }
-    }
-    return whole;
-}
-#endif
-
-#ifdef TA_KERNELS_AVX512
-/* The constants of operand 0 or 1, or of their sum. */
-TA_AVX512_PART void ta_s8_part_avx512(ta_s8_sixteen *all, const ta_s8_add *add, int part)
-{
-    ta_s8_sixteen_avx512(all, TA_S8_TFLITE, _mm512_set1_epi32(add->multiplier[part]),
-                         _mm512_set1_epi32(add->shift[part]));
-}
-
-/* 16 values of an operand, which are xor-ed with `flip`. */
-TA_AVX512_PART __m512i ta_s8_operand_avx512(__m128i bytes, __m128i flip, __m512i offset, const ta_s8_sixteen *all)
-{
-    const __m512i value = _mm512_add_epi32(_mm512_cvtepi8_epi32(_mm_xor_si128(bytes, flip)), offset);
-    return ta_s8_scaled_avx512(all, TA_S8_TFLITE, _mm512_slli_epi32(value, 20));
-}
-
-/* All elements. */
-TA_AVX512 static inline void ta_s8_add_avx512(const ta_s8_add *add, const ta_s8_add_rows *all)
-{
-    const __m512i offset0 = _mm512_set1_epi32(add->offset[0]), offset1 = _mm512_set1_epi32(add->offset[1]);
-    const __m512i offset2 = _mm512_set1_epi32(add->offset[2]);
-    const __m128i flip0 = _mm_set1_epi8((char)add->flip[0]), flip1 = _mm_set1_epi8((char)add->flip[1]);
-    const __m128i flip2 = _mm_set1_epi8((char)add->flip[2]);
-    const __m128i low = _mm_set1_epi8((char)add->low), high = _mm_set1_epi8((char)add->high);
-    ta_s8_sixteen one, two, last;
-    ta_s8_part_avx512(&one, add, 0);
-    ta_s8_part_avx512(&two, add, 1);
-    ta_s8_part_avx512(&last, add, 2);
-    for (int32_t r = 0; r < all->rows; ++r) {
-        const int8_t *first = all->first + r * all->step[0], *second = all->second + r * all->step[1];
-        int8_t *out = all->out + r * all->step[2];
-        for (int32_t k = 0; k < all->count; k += 16) {
-            const int32_t count = all->count - k < 16 ? all->count - k : 16;
-            const __mmask16 some = (__mmask16)((1u << count) - 1);
-            const __m512i a = ta_s8_operand_avx512(_mm_maskz_loadu_epi8(some, first + k), flip0, offset0, &one);
-            const __m512i b = ta_s8_operand_avx512(_mm_maskz_loadu_epi8(some, second + k), flip1, offset1, &two);
-            const __m512i sum = add->negative ? _mm512_sub_epi32(a, b) : _mm512_add_epi32(a, b);
-            const __m512i scaled = _mm512_add_epi32(ta_s8_scaled_avx512(&last, TA_S8_TFLITE, sum), offset2);
-            const __m128i bytes = _mm_max_epi8(_mm_min_epi8(_mm512_cvtsepi32_epi8(scaled), high), low);
-            ta_s8_store_avx512(out + k, count, _mm_xor_si128(bytes, flip2));
-        }
-    }
-}
-#endif
-
 #ifdef TA_KERNELS_NEON
 /* 8 values of operand `part`, scaled. */
 static inline void ta_s8_operand_neon(const ta_s8_add *add, int part, const int8_t *x, int32x4_t value[2])
@@ -184,6 +86,7 @@ static inline int32_t ta_s8_add_neon(const ta_s8_add *add, const int8_t *first, 
 #endif
 
 #include "kernels/s8_add_arm_m.h"
+#include "kernels/s8_add_x86.h"
 
 /* One element. */
 static inline int8_t ta_s8_added(const ta_s8_add *add, int8_t first, int8_t second)
@@ -197,25 +100,13 @@ static inline int8_t ta_s8_added(const ta_s8_add *add, int8_t first, int8_t seco
     return (int8_t)(value ^ (add->flip[2] ? -128 : 0));
 }
 
-/* Portable, AVX2, AVX-512 and NEON. */
+/* Portable and NEON. */
 TA_PART void ta_s8_add_portable(const ta_s8_add *add, const ta_s8_add_rows *all)
 {
-    int32_t done = 0;
-#ifdef TA_KERNELS_AVX512
-    if (TA_HAS_AVX512 && add->rounding == TA_S8_TFLITE) {
-        ta_s8_add_avx512(add, all);
-        return;
-    }
-#endif
-#ifdef TA_KERNELS_X86
-    if (TA_HAS_AVX2 && add->rounding == TA_S8_TFLITE) {
-        done = ta_s8_add_avx2(add, all);
-    }
-#endif
     for (int32_t r = 0; r < all->rows; ++r) {
         const int8_t *first = all->first + r * all->step[0], *second = all->second + r * all->step[1];
         int8_t *out = all->out + r * all->step[2];
-        int32_t k = done;
+        int32_t k = 0;
 #ifdef TA_KERNELS_NEON
         if (add->rounding == TA_S8_TFLITE) {
             k = ta_s8_add_neon(add, first, second, out, all->count);
@@ -229,6 +120,18 @@ TA_PART void ta_s8_add_portable(const ta_s8_add *add, const ta_s8_add_rows *all)
 
 static inline void ta_s8_add_all(const ta_s8_add *add, const ta_s8_add_rows *all)
 {
+#ifdef TA_KERNELS_AVX512
+    if (TA_HAS_AVX512 && ta_s8_fits_x86(add)) {
+        ta_s8_add_avx512(add, all);
+        return;
+    }
+#endif
+#ifdef TA_KERNELS_X86
+    if (TA_HAS_AVX2 && ta_s8_fits_x86(add)) {
+        ta_s8_add_avx2(add, all);
+        return;
+    }
+#endif
 #if defined(TA_KERNELS_DSP) || defined(TA_KERNELS_MVE)
     const int of = ta_s8_half_of(add);
     if (of != 2) {

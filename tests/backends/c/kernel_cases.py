@@ -214,10 +214,13 @@ def sum_cases(rng: np.random.Generator, layout: WeightLayout) -> Iterator[Case]:
         ("tflite", "sub", 1, "int8", 1.3, -128),
         ("tflite", "sub", 0, "uint8", 0.7, 0),
         ("onnx", "add", 1, "int8", 1.3, -128),
+        ("onnx", "add", 0, "int8", 0.6, 7),
+        ("onnx", "add", 0, "uint8", 1e-7, 0),
+        ("onnx", "sub", 0, "int8", 2e-6, -128),
         ("onnx", "sub", 1, "uint8", 1.3, 0),
     ):
         low, high = _INFO[dtype]
-        shape = Shape(image=(3, 5), channels=(9, 35))
+        shape = Shape(image=(3, 5), channels=(9, 24 if side else 35))
         first, x, sums = conv2d_model(rng, shape, rule, (dtype, dtype))
         value = finished(arithmetic.requantization(first.operators[0], first), sums, dtype)
         operands = [
