@@ -100,9 +100,21 @@ static inline int8_t ta_s8_added(const ta_s8_add *add, int8_t first, int8_t seco
     return (int8_t)(value ^ (add->flip[2] ? -128 : 0));
 }
 
-/* Portable and NEON. */
+/* Portable, AVX2, AVX-512 and NEON. */
 TA_PART void ta_s8_add_portable(const ta_s8_add *add, const ta_s8_add_rows *all)
 {
+#ifdef TA_KERNELS_AVX512
+    if (TA_HAS_AVX512 && ta_s8_fits_x86(add)) {
+        ta_s8_add_avx512(add, all);
+        return;
+    }
+#endif
+#ifdef TA_KERNELS_X86
+    if (TA_HAS_AVX2 && ta_s8_fits_x86(add)) {
+        ta_s8_add_avx2(add, all);
+        return;
+    }
+#endif
     for (int32_t r = 0; r < all->rows; ++r) {
         const int8_t *first = all->first + r * all->step[0], *second = all->second + r * all->step[1];
         int8_t *out = all->out + r * all->step[2];
@@ -120,18 +132,6 @@ TA_PART void ta_s8_add_portable(const ta_s8_add *add, const ta_s8_add_rows *all)
 
 static inline void ta_s8_add_all(const ta_s8_add *add, const ta_s8_add_rows *all)
 {
-#ifdef TA_KERNELS_AVX512
-    if (TA_HAS_AVX512 && ta_s8_fits_x86(add)) {
-        ta_s8_add_avx512(add, all);
-        return;
-    }
-#endif
-#ifdef TA_KERNELS_X86
-    if (TA_HAS_AVX2 && ta_s8_fits_x86(add)) {
-        ta_s8_add_avx2(add, all);
-        return;
-    }
-#endif
 #if defined(TA_KERNELS_DSP) || defined(TA_KERNELS_MVE)
     const int of = ta_s8_half_of(add);
     if (of != 2) {

@@ -103,57 +103,73 @@ static inline void ta_s8_window(const ta_s8_conv2d *conv, ta_s8_cell *panel, con
     }
 }
 
-#if defined(TA_KERNELS_X86) && defined(TA_S8_BYTES)
-/* Copies `count` values to the panel, 16 at once: up to 15 more are read and written. */
-TA_AVX2_PART void ta_s8_sixteens_avx2(int8_t *to, const int8_t *from, int32_t count, __m128i flip)
+#ifdef TA_S8_WIDE
+/* Where row `r` of a panel is for the tile: in bytes, or with `wide` 1 in 16-bit cells. */
+static inline int8_t *ta_s8_row(ta_s8_cell *panel, int32_t r, int wide)
+{
+    return wide ? panel + TA_S8_BEHIND + r * TA_S8_WIDE : panel + r * TA_S8_PANEL;
+}
+
+/* Copies `count` values, 16 at once: up to 15 more are read and written. */
+TA_AVX2_PART void ta_s8_sixteens_avx2(int8_t *to, const int8_t *from, int32_t count, __m128i flip, int wide)
 {
     for (int32_t k = 0; k < count; k += 16) {
-        const __m128i values = _mm_loadu_si128((const __m128i *)(from + k));
-        _mm_storeu_si128((__m128i *)(to + k), _mm_xor_si128(values, flip));
+        const __m128i values = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(from + k)), flip);
+        if (wide) {
+            _mm256_storeu_si256((__m256i *)(to + 2 * k), _mm256_cvtepi8_epi16(values));
+        } else {
+            _mm_storeu_si128((__m128i *)(to + k), values);
+        }
     }
 }
 
 /* Whole windows. Those inside the image are copied without looking at its border: bytes read and written beyond them
  * are inside the image, and are overwritten. */
-TA_AVX2 static inline void ta_s8_gather_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x,
-                                             ta_s8_pixel pixel, int32_t rows)
+TA_AVX2_PART void ta_s8_inside_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x,
+                                    ta_s8_pixel pixel, int32_t rows, int wide)
 {
     const int32_t length = conv->width * conv->channels, run = conv->kernel_width * conv->channels;
     const int32_t last = (conv->kernel_height - 1) * conv->dilation_y, step = conv->dilation_y * length;
-    const int32_t below = conv->height - last;
+    const int32_t below = conv->height - last, size = wide ? 2 : 1;
     const int32_t right = conv->dilation_x == 1 ? conv->width - conv->kernel_width + 1 : 0;
     const int32_t height = conv->kernel_height, depth = conv->depth, filled = height * run;
     const int64_t most = (int64_t)conv->batch * conv->height * length - (int64_t)last * length - run - 16;
     const __m128i flip = _mm_set1_epi8(conv->is_unsigned ? -128 : 0);
-    for (int32_t r = 0; r < rows; ++r, panel += TA_S8_PANEL, ta_s8_next(conv, &pixel)) {
+    for (int32_t r = 0; r < rows; ++r, ta_s8_next(conv, &pixel)) {
         const int32_t y = pixel.y * conv->stride_y - conv->top, left = pixel.x * conv->stride_x - conv->left;
         const int64_t at = ((int64_t)pixel.image * conv->height + y) * length + (int64_t)left * conv->channels;
+        int8_t *to = ta_s8_row(panel, r, wide);
         if (y < 0 || y >= below || left < 0 || left >= right || at > most) {
-            ta_s8_window(conv, panel, x, pixel, 0, depth);
+            ta_s8_cell *const bytes = panel + r * TA_S8_PANEL;
+            ta_s8_window(conv, bytes, x, pixel, 0, depth);
+            if (wide) {
+                ta_s8_sixteens_avx2(to, bytes, depth, _mm_setzero_si128(), 1);
+            }
             continue;
         }
         const int8_t *row = x + at;
-        ta_s8_cell *to = panel;
-        for (int32_t ky = 0; ky < height; ++ky, row += step, to += run) {
-            ta_s8_sixteens_avx2(to, row, run, flip);
+        for (int32_t ky = 0; ky < height; ++ky, row += step, to += size * run) {
+            ta_s8_sixteens_avx2(to, row, run, flip, wide);
         }
-        for (int32_t k = filled; k < depth; ++k) {
-            panel[k] = 0;
+        for (int32_t k = filled * size; k < depth * size; ++k) {
+            *to++ = 0;
         }
     }
 }
 
 /* Rows of an image whose windows are its pixels, one after the other, from pixel `first` on. */
-TA_AVX2 static inline void ta_s8_pixels_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x,
-                                             int64_t first, int32_t rows)
+TA_AVX2_PART void ta_s8_pixels_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, int64_t first,
+                                    int32_t rows, int wide)
 {
     const int32_t run = conv->channels, depth = conv->depth;
     const __m128i flip = _mm_set1_epi8(conv->is_unsigned ? -128 : 0);
     x += first * run;
-    for (int32_t r = 0; r < rows; ++r, panel += TA_S8_PANEL, x += run) {
-        ta_s8_sixteens_avx2(panel, x, run, flip);
+    for (int32_t r = 0; r < rows; ++r, x += run) {
+        int8_t *const to = ta_s8_row(panel, r, wide);
+        ta_s8_sixteens_avx2(to, x, run, flip, wide);
         if (run < depth) {
-            panel[run] = 0;
+            to[wide ? 2 * run : run] = 0;
+            to[wide ? 2 * run + 1 : run] = 0;
         }
     }
 }
@@ -165,6 +181,30 @@ static inline int ta_s8_are_pixels(const ta_s8_conv2d *conv, int64_t first, int3
     return conv->kernel_height == 1 && conv->kernel_width == 1 && conv->stride_y == 1 && conv->stride_x == 1 &&
            conv->top == 0 && conv->left == 0 && conv->out_height == conv->height &&
            conv->out_width == conv->width && (pixels - first - rows) * conv->channels >= 16;
+}
+
+/* Whole windows of `rows` pixels: bytes, or with `wide` 1 what the tile needs. */
+TA_AVX2_PART void ta_s8_whole_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, ta_s8_pixel pixel,
+                                   int32_t rows, int wide)
+{
+    const int64_t first = ((int64_t)pixel.image * conv->out_height + pixel.y) * conv->out_width + pixel.x;
+    if (ta_s8_are_pixels(conv, first, rows)) {
+        ta_s8_pixels_avx2(conv, panel, x, first, rows, wide);
+    } else {
+        ta_s8_inside_avx2(conv, panel, x, pixel, rows, wide);
+    }
+}
+
+TA_AVX2 static inline void ta_s8_bytes_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x,
+                                            ta_s8_pixel pixel, int32_t rows)
+{
+    ta_s8_whole_avx2(conv, panel, x, pixel, rows, 0);
+}
+
+TA_AVX2 static inline void ta_s8_wide_avx2(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x,
+                                           ta_s8_pixel pixel, int32_t rows)
+{
+    ta_s8_whole_avx2(conv, panel, x, pixel, rows, 1);
 }
 #endif
 
@@ -191,17 +231,6 @@ static inline void ta_s8_inner(const ta_s8_conv2d *conv, ta_s8_cell *panel, cons
 static inline void ta_s8_windows(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, ta_s8_pixel pixel,
                                  int32_t rows, int32_t from, int32_t to)
 {
-#if defined(TA_KERNELS_X86) && defined(TA_S8_BYTES)
-    if (TA_HAS_AVX2 && from == 0 && to == conv->depth) {
-        const int64_t first = ((int64_t)pixel.image * conv->out_height + pixel.y) * conv->out_width + pixel.x;
-        if (ta_s8_are_pixels(conv, first, rows)) {
-            ta_s8_pixels_avx2(conv, panel, x, first, rows);
-        } else {
-            ta_s8_gather_avx2(conv, panel, x, pixel, rows);
-        }
-        return;
-    }
-#endif
     const int32_t below = conv->height - (conv->kernel_height - 1) * conv->dilation_y;
     const int32_t right = conv->dilation_x == 1 ? conv->width - conv->kernel_width + 1 : 0;
     for (int32_t r = 0; r < rows; ++r, panel += TA_S8_PANEL) {
@@ -220,6 +249,17 @@ static inline void ta_s8_windows(const ta_s8_conv2d *conv, ta_s8_cell *panel, co
 TA_PART void ta_s8_gather(const ta_s8_conv2d *conv, ta_s8_cell *panel, const int8_t *x, ta_s8_pixel pixel,
                           int32_t rows, int32_t from, int32_t to)
 {
+#ifdef TA_S8_WIDE
+    if (TA_HAS_AVX2 && from == 0 && to == conv->depth) {
+        if (TA_S8_IS_WIDE) {
+            ta_s8_wide_avx2(conv, panel, x, pixel, rows);
+        } else {
+            ta_s8_bytes_avx2(conv, panel, x, pixel, rows);
+            ta_s8_ready(panel, rows, to);
+        }
+        return;
+    }
+#endif
     ta_s8_windows(conv, panel, x, pixel, rows, from, to);
 #ifdef TA_S8_BEHIND
     ta_s8_ready(panel, rows, to - from);

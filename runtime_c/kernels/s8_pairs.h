@@ -49,6 +49,7 @@
 #define TA_S8_PANEL 2080 /* so that rows of a panel do not compete for the same lines of a cache */
 #define TA_S8_RESIDENT 131072
 #define TA_S8_WIDE (2 * TA_S8_PANEL) /* bytes of a row of 16-bit cells */
+#define TA_S8_IS_WIDE (!TA_HAS_AVX_VNNI && !TA_HAS_AVX512) /* whether the tile takes these */
 #define TA_S8_BEHIND (TA_S8_ROWS * TA_S8_PANEL + 16)
 #define TA_S8_MORE (16 + TA_S8_ROWS * TA_S8_WIDE + 32) /* they, or the offsets of rows */
 #elif defined(TA_KERNELS_NEON) || defined(TA_KERNELS_RVV)
