@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from target_arch.diagnostics import Blank, Diagnostic, DiagnosticError, Keyword, advice
-from target_arch.emit.text.names import identifier
+from target_arch.emit.text.names import header_stem
 from target_arch.plan.model import model_name
 
 _NAME = Blank("NAME")
@@ -37,7 +37,7 @@ def _same(models: Sequence[tuple[str, str]]) -> Iterator[Diagnostic]:
     seen: dict[str, str] = {}
     for name, file in models:
         if _in_c(name) in seen:
-            message = f"`{seen[_in_c(name)]}` and `{file}` are both called `{identifier(name)}` in C"
+            message = f"`{seen[_in_c(name)]}` and `{file}` are both called `{header_stem(name)}` in C"
             hint = advice("give one of them another name: ", Keyword("model.name", _NAME))
             yield Diagnostic(rule="same-name", place="models", message=message, hint=hint)
         seen.setdefault(_in_c(name), file)
@@ -46,7 +46,7 @@ def _same(models: Sequence[tuple[str, str]]) -> Iterator[Diagnostic]:
 def _as_bundle(models: Sequence[tuple[str, str]], bundle: str) -> Iterator[Diagnostic]:
     file = next((file for name, file in models if _in_c(name) == _in_c(bundle)), None)
     if file is not None:
-        message = f"the bundle and `{file}` are both called `{identifier(bundle)}` in C"
+        message = f"the bundle and `{file}` are both called `{header_stem(bundle)}` in C"
         hint = advice("give the bundle another name: ", Keyword("name", _NAME))
         yield Diagnostic(rule="same-name", place="name", message=message, hint=hint)
 
@@ -60,4 +60,4 @@ def _two_names(model: str, bundle: str) -> Iterator[Diagnostic]:
 
 def _in_c(name: str) -> str:
     """Names that differ only in case have macros of one name."""
-    return identifier(name).upper()
+    return header_stem(name).upper()

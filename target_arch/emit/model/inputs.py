@@ -10,7 +10,7 @@ from target_arch.backend.load_process import LoadProcessKind
 from target_arch.backend.port import PortKind
 from target_arch.emit.bundle_name import qualified
 from target_arch.emit.text.literals import c_type
-from target_arch.emit.text.names import identifier, identifiers
+from target_arch.emit.text.names import header_stem, identifiers
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.lowered import Lowered
@@ -68,7 +68,7 @@ class Member:
     @property
     def stem(self) -> str:
         """How the model's C names begin."""
-        return identifier(self.model.name)
+        return header_stem(self.model.name)
 
     @property
     def lends(self) -> bool:
@@ -159,7 +159,7 @@ class EmitInputs:
     @property
     def stem(self) -> str:
         """How the C names of the bundle begin."""
-        return identifier(self.name)
+        return header_stem(self.name)
 
     @property
     def several(self) -> bool:

@@ -10,7 +10,7 @@ from attrs import frozen
 from target_arch.diagnostics import refusal
 from target_arch.emit.programs.buffers import lent_array, lent_value
 from target_arch.emit.text.literals import c_type
-from target_arch.emit.text.names import identifier, identifiers
+from target_arch.emit.text.names import header_stem, identifiers
 from target_arch.plan.memory import BufferKind, IoOwner
 
 _OWN = ("include", "runtime", "src")
@@ -39,7 +39,7 @@ def carried_by(files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> Carri
     build, name = facts["build"], facts["name"]
     private = tuple(flag.removeprefix("-I ") for flag in build["flags"])
     first = manifest["models"][0]
-    stem = identifier(first["name"])
+    stem = header_stem(first["name"])
     return CarriedBundle(
         name=name,
         version=facts["version"],

@@ -68,6 +68,34 @@ _KEYWORDS = frozenset(
     )
 )
 
+_HEADERS = frozenset(
+    (
+        *("alloca", "assert", "byteswap", "complex", "config", "ctype", "dlfcn", "endian", "errno", "fcntl"),
+        *(
+            "features",
+            "fenv",
+            "float",
+            "ieeefp",
+            "immintrin",
+            "inttypes",
+            "iso646",
+            "limits",
+            "locale",
+            "lock",
+        ),
+        *("math", "newlib", "poll", "pthread", "reent", "sched", "setjmp", "signal", "spawn", "stdalign"),
+        *("stdarg", "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib", "stdnoreturn", "string"),
+        *("strings", "tgmath", "threads", "time", "types", "uchar", "unistd", "wait", "wchar", "wctype"),
+    )
+)
+"""Headers of C libraries, of C and what these include: a header of a bundle would be found in their place."""
+
+
+def header_stem(name: str) -> str:
+    """An identifier as `identifier` makes it that can be the name of a header, too."""
+    text = identifier(name)
+    return f"{text}_model" if text.lower() in _HEADERS else text
+
 
 def identifier(name: str) -> str:
     """A C and C++ identifier that resembles the name: `model/conv2d;1` gives `model_conv2d_1`."""

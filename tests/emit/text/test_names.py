@@ -1,6 +1,6 @@
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.listing import Listing
-from target_arch.emit.text.names import comment, identifier, identifiers, string
+from target_arch.emit.text.names import comment, header_stem, identifier, identifiers, string
 
 
 def test_identifier() -> None:
@@ -9,6 +9,15 @@ def test_identifier() -> None:
     assert identifier("é") == "n"
     assert identifier("int") == "int_"
     assert len(identifier("x" * 300)) < 60
+
+
+def test_no_header_of_a_model_takes_the_place_of_one_of_c() -> None:
+    assert [header_stem(name) for name in ("time", "Math", "timer", "int")] == [
+        "time_model",
+        "Math_model",
+        "timer",
+        "int_",
+    ]
 
 
 def test_identifiers_are_different() -> None:
