@@ -79,10 +79,8 @@ class Layout:
     def _image(self, draft: Draft) -> None:
         layout = draft.layout or NHWC
         source, shape = draft.inputs[0], shape_of(draft.output)
-        if len(shape) == 2:
-            shape = (shape[0], 1, 1, shape[1]) if layout == NHWC else (*shape, 1, 1)
-        x = self._values.stored(source, nhwc(shape_of(source), layout))
-        storage = nhwc(shape, layout)
+        x = self._values.stored(source, nhwc(_as_image(shape_of(source), layout), layout))
+        storage = nhwc(_as_image(shape, layout), layout)
         self._emit(draft, (x,), draft.constants, storage, storage.shape)
 
     def _matrix(self, draft: Draft) -> None:
@@ -201,6 +199,15 @@ class Layout:
             if name is not None:
                 return name
         return str(draft.output.name)
+
+
+def _as_image(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
+    """The shape of an image whose author left out its rows, or rows and columns: there is one of them."""
+    if len(shape) == 4:
+        return shape
+    first, *columns, last = (shape[0], *shape[1:]) if layout == NHWC else (shape[0], *shape[2:], shape[1])
+    height, width = (1, *columns) if len(columns) == 1 else (1, 1)
+    return (first, height, width, last) if layout == NHWC else (first, last, height, width)
 
 
 def _laid_out(constant: Constant, shape: tuple[int, ...], storage: Storage) -> Constant:

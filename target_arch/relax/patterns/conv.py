@@ -1,4 +1,6 @@
-"""Convolutions: `conv2d` and `depthwise_conv2d`, integer and float."""
+"""Convolutions: `conv2d` and `depthwise_conv2d`, integer and float. Relax's `conv1d` is one of images of one
+row.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,7 +13,7 @@ from target_arch.plan.model import Attribute, Quantization
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of, operator_name, shape_of
 from target_arch.relax.patterns.constants import Constant
-from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft, Match, Matcher
+from target_arch.relax.patterns.matcher import Draft, Match, Matcher
 from target_arch.relax.patterns.pieces import (
     bias_of,
     biased,
@@ -26,25 +28,41 @@ from target_arch.relax.patterns.pieces import (
     integer_ending,
     output_quantization,
 )
+from target_arch.relax.patterns.windows import LAYOUTS, pair, sides
 
-_TO_OHWI = {"HWIO": (3, 0, 1, 2), "HWOI": (2, 0, 1, 3), "OIHW": (0, 2, 3, 1), "OHWI": (0, 1, 2, 3)}
+_CONVOLUTIONS = ("nn.conv2d", "nn.conv1d")
+_TO_OHWI = {
+    "HWIO": (3, 0, 1, 2),
+    "HWOI": (2, 0, 1, 3),
+    "OIHW": (0, 2, 3, 1),
+    "OHWI": (0, 1, 2, 3),
+    "OIW": (0, 3, 2, 1),
+}
+"""The axes of weights in the order of a kind; those of one row get it as a last axis."""
 
 
 @frozen(kw_only=True, eq=False)
 class _Convolution:
-    """The parameters of a conv2d call: kind, weights in its layout, attributes, output channels."""
+    """The parameters of a call: kind, weights in its layout, attributes, output channels; `axes` are those of
+    its activations, `layout` those of the image.
+    """
 
     kind: OperatorKind
     weights: Constant
     channels: int
     attributes: Mapping[str, Attribute]
     padding: tuple[int, int, int, int]
-    layout: str
+    axes: str
+
+    @property
+    def layout(self) -> str:
+        """The layout of its image."""
+        return LAYOUTS[self.axes]
 
     @property
     def position(self) -> int:
         """Where the channels of an activation are, counted from the right."""
-        return 4 - self.layout.index("C")
+        return len(self.axes) - self.axes.index("C")
 
 
 def integer_conv2d() -> Matcher:
@@ -69,7 +87,7 @@ def float_depthwise_conv2d() -> Matcher:
 
 def _integer(kind: OperatorKind) -> Matcher:
     x = dequantized()
-    conv = is_op("relax.nn.conv2d")(x, wildcard())
+    conv = _called(x)
     value, added = biased(conv)
     ending = integer_ending(value)
     calls = {"x": x, "conv": conv, "bias": added, **ending.calls}
@@ -79,13 +97,19 @@ def _integer(kind: OperatorKind) -> Matcher:
 
 
 def _float(kind: OperatorKind) -> Matcher:
-    conv = is_op("relax.nn.conv2d")(wildcard(), wildcard())
+    conv = _called(wildcard())
     value, added = biased(conv)
-    ending = float_ending(value, ("add", "nn.conv2d"))
+    ending = float_ending(value, ("add", *_CONVOLUTIONS))
     calls = {"conv": conv, "bias": added, **ending.calls}
     return Matcher(
         roots=ending.roots, pattern=ending.pattern, calls=calls, build=_of_kind(kind, _build_float)
     )
+
+
+def _called(x: Any) -> Any:
+    """A pattern for a convolution of `x`."""
+    two, one = (is_op(f"relax.{name}")(x, wildcard()) for name in _CONVOLUTIONS)
+    return two | one
 
 
 _Builder = Callable[[Match, _Convolution, Any], Draft | None]
@@ -147,18 +171,18 @@ def _build_float(match: Match, convolution: _Convolution, call: Any) -> Draft | 
 
 def _read(match: Match, call: Any) -> _Convolution | None:
     """None for grouped convolutions, weights that are not constant and layouts that are neither NHWC nor
-    NCHW.
+    NCHW, nor these without rows.
     """
-    layout, order = str(call.attrs.data_layout), _TO_OHWI.get(str(call.attrs.kernel_layout))
-    weights = match.constant(call.args[1])
-    if weights is None or order is None or layout not in (NHWC, NCHW):
+    axes, order = str(call.attrs.data_layout), _TO_OHWI.get(str(call.attrs.kernel_layout))
+    weights = _weights(match.constant(call.args[1]))
+    if weights is None or order is None or axes not in LAYOUTS:
         return None
-    in_channels = shape_of(call.args[0])[layout.index("C")]
+    in_channels = shape_of(call.args[0])[axes.index("C")]
     attributes: dict[str, Attribute] = {
-        "strides": tuple(int(step) for step in call.attrs.strides),
-        "dilation": tuple(int(step) for step in call.attrs.dilation),
+        "strides": pair(call.attrs.strides),
+        "dilation": pair(call.attrs.dilation),
     }
-    padding = four_sides(call.attrs.padding)
+    padding = sides(call.attrs.padding, axes)
     ohwi, groups = weights.transposed(order), int(call.attrs.groups)
     channels = ohwi.values.shape[0]
     kind, kept = OperatorKind.CONV2D, ohwi
@@ -176,8 +200,15 @@ def _read(match: Match, call: Any) -> _Convolution | None:
         channels=channels,
         attributes=attributes,
         padding=padding,
-        layout=layout,
+        axes=axes,
     )
+
+
+def _weights(found: Constant | None) -> Constant | None:
+    """Weights with two axes for the window: where there is one, the last axis is added."""
+    if found is None or found.values.ndim == 4:
+        return found
+    return found.reshaped((*found.values.shape, 1))
 
 
 def _unpadded(
@@ -194,11 +225,12 @@ def _unpadded(
         return x, padding
     zero = zero if len(inside) == 1 else 0
     widths = [int(width) for width in pad.attrs.pad_width]
-    sides = {name: (widths[2 * at], widths[2 * at + 1]) for at, name in enumerate(convolution.layout)}
+    around = {name: (widths[2 * at], widths[2 * at + 1]) for at, name in enumerate(convolution.axes)}
     zeros = str(pad.attrs.pad_mode) == "constant" and float(pad.attrs.pad_value) == zero
-    if not zeros or any(sides["N"]) or any(sides["C"]) or min(widths) < 0 or not match.is_activation(source):
+    inner = not any(around["N"]) and not any(around["C"]) and min(widths) >= 0
+    if not (zeros and inner and match.is_activation(source)):
         return x, padding
-    (top, bottom), (left, right) = sides["H"], sides["W"]
+    (top, bottom), (left, right) = around.get("H", (0, 0)), around["W"]
     return source, (padding[0] + top, padding[1] + left, padding[2] + bottom, padding[3] + right)
 
 
@@ -224,12 +256,3 @@ def _pad_before(match: Match, x: Any) -> tuple[Any, Any, tuple[Any, ...]] | None
 
 def _per_output_channel(convolution: _Convolution, weights: Quantization) -> bool:
     return weights.axis is None or weights.axis == (0 if convolution.kind is OperatorKind.CONV2D else 2)
-
-
-def four_sides(padding: Any) -> tuple[int, int, int, int]:
-    """(top, left, bottom, right) from Relax's one, two or four numbers."""
-    numbers = tuple(int(number) for number in padding)
-    if len(numbers) == 4:
-        return numbers[0], numbers[1], numbers[2], numbers[3]
-    top, left = (numbers * 2)[:2]
-    return top, left, top, left

@@ -1,5 +1,5 @@
 """Pooling: `avg_pool2d` and `max_pool2d`, on integers and on floats; a mean over the image is an average
-pool.
+pool. Those of Relax's `avg_pool1d` and `max_pool1d` are of images of one row.
 """
 
 from collections.abc import Mapping
@@ -10,8 +10,7 @@ from tvm.relax.dpl import is_op, wildcard
 
 from target_arch.plan.model import Attribute
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.relax.ir.graph import dtype_of, operator_name, shape_of
-from target_arch.relax.patterns.conv import four_sides
+from target_arch.relax.ir.graph import Graph, dtype_of, operator_name, shape_of
 from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft, Match, Matcher, full_range
 from target_arch.relax.patterns.pieces import (
     INTEGER_ACTIVATIONS,
@@ -24,8 +23,14 @@ from target_arch.relax.patterns.pieces import (
     integer_ending,
     output_quantization,
 )
+from target_arch.relax.patterns.windows import LAYOUTS, pair, sides
 
-_KINDS = {"nn.avg_pool2d": OperatorKind.AVG_POOL2D, "nn.max_pool2d": OperatorKind.MAX_POOL2D}
+_Sides = tuple[int, int, int, int]
+
+_AVG, _MAX = ("nn.avg_pool2d", "nn.avg_pool1d"), ("nn.max_pool2d", "nn.max_pool1d")
+_KINDS = dict.fromkeys(_AVG, OperatorKind.AVG_POOL2D) | dict.fromkeys(_MAX, OperatorKind.MAX_POOL2D)
+_THROUGH = ("add", "nn.relu", "clip", "quantize", "dequantize", "multiply", "nn.max_pool1d", "nn.avg_pool1d")
+"""Operators that keep an image of one row as it is held."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -51,12 +56,12 @@ def stored_max_pool2d() -> Matcher:
 
 def integer_avg_pool2d() -> Matcher:
     """`dequantize → avg_pool2d → [relu | clip] → quantize`."""
-    return _integer_pool("nn.avg_pool2d")
+    return _integer_pool(*_AVG)
 
 
 def integer_max_pool2d() -> Matcher:
     """`dequantize → max_pool2d → [relu | clip] → quantize` with equal parameters."""
-    return _integer_pool("nn.max_pool2d")
+    return _integer_pool(*_MAX)
 
 
 def integer_mean() -> Matcher:
@@ -66,12 +71,12 @@ def integer_mean() -> Matcher:
 
 def float_avg_pool2d() -> Matcher:
     """`avg_pool2d → [relu | clip]` on floats."""
-    return _float_pool("nn.avg_pool2d")
+    return _float_pool(*_AVG)
 
 
 def float_max_pool2d() -> Matcher:
     """`max_pool2d → [relu | clip]` on floats."""
-    return _float_pool("nn.max_pool2d")
+    return _float_pool(*_MAX)
 
 
 def float_mean() -> Matcher:
@@ -79,17 +84,23 @@ def float_mean() -> Matcher:
     return _float_pool("mean")
 
 
-def _integer_pool(name: str) -> Matcher:
+def _called(names: tuple[str, ...], x: Any) -> Any:
+    """A pattern for one of these operators on `x`."""
+    first, *others = (is_op(f"relax.{name}")(x) for name in names)
+    return first | others[0] if others else first
+
+
+def _integer_pool(*names: str) -> Matcher:
     x = dequantized()
-    pool = is_op(f"relax.{name}")(x)
+    pool = _called(names, x)
     ending = integer_ending(pool)
     calls = {"x": x, "pool": pool, **ending.calls}
     return Matcher(roots=ending.roots, pattern=ending.pattern, calls=calls, build=_build_integer)
 
 
-def _float_pool(name: str) -> Matcher:
-    pool = is_op(f"relax.{name}")(wildcard())
-    ending = float_ending(pool, (name,))
+def _float_pool(*names: str) -> Matcher:
+    pool = _called(names, wildcard())
+    ending = float_ending(pool, names)
     calls = {"pool": pool, **ending.calls}
     return Matcher(roots=ending.roots, pattern=ending.pattern, calls=calls, build=_build_float)
 
@@ -102,7 +113,7 @@ def _stored(value: Any, pool: Any, root: str) -> Matcher:
 
 def _build_stored(match: Match) -> Draft | None:
     call = match.required("pool")
-    pool = _read(call)
+    pool = _read(match.graph, call)
     source = call.args[0]
     inner = match.graph.call(source)
     if (
@@ -132,7 +143,7 @@ def _build_stored(match: Match) -> Draft | None:
 
 def _build_integer(match: Match) -> Draft | None:
     call = match.required("pool")
-    x, out, pool = input_quantization(match, "x"), output_quantization(match), _read(call)
+    x, out, pool = input_quantization(match, "x"), output_quantization(match), _read(match.graph, call)
     if x is None or out is None or pool is None:
         return None
     if pool.kind is OperatorKind.MAX_POOL2D and x != out:  # a maximum keeps its scale
@@ -151,7 +162,7 @@ def _build_integer(match: Match) -> Draft | None:
 
 def _build_float(match: Match) -> Draft | None:
     call = match.required("pool")
-    pool, activation, source = _read(call), float_activation(match), call.args[0]
+    pool, activation, source = _read(match.graph, call), float_activation(match), call.args[0]
     if pool is None or activation is None or not match.is_activation(source) or dtype_of(source) != "float32":
         return None
     return Draft(
@@ -163,14 +174,18 @@ def _build_float(match: Match) -> Draft | None:
     )
 
 
-def _read(call: Any) -> _Pool | None:
-    return _read_mean(call) if operator_name(call) == "mean" else _read_pool(call)
+def _read(graph: Graph, call: Any) -> _Pool | None:
+    return _read_mean(graph, call) if operator_name(call) == "mean" else _read_pool(call)
 
 
-def _read_mean(call: Any) -> _Pool | None:
-    """A mean over exactly height and width of an image, as a pool over all of it."""
+def _read_mean(graph: Graph, call: Any) -> _Pool | None:
+    """A mean over exactly height and width of an image, or over the columns of one that is held as a
+    convolution made it, as a pool over all of it.
+    """
     shape = shape_of(call.args[0])
     axes = sorted(int(axis) % len(shape) for axis in call.attrs.axis or ())
+    if len(shape) == 3 and axes == [2] and _is_convolved(graph, call.args[0]):
+        shape, axes = (*shape[:2], 1, shape[2]), [2, 3]
     layout = NHWC if axes == [1, 2] else NCHW if axes == [2, 3] else None
     if len(shape) != 4 or layout is None:
         return None
@@ -184,35 +199,41 @@ def _read_mean(call: Any) -> _Pool | None:
     return _Pool(kind=OperatorKind.AVG_POOL2D, attributes=attributes, layout=layout)
 
 
+def _is_convolved(graph: Graph, value: Any) -> bool:
+    """Whether a convolution along one axis made the value, but for operators on each element, and pools."""
+    call = graph.call(value)
+    while call is not None and operator_name(call) in _THROUGH:
+        call = graph.call(call.args[0])
+    return call is not None and operator_name(call) == "nn.conv1d"
+
+
 def _read_pool(call: Any) -> _Pool | None:
-    layout = str(call.attrs.layout)
-    if layout not in (NHWC, NCHW) or any(int(step) != 1 for step in call.attrs.dilation):
+    axes = str(call.attrs.layout)
+    if axes not in LAYOUTS or any(int(step) != 1 for step in call.attrs.dilation):
         return None
     kind = _KINDS[operator_name(call)]
-    kernel = tuple(int(extent) for extent in call.attrs.pool_size)
-    strides = tuple(int(step) for step in call.attrs.strides)
-    padding = four_sides(call.attrs.padding)
-    covering = _covering(call, layout, kernel, strides, padding)
+    kernel, strides = pair(call.attrs.pool_size), pair(call.attrs.strides)
+    padding = sides(call.attrs.padding, axes)
+    covering = _covering(call, axes, kernel, strides, padding)
     counts_padding = bool(call.attrs.count_include_pad)
     if kind is OperatorKind.AVG_POOL2D and counts_padding and covering != padding:
         return None
     attributes: dict[str, Attribute] = {"kernel": kernel, "strides": strides, "padding": covering}
     if kind is OperatorKind.AVG_POOL2D:
         attributes["count_include_pad"] = counts_padding
-    return _Pool(kind=kind, attributes=attributes, layout=layout)
+    return _Pool(kind=kind, attributes=attributes, layout=LAYOUTS[axes])
 
 
 def _covering(
-    call: Any,
-    layout: str,
-    kernel: tuple[int, ...],
-    strides: tuple[int, ...],
-    padding: tuple[int, int, int, int],
-) -> tuple[int, int, int, int]:
+    call: Any, axes: str, kernel: tuple[int, ...], strides: tuple[int, ...], padding: _Sides
+) -> _Sides:
     """The padding, grown at bottom and right as far as `ceil_mode` reaches."""
     before, after = shape_of(call.args[0]), shape_of(call)
     top, left, bottom, right = padding
-    rows, columns = layout.index("H"), layout.index("W")
-    reach_down = (after[rows] - 1) * strides[0] + kernel[0] - before[rows] - top
-    reach_right = (after[columns] - 1) * strides[1] + kernel[1] - before[columns] - left
-    return top, left, max(bottom, reach_down), max(right, reach_right)
+
+    def reach(axis: str, along: int, start: int) -> int:
+        at = axes.index(axis)
+        return (after[at] - 1) * strides[along] + kernel[along] - before[at] - start
+
+    down = reach("H", 0, top) if "H" in axes else 0
+    return top, left, max(bottom, down), max(right, reach("W", 1, left))
