@@ -7,6 +7,7 @@ from attrs import define, field, frozen
 from target_arch.backends.plain_c.channels.regions import ChannelRegions
 from target_arch.backends.plain_c.channels.text import ChannelsText
 from target_arch.backends.plain_c.kernels.joining import joinable
+from target_arch.backends.plain_c.stripes.columns import ColumnRegions
 from target_arch.backends.plain_c.stripes.regions import RowRegions
 from target_arch.backends.plain_c.stripes.rows_text import RowsText
 from target_arch.plan.kernels import CFunction
@@ -37,10 +38,12 @@ class Regions:
     model: Model
     isa: InstructionSet
     rows: RowRegions = field(init=False)
+    columns: ColumnRegions = field(init=False)
     channels: ChannelRegions = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.rows = RowRegions(model=self.model, isa=self.isa)
+        self.columns = ColumnRegions(model=self.model, isa=self.isa)
         self.channels = ChannelRegions(model=self.model, isa=self.isa)
 
     def __call__(self, operators: Sequence[Operator], room: int) -> Iterator[Region]:
@@ -49,23 +52,15 @@ class Regions:
             yield self._usual(*operators)
         yield from self.channels(operators, room)
         yield from self.rows(operators, room)
+        yield from self.columns(operators, room)
 
     def code(self, region: Region, operators: Sequence[Operator]) -> RegionCode:
         """The C of a region that was found for these operators."""
-        in_channels = region.axis is Axis.CHANNELS
-        return self._in_channels(region, operators) if in_channels else self._in_rows(region, operators)
-
-    def _in_rows(self, region: Region, operators: Sequence[Operator]) -> RegionCode:
-        units = self.rows.units(operators)
-        assert units is not None
-        plan = self.rows.plan(region, units)
-        return RegionCode(
-            plan=plan,
-            function=RowsText(plan=plan, units=units, model=self.model).function(),
-            callees=tuple(each for unit in units for each in unit.functions),
-            constants=tuple(name for unit in units for name in unit.constants),
-            packed=tuple(tensor for unit in units for tensor in unit.packed),
-        )
+        if region.axis is Axis.CHANNELS:
+            return self._in_channels(region, operators)
+        if region.axis is Axis.COLUMNS:
+            return _in_rows(region, self.columns.upright(operators), self.columns.rows)
+        return _in_rows(region, operators, self.rows)
 
     def _in_channels(self, region: Region, operators: Sequence[Operator]) -> RegionCode:
         chain, plan = self.channels.plan(region, operators)
@@ -82,3 +77,16 @@ class Regions:
         other = next(name for name in after.inputs if name != one.output)
         alike = self.model.tensors[other].dtype == self.model.tensors[after.output].dtype
         return Region(operators=(one.id, after.id), usual=True, over=other if alike else None)
+
+
+def _in_rows(region: Region, operators: Sequence[Operator], rows: RowRegions) -> RegionCode:
+    units = rows.units(operators)
+    assert units is not None
+    plan = rows.plan(region, units)
+    return RegionCode(
+        plan=plan,
+        function=RowsText(plan=plan, units=units, model=rows.model).function(),
+        callees=tuple(each for unit in units for each in unit.functions),
+        constants=tuple(name for unit in units for name in unit.constants),
+        packed=tuple(tensor for unit in units for tensor in unit.packed),
+    )

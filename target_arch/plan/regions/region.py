@@ -12,13 +12,14 @@ class Axis(StrEnum):
     """The direction in which a tensor is cut into stripes."""
 
     ROWS = "rows"
+    COLUMNS = "columns"
     CHANNELS = "channels"
 
 
 @frozen(kw_only=True)
 class Region:
-    """Neighbouring operators of a partition that run as one call, which makes `size` rows of the first tensor
-    between them, or channels of each of these, at a time.
+    """Neighbouring operators of a partition that run as one call, which makes `size` rows or columns of the
+    first tensor between them, or channels of each of these, at a time.
 
     `scratch` are bytes of its own in `memory`, for what of the tensors between the operators is there. The
     output may take the place of the input `over`, which has at least as many bytes: the call no longer needs

@@ -25,7 +25,7 @@ from target_arch.relax.c.expressions import UnprintableError
 from target_arch.relax.lower.operators import LoweredOperator, lower_operator
 from target_arch.soc.words import InstructionSet
 
-_RIMS = 8
+_RIMS = 17
 """Functions of an operator at most."""
 _WORD = 4
 """Bytes to which lines are aligned: no element is larger."""

@@ -10,7 +10,7 @@ from target_arch.plan.operators.facts import Structure
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.plan.regions.stripes import RowWindow
 
-_TAPS: Mapping[str, int] = {OperatorKind.CONV2D: 1, OperatorKind.DEPTHWISE_CONV2D: 0}
+ROW_TAPS: Mapping[str, int] = {OperatorKind.CONV2D: 1, OperatorKind.DEPTHWISE_CONV2D: 0}
 """The axis of the weights along the rows."""
 
 
@@ -22,8 +22,8 @@ def window_of(operator: Operator, model: Model) -> RowWindow | None:
         return RowWindow(tensor=image)
     if operator.kind is OperatorKind.DENSE:
         return RowWindow(tensor=image) if _row_by_row(operator, model) else None
-    if operator.kind in _TAPS:
-        taps = model.tensors[operator.constants[0]].shape[_TAPS[operator.kind]]
+    if operator.kind in ROW_TAPS:
+        taps = model.tensors[operator.constants[0]].shape[ROW_TAPS[operator.kind]]
     elif facts.structure is Structure.POOL:
         taps = attributes["kernel"][0]
     else:
