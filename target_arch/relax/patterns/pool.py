@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attrs import frozen
+from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
 
 from target_arch.plan.model import Attribute
@@ -29,8 +30,6 @@ _Sides = tuple[int, int, int, int]
 
 _AVG, _MAX = ("nn.avg_pool2d", "nn.avg_pool1d"), ("nn.max_pool2d", "nn.max_pool1d")
 _KINDS = dict.fromkeys(_AVG, OperatorKind.AVG_POOL2D) | dict.fromkeys(_MAX, OperatorKind.MAX_POOL2D)
-_THROUGH = ("add", "nn.relu", "clip", "quantize", "dequantize", "multiply", "nn.max_pool1d", "nn.avg_pool1d")
-"""Operators that keep an image of one row as it is held."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -200,11 +199,16 @@ def _read_mean(graph: Graph, call: Any) -> _Pool | None:
 
 
 def _is_convolved(graph: Graph, value: Any) -> bool:
-    """Whether a convolution along one axis made the value, but for operators on each element, and pools."""
+    """Whether a convolution along one axis made the value, but for operators that keep batch and channels: on
+    each element, and pools. Where others are among them, the pool takes a transpose.
+    """
     call = graph.call(value)
-    while call is not None and operator_name(call) in _THROUGH:
-        call = graph.call(call.args[0])
-    return call is not None and operator_name(call) == "nn.conv1d"
+    while call is not None and operator_name(call) != "nn.conv1d":
+        before = call.args[0] if call.args else None
+        if not isinstance(before, relax.Var) or shape_of(before)[:2] != shape_of(call)[:2]:
+            return False
+        call = graph.call(before)
+    return call is not None
 
 
 def _read_pool(call: Any) -> _Pool | None:
