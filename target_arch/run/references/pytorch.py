@@ -219,7 +219,7 @@ def _uses(graph: Any) -> Iterator[Use]:
         extents = _extents_of_lists(node) if name in _INDEXING_BY_LISTS else {}
         if name in _INDEXING:
             indices, table, dimension = _INDEXING[name]
-            shape = node.args[table].meta["val"].shape
+            shape = node.args[table].meta["val"].shape or (1,)
             extents[node.args[indices].name] = int(shape[0 if dimension is None else node.args[dimension]])
         yield Use(reads=reads, writes=(node.name,), extents=extents, passes=name in _PASSING)
 

@@ -132,3 +132,10 @@ def test_places_in_a_cache_are_drawn_within_it(tmp_path: Path) -> None:
     torch.export.save(torch.export.export(net, frames[0]), tmp_path / "m.pt2")
     _, place = pytorch(tmp_path / "m.pt2").inputs
     assert place.high == 5
+
+
+def test_an_index_of_a_single_number(tmp_path: Path) -> None:
+    net = Net(lambda _, x, place: x.index_copy(0, place, x * 2))
+    torch.export.save(torch.export.export(net, (torch.tensor(1.5), torch.tensor([0]))), tmp_path / "m.pt2")
+    _, place = pytorch(tmp_path / "m.pt2").inputs
+    assert place.high == 0
