@@ -42,8 +42,10 @@ class Draw:
         return values[int(self.rng.integers(len(values)))]
 
     def scale(self, factor: float = 1.0) -> float:
+        """Every other one is a round number: results are ties of rounding then, which tell ways to round."""
         wide = 256.0 if self.dtype == "int16" else 1.0
-        return float(np.float32(self.rng.uniform(0.01, 0.1) * factor / wide))
+        drawn = self.choice(self.rng.uniform(0.01, 0.1), self.choice(0.01, 0.02, 0.025, 0.05, 0.0625, 0.1))
+        return float(np.float32(drawn * factor / wide))
 
     def grid(self, factor: float = 1.0) -> tuple[Any, ...]:
         if self.real:
@@ -368,7 +370,7 @@ def weights(draw: Draw, shape: tuple[int, ...], axis: int, given: float) -> tupl
             shape[axis],
         )
     count = shape[axis] if draw.choice(0, 1) else 1
-    scales = [float(np.float32(draw.rng.uniform(0.002, 0.02))) for _ in range(count)]
+    scales = [draw.scale(0.2) for _ in range(count)]
     values = draw.rng.integers(-127, 128, shape)
     scale = scales if count > 1 else scales[0]
     return (

@@ -337,9 +337,6 @@ def _effective_scales(operator: Operator, model: Model) -> list[float]:
             raise ValueError(f"`{operator.id}`: weights with a zero point other than 0")
         if onnx:
             return [float32(float32(x * scale) / out) for scale in w.scale]
-        if operator.kind is OperatorKind.DENSE and len(w.scale) == 1:
-            # GetQuantizedConvolutionMultipler multiplies as float; convolutions do not.
-            return [float32(x * w.scale[0]) / out]
         return [x * scale / out for scale in w.scale]
     if scaling is Scaling.FACTORS:
         second = _quantization((*operator.inputs, *operator.constants)[1], model).scale[0]
