@@ -16,13 +16,19 @@ LARGEST = 1000
 """Integers that are no steps of a grid stay far from the ends of their type: LiteRT's sums would overflow."""
 
 
+ROUND = (0.01, 0.02, 0.025, 0.05, 0.0625, 0.1)
+
+
 @frozen(kw_only=True, eq=False)
 class Draw:
-    """A file to which a case is added, a source of random numbers, and the element type wanted."""
+    """A file to which a case is added, a source of random numbers, and the element type wanted. Scales are
+    round numbers where results are to be ties of rounding.
+    """
 
     file: TfliteFile
     rng: np.random.Generator
     dtype: str
+    ties: bool = False
 
     @property
     def real(self) -> bool:
@@ -42,9 +48,8 @@ class Draw:
         return values[int(self.rng.integers(len(values)))]
 
     def scale(self, factor: float = 1.0) -> float:
-        """Every other one is a round number: results are ties of rounding then, which tell ways to round."""
         wide = 256.0 if self.dtype == "int16" else 1.0
-        drawn = self.choice(self.rng.uniform(0.01, 0.1), self.choice(0.01, 0.02, 0.025, 0.05, 0.0625, 0.1))
+        drawn = self.choice(*ROUND) if self.ties else self.rng.uniform(0.01, 0.1)
         return float(np.float32(drawn * factor / wide))
 
     def grid(self, factor: float = 1.0) -> tuple[Any, ...]:
@@ -358,6 +363,11 @@ def resize(code: str, draw: Draw) -> None:
     )
 
 
+def _weight_scale(draw: Draw) -> float:
+    drawn = draw.choice(*ROUND) / 5 if draw.ties else draw.rng.uniform(0.002, 0.02)
+    return float(np.float32(drawn))
+
+
 def weights(draw: Draw, shape: tuple[int, ...], axis: int, given: float) -> tuple[int, list[float], int]:
     """Weights as the element type of the activations asks for; their scales and the number of channels."""
     if draw.real:
@@ -370,7 +380,7 @@ def weights(draw: Draw, shape: tuple[int, ...], axis: int, given: float) -> tupl
             shape[axis],
         )
     count = shape[axis] if draw.choice(0, 1) else 1
-    scales = [draw.scale(0.2) for _ in range(count)]
+    scales = [_weight_scale(draw) for _ in range(count)]
     values = draw.rng.integers(-127, 128, shape)
     scale = scales if count > 1 else scales[0]
     return (

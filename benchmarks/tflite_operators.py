@@ -51,16 +51,17 @@ EQUAL, REFUSED, ABSENT = "bit-equal", "refused", "not in LiteRT"
 
 @frozen(kw_only=True)
 class Variant:
-    """One random model of an operator; words after its name say which form of it."""
+    """One random model of an operator; words after its name say which form of it. `ties` as for `Draw`."""
 
     code: str
     dtype: str
     seed: int
+    ties: bool = False
 
     def add_to(self, file: TfliteFile) -> None:
         """Draw it, always alike, as a branch of a file."""
         rng = np.random.default_rng([self.seed, *f"{self.code} {self.dtype}".encode()])
-        CASES[self.code](Draw(file=file, rng=rng, dtype=self.dtype))
+        CASES[self.code](Draw(file=file, rng=rng, dtype=self.dtype, ties=self.ties))
 
     def content(self) -> bytes:
         """The file of this model alone."""
@@ -226,13 +227,14 @@ def main() -> int:
     parser.add_argument("--types", nargs="*", default=TYPES, metavar="TYPE")
     parser.add_argument("--variants", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--ties", action="store_true", help="round scales, which make ties of rounding")
     parser.add_argument("--write", action="store_true", help="the table into docs/operators.md")
     arguments = parser.parse_args()
     found: list[Outcome] = []
     with tempfile.TemporaryDirectory() as folder:
         for dtype in arguments.types:
             variants = [
-                Variant(code=code, dtype=dtype, seed=seed)
+                Variant(code=code, dtype=dtype, seed=seed, ties=arguments.ties)
                 for code in arguments.only or CASES
                 for seed in range(arguments.seed, arguments.seed + arguments.variants)
             ]

@@ -18,8 +18,8 @@ from target_arch.relax.te.scaling import clamped
 
 
 def scaled_total(operator: Operator, model: Model) -> Definition:
-    """The sum of stored values plus `offset0` (for all of them), scaled, and rounded as `rounding` says; the
-    scale of a mean divides, too.
+    """The mean of stored values: their sum plus `offset0` (for all of them), scaled in fixed point; the scale
+    divides, too.
     """
     given = operands_of(operator, model)
     axes, source, reduced = _places(given)
@@ -30,7 +30,7 @@ def scaled_total(operator: Operator, model: Model) -> Definition:
         scale = Scale(
             multiplier=given.number("multiplier"),
             shift=given.number("shift"),
-            rounding=Rounding(given.text("rounding")),
+            rounding=Rounding.TFLITE,
         )
         value = scale.of(acc(*i) + wide(given.number("offset0"))) + wide(given.number("offset"))
         return clamped(value, *DTYPE_RANGE[given.out.dtype]).astype(given.out.dtype)
@@ -39,14 +39,17 @@ def scaled_total(operator: Operator, model: Model) -> Definition:
 
 
 def float_total(operator: Operator, model: Model) -> Definition:
-    """The sum of stored values, scaled in float32 by `scale` and rounded half away from zero."""
+    """The sum of stored values plus `offset0` (for all of them), scaled in float32 by `scale`, and rounded
+    half away from zero.
+    """
     given = operands_of(operator, model)
     axes, source, reduced = _places(given)
     acc = stage("acc", axes, lambda *i: te.sum(given.data[0](*source(i)).astype("int64"), axis=reduced))
 
     def element(*i: Any) -> Any:
-        value = acc(*i).astype("float32") * tirx.const(given.real("scale"), "float32")
-        value = rounded(Arithmetic.TFLITE, value)
+        total = (acc(*i) + wide(given.number("offset0"))).astype("float32")
+        value = rounded(Arithmetic.TFLITE, total * tirx.const(given.real("scale"), "float32"))
+        value = value.astype("int64") + wide(given.number("offset"))
         return clamped(value, *DTYPE_RANGE[given.out.dtype]).astype(given.out.dtype)
 
     return _reduced(given, axes, element, ("acc",))

@@ -7,7 +7,7 @@ from typing import Any
 
 from tvm import relax
 
-from target_arch.plan.arithmetic import Rounding, float32, quantize_multiplier
+from target_arch.plan.arithmetic import float32, quantize_multiplier
 from target_arch.relax.readers.tflite_operators.site import (
     STORED,
     Converter,
@@ -32,34 +32,20 @@ def total(site: TFLiteOperator) -> Any:
     if not site.stored or site.x.dtype in ("int32", "int64"):
         return _whole_mean(site) if site.code == "MEAN" and site.x.dtype.startswith("int") else None
     axes, x, out = _axes(site), site.x, site.out
-    if site.code == "SUM" and x.dtype == "int16":
-        return _wide_sum(site, axes)
     count = math.prod(x.shape[axis] for axis in axes)
+    offsets = {"offset0": -x.zero_point * count, "offset": out.zero_point}
+    if site.code == "SUM":
+        if x.dtype == "int16" and (x.zero_point, out.zero_point) != (0, 0):
+            raise Unreadable("int16 values with a zero point")
+        # LiteRT's optimized kernel; its reference one is wrong on integers.
+        scale = float32(x.scale / out.scale)
+        return site.defined("float_total", x.expr, axes=axes, scale=scale, **offsets)
+    if x.dtype in STORED and axes == (1, 2) and len(x.shape) == 4:
+        return None
     multiplier, shift = quantize_multiplier(x.scale / out.scale)
-    # LiteRT's optimized sum rounds once; its reference kernel is wrong on integers.
-    rounding = Rounding.TFLITE_SINGLE if site.code == "SUM" else Rounding.TFLITE
-    if site.code == "MEAN":
-        if x.dtype in STORED and axes == (1, 2) and len(x.shape) == 4:
-            return None
-        more = min(count.bit_length() - 1, 32, 31 + shift)
-        multiplier, shift = (multiplier << more) // count, shift - more
-    return site.defined(
-        "scaled_total",
-        x.expr,
-        axes=axes,
-        offset0=-x.zero_point * count,
-        multiplier=multiplier,
-        shift=shift,
-        offset=out.zero_point,
-        rounding=str(rounding),
-    )
-
-
-def _wide_sum(site: TFLiteOperator, axes: tuple[int, ...]) -> Any:
-    """SUM of int16 values, which LiteRT scales in float32; of 8-bit values that gives what integers give."""
-    if (site.x.zero_point, site.out.zero_point) != (0, 0):
-        raise Unreadable("int16 values with a zero point")
-    return site.defined("float_total", site.x.expr, axes=axes, scale=float32(site.x.scale / site.out.scale))
+    more = min(count.bit_length() - 1, 32, 31 + shift)
+    multiplier, shift = (multiplier << more) // count, shift - more
+    return site.defined("scaled_total", x.expr, axes=axes, multiplier=multiplier, shift=shift, **offsets)
 
 
 def _whole_mean(site: TFLiteOperator) -> Any:
