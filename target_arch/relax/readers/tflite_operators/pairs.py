@@ -33,7 +33,7 @@ def _has_kind(site: TFLiteOperator) -> bool:
     if a.shape == b.shape == site.out.shape:
         return True
     out = site.out.shape
-    return a.shape == out and len(out) == 4 and b.shape == (out[0], 1, 1, out[3])
+    return a.shape == out and len(out) == 4 and out[0] == 1 and b.shape == (1, 1, 1, out[3])
 
 
 def _operands(site: TFLiteOperator) -> list[Any]:

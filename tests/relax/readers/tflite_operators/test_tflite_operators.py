@@ -112,6 +112,7 @@ ROUNDED = (
 def test_rounding_that_few_models_show(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
     needs_tool("gcc")
     variants = [Variant(code=code, dtype=dtype, seed=seed) for code, dtype, seed in ROUNDED]
+    variants.append(Variant(code="ADD", dtype="int8", seed=1, ties=True))
     tied = [(code, dtype) for code in ("FULLY_CONNECTED", "SUM") for dtype in ("int8", "uint8", "int16")]
     variants += [
         Variant(code=code, dtype=dtype, seed=seed, ties=True) for code, dtype in tied for seed in range(4)
