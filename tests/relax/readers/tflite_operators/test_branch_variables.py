@@ -168,7 +168,9 @@ def test_variables_of_subgraphs(
     assert check(made(), litert, tmp_path) == 1
 
 
+@pytest.mark.long
 def test_custom_operators_of_branches(tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    """By hand, since no extra has TFLite Micro's interpreter."""
     needs_tool("gcc")
     pytest.importorskip("tflite_micro", reason="needs tflite-micro: pip install tflite-micro")
     assert check(delayed(), tflite_micro, tmp_path) == 1
