@@ -7,7 +7,7 @@ from typing import Any
 
 from tvm import te, tirx
 
-from target_arch.plan.arithmetic import DTYPE_RANGE, Rounding
+from target_arch.plan.arithmetic import DTYPE_RANGE
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.definitions.elementwise import rounded
@@ -27,11 +27,7 @@ def scaled_total(operator: Operator, model: Model) -> Definition:
     acc = stage("acc", axes, lambda *i: te.sum(x(*source(i)).astype("int64"), axis=reduced))
 
     def element(*i: Any) -> Any:
-        scale = Scale(
-            multiplier=given.number("multiplier"),
-            shift=given.number("shift"),
-            rounding=Rounding.TFLITE,
-        )
+        scale = Scale(multiplier=given.number("multiplier"), shift=given.number("shift"))
         value = scale.of(acc(*i) + wide(given.number("offset0"))) + wide(given.number("offset"))
         return clamped(value, *DTYPE_RANGE[given.out.dtype]).astype(given.out.dtype)
 

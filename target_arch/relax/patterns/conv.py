@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from attrs import frozen
-from tvm.relax.dpl import is_op, wildcard
+from tvm.relax.dpl import wildcard
 
 from target_arch.plan.model import Attribute, Quantization
 from target_arch.plan.operators.kinds import OperatorKind
@@ -28,7 +28,7 @@ from target_arch.relax.patterns.pieces import (
     integer_ending,
     output_quantization,
 )
-from target_arch.relax.patterns.windows import LAYOUTS, pair, sides
+from target_arch.relax.patterns.windows import LAYOUTS, one_of, pair, sides
 
 _CONVOLUTIONS = ("nn.conv2d", "nn.conv1d")
 _TO_OHWI = {
@@ -87,7 +87,7 @@ def float_depthwise_conv2d() -> Matcher:
 
 def _integer(kind: OperatorKind) -> Matcher:
     x = dequantized()
-    conv = _called(x)
+    conv = one_of(_CONVOLUTIONS, x, wildcard())
     value, added = biased(conv)
     ending = integer_ending(value)
     calls = {"x": x, "conv": conv, "bias": added, **ending.calls}
@@ -97,19 +97,13 @@ def _integer(kind: OperatorKind) -> Matcher:
 
 
 def _float(kind: OperatorKind) -> Matcher:
-    conv = _called(wildcard())
+    conv = one_of(_CONVOLUTIONS, wildcard(), wildcard())
     value, added = biased(conv)
     ending = float_ending(value, ("add", *_CONVOLUTIONS))
     calls = {"conv": conv, "bias": added, **ending.calls}
     return Matcher(
         roots=ending.roots, pattern=ending.pattern, calls=calls, build=_of_kind(kind, _build_float)
     )
-
-
-def _called(x: Any) -> Any:
-    """A pattern for a convolution of `x`."""
-    two, one = (is_op(f"relax.{name}")(x, wildcard()) for name in _CONVOLUTIONS)
-    return two | one
 
 
 _Builder = Callable[[Match, _Convolution, Any], Draft | None]

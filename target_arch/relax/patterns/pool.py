@@ -24,7 +24,7 @@ from target_arch.relax.patterns.pieces import (
     integer_ending,
     output_quantization,
 )
-from target_arch.relax.patterns.windows import LAYOUTS, pair, sides
+from target_arch.relax.patterns.windows import LAYOUTS, one_of, pair, sides
 
 _Sides = tuple[int, int, int, int]
 
@@ -83,22 +83,16 @@ def float_mean() -> Matcher:
     return _float_pool("mean")
 
 
-def _called(names: tuple[str, ...], x: Any) -> Any:
-    """A pattern for one of these operators on `x`."""
-    first, *others = (is_op(f"relax.{name}")(x) for name in names)
-    return first | others[0] if others else first
-
-
 def _integer_pool(*names: str) -> Matcher:
     x = dequantized()
-    pool = _called(names, x)
+    pool = one_of(names, x)
     ending = integer_ending(pool)
     calls = {"x": x, "pool": pool, **ending.calls}
     return Matcher(roots=ending.roots, pattern=ending.pattern, calls=calls, build=_build_integer)
 
 
 def _float_pool(*names: str) -> Matcher:
-    pool = _called(names, wildcard())
+    pool = one_of(names, wildcard())
     ending = float_ending(pool, names)
     calls = {"pool": pool, **ending.calls}
     return Matcher(roots=ending.roots, pattern=ending.pattern, calls=calls, build=_build_float)

@@ -1,11 +1,20 @@
 """Windows over images, as Relax's calls state them: an image without an axis of rows has one row."""
 
+from functools import reduce
+from operator import or_
 from typing import Any
+
+from tvm.relax.dpl import is_op
 
 from target_arch.relax.patterns.matcher import NCHW, NHWC
 
 LAYOUTS = {NCHW: NCHW, NHWC: NHWC, "NCW": NCHW, "NWC": NHWC}
 """The layout of an image by the axes of the author's tensor."""
+
+
+def one_of(names: tuple[str, ...], *operands: Any) -> Any:
+    """A pattern for one of these operators: along two axes, or along one."""
+    return reduce(or_, (is_op(f"relax.{name}")(*operands) for name in names))
 
 
 def pair(numbers: Any) -> tuple[int, ...]:
