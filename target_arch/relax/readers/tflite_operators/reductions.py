@@ -2,12 +2,19 @@
 
 import math
 import operator as operators
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tvm import relax
 
-from target_arch.plan.arithmetic import float32, quantize_multiplier
+from target_arch.plan.arithmetic import (
+    ADDITION_LEFT_SHIFT,
+    DTYPE_RANGE,
+    INT32_MAX,
+    float32,
+    quantize_multiplier,
+)
+from target_arch.relax.readers.tflite_operators.grids import encoded, ending
 from target_arch.relax.readers.tflite_operators.site import (
     STORED,
     Converter,
@@ -85,18 +92,30 @@ def _values(site: TFLiteOperator) -> Any:
 
 def cumulative(site: TFLiteOperator) -> Any:
     """CUMSUM."""
-    if site.x.quantization is not None:
-        raise Unreadable("stored values")
     options, (axis,) = site.options("CumsumOptions"), _axes(site)
-    body = running(
-        site.x.shape,
-        axis,
-        0,
-        operators.add,
-        exclusive=bool(options.Exclusive()),
-        reverse=bool(options.Reverse()),
-    )
-    return site.written("cumsum", site.x.shape, site.x.dtype, body, site.x.expr)
+    ways = {"exclusive": bool(options.Exclusive()), "reverse": bool(options.Reverse())}
+    body = running(site.x.shape, axis, 0, operators.add, **ways)
+    if site.x.quantization is None:
+        return site.written("cumsum", site.x.shape, site.x.dtype, body, site.x.expr)
+    return _of_steps(site, axis, body)
+
+
+def _of_steps(site: TFLiteOperator, axis: int, body: Callable[..., None]) -> Any:
+    """A running sum of int8 as TFLite Micro's, which LiteRT has not: the first is minus the zero point."""
+    x, bits = site.x, ADDITION_LEFT_SHIFT - 1
+    if x.dtype != "int8":
+        raise Unreadable(f"stored values of type {x.dtype}")
+    scale = encoded(2.0 * x.scale / ((1 << ADDITION_LEFT_SHIFT) * site.out.scale))
+    if scale.shift > 0:
+        raise Unreadable("an output whose scale is too fine beside that of its input")
+    farthest = max(abs(end - x.zero_point) for end in DTYPE_RANGE[x.dtype])
+    if (abs(x.zero_point) + farthest * x.shape[axis]) << bits > INT32_MAX:
+        raise Unreadable(f"sums of {x.shape[axis]} elements, which may overflow TFLite Micro's 32 bits")
+    steps = relax.op.subtract(relax.op.astype(x.expr, "int32"), relax.const(x.zero_point, "int32"))
+    scaled = site.builder.emit(relax.op.multiply(steps, relax.const(1 << bits, "int32")))
+    sums = site.written("cumsum", x.shape, "int32", body, scaled)
+    attributes = {**scale.named("0"), **scale.named("1"), **ending(site.out)}
+    return site.defined("leaky", sums, swapped=0, offset0=-x.zero_point << bits, **attributes)
 
 
 CONVERTERS: Mapping[str, Converter] = {

@@ -193,6 +193,43 @@ def test_squared_differences_of_int16_are_those_of_tflite_micro(
     assert hashlib.sha256(answer).hexdigest()[:16] == "313db68f25091406"
 
 
+@pytest.mark.parametrize(
+    ("options", "digest"),
+    [
+        ({}, "1b9526eb8ba877f1"),
+        ({"exclusive": True}, "fb2db49ddc009371"),
+        ({"reverse": True}, "acec1c3df5d2f313"),
+    ],
+)
+def test_running_sums_of_int8_are_those_of_tflite_micro(
+    options: dict[str, bool], digest: str, tmp_path: Path, needs_tool: Callable[[str], str]
+) -> None:
+    """LiteRT has none; the digests are of tflite-micro 0.dev20261023182759."""
+    needs_tool("gcc")
+    content = running_sum((20, 9, 3), **options)
+    frame = np.random.default_rng(3).integers(-128, 128, 540).astype(np.int8).tobytes()
+    (answer,) = run_once(content, [frame], tmp_path)
+    assert len(np.unique(np.frombuffer(answer, np.int8))) > 100
+    assert hashlib.sha256(answer).hexdigest()[:16] == digest
+
+
+def test_running_sums_that_may_overflow_are_refused(tmp_path: Path) -> None:
+    """TFLite Micro adds in 32 bits of which 20 are below the binary point."""
+    path = tmp_path / "m.tflite"
+    path.write_bytes(running_sum((20, 80, 3)))
+    with pytest.raises(DiagnosticError) as raised:
+        import_model(path)
+    assert "sums of 80 elements, which may overflow TFLite Micro's 32 bits" in str(raised.value)
+
+
+def running_sum(shape: tuple[int, ...], **options: bool) -> bytes:
+    """A model of CUMSUM along its second dimension."""
+    file = TfliteFile()
+    x, axis = file.input(shape, "int8", 0.05, -3), file.tensor((), "int32", data=np.array(1))
+    file.operator("CUMSUM", [x, axis], [file.output(shape, "int8", 0.11, 9)], ("CumsumOptions", options))
+    return file.content()
+
+
 def test_shifts_that_c_does_not_define_are_refused(tmp_path: Path) -> None:
     """LiteRT's quotient then depends on the processor that it runs on."""
     file = TfliteFile()
