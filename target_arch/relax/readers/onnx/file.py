@@ -15,6 +15,8 @@ from target_arch.relax.readers.frontend import HINT, plural
 from target_arch.relax.readers.onnx.rewriting.graph import opset_of, schema_of
 
 _AGAIN = "copy or export the model again"
+_INPUTS_ONLY = 3
+"""The version of files in which each constant is an input, too. The next one differs in nothing else."""
 
 
 def loaded(path: Path, data: bytes) -> Any:
@@ -26,6 +28,8 @@ def loaded(path: Path, data: bytes) -> Any:
     if not model.graph.output:
         empty = "no output" if model.graph.node else "no graph, or one without operators"
         raise model_error("model-damaged", path, f"the model has {empty}", _AGAIN)
+    if model.ir_version == _INPUTS_ONLY:
+        model.ir_version = _INPUTS_ONLY + 1
     outside = [tensor for tensor in _tensors(model) if uses_external_data(tensor)]
     if outside:
         _load_external(path, model, outside)

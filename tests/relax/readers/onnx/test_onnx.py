@@ -49,6 +49,29 @@ def assert_agrees(path: Path, inputs: dict[str, Array], tolerance: float) -> Non
         assert np.abs(ours.astype(np.float64) - theirs).max() <= tolerance
 
 
+@pytest.mark.parametrize("inputs", [("x",), ("x", "bias")])
+def test_files_of_version_3(inputs: tuple[str, ...], tmp_path: Path) -> None:
+    """Their constants are inputs, too, or by mistake are not; shapes are inferred through either."""
+    bias = drawn(3)
+    nodes = [
+        helper.make_node("Unsqueeze", ["bias"], ["rows"], axes=[1, 2]),
+        helper.make_node("Add", ["x", "rows"], ["y"]),
+    ]
+    shapes = {"x": [1, 3, 4, 4], "bias": [3]}
+    graph = helper.make_graph(
+        nodes,
+        "old",
+        [helper.make_tensor_value_info(name, 1, shapes[name]) for name in inputs],
+        [helper.make_tensor_value_info("y", 1, shapes["x"])],
+        [helper.make_tensor("bias", 1, [3], bias.tobytes(), raw=True)],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 8)], ir_version=3)
+    path = save(made, tmp_path / "old.onnx")
+    model, _ = import_model(path)
+    assert model.inputs == ("x",)
+    assert_agrees(path, {"x": drawn(1, 3, 4, 4)}, 0)
+
+
 def test_a_quantized_model_is_integer_operators_in_nhwc(tmp_path: Path) -> None:
     path = quantized(convnet(), tmp_path, activations="QInt8", per_channel=True)
     model, program = import_model(path)
