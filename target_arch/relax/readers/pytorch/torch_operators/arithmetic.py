@@ -142,12 +142,18 @@ def _fmod(call: TorchCall) -> Any:
 
 
 def _power(call: TorchCall) -> Any:
-    """Of whole numbers, too."""
-    x, y = (
-        each if isinstance(each, relax.Expr) else constant(each, call.dtype())
-        for each in call.tensors("self", "exponent")
-    )
-    return call.emit(relax.op.power(x, y)) if call.dtype() == "float32" else call.by_onnx("Pow", x, y)
+    """Powers of whole numbers wrap around, so they are products: their exponent must be known."""
+    x, y = call.tensors("self", "exponent")
+    if call.dtype() == "float32":
+        pair = (each if isinstance(each, relax.Expr) else constant(each, "float32") for each in (x, y))
+        return call.emit(relax.op.power(*pair))
+    if not isinstance(y, int) or y < 1 or not isinstance(x, relax.Expr):
+        raise NotConverted("whole numbers to a power that is computed, or less than 1")
+    result = call.emit(relax.op.multiply(x, constant(1, call.dtype())))
+    for bit in f"{y:b}"[1:]:
+        result = call.emit(relax.op.multiply(result, result))
+        result = call.emit(relax.op.multiply(result, x)) if bit == "1" else result
+    return result
 
 
 def _product(call: TorchCall, names: tuple[str, str] = ("self", "mat2")) -> Any:
