@@ -56,6 +56,13 @@ static inline const int8_t *ta_rows_at(const ta_rows *image, int32_t row)
     return image->at + (row - image->first) * image->bytes;
 }
 
+/* The same rows without the first `bytes` of each. */
+static inline ta_rows ta_rows_behind(const ta_rows *image, int32_t bytes)
+{
+    const ta_rows behind = {image->at + bytes, image->bytes, image->rows, image->first, image->done};
+    return behind;
+}
+
 /* Where the next row is to be written, of an image in `lines`. */
 static inline int8_t *ta_rows_end(const ta_rows *image, int8_t *lines)
 {

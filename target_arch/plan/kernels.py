@@ -19,6 +19,7 @@ from attrs import field, frozen
 
 from target_arch.plan.model import Tensor
 from target_arch.plan.regions.channels import Channels
+from target_arch.plan.regions.patches import Patches
 from target_arch.plan.regions.stripes import Stripes
 
 
@@ -184,6 +185,10 @@ class DeviceFunction:
     threads: int
 
 
+MOST_OPERANDS = 32
+"""The operands that a function in C may have: `TA_MAX_OPERANDS` of the runtime."""
+
+
 @frozen(kw_only=True)
 class CFunction:
     """A C function definition. `parameters` are its pointer parameters as C types, such as `const int8_t *`.
@@ -275,7 +280,7 @@ class Kernel:
     one.
     """
     stand_in: StandIn | None = None
-    stripes: Mapping[str, Stripes | Channels] = field(factory=dict)
+    stripes: Mapping[str, Stripes | Patches | Channels] = field(factory=dict)
     """By function, the turns of each function that runs a region stripe by stripe."""
     seconds: float | None = None
     """The time of all calls together, where a vendor's compiler states it: it counts instead of the estimates

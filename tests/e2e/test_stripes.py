@@ -15,6 +15,7 @@ from tests.relax.models import helper, onnx_model, save
 
 CASES = [
     ("kws_int8", 9216),
+    ("ic_resnet_int8", 14_400),
     pytest.param("ic_resnet_int8", 20480, marks=pytest.mark.long),
     pytest.param("vww_96_int8", 34816, marks=pytest.mark.long),
 ]
@@ -44,7 +45,7 @@ ROOMS = [
         for name, rooms in (
             ("kws_int8", (16_000, 15_500, 11_500, 8_750)),
             ("ad01_int8", (768,)),
-            ("ic_resnet_int8", (32_768, 31_744, 24_576, 19_456, 18_944)),
+            ("ic_resnet_int8", (32_768, 31_744, 24_576, 19_456, 18_944, 16_384, 14_384)),
             ("vww_96_int8", (55_296, 53_568, 36_288, 31_104, 28_032)),
         )
         for room in rooms

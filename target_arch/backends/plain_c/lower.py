@@ -10,10 +10,20 @@ from attrs import evolve, field, frozen
 from target_arch.backend.contract import LoweringRequest
 from target_arch.backends.plain_c.concat import ConcatSlice, slots
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.plan.kernels import Access, Call, CFunction, Kernel, Library, LocalBuffer, Operand
+from target_arch.plan.kernels import (
+    MOST_OPERANDS,
+    Access,
+    Call,
+    CFunction,
+    Kernel,
+    Library,
+    LocalBuffer,
+    Operand,
+)
 from target_arch.plan.model import Operator, Tensor
 from target_arch.plan.operators.facts import Aliasing, Lowering
 from target_arch.plan.regions.channels import Channels
+from target_arch.plan.regions.patches import Patches
 from target_arch.plan.regions.stripes import Stripes
 from target_arch.relax.c.codegen import in_place, scratch_memory
 from target_arch.relax.c.expressions import UnprintableError
@@ -37,7 +47,7 @@ class Piece:
     calls: tuple[Call, ...]
     tuned: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    stripes: Mapping[str, Stripes | Channels] = field(factory=dict)
+    stripes: Mapping[str, Stripes | Patches | Channels] = field(factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(factory=dict)
 
 
@@ -56,8 +66,13 @@ def kernel(
     notes: tuple[str, ...] = (),
     libraries: tuple[Library, ...] = (),
 ) -> Kernel:
-    """The kernel of a partition from the pieces of its operators, in their order."""
+    """The kernel of a partition from the pieces of its operators, in their order. Raises DiagnosticError for
+    a call with more operands than the runtime passes on.
+    """
     functions = {function.name: function for each in pieces for function in each.functions}
+    for call in (call for each in pieces for call in each.calls):
+        if len(call.operands) > MOST_OPERANDS:
+            raise _too_many(call)
     return Kernel(
         partition=request.partition.id,
         instance=request.instance.name,
@@ -149,6 +164,17 @@ def _unsupported(operator: Operator, error: Exception) -> DiagnosticError:
         place=f"operator {operator.location or operator.id}",
         message=f"`{what}` has no form in C: {error}",
         hint="express it with other operators, or give the SoC a target_arch whose backend takes it",
+    )
+    return DiagnosticError([diagnostic])
+
+
+def _too_many(call: Call) -> DiagnosticError:
+    diagnostic = Diagnostic(
+        rule="too-many-operands",
+        place=f"operator {call.operator}",
+        message=f"its function reads and writes {len(call.operands)} tensors and constants, "
+        f"the runtime passes at most {MOST_OPERANDS} on",
+        hint="express it with operators of fewer inputs each",
     )
     return DiagnosticError([diagnostic])
 

@@ -7,12 +7,15 @@ from attrs import define, field, frozen
 from target_arch.backends.plain_c.channels.regions import ChannelRegions
 from target_arch.backends.plain_c.channels.text import ChannelsText
 from target_arch.backends.plain_c.kernels.joining import joinable
+from target_arch.backends.plain_c.patches.regions import PatchRegions
+from target_arch.backends.plain_c.patches.text import patches_function
 from target_arch.backends.plain_c.stripes.columns import ColumnRegions
 from target_arch.backends.plain_c.stripes.regions import RowRegions
 from target_arch.backends.plain_c.stripes.rows_text import RowsText
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.regions.channels import Channels
+from target_arch.plan.regions.patches import Patches
 from target_arch.plan.regions.region import Axis, Region
 from target_arch.plan.regions.stripes import Stripes
 from target_arch.soc.words import InstructionSet
@@ -24,7 +27,7 @@ class RegionCode:
     that are packed and not in the model.
     """
 
-    plan: Stripes | Channels
+    plan: Stripes | Patches | Channels
     function: CFunction
     callees: tuple[CFunction, ...]
     constants: tuple[str, ...]
@@ -40,19 +43,23 @@ class Regions:
     rows: RowRegions = field(init=False)
     columns: ColumnRegions = field(init=False)
     channels: ChannelRegions = field(init=False)
+    patches: PatchRegions = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.rows = RowRegions(model=self.model, isa=self.isa)
         self.columns = ColumnRegions(model=self.model, isa=self.isa)
         self.channels = ChannelRegions(model=self.model, isa=self.isa)
+        self.patches = PatchRegions(model=self.model, isa=self.isa, rows=self.rows)
 
-    def __call__(self, operators: Sequence[Operator], room: int) -> Iterator[Region]:
+    def __call__(self, operators: Sequence[Operator], room: int, twice: bool) -> Iterator[Region]:
         """The ways to run exactly these neighbours as one call, see `Striping`."""
         if len(operators) == 2 and joinable(operators[0], operators[1], self.model):
             yield self._usual(*operators)
         yield from self.channels(operators, room)
         yield from self.rows(operators, room)
         yield from self.columns(operators, room)
+        if twice:
+            yield from self.patches(operators, room)
 
     def code(self, region: Region, operators: Sequence[Operator]) -> RegionCode:
         """The C of a region that was found for these operators."""
@@ -60,6 +67,8 @@ class Regions:
             return self._in_channels(region, operators)
         if region.axis is Axis.COLUMNS:
             return _in_rows(region, self.columns.upright(operators), self.columns.rows)
+        if region.patches > 1:
+            return self._in_patches(region, operators)
         return _in_rows(region, operators, self.rows)
 
     def _in_channels(self, region: Region, operators: Sequence[Operator]) -> RegionCode:
@@ -71,6 +80,17 @@ class Regions:
             callees=text.callees(),
             constants=tuple(name for unit in chain.everyone for name in unit.constants),
             packed=tuple(tensor for unit in chain.everyone for tensor in unit.packed),
+        )
+
+    def _in_patches(self, region: Region, operators: Sequence[Operator]) -> RegionCode:
+        code = self.patches.code(operators, region.patches)
+        functions = (each for rows in code.rows for unit in rows for each in unit.functions)
+        return RegionCode(
+            plan=code.plan,
+            function=patches_function(code, self.model),
+            callees=tuple({each.name: each for each in functions}.values()),
+            constants=tuple(name for unit in code.rows[0] for name in unit.constants),
+            packed=tuple(tensor for unit in code.rows[0] for tensor in unit.packed),
         )
 
     def _usual(self, one: Operator, after: Operator) -> Region:

@@ -19,7 +19,8 @@ class Axis(StrEnum):
 @frozen(kw_only=True)
 class Region:
     """Neighbouring operators of a partition that run as one call, which makes `size` rows or columns of the
-    first tensor between them, or channels of each of these, at a time.
+    first tensor between them, or channels of each of these, at a time. With several `patches` it makes so
+    many parts of the output from left to right, one after the other.
 
     `scratch` are bytes of its own in `memory`, for what of the tensors between the operators is there. The
     output may take the place of the input `over`, which has at least as many bytes: the call no longer needs
@@ -30,6 +31,7 @@ class Region:
     operators: tuple[str, ...]
     axis: Axis = field(converter=Axis, default=Axis.ROWS)
     size: int = 0
+    patches: int = 1
     scratch: int = 0
     memory: str = ""
     over: str | None = None
@@ -39,13 +41,15 @@ class Region:
     def __str__(self) -> str:
         names = " to ".join(dict.fromkeys((self.operators[0], self.operators[-1])))
         place = f", in the place of {self.over}" if self.over else ""
+        patches = f" in each of {self.patches} patches" if self.patches > 1 else ""
         return (
-            f"{names}: {self.size} {self.axis} at a time{place}, {self.scratch:,} B for lines, "
+            f"{names}: {self.size} {self.axis} at a time{patches}{place}, {self.scratch:,} B for lines, "
             f"about {self.instructions:,} instructions more"
         )
 
 
-Striping = Callable[[Sequence[Operator], int], Iterator[Region]]
+Striping = Callable[[Sequence[Operator], int, bool], Iterator[Region]]
 """The ways to run exactly these neighbours as one call, none where there is no way: those with the least
-scratch, and others whose scratch has room in so many bytes.
+scratch, and others whose scratch has room in so many bytes. The last argument says whether ways that
+compute some elements twice count, too.
 """

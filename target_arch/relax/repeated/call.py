@@ -6,8 +6,9 @@ from typing import Any
 
 from tvm import relax
 
+from target_arch.plan.kernels import MOST_OPERANDS
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.repeated.loop import MOST_OPERANDS, Loop
+from target_arch.relax.repeated.loop import Loop
 from target_arch.relax.repeated.words import KNOWN, WORD, from_words, words_of
 from target_arch.relax.te.loops import written
 

@@ -20,9 +20,6 @@ from target_arch.relax.repeated.slots import Slots
 from target_arch.relax.repeated.straight import Placed, Straight
 from target_arch.relax.repeated.words import to_words, words_of
 
-MOST_OPERANDS = 32
-"""The operands that a function in C may have: `TA_MAX_OPERANDS` of the runtime."""
-
 
 @frozen(kw_only=True, eq=False, slots=False)
 class Loop:

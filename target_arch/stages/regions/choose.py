@@ -5,7 +5,7 @@ depend on it alone: so the least peak, and then the least price for a peak, foll
 tensors count as if they were in the memory that is short; the memory plan has the last word.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
 
 from attrs import evolve, field, frozen
@@ -24,6 +24,9 @@ MOST = 24
 Regions = Mapping[str, tuple[Region, ...]]
 """By partition."""
 
+_Ways = Callable[[Sequence[Operator], int], Iterator[Region]]
+"""A `Striping` that knows whether elements may be computed twice."""
+
 
 @frozen(kw_only=True)
 class Chosen:
@@ -39,9 +42,11 @@ class Chosen:
         return sum(region.instructions for found in self.regions.values() for region in found)
 
 
-def choose(graph: PartitionGraph, setting: Setting, memory: str, capacity: int) -> Chosen:
+def choose(
+    graph: PartitionGraph, setting: Setting, memory: str, capacity: int, *, twice: bool = False
+) -> Chosen:
     """The cheapest regions with which no more bytes are live than the capacity; where none are enough, those
-    with the least peak.
+    with the least peak. Regions that compute elements `twice` are among them only if asked for.
     """
     lives = _Lives.of(graph, setting.alignments[memory], setting.io)
     found: dict[str, tuple[Region, ...]] = {}
@@ -51,7 +56,7 @@ def choose(graph: PartitionGraph, setting: Setting, memory: str, capacity: int) 
         whole = max(whole, *plain)
         owned = memory in setting.soc.instance(partition.instance).memory
         if max(plain) > capacity and owned and partition.instance in setting.regions:
-            striping = setting.regions[partition.instance](graph.model)
+            striping = _ways(setting.regions[partition.instance](graph.model), twice)
             segments = _Segments.of(partition, striping, lives, start, capacity)
             regions, plain = segments.cheapest(capacity)
             found[partition.id] = tuple(evolve(region, memory=memory) for region in regions)
@@ -68,6 +73,10 @@ def with_regions(graph: PartitionGraph, regions: Regions) -> PartitionGraph:
         evolve(each, regions=regions[each.id]) if each.id in regions else each for each in graph.partitions
     )
     return evolve(graph, partitions=tuple(partitions))
+
+
+def _ways(striping: Striping, twice: bool) -> _Ways:
+    return lambda operators, room: striping(operators, room, twice)
 
 
 @frozen(kw_only=True)
@@ -134,7 +143,7 @@ class _Segments:
 
     @classmethod
     def of(
-        cls, partition: Partition, striping: Striping, lives: _Lives, start: int, capacity: int
+        cls, partition: Partition, striping: _Ways, lives: _Lives, start: int, capacity: int
     ) -> "_Segments":
         count = len(partition.operators)
         ending: dict[int, list[tuple[int, int, Region | None]]] = {

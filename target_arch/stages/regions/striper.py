@@ -9,7 +9,9 @@ from target_arch.stages.regions.choose import Chosen, Regions, choose, with_regi
 from target_arch.stages.setting import Setting
 
 TRIES = 6
-"""How often regions are chosen again, as the plan with them needs more than was estimated."""
+"""How often regions are chosen again, as the plan with them needs more than was estimated: as often without
+any that compute elements twice, and then with these.
+"""
 
 _Identity = tuple[str, str, tuple[str, ...]]
 
@@ -28,6 +30,7 @@ class Striper:
         self._striped: frozenset[_Identity] = frozenset()
         self._capacity: int | None = None
         self._tries = 0
+        self._twice = False
 
     def striped(self, graph: PartitionGraph) -> PartitionGraph:
         """A graph without regions gets those so far; none, where one of their partitions has changed since:
@@ -39,22 +42,39 @@ class Striper:
 
     def further(self, graph: PartitionGraph, refusal: DoesNotFitError) -> Attempt:
         """Choose regions, or such that need fewer bytes. Raises the refusal where there are none."""
+        if not refusal.pool.shareable or not self._setting.regions:
+            raise refusal
+        chosen = self._other(graph, refusal)
+        if chosen is None and not self._twice:
+            self._twice, self._capacity, self._tries = True, None, 0
+            chosen = self._other(graph, refusal)
+        if chosen is None:
+            raise refusal
+        self._regions = chosen.regions
+        self._striped = _identities(each for each in graph.partitions if each.id in chosen.regions)
+        return _attempt(graph, refusal, chosen)
+
+    def _other(self, graph: PartitionGraph, refusal: DoesNotFitError) -> Chosen | None:
+        """Other regions than those so far; None where there are none, or enough were tried."""
         capacity = refusal.available
         if self._capacity is not None:
             capacity = self._capacity - refusal.missing
         self._tries += 1
-        if not refusal.pool.shareable or not self._setting.regions or self._tries > TRIES or capacity <= 0:
-            raise refusal
-        chosen = choose(graph, self._setting, refusal.memory, capacity)
+        if self._tries > TRIES or capacity <= 0:
+            return None
+        chosen = choose(graph, self._setting, refusal.memory, capacity, twice=self._twice)
         if chosen.regions == self._regions and capacity >= chosen.peak > 1:
             # The plan needs more than the estimate: others that are estimated to need less may fit.
             capacity = chosen.peak - 1
-            chosen = choose(graph, self._setting, refusal.memory, capacity)
-        if not chosen.regions or chosen.regions == self._regions:
-            raise refusal
-        self._regions, self._capacity = chosen.regions, capacity
-        self._striped = _identities(each for each in graph.partitions if each.id in chosen.regions)
-        return _attempt(graph, refusal, chosen)
+            chosen = choose(graph, self._setting, refusal.memory, capacity, twice=self._twice)
+        self._capacity = capacity
+        known = chosen.regions == self._regions or (self._twice and not _some_patches(chosen))
+        return None if known or not chosen.regions else chosen
+
+
+def _some_patches(chosen: Chosen) -> bool:
+    """Whether anything is computed twice: other regions were chosen from before."""
+    return any(region.patches > 1 for found in chosen.regions.values() for region in found)
 
 
 def _attempt(graph: PartitionGraph, refusal: DoesNotFitError, chosen: Chosen) -> Attempt:

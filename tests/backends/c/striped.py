@@ -19,6 +19,7 @@ from target_arch.backends.plain_c.stripes.rowwise import Rowwise
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.regions.channels import Channels
+from target_arch.plan.regions.patches import Patches
 from target_arch.plan.regions.region import Region
 from target_arch.plan.regions.stripes import Stripes
 from target_arch.relax.lower.operators import lower_operator
@@ -62,7 +63,7 @@ class Case:
     alone: tuple[Alone, ...]
 
     @property
-    def plan(self) -> Stripes | Channels:
+    def plan(self) -> Stripes | Patches | Channels:
         return self.code.plan
 
     @property
@@ -76,18 +77,33 @@ class Case:
 
 
 def cases_of(model: Model, isa: InstructionSet, most: int) -> Iterator[Case]:
-    """At most so many regions of all operators of a model."""
+    """At most so many regions of all operators of a model that compute nothing twice."""
     regions = Regions(model=model, isa=isa)
-    for region in islice(regions(model.operators, ROOM), most):
+    for region in islice(regions(model.operators, ROOM, False), most):
         if not region.usual:
-            code = regions.code(region, model.operators)
-            alone = tuple(_alone(ids, model, isa) for ids in _calls(code.plan))
-            units = regions.rows.units(model.operators) if isinstance(code.plan, Stripes) else None
-            yield Case(model=model, region=region, code=code, units=units or (), alone=alone)
+            yield _case(region, regions)
 
 
-def _calls(plan: Stripes | Channels) -> Iterator[tuple[str, ...]]:
+def patches_of(model: Model, isa: InstructionSet) -> Iterator[Case]:
+    """The regions of all operators of a model that run in patches."""
+    regions = Regions(model=model, isa=isa)
+    for region in regions(model.operators, 0, True):
+        if region.patches > 1:
+            yield _case(region, regions)
+
+
+def _case(region: Region, regions: Regions) -> Case:
+    model = regions.model
+    code = regions.code(region, model.operators)
+    alone = tuple(_alone(ids, model, regions.isa) for ids in _calls(code.plan))
+    units = None if isinstance(code.plan, Channels) else regions.rows.units(model.operators)
+    return Case(model=model, region=region, code=code, units=units or (), alone=alone)
+
+
+def _calls(plan: Stripes | Patches | Channels) -> Iterator[tuple[str, ...]]:
     """The operators of each call without the region."""
+    if isinstance(plan, Patches):
+        plan = plan.patches[0].stripes
     makers = (*plan.producers, *((plan.sums,) if isinstance(plan, Channels) and plan.sums else ()))
     yield from (maker.operators for maker in makers if maker.operators)
 

@@ -10,10 +10,13 @@ from attrs import evolve
 from target_arch.backend.contract import DoesNotFit
 from target_arch.backends.c import backend
 from target_arch.diagnostics import DiagnosticError
-from target_arch.plan.kernels import Call
+from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.kernels import MOST_OPERANDS, Call
 from target_arch.plan.model import Model, Quantization, Tensor
+from target_arch.soc import read_soc
 from tests.backends.c.one import constant, one_operator, quantized, real
 from tests.backends.engines import bench
+from tests.relax.models import helper, onnx_model, save
 
 BENCH = bench("c", {"fast": 1024, "slow": 65536})
 
@@ -196,6 +199,14 @@ def test_what_has_no_c_is_a_message() -> None:
         DiagnosticError, match=r"operator op: error: `matmul_twice` has no form in C: .*cumsum"
     ):
         backend.lower(evolve(BENCH.request(unfused(4)), program=program))
+
+
+def test_more_operands_than_the_runtime_passes_on_are_refused(tmp_path: Path) -> None:
+    names = [f"x{number}" for number in range(MOST_OPERANDS)]
+    nodes = [helper.make_node("Sum", names, ["y"])]
+    path = save(onnx_model(nodes, dict.fromkeys(names, (2, 3)), {"y": (2, 3)}), tmp_path / "sum.onnx")
+    with pytest.raises(DiagnosticError, match=r"writes 33 tensors .*, the runtime passes at most 32"):
+        compile_model(CompileRequest(model_path=path, soc=read_soc("mcu_m7")))
 
 
 def test_lowering_a_keyword_spotter_takes_well_under_a_second(shared: Path) -> None:

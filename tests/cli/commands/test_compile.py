@@ -80,12 +80,12 @@ def test_who_does_not_fit_is_named_with_a_way_out(capsys: Capture, tmp_path: Pat
     first, *rest = said.splitlines()
     assert first.startswith("model b, step ")
     assert (
-        ": error: pool `sram` needs 2,048 B, 1,024 B are available (these steps need at least 2,048 B); alive"
+        ": error: pool `sram` needs 1,104 B, 1,024 B are available (these steps need at least 1,104 B); alive"
         in first
     )
     assert rest == [
         "model a: note: takes 2,048 B of `sram`",
-        "tried: note: stripe (1)",
+        "tried: note: stripe (3)",
         "hint: `sram` 1 KiB larger, or `--arenas shared`, where the models run in turn",
     ]
     code, said, _ = call(capsys, "compile", *models, "--soc", soc, "-o", out)

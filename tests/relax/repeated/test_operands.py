@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from target_arch.relax.repeated.loop import MOST_OPERANDS
+from target_arch.plan.kernels import MOST_OPERANDS
 
 RUNTIME = Path(__file__).parents[3] / "runtime_c" / "include" / "target_arch" / "runtime.h"
 

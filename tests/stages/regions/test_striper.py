@@ -17,7 +17,7 @@ from tests.stages import chips
 SRAM = Arena("sram")
 
 
-def halved(operators: Sequence[Operator], room: int) -> Iterator[Region]:
+def halved(operators: Sequence[Operator], room: int, twice: bool) -> Iterator[Region]:
     """Two neighbours as one call, in place."""
     if len(operators) == 2:
         names = tuple(operator.id for operator in operators)
@@ -70,8 +70,8 @@ def test_regions_do_not_go_to_other_operators_of_the_same_name(
 def test_a_plan_above_its_estimate_asks_for_regions_that_are_estimated_to_need_less(
     graph: PartitionGraph,
 ) -> None:
-    def ways(operators: Sequence[Operator], room: int) -> Iterator[Region]:
-        for region in halved(operators, room):
+    def ways(operators: Sequence[Operator], room: int, twice: bool) -> Iterator[Region]:
+        for region in halved(operators, room, twice):
             yield evolve(region, instructions=1)
             yield evolve(region, scratch=0, instructions=1000)
 

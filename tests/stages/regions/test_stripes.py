@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from target_arch.backends.plain_c.stripes.schedule import FusedOperators, in_place, stripes
 from target_arch.plan.regions.stripes import RowWindow, Stripes, TensorRows
-from target_arch.stages.regions.replay import faults
+from target_arch.stages.regions.replay_rows import faults
 
 X = TensorRows(name="x", rows=12, row_bytes=6)
 

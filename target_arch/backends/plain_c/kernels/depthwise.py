@@ -94,7 +94,7 @@ def _inner(operator: Operator, model: Model) -> int:
     along = 0 if out[1] > out[2] else 1
     room = x[along + 1] - 1 - (kernel[along] - 1) * dilation[along] + padding[along]
     last = min(room // strides[along] + 1, out[along + 1])
-    inner = max(last - ceil(padding[along] / strides[along]), 0)
+    inner = max(last - max(ceil(padding[along] / strides[along]), 0), 0)
     return 0 if x[3] % 8 else inner * out[2 - along]
 
 

@@ -1,6 +1,7 @@
 """Convolutions, depthwise convolutions and dense layers of 8-bit values by their kernels, also with a sum."""
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from attrs import evolve, field, frozen
 
@@ -24,7 +25,7 @@ _TURN = 200
 """Instructions for a turn beside its call, counted on an emulated Cortex-M7."""
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class StripedConvolution(InlinedWeights):
     """One of them as C calls it on a core."""
 
@@ -49,16 +50,23 @@ class StripedConvolution(InlinedWeights):
     def functions(self) -> tuple[CFunction, ...]:
         return ()
 
+    @cached_property
+    def cycles(self) -> float:
+        """The instructions of one call for all rows, by estimate."""
+        return cycles(self._work, self.isa) if self.depthwise else self._of_rows(self.unit.image.rows)
+
     def more(self, turns: Mapping[int, int]) -> float:
         return self._depthwise(turns) if self.depthwise else self._products(turns)
+
+    @cached_property
+    def _work(self) -> Work:
+        return depthwise.work(self.operator, self.model, None if self.after else form_of(self.isa).strips)
 
     def _depthwise(self, turns: Mapping[int, int]) -> float:
         """The work of each call before the first row: the weights, and the lines that the call before had
         fetched.
         """
-        window = self.unit.reads[0]
-        strips = None if self.after else form_of(self.isa).strips
-        whole = depthwise.work(self.operator, self.model, strips)
+        window, whole = self.unit.reads[0], self._work
         lines = max(window.height - window.stride, 0) * window.tensor.row_bytes
         again: Work = {
             WorkUnit.GROUP: whole[WorkUnit.GROUP],
@@ -69,14 +77,15 @@ class StripedConvolution(InlinedWeights):
 
     def _products(self, turns: Mapping[int, int]) -> float:
         """Tiles of pixels that the rows of a turn do not fill, and the calls."""
+        each = sum(count * (_TURN + self._of_rows(rows)) for rows, count in turns.items())
+        return each - self._of_rows(self.unit.image.rows)
+
+    def _of_rows(self, rows: int) -> float:
+        """Products of so many rows."""
         layout, tile = layout_of(self.isa), form_of(self.isa).tile
         sizes = products.sizes_of_rows(self.operator, self.model, self.unit.image.rows)
-
-        def of(rows: int) -> float:
-            some = evolve(sizes, out=(rows, *sizes.out[1:]))
-            return cycles(products.work_of(some, layout, tile), self.isa)
-
-        return sum(count * (_TURN + of(rows)) for rows, count in turns.items()) - of(sizes.out[0])
+        some = evolve(sizes, out=(rows, *sizes.out[1:]))
+        return cycles(products.work_of(some, layout, tile), self.isa)
 
     def constant(self, names: TurnNames) -> Iterator[str]:
         call = self.weighed.call

@@ -125,6 +125,9 @@ def defined(operator: Operator, model: Model, isa: InstructionSet) -> Defined | 
     windows = _windows(operator, model)
     if windows is None or operator.facts.lowering is not Lowering.DEFINITION:
         return None
+    attributes: Any = operator.attributes
+    if min(attributes.get("padding", (0,))) < 0:
+        return None
     image = rows_of(model.tensors[operator.output])
     clips = [_clip(windows[0], row) for row in range(image.rows)]
     if len(set(clips)) > _RIMS or any(sum(clip) >= windows[0].height for clip in clips):

@@ -11,6 +11,7 @@ from target_arch.backends.plain_c.kernels.text import Parameter
 from target_arch.backends.plain_c.stripes.rowwise import TurnNames, row_axis
 from target_arch.backends.plain_c.stripes.schedule import FusedOperators
 from target_arch.backends.plain_c.stripes.windows import unit_of, window_of
+from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.kinds import OperatorKind
@@ -28,6 +29,8 @@ class RealConvolution:
     sizes: str
     after: reals.RealSum | None
     packed: tuple[Tensor, ...]
+    cycles: float
+    """The instructions of one call for all rows, by estimate."""
 
     @property
     def inside(self) -> tuple[Parameter, ...]:
@@ -74,7 +77,8 @@ def real_convolution(
     window = window_of(operator, model)
     if window is None:
         return None
-    if pick(operator, after, model, isa).kernel is not Driver.REALS:
+    picked = pick(operator, after, model, isa)
+    if picked.kernel is not Driver.REALS:
         return None
     added = None if after is None else reals.sum_after(after, operator.output, model)
     unit = unit_of(operator, window, after, None if added is None else added.other, model)
@@ -83,4 +87,5 @@ def real_convolution(
         sizes=reals.sizes_in_c(operator, model, sizes_of_rows(operator, model, unit.image.rows)),
         after=added,
         packed=reals.constants(operator, model),
+        cycles=cycles(picked.work, isa),
     )

@@ -5,14 +5,18 @@ from collections.abc import Iterator, Sequence
 from attrs import define, field
 
 from target_arch.backends.plain_c.kernels.joining import joinable
-from target_arch.backends.plain_c.stripes.price import price_of_rows
+from target_arch.backends.plain_c.stripes.price import RowTurns
 from target_arch.backends.plain_c.stripes.rowwise import Rowwise
 from target_arch.backends.plain_c.stripes.schedule import heights, in_place, stripes
 from target_arch.backends.plain_c.stripes.units import rowwise
+from target_arch.plan.kernels import MOST_OPERANDS
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.regions.region import Region
 from target_arch.plan.regions.stripes import Stripes
 from target_arch.soc.words import InstructionSet
+
+_OUTPUT_AND_LINES = 2
+"""Operands of a region beside those that it reads."""
 
 
 @define(kw_only=True, eq=False)
@@ -26,7 +30,7 @@ class RowRegions:
     def __call__(self, operators: Sequence[Operator], room: int) -> Iterator[Region]:
         """The ways to run exactly these neighbours as one call, see `Striping`."""
         units = self.units(operators)
-        if units is None or not self._closed(units):
+        if units is None or not self.joins(units):
             return
         names = tuple(operator.id for operator in operators)
         for size in heights(units[0].unit.image.rows):
@@ -36,7 +40,7 @@ class RowRegions:
             placed = (in_place(plain, image) for image in plain.given)
             for plan in (plain, *(each for each in placed if each is not None)):
                 if len(units) > 1 or plan.over is not None:
-                    yield self._region(names, plan, size, price_of_rows(plan, units))
+                    yield self._region(names, plan, size, RowTurns.of(plan).price(units))
 
     def units(self, operators: Sequence[Operator]) -> list[Rowwise] | None:
         """The calls for rows of these operators; None where some have none."""
@@ -73,11 +77,16 @@ class RowRegions:
             self._known[key] = rowwise(one, after, self.model, self.isa)
         return self._known[key]
 
-    def _closed(self, units: Sequence[Rowwise]) -> bool:
-        """True if no other operator reads a tensor in between, and each is read."""
+    def joins(self, units: Sequence[Rowwise]) -> bool:
+        """True if these can be one call: no other operator reads a tensor in between, each is read, and the
+        call has no more operands than any may.
+        """
         read = [window.tensor.name for unit in units for window in unit.unit.reads]
         kept = set(self.model.kept)
         names = [unit.unit.image.name for unit in units[:-1]]
+        constants = sum(len(unit.inside) for unit in units)
+        if len({*read} - {*names}) + constants + _OUTPUT_AND_LINES > MOST_OPERANDS:
+            return False
         return all(
             name not in kept and read.count(name) and read.count(name) == self.model.uses[name]
             for name in names

@@ -13,15 +13,36 @@ from target_arch.plan.regions.stripes import Producer, RowWindow, Stripes, Tenso
 
 
 @frozen(kw_only=True)
+class Part:
+    """The part of rows that a region computes: its first byte in a row of the output, the bytes of that row,
+    and by producer and operand the bytes that are skipped in its rows.
+    """
+
+    first: int
+    row_bytes: int
+    skipped: Sequence[Sequence[int]]
+
+
+@frozen(kw_only=True)
 class RowsText:
-    """Writes the function. Tensors are `x0`, `x1`, … in it, those given first, the output last."""
+    """Writes the function. Tensors are `x0`, `x1`, … in it, those given first, the output last. It computes
+    whole rows, or a `part` of each.
+    """
 
     plan: Stripes
     units: Sequence[Rowwise]
     model: Model
+    part: Part | None = None
 
     def function(self) -> CFunction:
         """Its parameters: tensors given, the packed constants of each unit, the output, the scratch."""
+        parameters = self.parameters()
+        written = next(n for n, each in enumerate(parameters) if each.written)
+        over = [(written, n) for n, image in enumerate(self.plan.given) if image == self.plan.over]
+        return function("stripes", parameters, tuple(self.body()), self.headers(), tuple(over))
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Tensors given, the packed constants of each unit, the output, the scratch."""
         given = [parameter(self._c(image), self._tensor(image)) for image in self.plan.given]
         inside = [
             evolve(each, name=f"{each.name}{number}")
@@ -30,18 +51,22 @@ class RowsText:
         ]
         last = parameter("out", self._tensor(self.plan.output), written=True)
         scratch = [Parameter(name="lines", dtype="int8", written=True)] if self.plan.scratch else []
-        parameters = (*given, *inside, last, *scratch)
-        written = len(given) + len(inside)
-        over = [(written, n) for n, image in enumerate(self.plan.given) if image == self.plan.over]
-        headers = dict.fromkeys((HEADER, *(header for unit in self.units for header in unit.headers)))
-        return function("stripes", parameters, tuple(self._body()), tuple(headers), tuple(over))
+        return (*given, *inside, last, *scratch)
 
-    def _body(self) -> Iterator[str]:
+    def headers(self) -> tuple[str, ...]:
+        """The headers that its C needs."""
+        return tuple(dict.fromkeys((HEADER, *(header for unit in self.units for header in unit.headers))))
+
+    def body(self) -> Iterator[str]:
         plan = self.plan
         for image in plan.given:
-            yield self._rows(image, f"{as_int8(self._tensor(image))}{self._c(image)}", image.rows)
+            yield self._rows(
+                image, f"{as_int8(self._tensor(image))}{self._c(image)}", image.row_bytes, image.rows
+            )
         for producer in plan.producers:
-            yield self._rows(producer.image, self._lines(producer), 0)
+            whole = self.part is not None and not producer.held
+            row_bytes = self.part.row_bytes if self.part and whole else producer.image.row_bytes
+            yield self._rows(producer.image, self._lines(producer), row_bytes, 0)
         output = self._r(plan.output)
         if plan.producers[-1].held:
             yield "int32_t placed = 0;"
@@ -57,17 +82,23 @@ class RowsText:
     def _turn(self, number: int, producer: Producer, unit: Rowwise) -> Iterator[str]:
         """The rows of a producer in one step."""
         own = self._r(producer.image)
+        reads = [self._r(window.tensor) for window in producer.reads]
+        skipped = self.part.skipped[number] if self.part else [0] * len(reads)
+        seen = [f"seen{place}" if skip else reads[place] for place, skip in enumerate(skipped)]
         names = TurnNames(
             own=own,
-            reads=tuple(self._r(window.tensor) for window in producer.reads),
+            reads=tuple(seen),
             place=f"ta_rows_end(&{own}, {self._lines(producer)})",
             suffix=str(number),
         )
         yield from unit.constant(names)
         for place, window in enumerate(producer.reads):
             yield struct("ta_rows_window", f"window{place}", (window.height, window.stride, window.before))
+        for place, skip in enumerate(skipped):
+            if skip:
+                yield f"const ta_rows {seen[place]} = ta_rows_behind(&{reads[place]}, {skip});"
         yield f"int32_t to = ta_rows_least({own}.done + {producer.each}, {own}.rows);"
-        for place, rows in enumerate(names.reads):
+        for place, rows in enumerate(reads):
             yield f"to = ta_rows_least(to, ta_rows_ready(&{rows}, &window{place}, &{own}));"
         yield f"if (to > {own}.done) {{"
         if producer.held:
@@ -108,14 +139,15 @@ class RowsText:
         literal = f"&(ta_rows_window){{{window.height}, {window.stride}, {window.before}}}"
         return f"ta_rows_needed(&{self._r(window.tensor)}, {literal}, &{self._r(reader.image)})"
 
-    def _rows(self, image: TensorRows, at: str, done: int) -> str:
-        return f"ta_rows {self._r(image)} = {{{at}, {image.row_bytes}, {image.rows}, 0, {done}}};"
+    def _rows(self, image: TensorRows, at: str, row_bytes: int, done: int) -> str:
+        return f"ta_rows {self._r(image)} = {{{at}, {row_bytes}, {image.rows}, 0, {done}}};"
 
     def _lines(self, producer: Producer) -> str:
         return f"lines + {producer.offset}" if producer.held else self._out()
 
     def _out(self) -> str:
-        return f"{as_int8(self._tensor(self.plan.output), written=True)}out"
+        out = f"{as_int8(self._tensor(self.plan.output), written=True)}out"
+        return f"{out} + {self.part.first}" if self.part and self.part.first else out
 
     def _c(self, image: TensorRows) -> str:
         return f"x{self._number(image)}"

@@ -38,6 +38,10 @@ class Rowwise(Inlined, Protocol):
     def functions(self) -> tuple[CFunction, ...]:
         """The functions that its C calls, beside those of headers."""
 
+    @property
+    def cycles(self) -> float:
+        """The instructions of one call for all rows, by estimate."""
+
     def more(self, turns: Mapping[int, int]) -> float:
         """The instructions that turns take more than one call for all rows, by estimate; `turns` are how many
         there are, by their rows.

@@ -1,6 +1,6 @@
 """Which rows are computed when, and how many of them are held: from operators to `Stripes`.
 
-Rows that are needed again are kept, never computed twice: a line of an image is small beside the image.
+Rows that are needed again are kept: a line of an image is small beside the image.
 """
 
 from collections.abc import Sequence
@@ -69,23 +69,36 @@ def _held(whole: Stripes, waiting: int) -> Stripes | None:
     if end < whole.output.rows:
         return None
     most[whole.output.name] = waiting
-    offset, producers = 0, list[Producer]()
-    for producer in whole.producers:
-        held = most[producer.image.name]
-        producers.append(evolve(producer, held=held, offset=offset if held else 0))
-        offset += round_up(held * producer.image.row_bytes, _UNIT)
-    return evolve(whole, producers=tuple(producers), scratch=offset)
+    return _laid_out(whole, [evolve(each, held=most[each.image.name]) for each in whole.producers])
 
 
-def moved(whole: Stripes) -> int:
-    """The bytes that are moved to make room for new rows, and to their place in the output."""
-    total = 0
+def _laid_out(whole: Stripes, producers: Sequence[Producer]) -> Stripes:
+    """The stripes with these producers, whose rows are one after the other in the scratch."""
+    offset, placed = 0, list[Producer]()
+    for producer in producers:
+        placed.append(evolve(producer, offset=offset if producer.held else 0))
+        offset += round_up(producer.held * producer.image.row_bytes, _UNIT)
+    return evolve(whole, producers=tuple(placed), scratch=offset)
+
+
+def narrowed(whole: Stripes, units: Sequence[FusedOperators]) -> Stripes:
+    """The same turns for units whose rows have other bytes, on which they do not depend."""
+    producers = (
+        evolve(producer, reads=unit.reads, image=unit.image)
+        for producer, unit in zip(whole.producers, units, strict=True)
+    )
+    return _laid_out(whole, [*producers])
+
+
+def moved_rows(whole: Stripes) -> dict[str, int]:
+    """The rows that are moved to make room for new ones, and to their place in the output, by tensor."""
+    found = {producer.image.name: 0 for producer in whole.producers}
     for turn in whole.turns:
         image = turn.producer.image
         if turn.producer.held and turn.end > turn.start:
-            total += (turn.start - turn.kept) * image.row_bytes
-            total += (turn.end - turn.start) * image.row_bytes if image == whole.output else 0
-    return total
+            found[image.name] += turn.start - turn.kept
+            found[image.name] += turn.end - turn.start if image == whole.output else 0
+    return found
 
 
 def heights(rows: int) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from target_arch.backends.plain_c.stripes.schedule import FusedOperators
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.operators.facts import Structure
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.regions.patches import ColumnWindow
 from target_arch.plan.regions.stripes import RowWindow
 
 ROW_TAPS: Mapping[str, int] = {OperatorKind.CONV2D: 1, OperatorKind.DEPTHWISE_CONV2D: 0}
@@ -16,24 +17,41 @@ ROW_TAPS: Mapping[str, int] = {OperatorKind.CONV2D: 1, OperatorKind.DEPTHWISE_CO
 
 def window_of(operator: Operator, model: Model) -> RowWindow | None:
     """The rows of its first input that an operator needs; None where its kind does not go over rows."""
-    attributes: Any = operator.attributes
-    image, facts = rows_of(model.tensors[operator.inputs[0]]), operator.facts
-    if facts.elementwise:
-        return RowWindow(tensor=image)
+    image = rows_of(model.tensors[operator.inputs[0]])
     if operator.kind is OperatorKind.DENSE:
         return RowWindow(tensor=image) if _row_by_row(operator, model) else None
+    if operator.facts.elementwise:
+        return RowWindow(tensor=image)
+    along = _along(operator, model, 0)
+    return (
+        None if along is None else RowWindow(tensor=image, height=along[0], stride=along[1], before=along[2])
+    )
+
+
+def columns_of(operator: Operator, model: Model) -> ColumnWindow | None:
+    """The columns of its first input that an operator from image to image needs; None for other operators."""
+    image = operator.inputs[0]
+    if operator.facts.elementwise:
+        return ColumnWindow(tensor=image)
+    along = _along(operator, model, 1)
+    return (
+        None
+        if along is None
+        else ColumnWindow(tensor=image, width=along[0], stride=along[1], before=along[2])
+    )
+
+
+def _along(operator: Operator, model: Model, axis: int) -> tuple[int, int, int] | None:
+    """The size of a window, the step to the next, and the padding before the first, along rows or columns."""
+    attributes: Any = operator.attributes
     if operator.kind in ROW_TAPS:
-        taps = model.tensors[operator.constants[0]].shape[ROW_TAPS[operator.kind]]
-    elif facts.structure is Structure.POOL:
-        taps = attributes["kernel"][0]
+        taps = model.tensors[operator.constants[0]].shape[ROW_TAPS[operator.kind] + axis]
+    elif operator.facts.structure is Structure.POOL:
+        taps = attributes["kernel"][axis]
     else:
         return None
-    return RowWindow(
-        tensor=image,
-        height=(taps - 1) * attributes.get("dilation", (1, 1))[0] + 1,
-        stride=attributes.get("strides", (1, 1))[0],
-        before=attributes.get("padding", (0, 0, 0, 0))[0],
-    )
+    size = (taps - 1) * attributes.get("dilation", (1, 1))[axis] + 1
+    return size, attributes.get("strides", (1, 1))[axis], attributes.get("padding", (0, 0, 0, 0))[axis]
 
 
 def _row_by_row(operator: Operator, model: Model) -> bool:
