@@ -222,11 +222,21 @@ def test_running_sums_that_may_overflow_are_refused(tmp_path: Path) -> None:
     assert "sums of 80 elements, which may overflow TFLite Micro's 32 bits" in str(raised.value)
 
 
-def running_sum(shape: tuple[int, ...], **options: bool) -> bytes:
-    """A model of CUMSUM along its second dimension."""
+def test_running_sums_overflow_whatever_the_scale_of_the_output(tmp_path: Path) -> None:
+    """Zero point and sum of 15 elements stay below 4,096 steps of the input, those of 16 do not."""
+    path = tmp_path / "m.tflite"
+    path.write_bytes(running_sum((1, 15), zero=-128, scale=0.9))
+    import_model(path)
+    path.write_bytes(running_sum((1, 16), zero=-128, scale=0.9))
+    with pytest.raises(DiagnosticError, match="sums of 16 elements, which may overflow"):
+        import_model(path)
+
+
+def running_sum(shape: tuple[int, ...], *, zero: int = -3, scale: float = 0.11, **options: bool) -> bytes:
+    """A model of CUMSUM along its second dimension; the zero point is the input's, the scale the output's."""
     file = TfliteFile()
-    x, axis = file.input(shape, "int8", 0.05, -3), file.tensor((), "int32", data=np.array(1))
-    file.operator("CUMSUM", [x, axis], [file.output(shape, "int8", 0.11, 9)], ("CumsumOptions", options))
+    x, axis = file.input(shape, "int8", 0.05, zero), file.tensor((), "int32", data=np.array(1))
+    file.operator("CUMSUM", [x, axis], [file.output(shape, "int8", scale, 9)], ("CumsumOptions", options))
     return file.content()
 
 
