@@ -84,13 +84,16 @@ class Regions:
 
     def _in_patches(self, region: Region, operators: Sequence[Operator]) -> RegionCode:
         code = self.patches.code(operators, region.patches)
+        packed = [tuple(tensor for unit in rows for tensor in unit.packed) for rows in code.rows]
+        # All patches are passed the constants of the first.
+        assert all(each == packed[0] for each in packed)
         functions = (each for rows in code.rows for unit in rows for each in unit.functions)
         return RegionCode(
             plan=code.plan,
             function=patches_function(code, self.model),
             callees=tuple({each.name: each for each in functions}.values()),
             constants=tuple(name for unit in code.rows[0] for name in unit.constants),
-            packed=tuple(tensor for unit in code.rows[0] for tensor in unit.packed),
+            packed=packed[0],
         )
 
     def _usual(self, one: Operator, after: Operator) -> Region:
