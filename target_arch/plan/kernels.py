@@ -18,9 +18,7 @@ from enum import StrEnum
 from attrs import field, frozen
 
 from target_arch.plan.model import Tensor
-from target_arch.plan.regions.channels import Channels
-from target_arch.plan.regions.patches import Patches
-from target_arch.plan.regions.stripes import Stripes
+from target_arch.plan.regions.region_plan import RegionPlan
 
 
 class Codegen(StrEnum):
@@ -280,7 +278,7 @@ class Kernel:
     one.
     """
     stand_in: StandIn | None = None
-    stripes: Mapping[str, Stripes | Patches | Channels] = field(factory=dict)
+    stripes: Mapping[str, RegionPlan] = field(factory=dict)
     """By function, the turns of each function that runs a region stripe by stripe."""
     seconds: float | None = None
     """The time of all calls together, where a vendor's compiler states it: it counts instead of the estimates

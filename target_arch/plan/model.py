@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from math import prod
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.plan.operators.facts import MACS_PER_OUTPUT, Arithmetic, Facts
 from target_arch.plan.operators.kinds import OperatorKind, facts_of, kind_of
@@ -107,6 +107,12 @@ class Tensor:
     def bytes(self) -> int:
         """Size in bytes, unpadded."""
         return prod(self.shape) * DTYPE_BYTES[self.dtype]
+
+    def with_extent(self, axis: int, extent: int) -> "Tensor":
+        """The tensor with so many elements along an axis."""
+        shape = list(self.shape)
+        shape[axis] = extent
+        return evolve(self, shape=tuple(shape))
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype}[{','.join(map(str, self.shape))}]"

@@ -22,9 +22,7 @@ from target_arch.plan.kernels import (
 )
 from target_arch.plan.model import Operator, Tensor
 from target_arch.plan.operators.facts import Aliasing, Lowering
-from target_arch.plan.regions.channels import Channels
-from target_arch.plan.regions.patches import Patches
-from target_arch.plan.regions.stripes import Stripes
+from target_arch.plan.regions.region_plan import RegionPlan
 from target_arch.relax.c.codegen import in_place, scratch_memory
 from target_arch.relax.c.expressions import UnprintableError
 from target_arch.relax.lower.fallback import NotLegalizedError, lower_relax
@@ -47,7 +45,7 @@ class Piece:
     calls: tuple[Call, ...]
     tuned: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    stripes: Mapping[str, Stripes | Patches | Channels] = field(factory=dict)
+    stripes: Mapping[str, RegionPlan] = field(factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(factory=dict)
 
 

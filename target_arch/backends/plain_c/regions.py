@@ -14,10 +14,8 @@ from target_arch.backends.plain_c.stripes.regions import RowRegions
 from target_arch.backends.plain_c.stripes.rows_text import RowsText
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
-from target_arch.plan.regions.channels import Channels
-from target_arch.plan.regions.patches import Patches
 from target_arch.plan.regions.region import Axis, Region
-from target_arch.plan.regions.stripes import Stripes
+from target_arch.plan.regions.region_plan import RegionPlan
 from target_arch.soc.words import InstructionSet
 
 
@@ -27,7 +25,7 @@ class RegionCode:
     that are packed and not in the model.
     """
 
-    plan: Stripes | Patches | Channels
+    plan: RegionPlan
     function: CFunction
     callees: tuple[CFunction, ...]
     constants: tuple[str, ...]

@@ -5,7 +5,7 @@ depend on it alone: so the least peak, and then the least price for a peak, foll
 tensors count as if they were in the memory that is short; the memory plan has the last word.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 from attrs import evolve, field, frozen
@@ -23,9 +23,6 @@ MOST = 24
 
 Regions = Mapping[str, tuple[Region, ...]]
 """By partition."""
-
-_Ways = Callable[[Sequence[Operator], int], Iterator[Region]]
-"""A `Striping` that knows whether elements may be computed twice."""
 
 
 @frozen(kw_only=True)
@@ -56,8 +53,8 @@ def choose(
         whole = max(whole, *plain)
         owned = memory in setting.soc.instance(partition.instance).memory
         if max(plain) > capacity and owned and partition.instance in setting.regions:
-            striping = _ways(setting.regions[partition.instance](graph.model), twice)
-            segments = _Segments.of(partition, striping, lives, start, capacity)
+            striping = setting.regions[partition.instance](graph.model)
+            segments = _Segments.of(partition, striping, lives, start, capacity, twice=twice)
             regions, plain = segments.cheapest(capacity)
             found[partition.id] = tuple(evolve(region, memory=memory) for region in regions)
         peak = max(peak, *plain)
@@ -73,10 +70,6 @@ def with_regions(graph: PartitionGraph, regions: Regions) -> PartitionGraph:
         evolve(each, regions=regions[each.id]) if each.id in regions else each for each in graph.partitions
     )
     return evolve(graph, partitions=tuple(partitions))
-
-
-def _ways(striping: Striping, twice: bool) -> _Ways:
-    return lambda operators, room: striping(operators, room, twice)
 
 
 @frozen(kw_only=True)
@@ -143,7 +136,14 @@ class _Segments:
 
     @classmethod
     def of(
-        cls, partition: Partition, striping: _Ways, lives: _Lives, start: int, capacity: int
+        cls,
+        partition: Partition,
+        striping: Striping,
+        lives: _Lives,
+        start: int,
+        capacity: int,
+        *,
+        twice: bool,
     ) -> "_Segments":
         count = len(partition.operators)
         ending: dict[int, list[tuple[int, int, Region | None]]] = {
@@ -152,7 +152,7 @@ class _Segments:
         over = [number for number in range(count) if lives.plain(start + number) > capacity]
         for begin, end in _spans(over, count):
             operators = partition.operators[begin : end + 1]
-            for region in striping(operators, capacity - lives.before[start + begin]):
+            for region in striping(operators, capacity - lives.before[start + begin], twice):
                 peak = lives.with_region(start + begin, start + end, region)
                 ending[end].append((begin, peak, region))
         return cls(count=count, ending=ending)

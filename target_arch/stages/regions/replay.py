@@ -11,11 +11,10 @@ from target_arch.plan.model import Model
 from target_arch.plan.partitions import PartitionGraph
 from target_arch.plan.regions.channels import Channels
 from target_arch.plan.regions.patches import Patches
+from target_arch.plan.regions.region_plan import RegionPlan
 from target_arch.plan.regions.stripes import Stripes
 from target_arch.stages.errors import CheckError
 from target_arch.stages.regions import replay_channels, replay_patches, replay_rows
-
-AnyPlan = Stripes | Patches | Channels
 
 
 def check_stripes(graph: PartitionGraph, kernels: Mapping[str, Kernel]) -> None:
@@ -33,7 +32,7 @@ def check_stripes(graph: PartitionGraph, kernels: Mapping[str, Kernel]) -> None:
         raise CheckError(tuple(found))
 
 
-def _region_faults(kernel: Kernel, function: str, plan: AnyPlan, model: Model) -> Iterator[str]:
+def _region_faults(kernel: Kernel, function: str, plan: RegionPlan, model: Model) -> Iterator[str]:
     match plan:
         case Stripes():
             yield from replay_rows.faults(plan)
@@ -48,7 +47,7 @@ def _region_faults(kernel: Kernel, function: str, plan: AnyPlan, model: Model) -
         yield from _call_faults(kernel, call, plan, model)
 
 
-def _call_faults(kernel: Kernel, call: Call, plan: AnyPlan, model: Model) -> Iterator[str]:
+def _call_faults(kernel: Kernel, call: Call, plan: RegionPlan, model: Model) -> Iterator[str]:
     """Tensors of other sizes than the images, too little scratch, and an output over what is still read. One
     function may serve several regions, so tensors are known by their order, not by name.
     """
@@ -68,7 +67,7 @@ def _call_faults(kernel: Kernel, call: Call, plan: AnyPlan, model: Model) -> Ite
         yield f"its call for `{call.operator}` may write over `{name}`, which is still read"
 
 
-def _images(plan: AnyPlan) -> tuple[list[int], int, int | None]:
+def _images(plan: RegionPlan) -> tuple[list[int], int, int | None]:
     """The bytes of the tensors that are given, and of the output; and the one it may be written over."""
     over = None if plan.over is None else plan.given.index(plan.over)
     return [image.bytes for image in plan.given], plan.output.bytes, over

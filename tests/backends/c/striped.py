@@ -15,13 +15,14 @@ from target_arch.backends.plain_c.kernels.pick import Driver, pick
 from target_arch.backends.plain_c.kernels.sums import sum_after
 from target_arch.backends.plain_c.kernels.text import Made
 from target_arch.backends.plain_c.regions import RegionCode, Regions
+from target_arch.backends.plain_c.stripes.real_convolution import RealConvolution
 from target_arch.backends.plain_c.stripes.rowwise import Rowwise
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.regions.channels import Channels
 from target_arch.plan.regions.patches import Patches
 from target_arch.plan.regions.region import Region
-from target_arch.plan.regions.stripes import Stripes
+from target_arch.plan.regions.region_plan import RegionPlan
 from target_arch.relax.lower.operators import lower_operator
 from target_arch.resources import runtime_c
 from target_arch.soc.words import InstructionSet
@@ -63,7 +64,7 @@ class Case:
     alone: tuple[Alone, ...]
 
     @property
-    def plan(self) -> Stripes | Patches | Channels:
+    def plan(self) -> RegionPlan:
         return self.code.plan
 
     @property
@@ -100,7 +101,7 @@ def _case(region: Region, regions: Regions) -> Case:
     return Case(model=model, region=region, code=code, units=units or (), alone=alone)
 
 
-def _calls(plan: Stripes | Patches | Channels) -> Iterator[tuple[str, ...]]:
+def _calls(plan: RegionPlan) -> Iterator[tuple[str, ...]]:
     """The operators of each call without the region."""
     if isinstance(plan, Patches):
         plan = plan.patches[0].stripes
@@ -171,6 +172,32 @@ def one_by_one(case: Case, library: ctypes.CDLL, inputs: dict[str, Array]) -> Ar
         ]
         call(library, each.made.function.name, *given, out)
     return values[case.model.outputs[0]]
+
+
+def inputs_of(case: Case) -> dict[str, Array]:
+    """Random values for the inputs of a model."""
+    rng = np.random.default_rng(3)
+    tensors = [case.model.tensors[name] for name in case.model.inputs]
+    return {
+        tensor.name: rng.normal(0, 1, tensor.shape).astype(np.float32)
+        if tensor.dtype == "float32"
+        else rng.integers(0, 256, tensor.shape).astype(np.uint8).view(tensor.dtype)
+        for tensor in tensors
+    }
+
+
+def assert_computes_the_same(case: Case, library: ctypes.CDLL) -> None:
+    """The region and its operators, one by one, are equal in every bit. The kernel for float32 adds up in an
+    order that depends on the number of pixels.
+    """
+    inputs = inputs_of(case)
+    expected, found = one_by_one(case, library, inputs), as_region(case, library, inputs)
+    if any(isinstance(unit, RealConvolution) for unit in case.units):
+        np.testing.assert_allclose(
+            found.view("<f4"), expected.ravel(), rtol=1e-5, atol=1e-5, err_msg=str(case)
+        )
+    else:
+        np.testing.assert_array_equal(found, expected.view(np.uint8).ravel(), str(case))
 
 
 def as_region(case: Case, library: ctypes.CDLL, inputs: dict[str, Array]) -> Array:

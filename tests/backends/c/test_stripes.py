@@ -14,7 +14,7 @@ from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.regions.stripes import Stripes
 from target_arch.soc.words import InstructionSet
 from tests.backends.c.one import constant, quantized
-from tests.backends.c.striped import Case, as_region, cases_of, compiled, one_by_one
+from tests.backends.c.striped import Case, assert_computes_the_same, cases_of, compiled
 
 CHAINS = 4
 WIDE = (19, 40)
@@ -126,8 +126,4 @@ def test_there_are_cases_of_every_sort() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_region_computes_what_its_operators_do(case: Case, library: ctypes.CDLL) -> None:
-    tensor = case.model.tensors[case.model.inputs[0]]
-    x = np.random.default_rng(3).integers(0, 256, tensor.shape).astype(np.uint8).view(tensor.dtype)
-    expected = one_by_one(case, library, {tensor.name: x})
-    found = as_region(case, library, {tensor.name: x})
-    np.testing.assert_array_equal(found, expected.view(np.uint8).ravel())
+    assert_computes_the_same(case, library)

@@ -125,7 +125,7 @@ def _function(operator: Operator, model: Model, channels: int) -> CFunction:
     all = tensors[operator.output].shape[-1]
     for name, tensor in tensors.items():
         if tensor.shape and tensor.shape[-1] == all:
-            tensors[name] = evolve(tensor, shape=(*tensor.shape[:-1], channels))
+            tensors[name] = tensor.with_extent(-1, channels)
     lowered = lower_operator(operator, evolve(model, tensors=tensors))
     if lowered.scratch or lowered.packed:
         raise ValueError("it needs scratch or constants")

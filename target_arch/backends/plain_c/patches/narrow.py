@@ -16,7 +16,6 @@ from target_arch.backends.plain_c.stripes.units import rowwise
 from target_arch.backends.plain_c.stripes.windows import columns_of
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.regions.patches import Columns, ColumnWindow
-from target_arch.plan.regions.stripes import TensorRows
 from target_arch.soc.words import InstructionSet
 
 _COLUMNS = 2
@@ -87,9 +86,9 @@ class Narrowing:
         rows = self._rowwise([first, *fused[1:]], reads, widths, made.count)
         if rows is None:
             return None
-        there = {each.tensor: self._rows(each.tensor, columns[each.tensor]) for each in reads}
-        windows = tuple(evolve(each, tensor=there[each.tensor.name]) for each in rows.unit.reads)
-        unit = evolve(rows.unit, reads=windows)
+        there = (rows_of(self._cut(each.tensor, columns[each.tensor].count)) for each in reads)
+        windows = (evolve(each, tensor=image) for each, image in zip(rows.unit.reads, there, strict=True))
+        unit = evolve(rows.unit, reads=tuple(windows))
         return NarrowUnit(code=rows, unit=unit, reads=reads, skipped=tuple(skipped))
 
     def _rowwise(
@@ -101,16 +100,16 @@ class Narrowing:
             constants = (name for operator in fused for name in operator.constants)
             tensors = {name: self.model.tensors[name] for name in constants}
             for name in (operator.output for operator in fused):
-                tensors[name] = _cut(self.model.tensors[name], made)
+                tensors[name] = self._cut(name, made)
             # A convolution whose input is added to its output sees all its columns: the first read counts.
             for read, width in [*zip(reads, widths, strict=True)][::-1]:
-                tensors[read.tensor] = _cut(self.model.tensors[read.tensor], width)
+                tensors[read.tensor] = self._cut(read.tensor, width)
             after = fused[1] if len(fused) > 1 else None
             self._known[key] = rowwise(fused[0], after, evolve(self.model, tensors=tensors), self.isa)
         return self._known[key]
 
-    def _rows(self, name: str, columns: Columns) -> TensorRows:
-        return rows_of(_cut(self.model.tensors[name], columns.count))
+    def _cut(self, name: str, columns: int) -> Tensor:
+        return self.model.tensors[name].with_extent(_COLUMNS, columns)
 
     def _is_image(self, name: str) -> bool:
         shape = self.model.tensors[name].shape
@@ -119,10 +118,6 @@ class Narrowing:
     def _pixel(self, name: str) -> int:
         tensor = self.model.tensors[name]
         return tensor.bytes // (tensor.shape[1] * tensor.shape[_COLUMNS])
-
-
-def _cut(tensor: Tensor, columns: int) -> Tensor:
-    return evolve(tensor, shape=(*tensor.shape[:_COLUMNS], columns, *tensor.shape[_COLUMNS + 1 :]))
 
 
 def _padded(operator: Operator, window: ColumnWindow, made: Columns, there: Columns) -> Operator:

@@ -56,20 +56,16 @@ class PatchRegions:
         plain = stripes([unit.unit for unit in units], 1)
         if plain is None or plain.scratch + plain.output.bytes <= room:
             return
-        turns, whole = RowTurns.of(plain), sum(unit.cycles for unit in units)
+        turns = RowTurns.of(plain)
         for count in _COUNTS:
             code = self._code(operators, count, units, plain)
             if code is not None:
-                again = (
-                    sum(turns.price([*some]) + sum(each.cycles for each in some) for some in code.rows)
-                    - whole
-                )
                 yield Region(
                     operators=tuple(operator.id for operator in operators),
                     size=1,
                     patches=count,
                     scratch=code.plan.scratch,
-                    instructions=max(int(again), 0),
+                    instructions=_price(code, units, turns),
                 )
 
     def code(self, operators: Sequence[Operator], count: int) -> PatchCode:
@@ -119,3 +115,11 @@ class PatchRegions:
         if of >= count * _NARROWEST:
             for number in range(count):
                 yield Columns(start=number * of // count, end=(number + 1) * of // count, of=of)
+
+
+def _price(code: PatchCode, whole: Sequence[Rowwise], turns: RowTurns) -> int:
+    """The instructions that patches add to those of the whole operators; none where they are estimated to be
+    fewer.
+    """
+    each = (turns.price(rows) + sum(unit.cycles for unit in rows) for rows in code.rows)
+    return max(int(sum(each) - sum(unit.cycles for unit in whole)), 0)

@@ -204,7 +204,7 @@ def _cut(tensor: Tensor, rows: int) -> Tensor:
     """The tensor with so many rows."""
     axis = row_axis(tensor)
     assert axis is not None
-    return evolve(tensor, shape=(*tensor.shape[:axis], rows, *tensor.shape[axis + 1 :]))
+    return tensor.with_extent(axis, rows)
 
 
 def _function(lowered: LoweredOperator | None, usual: LoweredOperator | None) -> CFunction | None:

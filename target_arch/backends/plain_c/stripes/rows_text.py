@@ -64,8 +64,7 @@ class RowsText:
                 image, f"{as_int8(self._tensor(image))}{self._c(image)}", image.row_bytes, image.rows
             )
         for producer in plan.producers:
-            whole = self.part is not None and not producer.held
-            row_bytes = self.part.row_bytes if self.part and whole else producer.image.row_bytes
+            row_bytes = producer.image.row_bytes if producer.held or not self.part else self.part.row_bytes
             yield self._rows(producer.image, self._lines(producer), row_bytes, 0)
         output = self._r(plan.output)
         if plan.producers[-1].held:
