@@ -111,12 +111,18 @@ def test_patches_that_do_not_make_the_output_are_found() -> None:
     assert [*faults(evolve(plan, patches=plan.patches[:-1]))]
 
 
-def test_no_region_has_more_operands_than_the_runtime_passes_on() -> None:
-    """Eight convolutions have four constants each."""
+@pytest.mark.parametrize(
+    ("kind", "weight", "channels"),
+    [("conv2d", (8, 3, 3, 8), 8), ("depthwise_conv2d", (3, 3, 32), 32)],
+)
+def test_no_region_has_more_operands_than_the_runtime_passes_on(
+    kind: str, weight: tuple[int, ...], channels: int
+) -> None:
+    """Eight convolutions have four constants each; depthwise ones also run some channels at a time."""
     chain = Chain(np.random.default_rng(0), "tflite", "int8")
-    chain.tensor("t0", (1, 12, 12, 8))
+    chain.tensor("t0", (1, 12, 12, channels))
     for _ in range(8):
-        chain.convolved("conv2d", (8, 3, 3, 8), 8, (12, 12), 1, (1, 1, 1, 1))
+        chain.convolved(kind, weight, channels, (12, 12), 1, (1, 1, 1, 1))
     model = chain.model()
     regions = Regions(model=model, isa=InstructionSet.GENERIC)
     assert [*regions(model.operators[:7], 0, True)]

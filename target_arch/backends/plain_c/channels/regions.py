@@ -8,7 +8,7 @@ from target_arch.backends.plain_c.channels.blockwise import Blockwise, channels_
 from target_arch.backends.plain_c.channels.defined import defined_block
 from target_arch.backends.plain_c.channels.schedule import ChannelChain, channels
 from target_arch.backends.plain_c.channels.weighted import WeightedBlock, summed_block, weighted_block
-from target_arch.backends.plain_c.kernels.joining import joinable
+from target_arch.backends.plain_c.kernels.joining import few_operands, joinable
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.regions.channels import Channels
 from target_arch.plan.regions.region import Axis, Region
@@ -93,7 +93,11 @@ class ChannelRegions:
         return self._sums[key]
 
     def _closed(self, chain: ChannelChain) -> bool:
-        """True if each unit reads the one before it, and no other operator does."""
+        """True if each unit reads the one before it, no other operator does, and the call has no more
+        operands than any may.
+        """
+        if not few_operands({image.name for image in chain.given}, chain.everyone):
+            return False
         inner = [unit.image.name for unit in chain.everyone[:-1]]
         kept = set(self.model.kept)
         return inner == [unit.read.name for unit in chain.everyone[1:]] and all(

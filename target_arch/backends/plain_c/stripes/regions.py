@@ -4,19 +4,15 @@ from collections.abc import Iterator, Sequence
 
 from attrs import define, field
 
-from target_arch.backends.plain_c.kernels.joining import joinable
+from target_arch.backends.plain_c.kernels.joining import few_operands, joinable
 from target_arch.backends.plain_c.stripes.price import RowTurns
 from target_arch.backends.plain_c.stripes.rowwise import Rowwise
 from target_arch.backends.plain_c.stripes.schedule import heights, in_place, stripes
 from target_arch.backends.plain_c.stripes.units import rowwise
-from target_arch.plan.kernels import MOST_OPERANDS
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.regions.region import Region
 from target_arch.plan.regions.stripes import Stripes
 from target_arch.soc.words import InstructionSet
-
-_OUTPUT_AND_LINES = 2
-"""Operands of a region beside those that it reads."""
 
 
 @define(kw_only=True, eq=False)
@@ -84,10 +80,7 @@ class RowRegions:
         read = [window.tensor.name for unit in units for window in unit.unit.reads]
         kept = set(self.model.kept)
         names = [unit.unit.image.name for unit in units[:-1]]
-        constants = sum(len(unit.inside) for unit in units)
-        if len({*read} - {*names}) + constants + _OUTPUT_AND_LINES > MOST_OPERANDS:
-            return False
-        return all(
+        return few_operands({*read} - {*names}, units) and all(
             name not in kept and read.count(name) and read.count(name) == self.model.uses[name]
             for name in names
         )
