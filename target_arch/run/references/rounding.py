@@ -93,8 +93,7 @@ def _neighbours(value: Array, given: Input, generator: np.random.Generator) -> A
     if value.dtype.kind != "f" or value.dtype.itemsize < _LEAST_BYTES:
         return value
     ends = np.where(generator.integers(0, 2, value.shape) == 0, -np.inf, np.inf).astype(value.dtype)
-    moved: Array = np.nextafter(value, ends)
-    return moved
+    return np.asarray(np.nextafter(value, ends))
 
 
 def _stepped(value: Array, given: Input, generator: np.random.Generator) -> Array:

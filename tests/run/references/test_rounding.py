@@ -97,6 +97,22 @@ def test_few_digits_stay_as_they_are() -> None:
     assert limits(REFERENCE, [(halves,)], [answer((halves,))[0]])[0] == FLOAT_TOLERANCE
 
 
+def test_inputs_without_dimensions_stay_arrays() -> None:
+    """onnxruntime takes no scalars of NumPy."""
+    seen: list[Array] = []
+
+    def kept(frame: Frame) -> tuple[Frame, ...]:
+        seen.extend(frame)
+        return (frame,)
+
+    given = Input(name="x", shape=(), dtype=np.dtype(np.float32), low=0.0, high=1.0)
+    reference = evolve(REFERENCE, inputs=(given,), units=(1.0,), answer=kept)
+    frames = reference.frames(1, 0)
+    limits(reference, frames, frames)
+    assert seen
+    assert all(isinstance(each, np.ndarray) for each in seen)
+
+
 def stepped(frame: Frame) -> tuple[Frame, ...]:
     """A quantized function that triples steps, and one that keeps them."""
     (x,) = frame
