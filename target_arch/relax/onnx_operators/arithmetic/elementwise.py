@@ -1,6 +1,7 @@
 """Functions of elements at the same place whose attributes or types TVM's frontend passes over."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -116,14 +117,43 @@ def _bit_cast(node: Node) -> Any:
 def _pow(node: Node) -> Any:
     """In the type of the base, as ONNX demands."""
     base, exponent = node.dtype(0), node.dtype(1)
+    if not base.startswith("float"):
+        return _whole_power(node)
     if base == exponent == "float32":
         return relax.op.power(node.operand(0), node.operand(1))
-    wide = "float32" if base == "float32" else "float64"
 
     def power(a: Any, b: Any) -> Any:
-        return tirx.pow(a.astype(wide), b.astype(wide)).astype(base)
+        return tirx.pow(a.astype("float32"), b.astype("float32")).astype(base)
 
     return broadcast(node, power, node.operand(0), node.operand(1))
+
+
+def _whole_power(node: Node) -> Any:
+    """As onnxruntime computes them on x86-64, where ONNX leaves overflow open: squares and cubes are products
+    of whole numbers where neighbours have one exponent; any other power is one of doubles, and the lowest
+    number where that is out of range.
+    """
+    dtype = node.dtype(0)
+    one = _repeats(node.shape(0), node.shape(1))
+    limit = tirx.const(2.0 ** (8 * DTYPE_BYTES[dtype] - 1), "float64")
+
+    def power(a: Any, b: Any) -> Any:
+        real = tirx.Var("real", "float64")
+        inside = tirx.all(real >= -limit, real < limit)
+        kept = tirx.Select(inside, real.astype(dtype), tirx.min_value(dtype))
+        found = tirx.Let(real, tirx.pow(a.astype("float64"), b.astype("float64")), kept)
+        if not one:
+            return found
+        two, three = (tirx.const(value, str(b.ty.dtype)) for value in (2, 3))
+        return tirx.Select(b == two, a * a, tirx.Select(b == three, a * a * a, found))
+
+    return broadcast(node, power, node.operand(0), node.operand(1))
+
+
+def _repeats(shape: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether the other's elements are repeated for neighbours of the first."""
+    pairs = zip_longest(reversed(shape), reversed(other), fillvalue=1)
+    return next((n == 1 for m, n in pairs if (m, n) != (1, 1)), False)
 
 
 def _folded(op: Callable[[Any, Any], Any]) -> Callable[[Node], Any]:
