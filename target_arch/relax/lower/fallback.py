@@ -130,11 +130,16 @@ def legal_function(module: Any) -> LegalFunction:
 
 
 def _legalized(module: Any) -> Any:
-    computes = bool(module["main"].params)  # else all is constant, and nothing would be left to call
+    """Calls of TIR functions, of which constants are computed now unless the result is one itself."""
+    called = _fused(module, relax.transform.FoldConstant())
+    return called if _calls_any(called["main"]) else _fused(module)
+
+
+def _fused(module: Any, *before: Any) -> Any:
     passes = (
         relax.transform.LegalizeOps(),
         relax.transform.AnnotateTIROpPattern(),
-        *((relax.transform.FoldConstant(),) if computes else ()),
+        *before,
         relax.transform.FuseOps(),
         relax.transform.FuseTIR(),
         relax.transform.DeadCodeElimination(),
@@ -142,6 +147,12 @@ def _legalized(module: Any) -> Any:
     for step in passes:
         module = step(module)
     return module
+
+
+def _calls_any(main: Any) -> bool:
+    return any(
+        isinstance(binding.value, relax.Call) for block in main.body.blocks for binding in block.bindings
+    )
 
 
 class _Lowering:

@@ -106,6 +106,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
         (IMAGE,),
     ),
     "constant": (lambda x: op.multiply(x, relax.const(ROW)), (X,)),
+    "ones": (op.ones_like, (X,)),
 }
 
 

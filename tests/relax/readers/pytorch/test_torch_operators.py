@@ -65,7 +65,7 @@ def test_whole_numbers_are_computed_as_pytorch_promotes_them(tmp_path: Path) -> 
             torch.fmod(x, 4), x @ x.T, torch.addmm(x[:, :3], x, x.T, beta=2, alpha=3), x.any(), x.any(0),
             torch.where(flags, x, floats), x.cumsum(1), flags.cumsum(0), torch.median(x), x.amax(0),
             torch.maximum(x, small), torch.fmax(floats, x), torch.exp2(x), torch.rsub(x, 1.5),
-            x ** 1, x ** 2, x ** 5, x ** 66, small ** 11, floats ** small, 1.5 ** floats,
+            x ** 0, x ** 1, x ** 2, x ** 5, x ** 66, small ** 11, floats ** small, 1.5 ** floats,
         ]  # fmt: skip
 
     x = drawn(3, 4, dtype=torch.int64)

@@ -147,9 +147,11 @@ def _power(call: TorchCall) -> Any:
     if call.dtype() == "float32":
         pair = (each if isinstance(each, relax.Expr) else constant(each, "float32") for each in (x, y))
         return call.emit(relax.op.power(*pair))
-    if not isinstance(y, int) or y < 1 or not isinstance(x, relax.Expr):
-        raise NotConverted("whole numbers to a power that is computed, or less than 1")
-    result = call.emit(relax.op.multiply(x, constant(1, call.dtype())))
+    if not isinstance(y, int) or y < 0 or not isinstance(x, relax.Expr):
+        raise NotConverted("whole numbers to a power that is computed, or less than 0")
+    if not y:
+        return call.spread(constant(1, call.dtype()), call.shape())
+    result = x
     for bit in f"{y:b}"[1:]:
         result = call.emit(relax.op.multiply(result, result))
         result = call.emit(relax.op.multiply(result, x)) if bit == "1" else result
