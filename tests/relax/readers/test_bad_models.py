@@ -159,17 +159,19 @@ def test_an_operator_onnx_does_not_have(tmp_path: Path) -> None:
     )
 
 
-def test_operators_of_another_domain(tmp_path: Path) -> None:
+@pytest.mark.parametrize("batch", [1, "N"])
+def test_operators_of_another_domain(batch: int | str, tmp_path: Path) -> None:
+    """They are refused before a dimension is asked for: no flag would help."""
     nodes = [
         helper.make_node("Wobble", ["x"], ["a"], domain="com.example"),
         helper.make_node("Blur", ["a"], ["y"], domain="com.example"),
     ]
-    model = onnx_model(nodes, {"x": (1, 4)}, {"y": (1, 4)})
+    model = onnx_model(nodes, {"x": (batch, 4)}, {"y": (batch, 4)})
     model.opset_import.append(helper.make_opsetid("com.example", 1))
     assert complaint(save(model, tmp_path / "m.onnx")) == (
         "m.onnx: error: operators `Blur`, `Wobble` are not supported [unsupported-operator]\n"
-        "m.onnx: note: `Blur` once, at `y`: not known here\n"
-        "m.onnx: note: `Wobble` once, at `a`: not known here\n"
+        "m.onnx: note: `Blur` once, at `y`: no operator of `com.example` is known here\n"
+        "m.onnx: note: `Wobble` once, at `a`: no operator of `com.example` is known here\n"
         "hint: replace it in the model, or split the model before it"
     )
 

@@ -55,6 +55,17 @@ def _is_ours(domain: str, operator: str) -> bool:
     return domain == _CONTRIBUTED if operator in WITHOUT_SCHEMA else domain in ONNX_DOMAINS
 
 
+def is_foreign(domain: str) -> bool:
+    """Whether no operator of the domain is known."""
+    return domain not in (*ONNX_DOMAINS, _CONTRIBUTED)
+
+
+def unknown(node: Any) -> Unsupported:
+    """The refusal of an operator that no converter knows."""
+    reason = f"no operator of `{node.domain}` is known here" if is_foreign(node.domain) else "not known here"
+    return Unsupported(operator=node.op_type, place=node.name or node.output[0], reason=reason)
+
+
 def convert(
     path: Path,
     model: Any,
@@ -121,7 +132,7 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         """Convert an operator; the reason where that is not possible."""
         if not is_known(node.domain, node.op_type):
             inputs = self._course.deciding(node)
-            return f"its course follows from {listed(inputs)}" if inputs else "not known here"
+            return f"its course follows from {listed(inputs)}" if inputs else unknown(node).reason
         given = ", ".join(str(self._types.get(name, "?")) for name in node.input if name)
         try:
             found = self._converted(node)

@@ -5,21 +5,23 @@ from pathlib import Path
 
 import numpy as np
 
+from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.graph import FileFacts
 from target_arch.relax.readers.frontend import imported, translated
-from target_arch.relax.readers.onnx.conversion import convert, is_known
+from target_arch.relax.readers.onnx.conversion import convert, is_foreign, is_known, unknown
 from target_arch.relax.readers.onnx.element_types import check_element_types
 from target_arch.relax.readers.onnx.file import loaded
-from target_arch.relax.readers.onnx.rewriting.graph import array_of
+from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph, array_of
 from target_arch.relax.readers.onnx.rewriting.normal_form import normal_form
 from target_arch.relax.readers.source import Imported
+from target_arch.relax.readers.unsupported import unsupported
 
 
 def named_nodes(path: Path, data: bytes, wanted: InputShapes) -> Iterator[tuple[str, str]]:
     """The operators of a model in normal form, each with its name or that of its first output."""
-    for node in normal_form(path, loaded(path, data), wanted, is_known).model.graph.node:
+    for node in _graph(path, data, wanted).model.graph.node:
         yield node.op_type, node.name or node.output[0]
 
 
@@ -28,7 +30,7 @@ def read_onnx(path: Path, data: bytes, wanted: InputShapes) -> Imported:
 
     Raises DiagnosticError, see `importer.py`.
     """
-    graph = normal_form(path, loaded(path, data), wanted, is_known)
+    graph = _graph(path, data, wanted)
     authors: dict[object, str] = {}
     in_file: dict[object, str] = {}
     types = graph.types()
@@ -44,3 +46,18 @@ def read_onnx(path: Path, data: bytes, wanted: InputShapes) -> Imported:
     constants = dict(reversed(stored))
     file = FileFacts(authors=authors, tensors=in_file)
     return imported(path, module, Arithmetic.ONNX, outputs, constants, file, halves=True)
+
+
+def _graph(path: Path, data: bytes, wanted: InputShapes) -> OnnxGraph:
+    """The graph in normal form. Operators of domains that nothing here knows are refused before anything
+    else is asked for, since no shapes follow from them.
+    """
+    model = loaded(path, data)
+    nodes = [*model.graph.node]
+    try:
+        return normal_form(path, model, wanted, is_known)
+    except DiagnosticError:
+        foreign = [node for node in nodes if is_foreign(node.domain)]
+        if not foreign:
+            raise
+        raise unsupported(path, map(unknown, foreign)) from None

@@ -29,11 +29,12 @@ _FOLDED = frozenset(
         "Abs", "Add", "And", "ArgMax", "ArgMin", "Cast", "CastLike", "Ceil", "Clip", "Concat",
         "ConstantOfShape", "CumSum", "Div", "Equal", "Exp", "Expand", "Flatten", "Floor", "Gather",
         "GatherElements", "GatherND", "Greater", "GreaterOrEqual", "Identity", "Less",
-        "LessOrEqual", "Log", "Max", "MelWeightMatrix", "Min", "Mod", "Mul", "Neg", "NonZero",
-        "Not", "OneHot", "Or", "Pad", "Pow", "Range", "Reciprocal", "ReduceMax", "ReduceMean",
-        "ReduceMin", "ReduceProd", "ReduceSum", "Relu", "Reshape", "Round", "ScatterElements",
-        "ScatterND", "Shape", "Sign", "Size", "Slice", "Split", "Sqrt", "Squeeze", "Sub", "Sum",
-        "Tile", "TopK", "Transpose", "Trilu", "Unique", "Unsqueeze", "Where", "Xor",
+        "LessOrEqual", "Log", "Max", "MelWeightMatrix", "Min", "Mod", "Mul", "Neg",
+        "NonMaxSuppression", "NonZero", "Not", "OneHot", "Or", "Pad", "Pow", "Range", "Reciprocal",
+        "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "Relu", "Reshape",
+        "Round", "ScatterElements", "ScatterND", "Shape", "Sign", "Size", "Slice", "Split", "Sqrt",
+        "Squeeze", "Sub", "Sum", "Tile", "TopK", "Transpose", "Trilu", "Unique", "Unsqueeze",
+        "Where", "Xor",
     )
 )  # fmt: skip
 """Cheap, the same on every computer or nearly so, and without state."""
@@ -108,11 +109,7 @@ class _Folding:
         operands = sum(self._types[name].bytes for name in node.input if name)
         results = [self._types.get(name) for name in node.output if name]
         if any(kind is None or kind.shape is None for kind in results):
-            return (
-                node.op_type in ("NonZero", "Unique", "Range")
-                and operands <= _SMALL
-                and node.op_type != "Range"
-            )
+            return node.op_type in ("NonMaxSuppression", "NonZero", "Unique") and operands <= _SMALL
         return sum(kind.bytes for kind in results if kind is not None) <= max(_SMALL, _GROWTH * operands)
 
     def _computed(self, node: Any, names: tuple[str, ...]) -> tuple[Array, ...] | None:
