@@ -57,7 +57,7 @@ backend = Backend(
     default_arch=DefaultArch(
         device=DLDeviceType.CPU,
         clock=CLOCK,
-        memories=(Memory(name="ram", size=16 << 20, read_bandwidth=1e9, write_bandwidth=1e9),),
+        memories=(Memory(name="ram", size=1 << 30, read_bandwidth=1e9, write_bandwidth=1e9),),
         load=LoadProcess(),
     ),
     contract=2,

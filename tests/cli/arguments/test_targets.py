@@ -72,7 +72,7 @@ def test_backends_alone_make_a_soc() -> None:
     assert (soc.name, soc.host.name, soc.partitioning) == ("c_gemm_npu_dsp", "c", ("c", "gemm_npu", "dsp"))
     assert [str(arch.device) for arch in soc.archs] == ["kDLCPU:0", "kDLExtDev:0", "kDLCPU:1"]
     assert {memory.name: memory.size for memory in soc.memories} == {
-        "c_ram": 16 << 20,
+        "c_ram": 1 << 30,
         "gemm_npu_inp": 64 << 10,
         "gemm_npu_wgt": 32 << 10,
         "gemm_npu_acc": 32 << 10,
