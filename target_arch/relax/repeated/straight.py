@@ -13,6 +13,7 @@ from target_arch.relax.lower.fallback import OUTPUT, legal_function
 from target_arch.relax.lower.lowering import lowered, scheduled
 from target_arch.relax.lower.operators import definition_of, signature_of
 from target_arch.relax.operators.program import RelaxProgram
+from target_arch.relax.repeated.joined import joined
 
 
 @frozen(kw_only=True, eq=False)
@@ -65,6 +66,12 @@ def _calls(
     operator: Operator, model: Model, program: RelaxProgram
 ) -> Iterator[tuple[Placed, tuple[Tensor, ...]]]:
     """The functions of an operator, with the constants that it has beside the model's."""
+    if operator.kind is OperatorKind.CONCAT:
+        yield (
+            Placed(function=lowered(joined(operator, model)), tensors=(*operator.inputs, operator.output)),
+            (),
+        )
+        return
     if operator.kind is not OperatorKind.RELAX:
         definition = definition_of(signature_of(operator, model))
         packed = tuple(each.tensor(operator) for each in definition.packed)

@@ -28,7 +28,8 @@ from target_arch.run.references.reference import (
     unreadable,
 )
 from target_arch.run.references.repaired import repaired
-from target_arch.run.references.tflite_micro import needs_tflite_micro, tflite_micro
+from target_arch.run.references.tflite_facts import is_exact, needs_tflite_micro
+from target_arch.run.references.tflite_micro import tflite_micro
 
 
 def litert(model: Path, shapes: Shapes = ()) -> Reference:
@@ -43,7 +44,7 @@ def litert(model: Path, shapes: Shapes = ()) -> Reference:
     interpreter = _open(model, shapes, keeping_all=False)
     inputs, outputs = interpreter.get_input_details(), interpreter.get_output_details()
     highest = highest_indices(_uses(content))
-    quantized = _is_quantized(content)
+    exact = is_exact(content)
 
     def answer(frame: Frame) -> tuple[Frame, ...]:
         try:
@@ -56,30 +57,16 @@ def litert(model: Path, shapes: Shapes = ()) -> Reference:
 
     return Reference(
         name="LiteRT reference kernels (OpResolverType.BUILTIN_REF)",
-        rule="every bit equal" if quantized else FLOAT_RULE,
+        rule="every bit equal" if exact else FLOAT_RULE,
         inputs=tuple(_input(details, highest.get(str(details["index"]))) for details in inputs),
         units=tuple(1.0 for _ in outputs),
-        allowed=0.0 if quantized else FLOAT_TOLERANCE,
-        relative=0.0 if quantized else FLOAT_RELATIVE,
+        allowed=0.0 if exact else FLOAT_TOLERANCE,
+        relative=0.0 if exact else FLOAT_RELATIVE,
         answer=answer,
         inside=_Inside(model=model, shapes=tuple(shapes)),
         reset=interpreter.reset_all_variables,
-        rounds=not quantized,
+        rounds=not exact,
     )
-
-
-def _is_quantized(content: bytes) -> bool:
-    """Whether activations are integers on a grid; where weights alone are, the arithmetic around them is of
-    floats.
-    """
-    model = tflite.Model.GetRootAsModel(content, 0)
-    for graph in (model.Subgraphs(index) for index in range(model.SubgraphsLength())):
-        for tensor in (graph.Tensors(index) for index in range(graph.TensorsLength())):
-            stored = tensor.Quantization()
-            scaled = stored is not None and stored.ScaleLength() > 0
-            if scaled and not model.Buffers(tensor.Buffer()).DataLength():
-                return True
-    return False
 
 
 @frozen(kw_only=True, eq=False, slots=False)

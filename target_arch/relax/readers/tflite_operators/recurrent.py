@@ -52,6 +52,7 @@ def sequence_lstm(site: TFLiteOperator) -> Any:
     hybrid = dynamic.is_dynamic(site, site.operand(2))
     if (site.x.dtype, weights) not in (("float32", "float32"), ("int8", "int8")) and not hybrid:
         raise Unreadable(f"its elements are {site.x.dtype}, its weights {weights}")
+    _check_inner(site, alike=weights == "float32" and site.optional(1) is not None)
     major = bool(options.TimeMajor())
     x = site.x.expr if major else site.builder.emit(relax.op.permute_dims(site.x.expr, [1, 0, 2]))
     if hybrid:
@@ -59,6 +60,14 @@ def sequence_lstm(site: TFLiteOperator) -> Any:
     else:
         found = integer_lstm(site, x, clip) if weights == "int8" else _float_lstm(site, x, clip)
     return found if major else relax.op.permute_dims(site.builder.emit(found), [1, 0, 2])
+
+
+def _check_inner(site: TFLiteOperator, *, alike: bool) -> None:
+    """Unreadable in a subgraph, whose variable tensors TFLite Micro keeps and LiteRT resets in each run,
+    unless both compute the operator `alike`.
+    """
+    if site.inner and not alike:
+        raise Unreadable("in a subgraph LiteRT resets its states, and TFLite Micro computes it otherwise")
 
 
 def _dynamic_lstm(site: TFLiteOperator, x: Any, clip: float, *, symmetric: bool) -> Any:
@@ -124,6 +133,7 @@ _RNN_HIDDEN = 4
 
 def rnn(table: str, site: TFLiteOperator) -> Any:
     """RNN and UNIDIRECTIONAL_SEQUENCE_RNN on floats with int8 weights."""
+    _check_inner(site, alike=False)
     gate = _DynamicGate(entering=site.operand(1), recurrent=site.operand(2), bias=site.operand(3))
     options, shape = site.options(table), site.x.shape
     major = len(shape) == 2 or bool(options.TimeMajor())
@@ -264,6 +274,7 @@ def svdf(site: TFLiteOperator) -> Any:
     hybrid = dynamic.is_dynamic(site, features)
     if features.dtype != x.dtype and not (hybrid and dynamic.is_dynamic(site, times)):
         raise Unreadable(f"weights are {features.dtype} and {times.dtype}, its elements {x.dtype}")
+    _check_inner(site, alike=not hybrid)
     held = site.variable(4, (batch, memory, 1, filters))
     no_bias = np.zeros(filters, "float32" if x.dtype == "float32" else "int32")
     grids, shape = (x, features, state), (batch, filters)

@@ -90,6 +90,8 @@ class TFLiteOperator:
     """
     leave: Callable[[str, Any], None] = field(repr=False)
     """The value of such a state after this operator."""
+    inner: bool = False
+    """Whether a subgraph has it that an IF or a WHILE runs."""
 
     @property
     def x(self) -> TFLiteOperand:

@@ -13,7 +13,7 @@ from benchmarks.tflite_files import Array, TfliteFile
 from benchmarks.tflite_signal import digest, drawn, ours
 from target_arch.diagnostics import DiagnosticError
 from target_arch.relax.importer import import_model
-from target_arch.run.references.tflite_micro import needs_tflite_micro
+from target_arch.run.references.tflite_facts import needs_tflite_micro
 
 DIGESTS = {
     "huffman": "1b4fd1eef62f7944",

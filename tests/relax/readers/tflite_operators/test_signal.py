@@ -14,7 +14,7 @@ from benchmarks.tflite_operators import run_once
 from benchmarks.tflite_signal import CASES, digest, drawn, ours
 from target_arch.diagnostics import DiagnosticError
 from target_arch.relax.importer import import_model
-from target_arch.run.references.tflite_micro import needs_tflite_micro
+from target_arch.run.references.tflite_facts import needs_tflite_micro
 
 DIGESTS = {
     "CIRCULAR_BUFFER": "0db539bcb08d7ca9",

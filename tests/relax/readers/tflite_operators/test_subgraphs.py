@@ -201,6 +201,27 @@ def guarded() -> TfliteFile:
     return file
 
 
+def turning() -> TfliteFile:
+    """A loop that turns the columns of a matrix by two in each trip, and joins one of them twice."""
+    file = TfliteFile()
+    shape = (2, 5, 2)
+    given = file.input((), "int32"), file.input(shape, *GRID)
+    file.operator("WHILE", list(given), [file.tensor((), "int32"), file.output(shape, *GRID)], WHILE)
+    inner = file.subgraph()
+    i, _ = inner.input((), "int32"), inner.input(shape, *GRID)
+    last = inner.tensor((), "int32", data=np.array(3))
+    inner.operator("LESS", [i, last], [inner.output((), "bool")], LESS)
+    inner = file.subgraph()
+    i, x = inner.input((), "int32"), inner.input(shape, *GRID)
+    one, rest = inner.tensor((2, 1, 2), *GRID), inner.tensor((2, 3, 2), *GRID)
+    for part, first in ((one, 1), (rest, 2)):
+        inner.operator("SLICE", [x, inner.numbers(0, first, 0), inner.numbers(2, 2 * first - 1, 2)], [part])
+    inner.operator("ADD", [i, inner.tensor((), "int32", data=np.array(1))], [inner.output((), "int32")], ADD)
+    joined = inner.output(shape, *GRID)
+    inner.operator("CONCATENATION", [rest, one, one], [joined], ("ConcatenationOptions", {"axis": 1}), 2)
+    return file
+
+
 def run_time_frames(rng: np.random.Generator) -> dict[str, tuple[TfliteFile, list[tuple[Array, ...]]]]:
     """Loops whose trips are known only at run time, and inputs of them."""
 
@@ -219,6 +240,10 @@ def run_time_frames(rng: np.random.Generator) -> dict[str, tuple[TfliteFile, lis
         "int8 layers until one is large": (
             searching(),
             [(stored(low), whole(last)) for low in (-128, -20, 40) for last in (-1, 0, 1, 4, 9)],
+        ),
+        "joining": (
+            turning(),
+            [(whole(first), rng.integers(-128, 128, (2, 5, 2)).astype(np.int8)) for first in (-2, 0, 2, 3)],
         ),
         "in a branch": (
             guarded(),

@@ -192,7 +192,7 @@ class _Walk:
         return Subprogram(
             functions=self.functions(found.module, found.quantizations, len(wanted) + len(found.states)),
             results=len(wanted),
-            variables=walk.variables.named,
+            variables=walk.variables,
         )
 
     def _over(self, number: int, builder: Any, variables: Variables) -> "_Walk":
@@ -343,6 +343,7 @@ class _Walk:
             update=lambda number, value: self._update(inputs[number], value),
             state=lambda *stated: self._own_state(outputs[0], *stated),
             leave=lambda name, value: self._leave(outputs[0], name, value),
+            inner=self.around is not None,
         )
 
     def _variable(self, index: int, shape: tuple[int, ...]) -> Any:
@@ -350,8 +351,6 @@ class _Walk:
         tensor = self.graph.Tensors(index)
         if not tensor.IsVariable():
             raise Unreadable(f"tensor `{tensor.author}` is no variable")
-        if self.around is not None:
-            raise Unreadable("a variable tensor of a subgraph, which LiteRT resets in each run")
         dtype = TYPES[tensor.Type()]
         return self.variables.value(self._key(index), shape, dtype, tensor.author, _initial(tensor))
 

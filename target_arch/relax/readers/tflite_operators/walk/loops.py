@@ -2,7 +2,6 @@
 (`relax.repeated`).
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -23,7 +22,7 @@ class Subprogram:
 
     functions: Straight
     results: int
-    variables: Mapping[str, Any] = field(repr=False)
+    variables: Variables = field(repr=False)
 
 
 def repeated(
@@ -32,14 +31,13 @@ def repeated(
     """The values after the last trip; there is none where `active` is false. Variables have the values that
     it leaves. Unreadable for values without a form.
     """
-    variables = {**condition.variables, **body.variables}
-    names = tuple(variables)
+    names = tuple(condition.variables.named | body.variables.named)
     test, trip = _with(names, condition, len(values)), _with(names, body, len(values))
     if any(one != other for one, other in zip(test.inputs[len(values) :], test.outputs[1:], strict=True)):
         raise Unreadable("its condition assigns a variable")
-    now = [
-        known.value(name, shape_of(each), dtype_of(each), str(each.name)) for name, each in variables.items()
-    ]
+    for program in (condition, body):
+        known.join(program.variables)
+    now = [known.now()[name] for name in names]
     loop = Loop(condition=evolve(test, outputs=test.outputs[:1]), body=trip)
     try:
         found = called(builder, active, loop, [*values, *now])
@@ -53,8 +51,8 @@ def repeated(
 def _with(names: tuple[str, ...], program: Subprogram, values: int) -> Straight:
     """A subprogram as functions; after its own inputs and results it has those of all these variables."""
     found = program.functions
-    given = dict(zip(program.variables, found.inputs[values:], strict=True))
-    left = dict(zip(program.variables, found.outputs[program.results :], strict=True))
+    given = dict(zip(program.variables.named, found.inputs[values:], strict=True))
+    left = dict(zip(program.variables.named, found.outputs[program.results :], strict=True))
     others = {name: f"variable {name}" for name in names if name not in given}
     return evolve(
         found,

@@ -68,6 +68,12 @@ class Variables:
             raise Unreadable("a variable gets values of another shape or type")
         self._known[name].value = value
 
+    def join(self, others: "Variables") -> None:
+        """The variables that a subgraph apart names, too."""
+        for name, each in others.named.items():
+            initial = others._initial.get(name)
+            self.value(name, shape_of(each), dtype_of(each), str(each.name), initial)
+
     def now(self) -> dict[str, Any]:
         """The values of all variables at this place, by their names."""
         return {name: each.value for name, each in self._known.items()}

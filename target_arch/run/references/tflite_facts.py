@@ -1,0 +1,73 @@
+"""Facts of a TFLite file for its reference: which interpreter runs it, and whether every bit has to agree."""
+
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import tflite
+
+from target_arch.relax.readers.flatbuffer import TFLITE_IDENTIFIER
+from target_arch.relax.readers.tflite_operators.walk.codes import builtin_code
+
+_OWN = (b"Signal", b"TFLM_", b"CIRCULAR_BUFFER")
+"""Beginnings of the names of TFLite Micro's own operators."""
+_STATE = 4
+"""Which input of an SVDF is its state."""
+_FLOATS = (tflite.TensorType.FLOAT16, tflite.TensorType.FLOAT32)
+
+
+def needs_tflite_micro(data: bytes) -> bool:
+    """True for a model with an SVDF whose state is int8, where LiteRT writes 16-bit values past its end, with
+    an operator that LiteRT does not have, or with variable tensors in subgraphs, which LiteRT resets in each
+    run.
+    """
+    try:
+        if data[4:8] != TFLITE_IDENTIFIER:
+            return False
+        model = tflite.Model.GetRootAsModel(data, 0)
+        return _has_narrow_state(model) or _has_its_own_operator(model) or _has_inner_state(model)
+    except struct.error:  # a damaged file, for LiteRT to refuse
+        return False
+
+
+def is_exact(data: bytes) -> bool:
+    """Whether activations are integers on a grid, or none is a float; where weights alone are on a grid, the
+    arithmetic around them is of floats.
+    """
+    model = tflite.Model.GetRootAsModel(data, 0)
+    real = False
+    for tensor in _tensors(model):
+        if model.Buffers(tensor.Buffer()).DataLength():
+            continue
+        stored = tensor.Quantization()
+        if stored is not None and stored.ScaleLength() > 0:
+            return True
+        real = real or tensor.Type() in _FLOATS
+    return not real
+
+
+def _tensors(model: Any, first: int = 0) -> Iterator[Any]:
+    """The tensors of all subgraphs from a number on."""
+    for graph in (model.Subgraphs(number) for number in range(first, model.SubgraphsLength())):
+        yield from (graph.Tensors(index) for index in range(graph.TensorsLength()))
+
+
+def _has_its_own_operator(model: Any) -> bool:
+    codes = (model.OperatorCodes(number) for number in range(model.OperatorCodesLength()))
+    return any((code.CustomCode() or b"").startswith(_OWN) for code in codes)
+
+
+def _has_inner_state(model: Any) -> bool:
+    return any(tensor.IsVariable() for tensor in _tensors(model, 1))
+
+
+def _has_narrow_state(model: Any) -> bool:
+    graph = model.Subgraphs(0)
+    for number in range(graph.OperatorsLength()):
+        operator = graph.Operators(number)
+        code = model.OperatorCodes(operator.OpcodeIndex())
+        if builtin_code(code) != tflite.BuiltinOperator.SVDF or operator.InputsLength() <= _STATE:
+            continue
+        if graph.Tensors(operator.Inputs(_STATE)).Type() == tflite.TensorType.INT8:
+            return True
+    return False
