@@ -136,6 +136,13 @@ class TfliteFile:
                 setattr(call.builtinOptions, name, value)
         self._graph.operators.append(call)
 
+    def pack(self, index: int) -> None:
+        """Store a constant of int8 in 4 bits for each element, which keep the lowest of its bits."""
+        tensor = self._graph.tensors[index]
+        buffer = self._model.buffers[tensor.buffer]
+        halves = np.append(buffer.data & 15, np.zeros(len(buffer.data) % 2, np.uint8)).reshape(-1, 2)
+        buffer.data, tensor.type = halves[:, 0] | halves[:, 1] << 4, schema.TensorType.INT4
+
     def open_batch(self) -> None:
         """Leave the first dimension of every tensor open in its signature."""
         for tensor in self._graph.tensors:

@@ -5,6 +5,7 @@ constants, shapes.
 """
 
 from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +30,16 @@ from target_arch.relax.readers.tflite_shapes import with_input_shapes
 from target_arch.relax.readers.unsupported import Unsupported, unsupported
 
 _AGAIN = "copy or export the model again"
-_BYTES = {
-    tflite.TensorType.FLOAT32: 4,
-    tflite.TensorType.FLOAT16: 2,
-    tflite.TensorType.INT8: 1,
-    tflite.TensorType.UINT8: 1,
-    tflite.TensorType.BOOL: 1,
-    tflite.TensorType.INT16: 2,
-    tflite.TensorType.INT32: 4,
-    tflite.TensorType.INT64: 8,
+_HALF_BYTES = {
+    tflite.TensorType.FLOAT32: 8,
+    tflite.TensorType.FLOAT16: 4,
+    tflite.TensorType.INT4: 1,
+    tflite.TensorType.INT8: 2,
+    tflite.TensorType.UINT8: 2,
+    tflite.TensorType.BOOL: 2,
+    tflite.TensorType.INT16: 4,
+    tflite.TensorType.INT32: 8,
+    tflite.TensorType.INT64: 16,
 }
 
 
@@ -122,12 +124,11 @@ def _check_range(indices: list[int], first: int, count: int) -> None:
 def _check_constant(model: Any, tensor: Any) -> None:
     if tensor.Buffer() >= model.BuffersLength():
         raise Damaged(f"tensor `{_name(tensor)}` has a buffer that the model does not have")
-    length, size = model.Buffers(tensor.Buffer()).DataLength(), _BYTES.get(tensor.Type())
+    length, size = model.Buffers(tensor.Buffer()).DataLength(), _HALF_BYTES.get(tensor.Type())
     if length == 0 or size is None or tensor.Sparsity() is not None:
         return
-    needed = size
-    for index in range(tensor.ShapeLength()):
-        needed *= tensor.Shape(index)
+    elements = prod(tensor.Shape(index) for index in range(tensor.ShapeLength()))
+    needed = (elements * size + 1) // 2
     if needed != length:
         raise Damaged(f"constant `{_name(tensor)}` has {length} B, its shape asks for {needed} B")
 

@@ -34,8 +34,7 @@ def tflite_micro(model: Path) -> Reference:
     except ImportError as error:
         raise missing(
             "reference",
-            "the package `tflite-micro` is not installed, and LiteRT runs neither an SVDF with an int8 state "
-            "nor TFLite Micro's own operators, and does not keep variable tensors of subgraphs",
+            "the package `tflite-micro` is not installed, and LiteRT does not run this model as it does",
             "pip install tflite-micro",
         ) from error
     data = model.read_bytes()

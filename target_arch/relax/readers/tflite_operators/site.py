@@ -23,7 +23,8 @@ class TFLiteOperand:
     """A tensor that an operator reads or writes.
 
     `value` is the value of a constant, None for an activation. `quantization` is None where the file has
-    none. A tensor that is `kept` has memory of its own from run to run.
+    none. A tensor that is `kept` has memory of its own from run to run. A `narrow` constant is int8 here and
+    has 4 bits for each element in the file.
     """
 
     name: str
@@ -32,6 +33,7 @@ class TFLiteOperand:
     quantization: Quantization | None
     value: np.ndarray[Any, Any] | None = field(repr=False)
     kept: bool = False
+    narrow: bool = False
     _expression: Callable[[], Any] = field(repr=False)
 
     @property
@@ -189,6 +191,23 @@ def of_reals(site: TFLiteOperator) -> None:
     """
     if site.stored:
         raise Unreadable(f"stored values of type {site.x.dtype}")
+
+
+_NARROW_WEIGHTS = {
+    "CONV_2D": ("int8",),
+    "DEPTHWISE_CONV_2D": ("int8",),
+    "FULLY_CONNECTED": ("int8", "int16"),
+}
+"""Operators whose weights may have 4 bits, and their activations then."""
+
+
+def check_narrow(site: TFLiteOperator) -> None:
+    """Unreadable for constants of 4 bits in other places."""
+    for number, operand in enumerate(site.inputs):
+        if operand is None or not operand.narrow:
+            continue
+        if number != 1 or not site.stored or site.x.dtype not in _NARROW_WEIGHTS.get(site.code, ()):
+            raise Unreadable(f"constant `{operand.name}` of 4 bits, with activations of {site.x.dtype}")
 
 
 def same_grid(first: TFLiteOperand, second: TFLiteOperand) -> bool:

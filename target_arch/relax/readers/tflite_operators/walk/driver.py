@@ -12,7 +12,7 @@ import numpy as np
 import tflite
 from attrs import define, field, frozen
 from tvm import relax
-from tvm.relax.frontend.tflite.tflite_frontend import ExprTable, OperatorConverter
+from tvm.relax.frontend.tflite.tflite_frontend import OperatorConverter
 
 from target_arch.plan.model import Quantization
 from target_arch.relax.ir.graph import dtype_of, shape_of
@@ -23,15 +23,15 @@ from target_arch.relax.readers.tflite_operators.site import (
     TFLiteOperand,
     TFLiteOperator,
     Unreadable,
+    check_narrow,
     constant,
 )
 from target_arch.relax.readers.tflite_operators.table import CONVERTERS, LEFT_TO_TVM
 from target_arch.relax.readers.tflite_operators.walk.codes import CODES, builtin_code
 from target_arch.relax.readers.tflite_operators.walk.folding import folded
-from target_arch.relax.readers.tflite_operators.walk.frontend import Frontend
+from target_arch.relax.readers.tflite_operators.walk.frontend import opened
 from target_arch.relax.readers.tflite_operators.walk.graphs import (
     TYPES,
-    NamedGraph,
     file_shape,
     quantization_of,
 )
@@ -147,8 +147,9 @@ class _Walk:
         value = None if self.around is None else folded(self._site(operator, code, outputs))
         if value is not None:
             return [constant(value)]
-        convert = CONVERTERS.get(code) or CUSTOM.get(code)
-        made = None if convert is None else convert(self._site(operator, code, outputs))
+        convert, site = CONVERTERS.get(code) or CUSTOM.get(code), self._site(operator, code, outputs)
+        check_narrow(site)
+        made = None if convert is None else convert(site)
         if made is None:
             made = self._by_frontend(operator, code)
         if made is None:
@@ -203,10 +204,10 @@ class _Walk:
                 raise Unreadable("a subgraph runs itself")
             here = here.around
         model = self.frontend.model
-        graph = NamedGraph(model.Subgraphs(number))
+        graph, frontend = opened(model, number, builder)
         self.inlined.add(graph.OperatorsLength())
         walk = _Walk(
-            frontend=Frontend(model, graph, ExprTable(), builder),
+            frontend=frontend,
             graph=graph,
             variables=variables,
             functions=self.functions,
@@ -384,6 +385,7 @@ class _Walk:
             dtype=TYPES.get(tensor.Type(), "unknown"),
             quantization=quantization_of(tensor),
             value=self._value(index, wrapped),
+            narrow=tensor.narrow,
             kept=bool(tensor.IsVariable()),
             expression=lambda: self._expression(index, wrapped),
         )
@@ -413,8 +415,7 @@ def translate(model: Any, layer: Callable[[str], str], functions: Functions) -> 
     """The first subgraph as the function `main`; `layer` gives the layer that a tensor's name contains,
     `functions` those of a module, for loops.
     """
-    graph = NamedGraph(model.Subgraphs(0))
-    frontend = Frontend(model, graph, ExprTable(), relax.BlockBuilder())
+    graph, frontend = opened(model, 0, relax.BlockBuilder())
     walk = _Walk(frontend=frontend, graph=graph, variables=Variables(model=model), functions=functions)
     return walk.function(layer, range(graph.OutputsLength()))
 

@@ -4,11 +4,24 @@ from typing import Any
 
 import numpy as np
 from tvm import relax
-from tvm.relax.frontend.tflite.tflite_frontend import OperatorConverter, TensorWrapper
+from tvm.relax.frontend.tflite.tflite_frontend import ExprTable, OperatorConverter, TensorWrapper
 
 from target_arch.plan.model import Quantization
+from target_arch.relax.readers.tflite_constants.four_bits import widened
 from target_arch.relax.readers.tflite_operators.site import Unreadable
-from target_arch.relax.readers.tflite_operators.walk.graphs import quantization_of
+from target_arch.relax.readers.tflite_operators.walk.graphs import NamedGraph, file_shape, quantization_of
+
+
+def opened(model: Any, number: int, builder: Any) -> tuple[NamedGraph, "Frontend"]:
+    """A subgraph and its converters, which find constants of 4 bits as int8."""
+    graph = NamedGraph(model, number)
+    frontend = Frontend(model, graph, ExprTable(), builder)
+    for index in range(graph.TensorsLength()):
+        tensor = graph.Tensors(index)
+        if tensor.narrow:
+            stored = model.Buffers(tensor.Buffer()).DataAsNumpy()
+            frontend.set_prefetched_node(index, widened(stored, file_shape(tensor)))
+    return graph, frontend
 
 
 class Frontend(OperatorConverter):  # type: ignore[misc]  # TVM has no types

@@ -24,14 +24,20 @@ TYPES = {
 
 
 class _Named:
-    """A tensor of the file under a name that no other tensor has, and with the quantization as read here."""
+    """A tensor of the file under a name that no other tensor has, and with the quantization as read here. A
+    `narrow` one is a constant of 4 bits, which is int8 here.
+    """
 
-    def __init__(self, tensor: Any, name: bytes) -> None:
+    def __init__(self, tensor: Any, name: bytes, *, constant: bool) -> None:
         self._tensor, self._name = tensor, name
+        self.narrow = constant and tensor.Type() == tflite.TensorType.INT4
         self.author = (tensor.Name() or b"").decode("utf-8", errors="replace")
 
     def Name(self) -> bytes:
         return self._name
+
+    def Type(self) -> int:
+        return tflite.TensorType.INT8 if self.narrow else int(self._tensor.Type())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tensor, name)
@@ -40,11 +46,13 @@ class _Named:
 class NamedGraph:
     """A subgraph whose tensors have names of their own."""
 
-    def __init__(self, graph: Any) -> None:
-        self._graph = graph
+    def __init__(self, model: Any, number: int) -> None:
+        self._model, self._graph = model, model.Subgraphs(number)
 
     def Tensors(self, index: int) -> Any:
-        return _Named(self._graph.Tensors(index), f"tensor{index}".encode())
+        tensor = self._graph.Tensors(index)
+        constant = self._model.Buffers(tensor.Buffer()).DataLength() > 0
+        return _Named(tensor, f"tensor{index}".encode(), constant=constant)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._graph, name)
