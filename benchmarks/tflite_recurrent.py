@@ -49,12 +49,14 @@ def lstm(draw: Draw, *, coupled: bool = False) -> None:
     first = (steps, batch) if major else (batch, steps)
     x = draw.file.input((*first, inputs), draw.dtype, *draw.grid())
     grid = (None, 0) if draw.real else (1 / 128, draw.extent(-9, 9))
+    grid = (1 / 32768, 0) if draw.dtype == "int16" else grid
+    stored, wider = "float32" if draw.real else "int8", 256 if draw.dtype == "int16" else 1
     weights = [
-        -1 if coupled and gate == 0 else _constant(draw, (hidden, columns), draw.dtype, draw.scale(0.2))
+        -1 if coupled and gate == 0 else _constant(draw, (hidden, columns), stored, draw.scale(0.2 * wider))
         for columns in (inputs, hidden)
         for gate in range(4)
     ]
-    kind = "float32" if draw.real else "int32"
+    kind = "float32" if draw.real else "int64" if draw.dtype == "int16" else "int32"
     biases = [
         draw.file.tensor((hidden,), kind, data=draw.rng.normal(0, 99 ** (not draw.real), hidden))
         for _ in range(4)

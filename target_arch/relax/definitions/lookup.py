@@ -21,6 +21,8 @@ from target_arch.relax.te.definition import (
     stage,
     tensor_of,
 )
+from target_arch.relax.te.sigmoid import on_line as on_curve
+from target_arch.relax.te.sigmoid import signed
 
 Stored = Callable[[int, Quantization, Quantization], int]
 """The stored result of a stored value, from the quantization of both; the table clamps it to its type."""
@@ -100,15 +102,13 @@ def on_line(table: Any, value: Any) -> Any:
 
 
 def sigmoid(operator: Operator, model: Model) -> Definition:
-    """LiteRT's sigmoid of int16 values, or with `tanh` its hyperbolic tangent.
+    """LiteRT's sigmoid of int16 values, or with `tanh` its hyperbolic tangent (`te.sigmoid`).
 
-    The value times `multiplier`, shifted to the right by `shift`, has unit 1 / (3 * 4096); `constant0` has
-    256 values of the sigmoid for steps of 1 / 24, between which it is a line.
+    The value times `multiplier`, shifted to the right by `shift`, has its unit; `constant0` is its table.
     """
     given = operands_of(operator, model)
     x, table = given.data
-    tanh, right = given.number("tanh"), given.number("shift")
-    bits = 8 if tanh else 9
+    tanh, right = bool(given.number("tanh")), given.number("shift")
 
     def unit(*i: Any) -> Any:
         value = x(*i).astype("int32") * given.number("multiplier")
@@ -117,22 +117,10 @@ def sigmoid(operator: Operator, model: Model) -> Definition:
     value = stage("value", given.axes, unit)
     size = stage("size", given.axes, lambda *i: tirx.max(value(*i), -value(*i)))
 
-    def line(*i: Any) -> Any:
-        place, last = size(*i) >> bits, tirx.const(255, "int32")
-        first = table[tirx.min(place, last)].astype("int32")
-        second = table[tirx.min(place + 1, last)].astype("int32")
-        rest = tirx.bitwise_and(size(*i), tirx.const((1 << bits) - 1, "int32"))
-        most = tirx.const(0xFFFF << 8 if tanh else 0x7FFF << 10, "int32")
-        return tirx.Select(place >= 255, most, first * (1 << bits) + rest * (second - first))
-
-    y = stage("line", given.axes, line)
+    y = stage("line", given.axes, lambda *i: on_curve(table, size(*i), tanh=tanh))
 
     def element(*i: Any) -> Any:
-        if tanh:
-            ends = y(*i) - (1 << 23) + (1 << 7), (1 << 23) + (1 << 7) - 1 - y(*i)
-        else:
-            ends = y(*i) + (1 << 9), (1 << 25) + (1 << 9) - 1 - y(*i)
-        return (tirx.Select(value(*i) >= 0, *ends) >> (8 if tanh else 10)).astype(given.out.dtype)
+        return signed(value(*i), y(*i), tanh=tanh).astype(given.out.dtype)
 
     return given.finished(element, ("value", "size", "line"))
 

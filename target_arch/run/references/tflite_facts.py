@@ -11,8 +11,9 @@ from target_arch.relax.readers.tflite_operators.walk.codes import builtin_code
 
 _OWN = (b"Signal", b"TFLM_", b"CIRCULAR_BUFFER")
 """Beginnings of the names of TFLite Micro's own operators."""
-_NARROW = {
+_ITS_OWN = {
     tflite.BuiltinOperator.SVDF: (4, tflite.TensorType.INT8),
+    tflite.BuiltinOperator.UNIDIRECTIONAL_SEQUENCE_LSTM: (0, tflite.TensorType.INT16),
     tflite.BuiltinOperator.DEPTHWISE_CONV_2D: (1, tflite.TensorType.INT4),
 }
 """Operators, and the type of one of their inputs that LiteRT does not have."""
@@ -21,14 +22,14 @@ _FLOATS = (tflite.TensorType.FLOAT16, tflite.TensorType.FLOAT32)
 
 def needs_tflite_micro(data: bytes) -> bool:
     """True for a model with an SVDF whose state is int8, where LiteRT writes 16-bit values past its end, with
-    operators or depthwise weights of 4 bits that LiteRT does not have, or with variable tensors in subgraphs,
-    which LiteRT resets in each run.
+    operators or forms of them that LiteRT does not have, or with variable tensors in subgraphs, which LiteRT
+    resets in each run.
     """
     try:
         if data[4:8] != TFLITE_IDENTIFIER:
             return False
         model = tflite.Model.GetRootAsModel(data, 0)
-        return _has_narrow_operand(model) or _has_its_own_operator(model) or _has_inner_state(model)
+        return _has_its_own_form(model) or _has_its_own_operator(model) or _has_inner_state(model)
     except struct.error:  # a damaged file, for LiteRT to refuse
         return False
 
@@ -64,13 +65,13 @@ def _has_inner_state(model: Any) -> bool:
     return any(tensor.IsVariable() for tensor in _tensors(model, 1))
 
 
-def _has_narrow_operand(model: Any) -> bool:
-    """An SVDF whose state is int8, a depthwise convolution whose weights have 4 bits."""
+def _has_its_own_form(model: Any) -> bool:
+    """Whether an operator has an input of a type that LiteRT does not have there."""
     graph = model.Subgraphs(0)
     for number in range(graph.OperatorsLength()):
         operator = graph.Operators(number)
         code = model.OperatorCodes(operator.OpcodeIndex())
-        place, dtype = _NARROW.get(builtin_code(code), (operator.InputsLength(), 0))
+        place, dtype = _ITS_OWN.get(builtin_code(code), (operator.InputsLength(), 0))
         if place < operator.InputsLength() and graph.Tensors(operator.Inputs(place)).Type() == dtype:
             return True
     return False

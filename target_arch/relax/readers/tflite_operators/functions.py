@@ -69,10 +69,14 @@ def sigmoid(real: Real, site: TFLiteOperator) -> Any:
         multiplier = site.x.scale * 4096.0 * 3.0
         while multiplier <= 32767.0 / 2.0 and shift <= 30:
             multiplier, shift = multiplier * 2.0, shift + 1
-    table = np.array([_sigmoid_entry(index) for index in range(256)], np.uint16)
     return site.defined(
-        "sigmoid", site.x.expr, table, multiplier=int(multiplier), shift=shift, tanh=int(tanh)
+        "sigmoid", site.x.expr, sigmoid_table(), multiplier=int(multiplier), shift=shift, tanh=int(tanh)
     )
+
+
+def sigmoid_table() -> Any:
+    """The table of `te.sigmoid`."""
+    return np.array([_sigmoid_entry(index) for index in range(256)], np.uint16)
 
 
 def _sigmoid_entry(index: int) -> int:

@@ -62,7 +62,7 @@ def _finish(
         reals = [x.scale * scale / site.out.scale for scale in scales]
     pairs = [quantize_multiplier(real) for real in reals]
     rounding = Rounding.TFLITE_SINGLE if once or wide else Rounding.TFLITE
-    multipliers = [multiplier if once or not wide else _reduced(multiplier) for multiplier, _ in pairs]
+    multipliers = [multiplier if once or not wide else reduced(multiplier) for multiplier, _ in pairs]
     base = 31 if once else 15 if wide else 0
     rights = [base - shift for _, shift in pairs]
     attributes: dict[str, Attribute] = {
@@ -77,7 +77,7 @@ def _finish(
     return _Requantizer(constants=tables, attributes=attributes)
 
 
-def _reduced(multiplier: int) -> int:
+def reduced(multiplier: int) -> int:
     """The 16 bits of a multiplier that LiteRT scales 64-bit sums with."""
     return (multiplier + (1 << 15)) >> 16 if multiplier < 0x7FFF0000 else 0x7FFF
 

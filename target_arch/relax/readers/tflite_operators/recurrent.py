@@ -14,10 +14,13 @@ from target_arch.plan.arithmetic import DTYPE_RANGE, Rounding, float32, quantize
 from target_arch.relax.ir.graph import shape_of
 from target_arch.relax.loops.dynamic_recurrent import Cell, DynamicRecurrence, lstm_cell, rnn_cell, tanh
 from target_arch.relax.loops.integer_lstm import GATES, IntegerLstm
+from target_arch.relax.loops.micro_lstm import MicroLstm
 from target_arch.relax.onnx_operators.node import Node
 from target_arch.relax.onnx_operators.recurrent import CONVERTERS as ONNX_CONVERTERS
 from target_arch.relax.readers.tflite_operators import dynamic
+from target_arch.relax.readers.tflite_operators.functions import sigmoid_table
 from target_arch.relax.readers.tflite_operators.grids import bounds
+from target_arch.relax.readers.tflite_operators.products import reduced
 from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperand,
@@ -34,11 +37,13 @@ _HIDDEN, _MEMORY = 18, 19
 _ONNX_GATES = (0, 3, 1, 2)
 """ONNX's order of gates (input, output, forget, cell) in TFLite's: input, forget, cell, output."""
 _FORGET = 1
+_LSTM_TYPES = (("float32", "float32"), ("int8", "int8"), ("int16", "int8"))
+"""Element types of values and weights, where both are computed alike."""
 
 
 def sequence_lstm(site: TFLiteOperator) -> Any:
-    """UNIDIRECTIONAL_SEQUENCE_LSTM in float32, whose weights may be int8, and in int8, without peepholes,
-    projection and layer normalization.
+    """UNIDIRECTIONAL_SEQUENCE_LSTM in float32, whose weights may be int8, in int8 and in int16, without
+    peepholes, projection and layer normalization.
     """
     others = (*range(9, 12), 16, 17, *range(20, 24))
     if any(site.optional(index) is not None for index in others):
@@ -50,9 +55,9 @@ def sequence_lstm(site: TFLiteOperator) -> Any:
     if options.DiagonalRecurrentTensors():
         raise Unreadable("diagonal recurrent weights")
     hybrid = dynamic.is_dynamic(site, site.operand(2))
-    if (site.x.dtype, weights) not in (("float32", "float32"), ("int8", "int8")) and not hybrid:
+    if (site.x.dtype, weights) not in _LSTM_TYPES and not hybrid:
         raise Unreadable(f"its elements are {site.x.dtype}, its weights {weights}")
-    _check_inner(site, alike=weights == "float32" and site.optional(1) is not None)
+    _check_inner(site, alike=not hybrid and site.optional(1) is not None)
     major = bool(options.TimeMajor())
     x = site.x.expr if major else site.builder.emit(relax.op.permute_dims(site.x.expr, [1, 0, 2]))
     if hybrid:
@@ -191,38 +196,52 @@ def _gate(site: TFLiteOperator, first: int, gate: int) -> Any:
 
 def integer_lstm(site: TFLiteOperator, x: Any, cell_clip: float) -> Any:
     """All hidden values [steps, batch, hidden] of the inputs `x` [steps, batch, inputs]; both variables are
-    updated. Unreadable for scales that LiteRT refuses, too.
+    updated. As TFLite Micro does where LiteRT has none: int16, or in a subgraph. Unreadable for scales that
+    they refuse, too.
     """
     memory, hidden, out = site.operand(_MEMORY), site.operand(_HIDDEN), site.out
     exponent = round(math.log2(memory.scale))
     if memory.dtype != "int16" or 2.0**exponent != memory.scale or not -15 <= exponent <= -9:
         raise Unreadable("the scale of its memory is no power of two from 2**-15 to 2**-9")
+    micro = site.inner or out.dtype == "int16"
+    if micro and (site.optional(1) is None or hidden.dtype != out.dtype):
+        raise Unreadable("a form that TFLite Micro does not have: no input gate, or a state of another type")
     weights, recurrent = _stacked(site, 1), _stacked(site, 5)
     tables = _tables(site, weights, recurrent)
-    multiplier, shift = quantize_multiplier(float32(2.0**-30 / out.scale))
-    lstm = IntegerLstm(
-        steps=shape_of(x)[0],
-        batch=shape_of(x)[1],
-        inputs=weights.shape[2],
-        hidden=weights.shape[1],
-        least_right=int(tables["scales"][:, 1].min()),
-        out=Scale(multiplier=multiplier, shift=shift),
-        out_zero=out.zero_point,
-        memory_shift=exponent,
-        clip=int(min(cell_clip / memory.scale, 32767.0)) if cell_clip > 0 else 0,
-        coupled=site.optional(1) is None,
-    )
-    constants = [relax.const(each) for each in (weights, recurrent, tables["bias"], tables["scales"])]
+    hidden_scale = 2.0**-30 / hidden.scale if micro else float32(2.0**-30 / out.scale)
+    facts: dict[str, Any] = {
+        "steps": shape_of(x)[0],
+        "batch": shape_of(x)[1],
+        "inputs": weights.shape[2],
+        "hidden": weights.shape[1],
+        "least_right": int(tables["scales"][:, 1].min()),
+        "out": _scale(hidden_scale),
+        "out_zero": hidden.zero_point if micro else out.zero_point,
+        "memory_shift": exponent,
+        "clip": int(min(cell_clip / memory.scale, 32767.0)) if cell_clip > 0 else 0,
+        "coupled": site.optional(1) is None,
+        "dtype": out.dtype,
+    }
+    enters = _scale(2.0**-30 / memory.scale)
+    lstm = MicroLstm(keeps=_scale(2.0**-15), enters=enters, **facts) if micro else IntegerLstm(**facts)
+    constants = [relax.const(each) for each in (weights, recurrent, tables["scales"])]
+    constants.insert(2, constant(tables["bias"]))
+    curve = [constant(sigmoid_table())] if micro else []
     shape = (lstm.steps + 1, lstm.batch, lstm.hidden)
     emit = site.builder.emit
-    whole = site.written("LSTM", shape, "int16", lstm.write, x, *constants, hidden.expr, memory.expr)
+    whole = site.written("LSTM", shape, "int16", lstm.write, x, *constants, hidden.expr, memory.expr, *curve)
     every = emit(relax.op.strided_slice(whole, [0], [0], [lstm.steps]))
-    every = emit(relax.op.astype(every, "int8"))
+    every = emit(relax.op.astype(every, out.dtype))
     last = emit(relax.op.strided_slice(every, [0], [lstm.steps - 1], [lstm.steps]))
     kept = emit(relax.op.strided_slice(whole, [0], [lstm.steps], [lstm.steps + 1]))
     site.update(_HIDDEN, relax.op.reshape(last, hidden.shape))
     site.update(_MEMORY, relax.op.reshape(kept, memory.shape))
     return every
+
+
+def _scale(real: float) -> Scale:
+    multiplier, shift = quantize_multiplier(real)
+    return Scale(multiplier=multiplier, shift=shift)
 
 
 def _weights(site: TFLiteOperator, first: int) -> list[TFLiteOperand | None]:
@@ -242,18 +261,20 @@ def _tables(site: TFLiteOperator, weights: Array, recurrent: Array) -> Mapping[s
     """
     hidden = site.operand(_HIDDEN)
     biases = [site.optional(12 + gate) for gate in GATES]
-    own = np.stack(
-        [np.zeros(weights.shape[1], "int32") if each is None else each.constant for each in biases]
-    )
+    wide = "int64" if site.x.dtype == "int16" else "int32"
+    own = np.stack([np.zeros(weights.shape[1], wide) if each is None else each.constant for each in biases])
     zeros = [site.x.zero_point, hidden.zero_point]
     sums = [each.astype(np.int64).sum(axis=2) for each in (weights, recurrent)]
-    bias = np.stack([own - zeros[0] * sums[0], -zeros[1] * sums[1]]).astype(np.int32)
+    bias = np.stack([own - zeros[0] * sums[0], -zeros[1] * sums[1]]).astype(wide)
     scales = np.zeros((2, 2, 4), np.int32)
     for half, (first, real) in enumerate(((1, site.x.scale), (5, hidden.scale))):
         for gate, operand in enumerate(_weights(site, first)):
             ratio = 0.0 if operand is None else float32(float32(operand.scale * real) * 4096.0)
             multiplier, shift = quantize_multiplier(ratio)
-            scales[half, :, gate] = multiplier, right_shift(Rounding.TFLITE, shift)
+            if wide == "int64":
+                scales[half, :, gate] = reduced(multiplier), 15 - shift
+            else:
+                scales[half, :, gate] = multiplier, right_shift(Rounding.TFLITE, shift)
     return {"bias": bias, "scales": scales}
 
 

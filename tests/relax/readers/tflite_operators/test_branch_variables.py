@@ -30,7 +30,12 @@ ADD, LESS = ("AddOptions", {}), ("LessOptions", {})
 SVDF = ("SVDFOptions", {"rank": 1, "fusedActivationFunction": 1})
 SUM = ("VarHandleOptions", {"sharedName": "sum", "container": ""})
 SIZE = 4
-RECURRENT = {"SVDF": svdf, "SVDF, int8 state": partial(svdf, state="int8"), "LSTM": lstm}
+RECURRENT = {
+    "SVDF": svdf,
+    "SVDF, int8 state": partial(svdf, state="int8"),
+    "LSTM": lstm,
+    "LSTM without input gate": partial(lstm, coupled=True),
+}
 
 
 def assigned(graph: TfliteFile, handle: int, x: int) -> int:
@@ -228,7 +233,14 @@ def test_custom_operators_of_branches(tmp_path: Path, needs_tool: Callable[[str]
     assert check(delayed(), tflite_micro, tmp_path) == 1
 
 
-KEPT = (("SVDF", "int8"), ("SVDF, int8 state", "int8"), ("SVDF", "float32"), ("LSTM", "float32"))
+KEPT = (
+    ("SVDF", "int8"),
+    ("SVDF, int8 state", "int8"),
+    ("SVDF", "float32"),
+    ("LSTM", "float32"),
+    ("LSTM", "int8"),
+    ("LSTM", "int16"),
+)
 
 
 @pytest.mark.long
@@ -247,10 +259,10 @@ def test_variable_tensors_of_branches(
 
 def test_variable_tensors_of_branches_without_a_reference_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "m.tflite"
-    path.write_bytes(remembering("LSTM", "int8", 0).content())
+    path.write_bytes(remembering("LSTM without input gate", "int8", 0).content())
     with pytest.raises(DiagnosticError) as caught:
         import_model(path)
     assert caught.value.diagnostics[0].notes[0].message == (
-        "`UNIDIRECTIONAL_SEQUENCE_LSTM` once, at `t15`: in a subgraph LiteRT resets its states, and TFLite "
+        "`UNIDIRECTIONAL_SEQUENCE_LSTM` once, at `t13`: in a subgraph LiteRT resets its states, and TFLite "
         "Micro computes it otherwise"
     )
