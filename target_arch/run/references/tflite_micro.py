@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import tflite
 
+from target_arch.run.references.ended_runs import EndedRuns
 from target_arch.run.references.reference import (
     FLOAT_RELATIVE,
     FLOAT_RULE,
@@ -39,7 +40,8 @@ def tflite_micro(model: Path) -> Reference:
         ) from error
     data = model.read_bytes()
     exact = is_exact(data)
-    graph = tflite.Model.GetRootAsModel(data, 0).Subgraphs(0)
+    read = tflite.Model.GetRootAsModel(data, 0)
+    graph, ends = read.Subgraphs(0), EndedRuns.of(read)
     try:
         interpreter = runtime.Interpreter.from_bytes(data, arena_size=_ARENA)
         inputs = [interpreter.get_input_details(number) for number in range(graph.InputsLength())]
@@ -53,7 +55,12 @@ def tflite_micro(model: Path) -> Reference:
             interpreter.invoke()
         except (ValueError, RuntimeError) as error:
             raise cannot_run(model, "TFLite Micro", error) from error
-        return (tuple(interpreter.get_output(number) for number in range(graph.OutputsLength())),)
+        found = tuple(interpreter.get_output(number) for number in range(graph.OutputsLength()))
+        return (ends.after(found),)
+
+    def reset() -> None:
+        interpreter.reset()
+        ends.reset()
 
     return Reference(
         name="TFLite Micro's interpreter",
@@ -63,7 +70,7 @@ def tflite_micro(model: Path) -> Reference:
         allowed=0.0 if exact else FLOAT_TOLERANCE,
         relative=0.0 if exact else FLOAT_RELATIVE,
         answer=answer,
-        reset=interpreter.reset,
+        reset=reset,
     )
 
 

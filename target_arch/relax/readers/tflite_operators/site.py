@@ -92,6 +92,8 @@ class TFLiteOperator:
     """
     leave: Callable[[str, Any], None] = field(repr=False)
     """The value of such a state after this operator."""
+    end_unless: Callable[[Any], None] = field(repr=False)
+    """Let runs end after this operator where a value of one element is false."""
     inner: bool = False
     """Whether a subgraph has it that an IF or a WHILE runs."""
 

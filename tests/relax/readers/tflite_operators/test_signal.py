@@ -133,39 +133,6 @@ def test_states_have_names_of_their_own(tmp_path: Path) -> None:
     assert sorted(state.tensor for state in model.states) == ["t1_frames", "t1_runs"]
 
 
-def circular(cycles: int, slots: int = 4, *, kept: bool = True) -> TfliteFile:
-    file = TfliteFile()
-    x = file.input((1, 1, 1, 2), "int8", 0.5)
-    buffer = file.like(x, (1, slots, 1, 2), variable=kept)
-    file.operator("CIRCULAR_BUFFER", [x], [buffer], custom={"cycles_max": cycles} if cycles else b"")
-    moved = file.like(x, (slots, 2), output=True)
-    file.operator("RESHAPE", [buffer, file.numbers(slots, 2)], [moved], ("ReshapeOptions", {}))
-    return file
-
-
-@pytest.mark.parametrize(
-    ("file", "said"),
-    [
-        (circular(3), "it ends runs early: later operators run in one of 3 runs"),
-        (circular(0), "its options do not say how often it is complete"),
-        (circular(1, kept=False), "its output is no variable, so that other tensors may take its memory"),
-    ],
-)
-def test_circular_buffers_that_are_refused(file: TfliteFile, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "m.tflite"
-    path.write_bytes(file.content())
-    with pytest.raises(DiagnosticError) as caught:
-        import_model(path)
-    assert said in str(caught.value.diagnostics)
-
-
-def test_a_circular_buffer_of_5_inputs_is_complete_in_every_run(tmp_path: Path) -> None:
-    path = tmp_path / "m.tflite"
-    path.write_bytes(circular(0, 5).content())
-    model, _ = import_model(path)
-    assert [state.tensor for state in model.states] == ["t1_held"]
-
-
 def window(dtype: str = "int16", weights: int = 4, **options: Any) -> TfliteFile:
     file = TfliteFile()
     x, y = file.input((2, 4), dtype), file.output((2, 4), dtype)

@@ -309,7 +309,7 @@ def doubling() -> TfliteFile:
 REFUSED: dict[str, tuple[Callable[[], TfliteFile], str]] = {
     "IF of a branch that may fail": (
         partial,
-        "a branch has `GATHER`, which some values of its operands do not allow",
+        "where it may not run there is `GATHER`, which some values do not allow",
     ),
     "WHILE that swaps": (swapping, "its body returns an input in place of a later one"),
     "IF of many branches": (doubling, "subgraphs would become more than 50 operators"),

@@ -15,7 +15,9 @@ _MOST = 1 << 30
 
 
 def circular_buffer(site: TFLiteOperator) -> list[Any]:
-    """The inputs, and, as a second output, whether the buffer is complete in this run."""
+    """The inputs, and, as a second output, whether the buffer is complete in this run; without that output,
+    runs in which it is not end here.
+    """
     cycles, slots = _cycles(site), site.out.shape[1] if len(site.out.shape) > 1 else 0
     if (site.x.dtype, site.out.dtype) != ("int8", "int8") or site.x.quantization != site.out.quantization:
         raise Unreadable(f"its elements are {site.x.dtype}, {site.out.dtype}, or their scales differ")
@@ -23,8 +25,6 @@ def circular_buffer(site: TFLiteOperator) -> list[Any]:
         raise Unreadable("its shapes do not fit")
     if not site.out.kept:
         raise Unreadable("its output is no variable, so that other tensors may take its memory between runs")
-    if cycles > 1 and len(site.outputs) == 1:
-        raise Unreadable(f"it ends runs early: later operators run in one of {cycles} runs")
     depth = math.prod(site.x.shape)
     whole = site.builder.emit(relax.op.reshape(site.x.expr, (1, depth)))
     if slots > 1:
@@ -32,6 +32,8 @@ def circular_buffer(site: TFLiteOperator) -> list[Any]:
         held = site.state("held", (slots - 1, depth), "int8", bytes([zero]) * (slots - 1) * depth)
         whole = site.builder.emit(relax.op.concat([held, whole], axis=0))
         site.leave("held", relax.op.strided_slice(whole, [0], [1], [slots]))
+    if cycles > 1 and len(site.outputs) == 1:
+        site.end_unless(_complete(site, cycles))
     return [whole, *(_complete(site, cycles) for _ in site.outputs[1:])]
 
 

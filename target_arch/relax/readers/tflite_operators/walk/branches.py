@@ -82,6 +82,13 @@ def check_total(model: Any, number: int) -> None:
             _check_operator(model, graph, operator, code)
 
 
+def check_alone(model: Any, graph: Any, operator: Any, code: str) -> None:
+    """The same of one operator."""
+    _check_operator(model, graph, operator, code)
+    for number in _run_by(model, operator, code):
+        check_total(model, number)
+
+
 def _run_by(model: Any, operator: Any, code: str) -> tuple[int, ...]:
     """The subgraphs that an operator runs."""
     if code not in ("IF", "WHILE"):
@@ -91,7 +98,7 @@ def _run_by(model: Any, operator: Any, code: str) -> tuple[int, ...]:
 
 def _check_operator(model: Any, graph: Any, operator: Any, code: str) -> None:
     if code in _PARTIAL and not _is_safe(model, graph, operator, _PARTIAL[code]):
-        raise Unreadable(f"a branch has `{code}`, which some values of its operands do not allow")
+        raise Unreadable(f"where it may not run there is `{code}`, which some values do not allow")
 
 
 def _is_safe(model: Any, graph: Any, operator: Any, index: int) -> bool:

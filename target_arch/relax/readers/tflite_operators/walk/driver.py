@@ -27,7 +27,9 @@ from target_arch.relax.readers.tflite_operators.site import (
     constant,
 )
 from target_arch.relax.readers.tflite_operators.table import CONVERTERS, LEFT_TO_TVM
+from target_arch.relax.readers.tflite_operators.walk.branches import check_alone
 from target_arch.relax.readers.tflite_operators.walk.codes import CODES, builtin_code
+from target_arch.relax.readers.tflite_operators.walk.early_ends import EarlyEnds
 from target_arch.relax.readers.tflite_operators.walk.folding import folded
 from target_arch.relax.readers.tflite_operators.walk.frontend import opened
 from target_arch.relax.readers.tflite_operators.walk.graphs import (
@@ -98,6 +100,11 @@ class _Walk:
     """The tensors that stand for variables."""
     taken: Conditions = ()
     """The conditions on which the graph runs, and what they must be."""
+    ends: EarlyEnds = field(init=False, repr=False)
+    """Where it may end early."""
+
+    def __attrs_post_init__(self) -> None:
+        self.ends = EarlyEnds(self.frontend.bb, self.variables)
 
     def operator(self, operator: Any, stated: Any) -> None:
         outputs = [int(operator.Outputs(index)) for index in range(operator.OutputsLength())]
@@ -105,7 +112,11 @@ class _Walk:
         if builtin_code(stated) == tflite.BuiltinOperator.CUSTOM and code not in CUSTOM:
             self._refuse(code, outputs, "a custom operator")
             return
+        passed = len(self.ends)
+        self.ends.note(outputs, passed)
         try:
+            if passed:
+                check_alone(self.frontend.model, self.graph, operator, code)
             results = self._results(operator, code, outputs)
             for index, result in zip(outputs, results, strict=True):
                 self._keep(index, result)
@@ -272,7 +283,14 @@ class _Walk:
             self.operator(operator, self.frontend.model.OperatorCodes(operator.OpcodeIndex()))
         outputs = [int(self.graph.Outputs(number)) for number in range(self.graph.OutputsLength())]
         found = zip(outputs, self.frontend.get_tensors(outputs), strict=True)
-        return [self.handles.get(index) or self.frontend.get_tensor_expr(each) for index, each in found]
+        values = [self.handles.get(index) or self.frontend.get_tensor_expr(each) for index, each in found]
+        return self.ends.settle(outputs, values)
+
+    def _end_unless(self, goes_on: Any) -> None:
+        """Let runs end here where that is false."""
+        if self.around is not None:
+            raise Unreadable("it ends runs early in a subgraph")
+        self.taken = (*self.taken, (self.ends.add(goes_on), True))
 
     def tensors(self) -> Iterator[tuple[Any, Any]]:
         """Expressions and the tensors of the file that they are, of its subgraphs first."""
@@ -344,6 +362,7 @@ class _Walk:
             update=lambda number, value: self._update(inputs[number], value),
             state=lambda *stated: self._own_state(outputs[0], *stated),
             leave=lambda name, value: self._leave(outputs[0], name, value),
+            end_unless=self._end_unless,
             inner=self.around is not None,
         )
 
