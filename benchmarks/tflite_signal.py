@@ -244,9 +244,11 @@ def circular_buffer(source: Source) -> SignalModel:
     return SignalModel(file=source.file, frame=frame, outputs=sizes)
 
 
-def transform(code: str, source: Source) -> SignalModel:
-    """Of integers: the last digit of a float depends on the processor."""
+def transform(code: str, source: Source, *, powers: bool = True) -> SignalModel:
+    """Of integers: the last digit of a float depends on the processor. Lengths are powers of two, or not."""
     rows, length = source.extent(1, 2), 1 << source.extent(2, 10)
+    if not powers:
+        length = 2 * 2 ** source.extent(0, 3) * 3 ** source.extent(0, 2) * 5 ** source.extent(1, 2)
     dtype, number = (("int16", _INT16), ("int32", _INT32))[source.extent(0, 1)]
     given = length + 2 if code == "SignalIrfft" else source.extent(1, length)
     wanted = length if code == "SignalIrfft" else length + 2
@@ -278,6 +280,8 @@ CASES: Mapping[str, Callable[[Source], SignalModel]] = {
     "SignalRfft": partial(transform, "SignalRfft"),
     "SignalStacker": stacker,
     "SignalWindow": window,
+    "SignalIrfft of other lengths": partial(transform, "SignalIrfft", powers=False),
+    "SignalRfft of other lengths": partial(transform, "SignalRfft", powers=False),
 }
 
 

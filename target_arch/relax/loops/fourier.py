@@ -1,12 +1,13 @@
-"""Fourier transforms of real values whose number is a power of two, in integers or in float32.
+"""Fourier transforms of an even number of real values, in integers or in float32.
 
-A transform of half as many complex numbers, in stages of four and at last two, is taken apart afterwards (or
-put together before). In integers every stage divides by its radix, rounded, so that nothing exceeds its type.
+A transform of half as many complex numbers, in stages of 4, 2, 3 and 5, is taken apart afterwards (or put
+together before). In integers every stage divides by its radix, rounded, so that nothing exceeds its type.
 Sources: Kiss FFT `kiss_fft.c`, `kiss_fftr.c` (the order of operations, on which bits depend), TFLite Micro
 `signal/micro/kernels/{rfft,irfft}.cc`.
 """
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,76 +15,9 @@ from attrs import frozen
 from tvm import tirx
 from tvm.script.ir_builder import tirx as ib
 
+from target_arch.relax.loops.butterflies import RADICES, Butterflies, scratch_of
+from target_arch.relax.loops.complex_numbers import Array, Complex, Numbers, minus, plus
 from target_arch.relax.onnx_operators.node import local
-
-Complex = tuple[Any, Any]
-Array = np.ndarray[Any, Any]
-_WIDE = {"int16": "int32", "int32": "int64", "float32": "float32"}
-
-
-@frozen(kw_only=True)
-class Numbers:
-    """Complex numbers of one element type in buffers whose last dimension is real and imaginary part."""
-
-    dtype: str
-
-    @property
-    def _most(self) -> int:
-        return int(np.iinfo(self.dtype).max)
-
-    @property
-    def real(self) -> bool:
-        return self.dtype == "float32"
-
-    def const(self, value: int) -> Any:
-        return tirx.const(value, _WIDE[self.dtype])
-
-    def at(self, buffer: Any, *place: Any) -> Complex:
-        """A number, wide enough for products."""
-        first, second = (buffer[(*place, part)].astype(_WIDE[self.dtype]) for part in (0, 1))
-        return first, second
-
-    def store(self, buffer: Any, value: Complex, *place: Any) -> None:
-        for part in (0, 1):
-            ib.buffer_store(buffer, value[part].astype(self.dtype), [*place, part])
-
-    def product(self, a: Complex, b: Complex) -> Complex:
-        return self._rounded(a[0] * b[0] - a[1] * b[1]), self._rounded(a[0] * b[1] + a[1] * b[0])
-
-    def divided(self, value: Complex, by: int) -> Complex:
-        """Integers over a small number; floats as they are."""
-        if self.real:
-            return value
-        first, second = (self._rounded(each * self.const(self._most // by)) for each in value)
-        return first, second
-
-    def halved(self, value: Any) -> Any:
-        return value * tirx.const(0.5, "float32") if self.real else value >> self.const(1)
-
-    def _rounded(self, product: Any) -> Any:
-        if self.real:
-            return product
-        bits = self._most.bit_length()
-        return (product + self.const(1 << (bits - 1))) >> self.const(bits)
-
-    def circle(self, phases: list[float]) -> Array:
-        """The points of the unit circle at these angles."""
-        points = [(math.cos(phase), math.sin(phase)) for phase in phases]
-        if self.real:
-            return np.array(points, np.float32)
-        return np.array(
-            [[math.floor(0.5 + self._most * part) for part in point] for point in points], self.dtype
-        )
-
-
-def plus(a: Complex, b: Complex) -> Complex:
-    """The sum."""
-    return a[0] + b[0], a[1] + b[1]
-
-
-def minus(a: Complex, b: Complex) -> Complex:
-    """The difference."""
-    return a[0] - b[0], a[1] - b[1]
 
 
 @frozen(kw_only=True)
@@ -115,7 +49,7 @@ class FourierTransform:
         """All rows, each as it is stored."""
         work = local("work", (self.half, 2), self.numbers.dtype)
         held = local("held", (self.half, 2), self.numbers.dtype)
-        scratch = local("scratch", (6, 2), self.numbers.dtype)
+        scratch = local("scratch", (scratch_of(_radices(self.half)), 2), self.numbers.dtype)
         with ib.serial(0, self.rows) as row:
             if self.inverse:
                 self._join(held, x, row, ends, scratch)
@@ -143,6 +77,14 @@ class FourierTransform:
 
     def _stages(self, work: Any, turns: Any, scratch: Any) -> None:
         """The transform in place, the shortest parts first."""
+        parts = Butterflies(
+            numbers=self.numbers,
+            work=work,
+            scratch=scratch,
+            inverse=self.inverse,
+            half=self.half,
+            turn=partial(self.numbers.at, turns),
+        )
         size = 1
         for radix in reversed(_radices(self.half)):
             stride = self.half // (size * radix)
@@ -152,33 +94,8 @@ class FourierTransform:
                 points = [self.numbers.at(turns, part * k * stride) for part in range(1, radix)]
                 for place in places:
                     self.numbers.store(work, self.numbers.divided(self.numbers.at(work, place), radix), place)
-                combine = self._two if radix == 2 else self._four
-                combine(work, scratch, places, points)
+                parts.combine(places, points)
             size *= radix
-
-    def _two(self, work: Any, scratch: Any, places: list[Any], points: list[Complex]) -> None:
-        at, store = self.numbers.at, self.numbers.store
-        store(scratch, self.numbers.product(at(work, places[1]), points[0]), 0)
-        turned = at(scratch, 0)
-        store(work, minus(at(work, places[0]), turned), places[1])
-        store(work, plus(at(work, places[0]), turned), places[0])
-
-    def _four(self, work: Any, scratch: Any, places: list[Any], points: list[Complex]) -> None:
-        at, store = self.numbers.at, self.numbers.store
-        for part in (1, 2, 3):
-            store(scratch, self.numbers.product(at(work, places[part]), points[part - 1]), part - 1)
-        one, two, three = (at(scratch, part) for part in range(3))
-        first, (even, odd, rest) = places[0], (3, 4, 5)
-        store(scratch, minus(at(work, first), two), rest)
-        store(work, plus(at(work, first), two), first)
-        store(scratch, plus(one, three), even)
-        store(scratch, minus(one, three), odd)
-        store(work, minus(at(work, first), at(scratch, even)), places[2])
-        store(work, plus(at(work, first), at(scratch, even)), first)
-        real, imaginary = at(scratch, odd)
-        turned = (-imaginary, real) if self.inverse else (imaginary, -real)
-        store(work, plus(at(scratch, rest), turned), places[1])
-        store(work, minus(at(scratch, rest), turned), places[3])
 
     def _pair(
         self, source: Any, scratch: Any, here: tuple[Any, ...], there: tuple[Any, ...], point: Complex
@@ -229,12 +146,18 @@ class FourierTransform:
 
 
 def _radices(count: int) -> list[int]:
-    """Fours, and a two at the end where one is left."""
+    """The factors of a number, fours first, of those that there are stages for."""
     found = []
-    while count > 1:
-        found.append(4 if count % 4 == 0 else 2)
-        count //= found[-1]
+    for radix in RADICES:
+        while count % radix == 0:
+            found.append(radix)
+            count //= radix
     return found
+
+
+def is_transformed(length: int) -> bool:
+    """Whether so many real values have a transform: half of them is more than one, a product of radices."""
+    return length % 2 == 0 and length > 2 and math.prod(_radices(length // 2)) == length // 2
 
 
 def _order(places: list[int], radices: list[int]) -> list[int]:

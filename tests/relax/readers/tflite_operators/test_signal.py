@@ -32,6 +32,8 @@ DIGESTS = {
     "SignalRfft": "db3bef25f723a097",
     "SignalStacker": "1fd9a4c34131f071",
     "SignalWindow": "ef763982c9018bc6",
+    "SignalIrfft of other lengths": "7fbe7f18a643c6cc",
+    "SignalRfft of other lengths": "4b26b420d2c044b8",
 }
 """Of tflite-micro 0.dev20261023182759, by `python -m benchmarks.tflite_signal --digests`."""
 
@@ -110,7 +112,7 @@ def transform(code: str, given: int, wanted: int, length: int, dtype: str = "flo
     return file
 
 
-@pytest.mark.parametrize("length", [4, 32, 256])
+@pytest.mark.parametrize("length", [4, 32, 60, 256])
 def test_transforms_of_floats(length: int, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
     """Those that NumPy computes."""
     needs_tool("gcc")
@@ -141,13 +143,13 @@ def window(dtype: str = "int16", weights: int = 4, **options: Any) -> TfliteFile
     return file
 
 
-NO_POWER = transform("SignalRfft", 12, 14, 12)
+SEVENS = transform("SignalRfft", 14, 16, 14)
 REFUSED = {
     "its elements are int8, int16, int8": window("int8"),
     "its options are not shift": window(shift=12, other=1),
     "its options are out of range": window(shift=40),
     "its weights do not fit its rows": window(weights=3),
-    "a length of 12, which is no power of two from 4 on": NO_POWER,
+    "a length of 14, which is not 2 times a product of 2, 3 and 5": SEVENS,
     "its length does not fit its tensors": transform("SignalRfft", 9, 10, 8),
     "its elements are uint8": transform("SignalRfft", 8, 10, 8, "uint8"),
 }

@@ -8,6 +8,7 @@ import numpy as np
 from tvm import relax
 
 from target_arch.relax.loops import fourier, signal
+from target_arch.relax.loops.complex_numbers import Numbers
 from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperand,
@@ -16,8 +17,6 @@ from target_arch.relax.readers.tflite_operators.site import (
     constant,
 )
 
-_SHORTEST = 4
-"""The least length of a Fourier transform."""
 _MOST = 1 << 30
 """Numbers among the options are less."""
 
@@ -272,20 +271,20 @@ _TRANSFORMED = ("int16", "int32", "float32")
 
 
 def transform(site: TFLiteOperator) -> Any:
-    """SignalRfft of powers of two, and SignalIrfft."""
+    """SignalRfft and SignalIrfft."""
     _, length = _options(site, "T", "fft_length")
     inverse, dtype = site.code == "SignalIrfft", site.x.dtype
     _check(site, dtype, dtype)
     if dtype not in _TRANSFORMED:
         raise Unreadable(f"its elements are {dtype}")
-    if length < _SHORTEST or length & (length - 1):
-        raise Unreadable(f"a length of {length}, which is no power of two from {_SHORTEST} on")
+    if not fourier.is_transformed(length):
+        raise Unreadable(f"a length of {length}, which is not 2 times a product of 2, 3 and 5")
     given, rows = site.x.shape[-1], math.prod(site.x.shape[:-1])
     wanted = length if inverse else length + 2
     if (given != length + 2 if inverse else given > length) or math.prod(site.out.shape) != rows * wanted:
         raise Unreadable("its length does not fit its tensors")
     loops = fourier.FourierTransform(
-        rows=rows, length=length, given=given, inverse=inverse, numbers=fourier.Numbers(dtype=dtype)
+        rows=rows, length=length, given=given, inverse=inverse, numbers=Numbers(dtype=dtype)
     )
     shape = (rows, length // 2 + 1, 2) if inverse else (rows, given)
     x = site.builder.emit(relax.op.reshape(site.x.expr, shape))
