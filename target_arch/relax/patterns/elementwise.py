@@ -193,12 +193,17 @@ def _build_float_binary(match: Match, kind: OperatorKind, operands: tuple[Any, .
 
 
 def _broadcast_layout(inputs: tuple[Any, ...]) -> str | None:
-    """None for equal shapes; the layout whose last axis the second input varies along; empty for other
+    if len(inputs) < 2:
+        return None
+    return broadcast_layout(*(shape_of(each) for each in inputs))
+
+
+def broadcast_layout(shape: tuple[int, ...], other: tuple[int, ...]) -> str | None:
+    """None for equal shapes; the layout whose last axis the second operand varies along; empty for other
     broadcasts.
     """
-    if len(inputs) < 2 or shape_of(inputs[0]) == shape_of(inputs[1]):
+    if shape == other:
         return None
-    shape, other = shape_of(inputs[0]), shape_of(inputs[1])
     if len(shape) != 4 or len(other) != 4:
         return ""
     for layout in (NHWC, NCHW):

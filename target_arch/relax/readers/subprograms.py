@@ -16,17 +16,32 @@ from target_arch.relax.readers.tflite_operators.site import Unreadable
 from target_arch.relax.repeated.straight import Straight, straight
 
 
-def tflite_subprogram(module: Any, quantizations: Mapping[Any, Quantization], results: int) -> Straight:
-    """The function `main` of a module that a TFLite subgraph became, with so many results; `quantizations`
-    are the grids of its expressions. Unreadable for an operator without a function.
+class NoSubprogram(ValueError):
+    """A module has an operator without a function; the text says which."""
+
+
+def subprogram(
+    name: str, module: Any, arithmetic: Arithmetic, facts: FileFacts, results: int, *, halves: bool = False
+) -> Straight:
+    """The function `main` of a module, with so many results; `name` is that of the part of a model that it
+    is, `halves` as for `imported`. Raises NoSubprogram.
     """
     names = tuple(f"result{number}" for number in range(results))
+    try:
+        read = imported(Path(name), module, arithmetic, names, {}, facts, halves=halves)
+        return straight(*find_operators(read.program, standard_patterns(), name, name, names))
+    except DiagnosticError as error:
+        raise NoSubprogram(f"of its {name}, {error.diagnostics[0].message}") from None
+    except (NotLegalizedError, ValueError) as error:
+        raise NoSubprogram(f"an operator of its {name} has no function: {error}") from None
+
+
+def tflite_subprogram(module: Any, quantizations: Mapping[Any, Quantization], results: int) -> Straight:
+    """That of a module that a TFLite subgraph became; `quantizations` are the grids of its expressions.
+    Unreadable for an operator without a function.
+    """
     facts = FileFacts(quantizations=quantizations)
     try:
-        read = imported(Path("subgraph"), module, Arithmetic.TFLITE, names, {}, facts)
-        found = find_operators(read.program, standard_patterns(), "subgraph", "subgraph", names)
-        return straight(*found)
-    except DiagnosticError as error:
-        raise Unreadable(f"of its subgraphs, {error.diagnostics[0].message}") from None
-    except (NotLegalizedError, ValueError) as error:
-        raise Unreadable(f"an operator of its subgraphs has no function: {error}") from None
+        return subprogram("subgraphs", module, Arithmetic.TFLITE, facts, results)
+    except NoSubprogram as error:
+        raise Unreadable(str(error)) from None

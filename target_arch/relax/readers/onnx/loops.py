@@ -1,7 +1,6 @@
 """A `Loop` whose trips are known only at run time: one function of C with its body (`relax.repeated`)."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,19 +9,15 @@ from onnx import helper, numpy_helper
 from tvm import relax, te, tirx
 from tvm.ir import GenericConst
 
-from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.graph import FileFacts, dtype_of, shape_of
-from target_arch.relax.kinds.catalogue import standard_patterns
-from target_arch.relax.lower.fallback import NotLegalizedError
 from target_arch.relax.lower.lowering import lowered
 from target_arch.relax.onnx_operators.node import NotConverted
-from target_arch.relax.operators.finder import find_operators
-from target_arch.relax.readers.frontend import imported
 from target_arch.relax.readers.onnx.rewriting.graph import reads
+from target_arch.relax.readers.subprograms import NoSubprogram, subprogram
 from target_arch.relax.repeated.call import NotRepeated, called
 from target_arch.relax.repeated.loop import Loop
-from target_arch.relax.repeated.straight import Placed, Straight, straight
+from target_arch.relax.repeated.straight import Placed, Straight
 from target_arch.relax.te.half import HALF
 
 _ONE = (1, "int64")
@@ -97,14 +92,10 @@ def _declared(name: str, value: Any) -> Any:
 
 def _functions(read: tuple[Any, int]) -> Straight:
     module, results = read
-    names = tuple(f"result{number}" for number in range(results))
     try:
-        found = imported(Path("body"), module, Arithmetic.ONNX, names, {}, FileFacts(), halves=True)
-        return straight(*find_operators(found.program, standard_patterns(), "body", "body", names))
-    except DiagnosticError as error:
-        raise NotConverted(f"of its body, {error.diagnostics[0].message}") from None
-    except (NotLegalizedError, ValueError) as error:
-        raise NotConverted(f"an operator of its body has no function: {error}") from None
+        return subprogram("body", module, Arithmetic.ONNX, FileFacts(), results, halves=True)
+    except NoSubprogram as error:
+        raise NotConverted(str(error)) from None
 
 
 def _loop(trip: Straight, captured: int) -> Loop:

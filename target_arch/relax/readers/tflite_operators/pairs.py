@@ -10,6 +10,8 @@ from tvm import relax
 from target_arch.plan.arithmetic import DTYPE_RANGE, float32
 from target_arch.plan.model import Attribute
 from target_arch.plan.quotients import headroom, reciprocal
+from target_arch.relax.patterns.elementwise import broadcast_layout
+from target_arch.relax.patterns.matcher import NHWC
 from target_arch.relax.readers.tflite_operators.grids import bounds, encoded, ending
 from target_arch.relax.readers.tflite_operators.site import (
     STORED,
@@ -30,10 +32,8 @@ def _has_kind(site: TFLiteOperator) -> bool:
     a, b = site.operand(0), site.operand(1)
     if a.dtype not in STORED or site.code not in ("ADD", "SUB", "MUL"):
         return False
-    if a.shape == b.shape == site.out.shape:
-        return True
-    out = site.out.shape
-    return a.shape == out and len(out) == 4 and out[0] == 1 and b.shape == (1, 1, 1, out[3])
+    layout = broadcast_layout(a.shape, b.shape)
+    return a.shape == site.out.shape and (layout is None or (layout == NHWC and a.shape[0] == 1))
 
 
 def _operands(site: TFLiteOperator) -> list[Any]:
