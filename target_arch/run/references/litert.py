@@ -1,5 +1,6 @@
 """LiteRT's reference kernels: the reference of TFLite models."""
 
+import struct
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -28,13 +29,19 @@ from target_arch.run.references.reference import (
     unreadable,
 )
 from target_arch.run.references.repaired import repaired
-from target_arch.run.references.tflite_facts import is_exact, needs_tflite_micro
+from target_arch.run.references.tflite_facts import is_exact, needs_optimized, needs_tflite_micro
 from target_arch.run.references.tflite_micro import tflite_micro
+
+_NAMES = {
+    False: "LiteRT reference kernels (OpResolverType.BUILTIN_REF)",
+    True: "LiteRT optimized kernels (OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)",
+}
+"""By whether the reference kernels of a model are wrong."""
 
 
 def litert(model: Path, shapes: Shapes = ()) -> Reference:
-    """The built-in reference kernels, not the optimized ones nor XNNPACK: quantized models must agree in
-    every bit.
+    """The built-in reference kernels, not the optimized ones (but for models with a SUM of integers) nor
+    XNNPACK: quantized models must agree in every bit.
 
     ToolMissing without `ai-edge-litert`, DiagnosticError for a file it cannot read.
     """
@@ -56,7 +63,7 @@ def litert(model: Path, shapes: Shapes = ()) -> Reference:
         return (tuple(interpreter.get_tensor(details["index"]) for details in outputs),)
 
     return Reference(
-        name="LiteRT reference kernels (OpResolverType.BUILTIN_REF)",
+        name=_NAMES[needs_optimized(content)],
         rule="every bit equal" if exact else FLOAT_RULE,
         inputs=tuple(_input(details, highest.get(str(details["index"]))) for details in inputs),
         units=tuple(1.0 for _ in outputs),
@@ -111,15 +118,17 @@ def _open(model: Path, shapes: Shapes, *, keeping_all: bool) -> Any:
         from ai_edge_litert.interpreter import Interpreter, OpResolverType
     except ImportError as error:
         raise package_missing("ai-edge-litert", "verify") from error
+    content, optimized = model.read_bytes(), OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
     try:
+        kernels = optimized if needs_optimized(content) else OpResolverType.BUILTIN_REF
         interpreter = Interpreter(
-            model_content=repaired(model.read_bytes()),
-            experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
+            model_content=repaired(content),
+            experimental_op_resolver_type=kernels,
             experimental_preserve_all_tensors=keeping_all,
         )
         _resize(interpreter, shapes)
         interpreter.allocate_tensors()
-    except (ValueError, RuntimeError, OSError) as error:
+    except (ValueError, RuntimeError, OSError, struct.error) as error:
         raise unreadable(model, "LiteRT", error) from error
     return interpreter
 

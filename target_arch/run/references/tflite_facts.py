@@ -34,6 +34,17 @@ def needs_tflite_micro(data: bytes) -> bool:
         return False
 
 
+def needs_optimized(data: bytes) -> bool:
+    """True for a model with a SUM of integers, which LiteRT's reference kernel does not scale."""
+    model = tflite.Model.GetRootAsModel(data, 0)
+    for graph in (model.Subgraphs(number) for number in range(model.SubgraphsLength())):
+        for operator in (graph.Operators(number) for number in range(graph.OperatorsLength())):
+            code = builtin_code(model.OperatorCodes(operator.OpcodeIndex()))
+            if code == tflite.BuiltinOperator.SUM and graph.Tensors(operator.Inputs(0)).Type() not in _FLOATS:
+                return True
+    return False
+
+
 def is_exact(data: bytes) -> bool:
     """Whether activations are integers on a grid, or none is a float; where weights alone are on a grid, the
     arithmetic around them is of floats.
