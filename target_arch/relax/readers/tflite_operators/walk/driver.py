@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import tflite
 from attrs import define, field, frozen
 from tvm import relax
@@ -17,10 +16,8 @@ from tvm.relax.frontend.tflite.tflite_frontend import OperatorConverter
 from target_arch.plan.model import Quantization
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.operators.states import StatePair
-from target_arch.relax.readers.tflite_constants.sparse import dense
 from target_arch.relax.readers.tflite_operators.custom.table import CUSTOM
 from target_arch.relax.readers.tflite_operators.site import (
-    TFLiteOperand,
     TFLiteOperator,
     Unreadable,
     check_narrow,
@@ -39,6 +36,7 @@ from target_arch.relax.readers.tflite_operators.walk.graphs import (
 )
 from target_arch.relax.readers.tflite_operators.walk.loops import Subprogram
 from target_arch.relax.readers.tflite_operators.walk.subgraphs import Conditions, OpenedOperators, Subgraphs
+from target_arch.relax.readers.tflite_operators.walk.tensor_values import TensorValues
 from target_arch.relax.readers.tflite_operators.walk.variables import RESOURCES, Handle, Variables, handle
 from target_arch.relax.repeated.straight import Straight
 
@@ -102,9 +100,13 @@ class _Walk:
     """The conditions on which the graph runs, and what they must be."""
     ends: EarlyEnds = field(init=False, repr=False)
     """Where it may end early."""
+    values: TensorValues = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         self.ends = EarlyEnds(self.frontend.bb, self.variables)
+        self.values = TensorValues(
+            frontend=self.frontend, graph=self.graph, variables=self.variables, number=self.number
+        )
 
     def operator(self, operator: Any, stated: Any) -> None:
         outputs = [int(operator.Outputs(index)) for index in range(operator.OutputsLength())]
@@ -134,10 +136,10 @@ class _Walk:
         elif code == "VAR_HANDLE":
             return [handle(operator)]
         elif code == "ASSIGN_VARIABLE":
-            value = self._operand(operator.Inputs(1))
+            value = self.values.operand(operator.Inputs(1))
             self.variables.assign(self._named(operator), value.expr, value.shape, value.dtype)
         else:
-            out = self._operand(outputs[0])
+            out = self.values.operand(outputs[0])
             return [self.variables.value(self._named(operator), out.shape, out.dtype)]
         return []
 
@@ -172,7 +174,7 @@ class _Walk:
 
     def _given(self, index: int) -> Any:
         """The input of a subgraph that a tensor is."""
-        return self.handles[index] if index in self.handles else self._operand(index).expr
+        return self.handles[index] if index in self.handles else self.values.operand(index).expr
 
     def _subgraphs(self) -> Subgraphs:
         return Subgraphs(
@@ -354,80 +356,17 @@ class _Walk:
         inputs = [int(operator.Inputs(index)) for index in range(operator.InputsLength())]
         return TFLiteOperator(
             code=code,
-            inputs=tuple(None if index < 0 else self._operand(index) for index in inputs),
-            outputs=tuple(self._operand(index) for index in outputs),
+            inputs=tuple(None if index < 0 else self.values.operand(index) for index in inputs),
+            outputs=tuple(self.values.operand(index) for index in outputs),
             operator=operator,
             builder=self.frontend.bb,
-            variable=lambda number, shape: self._variable(inputs[number], shape),
-            update=lambda number, value: self._update(inputs[number], value),
-            state=lambda *stated: self._own_state(outputs[0], *stated),
-            leave=lambda name, value: self._leave(outputs[0], name, value),
+            variable=lambda number, shape: self.values.variable(inputs[number], shape),
+            update=lambda number, value: self.values.update(inputs[number], value),
+            state=lambda *stated: self.values.own_state(outputs[0], *stated),
+            leave=lambda name, value: self.values.leave(outputs[0], name, value),
             end_unless=self._end_unless,
             inner=self.around is not None,
         )
-
-    def _variable(self, index: int, shape: tuple[int, ...]) -> Any:
-        """The value of a variable tensor, kept in that shape."""
-        tensor = self.graph.Tensors(index)
-        if not tensor.IsVariable():
-            raise Unreadable(f"tensor `{tensor.author}` is no variable")
-        dtype = TYPES[tensor.Type()]
-        return self.variables.value(self._key(index), shape, dtype, tensor.author, _initial(tensor))
-
-    def _update(self, index: int, value: Any) -> None:
-        value = self.frontend.bb.emit(value)
-        self.variables.assign(self._key(index), value, shape_of(value), dtype_of(value))
-
-    def _own_state(
-        self, index: int, name: str, shape: tuple[int, ...], dtype: str, initial: bytes | None = None
-    ) -> Any:
-        """A state of the operator that writes a tensor."""
-        author = f"{self.graph.Tensors(index).author}_{name}"
-        return self.variables.value(f"{self._key(index)}/{name}", shape, dtype, author, initial)
-
-    def _leave(self, index: int, name: str, value: Any) -> None:
-        value = self.frontend.bb.emit(value)
-        self.variables.assign(f"{self._key(index)}/{name}", value, shape_of(value), dtype_of(value))
-
-    def _key(self, index: int) -> str:
-        """A name of the variable that a tensor is, or that the operator has which writes it:
-        a subgraph that runs twice has one.
-        """
-        return f"{self.number}/{index}"
-
-    def _operand(self, index: int) -> TFLiteOperand:
-        (wrapped,) = self.frontend.get_tensors([index])
-        tensor = wrapped.tensor
-        return TFLiteOperand(
-            name=tensor.author,
-            shape=file_shape(tensor),
-            dtype=TYPES.get(tensor.Type(), "unknown"),
-            quantization=quantization_of(tensor),
-            value=self._value(index, wrapped),
-            narrow=tensor.narrow,
-            kept=bool(tensor.IsVariable()),
-            expression=lambda: self._expression(index, wrapped),
-        )
-
-    def _expression(self, index: int, wrapped: Any) -> Any:
-        tensor = self.graph.Tensors(index)
-        if tensor.IsVariable() and not self.frontend.has_expr(index):
-            return self._variable(index, file_shape(tensor))
-        return self.frontend.get_tensor_expr(wrapped)
-
-    def _value(self, index: int, wrapped: Any) -> Any:
-        if self.frontend.is_prefetched(index):
-            return self.frontend.get_prefetched_node(index)
-        if self.frontend.has_expr(index):
-            expr = self.frontend.get_expr(index)
-            return expr.value.numpy() if hasattr(expr, "value") and hasattr(expr.value, "numpy") else None
-        if wrapped.buffer.DataLength() == 0:
-            return None
-        if wrapped.tensor.Sparsity() is not None:
-            dtype = np.dtype(TYPES[wrapped.tensor.Type()])
-            values = wrapped.buffer.DataAsNumpy().view(dtype)
-            return dense(wrapped.tensor, values, file_shape(wrapped.tensor))
-        return self.frontend.get_tensor_value(wrapped)
 
 
 def translate(model: Any, layer: Callable[[str], str], functions: Functions) -> Translation:
@@ -437,16 +376,6 @@ def translate(model: Any, layer: Callable[[str], str], functions: Functions) -> 
     graph, frontend = opened(model, 0, relax.BlockBuilder())
     walk = _Walk(frontend=frontend, graph=graph, variables=Variables(model=model), functions=functions)
     return walk.function(layer, range(graph.OutputsLength()))
-
-
-def _initial(tensor: Any) -> bytes | None:
-    """The bytes of a variable tensor before the first run: reals of zero in int8, else zeros
-    (LiteRT `Subgraph::ResetVariableTensors`).
-    """
-    grid = quantization_of(tensor)
-    if grid is None or tensor.Type() != tflite.TensorType.INT8:
-        return None
-    return bytes([grid.zero_point[0] % 256]) * math.prod(file_shape(tensor))
 
 
 def _parameter(tensor: Any) -> Any:
