@@ -33,9 +33,14 @@ def defined_call(
     return relax.Call(target, arguments, attrs, [relax.TensorType(shape, dtype)])
 
 
+def is_defined(value: Any) -> bool:
+    """Whether an expression is such a call."""
+    return isinstance(value, relax.Call) and getattr(value.args[0], "global_symbol", None) == SYMBOL
+
+
 def attributes_of(call: Any) -> dict[str, Attribute] | None:
     """The attributes of such a call, None for any other call."""
-    if getattr(call.args[0], "global_symbol", None) != SYMBOL:
+    if not is_defined(call):
         return None
     return {str(key): _attribute(value) for key, value in call.attrs.items()}
 

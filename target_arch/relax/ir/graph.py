@@ -4,7 +4,7 @@ The function must be straight-line: dataflow blocks of bindings, one tensor or a
 Control flow is refused by the importers.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from tvm import relax
 
 from target_arch.plan.model import Quantization
 from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.ir.defined import is_defined
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -34,7 +35,8 @@ class Graph:
     names: Mapping[Any, str] = field(repr=False)
     """The author's names of the operators that compute these variables; not every variable has one."""
     constant: frozenset[Any] = field(repr=False)
-    """Variables whose value follows from constants alone. Used for membership only, never for order."""
+    """Variables whose value follows from constants alone, by operators that TVM can fold: operands of our own
+    definitions are computed. Used for membership only, never for order."""
     quantizations: Mapping[Any, Quantization] = field(factory=dict, repr=False)
     """Of activations, by variable, as the model file states them; composites may state others."""
     in_file: Mapping[Any, str] = field(factory=dict, repr=False)
@@ -90,7 +92,11 @@ def read_graph(function: Any, arithmetic: Arithmetic, file: FileFacts | None = N
         reads = tuple(dict.fromkeys(variables_of(bound[var])))
         for read in reads:
             users.setdefault(read, []).append(var)
-        if all(read in constant for read in reads):
+        if not all(read in constant for read in reads):
+            continue
+        if is_defined(bound[var]):
+            constant -= _behind(reads, bound)
+        else:
             constant.add(var)
     return Graph(
         function=function,
@@ -113,6 +119,18 @@ def read_graph(function: Any, arithmetic: Arithmetic, file: FileFacts | None = N
             if key in file.tensors
         },
     )
+
+
+def _behind(reads: Iterable[Any], bound: Mapping[Any, Any]) -> set[Any]:
+    """These variables and all that they are computed from."""
+    found: set[Any] = set()
+    open_ones = list(reads)
+    while open_ones:
+        var = open_ones.pop()
+        if var not in found:
+            found.add(var)
+            open_ones += variables_of(bound[var])
+    return found
 
 
 def variables_of(expr: Any) -> Iterator[Any]:

@@ -205,6 +205,9 @@ def gather(site: TFLiteOperator) -> Any:
     given = site.x.expr if site.x.value is None else site.x.constant
     if site.x.value is not None and places.value is not None:
         return None
+    if places.value is not None and not places.shape:
+        place = min(max(int(places.constant), 0), site.x.shape[axis] - 1)
+        return relax.op.strided_slice(given, [axis], [place], [place + 1])
     index = places.expr if places.value is None else places.constant.astype(np.int32)
     if site.x.value is None:
         return site.defined("taken", given, index, axis=axis, batch=batch)
