@@ -216,6 +216,6 @@ def _laid_out(constant: Constant, shape: tuple[int, ...], storage: Storage) -> C
     """
     spread = np.broadcast_to(constant.values, shape).transpose(storage.axes)
     last = spread.reshape(-1, *spread.shape[-1:] or (1,))
-    if bool((last == last[0]).all()):
+    if last.size and bool((last == last[0]).all()):
         return evolve(constant, values=last[0].copy())
     return evolve(constant, values=spread.copy())

@@ -254,7 +254,7 @@ def _inputs(model: Path, graph: Any, names: list[str], shapes: Shapes) -> Iterat
 _INDEXING = {"Gather": True, "GatherElements": True, "ScatterElements": True, "GatherND": False}
 """Operators whose second input indexes the first one: along `axis`, or along its first dimensions."""
 _MOVING = ("Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
-_PASSING = ("Cast", "Expand", *_MOVING)
+_PASSING = ("Cast", "Expand", "Gather", "GatherElements", *_MOVING)
 
 
 _TRIPS = 10

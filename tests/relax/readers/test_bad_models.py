@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from target_arch.diagnostics import DiagnosticError
+from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.relax.importer import import_model
 from tests.relax.models import convnet, helper, onnx_model, save
 
 
-def complaint(path: Path) -> str:
+def complaint(path: Path, shapes: InputShapes = AS_IN_FILE) -> str:
     """The whole text of the one diagnostic, with the folder left out."""
     with pytest.raises(DiagnosticError) as caught:
-        import_model(path)
+        import_model(path, shapes=shapes)
     assert len(caught.value.diagnostics) == 1
     return str(caught.value).replace(f"{path.parent}/", "")
 
@@ -174,6 +175,33 @@ def test_operators_of_another_domain(batch: int | str, tmp_path: Path) -> None:
         "m.onnx: note: `Wobble` once, at `a`: no operator of `com.example` is known here\n"
         "hint: replace it in the model, or split the model before it"
     )
+
+
+def test_a_shape_that_an_operator_cannot_take(tmp_path: Path) -> None:
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    model = onnx_model(nodes, {"x": (1, "n")}, {"y": (1, 2)}, {"w": np.zeros((4, 2), np.float32)})
+    assert complaint(save(model, tmp_path / "m.onnx"), InputShapes(shapes={"x": (1, 5)})) == (
+        "m.onnx: error: the model cannot take inputs of 1x5: an operator inside wants another shape "
+        "[input-shape]\nhint: give the inputs other extents"
+    )
+
+
+def test_shapes_that_a_branch_declares_are_not_believed(tmp_path: Path) -> None:
+    """onnxruntime does not read them; exporters write wrong ones."""
+    inside = [
+        helper.make_graph(
+            [helper.make_node(operator, ["x"], [name])],
+            name,
+            [],
+            [helper.make_tensor_value_info(name, 1, [])],
+        )
+        for operator, name in (("Relu", "a"), ("Neg", "b"))
+    ]
+    nodes = [helper.make_node("If", ["c"], ["y"], then_branch=inside[0], else_branch=inside[1])]
+    model = onnx_model(nodes, {"c": (), "x": (4,)}, {"y": (4,)})
+    model.graph.input[0].type.tensor_type.elem_type = 9
+    found, _ = import_model(save(model, tmp_path / "m.onnx"))
+    assert found.tensors["y"].shape == (4,)
 
 
 def test_a_model_that_contradicts_itself(tmp_path: Path) -> None:

@@ -21,9 +21,11 @@ def test_through_operators_that_pass_values_on() -> None:
 def test_onnx_gather(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Cast", ["i"], ["n"], to=7),
-        helper.make_node("Gather", ["t", "n"], ["y"], axis=1),
+        helper.make_node("Gather", ["n", "order"], ["m"]),
+        helper.make_node("Gather", ["t", "m"], ["y"], axis=1),
     ]
-    model = onnx_model(nodes, {"i": (3,)}, {"y": (2, 3)}, {"t": np.zeros((2, 9), np.float32)})
+    constants = {"t": np.zeros((2, 9), np.float32), "order": np.array([2, 0, 1])}
+    model = onnx_model(nodes, {"i": (3,)}, {"y": (2, 3)}, constants)
     model.graph.input[0].type.tensor_type.elem_type = 6
     path = tmp_path / "m.onnx"
     path.write_bytes(model.SerializeToString())

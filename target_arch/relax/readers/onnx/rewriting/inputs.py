@@ -8,7 +8,13 @@ from onnx import helper
 
 from target_arch.plan.inputs.shapes import Extent, InputShapes, ModelInput
 from target_arch.relax.ir.errors import model_error
-from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph, TensorKind, replace, tensor_of
+from target_arch.relax.readers.onnx.rewriting.graph import (
+    OnnxGraph,
+    TensorKind,
+    replace,
+    subgraphs,
+    tensor_of,
+)
 
 
 def fix_inputs(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
@@ -30,9 +36,17 @@ def fix_inputs(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
             kind.shape.dim.add().dim_value = extent
     for name, number in sorted(wanted.values.items()):
         _fix_value(path, graph, own[name], number)
-    replace(graph.model.graph.value_info, ())
-    for value in graph.model.graph.output:
-        value.type.tensor_type.ClearField("shape")
+    _forget_shapes(graph.model.graph)
+
+
+def _forget_shapes(graph: Any) -> None:
+    """Of all tensors but the inputs, those of branches and loops included."""
+    replace(graph.value_info, ())
+    for value in graph.output:
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.ClearField("shape")
+    for inner in (each for node in graph.node for each in subgraphs(node)):
+        _forget_shapes(inner)
 
 
 def _fix_value(path: Path, graph: OnnxGraph, value: Any, number: float) -> None:

@@ -31,23 +31,23 @@ def normal_form(
     without_contributed(graph)
     fix_inputs(path, graph, wanted)
     state_defaults(graph, is_known)
-    _settle(path, graph)
+    _settle(path, graph, wanted)
     raise_opset(graph)
-    _settle(path, graph)
+    _settle(path, graph, wanted)
     state_defaults(graph, is_known)
     while expand_operators(graph, is_known):
         state_defaults(graph, is_known)
-        _settle(path, graph)
+        _settle(path, graph, wanted)
     return graph
 
 
-def _settle(path: Path, graph: OnnxGraph) -> None:
+def _settle(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
     """Infer, fold, open and clean until nothing more follows. Every round takes an operator away, of this
     graph or of one inside, unrolls one of its loops, or learns the shape of a tensor, so it ends.
     """
     changed = True
     while changed:
-        infer_shapes(path, graph)
+        infer_shapes(path, graph, wanted)
         changed = declare_outputs(graph)
         changed = fold_constants(graph) or changed
         changed = open_control_flow(graph) or changed

@@ -5,18 +5,25 @@ from typing import Any
 
 import onnx
 
+from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph
 
 
-def infer_shapes(path: Path, graph: OnnxGraph) -> None:
+def infer_shapes(path: Path, graph: OnnxGraph, wanted: InputShapes) -> None:
     """Declare the type and shape of every tensor for which they follow, values of shapes included.
 
-    Raises DiagnosticError where shapes contradict each other.
+    Raises DiagnosticError where shapes contradict each other, as extents that were asked for may do.
     """
     try:
         graph.model = _inferred(graph.model)
     except _FAILURES as error:
+        if wanted:
+            types = graph.types()
+            shapes = (types[name].shape or () for name in graph.inputs if name in types)
+            given = ", ".join("x".join(map(str, shape)) for shape in shapes)
+            message = f"the model cannot take inputs of {given}: an operator inside wants another shape"
+            raise model_error("input-shape", path, message, "give the inputs other extents") from None
         raise model_error("model-damaged", path, _contradiction(error), "export the model again") from None
 
 
