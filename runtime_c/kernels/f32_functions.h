@@ -12,6 +12,9 @@
 #include "kernels/f32_exp.h"
 #include "kernels/x86.h"
 
+/* So many exponentials are added up before they join the sum: of many, small ones would vanish beside it. */
+#define TA_F32_SUMMED 64
+
 /* out[k] = exp((x[k] - greatest) * beta), for the greatest of `length` values; and their sum. */
 static inline float ta_f32_exponentials(const float *x, int32_t length, float beta, float *out)
 {
@@ -19,9 +22,14 @@ static inline float ta_f32_exponentials(const float *x, int32_t length, float be
     for (int32_t k = 0; k < length; ++k) {
         greatest = greatest > x[k] ? greatest : x[k];
     }
-    for (int32_t k = 0; k < length; ++k) {
-        out[k] = expf((x[k] - greatest) * beta);
-        total += out[k];
+    for (int32_t k = 0; k < length;) {
+        const int32_t end = length - k > TA_F32_SUMMED ? k + TA_F32_SUMMED : length;
+        float part = 0.0f;
+        for (; k < end; ++k) {
+            out[k] = expf((x[k] - greatest) * beta);
+            part += out[k];
+        }
+        total += part;
     }
     return total;
 }
@@ -40,11 +48,16 @@ TA_AVX2 static inline float ta_f32_exponentials_avx2(const float *x, int32_t len
         greatest = greatest > lanes[lane] ? greatest : lanes[lane];
     }
     const __m256 top = _mm256_set1_ps(greatest), slope = _mm256_set1_ps(beta);
-    for (int32_t k = 0; k < length; k += 8) {
-        const __m256 down = _mm256_mul_ps(_mm256_sub_ps(_mm256_loadu_ps(x + k), top), slope);
-        const __m256 value = ta_f32_exp_avx2(down);
-        _mm256_storeu_ps(out + k, value);
-        sums = _mm256_add_ps(sums, value);
+    for (int32_t k = 0; k < length;) {
+        const int32_t end = length - k > 8 * TA_F32_SUMMED ? k + 8 * TA_F32_SUMMED : length;
+        __m256 part = _mm256_setzero_ps();
+        for (; k < end; k += 8) {
+            const __m256 down = _mm256_mul_ps(_mm256_sub_ps(_mm256_loadu_ps(x + k), top), slope);
+            const __m256 value = ta_f32_exp_avx2(down);
+            _mm256_storeu_ps(out + k, value);
+            part = _mm256_add_ps(part, value);
+        }
+        sums = _mm256_add_ps(sums, part);
     }
     _mm256_storeu_ps(lanes, sums);
     for (int32_t lane = 0; lane < 8; ++lane) {

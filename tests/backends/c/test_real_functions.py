@@ -101,3 +101,11 @@ def test_erf_is_that_of_double_precision(library: ctypes.CDLL) -> None:
     assert (np.signbit(found) == np.signbit(x)).all()
     assert np.abs(found).max() == 1
     assert np.isnan(erf(library, np.full(9, np.nan, np.float32))).all()
+
+
+@pytest.mark.parametrize("length", [18_710, 20_000])
+def test_many_small_exponentials_do_not_vanish_beside_a_large_one(library: ctypes.CDLL, length: int) -> None:
+    """As in the letters of a text recognizer: one by one, they would be rounded away."""
+    x = np.random.default_rng(length).uniform(-6, -4, (1, length)).astype(np.float32)
+    x[0, length // 3] = 11
+    np.testing.assert_allclose(softmax(library, x), exact(x, 1.0), rtol=2e-6, atol=1e-7)
