@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from target_arch.diagnostics import refusal
 from target_arch.run.references.indices import Use, highest_indices, index_limits
@@ -129,30 +129,35 @@ class _Inside:
         return _sessions(self.model, opened.SerializeToString(), optimized=False)[0]
 
 
-@frozen(kw_only=True, eq=False, slots=False)
+@define(kw_only=True, eq=False)
 class _Varied:
-    """The unoptimized mode of a model whose real constants are changed in the last digit."""
+    """The unoptimized mode of a model whose real constants are changed in the last digit: at random, the same
+    for the same `seed`.
+    """
 
     model: Path
     content: bytes = field(repr=False)
     names: tuple[str, ...]
+    _made: dict[int, Any] = field(factory=dict, init=False, repr=False)
 
-    def __call__(self, frame: Frame) -> Frame:
+    def __call__(self, frame: Frame, seed: int) -> Frame:
+        if seed not in self._made:
+            self._made[seed] = self._session(seed)
         try:
-            return tuple(self._session.run(None, dict(zip(self.names, frame, strict=True))))
+            return tuple(self._made[seed].run(None, dict(zip(self.names, frame, strict=True))))
         except _failures() as error:
             raise cannot_run(self.model, "onnxruntime", error) from error
 
-    @cached_property
-    def _session(self) -> Any:
+    def _session(self, seed: int) -> Any:
         import onnx
 
-        changed, generator = onnx.load_model_from_string(self.content), np.random.default_rng(0)
+        changed, generator = onnx.load_model_from_string(self.content), np.random.default_rng(seed)
         for tensor in changed.graph.initializer:
             if tensor.data_type == onnx.TensorProto.FLOAT:
                 value = onnx.numpy_helper.to_array(tensor)
                 ends = np.where(generator.integers(0, 2, value.shape) == 0, -np.inf, np.inf)
-                moved = np.where(value == 0, value, np.nextafter(value, ends.astype(np.float32)))
+                moved = np.nextafter(value, ends.astype(np.float32))
+                moved = np.where((value == 0) | ~np.isfinite(moved), value, moved)
                 tensor.CopyFrom(onnx.numpy_helper.from_array(moved, tensor.name))
         return _sessions(self.model, changed.SerializeToString(), optimized=False)[0]
 

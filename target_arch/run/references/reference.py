@@ -82,7 +82,8 @@ class Reference:
     `allowed`. `reals` says of each output whether it is a float without a step in a model of integers: the
     rule of floats is its, whatever `allowed` and `relative` are. Empty where no output is.
 
-    `varied` answers a frame with the model's real constants changed in the last digit, None where it cannot.
+    `varied` answers a frame with the model's real constants changed in the last digit, at random by a seed;
+    None where it cannot.
     """
 
     name: str
@@ -98,7 +99,7 @@ class Reference:
     layers: LayerRule = LayerRule()
     rounds: bool = False
     reals: tuple[bool, ...] = ()
-    varied: Callable[[Frame], Frame] | None = field(default=None, repr=False)
+    varied: Callable[[Frame, int], Frame] | None = field(default=None, repr=False)
 
     @property
     def limits(self) -> tuple[float, ...]:

@@ -65,19 +65,20 @@ def _moved(
     for draw in range(max(1, -(-_DRAWS // max(len(frames), 1)))):
         reference.reset()
         for number, (frame, theirs) in enumerate(zip(frames, answers, strict=True)):
-            other = _other(reference, frame, _nudged(reference, frame, (draw, number), nudge))
+            nudged = _nudged(reference, frame, (draw, number), nudge)
+            other = _other(reference, frame, nudged, (draw + number) % _DRAWS)
             apart.append([_apart(a, b) for a, b in zip(theirs, other, strict=True)])
     return tuple(
         max(each) / unit for each, unit in zip(zip(*apart, strict=True), reference.units, strict=True)
     )
 
 
-def _other(reference: Reference, frame: Frame, nudged: Frame) -> Frame:
-    """The answer to changed inputs, or, where none of them can be, that of changed constants."""
+def _other(reference: Reference, frame: Frame, nudged: Frame, seed: int) -> Frame:
+    """The answer to changed inputs, or, where none of them can be, that of constants changed by a seed."""
     changed = any(one is not other for one, other in zip(frame, nudged, strict=True))
     if changed or reference.varied is None:
         return reference.answer(nudged)[0]
-    return reference.varied(frame)
+    return reference.varied(frame, seed)
 
 
 def _nudged(reference: Reference, frame: Frame, seed: tuple[int, int], nudge: _Nudge) -> Frame:

@@ -113,6 +113,23 @@ def test_inputs_without_dimensions_stay_arrays() -> None:
     assert all(isinstance(each, np.ndarray) for each in seen)
 
 
+def test_constants_change_otherwise_in_each_draw() -> None:
+    """Whether a tie is rounded the other way depends on the draw."""
+    given = Input(name="x", shape=(2,), dtype=np.dtype(np.int64), low=0.0, high=3.0)
+    seeds: list[int] = []
+
+    def varied(frame: Frame, seed: int) -> Frame:
+        seeds.append(seed)
+        return (np.full(2, seed / 8),)
+
+    reference = evolve(
+        REFERENCE, inputs=(given,), units=(1.0,), answer=lambda _: ((np.zeros(2),),), varied=varied
+    )
+    (moved,) = step_limits(reference, reference.frames(1, 0), [(np.zeros(2),)])
+    assert seeds == [0, 1, 2, 3]
+    assert moved == 2 * 3 / 8
+
+
 def stepped(frame: Frame) -> tuple[Frame, ...]:
     """A quantized function that triples steps, and one that keeps them."""
     (x,) = frame
