@@ -177,6 +177,18 @@ def test_operators_of_another_domain(batch: int | str, tmp_path: Path) -> None:
     )
 
 
+def test_functions_of_the_model_are_no_unknown_domain(tmp_path: Path) -> None:
+    model = onnx_model(
+        [helper.make_node("Twice", ["x"], ["y"], domain="own")], {"x": ("N", 4)}, {"y": ("N", 4)}
+    )
+    body = [helper.make_node("Add", ["a", "a"], ["b"])]
+    model.functions.append(
+        helper.make_function("own", "Twice", ["a"], ["b"], body, [helper.make_opsetid("", 17)])
+    )
+    model.opset_import.append(helper.make_opsetid("own", 1))
+    assert "[dynamic-shape]" in complaint(save(model, tmp_path / "m.onnx"))
+
+
 def test_a_shape_that_an_operator_cannot_take(tmp_path: Path) -> None:
     nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
     model = onnx_model(nodes, {"x": (1, "n")}, {"y": (1, 2)}, {"w": np.zeros((4, 2), np.float32)})

@@ -53,7 +53,8 @@ def _graph(path: Path, data: bytes, wanted: InputShapes) -> OnnxGraph:
     else is asked for, since no shapes follow from them.
     """
     model = loaded(path, data)
-    nodes = [*model.graph.node]
+    own = {(each.domain, each.name) for each in model.functions}
+    nodes = [node for node in model.graph.node if (node.domain, node.op_type) not in own]
     try:
         return normal_form(path, model, wanted, is_known)
     except DiagnosticError:
