@@ -20,14 +20,15 @@ from target_arch.relax.readers.onnx.rewriting.graph import (
     replace,
 )
 from target_arch.relax.readers.onnx.rewriting.opset import BATCHED_SCAN
+from target_arch.relax.readers.onnx.rewriting.trips import ENDLESS, counted_trips
 
 _MOST_OPERATORS = 20_000
 """A loop that would become more operators stays one."""
 
 
 def open_control_flow(graph: OnnxGraph) -> bool:
-    """Replace every `If` with a constant condition by its branch, and every `Loop` with a constant trip count
-    that nothing ends early, and every `Scan`, by its iterations. True where there was one.
+    """Replace every `If` with a constant condition by its branch, and every `Loop` whose trips follow from
+    constants, and every `Scan`, by its iterations. True where there was one.
     """
     constants, types = graph.constants(), graph.types()
     nodes: list[Any] = []
@@ -51,8 +52,8 @@ def _opened(
         return _branch(graph, node, _attribute(node, wanted))
     if node.op_type == "If":
         return _selected(graph, node, types, constants)
-    if node.op_type == "Loop" and node.input[0] in constants:
-        return _iterations(graph, node, int(array_of(constants[node.input[0]]).item()), constants)
+    if node.op_type == "Loop":
+        return _iterations(graph, node, constants)
     if node.op_type == "Scan" and opset_of(graph.model) > BATCHED_SCAN:
         return _scanned(graph, node, types)
     return None
@@ -117,14 +118,26 @@ def _is_total(body: Any, constants: Mapping[str, Any]) -> bool:
     return all(map(is_total, body.node))
 
 
-def _iterations(graph: OnnxGraph, node: Any, trips: int, constants: Mapping[str, Any]) -> list[Any] | None:
+def _trips(graph: OnnxGraph, node: Any, constants: Mapping[str, Any]) -> int | None:
+    """How often a loop runs; None where that is not known, or it would become too many operators."""
+    count, start = node.input[:2]
+    if (count and count not in constants) or (start and not _is_true(constants, start)):
+        return None
+    body, limit = _attribute(node, "body"), int(array_of(constants[count]).item()) if count else ENDLESS
+    allowed = _MOST_OPERATORS // max(1, len(body.node))
+    if limit > 0 and _goes_on(body, constants):
+        return limit if limit <= allowed else None
+    return counted_trips(node, constants, opset_of(graph.model), limit, allowed) if limit > 0 else None
+
+
+def _is_true(constants: Mapping[str, Any], name: str) -> bool:
+    return name in constants and bool(np.all(array_of(constants[name])))
+
+
+def _iterations(graph: OnnxGraph, node: Any, constants: Mapping[str, Any]) -> list[Any] | None:
     """The operators of all iterations, and those that join the values of each."""
-    body = _attribute(node, "body")
-    started = not node.input[1] or (
-        node.input[1] in constants and bool(np.all(array_of(constants[node.input[1]])))
-    )
-    small = 0 < trips <= _MOST_OPERATORS // max(1, len(body.node))
-    if not started or not small or not _goes_on(body, constants):
+    body, trips = _attribute(node, "body"), _trips(graph, node, constants)
+    if trips is None:
         return None
     carried = list(node.input[2:])
     given: list[list[str]] = []
@@ -218,7 +231,7 @@ def _goes_on(body: Any, constants: Mapping[str, Any]) -> bool:
             name = node.input[0]
         elif name in node.output and node.op_type == "Constant" and node.attribute[0].name == "value":
             return bool(np.all(array_of(node.attribute[0].t)))
-    return name == body.input[1].name or (name in known and bool(np.all(array_of(known[name]))))
+    return name == body.input[1].name or _is_true(known, name)
 
 
 def _inlined(

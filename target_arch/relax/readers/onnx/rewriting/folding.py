@@ -43,8 +43,13 @@ _GROWTH = 2
 _SMALL = 1 << 20
 """A constant may be up to so many times as large as those it is made from, or have so many bytes."""
 
-_FAILURES = (RuntimeError, ValueError, TypeError, IndexError, KeyError, AttributeError, NotImplementedError,
+FAILURES = (RuntimeError, ValueError, TypeError, IndexError, KeyError, AttributeError, NotImplementedError,
              AssertionError, OverflowError, ZeroDivisionError, MemoryError)  # fmt: skip
+
+
+def is_cheap(node: Any) -> bool:
+    """Whether an operator may be computed now, if its operands are known."""
+    return node.domain in ONNX_DOMAINS and (node.op_type in _FOLDED or node.op_type == "Constant")
 
 
 def fold_constants(graph: OnnxGraph) -> bool:
@@ -115,7 +120,7 @@ class _Folding:
     def _computed(self, node: Any, names: tuple[str, ...]) -> tuple[Array, ...] | None:
         try:
             return self._run(node, {name: array_of(self._constants[name]) for name in names})
-        except _FAILURES:
+        except FAILURES:
             return None
 
     def _run(self, node: Any, feed: dict[str, Array]) -> tuple[Array, ...] | None:
@@ -130,7 +135,7 @@ class _Folding:
                 warnings.simplefilter("ignore")
                 opsets = dict.fromkeys(ONNX_DOMAINS, self._opset)
                 found = ReferenceEvaluator(graph, opsets=opsets).run(None, feed)
-        except _FAILURES:
+        except FAILURES:
             return None
         values = dict(zip(wanted, map(np.asarray, found), strict=True))
         if not all(self._fits(name, value) for name, value in values.items()):
