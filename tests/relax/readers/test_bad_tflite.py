@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tflite
 
+from benchmarks.tflite_files import TfliteFile
 from target_arch.diagnostics import DiagnosticError
 from target_arch.relax.importer import import_model
 
@@ -119,3 +121,20 @@ def test_a_model_without_outputs(kws: Patched, path: Path) -> None:
     assert kws.complaint(path) == (
         f"m.tflite: error: the file is cut off or damaged: the model has no output [model-damaged]\n{AGAIN}"
     )
+
+
+@pytest.mark.parametrize("guessed", [True, False])
+def test_shapes_behind_a_refused_operator_are_not_held_against_others(guessed: bool, path: Path) -> None:
+    """Where the file leaves dimensions open, extents of inner tensors are guesses."""
+    file = TfliteFile()
+    x, y = file.input((1, 2, 2, 6), "float32"), file.output((1, 4), "float32")
+    inside = file.tensor((1, 1), "float32")
+    weight = file.tensor((4, 6), "float32", data=np.ones((4, 6)))
+    file.operator("LOCAL_RESPONSE_NORMALIZATION", [x], [inside], ("LocalResponseNormalizationOptions", {}))
+    file.operator("FULLY_CONNECTED", [inside, weight], [y], ("FullyConnectedOptions", {}))
+    if guessed:
+        file.open_batch()
+    path.write_bytes(file.content())
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(path)
+    assert ("FULLY_CONNECTED" in str(caught.value)) is not guessed

@@ -32,6 +32,7 @@ from target_arch.relax.readers.tflite_operators.walk.frontend import opened
 from target_arch.relax.readers.tflite_operators.walk.graphs import (
     TYPES,
     file_shape,
+    has_open_shape,
     quantization_of,
 )
 from target_arch.relax.readers.tflite_operators.walk.loops import Subprogram
@@ -87,6 +88,8 @@ class _Walk:
     functions: Functions = field(repr=False)
     """What makes functions of a subgraph."""
     refused: list[UnsupportedOperator] = field(factory=list)
+    doubtful: set[int] = field(factory=set)
+    """Tensors behind a refused operator whose shapes the file does not know: others may fail by these."""
     number: int = 0
     """Which subgraph it is."""
     around: "_Walk | None" = None
@@ -116,6 +119,9 @@ class _Walk:
             return
         passed = len(self.ends)
         self.ends.note(outputs, passed)
+        doubtful = any(int(operator.Inputs(n)) in self.doubtful for n in range(operator.InputsLength()))
+        if doubtful:
+            self.doubtful.update(outputs)
         try:
             if passed:
                 check_alone(self.frontend.model, self.graph, operator, code)
@@ -125,7 +131,11 @@ class _Walk:
         except Unreadable as error:
             self._refuse(code, outputs, str(error))
         except Exception:  # TVM's converters raise whatever they stumble over
-            self._refuse(code, outputs, "" if code not in self.frontend.convert_map else "this form of it")
+            known = code in self.frontend.convert_map
+            if known and doubtful:
+                self._stand_in(outputs)
+            else:
+                self._refuse(code, outputs, "this form of it" if known else "")
 
     def _resource(self, operator: Any, code: str, outputs: list[int]) -> list[Any]:
         """The outputs of an operator on resource variables."""
@@ -346,11 +356,17 @@ class _Walk:
                 code=code, tensor=self.graph.Tensors(outputs[0]).author if outputs else "", why=why
             )
         )
+        self._stand_in(outputs)
+
+    def _stand_in(self, outputs: list[int]) -> None:
+        """Fresh variables for the outputs of an operator without a form: those behind it are judged, too."""
         for index in outputs:
             tensor = self.graph.Tensors(index)
             name = tensor.Name().decode()
             kind = relax.TensorType(file_shape(tensor), TYPES.get(tensor.Type(), "float32"))
             self.frontend.exp_tab.set_expr(name, relax.Var(name, kind))
+            if has_open_shape(tensor):
+                self.doubtful.add(index)
 
     def _site(self, operator: Any, code: str, outputs: list[int]) -> TFLiteOperator:
         inputs = [int(operator.Inputs(index)) for index in range(operator.InputsLength())]
