@@ -11,7 +11,7 @@ import tflite
 from attrs import frozen
 
 from target_arch.relax.readers.tflite_operators.walk.codes import builtin_code
-from target_arch.run.references.indices import Use, highest_indices, index_limits
+from target_arch.run.references.indices.uses import Use, highest_indices, index_limits
 from target_arch.run.references.reference import (
     FLOAT_RELATIVE,
     FLOAT_RULE,

@@ -10,7 +10,8 @@ import numpy as np
 from attrs import define, field, frozen
 
 from target_arch.diagnostics import refusal
-from target_arch.run.references.indices import Use, highest_indices, index_limits
+from target_arch.run.references.indices.onnx_uses import MOVING, uses
+from target_arch.run.references.indices.uses import highest_indices, index_limits
 from target_arch.run.references.reference import (
     FLOAT_RELATIVE,
     FLOAT_RULE,
@@ -20,6 +21,7 @@ from target_arch.run.references.reference import (
     Input,
     LayerRule,
     Reference,
+    Shape,
     Shapes,
     cannot_run,
     fixed_shape,
@@ -65,7 +67,7 @@ def ort(model: Path, shapes: Shapes = (), values: Mapping[str, float] = NO_VALUE
     return Reference(
         name=f"onnxruntime {_version()}",
         rule=_QDQ_RULE if quantized else FLOAT_RULE,
-        inputs=tuple(_inputs(model, graph, names, shapes)),
+        inputs=tuple(_inputs(model, parsed, names, shapes)),
         units=tuple(_step(graph, output.name) or 1.0 for output in graph.output),
         allowed=1.0 if quantized else FLOAT_TOLERANCE,
         relative=0.0 if quantized else FLOAT_RELATIVE,
@@ -233,56 +235,34 @@ def _parsed(model: Path, content: bytes) -> Any:
         raise unreadable(model, "onnx", error) from error
 
 
-def _inputs(model: Path, graph: Any, names: list[str], shapes: Shapes) -> Iterator[Input]:
+def _inputs(model: Path, parsed: Any, names: list[str], shapes: Shapes) -> Iterator[Input]:
     """The inputs; of those that are initializers, too, as old files list them, only the values count."""
     import onnx
 
-    highest = highest_indices(_uses(graph))
-    for number, value in enumerate(value for value in graph.input if value.name in names):
-        tensor = value.type.tensor_type
-        if tensor.HasField("shape"):
-            extents = [extent.dim_value if extent.dim_value > 0 else None for extent in tensor.shape.dim]
-            shape = fixed_shape(shapes, number, extents)
-        else:
-            shape = shapes[number] if number < len(shapes) else None
-        if shape is None:
-            raise refusal("dynamic-shape", model, f"input `{value.name}` has no fixed shape", None)
-        dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+    graph = parsed.graph
+    values = [value for value in graph.input if value.name in names]
+    fixed = {value.name: _shape(model, value, number, shapes) for number, value in enumerate(values)}
+    highest = highest_indices(uses(parsed, fixed))
+    for value in values:
+        dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
         quantization = _quantization(graph, value.name) if dtype.kind == "f" else None
         low, high = quantized_limits(*quantization) if quantization else limits(dtype)
         if dtype.kind in "iu":
             low, high = index_limits(highest.get(value.name), (low, high))
         step = quantization[0] if quantization else 0.0
-        yield Input(name=value.name, shape=shape, dtype=dtype, low=low, high=high, step=step)
+        yield Input(name=value.name, shape=fixed[value.name], dtype=dtype, low=low, high=high, step=step)
 
 
-_INDEXING = {"Gather": True, "GatherElements": True, "ScatterElements": True, "GatherND": False}
-"""Operators whose second input indexes the first one: along `axis`, or along its first dimensions."""
-_MOVING = ("Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
-_PASSING = ("Cast", "Expand", "Gather", "GatherElements", *_MOVING)
-
-
-_TRIPS = 10
-"""Random numbers of trips are less."""
-
-
-def _uses(graph: Any) -> Iterator[Use]:
-    shapes = {value.name: tuple(value.dims) for value in graph.initializer}
-    for value in (*graph.input, *graph.value_info):
-        extents = value.type.tensor_type.shape.dim
-        if all(extent.dim_value > 0 for extent in extents):
-            shapes.setdefault(value.name, tuple(extent.dim_value for extent in extents))
-    for node in graph.node:
-        extents = {}
-        shape = shapes.get(node.input[0]) if node.input else None
-        if node.op_type in _INDEXING and shape:
-            axis = next((each.i for each in node.attribute if each.name == "axis"), 0)
-            extents[node.input[1]] = shape[axis] if _INDEXING[node.op_type] else min(shape)
-        if node.op_type == "Loop" and node.input[0]:
-            extents[node.input[0]] = _TRIPS
-        passes = node.op_type in _PASSING
-        reads = tuple(node.input[:1] if passes else node.input)
-        yield Use(reads=reads, writes=tuple(node.output), extents=extents, passes=passes)
+def _shape(model: Path, value: Any, number: int, shapes: Shapes) -> Shape:
+    tensor = value.type.tensor_type
+    if tensor.HasField("shape"):
+        extents = [extent.dim_value if extent.dim_value > 0 else None for extent in tensor.shape.dim]
+        shape = fixed_shape(shapes, number, extents)
+    else:
+        shape = shapes[number] if number < len(shapes) else None
+    if shape is None:
+        raise refusal("dynamic-shape", model, f"input `{value.name}` has no fixed shape", None)
+    return shape
 
 
 def _quantization(graph: Any, name: str) -> tuple[float, int, np.dtype[Any]] | None:
@@ -304,7 +284,7 @@ def _step(graph: Any, name: str) -> float | None:
         if node.op_type == "DequantizeLinear":
             scale = _constant(graph, node.input[1])
             return float(scale.item()) if scale is not None and scale.size == 1 else 1.0
-        if node.op_type in _MOVING:
+        if node.op_type in MOVING:
             name = node.input[0]
     return None
 

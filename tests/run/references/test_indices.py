@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from target_arch.run import reference_for
-from target_arch.run.references.indices import Use, highest_indices
+from target_arch.run.references.indices.uses import Use, highest_indices
 from tests.relax.models import helper, onnx_model
 
 
@@ -31,3 +31,23 @@ def test_onnx_gather(tmp_path: Path) -> None:
     path.write_bytes(model.SerializeToString())
     (terminal,) = reference_for(path).inputs
     assert (terminal.low, terminal.high) == (0.0, 8.0)
+
+
+def test_lengths_of_sequences_in_onnx(tmp_path: Path) -> None:
+    """Sorted first, as packed sequences of PyTorch are."""
+    nodes = [
+        helper.make_node("TopK", ["n", "one"], ["sorted", "places"]),
+        helper.make_node("Cast", ["sorted"], ["lengths"], to=6),
+        helper.make_node("GRU", ["x", "w", "r", "", "lengths"], ["y"], hidden_size=2),
+    ]
+    constants = {
+        "one": np.array([1]),
+        "w": np.zeros((1, 6, 3), np.float32),
+        "r": np.zeros((1, 6, 2), np.float32),
+    }
+    model = onnx_model(nodes, {"x": (5, 1, 3), "n": (1,)}, {"y": (5, 1, 1, 2)}, constants)
+    model.graph.input[1].type.tensor_type.elem_type = 7
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    _, lengths = reference_for(path).inputs
+    assert (lengths.low, lengths.high) == (0.0, 5.0)
