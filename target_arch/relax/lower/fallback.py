@@ -18,6 +18,7 @@ from tvm import relax, s_tir, tirx
 
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import DTYPE_BYTES, Operator, Tensor
+from target_arch.relax.ir.graph import operator_name
 from target_arch.relax.lower.lowering import print_scheduled
 
 
@@ -125,7 +126,7 @@ def legal_function(module: Any) -> LegalFunction:
     try:
         legal = _legalized(module)
     except tvm.error.InternalError as error:
-        raise NotLegalizedError(f"TVM refuses it: {str(error).splitlines()[0]}") from error
+        raise NotLegalizedError("TVM does not take it with these operands") from error
     return _Lowering(legal).run()
 
 
@@ -196,7 +197,7 @@ class _Lowering:
             self.names[var] = self._outputs(var, is_output=is_output)
             self._call(value, self.names[var])
         else:
-            raise NotLegalizedError(f"TVM has no TIR for {str(value).splitlines()[0]}")
+            raise NotLegalizedError(f"TVM has no TIR for `{operator_name(value)}`")
 
     def _outputs(self, var: Any, *, is_output: bool) -> tuple[str, ...]:
         if is_output:

@@ -9,6 +9,7 @@ from attrs import evolve
 
 from target_arch.backend.contract import DoesNotFit
 from target_arch.backends.c import backend
+from target_arch.backends.plain_c import lower
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.kernels import MOST_OPERANDS, Call
@@ -199,6 +200,17 @@ def test_what_has_no_c_is_a_message() -> None:
         DiagnosticError, match=r"operator op: error: `matmul_twice` has no form in C: .*cumsum"
     ):
         backend.lower(evolve(BENCH.request(unfused(4)), program=program))
+
+
+def test_words_of_tvm_are_no_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tvm import te
+
+    def fails(*_: object) -> None:
+        te.placeholder((2, 2, 2))(0, 0)
+
+    monkeypatch.setattr(lower, "_relax_piece", fails)
+    with pytest.raises(DiagnosticError, match="its definition fails, `--traceback` shows where"):
+        backend.lower(evolve(BENCH.request(unfused(4)), program=Program(4)))
 
 
 def test_more_operands_than_the_runtime_passes_on_are_refused(tmp_path: Path) -> None:
