@@ -4,7 +4,6 @@ Imports TVM; a backend loads it when it is asked to lower.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from traceback import walk_tb
 
 from attrs import evolve, field, frozen
 
@@ -26,6 +25,7 @@ from target_arch.plan.operators.facts import Aliasing, Lowering
 from target_arch.plan.regions.region_plan import RegionPlan
 from target_arch.relax.c.codegen import in_place, scratch_memory
 from target_arch.relax.c.expressions import UnprintableError
+from target_arch.relax.ir.errors import reason_of
 from target_arch.relax.lower.fallback import NotLegalizedError, lower_relax
 from target_arch.relax.lower.operators import (
     LoweredOperator,
@@ -161,20 +161,10 @@ def _unsupported(operator: Operator, error: Exception) -> DiagnosticError:
     diagnostic = Diagnostic(
         rule="unsupported-operator",
         place=f"operator {operator.location or operator.id}",
-        message=f"`{what}` has no form in C: {_reason(error)}",
+        message=f"`{what}` has no form in C: {reason_of(error)}",
         hint="express it with other operators, or give the SoC a target_arch whose backend takes it",
     )
     return DiagnosticError([diagnostic])
-
-
-def _reason(error: Exception) -> str:
-    """The words of an error of ours; those of TVM are about code, and say only that there was one."""
-    *_, (frame, _) = walk_tb(error.__traceback__)
-    raised_by = str(frame.f_globals.get("__name__")).partition(".")[0]
-    return "its definition fails, `--traceback` shows where" if raised_by in _TVM else str(error)
-
-
-_TVM = ("tvm", "tvm_ffi")
 
 
 def _too_many(call: Call) -> DiagnosticError:

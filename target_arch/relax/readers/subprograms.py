@@ -7,6 +7,7 @@ from typing import Any
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.model import Quantization
 from target_arch.plan.operators.facts import Arithmetic
+from target_arch.relax.ir.errors import reason_of
 from target_arch.relax.ir.graph import FileFacts
 from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.relax.lower.fallback import NotLegalizedError
@@ -33,7 +34,7 @@ def subprogram(
     except DiagnosticError as error:
         raise NoSubprogram(f"of its {name}, {error.diagnostics[0].message}") from None
     except (NotLegalizedError, ValueError) as error:
-        raise NoSubprogram(f"an operator of its {name} has no function: {error}") from None
+        raise NoSubprogram(f"an operator of its {name} has no function: {reason_of(error)}") from None
 
 
 def tflite_subprogram(module: Any, quantizations: Mapping[Any, Quantization], results: int) -> Straight:

@@ -1,11 +1,13 @@
 """The backend value: what it takes and why not, what it costs, and the kernel of a partition."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from attrs import evolve
+from tvm import te, tirx
 
 from target_arch.backend.contract import DoesNotFit
 from target_arch.backends.c import backend
@@ -202,14 +204,21 @@ def test_what_has_no_c_is_a_message() -> None:
         backend.lower(evolve(BENCH.request(unfused(4)), program=program))
 
 
-def test_words_of_tvm_are_no_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tvm import te
+def of_python() -> None:
+    te.placeholder((2, 2, 2))(0, 0)
 
-    def fails(*_: object) -> None:
-        te.placeholder((2, 2, 2))(0, 0)
 
-    monkeypatch.setattr(lower, "_relax_piece", fails)
-    with pytest.raises(DiagnosticError, match="its definition fails, `--traceback` shows where"):
+def of_cpp() -> None:
+    try:
+        tirx.Select(tirx.const(1, "int32"), 1, 2)
+    except RuntimeError as error:
+        raise ValueError(*error.args).with_traceback(error.__traceback__) from None
+
+
+@pytest.mark.parametrize("fails", [of_python, of_cpp])
+def test_words_of_tvm_are_no_reason(monkeypatch: pytest.MonkeyPatch, fails: Callable[[], None]) -> None:
+    monkeypatch.setattr(lower, "_relax_piece", lambda *_: fails())
+    with pytest.raises(DiagnosticError, match="`matmul_twice` has no form in C: its definition fails \\["):
         backend.lower(evolve(BENCH.request(unfused(4)), program=Program(4)))
 
 
