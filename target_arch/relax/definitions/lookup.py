@@ -21,8 +21,7 @@ from target_arch.relax.te.definition import (
     stage,
     tensor_of,
 )
-from target_arch.relax.te.sigmoid import on_line as on_curve
-from target_arch.relax.te.sigmoid import signed
+from target_arch.relax.te.sigmoid import on_curve, signed
 
 Stored = Callable[[int, Quantization, Quantization], int]
 """The stored result of a stored value, from the quantization of both; the table clamps it to its type."""

@@ -12,7 +12,7 @@ from target_arch.plan.arithmetic import Rounding
 from target_arch.relax.loops.gemmlowp import Steps, saturated
 from target_arch.relax.loops.integer_lstm import IntegerLstm
 from target_arch.relax.te.fixed_point import Scale, scaled
-from target_arch.relax.te.sigmoid import on_line, signed
+from target_arch.relax.te.sigmoid import on_curve, signed
 
 _UNIT = 3
 """Of a table's values in those of gates."""
@@ -53,4 +53,4 @@ class MicroLstm(IntegerLstm):
 def _looked_up(steps: Steps, unit: Any, table: Any, *, tanh: bool) -> Any:
     value = steps.begin(unit)
     size = steps.of(tirx.max(value, -value))
-    return signed(value, steps.of(on_line(table, size, tanh=tanh)), tanh=tanh)
+    return signed(value, steps.of(on_curve(table, size, tanh=tanh)), tanh=tanh)

@@ -9,7 +9,7 @@ from tvm import tirx
 _LAST = 255
 
 
-def on_line(table: Any, size: Any, *, tanh: bool) -> Any:
+def on_curve(table: Any, size: Any, *, tanh: bool) -> Any:
     """The result for a value without its sign."""
     bits = 8 if tanh else 9
     place, last = size >> bits, tirx.const(_LAST, "int32")

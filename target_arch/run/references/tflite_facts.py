@@ -37,12 +37,9 @@ def needs_tflite_micro(data: bytes) -> bool:
 def needs_optimized(data: bytes) -> bool:
     """True for a model with a SUM of integers, which LiteRT's reference kernel does not scale."""
     model = tflite.Model.GetRootAsModel(data, 0)
-    for graph in (model.Subgraphs(number) for number in range(model.SubgraphsLength())):
-        for operator in (graph.Operators(number) for number in range(graph.OperatorsLength())):
-            code = builtin_code(model.OperatorCodes(operator.OpcodeIndex()))
-            if code == tflite.BuiltinOperator.SUM and graph.Tensors(operator.Inputs(0)).Type() not in _FLOATS:
-                return True
-    return False
+    return any(
+        code == tflite.BuiltinOperator.SUM and types[0] not in _FLOATS for code, types in _operators(model)
+    )
 
 
 def is_exact(data: bytes) -> bool:
@@ -61,9 +58,13 @@ def is_exact(data: bytes) -> bool:
     return not real
 
 
+def _subgraphs(model: Any, first: int = 0) -> Iterator[Any]:
+    return (model.Subgraphs(number) for number in range(first, model.SubgraphsLength()))
+
+
 def _tensors(model: Any, first: int = 0) -> Iterator[Any]:
     """The tensors of all subgraphs from a number on."""
-    for graph in (model.Subgraphs(number) for number in range(first, model.SubgraphsLength())):
+    for graph in _subgraphs(model, first):
         yield from (graph.Tensors(index) for index in range(graph.TensorsLength()))
 
 
@@ -78,11 +79,17 @@ def _has_inner_state(model: Any) -> bool:
 
 def _has_its_own_form(model: Any) -> bool:
     """Whether an operator has an input of a type that LiteRT does not have there."""
-    graph = model.Subgraphs(0)
-    for number in range(graph.OperatorsLength()):
-        operator = graph.Operators(number)
-        code = model.OperatorCodes(operator.OpcodeIndex())
-        place, dtype = _ITS_OWN.get(builtin_code(code), (operator.InputsLength(), 0))
-        if place < operator.InputsLength() and graph.Tensors(operator.Inputs(place)).Type() == dtype:
+    for code, types in _operators(model):
+        place, dtype = _ITS_OWN.get(code, (len(types), None))
+        if place < len(types) and types[place] == dtype:
             return True
     return False
+
+
+def _operators(model: Any) -> Iterator[tuple[int, list[int | None]]]:
+    """The operators of all subgraphs, with the types of their inputs; None for an input that is left out."""
+    for graph in _subgraphs(model):
+        for operator in (graph.Operators(number) for number in range(graph.OperatorsLength())):
+            inputs = (operator.Inputs(number) for number in range(operator.InputsLength()))
+            types = [None if index < 0 else graph.Tensors(index).Type() for index in inputs]
+            yield builtin_code(model.OperatorCodes(operator.OpcodeIndex())), types

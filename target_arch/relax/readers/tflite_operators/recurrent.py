@@ -224,8 +224,8 @@ def integer_lstm(site: TFLiteOperator, x: Any, cell_clip: float) -> Any:
     }
     enters = _scale(2.0**-30 / memory.scale)
     lstm = MicroLstm(keeps=_scale(2.0**-15), enters=enters, **facts) if micro else IntegerLstm(**facts)
-    constants = [relax.const(each) for each in (weights, recurrent, tables["scales"])]
-    constants.insert(2, constant(tables["bias"]))
+    bias, scales = constant(tables["bias"]), relax.const(tables["scales"])
+    constants = [relax.const(weights), relax.const(recurrent), bias, scales]
     curve = [constant(sigmoid_table())] if micro else []
     shape = (lstm.steps + 1, lstm.batch, lstm.hidden)
     emit = site.builder.emit

@@ -9,7 +9,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from target_arch.relax.readers.onnx.rewriting.folding import FAILURES, is_cheap
-from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, array_of
+from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, array_of, subgraphs
 
 ENDLESS = 2**63 - 1
 """The trips of a loop that only its condition ends."""
@@ -43,7 +43,7 @@ class _Counter:
     @classmethod
     def of(cls, node: Any, constants: Mapping[str, Any], opset: int) -> "_Counter | None":
         """None where the condition does not follow from constants."""
-        body = next(attribute.g for attribute in node.attribute if attribute.name == "body")
+        body = next(subgraphs(node))
         number, given, *names = (value.name for value in body.input)
         condition, *results = (value.name for value in body.output)
         nexts = dict(zip(names, results, strict=False))
