@@ -91,6 +91,17 @@ def one_input(
     draw.file.operator(code, [x], [y], options, version)
 
 
+def gelu(draw: Draw) -> None:
+    """GELU, exact or not."""
+    one_input("GELU", draw, options=("GeluOptions", {"approximate": draw.choice(False, True)}), version=2)
+
+
+def softmax(draw: Draw) -> None:
+    """SOFTMAX, whose input is multiplied by an option."""
+    beta = draw.choice(1.0, 1.0, 0.5, 1.7)
+    one_input("SOFTMAX", draw, options=("SoftmaxOptions", {"beta": beta}), out=UNIT, version=3)
+
+
 def two_inputs(code: str, draw: Draw, *, options: Any = None, version: int = 2, factor: float = 1.0) -> None:
     """A function of two numbers, of which one may be repeated."""
     rank = draw.extent(1, 4)
@@ -579,7 +590,7 @@ CASES: Mapping[str, Case] = {
     "EXPAND_DIMS": partial(reshaped, "EXPAND_DIMS"),
     "FULLY_CONNECTED": fully_connected,
     "GATHER": gather,
-    "GELU": partial(one_input, "GELU", options=("GeluOptions", {"approximate": False}), version=2),
+    "GELU": gelu,
     "GREATER": partial(comparison, "GREATER", "GreaterOptions"),
     "GREATER_EQUAL": partial(comparison, "GREATER_EQUAL", "GreaterEqualOptions"),
     "HARD_SWISH": partial(one_input, "HARD_SWISH"),
@@ -619,7 +630,7 @@ CASES: Mapping[str, Case] = {
     "REVERSE_V2": reverse,
     "RSQRT": rsqrt,
     "SLICE": slice_,
-    "SOFTMAX": partial(one_input, "SOFTMAX", options=("SoftmaxOptions", {"beta": 1.0}), out=UNIT, version=3),
+    "SOFTMAX": softmax,
     "SPACE_TO_BATCH_ND": partial(batches, "SPACE_TO_BATCH_ND"),
     "SPACE_TO_DEPTH": partial(blocks, "SPACE_TO_DEPTH"),
     "SPLIT": split,

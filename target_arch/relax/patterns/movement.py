@@ -15,10 +15,11 @@ _RESHAPES = ("reshape", "squeeze", "expand_dims", "flatten")
 
 
 def integer_softmax() -> Matcher:
-    """`dequantize → softmax → quantize`."""
+    """`dequantize → [multiply by a constant] → softmax → quantize`."""
     x = dequantized()
-    call = is_op("relax.nn.softmax")(x)
-    return between(call, {"x": x, "call": call}, _build_integer_softmax)
+    scaled = is_op("relax.multiply")(x, wildcard())
+    call = is_op("relax.nn.softmax")(scaled | x)
+    return between(call, {"x": x, "scaled": scaled, "call": call}, _build_integer_softmax)
 
 
 def float_softmax() -> Matcher:
@@ -60,18 +61,31 @@ def _quantized_move(move: Any) -> Matcher:
     return between(call, {"x": x, "call": call}, _build_quantized_move)
 
 
-def _softmax_place(match: Match) -> tuple[dict[str, Attribute], str | None] | None:
+def _softmax_place(match: Match, beta: float = 1.0) -> tuple[dict[str, Attribute], str | None] | None:
     """Attributes and layout of a softmax along the last axis, once images are NHWC; None for other axes."""
     call = match.required("call")
     rank = len(shape_of(call))
     axis = int(call.attrs.axis) % rank
+    attributes: dict[str, Attribute] = {"axis": -1, "beta": beta}
     if axis == rank - 1:
-        return {"axis": -1, "beta": 1.0}, None
-    return ({"axis": -1, "beta": 1.0}, NCHW) if (rank, axis) == (4, 1) else None
+        return attributes, None
+    return (attributes, NCHW) if (rank, axis) == (4, 1) else None
+
+
+def _beta(match: Match) -> float | None:
+    """The factor of an integer softmax's input; None for another than the one number that TFLite's has."""
+    scaled = match.call("scaled")
+    if scaled is None:
+        return 1.0
+    factor = match.constant(scaled.args[1])
+    if match.graph.arithmetic is not Arithmetic.TFLITE or factor is None or factor.values.size != 1:
+        return None
+    return float(factor.real.item())
 
 
 def _build_integer_softmax(match: Match) -> Draft | None:
-    x, out, place = input_quantization(match, "x"), output_quantization(match), _softmax_place(match)
+    x, out, beta = input_quantization(match, "x"), output_quantization(match), _beta(match)
+    place = None if beta is None else _softmax_place(match, beta)
     if x is None or out is None or place is None:
         return None
     source = match.required("x").args[0]

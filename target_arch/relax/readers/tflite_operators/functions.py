@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
+from tvm import relax
 
 from target_arch.plan.arithmetic import DTYPE_RANGE, float32, multiply_tflite, quantize_multiplier
 from target_arch.relax.readers.tflite_operators.grids import encoded, ending
@@ -112,6 +113,13 @@ def interpolation(real: Callable[[F], F], scale: F, out_scale: F, zero: int = 0)
     return np.clip(found, -32768, 32767).astype(np.int16)
 
 
+def gelu(site: TFLiteOperator) -> Any:
+    """GELU; TVM's frontend drops the option `approximate`."""
+    if not site.stored and site.options("GeluOptions").Approximate():
+        return relax.op.nn.gelu_tanh(site.x.expr)
+    return by_table(_gelu, site)
+
+
 def _gelu(site: TFLiteOperator) -> Real:
     if site.options("GeluOptions").Approximate():
         root = np.float32(math.sqrt(2 / math.pi))
@@ -190,11 +198,19 @@ def rescaled(low: float | None, high: float | None, site: TFLiteOperator) -> Any
     return site.defined("leaky", site.x.expr, swapped=0, offset0=-site.x.zero_point, **attributes)
 
 
+def fake_quant(site: TFLiteOperator) -> None:
+    """FAKE_QUANT, left to TVM's frontend where its range is one."""
+    options = site.options("FakeQuantOptions")
+    if not options.Min() < options.Max():
+        raise Unreadable(f"its range from {options.Min():g} to {options.Max():g} is empty")
+
+
 CONVERTERS: Mapping[str, Converter] = {
     "ABS": absolute,
     "ELU": partial(by_table, lambda _: _elu),
     "EXP": partial(by_table, lambda _: _exp),
-    "GELU": partial(by_table, _gelu),
+    "FAKE_QUANT": fake_quant,
+    "GELU": gelu,
     "LEAKY_RELU": leaky_relu,
     "LOG": partial(by_table, _log),
     "LOGISTIC": partial(sigmoid, _logistic),

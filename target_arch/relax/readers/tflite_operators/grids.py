@@ -1,7 +1,11 @@
 """Multipliers, shifts and bounds from the grids of an operator's tensors, rounded where LiteRT rounds."""
 
+from typing import Any
+
+import numpy as np
 import tflite
 from attrs import frozen
+from tvm import relax
 
 from target_arch.plan.arithmetic import DTYPE_RANGE, quantize_multiplier
 from target_arch.plan.model import Attribute
@@ -49,3 +53,19 @@ def ending(out: TFLiteOperand, low: float | None = None, high: float | None = No
         raise Unreadable(f"results of type {out.dtype}")
     least, most = activation_range(out.quantization, out.dtype, low, high, Arithmetic.TFLITE)
     return {"offset": out.zero_point, "low": least, "high": most}
+
+
+def reals(operand: TFLiteOperand, expr: Any) -> Any:
+    """The reals of stored values; floats as they are."""
+    grid = operand.quantization
+    if grid is None or operand.dtype == "float32":
+        return expr
+    scale = grid.scale[0] if len(grid.scale) == 1 else np.asarray(grid.scale, np.float32)
+    zero = relax.const(grid.zero_point[0], "int32")
+    return relax.op.dequantize(expr, relax.const(scale, "float32"), zero, grid.axis or 0)
+
+
+def steps(out: TFLiteOperand, value: Any) -> Any:
+    """Reals as stored values of a tensor."""
+    zero = relax.const(out.zero_point, "int32")
+    return relax.op.quantize(value, relax.const(out.scale, "float32"), zero, 0, out.dtype)

@@ -78,7 +78,16 @@ def _options(site: TFLiteOperator, table: str) -> tuple[bool, bool]:
     return bool(options.AlignCorners()), bool(options.HalfPixelCenters())
 
 
+def pool(site: TFLiteOperator) -> None:
+    """Pools, left to TVM's frontend where their windows have elements."""
+    options = site.options("Pool2DOptions")
+    sizes = options.FilterHeight(), options.FilterWidth(), options.StrideH(), options.StrideW()
+    if min(sizes) < 1:
+        raise Unreadable("a window of {}x{} in steps of {}x{}".format(*sizes))
+
+
 CONVERTERS: Mapping[str, Converter] = {
+    **dict.fromkeys(("AVERAGE_POOL_2D", "L2_POOL_2D", "MAX_POOL_2D"), pool),
     "RESIZE_BILINEAR": bilinear,
     "RESIZE_NEAREST_NEIGHBOR": nearest,
 }

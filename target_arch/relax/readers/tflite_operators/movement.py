@@ -91,6 +91,8 @@ def strided_slice(site: TFLiteOperator) -> Any:
     masks = {name: int(getattr(options, name)()) for name in _MASKS}
     if options.Offset():
         raise Unreadable("the attribute `offset`")
+    if any(masks["ShrinkAxisMask"] >> index & 1 and each < 0 for index, each in enumerate(step)):
+        raise Unreadable("it takes one place of a dimension, in backward steps")
     begin, end, step, kept = _plain_slice(site.x.shape, begin, end, step, masks)
     shape = tuple(
         max(0, -(-(last - first) // each)) for first, last, each in zip(begin, end, step, strict=True)

@@ -15,7 +15,7 @@ from tvm import relax
 from target_arch.plan.arithmetic import Rounding, float32, quantize_multiplier
 from target_arch.plan.model import Attribute
 from target_arch.relax.readers.tflite_operators import dynamic
-from target_arch.relax.readers.tflite_operators.grids import bounds, ending
+from target_arch.relax.readers.tflite_operators.grids import bounds, ending, reals, steps
 from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperand,
@@ -219,28 +219,15 @@ def _as_rows(site: TFLiteOperator, weight: TFLiteOperand) -> Any:
     inputs = weight.shape[1]
     low, high = bounds(int(site.options("FullyConnectedOptions").FusedActivationFunction()))
     rows = relax.op.reshape(site.x.expr, (math.prod(site.x.shape) // inputs, inputs))
-    columns = relax.op.permute_dims(_real(weight, weight.expr), [1, 0])
-    value = relax.op.matmul(_real(site.x, rows), columns)
+    columns = relax.op.permute_dims(reals(weight, weight.expr), [1, 0])
+    value = relax.op.matmul(reals(site.x, rows), columns)
     bias = site.optional(2)
     if bias is not None:
-        value = relax.op.add(value, _real(bias, bias.expr))
+        value = relax.op.add(value, reals(bias, bias.expr))
     if low is not None or high is not None:
         least, most = -math.inf if low is None else low, math.inf if high is None else high
         value = relax.op.nn.relu(value) if (low, high) == (0.0, None) else relax.op.clip(value, least, most)
-    if site.stored:
-        zero = relax.const(site.out.zero_point, "int32")
-        value = relax.op.quantize(value, relax.const(site.out.scale, "float32"), zero, 0, site.out.dtype)
-    return relax.op.reshape(value, site.out.shape)
-
-
-def _real(operand: TFLiteOperand, expr: Any) -> Any:
-    """The reals of stored values; floats as they are."""
-    grid = operand.quantization
-    if grid is None or operand.dtype == "float32":
-        return expr
-    scale = grid.scale[0] if len(grid.scale) == 1 else np.asarray(grid.scale, np.float32)
-    zero = relax.const(grid.zero_point[0], "int32")
-    return relax.op.dequantize(expr, relax.const(scale, "float32"), zero, grid.axis or 0)
+    return relax.op.reshape(steps(site.out, value) if site.stored else value, site.out.shape)
 
 
 def batch_matmul(site: TFLiteOperator) -> Any:

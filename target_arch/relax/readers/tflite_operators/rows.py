@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from tvm import relax
 
 from target_arch.plan.arithmetic import quantize_multiplier
 from target_arch.relax.readers.tflite_operators.functions import interpolation
+from target_arch.relax.readers.tflite_operators.grids import reals, steps
 from target_arch.relax.readers.tflite_operators.site import STORED, Converter, TFLiteOperator, Unreadable
 
 _MOST_OF_INT32 = (2**31 - 1) // 255**2
@@ -15,13 +17,23 @@ _MOST_OF_INT32 = (2**31 - 1) // 255**2
 
 
 def softmax(site: TFLiteOperator) -> Any:
-    """SOFTMAX of int16 values; 8-bit values and floats have a kind."""
-    if not site.stored or site.x.dtype != "int16":
-        return None
-    steps = np.float64(2.0 / 65535)
-    exponentials = interpolation(np.exp, np.float64(10.0 / 65535), steps, 32767)
-    reciprocals = interpolation(_reciprocal, np.float64(1.0 / 65535), steps, -32768)
+    """SOFTMAX; with a `beta` of 1, 8-bit values and floats are left to TVM's frontend, which drops others."""
     beta = float(site.options("SoftmaxOptions").Beta())
+    if not 0 < beta < math.inf:
+        raise Unreadable(f"a `beta` of {beta:g}")
+    if site.stored and site.x.dtype == "int16":
+        return _softmax_of_int16(site, beta)
+    if beta == 1:
+        return None
+    scaled = relax.op.multiply(reals(site.x, site.x.expr), relax.const(beta, "float32"))
+    share = relax.op.nn.softmax(scaled, -1)
+    return steps(site.out, share) if site.stored else share
+
+
+def _softmax_of_int16(site: TFLiteOperator, beta: float) -> Any:
+    unit = np.float64(2.0 / 65535)
+    exponentials = interpolation(np.exp, np.float64(10.0 / 65535), unit, 32767)
+    reciprocals = interpolation(_reciprocal, np.float64(1.0 / 65535), unit, -32768)
     multiplier, shift = quantize_multiplier(site.x.scale * beta / (10.0 / 65535.0))
     return site.defined("softmax", site.x.expr, exponentials, reciprocals, multiplier=multiplier, shift=shift)
 

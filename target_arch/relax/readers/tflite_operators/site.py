@@ -69,6 +69,10 @@ def constant(value: np.ndarray[Any, Any]) -> Any:
     return relax.const(value, value.dtype.name)
 
 
+_TABLES = {value: name for name, value in vars(tflite.BuiltinOptions).items() if isinstance(value, int)}
+"""The names of tables of options by their numbers."""
+
+
 class Unreadable(Exception):
     """An operator has a form that is not supported; the text says which."""
 
@@ -126,6 +130,14 @@ class TFLiteOperator:
         found = getattr(tflite, name)()
         found.Init(stored.Bytes, stored.Pos)
         return found
+
+    @property
+    def activation(self) -> int:
+        """Its fused activation, of TFLite's `ActivationFunctionType`; none where its options have none."""
+        name = _TABLES.get(self._operator.BuiltinOptionsType(), "")
+        if not hasattr(getattr(tflite, name, None), "FusedActivationFunction"):
+            return int(tflite.ActivationFunctionType.NONE)
+        return int(self.options(name).FusedActivationFunction())
 
     @property
     def custom_bytes(self) -> bytes:
@@ -193,23 +205,6 @@ def of_reals(site: TFLiteOperator) -> None:
     """
     if site.stored:
         raise Unreadable(f"stored values of type {site.x.dtype}")
-
-
-_NARROW_WEIGHTS = {
-    "CONV_2D": ("int8",),
-    "DEPTHWISE_CONV_2D": ("int8",),
-    "FULLY_CONNECTED": ("int8", "int16"),
-}
-"""Operators whose weights may have 4 bits, and their activations then."""
-
-
-def check_narrow(site: TFLiteOperator) -> None:
-    """Unreadable for constants of 4 bits in other places."""
-    for number, operand in enumerate(site.inputs):
-        if operand is None or not operand.narrow:
-            continue
-        if number != 1 or not site.stored or site.x.dtype not in _NARROW_WEIGHTS.get(site.code, ()):
-            raise Unreadable(f"constant `{operand.name}` of 4 bits, with activations of {site.x.dtype}")
 
 
 def same_grid(first: TFLiteOperand, second: TFLiteOperand) -> bool:

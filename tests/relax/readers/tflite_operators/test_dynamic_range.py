@@ -10,13 +10,12 @@ import pytest
 pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
 
 from benchmarks.tflite_files import Array, TfliteFile
-from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, compile_model
-from target_arch.relax.importer import import_model
 from target_arch.run import build, run_frames, write_bundle
 from target_arch.run.references.litert import litert
 from target_arch.run.references.reference import FLOAT_RULE
 from target_arch.soc.files.soc_file import read_soc
+from tests.relax.readers.tflite_operators.refusals import reasons
 
 NEAR = 2e-6
 """Of the largest magnitude: sums are of integers and equal; scales may be multiplied in another order."""
@@ -254,18 +253,11 @@ def test_weights_keep_their_bytes(tmp_path: Path) -> None:
     assert 64 * 32 <= constants < 64 * 32 + 1024
 
 
-def refusal(layers: Layers, path: Path) -> str:
-    path.write_bytes(layers.file.content())
-    with pytest.raises(DiagnosticError) as caught:
-        import_model(path)
-    return caught.value.diagnostics[0].notes[0].message
-
-
 def test_groups_are_refused(tmp_path: Path) -> None:
     layers = Layers()
     layer = ("CONV_2D", ("Conv2DOptions", {**STEPS, "strideW": 1, "strideH": 1}), 5)
     layers.add(layer, (1, 4, 4, 4), (4, 1, 1, 2), (1, 4, 4, 4), 0)
-    assert refusal(layers, tmp_path / "m.tflite") == (
+    assert reasons(layers.file.content(), tmp_path)[0] == (
         "`CONV_2D` once, at `t3`: groups of channels, with activations in floats and weights in int8"
     )
 
@@ -278,7 +270,7 @@ def test_transposed_convolutions_by_uint8_are_refused(tmp_path: Path) -> None:
     y = file.output((1, 4, 4, 3), "float32")
     options = ("TransposeConvOptions", {"padding": 0, "strideW": 1, "strideH": 1})
     file.operator("TRANSPOSE_CONV", [shape, w, x], [y], options, 3)
-    assert refusal(layers, tmp_path / "m.tflite") == (
+    assert reasons(layers.file.content(), tmp_path)[0] == (
         "`TRANSPOSE_CONV` once, at `t3`: activations in floats and weights in uint8"
     )
 
@@ -286,7 +278,7 @@ def test_transposed_convolutions_by_uint8_are_refused(tmp_path: Path) -> None:
 def test_matrices_in_several_dimensions_are_refused(tmp_path: Path) -> None:
     layers = Layers()
     layers.matrices((2, 2, 3, 8), (8, 5), (2, 2, 3, 5))
-    assert refusal(layers, tmp_path / "m.tflite") == (
+    assert reasons(layers.file.content(), tmp_path)[0] == (
         "`BATCH_MATMUL` once, at `t1`: matrices in several dimensions, with weights `t2` in int8: LiteRT "
         "scales their rows by the grids of other rows"
     )
@@ -298,7 +290,7 @@ def test_products_of_activations_are_refused(tmp_path: Path) -> None:
     x, w = file.input((2, 4), "float32"), file.input((4, 3), "int8", 0.01)
     y = file.output((2, 3), "float32")
     file.operator("BATCH_MATMUL", [x, w], [y], ("BatchMatMulOptions", {}), 4)
-    assert refusal(layers, tmp_path / "m.tflite") == (
+    assert reasons(layers.file.content(), tmp_path)[0] == (
         "`BATCH_MATMUL` once, at `t2`: tensor `t1` is computed, only a constant is supported here"
     )
 
@@ -314,7 +306,7 @@ def test_svdf_with_weights_of_two_types_is_refused(tmp_path: Path) -> None:
         file.output((1, 2), "float32"),
     )
     file.operator("SVDF", [x, w, times, -1, held], [y], ("SVDFOptions", {"rank": 1}), 3)
-    assert refusal(layers, tmp_path / "m.tflite") == (
+    assert reasons(layers.file.content(), tmp_path)[0] == (
         "`SVDF` once, at `t4`: weights are int8 and float32, its elements float32"
     )
 
@@ -326,6 +318,6 @@ def test_rnns_of_floats_are_refused(tmp_path: Path) -> None:
     w = file.tensor((2, 2), "float32", data=np.ones((2, 2)))
     bias, held = file.tensor((2,), "float32", data=np.ones(2)), file.variable((1, 2), "float32")
     file.operator("RNN", [x, w, w, bias, held], [y], ("RNNOptions", {"fusedActivationFunction": 4}), 1)
-    assert refusal(layers, tmp_path / "m.tflite") == (
+    assert reasons(layers.file.content(), tmp_path)[0] == (
         "`RNN` once, at `t1`: its elements are float32, its weights `t2` float32"
     )

@@ -16,11 +16,11 @@ from tvm.relax.frontend.tflite.tflite_frontend import OperatorConverter
 from target_arch.plan.model import Quantization
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.operators.states import StatePair
+from target_arch.relax.readers.tflite_operators.checks import check
 from target_arch.relax.readers.tflite_operators.custom.table import CUSTOM
 from target_arch.relax.readers.tflite_operators.site import (
     TFLiteOperator,
     Unreadable,
-    check_narrow,
     constant,
 )
 from target_arch.relax.readers.tflite_operators.table import CONVERTERS, LEFT_TO_TVM
@@ -171,7 +171,7 @@ class _Walk:
         if value is not None:
             return [constant(value)]
         convert, site = CONVERTERS.get(code) or CUSTOM.get(code), self._site(operator, code, outputs)
-        check_narrow(site)
+        check(site)
         made = None if convert is None else convert(site)
         if made is None:
             made = self._by_frontend(operator, code)

@@ -1,0 +1,25 @@
+"""What holds for every operator, whoever converts it."""
+
+from target_arch.relax.readers.tflite_operators.grids import bounds
+from target_arch.relax.readers.tflite_operators.recurrent import CONVERTERS as RECURRENT
+from target_arch.relax.readers.tflite_operators.site import TFLiteOperator, Unreadable
+
+_NARROW_WEIGHTS = {
+    "CONV_2D": ("int8",),
+    "DEPTHWISE_CONV_2D": ("int8",),
+    "FULLY_CONNECTED": ("int8", "int16"),
+}
+"""Operators whose weights may have 4 bits, and their activations then."""
+
+
+def check(site: TFLiteOperator) -> None:
+    """Unreadable for a fused activation that LiteRT leaves out (all but clamps), and for constants of 4 bits
+    where it takes none.
+    """
+    if site.code not in RECURRENT:  # these compute others, and check theirs
+        bounds(site.activation)
+    for number, operand in enumerate(site.inputs):
+        if operand is None or not operand.narrow:
+            continue
+        if number != 1 or not site.stored or site.x.dtype not in _NARROW_WEIGHTS.get(site.code, ()):
+            raise Unreadable(f"constant `{operand.name}` of 4 bits, with activations of {site.x.dtype}")

@@ -1,0 +1,80 @@
+"""Options that change what an operator computes: as LiteRT's, or a refusal."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("ai_edge_litert", reason="needs ai-edge-litert: pip install 'target-arch[verify]'")
+
+from ai_edge_litert import schema_py_generated as schema
+
+from benchmarks.tflite_cases import UNIT
+from benchmarks.tflite_files import TfliteFile
+from benchmarks.tflite_operators import EQUAL, Variant, outcomes
+from tests.relax.readers.tflite_operators.refusals import reasons
+
+TANH = schema.ActivationFunctionType.TANH
+FLOAT, INT8 = (None, 0), (0.1, 3)
+GRIDS = {"float32": FLOAT, "int8": INT8}
+
+
+def softmax(beta: float) -> TfliteFile:
+    file = TfliteFile()
+    x, y = file.input((2, 5), "int8", *INT8), file.output((2, 5), "int8", *UNIT["int8"])
+    file.operator("SOFTMAX", [x], [y], ("SoftmaxOptions", {"beta": beta}), 2)
+    return file
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "float32"])
+def test_options_are_not_dropped(dtype: str, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:
+    """Factors of `SOFTMAX` and the approximation of `GELU`, some of each."""
+    needs_tool("gcc")
+    codes = ["SOFTMAX", *(["GELU"] if dtype in ("int8", "float32") else [])]
+    variants = [Variant(code=code, dtype=dtype, seed=seed) for code in codes for seed in range(6)]
+    assert {each.verdict for each in outcomes(variants, tmp_path)} == {EQUAL}
+
+
+@pytest.mark.parametrize("beta", [0.0, -1.0, float("nan"), float("inf")])
+def test_factors_that_litert_stops_at_are_refused(beta: float, tmp_path: Path) -> None:
+    assert reasons(softmax(beta).content(), tmp_path) == [f"`SOFTMAX` once, at `t1`: a `beta` of {beta:g}"]
+
+
+@pytest.mark.parametrize("dtype", GRIDS)
+@pytest.mark.parametrize("code", ["ADD", "SUB", "MUL"])
+def test_activations_that_litert_leaves_out_are_refused(code: str, dtype: str, tmp_path: Path) -> None:
+    file = TfliteFile()
+    inputs = [file.input((2, 5), dtype, *GRIDS[dtype]) for _ in range(2)]
+    options = {"fusedActivationFunction": TANH}
+    file.operator(
+        code, inputs, [file.output((2, 5), dtype, *GRIDS[dtype])], (f"{code.title()}Options", options), 2
+    )
+    assert reasons(file.content(), tmp_path) == [f"`{code}` once, at `t2`: its fused activation"]
+
+
+@pytest.mark.parametrize("code", ["AVERAGE_POOL_2D", "L2_POOL_2D", "MAX_POOL_2D"])
+def test_windows_without_elements_are_refused(code: str, tmp_path: Path) -> None:
+    file = TfliteFile()
+    x, y = (make((1, 4, 4, 2), "float32") for make in (file.input, file.output))
+    window = {"filterHeight": 2, "filterWidth": 0, "strideH": 1, "strideW": 1}
+    file.operator(code, [x], [y], ("Pool2DOptions", window))
+    (reason,) = reasons(file.content(), tmp_path)
+    assert reason == f"`{code}` once, at `t1`: a window of 2x0 in steps of 1x1"
+
+
+def test_an_empty_range_is_refused(tmp_path: Path) -> None:
+    file = TfliteFile()
+    x, y = (make((3,), "float32") for make in (file.input, file.output))
+    file.operator("FAKE_QUANT", [x], [y], ("FakeQuantOptions", {"min": 1.5, "max": 0.5, "numBits": 8}))
+    (reason,) = reasons(file.content(), tmp_path)
+    assert reason == "`FAKE_QUANT` once, at `t1`: its range from 1.5 to 0.5 is empty"
+
+
+def test_a_place_taken_backwards_is_refused(tmp_path: Path) -> None:
+    file = TfliteFile()
+    x = file.input((8,), "float32")
+    begin, end, steps = (file.numbers(number) for number in (-1, 0, -1))
+    options = ("StridedSliceOptions", {"shrinkAxisMask": 1})
+    file.operator("STRIDED_SLICE", [x, begin, end, steps], [file.output((), "float32")], options)
+    (reason,) = reasons(file.content(), tmp_path)
+    assert reason == "`STRIDED_SLICE` once, at `t4`: it takes one place of a dimension, in backward steps"
