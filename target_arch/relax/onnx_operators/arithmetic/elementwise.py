@@ -204,11 +204,11 @@ def _shrink(node: Node) -> Any:
 
     def shrunk(x: Any) -> Any:
         value = x.astype("float32")
-        below = tirx.Select(
-            value < tirx.const(-limit, "float32"), value + tirx.const(bias, "float32"), zero("float32")
+        above = tirx.Select(
+            value > tirx.const(limit, "float32"), value - tirx.const(bias, "float32"), zero("float32")
         )
-        above = value > tirx.const(limit, "float32")
-        return tirx.Select(above, value - tirx.const(bias, "float32"), below).astype(dtype)
+        below = value < tirx.const(-limit, "float32")  # comes first, for limits below zero
+        return tirx.Select(below, value + tirx.const(bias, "float32"), above).astype(dtype)
 
     return broadcast(node, shrunk, node.operand(0))
 

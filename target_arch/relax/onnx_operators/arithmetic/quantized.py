@@ -3,7 +3,7 @@
 The patterns of integer composites then find them. Products of integers are computed as such.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -60,11 +60,10 @@ def _value(expression: Any) -> Array:
 
 def _convolution(node: Node, x: Any, w: Any, dtype: str) -> Any:
     """A convolution in the order of dimensions that ONNX has."""
-    shape, kernel = shape_of(x), shape_of(w)
-    rank = len(shape) - 2
+    rank = len(shape_of(x)) - 2
     strides = [int(each) for each in node.attributes.get("strides", [1] * rank)]
     dilations = [int(each) for each in node.attributes.get("dilations", [1] * rank)]
-    pads = _pads(node, shape[2:], kernel[2:], strides, dilations)
+    pads = [int(each) for each in node.attributes.get("pads", [0] * 2 * rank)]
     layouts = {1: ("NCW", "OIW"), 2: ("NCHW", "OIHW"), 3: ("NCDHW", "OIDHW")}
     if rank not in layouts:
         raise NotConverted(f"a convolution along {rank} dimensions")
@@ -81,21 +80,6 @@ def _convolution(node: Node, x: Any, w: Any, dtype: str) -> Any:
         kernel_layout=weights,
         out_dtype=dtype,
     )
-
-
-def _pads(
-    node: Node, image: Sequence[int], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
-) -> list[int]:
-    automatic = node.text("auto_pad", "NOTSET", ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"))
-    if automatic in ("NOTSET", "VALID"):
-        return [int(each) for each in node.attributes.get("pads", [0] * 2 * len(image))]
-    before, after = [], []
-    for extent, size, stride, dilation in zip(image, kernel, strides, dilations, strict=True):
-        needed = max((-(-extent // stride) - 1) * stride + (size - 1) * dilation + 1 - extent, 0)
-        small, large = needed // 2, needed - needed // 2
-        before.append(small if automatic == "SAME_UPPER" else large)
-        after.append(large if automatic == "SAME_UPPER" else small)
-    return [*before, *after]
 
 
 def _qlinear_matmul(node: Node) -> Any:
@@ -130,7 +114,7 @@ def _matmul_integer(node: Node) -> Any:
     return relax.op.matmul(a, b, out_dtype="int32")
 
 
-_CONV = "auto_pad dilations group kernel_shape pads strides"
+_CONV = "dilations group kernel_shape pads strides"
 CONVERTERS: Mapping[str, Converter] = {
     "ConvInteger": converter(_conv_integer, _CONV),
     "MatMulInteger": converter(_matmul_integer),

@@ -1,6 +1,6 @@
 """Reductions that TVM's frontend lacks: of truth values, of infinities, and of no elements at all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,14 @@ _OF_NOTHING: Mapping[str, float | str] = {
 }
 """The result where there is nothing to reduce."""
 
+_OF_ONE: Mapping[str, Callable[[Any], Any]] = {
+    "ReduceL1": relax.op.abs,
+    "ReduceL2": relax.op.abs,
+    "ReduceLogSum": relax.op.log,
+    "ReduceSumSquare": lambda x: relax.op.multiply(x, x),
+}
+"""The result of one element, where it is another one: with `noop_with_empty_axes` nothing else is reduced."""
+
 
 def _reduce(node: Node) -> Any:
     shape = node.shape(0)
@@ -31,7 +39,7 @@ def _reduce(node: Node) -> Any:
     if 0 in shape:
         return _filled(node, axes, kept=kept)
     if not axes:
-        return node.operand(0)
+        return _OF_ONE.get(node.operator, lambda x: x)(node.operand(0))
     if node.dtype(0) != "bool":
         return _extremum(node, node.operand(0), axes, kept=kept)
     wide = node.cast(node.operand(0), "int8")
@@ -39,7 +47,9 @@ def _reduce(node: Node) -> Any:
 
 
 def _is_special(node: Node) -> bool:
-    return 0 in node.shape(0) or node.operator in ("ReduceMax", "ReduceMin")
+    if 0 in node.shape(0) or node.operator in ("ReduceMax", "ReduceMin"):
+        return True
+    return node.operator in _OF_ONE and not _axes(node, len(node.shape(0)))
 
 
 def _extremum(node: Node, value: Any, axes: Sequence[int], *, kept: bool) -> Any:

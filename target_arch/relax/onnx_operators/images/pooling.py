@@ -4,7 +4,7 @@ Transposed convolutions that state the shape of their result are here, too.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Never
 
 from attrs import frozen
 from tvm import relax, te, tirx
@@ -23,7 +23,19 @@ class _Windows:
     result: tuple[int, ...]
 
 
+def _is_open(node: Node) -> bool:
+    """Whether padding was not stated in numbers, since ONNX and onnxruntime do not agree on it."""
+    return "auto_pad" in node.attributes
+
+
+def _refuse(node: Node) -> Never:
+    word = node.text("auto_pad", "", ("SAME_LOWER", "SAME_UPPER"))
+    raise NotConverted(f"`auto_pad={word}` of its windows means one thing to ONNX, another to onnxruntime")
+
+
 def _max_pool(node: Node) -> Any:
+    if _is_open(node):
+        _refuse(node)
     windows = _windows(node)
     indices = _largest(node, windows)
     values = _read(node, indices, windows)
@@ -32,7 +44,7 @@ def _max_pool(node: Node) -> Any:
 
 def _is_special(node: Node) -> bool:
     """Where TVM's own pool is wrong: it also computes windows that begin behind the image."""
-    if node.outputs > 1 or not node.dtype(0).startswith("float"):
+    if node.outputs > 1 or not node.dtype(0).startswith("float") or _is_open(node):
         return True
     if not node.integer("ceil_mode", 0):
         return False
@@ -66,24 +78,15 @@ def _windows(node: Node) -> _Windows:
     strides = [int(each) for each in node.attributes.get("strides", [1] * rank)]
     dilations = [int(each) for each in node.attributes.get("dilations", [1] * rank)]
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
-    automatic = node.text("auto_pad", "NOTSET", ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"))
     given = [int(each) for each in node.attributes.get("pads", [0] * 2 * rank)]
     before, after = given[:rank], given[rank:]
-    if automatic.startswith("SAME"):
-        result = [-(-extent // stride) for extent, stride in zip(image, strides, strict=True)]
-        total = [
-            max((n - 1) * stride + size - extent, 0)
-            for n, stride, size, extent in zip(result, strides, reach, image, strict=True)
-        ]
-        before = [each // 2 if automatic == "SAME_UPPER" else each - each // 2 for each in total]
-    else:
-        spare = [e + a + b - r for e, a, b, r in zip(image, before, after, reach, strict=True)]
-        result = [each // stride + 1 for each, stride in zip(spare, strides, strict=True)]
-        if node.integer("ceil_mode", 0):
-            result = [-(-each // stride) + 1 for each, stride in zip(spare, strides, strict=True)]
-            # The last window has to begin inside of the image or of the padding before it.
-            ends = zip(result, strides, image, before, strict=True)
-            result = [n - 1 if (n - 1) * stride >= extent + front else n for n, stride, extent, front in ends]
+    spare = [e + a + b - r for e, a, b, r in zip(image, before, after, reach, strict=True)]
+    result = [each // stride + 1 for each, stride in zip(spare, strides, strict=True)]
+    if node.integer("ceil_mode", 0):
+        result = [-(-each // stride) + 1 for each, stride in zip(spare, strides, strict=True)]
+        # The last window has to begin inside of the image or of the padding before it.
+        ends = zip(result, strides, image, before, strict=True)
+        result = [n - 1 if (n - 1) * stride >= extent + front else n for n, stride, extent, front in ends]
     return _Windows(
         kernel=tuple(kernel),
         strides=tuple(strides),
@@ -176,6 +179,8 @@ def _numbered(node: Node, indices: Any, windows: _Windows) -> Any:
 
 def _shaped_transpose(node: Node) -> Any:
     """A transposed convolution whose pads follow from the shape that it states."""
+    if _is_open(node) and "output_shape" not in node.attributes:
+        _refuse(node)
     image, kernel = node.shape(0)[2:], node.shape(1)[2:]
     rank = len(image)
     strides = [int(each) for each in node.attributes.get("strides", [1] * rank)]
@@ -217,15 +222,18 @@ def _shaped_transpose(node: Node) -> Any:
     return relax.op.add(made, bias)
 
 
+_POOL = "auto_pad ceil_mode dilations kernel_shape pads strides"
 CONVERTERS: Mapping[str, Converter] = {
+    "AveragePool": converter(_refuse, f"{_POOL} count_include_pad", only=_is_open),
+    "LpPool": converter(_refuse, f"{_POOL} p", only=_is_open),
     "ConvTranspose": converter(
         _shaped_transpose,
         "auto_pad dilations group kernel_shape output_padding output_shape strides",
-        only=lambda node: "output_shape" in node.attributes,
+        only=lambda node: "output_shape" in node.attributes or _is_open(node),
     ),
     "MaxPool": converter(
         _max_pool,
-        "auto_pad ceil_mode dilations kernel_shape pads storage_order strides",
+        f"{_POOL} storage_order",
         only=_is_special,
     ),
 }

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from tvm import te, tirx
 
 from target_arch.relax.onnx_operators.node import (
@@ -30,7 +30,13 @@ _PLACES = (
     "tf_crop_and_resize",
     "tf_half_pixel_for_nn",
 )
-_ROUNDING = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+_OUTWARDS = "floor, ceil where it shrinks"
+_ROUNDING = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil", _OUTWARDS)
+OLD_SAMPLING = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": _OUTWARDS}
+"""What had no attributes before version 11. Rounding has a word of its own: onnxruntime's, which ONNX had not
+defined.
+"""
+_FIRST_SAMPLING = 11
 
 
 @frozen(kw_only=True)
@@ -68,6 +74,8 @@ class _Rules:
 
 
 def _resize(node: Node) -> Any:
+    if node.opset < _FIRST_SAMPLING:
+        node = evolve(node, attributes={**node.attributes, **OLD_SAMPLING})
     rules = _Rules(
         mode=node.text("mode", "nearest", ("nearest", "linear", "cubic")),
         place=node.text("coordinate_transformation_mode", "half_pixel", _PLACES),
@@ -85,8 +93,8 @@ def _upsample(node: Node) -> Any:
     mode = node.text("mode", "nearest", ("nearest", "linear", "bilinear")).removeprefix("bi")
     rules = _Rules(
         mode=mode,
-        place="asymmetric",
-        rounding="floor",
+        place=OLD_SAMPLING["coordinate_transformation_mode"],
+        rounding=OLD_SAMPLING["nearest_mode"],
         cubic=0.0,
         antialias=False,
         exclude=False,
@@ -103,7 +111,7 @@ def _dimensions(node: Node, rules: _Rules) -> list[_Dimension]:
     shape = node.shape(0)
     listed = node.attributes.get("axes")
     axes = range(len(shape)) if listed is None else [counted(int(each), len(shape)) for each in listed]
-    first = 1 if node.opset < 11 else 2
+    first = 1 if node.opset < _FIRST_SAMPLING else 2
     scales = node.constant(first, "scales")
     sizes = node.constant(first + 1, "sizes")
     if scales is not None and scales.size:
@@ -229,7 +237,7 @@ def _masked(
 def _taps(dimension: _Dimension, rules: _Rules) -> _Taps:
     places, shows = _places(dimension, rules.place)
     if rules.mode == "nearest":
-        rounded = _rounded(places, rules.rounding)
+        rounded = _rounded(places, rules.rounding, dimension.scale)
         indices = np.clip(rounded, 0, dimension.before - 1)[:, np.newaxis]
         return _Taps(dimension=dimension, indices=indices, weights=np.ones(indices.shape), shows=shows)
     rows = [_row(float(place), dimension, rules) for place in places]
@@ -266,10 +274,10 @@ def _places(dimension: _Dimension, rule: str) -> tuple[Array, Array]:
     return offset + (at + 0.5) / scale - 0.5, shows
 
 
-def _rounded(places: Array, rule: str) -> Array:
-    if rule == "floor":
+def _rounded(places: Array, rule: str, scale: float) -> Array:
+    if rule == "floor" or (rule == _OUTWARDS and scale >= 1):
         return np.floor(places).astype(np.int64)
-    if rule == "ceil":
+    if rule in ("ceil", _OUTWARDS):
         return np.ceil(places).astype(np.int64)
     if rule == "round_prefer_floor":
         return np.ceil(places - 0.5).astype(np.int64)

@@ -39,6 +39,9 @@ def _tf_idf(node: Node) -> Any:
         for each in _patterns(node)
         if node.integer("min_gram_length", 1) <= len(each.numbers) <= node.integer("max_gram_length", 1)
     ]
+    places = [each.place for each in patterns]
+    if mode != "TF" and len({*places}) < len(places):
+        raise NotConverted("patterns with one place have weights of their own")
     rows, length = (1, shape[0]) if len(shape) == 1 else (shape[0], shape[1])
     outputs = max(int(each) for each in node.attributes["ngram_indexes"]) + 1
     skips = node.integer("max_skip_count", 0)
@@ -54,7 +57,8 @@ def _tf_idf(node: Node) -> Any:
                 ib.buffer_store(count, tirx.const(0, "int32"), [0])
                 for skip in range(1, skips + 2 if size > 1 else 2):
                     _count(count, x, row, [numbers[start + each] for each in range(size)], length, skip)
-                ib.buffer_store(out, _weighted(count[0], weights[index], mode), [row, pattern.place])
+                counted = out[row, pattern.place] + _weighted(count[0], weights[index], mode)
+                ib.buffer_store(out, counted, [row, pattern.place])
             start += size
 
     pool = np.array([number for each in patterns for number in each.numbers] or [0])

@@ -116,6 +116,8 @@ def _space_to_depth(node: Node) -> Any:
 def _reverse_sequence(node: Node) -> Any:
     shape = node.shape(0)
     batch, time = node.integer("batch_axis", 1), node.integer("time_axis", 0)
+    if {batch, time} != {0, 1}:
+        raise NotConverted(f"its dimensions {batch} and {time} are not the first two")
 
     def definition(x: Any, lengths: Any) -> Any:
         def element(*at: Any) -> Any:

@@ -2,7 +2,8 @@
 
 Functions are inlined, open dimensions fixed, shapes inferred, constants folded, branches and loops of known
 course opened, operators brought to one version; operators that no converter knows, but ONNX defines by
-others, become these. Operators that pass their input on, or whose results are not read, are removed.
+others, become these. Operators that pass their input on, or whose results are not read, are removed. Padding
+is stated in numbers.
 """
 
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from target_arch.relax.readers.onnx.rewriting.functions import expand_operators,
 from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph
 from target_arch.relax.readers.onnx.rewriting.inputs import fix_inputs
 from target_arch.relax.readers.onnx.rewriting.opset import raise_opset
+from target_arch.relax.readers.onnx.rewriting.padding import state_padding
 from target_arch.relax.readers.onnx.rewriting.shapes import infer_shapes
 
 
@@ -38,6 +40,7 @@ def normal_form(
     while expand_operators(graph, is_known):
         state_defaults(graph, is_known)
         _settle(path, graph, wanted)
+    state_padding(graph)
     return graph
 
 

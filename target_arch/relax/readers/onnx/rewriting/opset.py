@@ -9,6 +9,7 @@ import onnx
 from onnx.version_converter import ConvertError, convert_version
 
 from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, OnnxGraph, opset_of
+from target_arch.relax.readers.onnx.rewriting.old_forms import flatten_hardmax, old_resizes, state_sampling
 
 OPSET = 21
 """The newest that the lowest supported version of `onnx` knows."""
@@ -24,7 +25,10 @@ def raise_opset(graph: OnnxGraph) -> None:
         return
     if opset <= BATCHED_SCAN and any(node.op_type == "Scan" for node in nodes):
         return
+    resizes = old_resizes(graph.model.graph, opset)
+    flatten_hardmax(graph.model.graph, opset)
     try:
         graph.model = convert_version(graph.model, OPSET)
     except (RuntimeError, ValueError, IndexError, onnx.checker.ValidationError, ConvertError):
         return
+    state_sampling(graph.model.graph, resizes)

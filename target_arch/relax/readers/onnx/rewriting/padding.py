@@ -1,0 +1,72 @@
+"""Padding in numbers: `auto_pad`, which follows from shapes, becomes `pads`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import onnx.helper
+
+from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, OnnxGraph, TensorKind
+
+_WEIGHTS: Mapping[str, int | None] = {
+    "AveragePool": None,
+    "Conv": 1,
+    "ConvInteger": 1,
+    "ConvTranspose": 1,
+    "LpPool": None,
+    "MaxPool": None,
+    "QLinearConv": 3,
+}
+"""Operators with windows, and which operand has the weights."""
+
+
+def state_padding(graph: OnnxGraph) -> None:
+    """Give every operator with windows its padding in numbers; its image's shape has to be known."""
+    types = graph.types()
+    for node in graph.model.graph.node:
+        if node.domain in ONNX_DOMAINS and node.op_type in _WEIGHTS:
+            _state(node, types)
+
+
+def _state(node: Any, types: Mapping[str, TensorKind]) -> None:
+    given = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+    automatic = given.get("auto_pad", b"").decode()
+    image, kernel = _extents(node.input[0], types), given.get("kernel_shape")
+    weights = _WEIGHTS[node.op_type]
+    if kernel is None and weights is not None:
+        kernel = _extents(node.input[weights], types)
+    if automatic in ("NOTSET", "VALID"):
+        _set(node, "auto_pad")
+        if automatic == "VALID":
+            _set(node, "pads")
+    if not automatic.startswith("SAME") or "output_shape" in given or image is None or kernel is None:
+        return
+    strides, dilations = (given.get(name, [1] * len(image)) for name in ("strides", "dilations"))
+    if node.op_type.endswith("Pool") and max(dilations, default=1) > 1:
+        return  # its converter refuses it: onnxruntime computes another shape than ONNX
+    reach = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=True)]
+    if node.op_type == "ConvTranspose":
+        extra = given.get("output_padding", [0] * len(image))
+        total = [size + more - stride for size, more, stride in zip(reach, extra, strides, strict=True)]
+    else:
+        rows = zip(image, reach, strides, strict=True)
+        total = [max((-(-extent // stride) - 1) * stride + size - extent, 0) for extent, size, stride in rows]
+    if min(total, default=0) < 0:
+        return  # a transposed convolution; for it, too, there are two shapes
+    small, large = [each // 2 for each in total], [each - each // 2 for each in total]
+    _set(node, "auto_pad")
+    _set(node, "pads", [*small, *large] if automatic == "SAME_UPPER" else [*large, *small])
+
+
+def _extents(name: str, types: Mapping[str, TensorKind]) -> Sequence[int] | None:
+    """Those of a tensor's spatial dimensions, None where they are not known."""
+    kind = types.get(name)
+    return None if kind is None or kind.shape is None else kind.shape[2:]
+
+
+def _set(node: Any, name: str, value: Any = None) -> None:
+    """Give a node another value of an attribute, or none."""
+    kept = [each for each in node.attribute if each.name != name]
+    del node.attribute[:]
+    node.attribute.extend(kept)
+    if value is not None:
+        node.attribute.append(onnx.helper.make_attribute(name, value))
