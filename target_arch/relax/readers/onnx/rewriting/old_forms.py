@@ -1,5 +1,5 @@
-"""What `onnx.version_converter` forgets of old versions: where `Resize` samples, and that `Hardmax` took all
-dimensions from its axis on as one.
+"""Meanings that `onnx.version_converter` loses: where an old `Resize` samples, and that an old `Hardmax`
+takes all dimensions from its axis on as one.
 """
 
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def _flattened(node: Any) -> list[Any]:
 
 
 def _nodes(graph: Any) -> Iterator[Any]:
-    """Those of ONNX's own operators, the ones inside of others too."""
+    """The nodes of ONNX's own operators, also inside of others."""
     for node in graph.node:
         if node.domain in ONNX_DOMAINS:
             yield node

@@ -58,7 +58,7 @@ def _state(node: Any, types: Mapping[str, TensorKind]) -> None:
 
 
 def _extents(name: str, types: Mapping[str, TensorKind]) -> Sequence[int] | None:
-    """Those of a tensor's spatial dimensions, None where they are not known."""
+    """The sizes of a tensor's spatial dimensions, None where they are not known."""
     kind = types.get(name)
     return None if kind is None or kind.shape is None else kind.shape[2:]
 
