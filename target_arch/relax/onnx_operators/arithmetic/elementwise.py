@@ -213,6 +213,21 @@ def _shrink(node: Node) -> Any:
     return broadcast(node, shrunk, node.operand(0))
 
 
+def _celu(node: Node) -> Any:
+    """As ONNX writes it: the operators by which it defines this one differ where `alpha` is below zero."""
+    alpha = float(node.attributes.get("alpha", 1.0))
+    if alpha == 0:
+        raise NotConverted("its attribute `alpha` is 0")
+    dtype, factor = node.dtype(0), tirx.const(alpha, "float32")
+
+    def activated(x: Any) -> Any:
+        value = x.astype("float32")
+        below = factor * (tirx.exp(value / factor) - tirx.const(1.0, "float32"))
+        return (tirx.max(value, zero("float32")) + tirx.min(below, zero("float32"))).astype(dtype)
+
+    return broadcast(node, activated, node.operand(0))
+
+
 def _dropout(node: Node) -> Any:
     """Nothing is dropped outside of training; the mask says that everything is kept."""
     training = node.constant(2, "training_mode")
@@ -227,6 +242,7 @@ def _dropout(node: Node) -> Any:
 CONVERTERS: Mapping[str, Converter] = {
     "BitCast": converter(_bit_cast, "to"),
     "BitShift": converter(_bit_shift, "direction"),
+    "Celu": converter(_celu, "alpha"),
     "Clip": converter(_clip, "max min"),
     "Dropout": converter(_dropout, "ratio seed"),
     "IsInf": converter(_is_inf, "detect_negative detect_positive"),

@@ -98,7 +98,12 @@ def _guarded(importer: _Importer, name: str, known: Any, *, own: bool) -> Callab
             _CHECKS.get(name, _not_drawn)(node)
             if importer.numbers.knows(node):
                 return importer.numbers.constants(node)
-            return _as_in_pytorch(node, _made(TorchCall(node, importer), name, known, own=own))
+            made = _made(TorchCall(node, importer), name, known, own=own)
+            if isinstance(
+                made, relax.Call
+            ):  # some of TVM's are not bound to a variable, and have no type yet
+                made = importer.block_builder.emit(made)
+            return _as_in_pytorch(node, made)
         except NotConverted as refusal:
             reason = str(refusal)
         except FAILURES:

@@ -106,11 +106,15 @@ def test_reductions_of_nothing_are_of_single_elements(operator: str, tmp_path: P
     compare(written(tmp_path / "reduce.onnx", node, x, 2), x)
 
 
-def test_a_shrinking_that_grows(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("operator", "attributes"),
+    [("Shrink", {"lambd": -1.5, "bias": 0.25}), ("Celu", {"alpha": -2.0}), ("Celu", {"alpha": 0.5})],
+)
+def test_signs_of_attributes(operator: str, attributes: dict[str, float], tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="pip install target-arch[verify]")
     x = np.linspace(-3, 3, 25, dtype=np.float32)
-    node = helper.make_node("Shrink", ["x"], ["y"], lambd=-1.5, bias=0.25)
-    compare(written(tmp_path / "shrink.onnx", node, x, 1), x)
+    node = helper.make_node(operator, ["x"], ["y"], **attributes)
+    compare(written(tmp_path / "one.onnx", node, x, 1), x)
 
 
 def counting(path: Path, mode: str) -> Path:

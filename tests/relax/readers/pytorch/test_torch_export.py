@@ -189,6 +189,9 @@ def test_operators_without_a_form_are_named_with_their_places(tmp_path: Path) ->
         ),
         pytest.param(lambda torch, x: x.cumsum(2) + torch.cumprod(x, -1), id="running sum and product"),
         pytest.param(lambda torch, x: torch.nn.functional.dropout(x, 0.0), id="dropout of nothing"),
+        pytest.param(
+            lambda torch, x: torch.nn.functional.avg_pool1d(x[0, 0], 2) * 2, id="average without batch"
+        ),
     ],
 )
 def test_operators_that_the_frontend_lacks_or_misreads(forward: Callable[..., Any], tmp_path: Path) -> None:
