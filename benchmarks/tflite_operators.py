@@ -149,7 +149,7 @@ def _compared(group: Sequence[Variant], content: bytes, folder: Path) -> Iterato
             expected = theirs.get_tensor(detail["index"])
             found = np.frombuffer(answer, expected.dtype, expected.size, place).reshape(expected.shape)
             place += expected.nbytes
-            worst[number] = max(worst[number], _difference(found, expected))
+            worst[number] = max(worst[number], difference(found, expected))
     at = 0
     for variant, count in zip(group, counts, strict=True):
         far, share = max(worst[at : at + count])
@@ -172,7 +172,7 @@ def _frames(theirs: Interpreter) -> Iterator[list[Array]]:
         ]
 
 
-def _difference(found: Array, expected: Array) -> tuple[float, float]:
+def difference(found: Array, expected: Array) -> tuple[float, float]:
     """The largest difference and the share of elements that differ; none for floats within tolerance."""
     if found.tobytes() == expected.tobytes():
         return 0.0, 0.0

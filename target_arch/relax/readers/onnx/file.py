@@ -34,7 +34,7 @@ def loaded(path: Path, data: bytes) -> Any:
     if outside:
         _load_external(path, model, outside)
     try:
-        onnx.checker.check_model(model)
+        _check(model)
     except UnicodeDecodeError:
         raise model_error(
             "model-damaged", path, "the model is not valid: a name is no text", _AGAIN
@@ -43,6 +43,17 @@ def loaded(path: Path, data: bytes) -> Any:
         raise invalid(path, error) from None
     _check_operands(path, model)
     return model
+
+
+def _check(model: Any) -> None:
+    """ONNX's own check, but for outputs without a shape: it wants one, and it follows from the operators."""
+    kinds = [value.type.tensor_type for value in model.graph.output if value.type.HasField("tensor_type")]
+    without = [kind for kind in kinds if not kind.HasField("shape")]
+    for kind in without:
+        kind.shape.SetInParent()
+    onnx.checker.check_model(model)
+    for kind in without:
+        kind.ClearField("shape")
 
 
 def _check_operands(path: Path, model: Any) -> None:

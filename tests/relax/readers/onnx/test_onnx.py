@@ -472,3 +472,10 @@ def test_float16_is_stored_and_float32_computed(tmp_path: Path) -> None:
     (ours,), (theirs,) = evaluate(found, {"x": x}, program), onnx_reference(path, {"x": x})
     assert ours.dtype == half
     np.testing.assert_allclose(ours.astype(np.float32), theirs.astype(np.float32), rtol=2e-3, atol=1e-4)
+
+
+def test_outputs_without_a_shape(tmp_path: Path) -> None:
+    model = onnx_model([helper.make_node("Transpose", ["x"], ["y"])], {"x": (2, 3)}, {"y": (3, 2)})
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    found, _ = import_model(save(model, tmp_path / "open.onnx"))
+    assert found.tensors[found.outputs[0]].shape == (3, 2)
