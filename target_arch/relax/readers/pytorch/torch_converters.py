@@ -99,9 +99,8 @@ def _guarded(importer: _Importer, name: str, known: Any, *, own: bool) -> Callab
             if importer.numbers.knows(node):
                 return importer.numbers.constants(node)
             made = _made(TorchCall(node, importer), name, known, own=own)
-            if isinstance(
-                made, relax.Call
-            ):  # some of TVM's are not bound to a variable, and have no type yet
+            # Some of TVM's are not bound to a variable, and have no type yet.
+            if isinstance(made, relax.Call):
                 made = importer.block_builder.emit(made)
             return _as_in_pytorch(node, made)
         except NotConverted as refusal:

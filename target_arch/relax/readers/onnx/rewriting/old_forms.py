@@ -42,7 +42,7 @@ def flatten_hardmax(graph: Any, opset: int) -> None:
 def _flattened(node: Any) -> list[Any]:
     axis = next((helper.get_attribute_value(each) for each in node.attribute if each.name == "axis"), 1)
     (x,), (y,) = node.input, node.output
-    shape, rows, chosen = (f"{y}_{part}" for part in ("shape", "rows", "chosen"))
+    shape, rows, chosen = (f"{y}:{part}" for part in ("shape", "rows", "chosen"))
     return [
         helper.make_node("Shape", [x], [shape]),
         helper.make_node("Flatten", [x], [rows], axis=axis),

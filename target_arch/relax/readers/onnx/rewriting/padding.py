@@ -17,6 +17,7 @@ _WEIGHTS: Mapping[str, int | None] = {
     "QLinearConv": 3,
 }
 """Operators with windows, and which operand has the weights."""
+_LOWER, _UPPER = "SAME_LOWER", "SAME_UPPER"
 
 
 def state_padding(graph: OnnxGraph) -> None:
@@ -29,32 +30,37 @@ def state_padding(graph: OnnxGraph) -> None:
 
 def _state(node: Any, types: Mapping[str, TensorKind]) -> None:
     given = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
-    automatic = given.get("auto_pad", b"").decode()
-    image, kernel = _extents(node.input[0], types), given.get("kernel_shape")
-    weights = _WEIGHTS[node.op_type]
-    if kernel is None and weights is not None:
-        kernel = _extents(node.input[weights], types)
+    automatic = given.get("auto_pad", b"").decode(errors="replace")
     if automatic in ("NOTSET", "VALID"):
         _set(node, "auto_pad")
         if automatic == "VALID":
             _set(node, "pads")
-    if not automatic.startswith("SAME") or "output_shape" in given or image is None or kernel is None:
-        return
+    total = _total(node, given, types) if automatic in (_LOWER, _UPPER) else None
+    if total is not None:
+        small, large = [each // 2 for each in total], [each - each // 2 for each in total]
+        _set(node, "auto_pad")
+        _set(node, "pads", [*small, *large] if automatic == _UPPER else [*large, *small])
+
+
+def _total(node: Any, given: Mapping[str, Any], types: Mapping[str, TensorKind]) -> list[int] | None:
+    """The elements to pad in each dimension; None where they are not known, or ONNX and onnxruntime do not
+    agree: pools whose windows are spread, transposed convolutions whose windows are smaller than strides.
+    """
+    image, kernel, weights = _extents(node.input[0], types), given.get("kernel_shape"), _WEIGHTS[node.op_type]
+    if kernel is None and weights is not None:
+        kernel = _extents(node.input[weights], types)
+    if image is None or kernel is None or "output_shape" in given:
+        return None
     strides, dilations = (given.get(name, [1] * len(image)) for name in ("strides", "dilations"))
-    if node.op_type.endswith("Pool") and max(dilations, default=1) > 1:
-        return  # its converter refuses it: onnxruntime computes another shape than ONNX
+    extra = given.get("output_padding", [0] * len(image))
     reach = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=True)]
     if node.op_type == "ConvTranspose":
-        extra = given.get("output_padding", [0] * len(image))
-        total = [size + more - stride for size, more, stride in zip(reach, extra, strides, strict=True)]
-    else:
-        rows = zip(image, reach, strides, strict=True)
-        total = [max((-(-extent // stride) - 1) * stride + size - extent, 0) for extent, size, stride in rows]
-    if min(total, default=0) < 0:
-        return  # a transposed convolution; for it, too, there are two shapes
-    small, large = [each // 2 for each in total], [each - each // 2 for each in total]
-    _set(node, "auto_pad")
-    _set(node, "pads", [*small, *large] if automatic == "SAME_UPPER" else [*large, *small])
+        rows = zip(reach, extra, strides, strict=True)
+        total = [size + more - stride for size, more, stride in rows]
+        return None if min(total, default=0) < 0 else total
+    windows = zip(image, reach, strides, strict=True)
+    total = [max((-(-extent // stride) - 1) * stride + size - extent, 0) for extent, size, stride in windows]
+    return None if node.op_type.endswith("Pool") and max(dilations, default=1) > 1 else total
 
 
 def _extents(name: str, types: Mapping[str, TensorKind]) -> Sequence[int] | None:
