@@ -145,6 +145,13 @@ def _place(
     return first, last, step
 
 
+def reverse_sequence(site: TFLiteOperator) -> None:
+    """REVERSE_SEQUENCE, left to TVM's frontend where each sequence has a length."""
+    options = site.options("ReverseSequenceOptions")
+    if options.SeqDim() == options.BatchDim():
+        raise Unreadable(f"its sequences and their lengths are both along dimension {options.SeqDim()}")
+
+
 def split(site: TFLiteOperator) -> list[Any]:
     """SPLIT into equal parts; the axis comes first."""
     return _parts(site, site.operand(1), int(site.operand(0).constant.ravel()[0]))
@@ -396,6 +403,7 @@ CONVERTERS: Mapping[str, Converter] = {
     "FILL": fill,
     "RANGE": range_,
     "RANK": rank,
+    "REVERSE_SEQUENCE": reverse_sequence,
     **dict.fromkeys(("SELECT", "SELECT_V2"), select),
     "ZEROS_LIKE": zeros_like,
     "SHAPE": shape,

@@ -28,8 +28,8 @@ CONVERTERS: Mapping[str, Converter] = {
 LEFT_TO_TVM = frozenset(
     {
         "ADD_N", "BITWISE_XOR", "BROADCAST_ARGS", "CAST", "CEIL", "COS", "FLOOR", "HARD_SWISH", "LOG_SOFTMAX",
-        "LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR", "REDUCE_ALL", "REDUCE_ANY", "REVERSE_SEQUENCE",
-        "RIGHT_SHIFT", "ROUND", "SIGN", "SIN", "SQUARE",
+        "LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR", "REDUCE_ALL", "REDUCE_ANY", "RIGHT_SHIFT", "ROUND",
+        "SIGN", "SIN", "SQUARE",
     }
 )  # fmt: skip
 """Operators without a converter here that TVM's frontend computes as LiteRT does, measured by

@@ -78,3 +78,12 @@ def test_a_place_taken_backwards_is_refused(tmp_path: Path) -> None:
     file.operator("STRIDED_SLICE", [x, begin, end, steps], [file.output((), "float32")], options)
     (reason,) = reasons(file.content(), tmp_path)
     assert reason == "`STRIDED_SLICE` once, at `t4`: it takes one place of a dimension, in backward steps"
+
+
+def test_sequences_along_their_lengths_are_refused(tmp_path: Path) -> None:
+    file = TfliteFile()
+    x, lengths = file.input((3, 4), "float32"), file.input((3,), "int32")
+    options = ("ReverseSequenceOptions", {"seqDim": 0, "batchDim": 0})
+    file.operator("REVERSE_SEQUENCE", [x, lengths], [file.output((3, 4), "float32")], options)
+    (reason,) = reasons(file.content(), tmp_path)
+    assert reason.endswith("its sequences and their lengths are both along dimension 0")
