@@ -11,7 +11,6 @@ Ends with 1 if something is wrong.
 
 import argparse
 import json
-import multiprocessing
 import random
 import sys
 import tempfile
@@ -27,6 +26,7 @@ import onnxruntime
 from attrs import evolve
 from onnx.reference import ReferenceEvaluator
 
+from benchmarks.apart import Ended, apart
 from benchmarks.onnx_node_tests import RESULTS, Array, Case, cases, outcomes
 from target_arch.registry import PlugIns
 
@@ -157,17 +157,10 @@ def _copy(case: Case) -> Any:
 
 def answered(case: Case) -> Case | None:
     """The test with the answers of onnxruntime; None where it has none, or some without elements."""
-    context = multiprocessing.get_context("fork")
-    receiving, sending = context.Pipe(duplex=False)
-    process = context.Process(target=_answer, args=(case, sending))
-    process.start()
-    sending.close()
     try:
-        found = receiving.recv() if receiving.poll(SECONDS) else None
-    except EOFError:  # the process ended, with whatever onnxruntime made of the model
-        found = None
-    process.kill()
-    process.join()
+        found = apart(_answers, case, seconds=SECONDS)
+    except Ended:  # onnxruntime ended the process, or took too long
+        return None
     if found is None or any(not value.size for value in found):
         return None
     for value, declared in zip(found, case.model.graph.output, strict=True):
@@ -178,17 +171,17 @@ def answered(case: Case) -> Case | None:
     return evolve(case, outputs=tuple(found))
 
 
-def _answer(case: Case, sending: Any) -> None:
+def _answers(case: Case) -> list[Array] | None:
     options = onnxruntime.SessionOptions()
     options.log_severity_level, options.intra_op_num_threads = 4, 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    content, providers = case.model.SerializeToString(), ["CPUExecutionProvider"]
     try:
-        session = onnxruntime.InferenceSession(
-            case.model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
-        sending.send(session.run(None, _feed(case)))
+        session = onnxruntime.InferenceSession(content, options, providers=providers)
+        found: list[Array] = session.run(None, _feed(case))
     except Exception:  # whatever it is, onnxruntime does not take this form
-        sending.send(None)
+        return None
+    return found
 
 
 def _feed(case: Case) -> dict[str, Array]:

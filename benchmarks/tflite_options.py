@@ -9,7 +9,6 @@ Each of the others is refused, or its answers are LiteRT's: integers in every bi
 """
 
 import argparse
-import multiprocessing
 import sys
 import tempfile
 from collections import Counter
@@ -21,6 +20,7 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
+from benchmarks.apart import Ended, apart
 from benchmarks.tflite_cases import TYPES, random_values
 from benchmarks.tflite_files import Array
 from benchmarks.tflite_operators import CASES, FRAMES, OPTIMIZED, Variant, difference, reference, run_once
@@ -115,20 +115,13 @@ def _worst(theirs: Any, frame: list[Array], answer: bytes) -> float:
     return worst
 
 
-def apart(content: bytes, optimized: bool, seed: int) -> str:
-    """The outcome, found by a process of its own, which LiteRT may end."""
-    context = multiprocessing.get_context("fork")
-    receiving, sending = context.Pipe(duplex=False)
-    process = context.Process(target=lambda: sending.send(outcome(content, optimized, seed)))
-    process.start()
-    sending.close()
+def found(content: bytes, optimized: bool, seed: int) -> str:
+    """The outcome; LiteRT may end the process that looks for it."""
     try:
-        found = str(receiving.recv()) if receiving.poll(SECONDS) else "exception"
-    except EOFError:
-        found = "exception" if process.join() or process.exitcode == 1 else "absent"
-    process.kill()
-    process.join()
-    return found
+        return str(apart(outcome, content, optimized, seed, seconds=SECONDS))
+    except Ended as ended:
+        by_litert = ended.code is not None and ended.code < 0
+        return "absent" if by_litert else "exception"
 
 
 def main() -> int:
@@ -143,13 +136,13 @@ def main() -> int:
         optimized = code in OPTIMIZED
         for dtype in arguments.types:
             variant = Variant(code=code, dtype=dtype, seed=arguments.seed)
-            if apart(variant.content(), optimized, arguments.seed) == "absent":
+            if found(variant.content(), optimized, arguments.seed) == "absent":
                 continue
             for name, content in variations(variant):
-                found = apart(content, optimized, arguments.seed)
-                count[found.split()[0]] += 1
-                if found not in ("absent", "pass"):
-                    print(f"{code} {dtype} {name}: {found}", flush=True)
+                verdict = found(content, optimized, arguments.seed)
+                count[verdict.split()[0]] += 1
+                if verdict not in ("absent", "pass"):
+                    print(f"{code} {dtype} {name}: {verdict}", flush=True)
     print(", ".join(f"{number} {verdict}" for verdict, number in count.items()))
     return 1 if count["wrong"] or count["exception"] else 0
 
