@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.instructions import MACHINES, NAMES, SHARED, Measured, measure
-from target_arch.backend.goal import Goal
+from target_arch.plan.goal import Goal
 from target_arch.plan.printed.text import table
 from target_arch.soc import read_soc
 

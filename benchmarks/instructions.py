@@ -21,9 +21,9 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
-from target_arch.backend.goal import Goal
 from target_arch.pipeline import CompileRequest, compile_model
 from target_arch.plan.bundle import BundleFiles
+from target_arch.plan.goal import Goal
 from target_arch.plan.printed.text import table
 from target_arch.run import (
     Compiler,

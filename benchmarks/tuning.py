@@ -17,8 +17,8 @@ from pathlib import Path
 
 from attrs import evolve
 
-from target_arch.backend.goal import Goal
 from target_arch.pipeline import CompileRequest, compile_model
+from target_arch.plan.goal import Goal
 from target_arch.run import Executable, build, reference_for, run_frames, verify, write_bundle
 from target_arch.run.tools.toolchain import find_compiler
 from target_arch.soc import read_soc

@@ -3,9 +3,9 @@
 import pytest
 from attrs import evolve
 
-from target_arch.backend.goal import Goal
 from target_arch.diagnostics import DiagnosticError
 from target_arch.pipeline import CompileRequest, ModelsRequest, compile_model, compile_models
+from target_arch.plan.goal import Goal
 from target_arch.plan.model_pools import Sharing
 from target_arch.resources import examples
 from target_arch.soc import read_soc

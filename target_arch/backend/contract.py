@@ -10,9 +10,9 @@ from typing import Any
 
 from attrs import field, frozen
 
-from target_arch.backend.goal import Goal
 from target_arch.backend.hooks import Hooks
 from target_arch.backend.lowering import DoesNotFit, LoweringRequest, NotInstalled
+from target_arch.plan.goal import Goal
 from target_arch.plan.kernels import Codegen, Kernel
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.regions.region import Striping

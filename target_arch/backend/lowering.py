@@ -5,8 +5,8 @@ from typing import Any
 
 from attrs import field, frozen
 
-from target_arch.backend.goal import Goal
 from target_arch.diagnostics import DiagnosticError
+from target_arch.plan.goal import Goal
 from target_arch.plan.memory import Budget
 from target_arch.plan.model import Model
 from target_arch.plan.partitions import Partition

@@ -6,7 +6,7 @@ from typing import Any
 from attrs import define, field
 
 from target_arch.backend.contract import Backend, Hooks, LoweringRequest
-from target_arch.backend.goal import Goal
+from target_arch.plan.goal import Goal
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.memory import Budget
 from target_arch.plan.partitions import Partition, PartitionGraph

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from target_arch.backend.goal import Goal, goal
+from target_arch.plan.goal import Goal, goal
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.memory import IoOwner, io_owner
 from target_arch.plan.model_pools import Sharing, sharing

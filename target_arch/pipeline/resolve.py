@@ -8,10 +8,10 @@ from pathlib import Path
 
 from attrs import evolve
 
-from target_arch.backend.goal import Goal
 from target_arch.diagnostics import Diagnostic, DiagnosticError, listed, name_hint, refusal
 from target_arch.emit.bundle_name import bundle_name
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
+from target_arch.plan.goal import Goal
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import model_name
 from target_arch.plan.model_pools import Sharing

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from attrs import field, frozen
 
 from target_arch.backend.contract import Backend
-from target_arch.backend.goal import Goal
+from target_arch.plan.goal import Goal
 from target_arch.plan.kernels import Codegen
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import Model

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from target_arch.backend.goal import Goal
 from target_arch.emit import manifest
 from target_arch.emit.digests import with_files
 from target_arch.plan.execution import Activity, ActivityKind, Execution
+from target_arch.plan.goal import Goal
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.kernels import Library
 from target_arch.plan.lowered import Attempt

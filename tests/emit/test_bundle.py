@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from target_arch.backend.goal import Goal
 from target_arch.diagnostics import DiagnosticError
 from target_arch.emit import EmitInputs
+from target_arch.plan.goal import Goal
 from target_arch.plan.kernels import CFunction, Kernel, Slice
 from target_arch.plan.model_pools import Sharing
 from target_arch.plan.steps import Copy

@@ -5,11 +5,11 @@ layouts, or the definition. Tuning measures which is the fastest, and its record
 from attrs import field, frozen
 
 from target_arch.backend.contract import LoweringRequest
-from target_arch.backend.goal import Goal
 from target_arch.backends.plain_c.kernels import products
 from target_arch.backends.plain_c.kernels.layout import LAYOUTS, WeightLayout, layout_of
 from target_arch.backends.plain_c.kernels.pick import Driver, Pick
 from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.plan.goal import Goal
 from target_arch.plan.model import Operator
 from target_arch.plan.tuning import DEFINITION, TuningRecord
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from attrs import frozen
 
 import target_arch
-from target_arch.backend.goal import Goal
 from target_arch.cli.arguments.backend_starts import BACKEND_STARTS
+from target_arch.plan.goal import Goal
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model_pools import Sharing
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from target_arch.backend.goal import Goal
 from target_arch.cli.arguments import soc_argument
 from target_arch.cli.arguments.parser import DEFAULT_MODE
 from target_arch.cli.arguments.targets import selection
 from target_arch.cli.commands.compile import compiled, named_files
 from target_arch.cli.text.output import data, json_data, progress, unwritable, write_text
 from target_arch.diagnostics import DiagnosticError, refusal
+from target_arch.plan.goal import Goal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from target_arch.backend.goal import Goal
 from target_arch.emit.build.cmake_package import install_rules, public_headers
 from target_arch.emit.build.libraries import cmake_rules, include_flags, libraries, make_rules
 from target_arch.emit.build.machine import compile_flags, link_flags, machine_of
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.text.emitter import Emitter
+from target_arch.plan.goal import Goal
 
 PROGRAMS = ("runner", "selftest")
 """The C files below `src/` that have a `main`, without their ending."""

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from target_arch.backend.contract import Backend
-from target_arch.backend.goal import Goal
 from target_arch.backend.load_process import LoadProcessKind
 from target_arch.backend.port import PortKind
 from target_arch.emit.bundle_name import qualified
 from target_arch.emit.text.literals import c_type
 from target_arch.emit.text.names import header_stem, identifiers
+from target_arch.plan.goal import Goal
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.kernels import Kernel
 from target_arch.plan.lowered import Lowered

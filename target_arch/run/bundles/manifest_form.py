@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Any
 
-from target_arch.backend.goal import Goal
+from target_arch.plan.goal import Goal
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.plan.model_pools import Sharing

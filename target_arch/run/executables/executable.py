@@ -9,10 +9,10 @@ from typing import Any
 
 from attrs import field, frozen
 
-from target_arch.backend.goal import goal
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.build_files import FLAGS, library_sources, programs
 from target_arch.emit.digests import FILES
+from target_arch.plan.goal import goal
 from target_arch.run.bundles.errors import unwritable
 from target_arch.run.bundles.manifest import has_vectors, tensors_in, unchanged
 from target_arch.run.executables import rtl as verilated

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from target_arch.backend.goal import Goal
 from target_arch.backends.c import backend
 from target_arch.backends.plain_c.kernels import products
 from target_arch.backends.plain_c.kernels.layout import PAIRS
 from target_arch.backends.plain_c.kernels.pick import Driver, predicted
 from target_arch.pipeline import CompiledModel, CompileRequest, compile_model
+from target_arch.plan.goal import Goal
 from target_arch.plan.model import Model
 from target_arch.run import build as built
 from target_arch.run import verify, write_bundle

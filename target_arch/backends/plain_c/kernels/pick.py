@@ -10,7 +10,6 @@ from math import prod
 
 from attrs import field, frozen
 
-from target_arch.backend.goal import Goal
 from target_arch.backends.plain_c.kernels import (
     depthwise,
     products,
@@ -23,6 +22,7 @@ from target_arch.backends.plain_c.kernels import (
 from target_arch.backends.plain_c.kernels.joining import joinable
 from target_arch.backends.plain_c.kernels.layout import layout_of
 from target_arch.backends.plain_c.work.forms import KernelForm, Work, WorkUnit, form_of
+from target_arch.plan.goal import Goal
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic, Structure
 from target_arch.plan.operators.kinds import OperatorKind
