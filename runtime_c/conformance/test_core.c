@@ -69,6 +69,31 @@ static const char *states(void)
     return NULL;
 }
 
+static ta_status inner_run, inner_stop, inner_init;
+
+static ta_status reentering_kernel(void *const *operands)
+{
+    inner_run = ta_run(&rt);
+    inner_stop = ta_stop(&rt);
+    inner_init = init();
+    return conformance_add(operands);
+}
+
+/* A kernel of the host that calls the runtime is refused, and the run around it goes on. */
+static const char *reentry(void)
+{
+    begin(&w);
+    const uint32_t call = add_call(&w, INSTANCE_HOST, sram(0), sram(64), sram(128));
+    w.kernels[w.steps[call].index].function = reentering_kernel;
+    (void)add_copy(&w, TA_TIMELINE_NONE, sram(128), sram(256), ADD_BYTES);
+    fill(0, 128, 5);
+    CHECK(init() == TA_OK && ta_run(&rt) == TA_OK);
+    CHECK(inner_run == TA_ERROR_STATE && inner_stop == TA_ERROR_STATE && inner_init == TA_ERROR_STATE);
+    CHECK(is_sum(0, 64, 256, ADD_BYTES) && rt.failed_step == TA_NO_STEP);
+    CHECK(ta_run(&rt) == TA_OK && ta_stop(&rt) == TA_OK);
+    return NULL;
+}
+
 static const char *pointers(void)
 {
     begin(&w);
@@ -246,6 +271,7 @@ const test_case core_tests[] = {
     {"null arguments", null_arguments},
     {"ABI mismatch", abi_mismatch},
     {"states", states},
+    {"a run inside a run is refused", reentry},
     {"pointers", pointers},
     {"bad copies are refused", bad_copies},
     {"bad dispatches are refused", bad_dispatches},

@@ -4,7 +4,7 @@
 
 #include "target_arch/runtime.h"
 
-enum { TA_STATE_STOPPED = 0, TA_STATE_READY = 1, TA_STATE_BROKEN = 2 };
+enum { TA_STATE_STOPPED = 0, TA_STATE_READY = 1, TA_STATE_BROKEN = 2, TA_STATE_RUNNING = 3 };
 
 /* The instance that a timeline belongs to, NULL for a channel's. Relies on the numbering that ta_validate
  * checked. */
@@ -16,6 +16,16 @@ static inline const ta_instance_info *ta_timeline_instance(const ta_soc *soc, ui
 /* Check all tables. TA_ERROR_ARGUMENT or TA_ERROR_UNSUPPORTED as ta_init says; `bad_step` names the step,
  * if one is to blame. Everything behind this trusts the tables. */
 ta_status ta_validate(const ta_bundle *bundle, const ta_soc *soc, const ta_port *port, uint32_t *bad_step);
+
+/* Take a ready runtime for one run; 0 where it is not ready, or another call has it. Where the core can compare
+ * and swap, one of two threads gets it. */
+int ta_claim(ta_runtime *runtime);
+
+/* The end of a claim: ready again, unless it broke meanwhile. */
+void ta_release(ta_runtime *runtime);
+
+/* ta_run, of a runtime that is claimed. */
+ta_status ta_run_claimed(ta_runtime *runtime);
 
 /* Execute one step that is not a LOAD. Sets `failed_step` on failure. */
 ta_status ta_execute(ta_runtime *runtime, uint32_t step);

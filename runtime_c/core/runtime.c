@@ -128,6 +128,19 @@ static ta_status settle_all(ta_runtime *rt)
     return TA_OK;
 }
 
+/* From one state to another, where it is in the first: atomic, for another thread may try the same. */
+static int change_state(ta_runtime *rt, uint32_t from, uint32_t to)
+{
+#ifdef __GCC_HAVE_SYNC_COMPARE_AND_SWAP_4
+    return __atomic_compare_exchange_n(&rt->state, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+#else
+    if (rt->state != from)
+        return 0;
+    rt->state = to;
+    return 1;
+#endif
+}
+
 /* After a failure: wait for one timeline's work, whatever it answers, and cancel what does not end. */
 static void quiesce(ta_runtime *rt, uint32_t timeline, uint32_t timeout_us)
 {
@@ -137,7 +150,7 @@ static void quiesce(ta_runtime *rt, uint32_t timeline, uint32_t timeout_us)
         (void)ta_settle(rt, timeline, progress->issued, timeout_us);
         if (progress->settled == before) {
             (void)rt->port->cancel(rt->port, timeline);
-            rt->state = TA_STATE_BROKEN;
+            (void)change_state(rt, TA_STATE_RUNNING, TA_STATE_BROKEN);
             return;
         }
     }
@@ -178,12 +191,18 @@ static uint64_t now(const ta_port *port)
     return time;
 }
 
-ta_status ta_run(ta_runtime *rt)
+int ta_claim(ta_runtime *rt)
 {
-    if (rt == NULL)
-        return TA_ERROR_ARGUMENT;
-    if (rt->state != TA_STATE_READY)
-        return TA_ERROR_STATE;
+    return change_state(rt, TA_STATE_READY, TA_STATE_RUNNING);
+}
+
+void ta_release(ta_runtime *rt)
+{
+    (void)change_state(rt, TA_STATE_RUNNING, TA_STATE_READY);
+}
+
+ta_status ta_run_claimed(ta_runtime *rt)
+{
     if (!all_there(rt->bundle, rt->bundle->inputs, rt->bundle->input_count) ||
         !all_there(rt->bundle, rt->bundle->outputs, rt->bundle->output_count))
         return TA_ERROR_ARGUMENT;
@@ -196,12 +215,25 @@ ta_status ta_run(ta_runtime *rt)
     return status;
 }
 
+ta_status ta_run(ta_runtime *rt)
+{
+    if (rt == NULL)
+        return TA_ERROR_ARGUMENT;
+    if (!ta_claim(rt))
+        return TA_ERROR_STATE;
+    const ta_status status = ta_run_claimed(rt);
+    ta_release(rt);
+    return status;
+}
+
 ta_status ta_stop(ta_runtime *rt)
 {
     if (rt == NULL)
         return TA_ERROR_ARGUMENT;
     if (rt->state == TA_STATE_STOPPED)
         return TA_OK;
+    if (rt->state == TA_STATE_RUNNING)
+        return TA_ERROR_STATE;
     const ta_status status = take_down(rt, load_steps(rt->bundle));
     rt->state = TA_STATE_STOPPED;
     return first_failure(status, rt->port->close(rt->port));

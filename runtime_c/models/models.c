@@ -138,7 +138,9 @@ ta_status ta_models_init(ta_models *models, const ta_bundle *const *bundles, uin
         status = ta_init(&models->runtime, bundles[0], soc, port);
     if (status != TA_OK)
         return status;
+    (void)ta_claim(&models->runtime); /* it is ready for the first model alone */
     status = bring_others_up(models);
+    ta_release(&models->runtime);
     if (status != TA_OK)
         (void)ta_models_stop(models);
     return status;
@@ -149,12 +151,15 @@ ta_status ta_models_run(ta_models *models, uint32_t model)
     if (models == NULL || model >= models->count)
         return TA_ERROR_ARGUMENT;
     ta_runtime *rt = &models->runtime;
-    if (rt->state != TA_STATE_READY)
+    if (!ta_claim(rt))
         return TA_ERROR_STATE;
     rt->bundle = models->bundles[model];
     rt->failed_step = TA_NO_STEP;
-    const ta_status status = bring_all_up(models, 1);
-    return status != TA_OK ? status : ta_run(rt);
+    ta_status status = bring_all_up(models, 1);
+    if (status == TA_OK)
+        status = ta_run_claimed(rt);
+    ta_release(rt);
+    return status;
 }
 
 ta_status ta_models_stop(ta_models *models)
@@ -164,6 +169,8 @@ ta_status ta_models_stop(ta_models *models)
     ta_runtime *rt = &models->runtime;
     if (rt->state == TA_STATE_STOPPED)
         return TA_OK;
+    if (rt->state == TA_STATE_RUNNING)
+        return TA_ERROR_STATE;
     for (uint32_t i = 0; is_load(rt->bundle, i); i++) /* these are ta_stop's */
         models->programs[load_of(rt->bundle, i)->instance] = NULL;
     ta_status status = TA_OK;

@@ -35,6 +35,7 @@ ta_status ta_models_init(ta_models *models, const ta_bundle *const *bundles, uin
  * the model's are stopped, loaded and started. Where that fails the model does not run, `failed_step` is its
  * LOAD, and the next run that needs the instance tries again.
  *   TA_ERROR_ARGUMENT  there is no such model
+ *   TA_ERROR_STATE     not ready, or running already; `runtime.bundle` is still the running model's
  *   any                of the port's stop, load and start, of ta_run */
 ta_status ta_models_run(ta_models *models, uint32_t model);
 

@@ -21,12 +21,14 @@ static ta_port port;
 static const uint8_t program_a[] = "program a", program_b[] = "program b", common[] = "both", twin[] = "both";
 static const uint8_t *held[INSTANCE_COUNT], *ran[INSTANCE_COUNT];
 static uint32_t loads, stops, running;
-static ta_status load_answers, stop_answers;
+static ta_status load_answers, stop_answers, inner_run, inner_stop;
 
 static ta_status load(const ta_port *self, uint32_t instance, const uint8_t *image, uint32_t bytes)
 {
     (void)self;
     loads++;
+    inner_run = ta_models_run(&models, 0);
+    inner_stop = ta_models_stop(&models);
     if (load_answers != TA_OK)
         return load_answers;
     held[instance] = image;
@@ -122,6 +124,18 @@ static const char *alternating(void)
     return NULL;
 }
 
+/* The port's load of the second model's program calls back. */
+static const char *reentry(void)
+{
+    CHECK(begin_both(program_b) == TA_OK && runs(0, program_a, 1));
+    inner_run = inner_stop = TA_OK;
+    CHECK(runs(1, program_b, 2));
+    CHECK(inner_run == TA_ERROR_STATE && inner_stop == TA_ERROR_STATE);
+    CHECK(models.runtime.bundle == &second.bundle && runs(0, program_a, 3));
+    CHECK(ta_models_stop(&models) == TA_OK && running == 0);
+    return NULL;
+}
+
 static const char *one_program(void)
 {
     CHECK(begin_both(program_a) == TA_OK);
@@ -191,6 +205,7 @@ static const char *wrong_tables(void)
 int main(void)
 {
     const test_case tests[] = {{"alternating", alternating},
+                               {"re-entry", reentry},
                                {"one program", one_program},
                                {"a load fails", a_load_fails},
                                {"init fails", init_fails},

@@ -2,7 +2,9 @@
  *
  * The caller owns all memory; there is no heap, no recursion and no static state here. Calls for one
  * runtime come from one thread at a time. No call is interrupt-safe. All may block, for at most
- * `timeout_us` per event waited for.
+ * `timeout_us` per event waited for. While ta_run runs, another call for the same runtime, from a kernel, a
+ * port's callback or a second thread, is refused with TA_ERROR_STATE and changes nothing. Of two threads that
+ * call ta_run at once, one is refused where the core can compare and swap (an ARMv6-M cannot).
  */
 #ifndef TARGET_ARCH_RUNTIME_H
 #define TARGET_ARCH_RUNTIME_H
@@ -37,7 +39,7 @@ typedef struct ta_runtime {
     const ta_bundle *bundle;
     const ta_soc *soc;
     const ta_port *port;
-    uint32_t state;       /* 0 stopped, 1 ready, 2 broken: a device or channel had to be cancelled */
+    uint32_t state;       /* 0 stopped, 1 ready, 2 broken: a device or channel had to be cancelled, 3 running */
     uint32_t failed_step; /* index into bundle->steps, TA_NO_STEP where no step is to blame */
     uint32_t timeout_us;  /* longest wait for one event; set by ta_init, yours to change after it */
     uint64_t run_us;      /* how long the last ta_run took; 0 on a port without a clock */
@@ -62,7 +64,7 @@ ta_status ta_init(ta_runtime *runtime, const ta_bundle *bundle, const ta_soc *so
  * returns, what is in flight is waited for, and cancelled where it does not end, so that no device touches
  * memory afterwards. If something had to be cancelled the runtime is broken: ta_stop, then ta_init. Where
  * the port cannot even cancel it, ta_stop says so with TA_ERROR_TIMEOUT, and memory is not safe to reuse.
- *   TA_ERROR_STATE    not ready, or a dispatch to an instance that no LOAD step brought up
+ *   TA_ERROR_STATE    not ready, running already, or a dispatch to an instance that no LOAD step brought up
  *   TA_ERROR_ARGUMENT an input or output is in memory of the caller, and none was lent (lent/lent.h)
  *   TA_ERROR_TIMEOUT  an event did not happen within `timeout_us`
  *   TA_ERROR_DMA, TA_ERROR_DEVICE, TA_ERROR_UNSUPPORTED, TA_ERROR_ARGUMENT  from the port or a driver */
@@ -70,7 +72,7 @@ ta_status ta_run(ta_runtime *runtime);
 
 /* Stop every loaded instance, last one first, and close the port. The runtime is stopped afterwards
  * whatever the answer, which is the first failure; ta_init works again. Stopping a stopped runtime is
- * TA_OK. */
+ * TA_OK. TA_ERROR_STATE: it is running; nothing was changed. */
 ta_status ta_stop(ta_runtime *runtime);
 
 /* Where the host sees a place of the bundle; NULL where it cannot, outside the arena, or where its bytes are not lent
