@@ -1,7 +1,7 @@
 """Steps and memory plan together: the homes of tensors are changed until everything fits, or no change is
 left.
 
-Changes are tried one at a time, in this order: wait earlier for steps in flight in the memory that overflows,
+The changes are `remedies`, one at a time: wait earlier for steps in flight in the memory that overflows,
 which frees its dead bytes; move tiles again instead of keeping them; copy constants on their way in pieces;
 leave a tensor in the next memory that its producer can write. Before the last two, the plan behind the
 promised budgets is used, if there is one.
@@ -27,9 +27,15 @@ from target_arch.stages.program.joining.join import join
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
 from target_arch.stages.steps.order import steps_of
+from target_arch.stages.steps.remedies import (
+    Assumptions,
+    Overflow,
+    Remedy,
+    pieces_and_spills,
+    waiting_and_moving,
+)
 from target_arch.stages.steps.simulation.times import Times
-from target_arch.stages.steps.spill import Spilling
-from target_arch.stages.steps.staged import Streaming, crowding, readers
+from target_arch.stages.steps.staged import crowding, readers
 
 
 @frozen(kw_only=True)
@@ -63,42 +69,55 @@ def fit_memory(work: PartialLowering, known: KnownPlan | None = None) -> Fitted:
 
     The planner may do better than the `known` plan; where it finds no plan that fits, the known plan stays.
     """
-    drained, times = scarce(work), Times(work)
-    spilled: dict[str, int] = {}
-    reuse, spilling, streaming = True, Spilling(), Streaming()
+    times, remedies = Times(work), _remedies(known)
+    assumed = Assumptions(drained=scarce(work))
     while True:
-        chosen = choose_homes(work, drained, spilled)
-        homes = evolve(chosen, reuse=reuse, streamed=dict(streaming.pieces))
         try:
-            planned = _planned(work, homes, times)
+            planned = _planned(work, assumed, times)
         except StepError:
-            if not streaming.stop():
+            whole = assumed.whole()
+            if whole is None:
                 raise
+            assumed = whole
             continue
         if isinstance(planned, Fitted):
             return planned
-        refusal, steps = planned
-        if refusal.pool.shareable and refusal.memory not in drained:
-            drained = (*drained, refusal.memory)
-        elif reuse:
-            reuse = False
-        elif known is not None and (proven := _proven(work, known)) is not None:
-            return proven
-        elif streaming.next(work, steps, refusal):
-            known = None
-        elif tensors := spilling.next(refusal, steps, homes):
-            known = None
-            spilled |= {tensor: spilled.get(tensor, 0) + 1 for tensor in tensors}
-        else:
-            raise _blaming(work, steps, refusal.at(describe(steps, refusal.step)))
+        changed = _first(remedies, planned)
+        if isinstance(changed, Fitted):
+            return changed
+        assumed = changed
 
 
-def _planned(
-    work: PartialLowering, homes: TensorHomes, times: Times
-) -> Fitted | tuple[DoesNotFitError, StepOrder]:
+def _remedies(known: KnownPlan | None) -> tuple[Remedy[Assumptions | Fitted], ...]:
+    """In the order in which they are tried; the known plan is one of them."""
+
+    def proven(overflow: Overflow) -> Fitted | None:
+        if known is None or not overflow.assumed.original:
+            return None
+        return _proven(overflow.work, known)
+
+    return (
+        *waiting_and_moving(),
+        Remedy(name="the plan behind the promised budgets", change=proven),
+        *pieces_and_spills(),
+    )
+
+
+def _first(remedies: Sequence[Remedy[Assumptions | Fitted]], overflow: Overflow) -> Assumptions | Fitted:
+    """The change of the first remedy that has one. Raises the refusal where none has."""
+    for remedy in remedies:
+        changed = remedy.change(overflow)
+        if changed is not None:
+            return changed
+    work, steps, refusal = overflow.work, overflow.steps, overflow.refusal
+    raise _blaming(work, steps, refusal.at(describe(steps, refusal.step)))
+
+
+def _planned(work: PartialLowering, assumed: Assumptions, times: Times) -> Fitted | Overflow:
     """The lower of two plans, with tensors in slices of others and without; if neither fits, the refusal of
     the latter.
     """
+    homes = assumed.homes(work)
     joined = join(work, homes)
     programs = [elide_copies(joined, slices=True, held=scarce(work)), elide_copies(joined, slices=False)]
     if len(programs[0].buffers) == len(programs[1].buffers):
@@ -114,7 +133,7 @@ def _planned(
             found.append(Fitted(steps=steps, plan=plan, homes=homes, program=program))
     if found:
         return min(found, key=lambda settled: sum(settled.plan.peaks.values()))
-    return refused, steps
+    return Overflow(work=work, assumed=assumed, homes=homes, steps=steps, refusal=refused)
 
 
 def _proven(work: PartialLowering, known: KnownPlan) -> Fitted | None:

@@ -44,34 +44,24 @@ def _operands(work: PartialLowering, steps: StepOrder) -> set[str]:
     }
 
 
-class Streaming:
-    """Constants on their way that a memory has no room for go in pieces, refusal by refusal: first in eighths
-    of the constant, then in pieces half as large as before.
+def pieces(
+    work: PartialLowering, steps: StepOrder, refusal: DoesNotFitError, streamed: Mapping[OnTheWay, int]
+) -> dict[OnTheWay, int]:
+    """The most bytes of a piece for constants on their way that the memory of a refusal has no room for;
+    empty where this helps no more.
+
+    They go first in eighths of the constant, then, as those in `streamed`, in pieces half as large as before.
     """
-
-    def __init__(self) -> None:
-        self.pieces: dict[OnTheWay, int] = {}
-        """The most bytes of a piece."""
-        self._stopped = False
-
-    def stop(self) -> bool:
-        """Let all constants travel whole, as no path carries these pieces; False if all do already."""
-        changed, self._stopped, self.pieces = bool(self.pieces), True, {}
-        return changed
-
-    def next(self, work: PartialLowering, steps: StepOrder, refusal: DoesNotFitError) -> bool:
-        """True if more constants go in pieces now, or in smaller ones."""
-        if self._stopped or not refusal.pool.shareable:
-            return False
-        crowd = crowding(work, steps, refusal.pool, refusal.missing)
-        whole = _operands(work, steps)
-        able = {(b.tensor, b.memory): b.bytes for b in crowd if b.tensor is not None and b.name not in whole}
-        new = {way: size // EIGHTH for way, size in able.items() if way not in self.pieces}
-        if not new:
-            there = (way for way in self.pieces if way[1] == refusal.memory)
-            new = {way: self.pieces[way] // 2 for way in there if self.pieces[way] > LEAST}
-        self.pieces |= {way: max(_whole_units(size), LEAST) for way, size in new.items()}
-        return bool(new)
+    if not refusal.pool.shareable:
+        return {}
+    crowd = crowding(work, steps, refusal.pool, refusal.missing)
+    whole = _operands(work, steps)
+    able = {(b.tensor, b.memory): b.bytes for b in crowd if b.tensor is not None and b.name not in whole}
+    found = {way: size // EIGHTH for way, size in able.items() if way not in streamed}
+    if not found:
+        there = (way for way in streamed if way[1] == refusal.memory)
+        found = {way: streamed[way] // 2 for way in there if streamed[way] > LEAST}
+    return {way: max(_whole_units(size), LEAST) for way, size in found.items()}
 
 
 def _whole_units(size: int) -> int:
