@@ -82,7 +82,7 @@ def _imported(path: Path, checked: _Checked, shapes: InputShapes) -> Imported:
         message = f"values of inputs can be fixed in an ONNX model, this is {_NAMES[checked.kind]}"
         raise model_error("input-value", path, message, "export the model with the value")
     if checked.kind == "tflite":
-        from target_arch.relax.readers.tflite import read_tflite
+        from target_arch.relax.readers.tflite.reader import read_tflite
 
         return read_tflite(path, checked.data, shapes)
     if checked.kind == "onnx":

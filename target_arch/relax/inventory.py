@@ -64,7 +64,7 @@ def _named(path: Path, shapes: InputShapes) -> Named:
     """Read by the reader of the file's kind; only that reader is imported."""
     kind, data = model_kind(path)
     if kind == "tflite":
-        from target_arch.relax.readers.tflite import named_operators
+        from target_arch.relax.readers.tflite.reader import named_operators
 
         return named_operators(path, data)
     if kind == "onnx":

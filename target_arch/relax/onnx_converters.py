@@ -15,7 +15,8 @@ from target_arch.relax.onnx_operators.arithmetic import (
 )
 from target_arch.relax.onnx_operators.images import padding, pooling, regions, resize
 from target_arch.relax.onnx_operators.indexing import counting, movement, ordering, scans, scatter
-from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted
+from target_arch.relax.onnx_operators.node import Converter, Node
+from target_arch.relax.site import NotConverted
 
 CONVERTERS: Mapping[str, Converter] = {
     **counting.CONVERTERS,

@@ -11,7 +11,7 @@ from attrs import frozen
 from tvm import tirx
 from tvm.script.ir_builder import tirx as ib
 
-from target_arch.relax.onnx_operators.node import local
+from target_arch.relax.site import local
 
 _NONE = -1
 _COORDINATES = 4

@@ -12,7 +12,7 @@ from attrs import field, frozen
 from tvm import tirx
 from tvm.script.ir_builder import tirx as ib
 
-from target_arch.relax.onnx_operators.node import local
+from target_arch.relax.site import local
 from target_arch.relax.te import dynamic_range
 
 _FLOAT = "float32"

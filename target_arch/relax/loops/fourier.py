@@ -17,7 +17,7 @@ from tvm.script.ir_builder import tirx as ib
 
 from target_arch.relax.loops.butterflies import RADICES, Butterflies, scratch_of
 from target_arch.relax.loops.complex_numbers import Array, Complex, Numbers, minus, plus
-from target_arch.relax.onnx_operators.node import local
+from target_arch.relax.site import local
 
 
 @frozen(kw_only=True)

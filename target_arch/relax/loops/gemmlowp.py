@@ -10,7 +10,7 @@ from typing import Any
 from tvm import tirx
 from tvm.script.ir_builder import tirx as ib
 
-from target_arch.relax.onnx_operators.node import local
+from target_arch.relax.site import local
 
 ONE = 32767
 """The nearest number to one without integer bits."""

@@ -11,7 +11,7 @@ from tvm.script.ir_builder import tirx as ib
 
 from target_arch.plan.arithmetic import Rounding
 from target_arch.relax.loops.gemmlowp import ONE, Steps, divided, logistic, saturated, tanh
-from target_arch.relax.onnx_operators.node import local
+from target_arch.relax.site import local
 from target_arch.relax.te.fixed_point import Scale, scaled
 
 GATES = (0, 1, 3, 2)

@@ -13,18 +13,10 @@ from attrs import evolve, field, frozen
 from tvm import tirx
 from tvm.script.ir_builder import tirx as ib
 
-from target_arch.relax.onnx_operators.node import (
-    Array,
-    Converter,
-    Node,
-    NotConverted,
-    converter,
-    local,
-    table,
-    zero,
-)
+from target_arch.relax.onnx_operators.node import Converter, Node, converter
 from target_arch.relax.onnx_operators.rationals import logistic, tanh
 from target_arch.relax.onnx_operators.recurrent import LSTM_ATTRIBUTES, RecurrentForm, RecurrentKernel, lstm
+from target_arch.relax.site import Array, NotConverted, constant, local, zero
 
 _FLOAT = "float32"
 _MOST = 255.0
@@ -165,14 +157,14 @@ def _weights(node: Node, name: str, index: int) -> Any:
     zeros = _constant(node, _OPERANDS + 2 * index - 1, f"{name}_zero_point").astype(np.int32)
     values = np.swapaxes(stored - zeros.reshape(stored.shape[0], 1, -1), 1, 2)
     small = np.iinfo(np.int8).min <= values.min() and values.max() <= np.iinfo(np.int8).max
-    return table(values, "int8" if small else "int16")
+    return constant(values, "int8" if small else "int16")
 
 
 def _scales(node: Node, name: str, number: int) -> Any:
     """A scale for each row of weights [directions, 4 * hidden]."""
     found = _constant(node, _OPERANDS + 2 * number, f"{name}_scale")
     directions, _, rows = node.shape(1)
-    return table(np.broadcast_to(found.reshape(directions, -1), (directions, rows)), _FLOAT)
+    return constant(np.broadcast_to(found.reshape(directions, -1), (directions, rows)), _FLOAT)
 
 
 CONVERTERS: Mapping[str, Converter] = {"DynamicQuantizeLSTM": converter(_dynamic_lstm, LSTM_ATTRIBUTES)}

@@ -12,7 +12,8 @@ from attrs import field, frozen
 from tvm import relax, tirx
 from tvm.script.ir_builder import tirx as ib
 
-from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted, converter, local
+from target_arch.relax.onnx_operators.node import Converter, Node, converter
+from target_arch.relax.site import NotConverted, local
 
 _FLOAT = "float32"
 Activation = Callable[[Any], Any]

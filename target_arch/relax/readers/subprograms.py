@@ -13,8 +13,8 @@ from target_arch.relax.kinds.catalogue import standard_patterns
 from target_arch.relax.lower.fallback import NotLegalizedError
 from target_arch.relax.operators.finder import find_operators
 from target_arch.relax.readers.frontend import imported
-from target_arch.relax.readers.tflite_operators.site import Unreadable
 from target_arch.relax.repeated.straight import Straight, straight
+from target_arch.relax.site import NotConverted
 
 
 class NoSubprogram(ValueError):
@@ -39,10 +39,10 @@ def subprogram(
 
 def tflite_subprogram(module: Any, quantizations: Mapping[Any, Quantization], results: int) -> Straight:
     """That of a module that a TFLite subgraph became; `quantizations` are the grids of its expressions.
-    Unreadable for an operator without a function.
+    NotConverted for an operator without a function.
     """
     facts = FileFacts(quantizations=quantizations)
     try:
         return subprogram("subgraphs", module, Arithmetic.TFLITE, facts, results)
     except NoSubprogram as error:
-        raise Unreadable(str(error)) from None
+        raise NotConverted(str(error)) from None

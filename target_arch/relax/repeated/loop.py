@@ -14,11 +14,11 @@ from tvm import ir, tirx
 from tvm.script.ir_builder import tirx as ib
 
 from target_arch.relax.c.printer import is_scratch
-from target_arch.relax.onnx_operators.node import local
 from target_arch.relax.repeated.shared_runs import Constants, Form, SharedRun, allocated
 from target_arch.relax.repeated.slots import Slots
 from target_arch.relax.repeated.straight import Placed, Straight
 from target_arch.relax.repeated.words import to_words, words_of
+from target_arch.relax.site import local
 
 
 @frozen(kw_only=True, eq=False, slots=False)

@@ -9,8 +9,8 @@ from tvm.script.ir_builder import tirx as ib
 
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.c.printer import STACK_BYTES
-from target_arch.relax.onnx_operators.node import local
 from target_arch.relax.repeated.straight import Straight
+from target_arch.relax.site import local
 
 Array = np.ndarray[Any, Any]
 Form = tuple[int, str]

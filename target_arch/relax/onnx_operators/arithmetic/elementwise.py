@@ -12,7 +12,8 @@ from tvm.ir import GenericConst
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.c.expressions import dtype_of as dtype_of_expression
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted, converter, zero
+from target_arch.relax.onnx_operators.node import Converter, Node, converter
+from target_arch.relax.site import NotConverted, zero
 
 _ELEMENTS: Mapping[int, str] = {
     number: str(onnx.helper.tensor_dtype_to_np_dtype(number))

@@ -5,7 +5,8 @@ from typing import Any
 
 from tvm import relax
 
-from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted, converter
+from target_arch.relax.onnx_operators.node import Converter, Node, converter
+from target_arch.relax.site import NotConverted
 
 
 def _layer_normalization(node: Node) -> Any:

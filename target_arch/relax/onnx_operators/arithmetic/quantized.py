@@ -11,7 +11,8 @@ from tvm import relax
 from tvm.ir import GenericConst
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.onnx_operators.node import Array, Converter, Node, NotConverted, converter, counted
+from target_arch.relax.onnx_operators.node import Converter, Node, converter
+from target_arch.relax.site import Array, NotConverted, counted
 
 
 def _quantize(node: Node, value: Any, scale: Any, zero_point: Any, axis: int) -> Any:

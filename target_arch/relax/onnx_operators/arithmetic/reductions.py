@@ -7,7 +7,8 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted, converter, counted
+from target_arch.relax.onnx_operators.node import Converter, Node, converter
+from target_arch.relax.site import NotConverted, counted
 
 _LEAST, _MOST = "least", "most"
 _OF_NOTHING: Mapping[str, float | str] = {

@@ -7,16 +7,8 @@ import numpy as np
 from tvm import relax, te, tirx
 from tvm.script.ir_builder import tirx as ib
 
-from target_arch.relax.onnx_operators.node import (
-    Array,
-    Converter,
-    Node,
-    NotConverted,
-    converter,
-    counted,
-    local,
-    table,
-)
+from target_arch.relax.onnx_operators.node import Converter, Node, converter
+from target_arch.relax.site import Array, NotConverted, constant, counted, local
 
 
 def _dft(node: Node) -> Any:
@@ -54,7 +46,10 @@ def _spectrum(
     terms = min(length, shape[axis])
     cosines, sines = _roots(kept, terms, length)
     scale = 1 / length if inverse else 1.0
-    tables = [table(cosines * scale, "float32"), table(sines * (scale if inverse else -scale), "float32")]
+    tables = [
+        constant(cosines * scale, "float32"),
+        constant(sines * (scale if inverse else -scale), "float32"),
+    ]
     final = list(shape)
     final[axis], final[-1] = kept, 2
     is_complex = shape[-1] == 2
@@ -87,7 +82,7 @@ def _real_inverse(node: Node, axis: int, length: int) -> Any:
     if length % 2 == 0 and terms == length // 2 + 1:
         twice[-1] = 1.0
     cosines, sines = _roots(length, terms, length)
-    tables = [table(cosines * twice / length, "float32"), table(-sines * twice / length, "float32")]
+    tables = [constant(cosines * twice / length, "float32"), constant(-sines * twice / length, "float32")]
     final = [*shape[:-1], 1]
     final[axis] = length
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from tvm import relax, te, tirx
 
-from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted, converter, counted, zero
+from target_arch.relax.onnx_operators.node import Converter, Node, converter
+from target_arch.relax.site import NotConverted, counted, zero
 
 _MODES = ("constant", "edge", "reflect", "wrap")
 

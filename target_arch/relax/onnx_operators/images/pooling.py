@@ -9,7 +9,8 @@ from typing import Any, Never
 from attrs import frozen
 from tvm import relax, te, tirx
 
-from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted, converter
+from target_arch.relax.onnx_operators.node import Converter, Node, converter
+from target_arch.relax.site import NotConverted
 
 
 @frozen(kw_only=True)

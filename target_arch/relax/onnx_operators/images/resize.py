@@ -11,15 +11,8 @@ import numpy as np
 from attrs import evolve, frozen
 from tvm import te, tirx
 
-from target_arch.relax.onnx_operators.node import (
-    Array,
-    Converter,
-    Node,
-    NotConverted,
-    converter,
-    counted,
-    table,
-)
+from target_arch.relax.onnx_operators.node import Converter, Node, converter
+from target_arch.relax.site import Array, NotConverted, constant, counted
 
 _PLACES = (
     "align_corners",
@@ -169,7 +162,7 @@ def _moves(dimension: _Dimension, rules: _Rules) -> bool:
 
 
 def _nearest(node: Node, changed: Sequence[_Taps], shape: Sequence[int], rules: _Rules) -> Any:
-    tables = [table(taps.indices[:, 0], "int32") for taps in changed]
+    tables = [constant(taps.indices[:, 0], "int32") for taps in changed]
     masks = _masks(changed)
 
     def definition(x: Any, *given: Any) -> Any:
@@ -191,8 +184,8 @@ def _weighted(node: Node, changed: Sequence[_Taps], shape: Sequence[int], rules:
     kind = node.dtype(0)
     if not changed:
         return node.operand(0)
-    tables = [table(taps.indices, "int32") for taps in changed]
-    tables += [table(taps.weights, "float32") for taps in changed]
+    tables = [constant(taps.indices, "int32") for taps in changed]
+    tables += [constant(taps.weights, "float32") for taps in changed]
     masks = _masks(changed)
     count = len(changed)
 
@@ -222,7 +215,7 @@ def _masks(changed: Sequence[_Taps]) -> list[Any]:
     """A table for each dimension that shows less than the input, else none at all."""
     if all(taps.shows.all() for taps in changed):
         return []
-    return [table(taps.shows, "int8") for taps in changed]
+    return [constant(taps.shows, "int8") for taps in changed]
 
 
 def _masked(

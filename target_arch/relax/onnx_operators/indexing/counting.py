@@ -8,15 +8,8 @@ from attrs import frozen
 from tvm import tirx
 from tvm.script.ir_builder import tirx as ib
 
-from target_arch.relax.onnx_operators.node import (
-    Array,
-    Converter,
-    Node,
-    NotConverted,
-    converter,
-    local,
-    table,
-)
+from target_arch.relax.onnx_operators.node import Converter, Node, converter
+from target_arch.relax.site import Array, NotConverted, constant, local
 
 
 @frozen(kw_only=True)
@@ -63,7 +56,7 @@ def _tf_idf(node: Node) -> Any:
 
     pool = np.array([number for each in patterns for number in each.numbers] or [0])
     weights: Array = np.array([each.weight for each in patterns] or [0.0])
-    tables = (table(pool, node.dtype(0)), table(weights, "float32"))
+    tables = (constant(pool, node.dtype(0)), constant(weights, "float32"))
     flat = node.reshaped(node.operand(0), (rows, length))
     made = node.written((rows, outputs), "float32", body, flat, *tables)
     return made if len(shape) > 1 else node.reshaped(made, (outputs,))

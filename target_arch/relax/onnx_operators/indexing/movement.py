@@ -10,15 +10,8 @@ import numpy as np
 from tvm import relax, te, tirx
 from tvm.ir import GenericConst
 
-from target_arch.relax.onnx_operators.node import (
-    Converter,
-    Node,
-    NotConverted,
-    converter,
-    counted,
-    within,
-    zero,
-)
+from target_arch.relax.onnx_operators.node import Converter, Node, converter
+from target_arch.relax.site import NotConverted, counted, within, zero
 
 
 def _gather(node: Node) -> Any:

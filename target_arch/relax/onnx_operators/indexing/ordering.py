@@ -6,7 +6,8 @@ from typing import Any
 from tvm import te, tirx
 from tvm.script.ir_builder import tirx as ib
 
-from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted, converter, local
+from target_arch.relax.onnx_operators.node import Converter, Node, converter
+from target_arch.relax.site import NotConverted, local
 
 
 def _top_k(node: Node) -> Any:

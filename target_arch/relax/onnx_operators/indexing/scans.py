@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted, converter, counted
+from target_arch.relax.onnx_operators.node import Converter, Node, converter
+from target_arch.relax.site import NotConverted, counted
 from target_arch.relax.te.loops import running
 
 

@@ -10,7 +10,8 @@ from typing import Any
 from tvm import relax, tirx
 from tvm.script.ir_builder import tirx as ib
 
-from target_arch.relax.onnx_operators.node import Converter, Node, NotConverted, converter, zero
+from target_arch.relax.onnx_operators.node import Converter, Node, converter
+from target_arch.relax.site import NotConverted, zero
 
 _REDUCTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "none": lambda _old, new: new,

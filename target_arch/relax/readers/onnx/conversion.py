@@ -1,6 +1,7 @@
 """Operators of a model in normal form become Relax, one by one, so that each that cannot is named."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from target_arch.diagnostics import DiagnosticError, listed
 from target_arch.plan.inputs.shapes import AS_IN_FILE
 from target_arch.relax.onnx_converters import CONVERTERS, converted, takes
 from target_arch.relax.onnx_operators.halves import Halves
-from target_arch.relax.onnx_operators.node import Node, NotConverted
+from target_arch.relax.onnx_operators.node import Node
+from target_arch.relax.readers.attempts import UNCLEAR, Attempts, zeros
 from target_arch.relax.readers.frontend import FAILURES
 from target_arch.relax.readers.onnx.loops import looped
 from target_arch.relax.readers.onnx.rewriting.contributed import WITHOUT_SCHEMA
@@ -20,6 +22,7 @@ from target_arch.relax.readers.onnx.rewriting.control_flow import Course
 from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, TensorKind, opset_of
 from target_arch.relax.readers.onnx.rewriting.normal_form import normal_form
 from target_arch.relax.readers.unsupported import Unsupported, unsupported
+from target_arch.relax.site import NotConverted
 
 _FOREIGN = frozenset(
     (
@@ -40,6 +43,8 @@ _EXPANDED = frozenset(("GroupNormalization", "MeanVarianceNormalization", "RMSNo
 """Operators of which the frontend takes only some forms; their definition by other operators has all."""
 
 _CASTS = ("Cast", "CastLike")
+
+_BODY = "its body cannot be converted"
 
 
 def is_known(domain: str, operator: str) -> bool:
@@ -109,58 +114,61 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         """They are met one by one."""
 
     def _construct_nodes(self, graph: Any) -> None:
-        failures: list[Unsupported] = []
+        attempts = Attempts()
         self._course = Course(graph, self._types)
         for node in graph.node:
             if is_known(node.domain, node.op_type) and any(n and n not in self._nodes for n in node.input):
                 continue  # it reads what a failed operator of unknown type would have written
             repeats = node.op_type == "Loop" and node.domain in ONNX_DOMAINS
-            reason = self._looped(node) if repeats else self._construct(node)
-            if reason is not None:
-                place = node.name or node.output[0]
-                inputs = self._course.deciding(node)
-                failures.append(Unsupported(operator=node.op_type, place=place, reason=reason, inputs=inputs))
-                self._stand_in(node)
+            attempts.tried(
+                partial(self._repeat if repeats else self._construct, node),
+                partial(self._refusal, node),
+                partial(self._stand_in, node),
+                _BODY if repeats else f"{UNCLEAR}: {self._operands(node)}",
+            )
             for name in node.output:
                 if name in self._nodes:
                     self._authors.setdefault(self._nodes[name], node.name or name)
                     self._in_file.setdefault(self._nodes[name], name)
-        if failures:
-            raise unsupported(self._path, failures)
+        if attempts.failures:
+            raise unsupported(self._path, attempts.failures)
 
-    def _construct(self, node: Any) -> str | None:
-        """Convert an operator; the reason where that is not possible."""
+    def _operands(self, node: Any) -> str:
+        """Return the types of an operator's operands as the file has them."""
+        return ", ".join(str(self._types.get(name, "?")) for name in node.input if name)
+
+    def _refusal(self, node: Any, reason: str) -> Unsupported:
+        place, inputs = node.name or node.output[0], self._course.deciding(node)
+        return Unsupported(operator=node.op_type, place=place, reason=reason, inputs=inputs)
+
+    def _construct(self, node: Any) -> None:
+        """Convert an operator. Raises NotConverted."""
         if not is_known(node.domain, node.op_type):
             inputs = self._course.deciding(node)
-            return f"its course follows from {listed(inputs)}" if inputs else unknown(node).reason
-        given = ", ".join(str(self._types.get(name, "?")) for name in node.input if name)
-        try:
-            found = self._converted(node)
-        except NotConverted as refusal:
-            return str(refusal)
-        except FAILURES:
-            return f"not with these attributes and operands: {given}"
-        if len(found) < len(node.output):
-            return f"its output {len(found)} is not computed"
-        if not all(map(_is_fixed, found)):
-            return "the shape of its output depends on values"
-        for name, value in zip(node.output, found, strict=False):
+            reason = f"its course follows from {listed(inputs)}" if inputs else unknown(node).reason
+            raise NotConverted(reason)
+        results = self._converted(node)
+        if len(results) < len(node.output):
+            raise NotConverted(f"its output {len(results)} is not computed")
+        if not all(map(_is_fixed, results)):
+            raise NotConverted("the shape of its output depends on values")
+        for name, value in zip(node.output, results, strict=False):
             self._nodes[name] = value
-        return None
 
-    def _looped(self, node: Any) -> str | None:
-        """Convert a loop; the reason where that is not possible."""
+    def _repeat(self, node: Any) -> None:
+        """Convert a loop. Raises NotConverted."""
         try:
-            found = looped(node, self._nodes, self.bb, self.opset, lambda model: _of_body(self._path, model))
+            results = looped(
+                node, self._nodes, self.bb, self.opset, lambda model: _of_body(self._path, model)
+            )
         except (NotConverted, *FAILURES) as refusal:
             inputs = self._course.deciding(node)
             if inputs:
-                return f"its course follows from {listed(inputs)}"
-            return str(refusal) if isinstance(refusal, NotConverted) else "its body cannot be converted"
+                raise NotConverted(f"its course follows from {listed(inputs)}") from None
+            raise refusal
         except DiagnosticError as refusal:
-            return f"of its body, {refusal.diagnostics[0].message}"
-        self._nodes.update({name: value for name, value in zip(node.output, found, strict=True) if name})
-        return None
+            raise NotConverted(f"of its body, {refusal.diagnostics[0].message}") from None
+        self._nodes.update({name: value for name, value in zip(node.output, results, strict=True) if name})
 
     def _converted(self, node: Any) -> list[Any]:
         """The results of an operator on float32 in place of float16, as the file's types want them."""
@@ -208,7 +216,7 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         for name in node.output:
             kind = self._types.get(name)
             if kind is not None and kind.shape is not None and kind.elements:
-                self._nodes[name] = self.bb.emit(relax.op.zeros(kind.shape, get_type(kind.elements)))
+                self._nodes[name] = zeros(self.bb, kind.shape, get_type(kind.elements))
 
 
 def _is_fixed(value: Any) -> bool:

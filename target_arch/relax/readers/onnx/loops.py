@@ -12,12 +12,12 @@ from tvm.ir import GenericConst
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.graph import FileFacts, dtype_of, shape_of
 from target_arch.relax.lower.lowering import lowered
-from target_arch.relax.onnx_operators.node import NotConverted
 from target_arch.relax.readers.onnx.rewriting.graph import reads
 from target_arch.relax.readers.subprograms import NoSubprogram, subprogram
 from target_arch.relax.repeated.call import NotRepeated, called
 from target_arch.relax.repeated.loop import Loop
 from target_arch.relax.repeated.straight import Placed, Straight
+from target_arch.relax.site import NotConverted
 from target_arch.relax.te.half import HALF
 
 _ONE = (1, "int64")

@@ -16,8 +16,7 @@ from tvm.relax.frontend.torch.exported_program_translator import ExportedProgram
 
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.onnx_operators.node import NotConverted
-from target_arch.relax.readers.frontend import FAILURES
+from target_arch.relax.readers.attempts import Attempts, zeros
 from target_arch.relax.readers.pytorch.torch_numbers import KnownValues, lifted
 from target_arch.relax.readers.pytorch.torch_operators import (
     arithmetic,
@@ -33,6 +32,7 @@ from target_arch.relax.readers.pytorch.torch_operators.call import Convert, Torc
 from target_arch.relax.readers.pytorch.torch_operators.promotion import promoted
 from target_arch.relax.readers.pytorch.torch_quantized import quantized_converters
 from target_arch.relax.readers.unsupported import Unsupported, unsupported
+from target_arch.relax.site import NotConverted
 
 
 def convert(path: Path, program: Any, in_file: dict[Any, str]) -> Any:
@@ -49,8 +49,8 @@ def convert(path: Path, program: Any, in_file: dict[Any, str]) -> Any:
         no_bind_return_tuple=False,
         custom_convert_map=quantized_converters(_tensors(program)),
     )
-    if importer.failures:
-        raise unsupported(path, importer.failures)
+    if importer.attempts.failures:
+        raise unsupported(path, importer.attempts.failures)
     for node, value in importer.env.items():
         if isinstance(value, relax.Var) and isinstance(value.ty, relax.TensorType):
             in_file.setdefault(value, node.name)
@@ -69,7 +69,7 @@ class _Importer(ExportedProgramImporter):  # type: ignore[misc]
 
     def __init__(self, constants: Mapping[str, Any]) -> None:
         super().__init__()
-        self.failures: list[Unsupported] = []
+        self.attempts = Attempts()
         self.numbers = KnownValues(constants)
 
     def _check_unsupported_func_type(self, nodes: Any) -> None:
@@ -93,29 +93,31 @@ def _of_copy(name: str) -> str:
 def _guarded(importer: _Importer, name: str, known: Any, *, own: bool) -> Callable[[Any], Any]:
     """The converter of an operator as one that never fails."""
 
+    operator = name.removesuffix(".default")
+
+    def converted(node: Any) -> Any:
+        _CHECKS.get(name, _not_drawn)(node)
+        if importer.numbers.knows(node):
+            return importer.numbers.constants(node)
+        call = TorchCall(operator=operator, builder=importer.block_builder, node=node, importer=importer)
+        made = _made(call, name, known, own=own)
+        # Some of TVM's are not bound to a variable, and have no type yet.
+        if isinstance(made, relax.Call):
+            made = importer.block_builder.emit(made)
+        return _as_in_pytorch(node, made)
+
     def convert_node(node: Any) -> Any:
-        try:
-            _CHECKS.get(name, _not_drawn)(node)
-            if importer.numbers.knows(node):
-                return importer.numbers.constants(node)
-            made = _made(TorchCall(node, importer), name, known, own=own)
-            # Some of TVM's are not bound to a variable, and have no type yet.
-            if isinstance(made, relax.Call):
-                made = importer.block_builder.emit(made)
-            return _as_in_pytorch(node, made)
-        except NotConverted as refusal:
-            reason = str(refusal)
-        except FAILURES:
-            reason = "not with these attributes and operands"
-        operator = name.removesuffix(".default")
-        importer.failures.append(Unsupported(operator=operator, place=node.name, reason=reason))
-        return _stand_in(importer, node.meta.get("val"))
+        return importer.attempts.tried(
+            lambda: converted(node),
+            lambda reason: Unsupported(operator=operator, place=node.name, reason=reason),
+            lambda: _stand_in(importer, node.meta.get("val")),
+        )
 
     return convert_node
 
 
 def _made(call: TorchCall, name: str, known: Any, *, own: bool) -> Any:
-    """By our converter or the frontend's."""
+    """Return the result by our converter or the frontend's."""
     if any(not isinstance(extent, int) for each in _results(call.node) for extent in each.shape):
         raise NotConverted("the shape of its result depends on values")
     if name in _CONVERTERS:
@@ -154,7 +156,7 @@ def _stand_in(importer: _Importer, value: Any) -> Any:
     if isinstance(value, tuple | list):
         return tuple(_stand_in(importer, each) for each in value)
     dtype = _dtype(value)
-    return value if dtype is None else importer.block_builder.emit(relax.op.zeros(_shape(value), dtype))
+    return value if dtype is None else zeros(importer.block_builder, _shape(value), dtype)
 
 
 def _dtype(value: Any) -> str | None:

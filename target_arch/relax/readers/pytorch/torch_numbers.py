@@ -10,7 +10,8 @@ import torch
 from tvm import relax
 
 from target_arch.plan.model import DTYPE_BYTES
-from target_arch.relax.readers.pytorch.torch_operators.call import constant, dtype_name
+from target_arch.relax.readers.pytorch.torch_operators.call import dtype_name
+from target_arch.relax.site import constant
 
 _MOST = 2**16
 """Elements of a tensor that is computed now; a larger one is not worth its bytes in the program."""

@@ -14,7 +14,7 @@ from tvm import relax
 
 from target_arch.plan.arithmetic import DTYPE_RANGE
 from target_arch.relax.ir.graph import dtype_of
-from target_arch.relax.onnx_operators.node import NotConverted
+from target_arch.relax.site import NotConverted
 
 Values = Mapping[str, NDArray[Any]]
 """Tensors of the file by the names of their nodes."""

@@ -2,7 +2,8 @@
 
 from target_arch.relax.readers.tflite_operators.grids import bounds
 from target_arch.relax.readers.tflite_operators.recurrent import CONVERTERS as RECURRENT
-from target_arch.relax.readers.tflite_operators.site import TFLiteOperator, Unreadable
+from target_arch.relax.readers.tflite_operators.site import TFLiteOperator
+from target_arch.relax.site import NotConverted
 
 _NARROW_WEIGHTS = {
     "CONV_2D": ("int8",),
@@ -13,13 +14,13 @@ _NARROW_WEIGHTS = {
 
 
 def check(site: TFLiteOperator) -> None:
-    """Unreadable for a fused activation that LiteRT leaves out (all but clamps), and for constants of 4 bits
-    where it takes none.
+    """Raise NotConverted for a fused activation that LiteRT leaves out (all but clamps), and for constants
+    of 4 bits where it takes none.
     """
-    if site.code not in RECURRENT:  # these compute others, and check theirs
+    if site.operator not in RECURRENT:  # these compute others, and check theirs
         bounds(site.activation)
     for number, operand in enumerate(site.inputs):
         if operand is None or not operand.narrow:
             continue
-        if number != 1 or not site.stored or site.x.dtype not in _NARROW_WEIGHTS.get(site.code, ()):
-            raise Unreadable(f"constant `{operand.name}` of 4 bits, with activations of {site.x.dtype}")
+        if number != 1 or not site.stored or site.x.dtype not in _NARROW_WEIGHTS.get(site.operator, ()):
+            raise NotConverted(f"constant `{operand.name}` of 4 bits, with activations of {site.x.dtype}")

@@ -10,7 +10,8 @@ from attrs import evolve
 from tvm import relax
 
 from target_arch.relax.readers.tflite_operators.grids import bounds
-from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, TFLiteOperator, Unreadable
+from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, TFLiteOperator
+from target_arch.relax.site import NotConverted
 from target_arch.relax.te import dynamic_range
 
 Array = np.ndarray[Any, Any]
@@ -31,17 +32,21 @@ def convolution(
 ) -> Any:
     """Images of a batch are rows; symmetric where the weights have a single scale, as LiteRT has it."""
     channels, several = site.x.shape[3], len(_weight_scales(weight)) > 1
-    if site.code == "DEPTHWISE_CONV_2D":
+    if site.operator == "DEPTHWISE_CONV_2D":
         product = dynamic_range.depthwise_product(window, site.out.shape[3] // channels)
         terms, symmetric = weight.shape[1:3], False
     else:
         if weight.shape[3] != channels:
-            raise Unreadable("groups of channels, with activations in floats and weights in int8")
+            raise NotConverted("groups of channels, with activations in floats and weights in int8")
         product, terms, symmetric = dynamic_range.convolution_product(window), weight.shape[1:], not several
     made = rows(site, site.x.expr, (site.x.shape[0], math.prod(site.x.shape[1:])), symmetric=symmetric)
     values = site.builder.emit(relax.op.reshape(made.values, site.x.shape))
     layer = dynamic_range.SumOfProducts(
-        name=site.code.lower(), shape=site.out.shape, terms=terms, product=product, ends=bounds(activation)
+        name=site.operator.lower(),
+        shape=site.out.shape,
+        terms=terms,
+        product=product,
+        ends=bounds(activation),
     )
     return _weighted(site, weight, layer, evolve(made, values=values))
 
@@ -57,7 +62,7 @@ def transposed_convolution(
     made = rows(site, x.expr, (x.shape[0], math.prod(x.shape[1:])), symmetric=False)
     values = site.builder.emit(relax.op.reshape(made.values, x.shape))
     layer = dynamic_range.SumOfProducts(
-        name=site.code.lower(),
+        name=site.operator.lower(),
         shape=site.out.shape,
         terms=weight.shape[1:],
         product=dynamic_range.convolution_product(window),
@@ -71,7 +76,7 @@ def fully_connected(site: TFLiteOperator, weight: TFLiteOperand, options: Any) -
     outputs, inputs = weight.shape
     shape = math.prod(site.x.shape) // inputs, inputs
     layer = dynamic_range.SumOfProducts(
-        name=site.code.lower(),
+        name=site.operator.lower(),
         shape=(shape[0], outputs),
         terms=(inputs,),
         product=dynamic_range.dense_product,
@@ -85,7 +90,7 @@ def batch_matmul(site: TFLiteOperator, weight: TFLiteOperand, options: Any) -> A
     """BATCH_MATMUL with a constant second operand; either may have fewer matrices than the result."""
     x, rank = site.x, len(site.x.shape)
     if any(sum(extent > 1 for extent in operand.shape[:-2]) > 1 for operand in (x, weight)):
-        raise Unreadable(
+        raise NotConverted(
             f"matrices in several dimensions, with weights `{weight.name}` in int8: LiteRT scales their rows "
             "by the grids of other rows"
         )
@@ -103,7 +108,7 @@ def batch_matmul(site: TFLiteOperator, weight: TFLiteOperand, options: Any) -> A
         stored = np.broadcast_to(stored, (*outer, outputs, inputs))
     stored = np.ascontiguousarray(stored.reshape(-1, outputs, inputs))
     layer = dynamic_range.SumOfProducts(
-        name=site.code.lower(),
+        name=site.operator.lower(),
         shape=(math.prod(outer) * count, outputs),
         terms=(inputs,),
         product=dynamic_range.matrices_product(count if len(stored) > 1 else math.prod(outer) * count),
@@ -119,7 +124,7 @@ def dense(site: TFLiteOperator, made: dynamic_range.Rows, weight: TFLiteOperand,
     bias.
     """
     layer = dynamic_range.SumOfProducts(
-        name=site.code.lower(),
+        name=site.operator.lower(),
         shape=(made.count, weight.shape[0]),
         terms=weight.shape[1:],
         product=dynamic_range.dense_product,
@@ -136,7 +141,7 @@ def rows(site: TFLiteOperator, x: Any, shape: tuple[int, int], *, symmetric: boo
 
 
 def single_scale(weight: TFLiteOperand) -> float:
-    """The scale of weights that have one and no zero point. Unreadable for any others."""
+    """The scale of weights that have one and no zero point. NotConverted for any others."""
     _weight_scales(weight)
     return weight.scale
 
@@ -155,7 +160,7 @@ def _weighted(
     *,
     bias: int = 2,
 ) -> Any:
-    given = site.optional(bias)
+    given = site.optional_tensor(bias)
     added = np.zeros(layer.shape[-1], np.float32) if given is None else given.constant.reshape(-1)
     constants = weight.constant, added, np.asarray(_weight_scales(weight), np.float32)
     return dynamic_range.weighted(site.builder, layer, made, *map(relax.const, constants))
@@ -164,5 +169,5 @@ def _weighted(
 def _weight_scales(weight: TFLiteOperand) -> tuple[float, ...]:
     grid = weight.quantization
     if grid is None or any(grid.zero_point):
-        raise Unreadable(f"weights `{weight.name}` have a zero point")
+        raise NotConverted(f"weights `{weight.name}` have a zero point")
     return grid.scale

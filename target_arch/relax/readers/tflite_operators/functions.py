@@ -17,9 +17,9 @@ from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperand,
     TFLiteOperator,
-    Unreadable,
     of_reals,
 )
+from target_arch.relax.site import NotConverted
 
 F = TypeVar("F", np.float32, np.float64)
 Real = Callable[[np.float32], np.float32]
@@ -50,11 +50,11 @@ def _narrow(site: TFLiteOperator) -> bool:
 
 def by_table(real: Callable[[TFLiteOperator], Real], site: TFLiteOperator) -> Any:
     """A function that LiteRT computes in float32 for its table; of int16 values at 513 places."""
-    if site.stored and site.x.dtype == site.out.dtype == "int16" and site.code != "ELU":
+    if site.stored and site.x.dtype == site.out.dtype == "int16" and site.operator != "ELU":
         reach = (np.float32(site.x.scale), np.float32(site.out.scale))
         return site.defined("interpolated", site.x.expr, interpolation(real(site), *reach))
     if site.stored and not _narrow(site):
-        raise Unreadable(f"stored values of type {site.x.dtype}")
+        raise NotConverted(f"stored values of type {site.x.dtype}")
     return _looked_up(site, _by_floats(real(site), site.x, site.out)) if site.stored else None
 
 
@@ -62,7 +62,7 @@ def sigmoid(real: Real, site: TFLiteOperator) -> Any:
     """LOGISTIC and TANH, whose int16 values LiteRT computes with one table."""
     if not site.stored or site.x.dtype != "int16":
         return by_table(lambda _: real, site)
-    tanh = site.code == "TANH"
+    tanh = site.operator == "TANH"
     mantissa, exponent = math.frexp(site.x.scale)
     left = 12 + exponent - 1
     multiplier, shift = float(3 << max(left, 0)), 0
@@ -193,7 +193,7 @@ def rescaled(low: float | None, high: float | None, site: TFLiteOperator) -> Any
     if not site.stored or site.out.quantization is None or _narrow(site):
         return None
     ratio = site.x.scale / site.out.scale
-    scale = encoded(ratio if site.code == "QUANTIZE" else float32(ratio))
+    scale = encoded(ratio if site.operator == "QUANTIZE" else float32(ratio))
     attributes = {**scale.named("0"), **scale.named("1"), **ending(site.out, low, high)}
     return site.defined("leaky", site.x.expr, swapped=0, offset0=-site.x.zero_point, **attributes)
 
@@ -202,7 +202,7 @@ def fake_quant(site: TFLiteOperator) -> None:
     """FAKE_QUANT, left to TVM's frontend where its range is one."""
     options = site.options("FakeQuantOptions")
     if not options.Min() < options.Max():
-        raise Unreadable(f"its range from {options.Min():g} to {options.Max():g} is empty")
+        raise NotConverted(f"its range from {options.Min():g} to {options.Max():g} is empty")
 
 
 CONVERTERS: Mapping[str, Converter] = {

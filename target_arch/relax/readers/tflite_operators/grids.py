@@ -11,7 +11,8 @@ from target_arch.plan.arithmetic import DTYPE_RANGE, quantize_multiplier
 from target_arch.plan.model import Attribute
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.patterns.matcher import activation_range
-from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, Unreadable
+from target_arch.relax.readers.tflite_operators.site import TFLiteOperand
+from target_arch.relax.site import NotConverted
 
 _BOUNDS: dict[int, tuple[float | None, float | None]] = {
     tflite.ActivationFunctionType.NONE: (None, None),
@@ -39,18 +40,18 @@ def encoded(real: float) -> Encoded:
 
 
 def bounds(activation: int) -> tuple[float | None, float | None]:
-    """Least and greatest real after a fused activation. Unreadable for another than the clamps."""
+    """Least and greatest real after a fused activation. NotConverted for another than the clamps."""
     if activation not in _BOUNDS:
-        raise Unreadable("its fused activation")
+        raise NotConverted("its fused activation")
     return _BOUNDS[activation]
 
 
 def ending(out: TFLiteOperand, low: float | None = None, high: float | None = None) -> dict[str, Attribute]:
     """Attributes `offset`, `low` and `high` of a stored result that is clamped to two reals."""
     if out.quantization is None:
-        raise Unreadable(f"tensor `{out.name}` has no scale")
+        raise NotConverted(f"tensor `{out.name}` has no scale")
     if out.dtype not in DTYPE_RANGE:
-        raise Unreadable(f"results of type {out.dtype}")
+        raise NotConverted(f"results of type {out.dtype}")
     least, most = activation_range(out.quantization, out.dtype, low, high, Arithmetic.TFLITE)
     return {"offset": out.zero_point, "low": least, "high": most}
 

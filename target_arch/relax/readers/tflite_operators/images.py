@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from target_arch.relax.readers.tflite_operators.site import Converter, TFLiteOperator, Unreadable, same_grid
+from target_arch.relax.readers.tflite_operators.site import Converter, TFLiteOperator, same_grid
+from target_arch.relax.site import NotConverted
 
 Array = np.ndarray[Any, Any]
 
@@ -34,7 +35,7 @@ def bilinear(site: TFLiteOperator) -> Any:
     """RESIZE_BILINEAR of stored values; of floats TVM's frontend computes it."""
     if not site.stored:
         if site.options("ResizeBilinearOptions").AlignCorners() and 1 in site.out.shape[1:3]:
-            raise Unreadable("aligned corners of floats, and a result of one row or column")
+            raise NotConverted("aligned corners of floats, and a result of one row or column")
         return None
     name, weighed = ("bilinear_real", _weighed_real) if site.x.dtype == "uint8" else ("bilinear", _weighed)
     corners, centers = _options(site, "ResizeBilinearOptions")
@@ -73,7 +74,7 @@ def _weighed(before: int, after: int, *, corners: bool, centers: bool) -> tuple[
 
 def _options(site: TFLiteOperator, table: str) -> tuple[bool, bool]:
     if not same_grid(site.x, site.out):
-        raise Unreadable("its output is quantized unlike its input")
+        raise NotConverted("its output is quantized unlike its input")
     options = site.options(table)
     return bool(options.AlignCorners()), bool(options.HalfPixelCenters())
 
@@ -83,7 +84,7 @@ def pool(site: TFLiteOperator) -> None:
     options = site.options("Pool2DOptions")
     sizes = options.FilterHeight(), options.FilterWidth(), options.StrideH(), options.StrideW()
     if min(sizes) < 1:
-        raise Unreadable("a window of {}x{} in steps of {}x{}".format(*sizes))
+        raise NotConverted("a window of {}x{} in steps of {}x{}".format(*sizes))
 
 
 CONVERTERS: Mapping[str, Converter] = {

@@ -10,10 +10,9 @@ from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperand,
     TFLiteOperator,
-    Unreadable,
-    constant,
     same_grid,
 )
+from target_arch.relax.site import NotConverted, constant
 
 
 def _of_one_grid(convert: Converter) -> Converter:
@@ -23,7 +22,7 @@ def _of_one_grid(convert: Converter) -> Converter:
 
     def checked(site: TFLiteOperator) -> Any:
         if any(not same_grid(site.x, out) for out in site.outputs):
-            raise Unreadable("its output is quantized unlike its input")
+            raise NotConverted("its output is quantized unlike its input")
         return convert(site)
 
     return checked
@@ -31,7 +30,7 @@ def _of_one_grid(convert: Converter) -> Converter:
 
 def _axis(value: int, rank: int) -> int:
     if not -rank <= value < max(rank, 1):
-        raise Unreadable(f"axis {value} of {rank}")
+        raise NotConverted(f"axis {value} of {rank}")
     return value % max(rank, 1)
 
 
@@ -47,7 +46,7 @@ def _sliced(
 
 def transpose(site: TFLiteOperator) -> Any:
     """TRANSPOSE."""
-    return relax.op.permute_dims(site.x.expr, _numbers(site.operand(1)))
+    return relax.op.permute_dims(site.x.expr, _numbers(site.tensor(1)))
 
 
 def reshape(site: TFLiteOperator) -> Any:
@@ -57,8 +56,8 @@ def reshape(site: TFLiteOperator) -> Any:
 
 def pad(site: TFLiteOperator) -> Any:
     """PAD and PADV2: with the zero point, or with a value of the output's grid."""
-    widths = site.operand(1).constant.reshape(-1, 2)
-    given = site.optional(2)
+    widths = site.tensor(1).constant.reshape(-1, 2)
+    given = site.optional_tensor(2)
     if given is not None:
         fill = given.constant.ravel()[0]
     else:
@@ -73,32 +72,32 @@ def pad(site: TFLiteOperator) -> Any:
 
 def mirror_pad(site: TFLiteOperator) -> Any:
     """MIRROR_PAD, with or without the element at the border repeated."""
-    before = tuple(int(width) for width in site.operand(1).constant.reshape(-1, 2)[:, 0])
+    before = tuple(int(width) for width in site.tensor(1).constant.reshape(-1, 2)[:, 0])
     repeat = int(site.options("MirrorPadOptions").Mode())
     return site.defined("mirrored", site.x.expr, before=before, repeat=repeat)
 
 
 def slice_(site: TFLiteOperator) -> Any:
     """SLICE."""
-    begin = _numbers(site.operand(1))
+    begin = _numbers(site.tensor(1))
     return _sliced(site, site.x.expr, begin, site.out.shape)
 
 
 def strided_slice(site: TFLiteOperator) -> Any:
     """STRIDED_SLICE with its masks, but for `offset`."""
     options = site.options("StridedSliceOptions")
-    begin, end, step = (_numbers(site.operand(index)) for index in (1, 2, 3))
+    begin, end, step = (_numbers(site.tensor(index)) for index in (1, 2, 3))
     masks = {name: int(getattr(options, name)()) for name in _MASKS}
     if options.Offset():
-        raise Unreadable("the attribute `offset`")
+        raise NotConverted("the attribute `offset`")
     if any(masks["ShrinkAxisMask"] >> index & 1 and each < 0 for index, each in enumerate(step)):
-        raise Unreadable("it takes one place of a dimension, in backward steps")
+        raise NotConverted("it takes one place of a dimension, in backward steps")
     begin, end, step, kept = _plain_slice(site.x.shape, begin, end, step, masks)
     shape = tuple(
         max(0, -(-(last - first) // each)) for first, last, each in zip(begin, end, step, strict=True)
     )
     if int(np.prod([shape[axis] for axis in kept])) != int(np.prod(site.out.shape)):
-        raise Unreadable("its output has another shape than the file says")
+        raise NotConverted("its output has another shape than the file says")
     made = _sliced(site, site.x.expr, begin, shape, step)
     return relax.op.reshape(made, site.out.shape)
 
@@ -149,17 +148,17 @@ def reverse_sequence(site: TFLiteOperator) -> None:
     """REVERSE_SEQUENCE, left to TVM's frontend where each sequence has a length."""
     options = site.options("ReverseSequenceOptions")
     if options.SeqDim() == options.BatchDim():
-        raise Unreadable(f"its sequences and their lengths are both along dimension {options.SeqDim()}")
+        raise NotConverted(f"its sequences and their lengths are both along dimension {options.SeqDim()}")
 
 
 def split(site: TFLiteOperator) -> list[Any]:
     """SPLIT into equal parts; the axis comes first."""
-    return _parts(site, site.operand(1), int(site.operand(0).constant.ravel()[0]))
+    return _parts(site, site.tensor(1), int(site.tensor(0).constant.ravel()[0]))
 
 
 def split_v(site: TFLiteOperator) -> list[Any]:
     """SPLIT_V into parts of given sizes."""
-    return _parts(site, site.x, int(site.operand(2).constant.ravel()[0]))
+    return _parts(site, site.x, int(site.tensor(2).constant.ravel()[0]))
 
 
 def _parts(site: TFLiteOperator, x: TFLiteOperand, axis: int) -> list[Any]:
@@ -187,13 +186,13 @@ def pack(site: TFLiteOperator) -> Any:
     """PACK: concatenation along a new dimension."""
     axis = _axis(int(site.options("PackOptions").Axis()), len(site.out.shape))
     shape = (*site.out.shape[:axis], 1, *site.out.shape[axis + 1 :])
-    parts = [relax.op.reshape(site.operand(index).expr, shape) for index in range(len(site.inputs))]
+    parts = [relax.op.reshape(site.tensor(index).expr, shape) for index in range(len(site.inputs))]
     return parts[0] if len(parts) == 1 else relax.op.concat(parts, axis)
 
 
 def reverse(site: TFLiteOperator) -> Any:
     """REVERSE_V2."""
-    axes = {_axis(value, len(site.x.shape)) for value in _numbers(site.operand(1))}
+    axes = {_axis(value, len(site.x.shape)) for value in _numbers(site.tensor(1))}
     begin = tuple(extent - 1 if axis in axes else 0 for axis, extent in enumerate(site.x.shape))
     step = tuple(-1 if axis in axes else 1 for axis in range(len(site.x.shape)))
     return _sliced(site, site.x.expr, begin, site.x.shape, step)
@@ -207,7 +206,7 @@ def tile(site: TFLiteOperator) -> Any:
 def gather(site: TFLiteOperator) -> Any:
     """GATHER, with constant and with computed indices."""
     options = site.options("GatherOptions")
-    places = site.operand(1)
+    places = site.tensor(1)
     batch = int(options.BatchDims())
     batch = batch + len(places.shape) if batch < 0 else batch
     axis = _axis(int(options.Axis()), len(site.x.shape))
@@ -225,7 +224,7 @@ def gather(site: TFLiteOperator) -> Any:
 
 def gather_nd(site: TFLiteOperator) -> Any:
     """GATHER_ND, with constant and with computed indices."""
-    table, places = site.x, site.operand(1)
+    table, places = site.x, site.tensor(1)
     if table.value is not None and places.value is not None:
         return constant(table.constant[tuple(np.moveaxis(places.constant, -1, 0))])
     index = places.expr if places.value is None else places.constant.astype(np.int32)
@@ -236,11 +235,11 @@ def gather_nd(site: TFLiteOperator) -> Any:
 
 def embedding_lookup(site: TFLiteOperator) -> Any:
     """EMBEDDING_LOOKUP: rows of the second operand; those of int8 weights become floats."""
-    places, table = site.operand(0), site.operand(1)
+    places, table = site.tensor(0), site.tensor(1)
     if table.dtype != site.out.dtype and (table.dtype, site.out.dtype) != ("int8", "float32"):
-        raise Unreadable(f"rows of type {table.dtype} as {site.out.dtype}")
+        raise NotConverted(f"rows of type {table.dtype} as {site.out.dtype}")
     if table.dtype == site.out.dtype and not same_grid(table, site.out):
-        raise Unreadable("its output is quantized unlike its input")
+        raise NotConverted("its output is quantized unlike its input")
     shape, at = site.out.shape, {"axis": 0, "batch": 0}
     index = places.expr if places.value is None else places.constant.astype(np.int32)
     if table.value is None:
@@ -258,31 +257,31 @@ def embedding_lookup(site: TFLiteOperator) -> Any:
 
 def dynamic_update_slice(site: TFLiteOperator) -> Any:
     """DYNAMIC_UPDATE_SLICE of a tensor that is computed."""
-    x, part, start = (site.operand(index) for index in range(3))
+    x, part, start = (site.tensor(index) for index in range(3))
     if x.value is not None or part.value is not None:
-        raise Unreadable("one of its tensors is constant")
+        raise NotConverted("one of its tensors is constant")
     begin = start.expr if start.value is None else start.constant.astype(np.int32)
     return site.defined("updated", x.expr, part.expr, begin)
 
 
 def select(site: TFLiteOperator) -> Any:
     """SELECT and SELECT_V2 of stored values; of others TVM's frontend computes it."""
-    chosen, a, b = (site.operand(index) for index in range(3))
+    chosen, a, b = (site.tensor(index) for index in range(3))
     if not site.out.quantization:
         return None
     if not (same_grid(a, site.out) and same_grid(b, site.out)):
-        raise Unreadable("its tensors have different scales")
+        raise NotConverted("its tensors have different scales")
     if chosen.value is not None or (a.value is not None and b.value is None):
-        raise Unreadable("an operand before others is constant")
+        raise NotConverted("an operand before others is constant")
     given = [each.expr if each.value is None else each.constant for each in (chosen, a, b)]
     return site.defined("selected", *given)
 
 
 def fill(site: TFLiteOperator) -> Any:
     """FILL: one value everywhere."""
-    value = site.operand(1)
+    value = site.tensor(1)
     if not same_grid(value, site.out):
-        raise Unreadable("its output is quantized unlike its input")
+        raise NotConverted("its output is quantized unlike its input")
     if value.value is not None:
         return constant(np.full(site.out.shape, value.constant, site.out.dtype))
     return site.defined("repeated", relax.op.reshape(value.expr, (1,)))
@@ -290,7 +289,7 @@ def fill(site: TFLiteOperator) -> Any:
 
 def range_(site: TFLiteOperator) -> Any:
     """RANGE of constants."""
-    first, _, step = (site.operand(index).constant for index in range(3))
+    first, _, step = (site.tensor(index).constant for index in range(3))
     return constant((first + step * np.arange(*site.out.shape)).astype(site.out.dtype))
 
 
@@ -317,7 +316,7 @@ def space_to_depth(site: TFLiteOperator) -> Any:
 
 def batch_to_space(site: TFLiteOperator) -> Any:
     """BATCH_TO_SPACE_ND: blocks of the batch become rows and columns, of which some are cut off."""
-    block, crops = _numbers(site.operand(1)), site.operand(2).constant.reshape(-1, 2)
+    block, crops = _numbers(site.tensor(1)), site.tensor(2).constant.reshape(-1, 2)
     batch, shape, count = site.x.shape[0], site.x.shape, len(block)
     rest = batch // int(np.prod(block))
     apart = relax.op.reshape(site.x.expr, (*block, rest, *shape[1:]))
@@ -335,7 +334,7 @@ def batch_to_space(site: TFLiteOperator) -> Any:
 
 def space_to_batch(site: TFLiteOperator) -> Any:
     """SPACE_TO_BATCH_ND: padded rows and columns become blocks of the batch."""
-    block, pads = _numbers(site.operand(1)), site.operand(2).constant.reshape(-1, 2)
+    block, pads = _numbers(site.tensor(1)), site.tensor(2).constant.reshape(-1, 2)
     shape, count = site.x.shape, len(block)
     inner = tuple(extent + int(pad.sum()) for extent, pad in zip(shape[1 : 1 + count], pads, strict=True))
     fill = 0 if site.x.quantization is None else site.x.zero_point
@@ -357,13 +356,13 @@ def concatenation(site: TFLiteOperator) -> Any:
     elements adds nothing.
     """
     options = site.options("ConcatenationOptions")
-    every = [site.operand(index) for index in range(len(site.inputs))]
+    every = [site.tensor(index) for index in range(len(site.inputs))]
     operands = [each for each in every if 0 not in each.shape]
     if not operands:
-        raise Unreadable("all of its operands are without elements")
+        raise NotConverted("all of its operands are without elements")
     if options.FusedActivationFunction() or any(not same_grid(each, site.out) for each in operands):
         if len(operands) < len(every):
-            raise Unreadable("an operand without elements, and others that are computed on their way")
+            raise NotConverted("an operand without elements, and others that are computed on their way")
         return None
     if len(operands) == 1:
         return operands[0].expr

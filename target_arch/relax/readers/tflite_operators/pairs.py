@@ -18,9 +18,9 @@ from target_arch.relax.readers.tflite_operators.site import (
     Converter,
     TFLiteOperand,
     TFLiteOperator,
-    Unreadable,
     of_reals,
 )
+from target_arch.relax.site import NotConverted
 
 _TABLES = {"ADD": "AddOptions", "SUB": "SubOptions", "MUL": "MulOptions", "DIV": "DivOptions"}
 _MOST_SHIFTED = 31
@@ -29,29 +29,29 @@ _MOST_SHIFTED = 31
 
 def _has_kind(site: TFLiteOperator) -> bool:
     """True for 8-bit operands that the kinds `add`, `sub` and `mul` take: backends know those."""
-    a, b = site.operand(0), site.operand(1)
-    if a.dtype not in STORED or site.code not in ("ADD", "SUB", "MUL"):
+    a, b = site.tensor(0), site.tensor(1)
+    if a.dtype not in STORED or site.operator not in ("ADD", "SUB", "MUL"):
         return False
     layout = broadcast_layout(a.shape, b.shape)
     return a.shape == site.out.shape and (layout is None or (layout == NHWC and a.shape[0] == 1))
 
 
 def _operands(site: TFLiteOperator) -> list[Any]:
-    """Both operands, constants as arrays. Unreadable where both are constant."""
-    given = [site.operand(0), site.operand(1)]
+    """Both operands, constants as arrays. NotConverted where both are constant."""
+    given = [site.tensor(0), site.tensor(1)]
     if all(each.value is not None for each in given):
-        raise Unreadable("both operands are constant")
+        raise NotConverted("both operands are constant")
     return [each.expr if each.value is None else each.constant for each in given]
 
 
 def _offsets(site: TFLiteOperator) -> dict[str, Attribute]:
-    return {"offset0": -site.operand(0).zero_point, "offset1": -site.operand(1).zero_point}
+    return {"offset0": -site.tensor(0).zero_point, "offset1": -site.tensor(1).zero_point}
 
 
 def _activation(site: TFLiteOperator) -> tuple[float | None, float | None]:
-    if site.code not in _TABLES:
+    if site.operator not in _TABLES:
         return None, None
-    return bounds(int(site.options(_TABLES[site.code]).FusedActivationFunction()))
+    return bounds(int(site.options(_TABLES[site.operator]).FusedActivationFunction()))
 
 
 def _made(site: TFLiteOperator, name: str, *tables: Any, **attributes: Attribute) -> Any:
@@ -63,27 +63,27 @@ def _made(site: TFLiteOperator, name: str, *tables: Any, **attributes: Attribute
 
 def scaled_sum(site: TFLiteOperator) -> Any:
     """ADD, SUB and SQUARED_DIFFERENCE of stored values."""
-    if site.code == "SQUARED_DIFFERENCE" and site.x.dtype == "int32":
-        apart = relax.op.subtract(site.operand(0).expr, site.operand(1).expr)
+    if site.operator == "SQUARED_DIFFERENCE" and site.x.dtype == "int32":
+        apart = relax.op.subtract(site.tensor(0).expr, site.tensor(1).expr)
         return relax.op.multiply(apart, apart)
     if not site.stored or site.x.dtype in ("int32", "int64") or _has_kind(site):
         return None
-    combine = site.code.lower()
-    scales = [site.operand(index).scale for index in (0, 1)]
+    combine = site.operator.lower()
+    scales = [site.tensor(index).scale for index in (0, 1)]
     out, wide = site.out.scale, site.x.dtype == "int16"
     ends = ending(site.out, *_activation(site))
-    if wide and site.code in ("ADD", "SUB") and site.options(_TABLES[site.code]).PotScaleInt16():
+    if wide and site.operator in ("ADD", "SUB") and site.options(_TABLES[site.operator]).PotScaleInt16():
         shifts = _powers_of_two(scales[0], scales[1], out)
         if shifts is not None:
             right = {"right0": -shifts[0], "right1": -shifts[1]}
             return _made(site, "shifted_sum", combine=combine, **right, **_offsets(site), **ends)
     twice = 2.0 * max(scales)
     left = 15 if wide else 20
-    if site.code == "SQUARED_DIFFERENCE":
+    if site.operator == "SQUARED_DIFFERENCE":
         # Of int16 values LiteRT has none: as TFLite Micro.
         left = 0 if wide else 7
     total = twice / ((1 << left) * out)
-    if site.code == "SQUARED_DIFFERENCE":
+    if site.operator == "SQUARED_DIFFERENCE":
         total = twice * twice / ((1 << (2 * left)) * out)
     return _made(
         site,
@@ -111,30 +111,30 @@ def scaled_product(site: TFLiteOperator) -> Any:
     """MUL of stored values."""
     if not site.stored or site.x.dtype in ("int32", "int64") or _has_kind(site):
         return None
-    first, second = (site.operand(index).scale for index in (0, 1))
+    first, second = (site.tensor(index).scale for index in (0, 1))
     scale = encoded(float32(float32(first * second) / site.out.scale))
     ends = ending(site.out, *_activation(site))
     return _made(site, "scaled_product", **scale.named("out"), **_offsets(site), **ends)
 
 
 def quotient(site: TFLiteOperator) -> Any:
-    """DIV of stored values of eight bits. Unreadable where LiteRT shifts farther than C defines."""
+    """DIV of stored values of eight bits. NotConverted where LiteRT shifts farther than C defines."""
     if not site.stored:
         return None
     if site.x.dtype not in STORED:
-        raise Unreadable(f"stored values of type {site.x.dtype}")
-    a, b = site.operand(0), site.operand(1)
+        raise NotConverted(f"stored values of type {site.x.dtype}")
+    a, b = site.tensor(0), site.tensor(1)
     scale = encoded(float32(a.scale / float32(b.scale * site.out.scale)))
     dividends, divisors = _centred(a), {abs(value) for value in _centred(b)}
     if 0 in divisors and b.value is not None:
-        raise Unreadable("it divides by zero")
+        raise NotConverted("it divides by zero")
     most = _largest(a)
     headrooms = {value: headroom(value) for value in range(-most, most + 1)}
     inverses = [(0, 0), *map(reciprocal, range(1, _largest(b) + 1))]
     reached = [headrooms[sign * value] for value in dividends for sign in (-1, 1)]
     bits = [inverses[value][1] for value in divisors]
     if max(reached) + max(bits) - scale.shift > _MOST_SHIFTED or min(reached) + min(bits) < scale.shift:
-        raise Unreadable("its scales make LiteRT shift by a number of bits that C does not define")
+        raise NotConverted("its scales make LiteRT shift by a number of bits that C does not define")
     tables = (
         np.array([value << bits for value, bits in headrooms.items()], np.int32),
         np.array(list(headrooms.values()), np.int8),
@@ -158,10 +158,10 @@ def _largest(operand: TFLiteOperand) -> int:
 
 def extremum(site: TFLiteOperator) -> Any:
     """MAXIMUM and MINIMUM: of stored values as of reals."""
-    a, b = site.operand(0), site.operand(1)
+    a, b = site.tensor(0), site.tensor(1)
     if (a.quantization, b.quantization) != (site.out.quantization, site.out.quantization):
-        raise Unreadable("its tensors have different scales")
-    return _made(site, "chosen", combine=site.code.lower())
+        raise NotConverted("its tensors have different scales")
+    return _made(site, "chosen", combine=site.operator.lower())
 
 
 def comparison(site: TFLiteOperator) -> Any:
@@ -170,14 +170,14 @@ def comparison(site: TFLiteOperator) -> Any:
     """
     if not site.stored:
         return None
-    scaled = (*STORED, "int16") if site.code in ("EQUAL", "NOT_EQUAL") else STORED
+    scaled = (*STORED, "int16") if site.operator in ("EQUAL", "NOT_EQUAL") else STORED
     if site.x.dtype not in scaled:
-        return _made(site, "chosen", combine=site.code.lower())
-    scales = [encoded(site.operand(index).scale).named(str(index)) for index in (0, 1)]
+        return _made(site, "chosen", combine=site.operator.lower())
+    scales = [encoded(site.tensor(index).scale).named(str(index)) for index in (0, 1)]
     return _made(
         site,
         "scaled_comparison",
-        combine=site.code.lower(),
+        combine=site.operator.lower(),
         left_shift=8,
         **scales[0],
         **scales[1],
@@ -189,11 +189,11 @@ def prelu(site: TFLiteOperator) -> Any:
     """PRELU of stored values."""
     if not site.stored:
         return None
-    x, alpha = site.operand(0), site.operand(1)
+    x, alpha = site.tensor(0), site.tensor(1)
     if x.dtype not in (*STORED, "int16"):
-        raise Unreadable(f"stored values of type {x.dtype}")
+        raise NotConverted(f"stored values of type {x.dtype}")
     if alpha.dtype not in STORED:
-        raise Unreadable(f"slopes of type {alpha.dtype}, whose bytes LiteRT reads as int8")
+        raise NotConverted(f"slopes of type {alpha.dtype}, whose bytes LiteRT reads as int8")
     steep = encoded(float32(x.scale / site.out.scale))
     flat = encoded(float32(float32(x.scale * alpha.scale) / site.out.scale))
     return _made(site, "leaky", **steep.named("0"), **flat.named("1"), **_offsets(site), **ending(site.out))
@@ -202,7 +202,7 @@ def prelu(site: TFLiteOperator) -> Any:
 def power(site: TFLiteOperator) -> None:
     """POW of floats, which TVM's frontend computes."""
     if site.x.dtype != "float32":
-        raise Unreadable(f"values of type {site.x.dtype}")
+        raise NotConverted(f"values of type {site.x.dtype}")
 
 
 CONVERTERS: Mapping[str, Converter] = {

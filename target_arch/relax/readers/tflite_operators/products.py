@@ -16,12 +16,8 @@ from target_arch.plan.arithmetic import Rounding, float32, quantize_multiplier
 from target_arch.plan.model import Attribute
 from target_arch.relax.readers.tflite_operators import dynamic
 from target_arch.relax.readers.tflite_operators.grids import bounds, ending, reals, steps
-from target_arch.relax.readers.tflite_operators.site import (
-    Converter,
-    TFLiteOperand,
-    TFLiteOperator,
-    Unreadable,
-)
+from target_arch.relax.readers.tflite_operators.site import Converter, TFLiteOperand, TFLiteOperator
+from target_arch.relax.site import NotConverted
 from target_arch.relax.te import dynamic_range
 
 Array = np.ndarray[Any, Any]
@@ -54,7 +50,7 @@ def _finish(
 ) -> _Requantizer:
     """The requantizer of an operator on stored values; `once` where LiteRT rounds 32-bit sums once."""
     if weight.quantization is None:
-        raise Unreadable(f"weights `{weight.name}` have no scale")
+        raise NotConverted(f"weights `{weight.name}` have no scale")
     scales, wide = weight.quantization.scale, bias.dtype == np.int64
     if len(scales) == 1 and (x.dtype == "uint8" or once):
         reals = [float32(x.scale * scales[0]) / site.out.scale]
@@ -83,7 +79,7 @@ def reduced(multiplier: int) -> int:
 
 
 def _bias(site: TFLiteOperator, index: int, x: TFLiteOperand, channels: int) -> Array:
-    given = site.optional(index)
+    given = site.optional_tensor(index)
     if given is not None:
         return given.constant.reshape(-1)
     dtype = (
@@ -114,7 +110,7 @@ def _padding(
 
 def convolution(table: str, name: str, site: TFLiteOperator) -> Any:
     """CONV_2D and DEPTHWISE_CONV_2D."""
-    weight, options = site.operand(1), site.options(table)
+    weight, options = site.tensor(1), site.options(table)
     if _has_kind(site, weight):
         return None
     strides = int(options.StrideH()), int(options.StrideW())
@@ -141,10 +137,10 @@ def convolution(table: str, name: str, site: TFLiteOperator) -> Any:
 
 def transposed_convolution(site: TFLiteOperator) -> Any:
     """TRANSPOSE_CONV, of stored values and of floats."""
-    weight, x = site.operand(1), site.operand(2)
+    weight, x = site.tensor(1), site.tensor(2)
     brought = dynamic.brings(x, weight)
     if x.dtype == "float32" and weight.dtype != "float32" and not brought:
-        raise Unreadable(f"activations in floats and weights in {weight.dtype}")
+        raise NotConverted(f"activations in floats and weights in {weight.dtype}")
     options = site.options("TransposeConvOptions")
     strides = int(options.StrideH()), int(options.StrideW())
     same, activation = options.Padding() == 0, int(options.FusedActivationFunction())
@@ -202,14 +198,14 @@ _MOST_BIAS = 1 << 31
 
 def fully_connected(site: TFLiteOperator) -> Any:
     """FULLY_CONNECTED on tensors of any rank."""
-    weight, options = site.operand(1), site.options("FullyConnectedOptions")
+    weight, options = site.tensor(1), site.options("FullyConnectedOptions")
     if dynamic.is_dynamic(site, weight):
         return dynamic.fully_connected(site, weight, options)
     if _has_kind(site, weight):
         return None if site.x.shape[-1:] == weight.shape[1:] else _as_rows(site, weight)
     bias = _bias(site, 2, site.x, weight.shape[0])
     if bias.dtype == np.int64 and np.abs(bias).max(initial=0) >= _MOST_BIAS:
-        raise Unreadable(f"a bias of {np.abs(bias).max()} steps")
+        raise NotConverted(f"a bias of {np.abs(bias).max()} steps")
     finish = _finish(site, site.x, weight, bias, int(options.FusedActivationFunction()), once=True)
     return site.defined("dense", site.x.expr, _weight(weight), *finish.constants, **finish.attributes)
 
@@ -221,7 +217,7 @@ def _as_rows(site: TFLiteOperator, weight: TFLiteOperand) -> Any:
     rows = relax.op.reshape(site.x.expr, (math.prod(site.x.shape) // inputs, inputs))
     columns = relax.op.permute_dims(reals(weight, weight.expr), [1, 0])
     value = relax.op.matmul(reals(site.x, rows), columns)
-    bias = site.optional(2)
+    bias = site.optional_tensor(2)
     if bias is not None:
         value = relax.op.add(value, reals(bias, bias.expr))
     if low is not None or high is not None:
@@ -232,7 +228,7 @@ def _as_rows(site: TFLiteOperator, weight: TFLiteOperand) -> Any:
 
 def batch_matmul(site: TFLiteOperator) -> Any:
     """BATCH_MATMUL, whose operands may differ in rank."""
-    x, y, options = site.operand(0), site.operand(1), site.options("BatchMatMulOptions")
+    x, y, options = site.tensor(0), site.tensor(1), site.options("BatchMatMulOptions")
     if dynamic.is_dynamic(site, y):
         return dynamic.batch_matmul(site, y, options)
     if not site.stored:
@@ -240,7 +236,7 @@ def batch_matmul(site: TFLiteOperator) -> Any:
     bias = np.zeros(site.out.shape[-1], "int64" if x.dtype == "int16" else "int32")
     finish = _finish(site, x, y, bias, 0, once=False)
     if x.value is not None:
-        raise Unreadable("its first operand is constant")
+        raise NotConverted("its first operand is constant")
     other = y.expr if y.value is None else y.constant
     return site.defined(
         "matrix_product",

@@ -21,13 +21,8 @@ from target_arch.relax.readers.tflite_operators import dynamic
 from target_arch.relax.readers.tflite_operators.functions import sigmoid_table
 from target_arch.relax.readers.tflite_operators.grids import bounds
 from target_arch.relax.readers.tflite_operators.products import reduced
-from target_arch.relax.readers.tflite_operators.site import (
-    Converter,
-    TFLiteOperand,
-    TFLiteOperator,
-    Unreadable,
-    constant,
-)
+from target_arch.relax.readers.tflite_operators.site import Converter, TFLiteOperand, TFLiteOperator
+from target_arch.relax.site import NotConverted, constant
 from target_arch.relax.te import dynamic_range
 from target_arch.relax.te.fixed_point import Scale
 from target_arch.relax.te.scaling import right_shift
@@ -46,18 +41,18 @@ def sequence_lstm(site: TFLiteOperator) -> Any:
     peepholes, projection and layer normalization.
     """
     others = (*range(9, 12), 16, 17, *range(20, 24))
-    if any(site.optional(index) is not None for index in others):
-        raise Unreadable("peepholes, projections and layer normalization")
+    if any(site.optional_tensor(index) is not None for index in others):
+        raise NotConverted("peepholes, projections and layer normalization")
     options = site.options("UnidirectionalSequenceLSTMOptions")
     if options.FusedActivationFunction() != tflite.ActivationFunctionType.TANH or options.ProjClip():
-        raise Unreadable("another activation than tanh, or a clipped projection")
-    weights, clip = site.operand(2).dtype, float(options.CellClip())
+        raise NotConverted("another activation than tanh, or a clipped projection")
+    weights, clip = site.tensor(2).dtype, float(options.CellClip())
     if options.DiagonalRecurrentTensors():
-        raise Unreadable("diagonal recurrent weights")
-    hybrid = dynamic.is_dynamic(site, site.operand(2))
+        raise NotConverted("diagonal recurrent weights")
+    hybrid = dynamic.is_dynamic(site, site.tensor(2))
     if (site.x.dtype, weights) not in _LSTM_TYPES and not hybrid:
-        raise Unreadable(f"its elements are {site.x.dtype}, its weights {weights}")
-    _check_inner(site, alike=not hybrid and site.optional(1) is not None)
+        raise NotConverted(f"its elements are {site.x.dtype}, its weights {weights}")
+    _check_inner(site, alike=not hybrid and site.optional_tensor(1) is not None)
     major = bool(options.TimeMajor())
     x = site.x.expr if major else site.builder.emit(relax.op.permute_dims(site.x.expr, [1, 0, 2]))
     if hybrid:
@@ -68,17 +63,17 @@ def sequence_lstm(site: TFLiteOperator) -> Any:
 
 
 def _check_inner(site: TFLiteOperator, *, alike: bool) -> None:
-    """Unreadable in a subgraph, whose variable tensors TFLite Micro keeps and LiteRT resets in each run,
+    """NotConverted in a subgraph, whose variable tensors TFLite Micro keeps and LiteRT resets in each run,
     unless both compute the operator `alike`.
     """
     if site.inner and not alike:
-        raise Unreadable("in a subgraph LiteRT resets its states, and TFLite Micro computes it otherwise")
+        raise NotConverted("in a subgraph LiteRT resets its states, and TFLite Micro computes it otherwise")
 
 
 def _dynamic_lstm(site: TFLiteOperator, x: Any, clip: float, *, symmetric: bool) -> Any:
-    coupled = site.optional(1) is None
+    coupled = site.optional_tensor(1) is None
     gates = [
-        _DynamicGate(entering=site.operand(1 + n), recurrent=site.operand(5 + n), bias=site.operand(12 + n))
+        _DynamicGate(entering=site.tensor(1 + n), recurrent=site.tensor(5 + n), bias=site.tensor(12 + n))
         for n in range(1 if coupled else 0, len(GATES))
     ]
     cell = lstm_cell(coupled=coupled, clip=clip)
@@ -108,7 +103,7 @@ def _dynamic_loop(
     """
     for weight in (each for gate in gates for each in (gate.entering, gate.recurrent)):
         if not dynamic.is_dynamic(site, weight):
-            raise Unreadable(f"its elements are {site.x.dtype}, its weights `{weight.name}` {weight.dtype}")
+            raise NotConverted(f"its elements are {site.x.dtype}, its weights `{weight.name}` {weight.dtype}")
     steps, batch, inputs = shape_of(x)
     made = dynamic.rows(site, x, (steps * batch, inputs), symmetric=symmetric)
     sums = [dynamic.dense(site, made, gate.entering, gate.bias.constant) for gate in gates]
@@ -124,12 +119,12 @@ def _dynamic_loop(
         remembers=len(states) > 1,
         cell=cell,
     )
-    given = (constant(recurrent), constant(scales), *(site.operand(index).expr for index in states))
+    given = (constant(recurrent), constant(scales), *(site.tensor(index).expr for index in states))
     shape = (steps + len(states) - 1, batch, loop.hidden)
-    whole = site.written(site.code.lower(), shape, "float32", loop.write, entering, *given)
+    whole = site.written(shape, "float32", loop.write, entering, *given, name=site.operator.lower())
     for place, index in enumerate(states):
         last = site.builder.emit(relax.op.strided_slice(whole, [0], [steps - 1 + place], [steps + place]))
-        site.update(index, relax.op.reshape(last, site.operand(index).shape))
+        site.update(index, relax.op.reshape(last, site.tensor(index).shape))
     return site.builder.emit(relax.op.strided_slice(whole, [0], [0], [steps]))
 
 
@@ -139,7 +134,7 @@ _RNN_HIDDEN = 4
 def rnn(table: str, site: TFLiteOperator) -> Any:
     """RNN and UNIDIRECTIONAL_SEQUENCE_RNN on floats with int8 weights."""
     _check_inner(site, alike=False)
-    gate = _DynamicGate(entering=site.operand(1), recurrent=site.operand(2), bias=site.operand(3))
+    gate = _DynamicGate(entering=site.tensor(1), recurrent=site.tensor(2), bias=site.tensor(3))
     options, shape = site.options(table), site.x.shape
     major = len(shape) == 2 or bool(options.TimeMajor())
     x = site.builder.emit(relax.op.reshape(site.x.expr, (1, *shape)) if len(shape) == 2 else site.x.expr)
@@ -161,8 +156,8 @@ def _function(activation: int) -> Callable[[Any], Any]:
 def _float_lstm(site: TFLiteOperator, x: Any, clip: float) -> Any:
     """All hidden values [steps, batch, hidden]; both variables are updated."""
     weights, recurrent, biases = ([_gate(site, first, gate) for gate in _ONNX_GATES] for first in (1, 5, 12))
-    coupled = site.optional(1) is None
-    states = [site.operand(index).expr for index in (_HIDDEN, _MEMORY)]
+    coupled = site.optional_tensor(1) is None
+    states = [site.tensor(index).expr for index in (_HIDDEN, _MEMORY)]
     bias = np.concatenate([*biases, *np.zeros_like(biases)])[None]
     node = Node(
         operator="LSTM",
@@ -181,7 +176,7 @@ def _float_lstm(site: TFLiteOperator, x: Any, clip: float) -> Any:
     )
     every, hidden, memory = ONNX_CONVERTERS["LSTM"].convert(node)
     for index, value in ((_HIDDEN, hidden), (_MEMORY, memory)):
-        site.update(index, relax.op.reshape(value, site.operand(index).shape))
+        site.update(index, relax.op.reshape(value, site.tensor(index).shape))
     time, _, *rest = shape_of(every)
     return relax.op.reshape(every, (time, *rest))
 
@@ -190,22 +185,24 @@ def _gate(site: TFLiteOperator, first: int, gate: int) -> Any:
     """The factor or term of a gate. The input gate of a layer that has none is one less its forget gate:
     the sigmoid of the opposite sums.
     """
-    given = site.optional(first + gate)
-    return -site.operand(first + _FORGET).constant if given is None else given.constant
+    given = site.optional_tensor(first + gate)
+    return -site.tensor(first + _FORGET).constant if given is None else given.constant
 
 
 def integer_lstm(site: TFLiteOperator, x: Any, cell_clip: float) -> Any:
     """All hidden values [steps, batch, hidden] of the inputs `x` [steps, batch, inputs]; both variables are
-    updated. As TFLite Micro does where LiteRT has none: int16, or in a subgraph. Unreadable for scales that
+    updated. As TFLite Micro does where LiteRT has none: int16, or in a subgraph. NotConverted for scales that
     they refuse, too.
     """
-    memory, hidden, out = site.operand(_MEMORY), site.operand(_HIDDEN), site.out
+    memory, hidden, out = site.tensor(_MEMORY), site.tensor(_HIDDEN), site.out
     exponent = round(math.log2(memory.scale))
     if memory.dtype != "int16" or 2.0**exponent != memory.scale or not -15 <= exponent <= -9:
-        raise Unreadable("the scale of its memory is no power of two from 2**-15 to 2**-9")
+        raise NotConverted("the scale of its memory is no power of two from 2**-15 to 2**-9")
     micro = site.inner or out.dtype == "int16"
-    if micro and (site.optional(1) is None or hidden.dtype != out.dtype):
-        raise Unreadable("a form that TFLite Micro does not have: no input gate, or a state of another type")
+    if micro and (site.optional_tensor(1) is None or hidden.dtype != out.dtype):
+        raise NotConverted(
+            "a form that TFLite Micro does not have: no input gate, or a state of another type"
+        )
     weights, recurrent = _stacked(site, 1), _stacked(site, 5)
     tables = _tables(site, weights, recurrent)
     hidden_scale = 2.0**-30 / hidden.scale if micro else float32(2.0**-30 / out.scale)
@@ -219,7 +216,7 @@ def integer_lstm(site: TFLiteOperator, x: Any, cell_clip: float) -> Any:
         "out_zero": hidden.zero_point if micro else out.zero_point,
         "memory_shift": exponent,
         "clip": int(min(cell_clip / memory.scale, 32767.0)) if cell_clip > 0 else 0,
-        "coupled": site.optional(1) is None,
+        "coupled": site.optional_tensor(1) is None,
         "dtype": out.dtype,
     }
     enters = _scale(2.0**-30 / memory.scale)
@@ -229,7 +226,9 @@ def integer_lstm(site: TFLiteOperator, x: Any, cell_clip: float) -> Any:
     curve = [constant(sigmoid_table())] if micro else []
     shape = (lstm.steps + 1, lstm.batch, lstm.hidden)
     emit = site.builder.emit
-    whole = site.written("LSTM", shape, "int16", lstm.write, x, *constants, hidden.expr, memory.expr, *curve)
+    whole = site.written(
+        shape, "int16", lstm.write, x, *constants, hidden.expr, memory.expr, *curve, name="LSTM"
+    )
     every = emit(relax.op.strided_slice(whole, [0], [0], [lstm.steps]))
     every = emit(relax.op.astype(every, out.dtype))
     last = emit(relax.op.strided_slice(every, [0], [lstm.steps - 1], [lstm.steps]))
@@ -245,7 +244,7 @@ def _scale(real: float) -> Scale:
 
 
 def _weights(site: TFLiteOperator, first: int) -> list[TFLiteOperand | None]:
-    return [site.optional(first + gate) for gate in GATES]
+    return [site.optional_tensor(first + gate) for gate in GATES]
 
 
 def _stacked(site: TFLiteOperator, first: int) -> Array:
@@ -259,8 +258,8 @@ def _tables(site: TFLiteOperator, weights: Array, recurrent: Array) -> Mapping[s
     """`bias` [2, gates, hidden] with the zero points of inputs and states; `scales` [2, 2, gates]:
     multipliers, and how far to shift to the right.
     """
-    hidden = site.operand(_HIDDEN)
-    biases = [site.optional(12 + gate) for gate in GATES]
+    hidden = site.tensor(_HIDDEN)
+    biases = [site.optional_tensor(12 + gate) for gate in GATES]
     wide = "int64" if site.x.dtype == "int16" else "int32"
     own = np.stack([np.zeros(weights.shape[1], wide) if each is None else each.constant for each in biases])
     zeros = [site.x.zero_point, hidden.zero_point]
@@ -287,14 +286,14 @@ def svdf(site: TFLiteOperator) -> Any:
 
     The state is kept by time, [B,M,1,F], not [B,F,M].
     """
-    x, features, times, state = (site.operand(index) for index in (0, 1, 2, 4))
+    x, features, times, state = (site.tensor(index) for index in (0, 1, 2, 4))
     options = site.options("SVDFOptions")
     rank, (filters, memory), batch = options.Rank(), times.shape, x.shape[0]
     if (x.dtype, state.dtype) not in (("float32", "float32"), ("int8", "int8"), ("int8", "int16")):
-        raise Unreadable(f"elements are {x.dtype}, its state is {state.dtype}")
+        raise NotConverted(f"elements are {x.dtype}, its state is {state.dtype}")
     hybrid = dynamic.is_dynamic(site, features)
     if features.dtype != x.dtype and not (hybrid and dynamic.is_dynamic(site, times)):
-        raise Unreadable(f"weights are {features.dtype} and {times.dtype}, its elements {x.dtype}")
+        raise NotConverted(f"weights are {features.dtype} and {times.dtype}, its elements {x.dtype}")
     _check_inner(site, alike=not hybrid)
     held = site.variable(4, (batch, memory, 1, filters))
     no_bias = np.zeros(filters, "float32" if x.dtype == "float32" else "int32")
@@ -313,7 +312,7 @@ def svdf(site: TFLiteOperator) -> Any:
     # LiteRT makes floats of these weights before the first run.
     stored = times.constant * np.float32(dynamic.single_scale(times)) if hybrid else times.constant
     weights = stored.reshape(filters // rank, rank, memory).transpose(0, 2, 1)[:, :, None, :]
-    bias = site.optional(3)
+    bias = site.optional_tensor(3)
     summand = np.zeros(filters // rank, no_bias.dtype) if bias is None else bias.constant
     shape4 = (batch, 1, 1, filters // rank)
     low, high = bounds(options.FusedActivationFunction())

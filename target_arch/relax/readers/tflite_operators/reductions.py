@@ -19,31 +19,31 @@ from target_arch.relax.readers.tflite_operators.site import (
     STORED,
     Converter,
     TFLiteOperator,
-    Unreadable,
     of_reals,
     same_grid,
 )
+from target_arch.relax.site import NotConverted
 from target_arch.relax.te.loops import running
 
 
 def _axes(site: TFLiteOperator) -> tuple[int, ...]:
     rank = len(site.x.shape)
-    given = {int(value) for value in site.operand(1).constant.ravel()}
+    given = {int(value) for value in site.tensor(1).constant.ravel()}
     if any(not -rank <= value < rank for value in given):
-        raise Unreadable(f"axes {sorted(given)} of {rank}")
+        raise NotConverted(f"axes {sorted(given)} of {rank}")
     return tuple(sorted({value % rank for value in given}))
 
 
 def total(site: TFLiteOperator) -> Any:
     """MEAN and SUM of stored values; the mean over height and width that keeps the dimensions is a pool."""
     if not site.stored or site.x.dtype in ("int32", "int64"):
-        return _whole_mean(site) if site.code == "MEAN" and site.x.dtype.startswith("int") else None
+        return _whole_mean(site) if site.operator == "MEAN" and site.x.dtype.startswith("int") else None
     axes, x, out = _axes(site), site.x, site.out
     count = math.prod(x.shape[axis] for axis in axes)
     offsets = {"offset0": -x.zero_point * count, "offset": out.zero_point}
-    if site.code == "SUM":
+    if site.operator == "SUM":
         if x.dtype == "int16" and (x.zero_point, out.zero_point) != (0, 0):
-            raise Unreadable("int16 values with a zero point")
+            raise NotConverted("int16 values with a zero point")
         # LiteRT's optimized kernel; its reference one is wrong on integers.
         scale = float32(x.scale / out.scale)
         return site.defined("float_total", x.expr, axes=axes, scale=scale, **offsets)
@@ -66,8 +66,8 @@ def _whole_mean(site: TFLiteOperator) -> Any:
 def greatest(site: TFLiteOperator) -> Any:
     """REDUCE_MAX and REDUCE_MIN: of stored values as of reals."""
     if not same_grid(site.x, site.out):
-        raise Unreadable("its output is quantized unlike its input")
-    least, axes = int(site.code == "REDUCE_MIN"), _axes(site)
+        raise NotConverted("its output is quantized unlike its input")
+    least, axes = int(site.operator == "REDUCE_MIN"), _axes(site)
     dtype = _ordered(site.x.dtype)
     return site.defined_as("greatest", (_values(site),), site.out.shape, dtype, axes=axes, least=least)
 
@@ -76,8 +76,8 @@ def place(site: TFLiteOperator) -> Any:
     """ARG_MAX and ARG_MIN."""
     axes = _axes(site)
     if len(axes) != 1:
-        raise Unreadable(f"{len(axes)} axes")
-    return site.defined("place_of_greatest", _values(site), axes=axes, least=int(site.code == "ARG_MIN"))
+        raise NotConverted(f"{len(axes)} axes")
+    return site.defined("place_of_greatest", _values(site), axes=axes, least=int(site.operator == "ARG_MIN"))
 
 
 def _ordered(dtype: str) -> str:
@@ -96,7 +96,7 @@ def cumulative(site: TFLiteOperator) -> Any:
     ways = {"exclusive": bool(options.Exclusive()), "reverse": bool(options.Reverse())}
     body = running(site.x.shape, axis, 0, operators.add, **ways)
     if site.x.quantization is None:
-        return site.written("cumsum", site.x.shape, site.x.dtype, body, site.x.expr)
+        return site.written(site.x.shape, site.x.dtype, body, site.x.expr, name="cumsum")
     return _of_steps(site, axis, body)
 
 
@@ -104,16 +104,16 @@ def _of_steps(site: TFLiteOperator, axis: int, body: Callable[..., None]) -> Any
     """A running sum of int8 as TFLite Micro's, which LiteRT has not: the first is minus the zero point."""
     x, bits = site.x, ADDITION_LEFT_SHIFT - 1
     if x.dtype != "int8":
-        raise Unreadable(f"stored values of type {x.dtype}")
+        raise NotConverted(f"stored values of type {x.dtype}")
     scale = encoded(2.0 * x.scale / ((1 << ADDITION_LEFT_SHIFT) * site.out.scale))
     if scale.shift > 0:
-        raise Unreadable("an output whose scale is too fine beside that of its input")
+        raise NotConverted("an output whose scale is too fine beside that of its input")
     farthest = max(abs(end - x.zero_point) for end in DTYPE_RANGE[x.dtype])
     if (abs(x.zero_point) + farthest * x.shape[axis]) << bits > INT32_MAX:
-        raise Unreadable(f"sums of {x.shape[axis]} elements, which may overflow TFLite Micro's 32 bits")
+        raise NotConverted(f"sums of {x.shape[axis]} elements, which may overflow TFLite Micro's 32 bits")
     steps = relax.op.subtract(relax.op.astype(x.expr, "int32"), relax.const(x.zero_point, "int32"))
     scaled = site.builder.emit(relax.op.multiply(steps, relax.const(1 << bits, "int32")))
-    sums = site.written("cumsum", x.shape, "int32", body, scaled)
+    sums = site.written(x.shape, "int32", body, scaled, name="cumsum")
     attributes = {**scale.named("0"), **scale.named("1"), **ending(site.out)}
     return site.defined("leaky", sums, swapped=0, offset0=-x.zero_point << bits, **attributes)
 

@@ -10,7 +10,8 @@ from tvm import relax
 from target_arch.plan.arithmetic import quantize_multiplier
 from target_arch.relax.readers.tflite_operators.functions import interpolation
 from target_arch.relax.readers.tflite_operators.grids import reals, steps
-from target_arch.relax.readers.tflite_operators.site import STORED, Converter, TFLiteOperator, Unreadable
+from target_arch.relax.readers.tflite_operators.site import STORED, Converter, TFLiteOperator
+from target_arch.relax.site import NotConverted
 
 _MOST_OF_INT32 = (2**31 - 1) // 255**2
 """The longest row whose squares LiteRT can sum."""
@@ -20,7 +21,7 @@ def softmax(site: TFLiteOperator) -> Any:
     """SOFTMAX; with a `beta` of 1, 8-bit values and floats are left to TVM's frontend, which drops others."""
     beta = float(site.options("SoftmaxOptions").Beta())
     if not 0 < beta < math.inf:
-        raise Unreadable(f"a `beta` of {beta:g}")
+        raise NotConverted(f"a `beta` of {beta:g}")
     if site.stored and site.x.dtype == "int16":
         return _softmax_of_int16(site, beta)
     if beta == 1:
@@ -49,12 +50,12 @@ def unit(site: TFLiteOperator) -> Any:
     x, out = site.x, site.out
     middle = 128 if out.dtype == "uint8" else 0
     if x.dtype not in STORED or (out.dtype, out.scale, out.zero_point) != (x.dtype, 1 / 128, middle):
-        raise Unreadable(f"its output is not {x.dtype} in steps of 1/128")
+        raise NotConverted(f"its output is not {x.dtype} in steps of 1/128")
     if site.options("L2NormOptions").FusedActivationFunction():
-        raise Unreadable("a fused activation")
+        raise NotConverted("a fused activation")
     length = math.prod(x.shape[-1:])
     if length > _MOST_OF_INT32:
-        raise Unreadable(f"rows of {length:,} elements, more than {_MOST_OF_INT32:,}")
+        raise NotConverted(f"rows of {length:,} elements, more than {_MOST_OF_INT32:,}")
     return site.defined("unit_rows", x.expr, offset0=-x.zero_point, offset=out.zero_point)
 
 

@@ -7,12 +7,11 @@ import numpy as np
 import tflite
 from attrs import evolve, field, frozen
 from flatbuffers import flexbuffers
-from tvm import relax
 
 from target_arch.plan.model import Attribute, Quantization
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.defined import defined_call
-from target_arch.relax.te.loops import written
+from target_arch.relax.site import NotConverted, Site, constant
 
 STORED = ("int8", "uint8")
 INTEGERS = ("int8", "uint8", "int16", "int32", "int64")
@@ -43,49 +42,38 @@ class TFLiteOperand:
 
     @property
     def scale(self) -> float:
-        """The scale of a tensor that has one. Unreadable for any other."""
+        """The scale of a tensor that has one. NotConverted for any other."""
         return self._single().scale[0]
 
     @property
     def zero_point(self) -> int:
-        """The zero point of a tensor that has one. Unreadable for any other."""
+        """The zero point of a tensor that has one. NotConverted for any other."""
         return self._single().zero_point[0]
 
     def _single(self) -> Quantization:
         if self.quantization is None or len(self.quantization.scale) != 1:
-            raise Unreadable(f"tensor `{self.name}` has no single scale")
+            raise NotConverted(f"tensor `{self.name}` has no single scale")
         return self.quantization
 
     @property
     def constant(self) -> np.ndarray[Any, Any]:
-        """The value of a constant. Unreadable for an activation."""
+        """The value of a constant. NotConverted for an activation."""
         if self.value is None:
-            raise Unreadable(f"tensor `{self.name}` is computed, only a constant is supported here")
+            raise NotConverted(f"tensor `{self.name}` is computed, only a constant is supported here")
         return self.value
-
-
-def constant(value: np.ndarray[Any, Any]) -> Any:
-    """A constant with the element type of the value, of which TVM would make 32 bits out of 64."""
-    return relax.const(value, value.dtype.name)
 
 
 _TABLES = {value: name for name, value in vars(tflite.BuiltinOptions).items() if isinstance(value, int)}
 """The names of tables of options by their numbers."""
 
 
-class Unreadable(Exception):
-    """An operator has a form that is not supported; the text says which."""
-
-
 @frozen(kw_only=True, eq=False)
-class TFLiteOperator:
-    """An operator: `code` is its name in TFLite, an operand that is left out is None."""
+class TFLiteOperator(Site):
+    """An operator: an operand that is left out is None."""
 
-    code: str
     inputs: tuple[TFLiteOperand | None, ...]
     outputs: tuple[TFLiteOperand, ...]
-    _operator: Any = field(repr=False)
-    builder: Any = field(repr=False)
+    _stored: Any = field(repr=False)
     variable: Callable[[int, tuple[int, ...]], Any] = field(repr=False)
     """The value of the variable that an input is, by its number and the shape in which it is kept."""
     update: Callable[[int, Any], None] = field(repr=False)
@@ -104,29 +92,34 @@ class TFLiteOperator:
     @property
     def x(self) -> TFLiteOperand:
         """The first input."""
-        return self.operand(0)
+        return self.tensor(0)
 
     @property
     def out(self) -> TFLiteOperand:
         """The first output."""
         return self.outputs[0]
 
-    def operand(self, index: int) -> TFLiteOperand:
-        """An input that has to be there. Unreadable where it is left out."""
-        found = self.inputs[index] if index < len(self.inputs) else None
+    def given(self, index: int) -> Any | None:
+        """Return the expression of an input, None where it is left out."""
+        tensor = self.optional_tensor(index)
+        return None if tensor is None else tensor.expr
+
+    def tensor(self, index: int) -> TFLiteOperand:
+        """Return an input that has to be there. Raises NotConverted."""
+        found = self.optional_tensor(index)
         if found is None:
-            raise Unreadable(f"input {index} is left out")
+            raise NotConverted(f"input {index} is left out")
         return found
 
-    def optional(self, index: int) -> TFLiteOperand | None:
+    def optional_tensor(self, index: int) -> TFLiteOperand | None:
         """An input that may be left out."""
         return self.inputs[index] if index < len(self.inputs) else None
 
     def options(self, name: str) -> Any:
-        """Its options, of the table `name` of TFLite's schema; Unreadable where it has none."""
-        stored = self._operator.BuiltinOptions()
+        """Its options, of the table `name` of TFLite's schema; NotConverted where it has none."""
+        stored = self._stored.BuiltinOptions()
         if stored is None:
-            raise Unreadable("its options are missing")
+            raise NotConverted("its options are missing")
         found = getattr(tflite, name)()
         found.Init(stored.Bytes, stored.Pos)
         return found
@@ -134,7 +127,7 @@ class TFLiteOperator:
     @property
     def activation(self) -> int:
         """Its fused activation, of TFLite's `ActivationFunctionType`; none where its options have none."""
-        name = _TABLES.get(self._operator.BuiltinOptionsType(), "")
+        name = _TABLES.get(self._stored.BuiltinOptionsType(), "")
         if not hasattr(getattr(tflite, name, None), "FusedActivationFunction"):
             return int(tflite.ActivationFunctionType.NONE)
         return int(self.options(name).FusedActivationFunction())
@@ -142,18 +135,18 @@ class TFLiteOperator:
     @property
     def custom_bytes(self) -> bytes:
         """The options of a custom operator as they are in the file; empty where it has none."""
-        count = range(self._operator.CustomOptionsLength())
-        return bytes(self._operator.CustomOptions(index) for index in count)
+        count = range(self._stored.CustomOptionsLength())
+        return bytes(self._stored.CustomOptions(index) for index in count)
 
     @property
     def custom(self) -> Mapping[str, Any]:
-        """The options of a custom operator. Unreadable where they are no map."""
+        """The options of a custom operator. NotConverted where they are no map."""
         try:
             found = flexbuffers.Loads(self.custom_bytes)
         except Exception:  # damaged bytes end in whatever they lead to
-            raise Unreadable("its options are damaged") from None
+            raise NotConverted("its options are damaged") from None
         if not isinstance(found, dict):
-            raise Unreadable("its options are missing")
+            raise NotConverted("its options are missing")
         return found
 
     @property
@@ -186,16 +179,10 @@ class TFLiteOperator:
         given = tuple(constant(each) if isinstance(each, np.ndarray) else each for each in operands)
         return defined_call(name, given, shape, dtype, attributes, Arithmetic.TFLITE)
 
-    def written(
-        self, name: str, shape: tuple[int, ...], dtype: str, body: Callable[..., None], *operands: Any
-    ) -> Any:
-        """A tensor that loops write, by a function of that name (`te.loops`)."""
-        return self.builder.emit_te(written(shape, dtype, body), *operands, primfunc_name_hint=name)
-
 
 Converter = Callable[[TFLiteOperator], Any]
 """The Relax expression of an operator's output, a list of those of its outputs, or None to leave the operator
-to TVM's frontend. Raises Unreadable for a form that is not supported.
+to TVM's frontend. Raises NotConverted for a form that is not supported.
 """
 
 
@@ -204,7 +191,7 @@ def of_reals(site: TFLiteOperator) -> None:
     of a grid.
     """
     if site.stored:
-        raise Unreadable(f"stored values of type {site.x.dtype}")
+        raise NotConverted(f"stored values of type {site.x.dtype}")
 
 
 def same_grid(first: TFLiteOperand, second: TFLiteOperand) -> bool:

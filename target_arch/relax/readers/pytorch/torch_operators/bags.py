@@ -6,9 +6,9 @@ from typing import Any
 from tvm import te, tirx
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.onnx_operators.node import NotConverted, within, zero
 from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall
 from target_arch.relax.readers.pytorch.torch_operators.windows import uses_places
+from target_arch.relax.site import NotConverted, within, zero
 
 _SUM, _MEAN, _MAX = range(3)
 
@@ -18,11 +18,11 @@ def _bag(call: TorchCall) -> Any:
     if uses_places(call.node):
         raise NotConverted("a result other than the first is used")
     table, indices, offsets, weights = call.tensors("weight", "indices", "offsets", "per_sample_weights")
-    mode, shape = call.given("mode"), call.shape()
+    mode, shape = call.argument("mode"), call.result_shape()
     if mode == _MAX:
         raise NotConverted("the mode `max`")
     count, bags = shape_of(indices)[0], shape_of(offsets)[0]
-    padding, dtype = call.given("padding_idx"), dtype_of(table)
+    padding, dtype = call.argument("padding_idx"), dtype_of(table)
 
     def definition(rows: Any, index: Any, offset: Any, *given: Any) -> Any:
         def inside(bag: Any, step: Any) -> Any:

@@ -8,28 +8,28 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.onnx_operators.node import NotConverted
-from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall, constant
+from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall
+from target_arch.relax.site import NotConverted, constant
 
 
 def _group_norm(call: TorchCall) -> Any:
     """Without weights, too."""
-    x, channels, epsilon = call.given("input"), call.given("C"), call.given("eps")
+    x, channels, epsilon = call.argument("input"), call.argument("C"), call.argument("eps")
     gamma, beta = (
         constant(np.full(channels, otherwise), "float32") if given is None else given
-        for given, otherwise in ((call.given("weight"), 1.0), (call.given("bias"), 0.0))
+        for given, otherwise in ((call.argument("weight"), 1.0), (call.argument("bias"), 0.0))
     )
     axes = list(range(2, len(shape_of(x))))
     made = relax.op.nn.group_norm(
-        x, gamma, beta, call.given("group"), channel_axis=1, axes=axes, epsilon=epsilon
+        x, gamma, beta, call.argument("group"), channel_axis=1, axes=axes, epsilon=epsilon
     )
     return call.emit(made)
 
 
 def _batch_norm(call: TorchCall) -> Any:
     """By the mean and variance of the batch itself; instance normalization is one of a batch of one."""
-    emit, x = call.emit, call.given("input")
-    if not call.given("training"):
+    emit, x = call.emit, call.argument("input")
+    if not call.argument("training"):
         raise NotConverted("it changes statistics that it does not use")
     rank = len(shape_of(x))
     others = [axis for axis in range(rank) if axis != 1]
@@ -39,18 +39,18 @@ def _batch_norm(call: TorchCall) -> Any:
 
     apart = emit(relax.op.subtract(x, emit(relax.op.mean(x, others, keepdims=True))))
     variance = emit(relax.op.mean(emit(relax.op.multiply(apart, apart)), others, keepdims=True))
-    root = emit(relax.op.sqrt(emit(relax.op.add(variance, constant(call.given("eps"), dtype_of(x))))))
+    root = emit(relax.op.sqrt(emit(relax.op.add(variance, constant(call.argument("eps"), dtype_of(x))))))
     made = emit(relax.op.divide(apart, root))
     for name, combined in (("weight", relax.op.multiply), ("bias", relax.op.add)):
-        if call.given(name) is not None:
-            made = emit(combined(made, each_channel(call.given(name))))
+        if call.argument(name) is not None:
+            made = emit(combined(made, each_channel(call.argument(name))))
     return made
 
 
 def _nearest(call: TorchCall) -> Any:
     """The pixel at or before the place in the image, which PyTorch computes in float32."""
-    x, factors = call.given("input"), call.given("scale_factors")
-    for number, (before, after) in enumerate(zip(shape_of(x)[2:], call.shape()[2:], strict=True)):
+    x, factors = call.argument("input"), call.argument("scale_factors")
+    for number, (before, after) in enumerate(zip(shape_of(x)[2:], call.result_shape()[2:], strict=True)):
         step = np.float32(before) / np.float32(after) if factors is None else np.float32(1 / factors[number])
         places = np.floor(np.arange(after, dtype=np.float32) * step).astype(np.int64)
         x = call.emit(relax.op.take(x, constant(np.minimum(places, before - 1), "int64"), axis=number + 2))
@@ -59,8 +59,8 @@ def _nearest(call: TorchCall) -> Any:
 
 def _resized(call: TorchCall, *, method: str) -> Any:
     """By a factor that does not divide the pixels evenly, places follow the factor, not the sizes."""
-    x, corners, factors = (call.given(name) for name in ("input", "align_corners", "scale_factors"))
-    after = call.shape()[2:]
+    x, corners, factors = (call.argument(name) for name in ("input", "align_corners", "scale_factors"))
+    after = call.result_shape()[2:]
     _require_floats(x)
     if factors is not None and not corners and _uneven(shape_of(x)[2:], factors, after):
         scales = constant([1, 1, *factors], "float32")
@@ -89,12 +89,14 @@ def _require_floats(x: Any) -> None:
 def _smoothed(call: TorchCall, *, method: str) -> Any:
     """Made smaller, each pixel from all that it covers."""
     names = [argument.name for argument in call.node.target._schema.arguments]
-    x = call.given(names[0])
+    x = call.argument(names[0])
     _require_floats(x)
-    if call.given("align_corners"):
+    if call.argument("align_corners"):
         raise NotConverted("the attribute `align_corners`")
-    given = call.given("scale_factors") if "scale_factors" in names else call.tensors("scales_h", "scales_w")
-    factors, after = [each for each in given or [] if each is not None], call.shape()
+    given = (
+        call.argument("scale_factors") if "scale_factors" in names else call.tensors("scales_h", "scales_w")
+    )
+    factors, after = [each for each in given or [] if each is not None], call.result_shape()
     scales, sizes = constant([1, 1, *factors], "float32"), constant(after, "int64")
     operands = (x, None, scales) if factors else (x, None, None, sizes)
     made = call.by_onnx(
@@ -114,7 +116,7 @@ def _uneven(before: Sequence[int], factors: Sequence[float], after: Sequence[int
 
 def _adaptive_max(call: TorchCall) -> Any:
     """Windows of nearly one size that cover the image, dimension after dimension."""
-    x, sizes = call.given("self"), call.given("output_size")
+    x, sizes = call.argument("self"), call.argument("output_size")
     _require_floats(x)
     for number, after in enumerate(sizes):
         x = call.computed(_largest_of_parts(shape_of(x), number - len(sizes), after), x)
@@ -145,19 +147,19 @@ def _larger(one: Any, other: Any) -> Any:
 
 
 def _columns_to_image(call: TorchCall) -> Any:
-    x, image, kernel = (call.given(name) for name in ("self", "output_size", "kernel_size"))
+    x, image, kernel = (call.argument(name) for name in ("self", "output_size", "kernel_size"))
     batch = x if len(shape_of(x)) > 2 else call.reshaped(x, (1, *shape_of(x)))
-    pads = list(call.given("padding"))
+    pads = list(call.argument("padding"))
     made = call.by_onnx(
         "Col2Im",
         batch,
         constant(image, "int64"),
         constant(kernel, "int64"),
-        dilations=call.given("dilation"),
+        dilations=call.argument("dilation"),
         pads=[*pads, *pads],
-        strides=call.given("stride"),
+        strides=call.argument("stride"),
     )
-    return call.reshaped(made, call.shape())
+    return call.reshaped(made, call.result_shape())
 
 
 CONVERTERS: Mapping[str, Convert] = {

@@ -10,15 +10,15 @@ from tvm import relax, te, tirx
 from tvm.script.ir_builder import tirx as ib
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.onnx_operators.node import NotConverted, within, zero
-from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall, constant
+from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall
+from target_arch.relax.site import NotConverted, constant, within, zero
 
 _BY_VALUES = "the shape of its result depends on values"
 
 
 def _index(call: TorchCall) -> Any:
     """Several tensors of indices go together, in one common shape."""
-    x, indices = call.given("self"), _listed(call)
+    x, indices = call.argument("self"), _listed(call)
     axes = list(indices)
     common = np.broadcast_shapes(*(shape_of(each) for each in indices.values()))
     first = _first(axes)
@@ -35,14 +35,14 @@ def _index(call: TorchCall) -> Any:
                 )
             )
 
-        return te.compute(call.shape(), element)
+        return te.compute(call.result_shape(), element)
 
     return call.computed(definition, x, *indices.values())
 
 
 def _listed(call: TorchCall) -> dict[int, Any]:
     """The tensors of indices by their dimensions."""
-    found = {axis: value for axis, value in enumerate(call.given("indices")) if value is not None}
+    found = {axis: value for axis, value in enumerate(call.argument("indices")) if value is not None}
     if any(dtype_of(value) == "bool" for value in found.values()):
         raise NotConverted(_BY_VALUES)
     return found
@@ -62,8 +62,8 @@ def _read(tensor: Any, at: Sequence[Any]) -> Any:
 
 def _index_put(call: TorchCall) -> Any:
     """In the order of the indices, so that the last of equal ones counts."""
-    x, values = call.given("self"), call.given("values")
-    given = [value for value in call.given("indices") if value is not None]
+    x, values = call.argument("self"), call.argument("values")
+    given = [value for value in call.argument("indices") if value is not None]
     if len(given) == 1 and dtype_of(given[0]) == "bool":
         return _put_where(call, given[0])
     indices, shape = _listed(call), shape_of(x)
@@ -81,7 +81,7 @@ def _index_put(call: TorchCall) -> Any:
         _turned(call, x, [*axes, *others]),
         call.emit(relax.op.concat(places, -1)),
         call.reshaped(updates, (*common, *rest)),
-        reduction=_REDUCTIONS["sum" if call.given("accumulate") else "none"],
+        reduction=_REDUCTIONS["sum" if call.argument("accumulate") else "none"],
     )
     return _turned(call, made, [[*axes, *others].index(axis) for axis in range(len(shape))])
 
@@ -93,8 +93,8 @@ def _turned(call: TorchCall, value: Any, axes: list[int]) -> Any:
 
 def _put_where(call: TorchCall, mask: Any) -> Any:
     """One value where the mask is true."""
-    x, value = call.given("self"), call.cast(call.given("values"), call.dtype())
-    if prod(shape_of(value)) != 1 or call.given("accumulate") or call.given("indices")[0] is None:
+    x, value = call.argument("self"), call.cast(call.argument("values"), call.result_dtype())
+    if prod(shape_of(value)) != 1 or call.argument("accumulate") or call.argument("indices")[0] is None:
         raise NotConverted("several values where a mask is true")
     rank = len(shape_of(mask))
     wide = call.reshaped(mask, (*shape_of(mask), *[1] * (len(shape_of(x)) - rank)))
@@ -108,24 +108,24 @@ def _take(call: TorchCall) -> Any:
     count = prod(shape_of(x))
 
     def definition(data: Any, places: Any) -> Any:
-        return te.compute(call.shape(), lambda *at: data(within(places(*at), count)))
+        return te.compute(call.result_shape(), lambda *at: data(within(places(*at), count)))
 
     return call.computed(definition, call.reshaped(x, (count,)), index)
 
 
 def _scatter(call: TorchCall, *, reduce: str = "") -> Any:
     """Updates by their own indices along one dimension, each combined with what is there."""
-    x, index, axis = call.given("self"), call.given("index"), call.given("dim")
+    x, index, axis = call.argument("self"), call.argument("index"), call.argument("dim")
     if not shape_of(x):
         raise NotConverted("a tensor without dimensions")
     named = [argument.name for argument in call.node.target._schema.arguments]
-    updates = call.given("src" if "src" in named else "value")
+    updates = call.argument("src" if "src" in named else "value")
     if not isinstance(updates, relax.Expr):
         updates = call.spread(constant(updates, dtype_of(x)), shape_of(index))
-    reduce = reduce or call.given("reduce")
+    reduce = reduce or call.argument("reduce")
     if reduce not in _REDUCTIONS:
         return _scattered_mean(call, x, index, updates, axis)
-    if "include_self" in named and not call.given("include_self"):
+    if "include_self" in named and not call.argument("include_self"):
         least = constant(_neutral(reduce, dtype_of(x)), dtype_of(x))
         x = call.by_onnx("ScatterElements", x, index, call.spread(least, shape_of(index)), axis=axis)
     return call.by_onnx("ScatterElements", x, index, updates, axis=axis, reduction=_REDUCTIONS[reduce])
@@ -133,7 +133,7 @@ def _scatter(call: TorchCall, *, reduce: str = "") -> Any:
 
 def _scattered_mean(call: TorchCall, x: Any, index: Any, updates: Any, axis: int) -> Any:
     """The only other reduction: sums over numbers of elements, rounded down where these are whole numbers."""
-    dtype, included = dtype_of(x), call.given("include_self")
+    dtype, included = dtype_of(x), call.argument("include_self")
     nothing, one = constant(0, dtype), constant(1, dtype)
     kept = x
     if not included:
@@ -164,9 +164,9 @@ def _neutral(reduce: str, dtype: str) -> float:
 
 
 def _select_scatter(call: TorchCall) -> Any:
-    x, source, shape = call.given("self"), call.given("src"), call.shape()
-    axis = call.given("dim") % len(shape)
-    index = call.given("index") % shape[axis]
+    x, source, shape = call.argument("self"), call.argument("src"), call.result_shape()
+    axis = call.argument("dim") % len(shape)
+    index = call.argument("index") % shape[axis]
 
     def definition(data: Any, new: Any) -> Any:
         def element(*at: Any) -> Any:
@@ -179,9 +179,9 @@ def _select_scatter(call: TorchCall) -> Any:
 
 
 def _diagonal_scatter(call: TorchCall) -> Any:
-    x, source, shape = call.given("self"), call.given("src"), call.shape()
-    first, second = (call.given(name) % len(shape) for name in ("dim1", "dim2"))
-    offset = call.given("offset")
+    x, source, shape = call.argument("self"), call.argument("src"), call.result_shape()
+    first, second = (call.argument(name) % len(shape) for name in ("dim1", "dim2"))
+    offset = call.argument("offset")
 
     def definition(data: Any, new: Any) -> Any:
         def element(*at: Any) -> Any:
@@ -198,10 +198,10 @@ def _diagonal_scatter(call: TorchCall) -> Any:
 
 def _masked_scatter(call: TorchCall) -> Any:
     """The elements of the source, one after the other, where the mask is true."""
-    x, source, shape = call.given("self"), call.given("source"), call.shape()
+    x, source, shape = call.argument("self"), call.argument("source"), call.result_shape()
     if not shape:
         raise NotConverted("a tensor without dimensions")
-    mask, count = call.spread(call.given("mask"), shape), prod(shape_of(source))
+    mask, count = call.spread(call.argument("mask"), shape), prod(shape_of(source))
 
     def body(out: Any, data: Any, where: Any, new: Any, used: Any) -> None:
         with ib.grid(*shape, 1) as every:
@@ -212,24 +212,24 @@ def _masked_scatter(call: TorchCall) -> Any:
     flat = call.cast(call.reshaped(mask, (prod(shape),)), "int32")
     ones = call.by_onnx("CumSum", flat, constant(0, "int64"), exclusive=1)
     return call.written(
-        shape, call.dtype(), body, x, mask, call.reshaped(source, (count,)), call.reshaped(ones, shape)
+        shape, call.result_dtype(), body, x, mask, call.reshaped(source, (count,)), call.reshaped(ones, shape)
     )
 
 
 def _searched(call: TorchCall) -> Any:
     """How many of the sorted elements come before each value."""
     ordered, values = call.tensors("sorted_sequence", "self")
-    if call.given("sorter") is not None:
+    if call.argument("sorter") is not None:
         raise NotConverted("the operand `sorter`")
-    return _counted(call, ordered, values, right=call.given("right") or call.given("side") == "right")
+    return _counted(call, ordered, values, right=call.argument("right") or call.argument("side") == "right")
 
 
 def _bucket(call: TorchCall) -> Any:
-    return _counted(call, *call.tensors("boundaries", "self"), right=call.given("right"))
+    return _counted(call, *call.tensors("boundaries", "self"), right=call.argument("right"))
 
 
 def _counted(call: TorchCall, ordered: Any, values: Any, *, right: bool) -> Any:
-    extent, dtype = shape_of(ordered)[-1], call.dtype()
+    extent, dtype = shape_of(ordered)[-1], call.result_dtype()
 
     def definition(sequence: Any, given: Any) -> Any:
         step = te.reduce_axis((0, extent), name="step")
@@ -239,16 +239,16 @@ def _counted(call: TorchCall, ordered: Any, values: Any, *, right: bool) -> Any:
             before = known <= given(*at) if right else known < given(*at)
             return te.sum(tirx.Select(before, tirx.const(1, dtype), zero(dtype)), axis=step)
 
-        return te.compute(call.shape(), element)
+        return te.compute(call.result_shape(), element)
 
     return call.computed(definition, ordered, values)
 
 
 def _joined(call: TorchCall) -> Any:
     """Without the operands that have no elements, whose shapes PyTorch does not look at."""
-    given = [call.cast(each, call.dtype()) for each in call.given("tensors")]
+    given = [call.cast(each, call.result_dtype()) for each in call.argument("tensors")]
     kept = [each for each in given if 0 not in shape_of(each)] or given[:1]
-    axis = call.given("dim") % len(call.shape())
+    axis = call.argument("dim") % len(call.result_shape())
     return kept[0] if len(kept) == 1 else call.emit(relax.op.concat(kept, axis))
 
 

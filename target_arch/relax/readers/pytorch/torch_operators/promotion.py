@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from target_arch.relax.onnx_operators.node import NotConverted
 from target_arch.relax.readers.pytorch.torch_operators.call import TorchCall, dtype_name
+from target_arch.relax.site import NotConverted
 
 _COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
 _RESULT = re.compile(
@@ -42,7 +42,7 @@ def _type_of_computation(call: TorchCall) -> str | None:
         first, second = (_value(each) for each in call.node.args)
         return _fitting(dtype_name(torch.result_type(first, second)), call)
     if _RESULT.fullmatch(name) or name in _BITWISE:
-        return _fitting(call.dtype(), call)
+        return _fitting(call.result_dtype(), call)
     return None
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from tvm import te, tirx
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.onnx_operators.node import NotConverted
 from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall
+from target_arch.relax.site import NotConverted
 
 _FLOAT = "float32"
 _LINEAR, _NEAREST, _CUBIC = range(3)
@@ -28,8 +28,8 @@ def _grid_sample(call: TorchCall) -> Any:
     image, grid = call.tensors("input", "grid")
     if dtype_of(image) != _FLOAT:
         raise NotConverted(f"its elements are {dtype_of(image)}")
-    mode, padding = call.given("interpolation_mode"), call.given("padding_mode")
-    corners, sizes = bool(call.given("align_corners")), shape_of(image)[2:]
+    mode, padding = call.argument("interpolation_mode"), call.argument("padding_mode")
+    corners, sizes = bool(call.argument("align_corners")), shape_of(image)[2:]
 
     def definition(x: Any, given: Any) -> Any:
         def place(*at: Any) -> Any:
@@ -50,7 +50,7 @@ def _grid_sample(call: TorchCall) -> Any:
             )
             return _total(x, (n, c), rows, columns, sizes)
 
-        return te.compute(call.shape(), element)
+        return te.compute(call.result_shape(), element)
 
     return call.computed(definition, image, grid)
 

@@ -9,20 +9,20 @@ from tvm import te, tirx
 from tvm.script.ir_builder import tirx as ib
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.onnx_operators.node import NotConverted, within
 from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall
+from target_arch.relax.site import NotConverted, within
 from target_arch.relax.te.loops import running
 
 
 def _running(call: TorchCall, *, start: int, combine: Callable[[Any, Any], Any]) -> Any:
     """The elements up to each one, combined."""
-    x = call.cast(call.given("self"), call.dtype())
+    x = call.cast(call.argument("self"), call.result_dtype())
     shape = shape_of(x)
     if not shape:
         return x
-    axis = call.given("dim") % len(shape)
+    axis = call.argument("dim") % len(shape)
     body = running(shape, axis, start, combine, exclusive=False, reverse=False)
-    return call.written(shape, call.dtype(), body, x)
+    return call.written(shape, call.result_dtype(), body, x)
 
 
 def _added_logarithms(one: Any, other: Any) -> Any:
@@ -34,11 +34,11 @@ def _added_logarithms(one: Any, other: Any) -> Any:
 
 def _running_extremum(call: TorchCall, *, better: Callable[[Any, Any], Any]) -> Any:
     """With its place, the last of equal ones; what is no number stays."""
-    x = call.given("self")
+    x = call.argument("self")
     shape, dtype = shape_of(x), dtype_of(x)
     if not shape or dtype == "bool":
         raise NotConverted("a tensor without dimensions" if not shape else "its elements are bool")
-    axis = call.given("dim") % len(shape)
+    axis = call.argument("dim") % len(shape)
 
     def body(out: Any, data: Any) -> None:
         with ib.grid(*(extent for number, extent in enumerate(shape) if number != axis), 1, 1) as given:

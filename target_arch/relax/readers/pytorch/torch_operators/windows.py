@@ -8,15 +8,15 @@ from typing import Any
 from tvm import relax, te, tirx
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.onnx_operators.node import NotConverted, zero
-from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall, constant
+from target_arch.relax.readers.pytorch.torch_operators.call import Convert, TorchCall
+from target_arch.relax.site import NotConverted, constant, zero
 
 
 def _largest(call: TorchCall, *, rank: int) -> Any:
     """With the place of the largest element of each window, counted through its image."""
-    x = call.given("self")
+    x = call.argument("self")
     kernel, strides, padding, dilations = (
-        _each(call.given(name), rank) for name in ("kernel_size", "stride", "padding", "dilation")
+        _each(call.argument(name), rank) for name in ("kernel_size", "stride", "padding", "dilation")
     )
     image = shape_of(x)[-rank:]
     batched = call.reshaped(x, (1, *shape_of(x))) if len(shape_of(x)) == rank + 1 else x
@@ -28,18 +28,18 @@ def _largest(call: TorchCall, *, rank: int) -> Any:
         strides=strides or kernel,
         pads=[*padding, *padding],
         dilations=dilations,
-        ceil_mode=int(call.given("ceil_mode")),
+        ceil_mode=int(call.argument("ceil_mode")),
     )
     values, places = (call.emit(each) for each in found)
     inside = call.emit(relax.op.floor_mod(places, constant(prod(image), "int64")))
-    return [call.reshaped(values, call.shape(0)), call.reshaped(inside, call.shape(1))]
+    return [call.reshaped(values, call.result_shape(0)), call.reshaped(inside, call.result_shape(1))]
 
 
 def _sum_over_number(call: TorchCall, *, rank: int) -> Any:
     """Sums of windows over a given number, however many elements they have."""
-    x, divisor, shape = call.given("self"), call.given("divisor_override"), call.shape()
+    x, divisor, shape = call.argument("self"), call.argument("divisor_override"), call.result_shape()
     kernel, strides, padding = (
-        _each(call.given(name), rank) for name in ("kernel_size", "stride", "padding")
+        _each(call.argument(name), rank) for name in ("kernel_size", "stride", "padding")
     )
     if dtype_of(x) != "float32":
         raise NotConverted(f"its elements are {dtype_of(x)}")
@@ -69,10 +69,10 @@ def _each(given: Any, rank: int) -> list[int]:
 
 def _windows(call: TorchCall) -> Any:
     """Windows along a dimension, whose elements are along a new last one."""
-    x, step, shape = call.given("self"), call.given("step"), call.shape()
+    x, step, shape = call.argument("self"), call.argument("step"), call.result_shape()
     if not shape_of(x):
         return call.reshaped(x, shape)
-    axis = call.given("dimension") % len(shape_of(x))
+    axis = call.argument("dimension") % len(shape_of(x))
 
     def definition(data: Any) -> Any:
         return te.compute(shape, lambda *at: data(*at[:axis], at[axis] * step + at[-1], *at[axis + 1 : -1]))
@@ -82,11 +82,13 @@ def _windows(call: TorchCall) -> Any:
 
 def _strided(call: TorchCall) -> Any:
     """Elements at steps through memory, where the tensor is stored row by row."""
-    x, steps, start = call.given("self"), call.given("stride"), call.given("storage_offset")
+    x, steps, start = call.argument("self"), call.argument("stride"), call.argument("storage_offset")
     if not call.node.args[0].meta["val"].is_contiguous():
         raise NotConverted("a tensor that is not stored row by row")
     count = prod(shape_of(x))
-    last = sum((size - 1) * step for size, step in zip(call.shape(), steps, strict=True)) + (start or 0)
+    last = sum((size - 1) * step for size, step in zip(call.result_shape(), steps, strict=True)) + (
+        start or 0
+    )
     if last >= count:
         raise NotConverted("it reads beyond the tensor")
 
@@ -94,7 +96,7 @@ def _strided(call: TorchCall) -> Any:
         def element(*at: Any) -> Any:
             return data(sum((i * step for i, step in zip(at, steps, strict=True)), start or 0))
 
-        return te.compute(call.shape(), element)
+        return te.compute(call.result_shape(), element)
 
     return call.computed(definition, call.reshaped(x, (count,)))
 
@@ -103,7 +105,7 @@ def _transposed(call: TorchCall) -> Any:
     """A transposed convolution along three dimensions."""
     x, weight, bias = call.tensors("input", "weight", "bias")
     names = ("stride", "padding", "dilation", "output_padding")
-    stride, padding, dilation, extra = (_each(call.given(name), _VOLUME) for name in names)
+    stride, padding, dilation, extra = (_each(call.argument(name), _VOLUME) for name in names)
     made = call.emit(
         relax.op.nn.conv3d_transpose(
             x,
@@ -112,7 +114,7 @@ def _transposed(call: TorchCall) -> Any:
             padding=[*padding, *padding],
             output_padding=extra,
             dilation=dilation,
-            groups=call.given("groups"),
+            groups=call.argument("groups"),
             data_layout="NCDHW",
             kernel_layout="IODHW",
         )

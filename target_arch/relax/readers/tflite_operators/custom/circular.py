@@ -6,7 +6,8 @@ from typing import Any
 from tvm import relax, tirx
 from tvm.script.ir_builder import tirx as ib
 
-from target_arch.relax.readers.tflite_operators.site import TFLiteOperator, Unreadable
+from target_arch.relax.readers.tflite_operators.site import TFLiteOperator
+from target_arch.relax.site import NotConverted
 
 CODE = "CIRCULAR_BUFFER"
 _EVERY_RUN = (5, 13, 25)
@@ -20,11 +21,13 @@ def circular_buffer(site: TFLiteOperator) -> list[Any]:
     """
     cycles, slots = _cycles(site), site.out.shape[1] if len(site.out.shape) > 1 else 0
     if (site.x.dtype, site.out.dtype) != ("int8", "int8") or site.x.quantization != site.out.quantization:
-        raise Unreadable(f"its elements are {site.x.dtype}, {site.out.dtype}, or their scales differ")
+        raise NotConverted(f"its elements are {site.x.dtype}, {site.out.dtype}, or their scales differ")
     if not slots or site.x.shape != (1, 1, *site.out.shape[2:]) or site.out.shape[0] != 1:
-        raise Unreadable("its shapes do not fit")
+        raise NotConverted("its shapes do not fit")
     if not site.out.kept:
-        raise Unreadable("its output is no variable, so that other tensors may take its memory between runs")
+        raise NotConverted(
+            "its output is no variable, so that other tensors may take its memory between runs"
+        )
     depth = math.prod(site.x.shape)
     whole = site.builder.emit(relax.op.reshape(site.x.expr, (1, depth)))
     if slots > 1:
@@ -41,12 +44,12 @@ def _cycles(site: TFLiteOperator) -> int:
     """After how many runs the buffer is complete."""
     cycles = site.custom.get("cycles_max", 0) if site.custom_bytes else 0
     if not isinstance(cycles, int) or cycles >= _MOST:
-        raise Unreadable("its options are out of range")
+        raise NotConverted("its options are out of range")
     if cycles > 0:
         return cycles
     if site.out.shape[1:2] and site.out.shape[1] in _EVERY_RUN:
         return 1
-    raise Unreadable("its options do not say how often it is complete")
+    raise NotConverted("its options do not say how often it is complete")
 
 
 def _complete(site: TFLiteOperator, cycles: int) -> Any:
@@ -59,5 +62,5 @@ def _complete(site: TFLiteOperator, cycles: int) -> Any:
         ib.buffer_store(out, tirx.Select(tirx.EQ(count[0], cycles - 1), 0, count[0] + 1), [0])
 
     runs = site.state("runs", (1,), "int32")
-    site.leave("runs", site.written("runs", (1,), "int32", following, runs))
-    return site.written("complete", (1,), "bool", last, runs)
+    site.leave("runs", site.written((1,), "int32", following, runs, name="runs"))
+    return site.written((1,), "bool", last, runs, name="complete")

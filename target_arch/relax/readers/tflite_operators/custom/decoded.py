@@ -3,12 +3,8 @@
 from typing import Any
 
 from target_arch.relax.readers.tflite_constants.compressed import Compressed, TableChannels
-from target_arch.relax.readers.tflite_operators.site import (
-    TFLiteOperand,
-    TFLiteOperator,
-    Unreadable,
-    constant,
-)
+from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, TFLiteOperator
+from target_arch.relax.site import NotConverted, constant
 
 CODE = "TFLM_DECODE"
 
@@ -16,13 +12,13 @@ CODE = "TFLM_DECODE"
 def decoded(site: TFLiteOperator) -> list[Any]:
     """Its outputs, each of two inputs."""
     if len(site.inputs) != 2 * len(site.outputs):
-        raise Unreadable("its inputs are not two for each output")
+        raise NotConverted("its inputs are not two for each output")
     try:
         return [
             constant(
                 Compressed.of(
-                    site.operand(2 * number).constant,
-                    site.operand(2 * number + 1).constant,
+                    site.tensor(2 * number).constant,
+                    site.tensor(2 * number + 1).constant,
                     out.shape,
                     out.dtype,
                     _channels(out),
@@ -31,7 +27,7 @@ def decoded(site: TFLiteOperator) -> list[Any]:
             for number, out in enumerate(site.outputs)
         ]
     except ValueError as error:
-        raise Unreadable(str(error)) from None
+        raise NotConverted(str(error)) from None
 
 
 def _channels(out: TFLiteOperand) -> TableChannels:
@@ -39,5 +35,5 @@ def _channels(out: TFLiteOperand) -> TableChannels:
     if grid is None or len(grid.scale) == 1:
         return TableChannels(zero_points=(0,) if grid is None else grid.zero_point, last=False)
     if grid.axis not in (0, len(out.shape) - 1) or out.shape[grid.axis] != len(grid.scale):
-        raise Unreadable(f"scales along dimension {grid.axis}")
+        raise NotConverted(f"scales along dimension {grid.axis}")
     return TableChannels(zero_points=grid.zero_point, last=grid.axis == len(out.shape) - 1)

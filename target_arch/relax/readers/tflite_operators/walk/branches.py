@@ -5,8 +5,8 @@ from typing import Any
 
 import tflite
 
-from target_arch.relax.readers.tflite_operators.site import Unreadable
 from target_arch.relax.readers.tflite_operators.walk.codes import CODES, builtin_code
+from target_arch.relax.site import NotConverted
 
 _PARTIAL: Mapping[str, int] = {
     **dict.fromkeys(("GATHER", "GATHER_ND", "SEGMENT_SUM"), 1),
@@ -18,7 +18,7 @@ _REAL = (tflite.TensorType.FLOAT32, tflite.TensorType.FLOAT16)
 
 
 def branches(model: Any, operator: Any) -> tuple[int, int]:
-    """The subgraphs of an IF for a condition that is true and one that is false. Unreadable where there are
+    """The subgraphs of an IF for a condition that is true and one that is false. NotConverted where there are
     none.
     """
     options = _options(operator, tflite.IfOptions)
@@ -29,7 +29,7 @@ def branches(model: Any, operator: Any) -> tuple[int, int]:
 
 
 def loop(model: Any, operator: Any) -> tuple[int, int]:
-    """The subgraphs of a WHILE: its condition and its body. Unreadable where there are none."""
+    """The subgraphs of a WHILE: its condition and its body. NotConverted where there are none."""
     options = _options(operator, tflite.WhileOptions)
     found = (options.CondSubgraphIndex(), options.BodySubgraphIndex())
     for index, outputs in zip(found, (1, operator.OutputsLength()), strict=True):
@@ -39,20 +39,20 @@ def loop(model: Any, operator: Any) -> tuple[int, int]:
 
 
 def _check_places(body: Any) -> None:
-    """Unreadable where a trip passes an input on in place of a later one: LiteRT writes those of the next
+    """NotConverted where a trip passes an input on in place of a later one: LiteRT writes those of the next
     trip one after the other, TFLite Micro all at once.
     """
     inputs = [body.Inputs(number) for number in range(body.InputsLength())]
     for number in range(body.OutputsLength()):
         source = body.Outputs(number)
         if source in inputs[:number] and body.Outputs(inputs.index(source)) != source:
-            raise Unreadable("its body returns an input in place of a later one, where interpreters differ")
+            raise NotConverted("its body returns an input in place of a later one, where interpreters differ")
 
 
 def _options(operator: Any, table: type[Any]) -> Any:
     stored = operator.BuiltinOptions()
     if stored is None:
-        raise Unreadable("its options are missing")
+        raise NotConverted("its options are missing")
     options = table()
     options.Init(stored.Bytes, stored.Pos)
     return options
@@ -60,14 +60,14 @@ def _options(operator: Any, table: type[Any]) -> Any:
 
 def _check(model: Any, index: int, inputs: int, outputs: int) -> None:
     if not 0 < index < model.SubgraphsLength():
-        raise Unreadable("it names a subgraph that the model does not have")
+        raise NotConverted("it names a subgraph that the model does not have")
     graph = model.Subgraphs(index)
     if (graph.InputsLength(), graph.OutputsLength()) != (inputs, outputs):
-        raise Unreadable("a subgraph has another number of inputs or outputs")
+        raise NotConverted("a subgraph has another number of inputs or outputs")
 
 
 def check_total(model: Any, number: int) -> None:
-    """Unreadable where a subgraph, or one that it runs, may not be computed unless its branch is taken."""
+    """NotConverted where a subgraph, or one that it runs, may not be computed unless its branch is taken."""
     waiting, seen = [number], set[int]()
     while waiting:
         one = waiting.pop()
@@ -98,7 +98,7 @@ def _run_by(model: Any, operator: Any, code: str) -> tuple[int, ...]:
 
 def _check_operator(model: Any, graph: Any, operator: Any, code: str) -> None:
     if code in _PARTIAL and not _is_safe(model, graph, operator, _PARTIAL[code]):
-        raise Unreadable(f"where it may not run there is `{code}`, which some values do not allow")
+        raise NotConverted(f"where it may not run there is `{code}`, which some values do not allow")
 
 
 def _is_safe(model: Any, graph: Any, operator: Any, index: int) -> bool:

@@ -1,7 +1,6 @@
 """The walk over a TFLite model: our converters first, TVM's frontend for the other operators.
 
-All operators are tried, so that a refusal names every one that has no form: the outputs of such an operator
-stand in as fresh variables.
+All operators are tried, so that a refusal names every one that has no form (`readers/attempts.py`).
 """
 
 import math
@@ -16,13 +15,10 @@ from tvm.relax.frontend.tflite.tflite_frontend import OperatorConverter
 from target_arch.plan.model import Quantization
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.operators.states import StatePair
+from target_arch.relax.readers.attempts import Attempts, zeros
 from target_arch.relax.readers.tflite_operators.checks import check
 from target_arch.relax.readers.tflite_operators.custom.table import CUSTOM
-from target_arch.relax.readers.tflite_operators.site import (
-    TFLiteOperator,
-    Unreadable,
-    constant,
-)
+from target_arch.relax.readers.tflite_operators.site import TFLiteOperator
 from target_arch.relax.readers.tflite_operators.table import CONVERTERS, LEFT_TO_TVM
 from target_arch.relax.readers.tflite_operators.walk.branches import check_alone
 from target_arch.relax.readers.tflite_operators.walk.codes import CODES, builtin_code
@@ -33,24 +29,16 @@ from target_arch.relax.readers.tflite_operators.walk.graphs import (
     TYPES,
     file_shape,
     has_open_shape,
+    own_name,
     quantization_of,
 )
 from target_arch.relax.readers.tflite_operators.walk.loops import Subprogram
 from target_arch.relax.readers.tflite_operators.walk.subgraphs import Conditions, OpenedOperators, Subgraphs
 from target_arch.relax.readers.tflite_operators.walk.tensor_values import TensorValues
 from target_arch.relax.readers.tflite_operators.walk.variables import RESOURCES, Handle, Variables, handle
+from target_arch.relax.readers.unsupported import Unsupported
 from target_arch.relax.repeated.straight import Straight
-
-
-@frozen(kw_only=True, eq=False)
-class UnsupportedOperator:
-    """An operator without a form, by its name in TFLite; `why` is empty where the whole operator is not
-    known.
-    """
-
-    code: str
-    tensor: str
-    why: str
+from target_arch.relax.site import NotConverted, constant
 
 
 @frozen(kw_only=True, eq=False)
@@ -62,8 +50,11 @@ class Translation:
     authors: Mapping[Any, str]
     in_file: Mapping[Any, str]
     quantizations: Mapping[Any, Quantization]
-    refused: tuple[UnsupportedOperator, ...]
+    refused: tuple[Unsupported, ...]
     states: tuple[StatePair, ...]
+
+
+_UNKNOWN = "not known here"
 
 
 def operator_name(code: Any) -> str:
@@ -87,7 +78,7 @@ class _Walk:
     variables: Variables
     functions: Functions = field(repr=False)
     """What makes functions of a subgraph."""
-    refused: list[UnsupportedOperator] = field(factory=list)
+    attempts: Attempts = field(factory=Attempts)
     doubtful: set[int] = field(factory=set)
     """Tensors behind a refused operator whose shapes the file does not know: others may fail by these."""
     number: int = 0
@@ -112,52 +103,63 @@ class _Walk:
         )
 
     def operator(self, operator: Any, stated: Any) -> None:
+        """Convert an operator, or note that it has no form."""
         outputs = [int(operator.Outputs(index)) for index in range(operator.OutputsLength())]
         code = operator_name(stated)
-        if builtin_code(stated) == tflite.BuiltinOperator.CUSTOM and code not in CUSTOM:
-            self._refuse(code, outputs, "a custom operator")
-            return
+        custom = builtin_code(stated) == tflite.BuiltinOperator.CUSTOM and code not in CUSTOM
+        author = self.graph.Tensors(outputs[0]).author if outputs else ""
+        self.attempts.tried(
+            lambda: self._convert(operator, code, outputs, custom=custom),
+            lambda reason: Unsupported(operator=code, place=own_name(author), reason=reason),
+            lambda: self._stand_in(outputs),
+        )
+
+    def _convert(self, operator: Any, code: str, outputs: list[int], *, custom: bool) -> None:
+        """Convert an operator, of which `custom` says that nothing knows it. Raises NotConverted."""
+        if custom:
+            raise NotConverted("a custom operator")
         passed = len(self.ends)
         self.ends.note(outputs, passed)
         doubtful = any(int(operator.Inputs(n)) in self.doubtful for n in range(operator.InputsLength()))
         if doubtful:
             self.doubtful.update(outputs)
+        if passed:
+            check_alone(self.frontend.model, self.graph, operator, code)
         try:
-            if passed:
-                check_alone(self.frontend.model, self.graph, operator, code)
             results = self._results(operator, code, outputs)
-            for index, result in zip(outputs, results, strict=True):
-                self._keep(index, result)
-        except Unreadable as error:
-            self._refuse(code, outputs, str(error))
+        except NotConverted:
+            raise
         except Exception:  # TVM's converters raise whatever they stumble over
-            known = code in self.frontend.convert_map
-            if known and doubtful:
-                self._stand_in(outputs)
-            else:
-                self._refuse(code, outputs, "this form of it" if known else "")
+            if code not in self.frontend.convert_map:
+                raise NotConverted(_UNKNOWN) from None
+            if not doubtful:
+                raise NotConverted("this form of it") from None
+            self._stand_in(outputs)
+            return
+        for index, result in zip(outputs, results, strict=True):
+            self._keep(index, result)
 
     def _resource(self, operator: Any, code: str, outputs: list[int]) -> list[Any]:
         """The outputs of an operator on resource variables."""
         if code == "CALL_ONCE":
             if self.around is not None:
-                raise Unreadable("it is in a subgraph")
+                raise NotConverted("it is in a subgraph")
             self.variables.once(operator)
         elif code == "VAR_HANDLE":
             return [handle(operator)]
         elif code == "ASSIGN_VARIABLE":
-            value = self.values.operand(operator.Inputs(1))
+            value = self.values.tensor(operator.Inputs(1))
             self.variables.assign(self._named(operator), value.expr, value.shape, value.dtype)
         else:
-            out = self.values.operand(outputs[0])
+            out = self.values.tensor(outputs[0])
             return [self.variables.value(self._named(operator), out.shape, out.dtype)]
         return []
 
     def _named(self, operator: Any) -> str:
-        """The variable that an operator reads or assigns. Unreadable where that is computed."""
+        """The variable that an operator reads or assigns. NotConverted where that is computed."""
         found = self.handles.get(operator.Inputs(0))
         if found is None:
-            raise Unreadable("its variable is computed")
+            raise NotConverted("its variable is computed")
         return found.name
 
     def _results(self, operator: Any, code: str, outputs: list[int]) -> list[Any]:
@@ -184,7 +186,7 @@ class _Walk:
 
     def _given(self, index: int) -> Any:
         """The input of a subgraph that a tensor is."""
-        return self.handles[index] if index in self.handles else self.values.operand(index).expr
+        return self.handles[index] if index in self.handles else self.values.tensor(index).expr
 
     def _subgraphs(self) -> Subgraphs:
         return Subgraphs(
@@ -197,7 +199,7 @@ class _Walk:
         )
 
     def _inside(self, number: int, given: list[Any], taken: Conditions) -> list[Any]:
-        """The outputs of a subgraph of these inputs. Unreadable where it is inside itself."""
+        """The outputs of a subgraph of these inputs. NotConverted where it is inside itself."""
         walk = self._over(number, self.frontend.bb, self.variables)
         walk.taken = taken
         walk.enter(given)
@@ -205,14 +207,14 @@ class _Walk:
 
     def _apart(self, number: int, given: list[Any], wanted: list[int]) -> Subprogram:
         """A subgraph as a function of its inputs, but for those that are given; its results are the outputs
-        of these numbers. Unreadable as `_inside`, and where it has operators without a form.
+        of these numbers. NotConverted as `_inside`, and where it has operators without a form.
         """
         walk = self._over(number, relax.BlockBuilder(), Variables(model=self.frontend.model))
-        known = len(self.refused)
+        known = len(self.attempts.failures)
         walk.enter(given)
         found = walk.function(lambda name: name, wanted)
-        if len(self.refused) > known:
-            raise Unreadable("an operator of its subgraphs has no form")
+        if len(self.attempts.failures) > known:
+            raise NotConverted("an operator of its subgraphs has no form")
         return Subprogram(
             functions=self.functions(found.module, found.quantizations, len(wanted) + len(found.states)),
             results=len(wanted),
@@ -224,7 +226,7 @@ class _Walk:
         here: _Walk | None = self
         while here is not None:
             if here.number == number:
-                raise Unreadable("a subgraph runs itself")
+                raise NotConverted("a subgraph runs itself")
             here = here.around
         model = self.frontend.model
         graph, frontend = opened(model, number, builder)
@@ -234,7 +236,7 @@ class _Walk:
             graph=graph,
             variables=variables,
             functions=self.functions,
-            refused=self.refused,
+            attempts=self.attempts,
             number=number,
             around=self,
             inlined=self.inlined,
@@ -272,7 +274,7 @@ class _Walk:
             authors={expr: layer(tensor.author) for expr, tensor in tensors},
             in_file={expr: tensor.author for expr, tensor in tensors},
             quantizations={expr: grid for expr, grid in grids if grid is not None},
-            refused=tuple(self.refused),
+            refused=tuple(self.attempts.failures),
             states=states,
         )
 
@@ -301,7 +303,7 @@ class _Walk:
     def _end_unless(self, goes_on: Any) -> None:
         """Let runs end here where that is false."""
         if self.around is not None:
-            raise Unreadable("it ends runs early in a subgraph")
+            raise NotConverted("it ends runs early in a subgraph")
         self.taken = (*self.taken, (self.ends.add(goes_on), True))
 
     def tensors(self) -> Iterator[tuple[Any, Any]]:
@@ -324,7 +326,7 @@ class _Walk:
         )
         known = code in CONVERTERS or code in LEFT_TO_TVM
         if not known or (quantized and code not in OperatorConverter._SUPPORTED_QUANTIZED_OPS):
-            raise Unreadable("")
+            raise NotConverted(_UNKNOWN)
         return self.frontend.convert_map[code](op=operator)
 
     def _keep(self, index: int, result: Any) -> None:
@@ -350,31 +352,22 @@ class _Walk:
             and math.prod(shape_of(result)) != 1
         )
 
-    def _refuse(self, code: str, outputs: list[int], why: str) -> None:
-        self.refused.append(
-            UnsupportedOperator(
-                code=code, tensor=self.graph.Tensors(outputs[0]).author if outputs else "", why=why
-            )
-        )
-        self._stand_in(outputs)
-
     def _stand_in(self, outputs: list[int]) -> None:
-        """Fresh variables for the outputs of an operator without a form: those behind it are judged, too."""
+        """Zeros for the outputs of an operator without a form."""
         for index in outputs:
             tensor = self.graph.Tensors(index)
-            name = tensor.Name().decode()
-            kind = relax.TensorType(file_shape(tensor), TYPES.get(tensor.Type(), "float32"))
-            self.frontend.exp_tab.set_expr(name, relax.Var(name, kind))
+            value = zeros(self.frontend.bb, file_shape(tensor), TYPES.get(tensor.Type(), "float32"))
+            self.frontend.exp_tab.set_expr(tensor.Name().decode(), value)
             if has_open_shape(tensor):
                 self.doubtful.add(index)
 
     def _site(self, operator: Any, code: str, outputs: list[int]) -> TFLiteOperator:
         inputs = [int(operator.Inputs(index)) for index in range(operator.InputsLength())]
         return TFLiteOperator(
-            code=code,
-            inputs=tuple(None if index < 0 else self.values.operand(index) for index in inputs),
-            outputs=tuple(self.values.operand(index) for index in outputs),
-            operator=operator,
+            operator=code,
+            inputs=tuple(None if index < 0 else self.values.tensor(index) for index in inputs),
+            outputs=tuple(self.values.tensor(index) for index in outputs),
+            stored=operator,
             builder=self.frontend.bb,
             variable=lambda number, shape: self.values.variable(inputs[number], shape),
             update=lambda number, value: self.values.update(inputs[number], value),

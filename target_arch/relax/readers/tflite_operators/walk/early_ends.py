@@ -8,8 +8,8 @@ from attrs import define, field
 from tvm import relax
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.readers.tflite_operators.site import Unreadable
 from target_arch.relax.readers.tflite_operators.walk.variables import Handle, Variables
+from target_arch.relax.site import NotConverted
 
 
 @define(eq=False)
@@ -49,7 +49,7 @@ class EarlyEnds:
         if not passed:
             return value
         if isinstance(value, Handle):
-            raise Unreadable("a variable is an output of the model")
+            raise NotConverted("a variable is an output of the model")
         name, shape, dtype = f"output/{index}", shape_of(value), dtype_of(value)
         left = self.variables.value(name, shape, dtype, f"output{index}_held")
         for condition, _ in self._ends[:passed]:

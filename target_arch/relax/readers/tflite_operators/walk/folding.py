@@ -43,14 +43,14 @@ def folded(site: TFLiteOperator) -> Array | None:
 
 
 def _function(site: TFLiteOperator) -> Callable[..., Array] | None:
-    if site.code in _MOVED:
+    if site.operator in _MOVED:
         return lambda x, *_: x
-    if site.code == "PACK":
+    if site.operator == "PACK":
         return _packed if all(each is not None and not each.shape for each in site.inputs) else None
-    if site.code in _WITH_ACTIVATION:
-        table, function = _WITH_ACTIVATION[site.code]
+    if site.operator in _WITH_ACTIVATION:
+        table, function = _WITH_ACTIVATION[site.operator]
         return None if site.options(table).FusedActivationFunction() else function
-    return _FUNCTIONS.get(site.code)
+    return _FUNCTIONS.get(site.operator)
 
 
 def _packed(*values: Array) -> Array:

@@ -8,8 +8,8 @@ from tvm.relax.frontend.tflite.tflite_frontend import ExprTable, OperatorConvert
 
 from target_arch.plan.model import Quantization
 from target_arch.relax.readers.tflite_constants.four_bits import widened
-from target_arch.relax.readers.tflite_operators.site import Unreadable
 from target_arch.relax.readers.tflite_operators.walk.graphs import NamedGraph, file_shape, quantization_of
+from target_arch.relax.site import NotConverted
 
 
 def opened(model: Any, number: int, builder: Any) -> tuple[NamedGraph, "Frontend"]:
@@ -46,7 +46,7 @@ def _parameters(quantization: Quantization) -> dict[str, Any]:
     single = len(quantization.scale) == 1
     scale: Any = quantization.scale[0] if single else np.asarray(quantization.scale, np.float32)
     if any(zero != quantization.zero_point[0] for zero in quantization.zero_point):
-        raise Unreadable("channels have different zero points")
+        raise NotConverted("channels have different zero points")
     return {
         "scale": relax.const(scale, "float32"),
         "zero_point": relax.const(quantization.zero_point[0], "int32"),

@@ -86,3 +86,8 @@ def has_open_shape(tensor: Any) -> bool:
 def file_shape(tensor: Any) -> tuple[int, ...]:
     """The shape of a tensor as the file has it."""
     return tuple(int(tensor.Shape(index)) for index in range(tensor.ShapeLength()))
+
+
+def own_name(name: str) -> str:
+    """The author's name; of names that a converter joined for fused operators, the last."""
+    return name.rsplit(";", maxsplit=1)[-1]

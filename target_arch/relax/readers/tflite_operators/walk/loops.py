@@ -7,11 +7,11 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.readers.tflite_operators.site import Unreadable
 from target_arch.relax.readers.tflite_operators.walk.variables import Variables
 from target_arch.relax.repeated.call import NotRepeated, called
 from target_arch.relax.repeated.loop import Loop
 from target_arch.relax.repeated.straight import Straight
+from target_arch.relax.site import NotConverted
 
 
 @frozen(kw_only=True, eq=False)
@@ -29,12 +29,12 @@ def repeated(
     builder: Any, active: Any, condition: Subprogram, body: Subprogram, values: list[Any], known: Variables
 ) -> list[Any]:
     """The values after the last trip; there is none where `active` is false. Variables have the values that
-    it leaves. Unreadable for values without a form.
+    it leaves. NotConverted for values without a form.
     """
     names = tuple(condition.variables.named | body.variables.named)
     test, trip = _with(names, condition, len(values)), _with(names, body, len(values))
     if any(one != other for one, other in zip(test.inputs[len(values) :], test.outputs[1:], strict=True)):
-        raise Unreadable("its condition assigns a variable")
+        raise NotConverted("its condition assigns a variable")
     for program in (condition, body):
         known.join(program.variables)
     now = [known.now()[name] for name in names]
@@ -42,7 +42,7 @@ def repeated(
     try:
         found = called(builder, active, loop, [*values, *now])
     except NotRepeated as error:
-        raise Unreadable(str(error)) from None
+        raise NotConverted(str(error)) from None
     for name, value in zip(names, found[len(values) :], strict=True):
         known.assign(name, value, shape_of(value), dtype_of(value))
     return found[: len(values)]

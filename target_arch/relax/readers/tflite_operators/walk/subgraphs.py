@@ -13,10 +13,10 @@ from tvm import relax
 from tvm.ir import GenericConst
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
-from target_arch.relax.readers.tflite_operators.site import Unreadable
 from target_arch.relax.readers.tflite_operators.walk.branches import branches, check_total, loop
 from target_arch.relax.readers.tflite_operators.walk.loops import Subprogram, repeated
 from target_arch.relax.readers.tflite_operators.walk.variables import Handle, Variables
+from target_arch.relax.site import NotConverted
 
 MOST_OPERATORS = 20_000
 """Branches and loops of a model that would become more operators are refused."""
@@ -33,10 +33,10 @@ class OpenedOperators:
     operators: int = 0
 
     def add(self, operators: int) -> None:
-        """A subgraph of so many operators. Unreadable beyond the limit."""
+        """A subgraph of so many operators. NotConverted beyond the limit."""
         self.operators += max(1, operators)
         if self.operators > MOST_OPERATORS:
-            raise Unreadable(f"subgraphs would become more than {MOST_OPERATORS:,} operators")
+            raise NotConverted(f"subgraphs would become more than {MOST_OPERATORS:,} operators")
 
 
 @define(kw_only=True, eq=False)
@@ -89,10 +89,10 @@ class Subgraphs:
     def _chosen(self, wanted: Any, one: Any, another: Any) -> Any:
         if isinstance(one, Handle) or isinstance(another, Handle):
             if one != another:
-                raise Unreadable("its branches have different variables as a result")
+                raise NotConverted("its branches have different variables as a result")
             return one
         if (shape_of(one), dtype_of(one)) != (shape_of(another), dtype_of(another)):
-            raise Unreadable("its branches have results of different shapes or types")
+            raise NotConverted("its branches have results of different shapes or types")
         return self.builder.emit(relax.op.where(wanted, one, another))
 
     def looped(self, operator: Any, values: list[Any]) -> list[Any]:
@@ -118,7 +118,7 @@ class Subgraphs:
         wanted = [number for number, known in enumerate(given) if known is None]
         moving = [values[number] for number in wanted]
         if any(isinstance(value, Handle) for value in moving):
-            raise Unreadable("its variable is computed")
+            raise NotConverted("its variable is computed")
         programs = self.apart(condition, given, [0]), self.apart(body, given, wanted)
         found = iter(repeated(self.builder, self._active(), *programs, moving, self.variables))
         return [next(found) if known is None else known for known in given]

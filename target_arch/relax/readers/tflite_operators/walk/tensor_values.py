@@ -9,9 +9,10 @@ from attrs import define
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.readers.tflite_constants.sparse import dense
-from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, Unreadable
+from target_arch.relax.readers.tflite_operators.site import TFLiteOperand
 from target_arch.relax.readers.tflite_operators.walk.graphs import TYPES, file_shape, quantization_of
 from target_arch.relax.readers.tflite_operators.walk.variables import Variables
+from target_arch.relax.site import NotConverted
 
 
 @define(kw_only=True, eq=False)
@@ -27,7 +28,7 @@ class TensorValues:
         """The value of a variable tensor, kept in that shape."""
         tensor = self.graph.Tensors(index)
         if not tensor.IsVariable():
-            raise Unreadable(f"tensor `{tensor.author}` is no variable")
+            raise NotConverted(f"tensor `{tensor.author}` is no variable")
         dtype = TYPES[tensor.Type()]
         return self.variables.value(self._key(index), shape, dtype, tensor.author, _initial(tensor))
 
@@ -54,7 +55,7 @@ class TensorValues:
         """
         return f"{self.number}/{index}"
 
-    def operand(self, index: int) -> TFLiteOperand:
+    def tensor(self, index: int) -> TFLiteOperand:
         """A tensor as converters see it."""
         (wrapped,) = self.frontend.get_tensors([index])
         tensor = wrapped.tensor

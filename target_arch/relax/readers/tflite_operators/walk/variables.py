@@ -12,8 +12,8 @@ from tvm import relax
 
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.operators.states import StatePair
-from target_arch.relax.readers.tflite_operators.site import Unreadable
 from target_arch.relax.readers.tflite_operators.walk.codes import builtin_code
+from target_arch.relax.site import NotConverted
 
 RESOURCES = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
 
@@ -61,11 +61,11 @@ class Variables:
         return self._known[name].value
 
     def assign(self, name: str, value: Any, shape: tuple[int, ...], dtype: str) -> None:
-        """The value of a variable from here on. Unreadable where others were of another form."""
+        """The value of a variable from here on. NotConverted where others were of another form."""
         self.value(name, shape, dtype)
         kept = self._known[name].parameter
         if (shape_of(kept), dtype_of(kept)) != (shape, dtype):
-            raise Unreadable("a variable gets values of another shape or type")
+            raise NotConverted("a variable gets values of another shape or type")
         self._known[name].value = value
 
     def join(self, others: "Variables") -> None:
@@ -93,7 +93,7 @@ class Variables:
                 each.value = chosen(other, each.value)
 
     def once(self, operator: Any) -> None:
-        """CALL_ONCE: the initial values that the subgraph assigns. Unreadable for anything but constants."""
+        """CALL_ONCE: the initial values that the subgraph assigns. NotConverted for all but constants."""
         graph = self.model.Subgraphs(_options(operator, "CallOnceOptions").InitSubgraphIndex())
         handles: dict[int, str] = {}
         for number in range(graph.OperatorsLength()):
@@ -105,10 +105,10 @@ class Variables:
             elif kind == tflite.BuiltinOperator.ASSIGN_VARIABLE:
                 buffer = self.model.Buffers(graph.Tensors(each.Inputs(1)).Buffer())
                 if not buffer.DataLength():
-                    raise Unreadable("an initial value is computed")
+                    raise NotConverted("an initial value is computed")
                 self._initial[handles[each.Inputs(0)]] = buffer.DataAsNumpy().tobytes()
             else:
-                raise Unreadable("an initial value is computed")
+                raise NotConverted("an initial value is computed")
 
     @property
     def named(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class Variables:
 def _options(operator: Any, name: str) -> Any:
     stored = operator.BuiltinOptions()
     if stored is None:
-        raise Unreadable("its options are missing")
+        raise NotConverted("its options are missing")
     found = getattr(tflite, name)()
     found.Init(stored.Bytes, stored.Pos)
     return found

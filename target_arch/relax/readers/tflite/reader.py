@@ -20,14 +20,14 @@ from target_arch.relax.readers.flatbuffer import TFLITE_IDENTIFIER, TFLITE_MODEL
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.source import Imported
 from target_arch.relax.readers.subprograms import tflite_subprogram
+from target_arch.relax.readers.tflite.shapes import with_input_shapes
 from target_arch.relax.readers.tflite_operators.walk.driver import (
     Translation,
-    UnsupportedOperator,
     operator_name,
     translate,
 )
-from target_arch.relax.readers.tflite_shapes import with_input_shapes
-from target_arch.relax.readers.unsupported import Unsupported, unsupported
+from target_arch.relax.readers.tflite_operators.walk.graphs import own_name
+from target_arch.relax.readers.unsupported import unsupported
 
 _AGAIN = "copy or export the model again"
 _HALF_BYTES = {
@@ -44,7 +44,7 @@ _HALF_BYTES = {
 
 
 def read_tflite(path: Path, data: bytes, shapes: InputShapes) -> Imported:
-    """The first subgraph of a TFLite model, with open dimensions as in `shapes` (see `tflite_shapes.py`).
+    """The first subgraph of a TFLite model, with open dimensions as in `shapes` (see `shapes.py`).
 
     Raises DiagnosticError, see `importer.py`.
     """
@@ -53,7 +53,8 @@ def read_tflite(path: Path, data: bytes, shapes: InputShapes) -> Imported:
     graph = model.Subgraphs(0)
     _refuse_dynamic_shapes(path, graph)
     found: Translation = translated(path, lambda: translate(model, _layer, tflite_subprogram))
-    _refuse(path, found.refused)
+    if found.refused:
+        raise unsupported(path, found.refused)
     outputs = [_name(graph.Tensors(graph.Outputs(index))) for index in range(graph.OutputsLength())]
     outputs += [f"{pair.input}_next" for pair in found.states]
     names = _constant_names(model, graph)
@@ -82,16 +83,6 @@ def named_operators(path: Path, data: bytes) -> Iterator[tuple[str, str]]:
     for operator in _operators(graph):
         name = operator_name(model.OperatorCodes(operator.OpcodeIndex()))
         yield name, _name(graph.Tensors(operator.Outputs(0))) if operator.OutputsLength() else ""
-
-
-def _refuse(path: Path, refused: tuple[UnsupportedOperator, ...]) -> None:
-    """One message for all operators without a form."""
-    found = [
-        Unsupported(operator=each.code, place=_last(each.tensor), reason=each.why or "not known here")
-        for each in refused
-    ]
-    if found:
-        raise unsupported(path, found)
 
 
 def _check_indices(model: Any) -> None:
@@ -160,12 +151,7 @@ def _constant_names(model: Any, graph: Any) -> dict[bytes, str]:
 
 
 def _name(tensor: Any) -> str:
-    """The author's name; of names that a converter joined for fused operators, the last."""
-    return _last((tensor.Name() or b"").decode("utf-8", errors="replace"))
-
-
-def _last(name: str) -> str:
-    return name.rsplit(";", maxsplit=1)[-1]
+    return own_name((tensor.Name() or b"").decode("utf-8", errors="replace"))
 
 
 def _layer(name: str) -> str:
