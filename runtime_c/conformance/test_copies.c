@@ -43,11 +43,12 @@ static const char *overlapping_copies_by_the_cpu(void)
     for (uint32_t forward = 0; forward < 2; forward++) {
         const uint32_t source = forward ? 100u : 107u, target = forward ? 107u : 100u;
         begin(&w);
-        (void)add_copy(&w, TA_TIMELINE_NONE, sram(source), sram(target), 200);
+        (void)add_copy(&w, TA_TIMELINE_NONE, sram(source), sram(TARGET), 200);
         INIT(w);
         fill(source, 200, forward);
         fill(TARGET, 200, forward);
-        CHECK(ta_run(&rt) == TA_OK && same(target, TARGET, 200));
+        w.copies[0].target = sram(target); /* no step does that: ta_init refuses it */
+        CHECK(under_test.port->copy(under_test.port, &w.copies[0]) == TA_OK && same(target, TARGET, 200));
         CHECK(ta_stop(&rt) == TA_OK);
     }
     return NULL;

@@ -150,6 +150,45 @@ static const char *bad_steps(void)
     return NULL;
 }
 
+/* The copy moves 64 bytes from 0 to 256; the call reads ADD_BYTES at 0 and at 64, and writes them at 128. */
+static const char *steps_that_write_over_themselves(void)
+{
+    SKIP_UNLESS_RIGHT();
+    REFUSED(w.copies[0].target = sram(0));
+    REFUSED(w.copies[0].target = sram(63));
+    REFUSED(w.copies[0].source = sram(256 + 63));
+    REFUSED((w.copies[0].rows = 2, w.copies[0].source_stride = 256, w.copies[0].target_stride = 64));
+    REFUSED((w.copies[0].rows = 2, w.copies[0].source = sram(512), w.copies[0].target_stride = 256));
+    REFUSED(w.copies[1].target = sram(32));
+    REFUSED(w.refs[0][2] = sram(ADD_BYTES - 1));
+    REFUSED(w.refs[0][2] = sram(1));
+    REFUSED((w.refs[0][0] = sram(512), w.refs[0][2] = sram(64 - (ADD_BYTES - 1))));
+    REFUSED((w.refs[0][0] = sram(512), w.refs[0][2] = sram(64 + 1)));
+    REFUSED((w.operands[0][0].writes = 1, w.refs[0][2] = sram(0)));
+    REFUSED((w.operands[0][1].writes = 1, w.refs[0][2] = sram(64)));
+    return NULL;
+}
+
+/* Side by side to the byte, and a result in the place of an operand. */
+static const char *steps_that_just_do_not(void)
+{
+    SKIP_UNLESS_RIGHT();
+    const ta_ref places[] = {sram(64 + ADD_BYTES), sram(0), sram(64)};
+    for (uint32_t i = 0; i < 3; i++) {
+        make_right();
+        w.copies[0].target = sram(64);
+        w.refs[0][2] = places[i];
+        CHECK(init() == TA_OK && ta_run(&rt) == TA_OK && ta_stop(&rt) == TA_OK);
+    }
+    make_right();
+    w.copies[0].source = sram(64);
+    w.copies[0].target = sram(0);
+    w.operands[0][1].writes = 1;
+    w.refs[0][0] = sram(64 + ADD_BYTES);
+    CHECK(init() == TA_OK && ta_run(&rt) == TA_OK && ta_stop(&rt) == TA_OK);
+    return NULL;
+}
+
 static const char *operations_that_are_missing(void)
 {
     SKIP_UNLESS_RIGHT();
@@ -338,6 +377,8 @@ const test_case table_tests[] = {
     {"a kernel without operands", a_kernel_without_operands},
     {"bad loads are refused", bad_loads},
     {"bad steps are refused", bad_steps},
+    {"steps that write over themselves are refused", steps_that_write_over_themselves},
+    {"steps that just do not", steps_that_just_do_not},
     {"operations that are missing", operations_that_are_missing},
     {"caches that fail", caches_that_fail},
     {"ports that fail", ports_that_fail},

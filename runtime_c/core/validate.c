@@ -1,7 +1,7 @@
 /* The tables are checked here, once, so that neither the executor nor a port has to.
  *
  * A step that passes has indices that exist, ranges inside their arenas, as many operands as its kernel takes,
- * as large and as aligned as it needs them, an event that continues its timeline by one, and operations that
+ * as large and as aligned as it needs them, writes over nothing that it reads or writes elsewhere, has an event that continues its timeline by one, and operations that
  * the port has.
  */
 #include "core/internal.h"
@@ -129,6 +129,13 @@ static int inside(const checked *c, ta_ref where, uint32_t row_bytes, uint32_t r
     return where.offset + runs + row_bytes <= c->bundle->arenas[where.arena].bytes;
 }
 
+/* Do two runs of bytes, the gaps between rows included, have none in common? */
+static int apart(ta_ref one, uint64_t bytes, ta_ref other, uint64_t others)
+{
+    const uint64_t start = one.offset, begin = other.offset;
+    return one.arena != other.arena || start + bytes <= begin || begin + others <= start;
+}
+
 static ta_status check_tensors(const checked *c, const ta_tensor *tensors, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -171,6 +178,10 @@ static ta_status check_copy(const checked *c, const ta_step *step)
         return TA_ERROR_ARGUMENT;
     if (copy->rows > 1 && copy->target_stride < copy->row_bytes)
         return TA_ERROR_ARGUMENT; /* rows would overwrite each other */
+    const uint64_t gaps = copy->rows - 1u;
+    const uint64_t read = gaps * copy->source_stride + copy->row_bytes;
+    if (!apart(copy->source, read, copy->target, gaps * copy->target_stride + copy->row_bytes))
+        return TA_ERROR_ARGUMENT;
     if (is_constant(&c->bundle->arenas[copy->target.arena]))
         return TA_ERROR_ARGUMENT;
     if (step->event.timeline != TA_TIMELINE_NONE) {
@@ -197,6 +208,21 @@ static int serves(const checked *c, ta_ref where, const ta_operand *operand)
     return !operand->writes || !is_constant(&c->bundle->arenas[where.arena]);
 }
 
+/* A kernel that may write one operand over another needs both to begin at the same byte; it writes none twice. */
+static int writes_itself(const ta_dispatch *dispatch, uint32_t i)
+{
+    const ta_operand *const operands = dispatch->kernel->operands;
+    const ta_ref *const refs = dispatch->refs;
+    for (uint32_t j = 0; j < i; j++) {
+        const int writes = operands[i].writes + operands[j].writes;
+        if (writes == 0 || (writes == 1 && refs[i].offset == refs[j].offset))
+            continue;
+        if (!apart(refs[i], operands[i].bytes, refs[j], operands[j].bytes))
+            return 1;
+    }
+    return 0;
+}
+
 static ta_status check_operands(const checked *c, const ta_dispatch *dispatch)
 {
     const ta_kernel *kernel = dispatch->kernel;
@@ -205,7 +231,7 @@ static ta_status check_operands(const checked *c, const ta_dispatch *dispatch)
     if (dispatch->ref_count != 0 && (dispatch->refs == NULL || kernel->operands == NULL))
         return TA_ERROR_ARGUMENT;
     for (uint32_t i = 0; i < dispatch->ref_count; i++)
-        if (!serves(c, dispatch->refs[i], &kernel->operands[i]))
+        if (!serves(c, dispatch->refs[i], &kernel->operands[i]) || writes_itself(dispatch, i))
             return TA_ERROR_ARGUMENT;
     if (dispatch->word_count != kernel->word_count)
         return TA_ERROR_ARGUMENT;

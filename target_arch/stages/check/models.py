@@ -1,13 +1,15 @@
-"""The checker of several models on one chip. It believes nothing of `model_pools` and shares no code with it.
+"""The checker of several models on one chip. It believes nothing of `model_pools` and shares no code with it;
+nor does it believe the peaks that a plan states.
 
 Each plan was checked for itself; here every byte that more than one model could want is looked at.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
 
 from target_arch.diagnostics import Diagnostic
-from target_arch.plan.memory import MemoryPlan
+from target_arch.plan.memory import Arena, MemoryPlan
 from target_arch.plan.model_pools import ModelPool, ModelPools, Sharing
 from target_arch.soc.model import SoC
 from target_arch.soc.rounding import round_up
@@ -17,13 +19,29 @@ from target_arch.stages.errors import CheckError
 def check_models(
     soc: SoC, pools: ModelPools, plans: Mapping[str, MemoryPlan], whole: SoC | None = None
 ) -> None:
-    """Raises CheckError with every fault: a buffer of some model outside its pool or not where it is aligned,
-    models that must be apart and are not, memories that the arenas together exceed, or in `whole` (by default
-    the same chip) the arenas and the buffers of the caller.
+    """Raises CheckError with every fault: a pool that is there twice, a buffer of some model outside its pool
+    or not where it is aligned, models that must be apart and are not, memories that the arenas together
+    exceed, or in `whole` (by default the same chip) the arenas and the buffers of the caller.
     """
-    faults = [*_placed(pools, plans), *_apart(soc, pools), *_capacities(soc, pools, whole or soc)]
+    faults = [
+        *_twice(pools),
+        *_placed(pools, plans),
+        *_apart(soc, pools, plans),
+        *_capacities(soc, pools, whole or soc),
+    ]
     if faults:
         raise CheckError(tuple(faults))
+
+
+def _twice(pools: ModelPools) -> list[Diagnostic]:
+    named = Counter(pool.pool for pool in pools.pools)
+    return [
+        Diagnostic(
+            rule="duplicate-pool", place="memory of all models", message=f"pool `{arena}` is there twice"
+        )
+        for arena, count in named.items()
+        if count > 1
+    ]
 
 
 def _placed(pools: ModelPools, plans: Mapping[str, MemoryPlan]) -> list[Diagnostic]:
@@ -37,7 +55,7 @@ def _placed(pools: ModelPools, plans: Mapping[str, MemoryPlan]) -> list[Diagnost
                 faults.append(_fault("no-pool", name, said))
                 continue
             start = pool.offsets[number] + plans[name].offsets[buffer.name]
-            if start + buffer.bytes > pool.bytes:
+            if start < 0 or start + buffer.bytes > pool.bytes:
                 faults.append(
                     _fault("out-of-bounds", name, f"buffer `{buffer.name}` ends outside pool `{pool.pool}`")
                 )
@@ -47,20 +65,31 @@ def _placed(pools: ModelPools, plans: Mapping[str, MemoryPlan]) -> list[Diagnost
     return faults
 
 
-def _apart(soc: SoC, pools: ModelPools) -> list[Diagnostic]:
-    """Constants and states never share bytes, and workspace does not where a model keeps it."""
+def _apart(soc: SoC, pools: ModelPools, plans: Mapping[str, MemoryPlan]) -> list[Diagnostic]:
+    """Constants and states never share bytes, and workspace does not where a model keeps it. A model has the
+    bytes of its buffers, and those of the peak that it states where this is more.
+    """
     faults = []
     for pool in pools.pools:
         seen = soc.memory(pool.memory).base is not None
         if pool.pool.shareable and not (pools.arenas != Sharing.SHARED and seen):
             continue
-        spans = [(pool.offsets[i], pool.offsets[i] + pool.peaks[i], n) for i, n in enumerate(pools.models)]
         line = soc.own_line(pool.memory)
-        there = sorted((at, round_up(end, line), name) for at, end, name in spans if at < end)
+        ends = [max(pool.peaks[i], _top(plans[name], pool.pool)) for i, name in enumerate(pools.models)]
+        there = sorted(
+            (start, start + round_up(end, line), name)
+            for start, end, name in zip(pool.offsets, ends, pools.models, strict=True)
+            if end
+        )
         for (_, end, one), (start, _, other) in pairwise(there):
             if start < end:
                 faults.append(_fault("overlap", other, f"overlaps `{one}` in pool `{pool.pool}`"))
     return faults
+
+
+def _top(plan: MemoryPlan, arena: Arena) -> int:
+    """The bytes of the arena up to the end of the last buffer, whatever peak the plan states."""
+    return max((plan.offsets[b.name] + b.bytes for b in plan.buffers if b.arena == arena), default=0)
 
 
 def _capacities(soc: SoC, pools: ModelPools, whole: SoC) -> list[Diagnostic]:

@@ -20,6 +20,7 @@ from target_arch.stages.check.rules.contents import WrittenBytes
 from target_arch.stages.check.rules.copies import copy_faults
 from target_arch.stages.check.rules.faults import Fault
 from target_arch.stages.check.rules.instances import Instances
+from target_arch.stages.check.rules.itself import own_faults
 from target_arch.stages.check.rules.lives import Lives
 from target_arch.stages.check.rules.sharing import InPlace, sharing
 from target_arch.stages.check.rules.states import state_faults
@@ -42,11 +43,13 @@ def check(
     name, `parts` are tensors that the model makes parts of others, `states` its states.
 
     Covers: offsets, alignment and capacity, in whole cache lines where a memory is shared behind the cache;
-    buffers that share bytes and time, unless a call that may do so writes one over the other; tensors inside
-    the buffers of others; declared copy paths with their engine, limits and cache duties; which memories an
-    instance can touch; numbering of events, steps that race with one in flight, steps still in flight at the
-    end; bytes read before they were written; instances used before they are loaded, or loaded otherwise than
-    described; states whose next value the next run would not find, or that are read after it was written.
+    buffers that share bytes and time, unless a call that may do so writes one over the other; steps that
+    write over what they read, or twice; constants, inputs and outputs where the host does not put or find
+    them; tensors inside the buffers of others; declared copy paths with their engine, limits and cache
+    duties; which memories an instance can touch; numbering of events, steps that race with one in flight,
+    steps still in flight at the end; bytes read before they were written; instances used before they are
+    loaded, or loaded otherwise than described; states whose next value the next run would not find, or that
+    are read after it was written.
     """
     unfound = (("wrong-state", said) for said in state_faults(soc, steps, plan, states))
     faults = (*_faults(soc, steps, plan, sizes, parts), *_at("memory plan", unfound))
@@ -63,6 +66,7 @@ def _faults(
     yield from _at("memory plan", replay.holders.resting(plan, sizes, parts))
     yield from _at("memory plan", at_rest.ends(order))
     yield from _at("memory plan", at_rest.owners(soc, order))
+    yield from _at("memory plan", at_rest.unseen(soc, order))
     for number, step in enumerate(order.steps):
         for fault in replay.step(number, step):
             yield from _at(_described(number, step), (fault,))
@@ -119,6 +123,7 @@ class _Replay:
 
     def _execute(self, number: int, step: Copy | Dispatch, touched: tuple[Touch, ...]) -> Iterator[Fault]:
         names = [touch.part.of for touch in touched]
+        yield from own_faults(step, self._buffers)
         if isinstance(step, Dispatch):
             self.in_place.dispatched(number, step, self._timelines.busy)
         yield from self._timelines.races(step.event, touched)

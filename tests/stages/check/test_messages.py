@@ -144,10 +144,25 @@ def test_models_are_side_by_side_to_the_byte() -> None:
     assert pools(0, 32) == pools(32, 0) == []
     assert pools(0, 31) == ["misaligned", "overlap"]
     assert pools(32, 24) == ["overlap"]
-    assert pools(0, 8, peaks=(32, 0)) == pools(0, 0, peaks=(32, 0)) == []
+    assert pools(0, 16, peaks=(0, 0)) == ["overlap"], "whatever peaks are stated, its last byte is the 24th"
+    assert pools(16, 0, peaks=(0, 0)) == ["overlap"]
+    assert pools(0, 24, peaks=(12, 24)) == pools(24, 0, peaks=(24, 12)) == []
+    assert pools(0, 24, peaks=(25, 24)) == ["overlap"], "a peak that is stated counts where it is more"
+    assert pools(-16, 32) == ["out-of-bounds"]
     assert pools(0, 0, sharing="shared") == []
     assert pools(0, 0, memory="out") == [], "only a device sees it: nothing outlives a run"
     assert pools(0, 40, bytes=64) == [], "its last byte is the last one of the pool"
     assert pools(0, 48, bytes=64) == ["out-of-bounds"]
     assert pools(0, 32, bytes=256) == []
     assert pools(0, 32, bytes=257) == ["over-capacity"]
+
+
+def test_every_pool_is_there_once() -> None:
+    pool = ModelPool(
+        pool=Arena("ram"), capacity=256, alignment=8, offsets=(), peaks=(), bytes=0, apart=0, overlaid=True
+    )
+    other = evolve(pool, pool=Arena("out"))
+    with pytest.raises(CheckError) as caught:
+        check_models(CHIP, ModelPools(models=(), arenas=Sharing.SHARED, pools=(other, pool, pool)), {})
+    said = "memory of all models: error: pool `ram` is there twice [duplicate-pool]"
+    assert str(caught.value) == said

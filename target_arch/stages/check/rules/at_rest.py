@@ -82,6 +82,18 @@ def owners(soc: SoC, order: StepOrder) -> Iterator[Fault]:
             yield "wrong-owner", f"buffer `{buffer.name}` is in an arena, others are the caller's"
 
 
+def unseen(soc: SoC, order: StepOrder) -> Iterator[Fault]:
+    """Constants in memories that nothing fills, and inputs and outputs where the host does not see them."""
+    ends = {name for _, name in (*order.inputs, *order.outputs)}
+    for buffer in order.buffers:
+        if soc.observes(soc.host.name, buffer.memory):
+            continue
+        if buffer.kind is BufferKind.CONSTANT:
+            yield "not-filled", f"constant `{buffer.name}` is in `{buffer.memory}`, which nothing fills"
+        elif buffer.name in ends and not buffer.caller:
+            yield "not-observed", f"`{buffer.name}` is in `{buffer.memory}`, which the host does not see"
+
+
 def capacities(soc: SoC, buffers: Iterable[Buffer], plan: MemoryPlan) -> Iterator[Fault]:
     """Memories that are too small for their arenas, one after the other, constants and states first. The
     object of the constants is as long as whole units of its alignment.

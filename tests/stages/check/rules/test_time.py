@@ -345,7 +345,7 @@ PLACES: dict[str, tuple[Case, list[str]]] = {
     ),
     "an operand that is also written": (
         case([IN, ON], call(reads("x"), writes("x"), over()), in_place=PAIR),
-        UNSAFE,
+        ["0: overlaps-itself", *UNSAFE],
     ),
     "a result that is written at an offset": (
         case([IN, ON], call(reads("x"), over(offset=1)), in_place=PAIR),
