@@ -4,6 +4,8 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
+from target_arch.diagnostics import Diagnostic, DiagnosticError
+
 
 class ActivityKind(StrEnum):
     """The kind of a span: an instance or a channel is busy, or the host waits."""
@@ -38,6 +40,8 @@ class Execution:
     engine. `alone` is the makespan with one partition after the other, as they were placed; `overlap` lists
     the steps that run at the same time, and those that do not for lack of memory. `spans` are those in which
     something is busy, `waits` those in which the host stands still.
+
+    Raises DiagnosticError for a run that takes less than its bound: one of the two is wrong.
     """
 
     makespan: float
@@ -47,7 +51,19 @@ class Execution:
     spans: tuple[Activity, ...] = field(repr=False)
     waits: tuple[Activity, ...] = field(default=(), repr=False)
 
+    def __attrs_post_init__(self) -> None:
+        said = below_bound(self.makespan, self.bound)
+        if said is not None:
+            raise DiagnosticError([Diagnostic(rule="below-bound", place="simulated run", message=said)])
+
     @property
     def gap(self) -> float:
         """How much longer than the bound, as a part of the bound; 0 where the bound is 0."""
         return self.makespan / self.bound - 1 if self.bound else 0.0
+
+
+def below_bound(makespan: float, bound: float) -> str | None:
+    """The fault of a run that takes less than its bound; None for one that does not."""
+    if makespan >= bound:
+        return None
+    return f"it takes {makespan * 1e6:.9g} us, and its lower bound is {bound * 1e6:.9g} us"

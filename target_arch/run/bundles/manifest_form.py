@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Any
 
+from target_arch.plan.execution import below_bound
 from target_arch.plan.goal import Goal
 from target_arch.plan.memory import IoOwner
 from target_arch.plan.model import DTYPE_BYTES
@@ -105,9 +106,25 @@ _PLACEMENT = Record(
         "metered": IntegerForm(),
     }
 )
-_EXECUTION = Record(
-    {"makespan": NumberForm(), "bound": NumberForm(), "alone": NumberForm(), "overlap": TextForm()}
-)
+
+
+class ExecutionForm:
+    """A simulated run that does not take less than its bound."""
+
+    form = Record(
+        {"makespan": NumberForm(), "bound": NumberForm(), "alone": NumberForm(), "overlap": TextForm()}
+    )
+
+    def check(self, path: Path, value: object, faults: Faults) -> None:
+        before = len(faults)
+        self.form.check(path, value, faults)
+        if len(faults) > before or not isinstance(value, dict):
+            return
+        said = below_bound(value["makespan"], value["bound"])
+        if said is not None:
+            faults.append(Fault(rule=RULE, path=(*path, "makespan"), message=said))
+
+
 _BUDGET = Record(
     {
         "partition": TextForm(),
@@ -161,7 +178,7 @@ _MODEL = Record(
         "partitions": ListOf(_PARTITION),
         "lowering_order": ListOf(Record({"partition": TextForm()})),
         "placement": Maybe(_PLACEMENT),
-        "execution": Maybe(_EXECUTION),
+        "execution": Maybe(ExecutionForm()),
         "budgets": ListOf(_BUDGET),
         "attempts": ListOf(_ATTEMPT),
         "pools": TableOf(_POOL),

@@ -1,14 +1,13 @@
 """Dependences between items of a program: pairs whose order no reordering may change.
 
 Two items that share bytes keep their order if one of them writes the bytes. All runs of one instance keep
-their order too, so that a partition ends before the next one there begins. Only the flow of data is forced by
-the model: buffers and instances that are used twice could be used in another order. A state and its next
-value are the same bytes.
+their order too, so that a partition ends before the next one there begins. A state and its next value are the
+same bytes.
 """
 
 from collections.abc import Sequence
 
-from attrs import field, frozen, mutable
+from attrs import field, mutable
 
 from target_arch.plan.kernels import Access, Slice
 from target_arch.plan.memory import BufferKind
@@ -27,35 +26,23 @@ class _Bytes:
     writes: _Seen = field(factory=list)
 
 
-@frozen(kw_only=True)
-class Dependences:
-    """For every item the numbers of earlier items, in ascending order: those that must have begun `before`
-    it, and among them those whose bytes it reads (`flow`).
-    """
-
-    before: Sequence[tuple[int, ...]]
-    flow: Sequence[tuple[int, ...]]
-
-
-def dependences(program: Program) -> Dependences:
-    """Which items depend on which."""
+def dependences(program: Program) -> Sequence[tuple[int, ...]]:
+    """For every item the numbers of the earlier ones that must have begun before it, in ascending order."""
     touched: dict[str, _Bytes] = {}
     latest: dict[str, int] = {}
     found: list[tuple[int, ...]] = []
-    flow: list[tuple[int, ...]] = []
     for number, item in enumerate(program.items):
-        before, read = set[int](), set[int]()
+        before = set[int]()
         for part, access in _touches(program, item):
             slot = program.buffers[part.of]
             if slot.kind != BufferKind.CONSTANT:
                 there = touched.setdefault(slot.replaces or slot.name, _Bytes())
-                _touch(there, number, part, access, (before, read))
+                _touch(there, number, part, access, before)
         if isinstance(item, Run):
             before.update([latest[item.instance]] if item.instance in latest else [])
             latest[item.instance] = number
         found.append(tuple(sorted(before - {number})))
-        flow.append(tuple(sorted(read - {number})))
-    return Dependences(before=found, flow=flow)
+    return found
 
 
 def accesses(program: Program, item: Item) -> list[tuple[Slice, bool]]:
@@ -74,12 +61,8 @@ def _touches(program: Program, item: Item) -> list[tuple[Slice, Access]]:
     ]
 
 
-def _touch(known: _Bytes, number: int, part: Slice, access: Access, found: tuple[set[int], set[int]]) -> None:
-    before, read = found
-    made = [other for other, there in known.writes if overlap(there, part)]
-    before.update(made)
-    if access.reads:
-        read.update(made)
+def _touch(known: _Bytes, number: int, part: Slice, access: Access, before: set[int]) -> None:
+    before.update([other for other, there in known.writes if overlap(there, part)])
     if not access.writes:
         known.reads.append((number, part))
         return

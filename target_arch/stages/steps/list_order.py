@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from target_arch.soc.rounding import ceil_div
 from target_arch.stages.program.dependences import dependences
 from target_arch.stages.program.items import Item, Run
 from target_arch.stages.program.partial import PartialLowering
@@ -34,38 +33,25 @@ class OrderProblem:
 
     program: Program
     before: Sequence[tuple[int, ...]]
-    flow: Sequence[tuple[int, ...]]
     takes: Sequence[int]
     where: Sequence[str]
     widths: Mapping[str, int]
     ranks: Sequence[int]
     """Picoseconds from the start of an item to the end of everything that depends on it."""
 
-    @property
-    def bound(self) -> int:
-        """A lower bound, in picoseconds, of every order with the same flow of data: the longest path of data,
-        or the time of the busiest resource.
-        """
-        busy: dict[str, int] = {}
-        for where, takes in zip(self.where, self.takes, strict=True):
-            busy[where] = busy.get(where, 0) + takes
-        shared = (ceil_div(time, self.widths.get(where, 1)) for where, time in busy.items())
-        return max((*_ranks(self.flow, self.takes), *shared), default=0)
-
 
 def problem(work: PartialLowering, program: Program, times: Times) -> OrderProblem:
     """The problem of a program."""
     hosts = frozenset(i.name for i in work.soc.instances if i.arch.host)
-    found = dependences(program)
+    before = dependences(program)
     takes = [_takes(item, times) for item in program.items]
     return OrderProblem(
         program=program,
-        before=found.before,
-        flow=found.flow,
+        before=before,
         takes=takes,
         where=[_where(item, hosts) for item in program.items],
         widths={dma.name: dma.channels for dma in work.soc.dmas},
-        ranks=_ranks(found.before, takes),
+        ranks=_ranks(before, takes),
     )
 
 

@@ -23,6 +23,7 @@ from target_arch.stages.program.program import Program
 from target_arch.stages.steps.fit import Fitted
 from target_arch.stages.steps.list_order import OrderProblem, list_order, problem
 from target_arch.stages.steps.order import steps_of
+from target_arch.stages.steps.simulation.bounds import order_bound
 from target_arch.stages.steps.simulation.replay import Replay, replay
 from target_arch.stages.steps.simulation.times import Times
 
@@ -66,9 +67,9 @@ def overlapped(work: PartialLowering, settled: Fitted) -> Fitted:
                 settled,
                 steps=found.steps,
                 plan=plan,
-                execution=_execution(given, found, alone, _overlap_text(held)),
+                execution=_execution(work, times, found, alone, _overlap_text(held)),
             )
-    return evolve(settled, execution=_execution(given, alone, alone, _instead(held)))
+    return evolve(settled, execution=_execution(work, times, alone, alone, _instead(held)))
 
 
 def fastest(work: PartialLowering, program: Program, homes: TensorHomes, times: Times) -> Execution:
@@ -79,8 +80,8 @@ def fastest(work: PartialLowering, program: Program, homes: TensorHomes, times: 
     alone = _run(work, steps_of(work, program, homes, times), times)
     beside = _run(work, _steps(work, homes, given, times, ()), times)
     if beside.makespan < alone.makespan:
-        return _execution(given, beside, alone, FULL)
-    return _execution(given, alone, alone, _instead(()))
+        return _execution(work, times, beside, alone, FULL)
+    return _execution(work, times, alone, alone, _instead(()))
 
 
 def _steps(
@@ -96,10 +97,11 @@ def _run(work: PartialLowering, steps: StepOrder, times: Times) -> _Run:
     return _Run(steps=steps, replayed=replay(steps, times, work.soc.host.name))
 
 
-def _execution(given: OrderProblem, found: _Run, alone: _Run, overlap: str) -> Execution:
+def _execution(work: PartialLowering, times: Times, found: _Run, alone: _Run, overlap: str) -> Execution:
+    channels = {dma.name: dma.channels for dma in work.soc.dmas}
     return Execution(
         makespan=found.makespan,
-        bound=given.bound / PICO,
+        bound=order_bound(found.steps, times, channels) / PICO,
         alone=alone.makespan,
         overlap=overlap,
         spans=found.replayed.spans,

@@ -35,6 +35,10 @@ def refusals(folder: Path, text: str) -> list[tuple[str, str]]:
         (lambda m: m["models"][0]["steps"][0].update(kind="jump"), "`kind` cannot be `jump`"),
         (lambda m: m["models"][0]["partitions"].append(None), "`partitions[1]` must be a table, not null"),
         (lambda m: m["models"][0].update(execution={"alone": -1}), "`alone` must not be negative"),
+        (
+            lambda m: m["models"][0].update(execution=RUN),
+            "it takes 700 us, and its lower bound is 702 us",
+        ),
         (lambda m: m["models"][0]["inputs"][0].update(bytes=1), "`x:0` has 1 B, its shape and type need 8 B"),
         (lambda m: m["models"][0]["inputs"][0].update(dtype="object"), "`dtype` cannot be `object`"),
         (
@@ -54,6 +58,7 @@ def test_what_readers_need(tmp_path: Path, manifest: str, change: Change, messag
     assert ("bad-manifest", message) in refusals(tmp_path, json.dumps(value))
 
 
+RUN = {"makespan": 700e-6, "bound": 702e-6, "alone": 700e-6, "overlap": ""}
 MACHINE = {"name": "m", "code": "c", "data": "d", "stack": 1, "memories": []}
 
 

@@ -20,18 +20,13 @@ from target_arch.stages.errors import CheckError, DoesNotFitError
 from target_arch.stages.lowering.ladder import Lowered
 from target_arch.stages.memory.allocate import allocate, capacities
 from target_arch.stages.memory.planner import Planner
-from target_arch.stages.paths.routes import PICO, Routes
-from target_arch.stages.placement.place import place
-from target_arch.stages.placement.rules import Rules
+from target_arch.stages.paths.routes import Routes
 from target_arch.stages.program.dependences import dependences
-from target_arch.stages.program.homes import choose_homes
 from target_arch.stages.program.joining.join import join
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.steps.fit import fit_memory
-from target_arch.stages.steps.list_order import problem
 from target_arch.stages.steps.order import order_steps, steps_of
 from target_arch.stages.steps.overlap import FULL, overlapped
-from target_arch.stages.steps.simulation.replay import replay
 from target_arch.stages.steps.simulation.times import Times
 from tests.stages import chips
 from tests.stages.lowering.test_ladder import lowered, models
@@ -101,7 +96,7 @@ def test_whatever_keeps_the_dependences_is_right(model: Model, soc: SoC, tiles: 
     work = work_of(lowered(model, soc, chips.lowerer(soc, tiles)), soc)
     residence = fit_memory(work).homes
     program, random = join(work, residence), Random(seed)
-    before = dependences(program).before
+    before = dependences(program)
     order: list[int] = []
     left = set(range(len(before)))
     while left:
@@ -114,42 +109,6 @@ def test_whatever_keeps_the_dependences_is_right(model: Model, soc: SoC, tiles: 
     inputs = random_inputs(model, seed)
     for late in (lambda: True, lambda: False, lambda: random.random() < 0.5):
         assert Simulator(steps, plan, model, late, seed).run(inputs) == reference(model, inputs)
-
-
-@settings(max_examples=30, deadline=None)
-@given(models(), SOCS, st.integers(0, 99))
-def test_no_order_is_below_the_bound(model: Model, soc: SoC, seed: int) -> None:
-    """Stand-ins use no buffer twice, so every order in which data flows as it does is a valid one."""
-    graph = place(model, chips.setting(soc), chips.BACKENDS)
-    work = PartialLowering(setting=chips.setting(soc), graph=graph, kernels={})
-    homes = choose_homes(work)
-    program, times, random = join(work, homes, timed=True), Times(work), Random(seed)
-    flow, bound = dependences(program).flow, problem(work, program, times).bound
-    for _ in range(8):
-        order: list[int] = []
-        left = set(range(len(flow)))
-        while left:
-            able = [number for number in sorted(left) if not left.intersection(flow[number])]
-            order.append(random.choice(able))
-            left.remove(order[-1])
-        shuffled = evolve(program, items=tuple(program.items[number] for number in order))
-        steps = steps_of(work, shuffled, homes, times, crowded=random.random() < 0.5)
-        assert replay(steps, times, soc.host.name).makespan * PICO >= bound - 1
-
-
-def test_the_order_of_runs_on_one_instance_is_no_part_of_the_bound() -> None:
-    """What the host waits for could run first there: a bound that keeps the order forbids that."""
-    model = chips.model(
-        ("a", "conv", ("x",), 1024),
-        ("b", "conv", ("x",), 1024),
-        ("c", "other", ("b",), 64),
-        inputs={"x": 1024},
-    )
-    graph = place(model, chips.setting(), chips.BACKENDS, Rules(require={"conv": "conv", "c": "host"}))
-    graph = evolve(graph, partitions=tuple(sorted(graph.partitions, key=lambda part: part.operators[0].id)))
-    work = PartialLowering(setting=chips.setting(), graph=graph, kernels={})
-    given = problem(work, join(work, choose_homes(work), timed=True), Times(work))
-    assert given.bound < max(given.ranks)
 
 
 def most_in_flight(steps: StepOrder, arch: str) -> int:

@@ -4,11 +4,12 @@ It does not depend on how the steps were made: a step without an event takes the
 event takes the time of its timeline, and a Wait stops the host until the event has happened.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
 
 from target_arch.plan.execution import Activity, ActivityKind
+from target_arch.plan.memory import Buffer
 from target_arch.plan.steps import Copy, Dispatch, StepOrder, Wait
 from target_arch.soc.model import HOST_ENGINE
 from target_arch.stages.paths.routes import PICO
@@ -42,6 +43,12 @@ def replay(order: StepOrder, times: Times, host: str) -> Replay:
             spans.append(_span(number, step, where, start, stop))
             end = max(end, stop)
     return Replay(_ordered(spans), _ordered(waits), max(end, clock.now) / PICO)
+
+
+def step_times(steps: Sequence[Copy | Dispatch], buffers: Iterable[Buffer], times: Times) -> tuple[int, ...]:
+    """The picoseconds of each step."""
+    memories = {buffer.name: buffer.memory for buffer in buffers}
+    return tuple(_takes(step, times, memories) for step in steps)
 
 
 def _ordered(spans: Iterable[Activity]) -> tuple[Activity, ...]:

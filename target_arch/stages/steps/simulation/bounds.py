@@ -1,0 +1,37 @@
+"""Lower bounds of the time of a run."""
+
+from collections.abc import Mapping
+
+from target_arch.plan.steps import Copy, Dispatch, StepOrder
+from target_arch.soc.rounding import ceil_div
+from target_arch.stages.steps.simulation.clock import HOST
+from target_arch.stages.steps.simulation.flow import flow
+from target_arch.stages.steps.simulation.replay import step_times
+from target_arch.stages.steps.simulation.times import Times
+
+
+def order_bound(order: StepOrder, times: Times, channels: Mapping[str, int]) -> int:
+    """The picoseconds that no order of these steps goes below in which data flows as it does in this one: the
+    longest path of data from step to step, or the time of the busiest instance, engine or host.
+
+    Each piece of a copy is a step: what reads one piece does not need the others. `channels` are by engine
+    how many copies it makes at once.
+    """
+    work = [step for step in order.steps if isinstance(step, Copy | Dispatch)]
+    takes = step_times(work, order.buffers, times)
+    sizes = {buffer.name: buffer.bytes for buffer in order.buffers}
+    ends: list[int] = []
+    for before, time in zip(flow(work, sizes), takes, strict=True):
+        ends.append(time + max((ends[other] for other in before), default=0))
+    busy: dict[str, int] = {}
+    for step, time in zip(work, takes, strict=True):
+        busy[_where(step)] = busy.get(_where(step), 0) + time
+    shared = (ceil_div(time, channels.get(where, 1)) for where, time in busy.items())
+    return max((*ends, *shared), default=0)
+
+
+def _where(step: Copy | Dispatch) -> str:
+    """The host, the instance or the engine that a step keeps busy."""
+    if step.event is None:
+        return HOST
+    return step.engine if isinstance(step, Copy) else step.event.timeline
