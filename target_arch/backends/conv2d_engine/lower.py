@@ -144,7 +144,7 @@ class _Writer:
     common: Mapping[str, int]
 
     def write(self) -> None:
-        rows = spans(self.layer.sizes.out_height, self.tiling.rows)
+        rows = spans(self.layer.sizes.rows.out, self.tiling.rows)
         channels = spans(self.layer.sizes.out_channels, self.tiling.channels)
         for of_rows, of_channels in tiles(rows, channels, columns_outer=self.tiling.channels_outer):
             self._tile(of_rows, of_channels)
@@ -158,7 +158,7 @@ class _Writer:
         block = self.recorder.fetch(
             self.rings["weights"], tiling.buffers[1], self.filters[channels[0]], self.engine.inward
         )
-        size = (rows[1] - rows[0]) * conv.out_width * count
+        size = (rows[1] - rows[0]) * conv.columns.out * count
         written = self.recorder.claim(self.rings["output"], tiling.buffers[2], size)
         operands = (read, after(block, PARAMETER_BYTES * count), block, written)
         command = {
@@ -187,7 +187,7 @@ class _Writer:
         return rows_of(
             self.layer.operator.output,
             offset=rows[0] * conv.out_row_bytes + channels[0],
-            rows=(rows[1] - rows[0]) * conv.out_width,
+            rows=(rows[1] - rows[0]) * conv.columns.out,
             row_bytes=channels[1] - channels[0],
             stride=conv.out_channels,
         )
@@ -197,12 +197,12 @@ def _common_words(operator: Operator, model: Model, conv: Conv2dSizes) -> dict[s
     """The command words that every tile of an operator shares."""
     return {
         **words(operator, model),
-        "IN_WIDTH": conv.width,
+        "IN_WIDTH": conv.columns.extent,
         "IN_CHANNELS": conv.channels,
-        "OUT_WIDTH": conv.out_width,
+        "OUT_WIDTH": conv.columns.out,
         "KERNEL_HEIGHT": conv.kernel[0],
         "KERNEL_WIDTH": conv.kernel[1],
-        "STRIDE_HEIGHT": 1 if conv.row_step > 1 else conv.strides[0],
-        "STRIDE_WIDTH": conv.strides[1],
-        "PAD_LEFT": conv.pad_left,
+        "STRIDE_HEIGHT": 1 if conv.row_step > 1 else conv.rows.stride,
+        "STRIDE_WIDTH": conv.columns.stride,
+        "PAD_LEFT": conv.columns.before,
     }

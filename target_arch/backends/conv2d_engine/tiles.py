@@ -20,6 +20,8 @@ from attrs import evolve, frozen
 
 from target_arch.backends.tiling import Link, loads, needed, spans, tile_sizes, tiled_seconds
 from target_arch.plan.model import Model, Operator
+from target_arch.plan.operators.window import Window
+from target_arch.plan.windows import required_windows
 from target_arch.soc.rounding import ceil_div, round_up
 
 PARAMETER_BYTES = 12
@@ -36,27 +38,26 @@ class Conv2dSizes:
     and the engine sees them as adjacent.
     """
 
-    height: int
-    width: int
     channels: int
-    out_height: int
-    out_width: int
     out_channels: int
-    kernel: tuple[int, int]
-    strides: tuple[int, int]
-    pad_top: int
-    pad_left: int
+    rows: Window
+    columns: Window
     row_step: int = 1
+
+    @property
+    def kernel(self) -> tuple[int, int]:
+        """Rows and columns of the kernel."""
+        return self.rows.kernel, self.columns.kernel
 
     @property
     def row_bytes(self) -> int:
         """Bytes of one input row."""
-        return self.width * self.channels
+        return self.columns.extent * self.channels
 
     @property
     def out_row_bytes(self) -> int:
         """Bytes of one output row, all channels."""
-        return self.out_width * self.out_channels
+        return self.columns.out * self.out_channels
 
     @property
     def filter_bytes(self) -> int:
@@ -66,13 +67,12 @@ class Conv2dSizes:
     @property
     def macs(self) -> int:
         """Multiply-accumulates of the whole convolution."""
-        return self.out_height * self.out_row_bytes * self.filter_bytes
+        return self.rows.out * self.out_row_bytes * self.filter_bytes
 
     def window(self, first: int, last: int) -> tuple[int, int, int]:
         """Of output rows `first … last`: the input rows they read (half open) and the padding above those."""
-        top = first * self.strides[0] - self.pad_top
-        bottom = (last - 1) * self.strides[0] - self.pad_top + self.kernel[0]
-        return max(top, 0), max(min(bottom, self.height), 0), max(-top, 0)
+        rows = self.rows.needed(range(first, last))
+        return rows.start, rows.stop, max(-self.rows.at(first), 0)
 
 
 @frozen(kw_only=True)
@@ -113,28 +113,14 @@ class Conv2dEngine:
 
 def convolution(operator: Operator, model: Model, inward: Link) -> Conv2dSizes:
     """The sizes of a conv2d operator that `supports` accepted."""
-    _, height, width, channels = model.tensors[operator.inputs[0]].shape
-    out_channels, kernel_height, kernel_width, _ = model.tensors[operator.constants[0]].shape
-    _, out_height, out_width, _ = model.tensors[operator.output].shape
-    strides, padding = pair(operator, "strides"), operator.attributes["padding"]
-    assert isinstance(padding, tuple)
-    whole = Conv2dSizes(
-        height=height,
-        width=width,
-        channels=channels,
-        out_height=out_height,
-        out_width=out_width,
-        out_channels=out_channels,
-        kernel=(kernel_height, kernel_width),
-        strides=strides,
-        pad_top=int(padding[0]),
-        pad_left=int(padding[1]),
-    )
+    rows, columns = required_windows(operator, model)
+    out_channels, *_, channels = model.tensors[operator.constants[0]].shape
+    whole = Conv2dSizes(channels=channels, out_channels=out_channels, rows=rows, columns=columns)
     aligned = whole.row_bytes % inward.alignment == 0
     skips = (
-        kernel_height == 1 and strides[0] > 1 and whole.pad_top == 0 and inward.two_dimensional and aligned
+        rows.kernel == 1 and rows.stride > 1 and not rows.leaves_before and inward.two_dimensional and aligned
     )
-    return evolve(whole, row_step=strides[0]) if skips else whole
+    return evolve(whole, row_step=rows.stride) if skips else whole
 
 
 def pair(operator: Operator, name: str) -> tuple[int, int]:
@@ -160,11 +146,11 @@ def block_bytes(conv: Conv2dSizes, channels: int) -> int:
 def tilings(conv: Conv2dSizes, engine: Conv2dEngine) -> Iterator[Conv2dTiling]:
     """Every candidate tiling, whether or not it fits."""
     row_unit = engine.outward.unit(conv.out_row_bytes)
-    for rows in tile_sizes(conv.out_height, row_unit):
-        row_spans = spans(conv.out_height, rows)
+    for rows in tile_sizes(conv.rows.out, row_unit):
+        row_spans = spans(conv.rows.out, rows)
         size = max(input_bytes(conv, *span, engine.inward.alignment) for span in row_spans)
         for channels in _channel_sizes(conv, engine.outward):
-            sizes = (size, block_bytes(conv, channels), rows * conv.out_width * channels)
+            sizes = (size, block_bytes(conv, channels), rows * conv.columns.out * channels)
             blocks = ceil_div(conv.out_channels, channels)
             yield from _variants(rows, channels, sizes, len(row_spans), blocks)
 
@@ -189,7 +175,7 @@ def _variants(
 
 def seconds(conv: Conv2dSizes, tiling: Conv2dTiling, engine: Conv2dEngine) -> float:
     """The estimate of this module's docstring."""
-    row_spans = spans(conv.out_height, tiling.rows)
+    row_spans = spans(conv.rows.out, tiling.rows)
     blocks = ceil_div(conv.out_channels, tiling.channels)
     inputs = sum(input_bytes(conv, *span, engine.inward.alignment) for span in row_spans)
     weights = block_bytes(conv, conv.out_channels)
@@ -198,9 +184,9 @@ def seconds(conv: Conv2dSizes, tiling: Conv2dTiling, engine: Conv2dEngine) -> fl
     weight_loads = loads(blocks, weight_rounds, tiling.buffers[1])
     arriving = inputs * input_loads // len(row_spans) + weights * weight_loads // blocks
     calls = len(row_spans) * blocks
-    strided = conv.out_width * tiling.rows if blocks > 1 and not engine.outward.two_dimensional else 1
+    strided = conv.columns.out * tiling.rows if blocks > 1 and not engine.outward.two_dimensional else 1
     copying = engine.inward.seconds(arriving, input_loads + weight_loads)
-    copying += engine.outward.seconds(conv.out_height * conv.out_row_bytes, calls * strided)
+    copying += engine.outward.seconds(conv.rows.out * conv.out_row_bytes, calls * strided)
     computing = calls * engine.start + conv.macs * engine.per_mac
     rings = zip((input_loads, weight_loads, calls), tiling.buffers, strict=True)
     return tiled_seconds(copying, computing, calls, rings)

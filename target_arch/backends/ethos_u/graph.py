@@ -15,8 +15,8 @@ from target_arch.plan.arithmetic import DTYPE_RANGE, activation_range, is_tflite
 from target_arch.plan.model import Model, Operator, Quantization, Tensor
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.plan.operators.window import Window
 from target_arch.plan.partitions import border
-from target_arch.soc.rounding import ceil_div
 
 SAME, VALID = 0, 1
 ACTIVATIONS = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6")
@@ -218,13 +218,13 @@ def padding(operator: Operator, shape: tuple[int, ...], kernel: tuple[int, int])
     given: Any = operator.attributes["padding"]
     if not any(given):
         return VALID
-    strides, dilation = _pair(operator, "strides"), _pair(operator, "dilation", (1, 1))
-    around = []
-    for axis in range(2):
-        size, reach = shape[1 + axis], (kernel[axis] - 1) * dilation[axis] + 1
-        missing = max((ceil_div(size, strides[axis]) - 1) * strides[axis] + reach - size, 0)
-        around.append((missing // 2, missing - missing // 2))
-    if tuple(given) == (around[0][0], around[1][0], around[0][1], around[1][1]):
+    rows, columns = (
+        Window.same(*axis)
+        for axis in zip(
+            shape[1:3], kernel, _pair(operator, "strides"), _pair(operator, "dilation", (1, 1)), strict=True
+        )
+    )
+    if tuple(given) == (rows.before, columns.before, rows.after, columns.after):
         return SAME
     raise Unwritable(f"padding of {tuple(given)} is neither SAME nor VALID of TFLite")
 
@@ -285,13 +285,9 @@ def _on_axis(tensor: Tensor, axis: int) -> Quantization | None:
 def _extents(shape: tuple[int, ...], kernel: tuple[int, int], operator: Operator) -> tuple[int, int]:
     given: Any = operator.attributes["padding"]
     strides, dilation = _pair(operator, "strides"), _pair(operator, "dilation", (1, 1))
-    sizes = [
-        (shape[1 + axis] + given[axis] + given[axis + 2] - (kernel[axis] - 1) * dilation[axis] - 1)
-        // strides[axis]
-        + 1
-        for axis in range(2)
-    ]
-    return sizes[0], sizes[1]
+    axes = zip(shape[1:3], kernel, strides, dilation, given[:2], given[2:], strict=True)
+    rows, columns = (Window.padded(*axis).out for axis in axes)
+    return rows, columns
 
 
 def _pair(operator: Operator, name: str, default: tuple[int, int] | None = None) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from target_arch.backends.plain_c.stripes.rowwise import HEADER, Rowwise, TurnNa
 from target_arch.backends.tiling import Link, link, moves
 from target_arch.plan.kernels import Access, Call, CFunction, Kernel, LocalBuffer, Move, Operand, Slice
 from target_arch.plan.model import Model
-from target_arch.plan.regions.stripes import RowWindow, TensorRows
+from target_arch.plan.regions.stripes import TensorRows
 from target_arch.soc.words import OperandRule
 
 _COUNTS = (2, 3, 4, 6, 8)
@@ -43,19 +43,15 @@ class _Flow:
         rows = self.unit.unit.image.rows
         edges = [number * rows // count for number in range(count + 1)]
         reads = (
-            (w.tensor, self.until(w, edge), self.inward) for w in self.unit.unit.reads for edge in edges[1:]
+            (w.tensor, w.along.needed_until(edge), self.inward)
+            for w in self.unit.unit.reads
+            for edge in edges[1:]
         )
         writes = ((self.unit.unit.image, edge, self.outward) for edge in edges)
         for image, row, over in (*reads, *writes):
             if row < image.rows and row * image.row_bytes % over.alignment:
                 return None
         return None if rows < count else list(pairwise(edges))
-
-    def until(self, window: RowWindow, row: int) -> int:
-        """The rows of an input that are needed for the output's rows below that one."""
-        if row == self.unit.unit.image.rows:
-            return window.tensor.rows
-        return min(max((row - 1) * window.stride - window.before + window.height, 0), window.tensor.rows)
 
     def turns(self, count: int) -> Counter[int]:
         """How many pieces there are, by their rows."""
@@ -165,9 +161,9 @@ def _arriving(flow: _Flow, since: int, until: int) -> Iterator[Move]:
     """The rows of inputs for the output's rows below `until` that are not there for those below `since`."""
     needed: dict[TensorRows, tuple[int, int]] = {}
     for window in flow.unit.unit.reads:
-        there = flow.until(window, since) if since else 0
+        there = window.along.needed_until(since) if since else 0
         before, after = needed.get(window.tensor, (window.tensor.rows, 0))
-        needed[window.tensor] = (min(there, before), max(flow.until(window, until), after))
+        needed[window.tensor] = (min(there, before), max(window.along.needed_until(until), after))
     for image, span in needed.items():
         yield from _moved(image.name, _local(image), image, span, flow.inward)
 
@@ -231,7 +227,9 @@ def _function(flow: _Flow, span: tuple[int, int]) -> CFunction:
 
 def _there(flow: _Flow, image: TensorRows, span: tuple[int, int]) -> int:
     """The rows of an input that have arrived when these of the output are computed."""
-    return max(flow.until(window, span[1]) for window in flow.unit.unit.reads if window.tensor == image)
+    return max(
+        window.along.needed_until(span[1]) for window in flow.unit.unit.reads if window.tensor == image
+    )
 
 
 def _rows(name: str, at: str, image: TensorRows, first: int, done: int) -> str:

@@ -104,7 +104,8 @@ class Facts:
 
     `inputs` are activations, `constants` come after them, in this order. `weight_taps` are the axes of the
     first constant that are multiplied and summed for each output: their extents are its
-    multiply-accumulates; None where the kind is not counted in them. `element_work` is the rest of an
+    multiply-accumulates; None where the kind is not counted in them. `kernel_axes` are those of them that go
+    along the axes of an image; None where it has no kernel. `element_work` is the rest of an
     element's work in plain C, in multiply-accumulates: of each output where products are counted, else of
     each element read.
 
@@ -122,6 +123,7 @@ class Facts:
     layout: LayoutRule
     output_shape: OutputShape
     weight_taps: tuple[int, ...] | None
+    kernel_axes: tuple[int, ...] | None
     element_work: float
     arithmetics: tuple[Arithmetic, ...]
     float_inputs: bool

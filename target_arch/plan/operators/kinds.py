@@ -43,6 +43,7 @@ _OPAQUE = Facts(
     layout=LayoutRule.AUTHOR,
     output_shape=OutputShape.FIXED,
     weight_taps=None,
+    kernel_axes=None,
     element_work=8.0,
     arithmetics=EVERY_ARITHMETIC,
     float_inputs=False,
@@ -137,6 +138,7 @@ class OperatorKind(StrEnum):
             attributes=(*_STEPS, _DILATION, ACTIVATION),
             layout=LayoutRule.IMAGE,
             weight_taps=(1, 2, 3),
+            kernel_axes=(1, 2),
         ),
     )
     DEPTHWISE_CONV2D = (
@@ -153,6 +155,7 @@ class OperatorKind(StrEnum):
             ),
             layout=LayoutRule.IMAGE,
             weight_taps=(0, 1),
+            kernel_axes=(0, 1),
         ),
     )
     DENSE = (

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
+from target_arch.plan.operators.window import Window
 from target_arch.plan.regions.stripes import Stripes, TensorRows
 
 
@@ -22,6 +23,11 @@ class Columns:
         return self.end - self.start
 
     @property
+    def range(self) -> range:
+        """Their numbers."""
+        return range(self.start, self.end)
+
+    @property
     def whole(self) -> "Columns":
         """All columns of the tensor."""
         return Columns(start=0, end=self.of, of=self.of)
@@ -36,20 +42,15 @@ class Columns:
 
 @frozen(kw_only=True)
 class ColumnWindow:
-    """The columns of a tensor that a column of an output needs: `width` of them, from `stride` times its
-    number less `before` on. Columns outside the tensor are padding.
-    """
+    """The columns of a tensor that a column of an output needs."""
 
     tensor: str
-    width: int = 1
-    stride: int = 1
-    before: int = 0
+    along: Window
 
-    def needed(self, made: Columns, of: int) -> Columns:
-        """The columns inside a tensor of `of` columns that some columns of the output need."""
-        start = made.start * self.stride - self.before
-        end = (made.end - 1) * self.stride - self.before + self.width
-        return Columns(start=max(start, 0), end=min(end, of), of=of)
+    def needed(self, made: Columns) -> Columns:
+        """The columns of the tensor that some columns of the output need."""
+        columns = self.along.needed(made.range)
+        return Columns(start=columns.start, end=columns.stop, of=self.along.extent)
 
 
 @frozen(kw_only=True)

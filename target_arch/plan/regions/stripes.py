@@ -7,6 +7,8 @@ from functools import cached_property
 
 from attrs import frozen
 
+from target_arch.plan.operators.window import Window
+
 
 @frozen(kw_only=True)
 class TensorRows:
@@ -23,27 +25,19 @@ class TensorRows:
 
 @frozen(kw_only=True)
 class RowWindow:
-    """The rows of a tensor that a row of an output needs: `height` of them, from `stride` times its number
-    less `before` on. Rows outside the tensor are padding.
-    """
+    """The rows of a tensor that a row of an output needs."""
 
     tensor: TensorRows
-    height: int = 1
-    stride: int = 1
-    before: int = 0
+    along: Window
 
-    def ready(self, there: int, rows: int) -> int:
-        """How many of an output's `rows` can be computed from the first rows of the tensor."""
-        if there == self.tensor.rows:
-            return rows
-        return min(max((there + self.before - self.height) // self.stride + 1, 0), rows)
-
-    def needed_from(self, made: int, rows: int) -> int:
-        """The first row of the tensor that is needed once so many of an output's `rows` are made."""
-        return self.tensor.rows if made == rows else max(made * self.stride - self.before, 0)
+    @classmethod
+    def equal(cls, tensor: TensorRows) -> "RowWindow":
+        """The row with the same number, of a tensor with as many rows as the output."""
+        return cls(tensor=tensor, along=Window(extent=tensor.rows, out=tensor.rows))
 
     def __str__(self) -> str:
-        return f"{self.height} rows of {self.tensor.name} from {self.stride} y{-self.before:+d} on"
+        rows = self.along
+        return f"{rows.reach} rows of {self.tensor.name} from {rows.stride} y{-rows.before:+d} on"
 
 
 @frozen(kw_only=True)
@@ -119,7 +113,7 @@ class Stripes:
                 end = min(start + producer.each, producer.image.rows)
                 for source, window in reads[number]:
                     if source is not None:
-                        end = min(end, window.ready(made[source], producer.image.rows))
+                        end = min(end, window.along.ready(made[source]))
                 made[number] = end
                 if number == last:
                     placed = end if self.over is None else self._placed(self.over, _needed(over, made), end)
@@ -130,10 +124,10 @@ class Stripes:
         numbers = {producer.image.name: number for number, producer in enumerate(self.producers)}
         return [[(numbers.get(w.tensor.name), w) for w in producer.reads] for producer in self.producers]
 
-    def _readers(self, image: TensorRows) -> list[tuple[int, int, RowWindow]]:
-        """The readers of a tensor: number, rows in all, and window."""
+    def _readers(self, image: TensorRows) -> list[tuple[int, Window]]:
+        """The readers of a tensor: number and window."""
         return [
-            (number, producer.image.rows, window)
+            (number, window.along)
             for number, producer in enumerate(self.producers)
             for window in producer.reads
             if window.tensor.name == image.name
@@ -153,6 +147,6 @@ class Stripes:
         return "\n".join((head, *(f"  {producer}" for producer in self.producers))) + "\n"
 
 
-def _needed(readers: Sequence[tuple[int, int, RowWindow]], made: Sequence[int]) -> int:
+def _needed(readers: Sequence[tuple[int, Window]], made: Sequence[int]) -> int:
     """The first row of a tensor that its readers still need."""
-    return min([window.needed_from(made[number], rows) for number, rows, window in readers])
+    return min([window.needed_from(made[number]) for number, window in readers])

@@ -15,6 +15,7 @@ from tvm import te, tirx
 from target_arch.plan.arithmetic import Requantization, requantization
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
+from target_arch.plan.windows import required_windows
 from target_arch.relax.te.definition import (
     Axes,
     Definition,
@@ -31,50 +32,10 @@ from target_arch.relax.te.definition import (
     tensor_of,
 )
 from target_arch.relax.te.scaling import requantized, widened
+from target_arch.relax.te.windows import all_inside, under
 
 LANES = 16
 """Channels of a depthwise convolution that are summed side by side."""
-
-
-@frozen(kw_only=True)
-class Window:
-    """How a kernel slides over an image: sizes, strides, dilation and the padding before the first row
-    and column.
-    """
-
-    image: tuple[int, int]
-    kernel: tuple[int, int]
-    strides: tuple[int, int]
-    dilation: tuple[int, int]
-    padding: tuple[int, ...]
-
-    def inside(self, y: Any, x: Any, row: Any, column: Any) -> Any:
-        """The condition for kernel element (row, column) at output (y, x) to be in the image; None if it
-        always does.
-        """
-        conditions = []
-        for axis, position in enumerate(self.at(y, x, row, column)):
-            before, after = self.padding[axis], self.padding[axis + 2]
-            conditions += [position >= 0] if before else []
-            conditions += [position < self.image[axis]] if after else []
-        return tirx.all(*conditions) if conditions else None
-
-    def at(self, y: Any, x: Any, row: Any, column: Any) -> tuple[Any, Any]:
-        """Image row and column of kernel element (row, column) at output (y, x)."""
-        (sy, sx), (dy, dx) = self.strides, self.dilation
-        return y * sy + row * dy - self.padding[0], x * sx + column * dx - self.padding[1]
-
-
-def window_of(operator: Operator, image: tuple[int, int], kernel: tuple[int, int]) -> Window:
-    """The window that an operator's attributes describe."""
-    attributes: Any = operator.attributes
-    return Window(
-        image=image,
-        kernel=kernel,
-        strides=tuple(attributes.get("strides", (1, 1))),
-        dilation=tuple(attributes.get("dilation", (1, 1))),
-        padding=tuple(attributes.get("padding", (0, 0, 0, 0))),
-    )
 
 
 @frozen(kw_only=True)
@@ -112,8 +73,8 @@ def conv2d(operator: Operator, model: Model, tail: Tail | None = None) -> Defini
     x, w = tensor_of(model, operator, 0), tensor_of(model, operator, 1)
     n, height, width, channels = x.shape
     o, *kernel, _ = w.shape
-    window = window_of(operator, (height, width), (kernel[0], kernel[1]))
-    if window.kernel == (1, 1) and window.strides == (1, 1) and not any(window.padding):
+    windows = required_windows(operator, model)
+    if all(window.plain for window in windows):
         return _rows(operator, model, (n * height * width, channels, o), tail)
     rule = rule_of(operator, model)
     data, weights = placeholder(x, x.shape, "x"), placeholder(w, w.shape, "w")
@@ -121,9 +82,9 @@ def conv2d(operator: Operator, model: Model, tail: Tail | None = None) -> Defini
     channel = te.reduce_axis((0, channels), name="c")
 
     def summand(b: Any, i: Any, j: Any, k: Any) -> Any:
-        iy, ix = window.at(i, j, row, column)
+        iy, ix = under(windows, (i, j), (row, column))
         term = rule.term(data[b, iy, ix, channel], weights[k, row, column, channel])
-        inside = window.inside(i, j, row, column)
+        inside = all_inside(windows, (iy, ix))
         return te.sum(guarded(inside, term, tirx.const(0, rule.accumulator)), axis=[row, column, channel])
 
     axes = image_axes(model.tensors[operator.output])
@@ -142,18 +103,17 @@ def depthwise_conv2d(operator: Operator, model: Model, tail: Tail | None = None)
     multiplier.
     """
     x, w = tensor_of(model, operator, 0), tensor_of(model, operator, 1)
-    _, height, width, channels = x.shape
     *kernel, o = w.shape
-    each = o // channels
-    window = window_of(operator, (height, width), (kernel[0], kernel[1]))
+    each = o // x.shape[3]
+    windows = required_windows(operator, model)
     rule = rule_of(operator, model)
     data, weights = placeholder(x, x.shape, "x"), placeholder(w, w.shape, "w")
     row, column = te.reduce_axis((0, kernel[0]), name="kh"), te.reduce_axis((0, kernel[1]), name="kw")
 
     def summand(b: Any, i: Any, j: Any, k: Any) -> Any:
-        iy, ix = window.at(i, j, row, column)
+        iy, ix = under(windows, (i, j), (row, column))
         source = data[b, iy, ix, k if each == 1 else tirx.floordiv(k, each)]
-        inside = window.inside(i, j, row, column)
+        inside = all_inside(windows, (iy, ix))
         term = guarded(inside, rule.term(source, weights[row, column, k]), tirx.const(0, rule.accumulator))
         return te.sum(term, axis=[row, column])
 

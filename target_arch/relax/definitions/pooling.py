@@ -19,7 +19,8 @@ from target_arch.plan.arithmetic import (
 )
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
-from target_arch.relax.definitions.convolution import LANES, Window, window_of
+from target_arch.plan.windows import Windows, required_windows
+from target_arch.relax.definitions.convolution import LANES
 from target_arch.relax.te.definition import (
     Axes,
     Definition,
@@ -33,13 +34,14 @@ from target_arch.relax.te.definition import (
     tensor_of,
 )
 from target_arch.relax.te.scaling import clamped, requantized, widened
+from target_arch.relax.te.windows import all_inside, under
 
 
 @frozen(kw_only=True, eq=False)
 class _Pool:
     """The parts of a pool's definition; `rows` and `columns` are the kernel's axes."""
 
-    window: Window
+    windows: Windows
     data: Any
     axes: Axes
     dtype: str
@@ -49,9 +51,8 @@ class _Pool:
     def value(self, index: tuple[Any, ...], otherwise: Any, element: Callable[[Any], Any]) -> Any:
         """The stored element under a kernel position, through `element`; `otherwise` in the padding."""
         batch, i, j, k = index
-        iy, ix = self.window.at(i, j, self.rows, self.columns)
-        inside = self.window.inside(i, j, self.rows, self.columns)
-        return guarded(inside, element(self.data[batch, iy, ix, k]), otherwise)
+        iy, ix = under(self.windows, (i, j), (self.rows, self.columns))
+        return guarded(all_inside(self.windows, (iy, ix)), element(self.data[batch, iy, ix, k]), otherwise)
 
 
 def max_pool2d(operator: Operator, model: Model) -> Definition:
@@ -96,7 +97,7 @@ def avg_pool2d(operator: Operator, model: Model) -> Definition:
     include = bool(operator.attributes.get("count_include_pad", False))
 
     def count(i: Any, j: Any) -> Any:
-        return _count(pool.window, i, j, include_padding=include)
+        return _count(pool.windows, (i, j), include_padding=include)
 
     if parameters is not None and is_tflite_mean(operator):
         scaled = requantized(parameters, acc.__call__, pool.axes, pool.dtype)
@@ -120,26 +121,25 @@ def same_quantization(operator: Operator, model: Model) -> bool:
 
 def _pool(operator: Operator, model: Model) -> _Pool:
     x, out = tensor_of(model, operator, 0), model.tensors[operator.output]
-    kernel: Any = operator.attributes["kernel"]
-    window = window_of(operator, (x.shape[1], x.shape[2]), (kernel[0], kernel[1]))
+    windows = required_windows(operator, model)
     return _Pool(
-        window=window,
+        windows=windows,
         data=placeholder(x, x.shape, "x"),
         axes=image_axes(out),
         dtype=out.dtype,
-        rows=te.reduce_axis((0, window.kernel[0]), name="kh"),
-        columns=te.reduce_axis((0, window.kernel[1]), name="kw"),
+        rows=te.reduce_axis((0, windows[0].kernel), name="kh"),
+        columns=te.reduce_axis((0, windows[1].kernel), name="kw"),
     )
 
 
-def _count(window: Window, i: Any, j: Any, *, include_padding: bool) -> Any:
-    """How many values the window at output (i, j) has, int32."""
+def _count(windows: Windows, places: tuple[Any, Any], *, include_padding: bool) -> Any:
+    """How many values the window at a place of the output has, int32."""
     counts = []
-    for axis, position in enumerate((i, j)):
-        size = tirx.const(window.kernel[axis], "int32")
-        if not include_padding and (window.padding[axis] or window.padding[axis + 2]):
-            start = position * window.strides[axis] - window.padding[axis]
-            end = tirx.min(start + size, tirx.const(window.image[axis], "int32"))
+    for window, place in zip(windows, places, strict=True):
+        size = tirx.const(window.kernel, "int32")
+        if not include_padding and (window.leaves_before or window.leaves_after):
+            start = window.at(place)
+            end = tirx.min(start + size, tirx.const(window.extent, "int32"))
             size = end - tirx.max(start, tirx.const(0, "int32"))
         counts.append(size)
     return counts[0] * counts[1]
@@ -161,7 +161,7 @@ def _tflite_mean(pool: _Pool, acc: Any, count: Any, low: int, high: int) -> Defi
 def _onnx_mean(r: Requantization, pool: _Pool, acc: Any, count: Any) -> Definition:
     """The exact quotient sum * multiplier / (count * 2**shift), rounded half to even."""
     one, two, zero = (tirx.const(value, "int64") for value in (1, 2, 0))
-    area = pool.window.kernel[0] * pool.window.kernel[1]
+    area = pool.windows[0].kernel * pool.windows[1].kernel
     if r.shifts[0] + area.bit_length() > 61:
         raise ValueError(f"a mean of {area} values scaled by 2**-{r.shifts[0]} has no exact form in 64 bits")
 

@@ -14,11 +14,14 @@ from attrs import frozen
 from tvm import te, tirx
 
 from target_arch.plan.arithmetic import Rounding
-from target_arch.plan.model import Attribute, Model, Operator
+from target_arch.plan.model import Attribute, Model, Operator, Tensor
+from target_arch.plan.operators.window import Window
+from target_arch.plan.windows import Windows
 from target_arch.relax.definitions.operands import Operands, axes_of, operands_of
 from target_arch.relax.te.definition import Axes, Definition, guarded, one_by_one, stage
 from target_arch.relax.te.fixed_point import scaled, wide
 from target_arch.relax.te.scaling import clamped
+from target_arch.relax.te.windows import all_inside, reaching, under
 
 FLOAT = "float"
 
@@ -93,11 +96,13 @@ def conv2d(operator: Operator, model: Model) -> Definition:
     channel = te.reduce_axis((0, channels), name="c")
     each = outputs // (given.tensors[0].shape[3] // channels)
 
+    windows = _windows(given)
+
     def term(b: Any, i: Any, j: Any, k: Any) -> Any:
-        inside, y, z = _place(given, i, j, row, column)
+        y, z = under(windows, (i, j), (row, column))
         source = channel if each == outputs else tirx.floordiv(k, each) * channels + channel
         value = rule.term(x[b, y, z, source], w[k, row, column, channel])
-        return guarded(inside, value, tirx.const(0, rule.accumulator))
+        return guarded(all_inside(windows, (y, z)), value, tirx.const(0, rule.accumulator))
 
     axes = axes_of(given.out.shape)
     return rule.result(axes, rule.summed(axes, term, [row, column, channel]))
@@ -111,10 +116,12 @@ def depthwise_conv2d(operator: Operator, model: Model) -> Definition:
     row, column = te.reduce_axis((0, kh), name="kh"), te.reduce_axis((0, kw), name="kw")
     each = outputs // given.tensors[0].shape[3]
 
+    windows = _windows(given)
+
     def term(b: Any, i: Any, j: Any, k: Any) -> Any:
-        inside, y, z = _place(given, i, j, row, column)
+        y, z = under(windows, (i, j), (row, column))
         value = rule.term(x[b, y, z, tirx.floordiv(k, each)], w[0, row, column, k])
-        return guarded(inside, value, tirx.const(0, rule.accumulator))
+        return guarded(all_inside(windows, (y, z)), value, tirx.const(0, rule.accumulator))
 
     axes = axes_of(given.out.shape)
     return rule.result(axes, rule.summed(axes, term, [row, column]))
@@ -129,23 +136,12 @@ def transposed_conv2d(operator: Operator, model: Model) -> Definition:
     _, kh, kw, channels = given.tensors[1].shape
     row, column = te.reduce_axis((0, kh), name="kh"), te.reduce_axis((0, kw), name="kw")
     channel = te.reduce_axis((0, channels), name="c")
-    (sy, sx), (top, left) = given.numbers("strides"), given.numbers("padding")
-    _, height, width, _ = given.tensors[0].shape
+    windows = _written(given)
 
     def term(b: Any, i: Any, j: Any, k: Any) -> Any:
-        y, z = i + top - row, j + left - column
-        inside = tirx.all(
-            y >= 0,
-            y < height * sy,
-            tirx.floormod(y, sy) == 0,
-            z >= 0,
-            z < width * sx,
-            tirx.floormod(z, sx) == 0,
-        )
-        value = rule.term(
-            x[b, tirx.floordiv(y, sy), tirx.floordiv(z, sx), channel], w[k, row, column, channel]
-        )
-        return guarded(inside, value, tirx.const(0, rule.accumulator))
+        (y, z), meets = reaching(windows, (i, j), (row, column))
+        value = rule.term(x[b, y, z, channel], w[k, row, column, channel])
+        return guarded(meets, value, tirx.const(0, rule.accumulator))
 
     axes = axes_of(given.out.shape)
     return rule.result(axes, rule.summed(axes, term, [row, column, channel]))
@@ -166,21 +162,31 @@ def dense(operator: Operator, model: Model) -> Definition:
     return Definition(arguments=(data, *made.arguments[1:]), schedule=made.schedule)
 
 
-def _place(given: Operands, i: Any, j: Any, row: Any, column: Any) -> tuple[Any, Any, Any]:
-    """Whether kernel element (row, column) at output (i, j) is in the image, and where."""
-    (sy, sx), (dy, dx), (top, left) = (given.numbers(name) for name in ("strides", "dilation", "padding"))
-    height, width = given.tensors[0].shape[1:3]
-    kh, kw = given.tensors[1].shape[1:3]
-    rows, columns = given.out.shape[1:3]
-    y, x = i * sy + row * dy - top, j * sx + column * dx - left
-    tests = []
-    for place, before, extent, most in (
-        (y, top, height, (rows - 1) * sy + (kh - 1) * dy - top),
-        (x, left, width, (columns - 1) * sx + (kw - 1) * dx - left),
-    ):
-        tests += [place >= 0] if before else []
-        tests += [place < extent] if most >= extent else []
-    return (tirx.all(*tests) if tests else None), y, x
+def _windows(given: Operands) -> Windows:
+    """The windows in the image that the outputs are computed from."""
+    return _along(given, given.tensors[0], given.out, given.numbers("dilation"))
+
+
+def _written(given: Operands) -> Windows:
+    """The windows in the output that the elements of the image are added to."""
+    return _along(given, given.out, given.tensors[0], (1, 1))
+
+
+def _along(given: Operands, image: Tensor, out: Tensor, dilation: tuple[int, ...]) -> Windows:
+    axes = zip(
+        image.shape[1:3],
+        out.shape[1:3],
+        given.tensors[1].shape[1:3],
+        given.numbers("strides"),
+        dilation,
+        given.numbers("padding"),
+        strict=True,
+    )
+    rows, columns = (
+        Window(extent=extent, out=count, kernel=kernel, stride=stride, dilation=by, before=before)
+        for extent, count, kernel, stride, by, before in axes
+    )
+    return rows, columns
 
 
 def matrix_product(operator: Operator, model: Model) -> Definition:

@@ -6,15 +6,20 @@ from typing import Any
 from tvm import te, tirx
 
 from target_arch.relax.hvx.requantizer import Requantizer
-from target_arch.relax.hvx.windows import Windows
+from target_arch.relax.hvx.windows import ImageWindows
 from target_arch.relax.te.definition import Definition, guarded, one_by_one, stage
+from target_arch.relax.te.windows import all_inside, under
 
 Terms = Callable[[Any, Any, tuple[Any, ...]], Any]
 """A sum for output (image, row, column, channel) of the operands x and w."""
 
 
 def behaviour(
-    at: Windows, outputs: int, packed: tuple[tuple[int, ...], int], requantizer: Requantizer, terms: Terms
+    at: ImageWindows,
+    outputs: int,
+    packed: tuple[tuple[int, ...], int],
+    requantizer: Requantizer,
+    terms: Terms,
 ) -> Definition:
     """The definition of a form whose weights and scales are `packed`: the shape of weights, and how many
     scales there are in each of three rows.
@@ -38,14 +43,11 @@ def summed_over(**extents: int) -> list[Any]:
     return [te.reduce_axis((0, extent), name=name) for name, extent in extents.items()]
 
 
-def seen(at: Windows, x: Any, index: tuple[Any, ...], tap: tuple[Any, Any], channel: Any, pad: int) -> Any:
+def seen(
+    at: ImageWindows, x: Any, index: tuple[Any, ...], tap: tuple[Any, Any], channel: Any, pad: int
+) -> Any:
     """The value of a channel at element `tap` (row, column) of the kernel; `pad` outside the image."""
     image, *spot, _ = index
-    found, tests = [], []
-    for axis, (place, step) in enumerate(zip(spot, tap, strict=True)):
-        found.append(place * at.strides[axis] + step * at.dilation[axis] - at.before[axis])
-        if not at.stays_inside(axis):
-            tests += [found[axis] >= 0, found[axis] < at.image[axis]]
-    inside = tirx.all(*tests) if tests else None
-    value = x[image, found[0], found[1], channel].astype("int32")
-    return guarded(inside, value, tirx.const(pad, "int32"))
+    position = under(at.axes, spot, tap)
+    value = x[image, *position, channel].astype("int32")
+    return guarded(all_inside(at.axes, position), value, tirx.const(pad, "int32"))

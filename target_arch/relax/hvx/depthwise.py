@@ -17,7 +17,7 @@ from target_arch.relax.hvx.behaviour import behaviour, seen, summed_over
 from target_arch.relax.hvx.copies import Place, copy, fill
 from target_arch.relax.hvx.products import GROUP
 from target_arch.relax.hvx.requantizer import Requantizer, intrinsic, of_lanes, packed
-from target_arch.relax.hvx.windows import Windows
+from target_arch.relax.hvx.windows import ImageWindows
 from target_arch.relax.hvx.writer import (
     BYTES,
     VECTOR,
@@ -29,6 +29,7 @@ from target_arch.relax.hvx.writer import (
     vector,
 )
 from target_arch.relax.te.definition import Definition
+from target_arch.soc.rounding import ceil_div, round_up
 
 _PAIR = f"{WORD}x{2 * WORDS}"
 
@@ -37,7 +38,7 @@ _PAIR = f"{WORD}x{2 * WORDS}"
 class Depthwise:
     """A depthwise convolution with as many outputs as inputs."""
 
-    windows: Windows
+    windows: ImageWindows
     requantizer: Requantizer
 
     @property
@@ -47,7 +48,7 @@ class Depthwise:
 
     @property
     def groups(self) -> int:
-        return -(-self.windows.taps // GROUP)
+        return ceil_div(self.windows.taps, GROUP)
 
     @property
     def lanes(self) -> int:
@@ -60,7 +61,7 @@ class Depthwise:
     def columns(self) -> int:
         """Of a row in the room."""
         at = self.windows
-        return at.out[1] + at.reach(1) // at.strides[1]
+        return at.out[1] + (at.axes[1].reach - 1) // at.strides[1]
 
     @property
     def phases(self) -> tuple[int, ...]:
@@ -71,7 +72,7 @@ class Depthwise:
     @property
     def line(self) -> int:
         """Bytes of a row of one phase in the room."""
-        return -(-self.columns * self.windows.channels // 8) * 8
+        return round_up(self.columns * self.windows.channels, 8)
 
     @property
     def room(self) -> int:
@@ -111,9 +112,9 @@ class Depthwise:
         with to.loop(at.batch) as image, to.loop(at.out[0]) as row:
             for tap in range(at.kernel[0]):
                 for number, phase in enumerate(self.phases):
-                    y = row * at.strides[0] + tap * at.dilation[0] - at.before[0]
+                    y = at.axes[0].at(row, tap)
                     self._copy_line(to, pointers, (image, y, phase), self._line(tap, number))
-            with to.loop(-(-self.run // BYTES)) as some:
+            with to.loop(ceil_div(self.run, BYTES)) as some:
                 first = tirx.min(some * BYTES, max(self.run - BYTES, 0))
                 result = self._outputs(to, pointers, first)
                 self._store(to, pointers, (image * at.out[0] + row) * self.run + first, result)
@@ -127,7 +128,7 @@ class Depthwise:
         """Copies the columns of a phase from a row of the input, and pads them."""
         at, pad = self.windows, -self.requantizer.about.input_offset
         (image, y, phase), channels = of, at.channels
-        low = max(0, -(-(at.before[1] - phase) // at.strides[1]))
+        low = max(0, ceil_div(at.before[1] - phase, at.strides[1]))
         high = min(self.columns, (at.image[1] - 1 + at.before[1] - phase) // at.strides[1] + 1)
         target = Place(pointer=pointers[-1], offset=offset, multiple=8)
         high = max(low, high)

@@ -19,7 +19,7 @@ from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.hvx.depthwise import Depthwise
 from target_arch.relax.hvx.products import Products
 from target_arch.relax.hvx.requantizer import Requantizer, requantizer
-from target_arch.relax.hvx.windows import rows_of, windows_of
+from target_arch.relax.hvx.windows import image_windows, rows_of
 from target_arch.relax.hvx.writer import BYTE, WORD, Pointer, Writer
 from target_arch.relax.lower.lowering import lower_definition
 from target_arch.relax.lower.objects import LlvmTarget, object_of
@@ -93,8 +93,8 @@ def hvx_form(operator: Operator, model: Model) -> HvxForm | None:
 
 
 def _conv2d(operator: Operator, model: Model, scale: Requantizer) -> Products | None:
-    o, rows, columns, channels = model.tensors[operator.constants[0]].shape
-    windows = windows_of(operator, model, (rows, columns))
+    o, *_, channels = model.tensors[operator.constants[0]].shape
+    windows = image_windows(operator, model)
     if windows.channels != channels:
         return None
     if windows.plain:
@@ -109,8 +109,8 @@ def _dense(operator: Operator, model: Model, scale: Requantizer) -> Products:
 
 
 def _depthwise(operator: Operator, model: Model, scale: Requantizer) -> Depthwise | None:
-    rows, columns, outputs = model.tensors[operator.constants[0]].shape
-    windows = windows_of(operator, model, (rows, columns))
+    outputs = model.tensors[operator.constants[0]].shape[-1]
+    windows = image_windows(operator, model)
     return Depthwise(windows=windows, requantizer=scale) if windows.channels == outputs else None
 
 

@@ -15,7 +15,7 @@ from tvm import te, tirx
 from target_arch.relax.hvx.behaviour import behaviour, seen, summed_over
 from target_arch.relax.hvx.copies import Place, copy, fill
 from target_arch.relax.hvx.requantizer import Requantizer, intrinsic, of_lanes, packed
-from target_arch.relax.hvx.windows import Windows
+from target_arch.relax.hvx.windows import ImageWindows
 from target_arch.relax.hvx.writer import (
     BYTES,
     WORD,
@@ -40,7 +40,7 @@ def _up(number: int, to: int) -> int:
 class Products:
     """A convolution or dense layer with so many outputs."""
 
-    windows: Windows
+    windows: ImageWindows
     outputs: int
     requantizer: Requantizer
 
@@ -128,7 +128,7 @@ class Products:
         rows, columns = at.out
         column, line = tirx.floormod(pixel, columns), tirx.floordiv(pixel, columns)
         row, image = tirx.floormod(line, rows), tirx.floordiv(line, rows)
-        y, z = row * at.strides[0] - at.before[0], column * at.strides[1] - at.before[1]
+        y, z = at.axes[0].at(row), at.axes[1].at(column)
         base = number * _up(self.groups * GROUP, 8)
 
         def source(r: Any, c: Any) -> Place:
@@ -145,9 +145,9 @@ class Products:
         at = self.windows
         tests = [
             test
-            for axis, start in enumerate(corner)
-            if not at.stays_inside(axis)
-            for test in (start >= 0, start + at.reach(axis) < at.image[axis])
+            for axis, start in zip(at.axes, corner, strict=True)
+            if axis.leaves_before or axis.leaves_after
+            for test in (start >= 0, start + (axis.reach - 1) < axis.extent)
         ]
         together = at.kernel[1] if at.dilation[1] == 1 else 1
         spots = [(r, c) for r in range(at.kernel[0]) for c in range(0, at.kernel[1], together)]

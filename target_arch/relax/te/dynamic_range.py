@@ -13,7 +13,10 @@ from typing import Any
 from attrs import field, frozen
 from tvm import relax, te, tirx
 
+from target_arch.plan.windows import Windows
 from target_arch.relax.ir.graph import shape_of
+from target_arch.relax.te.definition import guarded
+from target_arch.relax.te.windows import all_inside, reaching, under
 
 _LEAST, _MOST = -128, 127
 
@@ -151,56 +154,34 @@ class SumOfProducts:
     ends: tuple[float | None, float | None]
 
 
-@frozen(kw_only=True)
-class ImageWindow:
-    """Rows and columns of an image [rows, height, width, channels] that an output is computed from."""
-
-    image: tuple[int, int]
-    strides: tuple[int, int]
-    dilation: tuple[int, int]
-    padding: tuple[int, ...]
-
-    def shifted(
-        self, values: Any, zero: Any, at: tuple[Any, ...], kernel: tuple[Any, Any], channel: Any
-    ) -> Any:
-        """An element less its zero point, which padding is."""
-        places = [
-            place * step + by * inner - before
-            for place, step, by, inner, before in zip(
-                at[1:3], self.strides, self.dilation, kernel, self.padding, strict=True
-            )
-        ]
-        inside = [
-            tirx.all(place >= 0, place < extent) for place, extent in zip(places, self.image, strict=True)
-        ]
-        found = values[at[0], places[0], places[1], channel].astype("int32") - zero[at[0], 0]
-        return tirx.if_then_else(tirx.all(*inside), found, tirx.const(0, "int32"))
+Shifted = Callable[..., Any]
+"""Of stored values, zero points, the place in the output, the element of the kernel and the channel: the
+value there less its zero point, and 0 where there is none.
+"""
 
 
-@frozen(kw_only=True)
-class TransposedWindow:
-    """Rows and columns of an image [rows, height, width, channels] that reach an output of a transposed
-    convolution.
+def in_image(windows: Windows) -> Shifted:
+    """For a convolution of images [rows, height, width, channels]."""
+
+    def shifted(values: Any, zero: Any, at: tuple[Any, ...], tap: tuple[Any, Any], channel: Any) -> Any:
+        position = under(windows, at[1:3], tap)
+        value = values[at[0], *position, channel].astype("int32") - zero[at[0], 0]
+        return guarded(all_inside(windows, position), value, tirx.const(0, "int32"))
+
+    return shifted
+
+
+def spread(windows: Windows) -> Shifted:
+    """For a transposed convolution of images [rows, height, width, channels]; the windows are those over its
+    output that its input's elements are written to.
     """
 
-    image: tuple[int, int]
-    strides: tuple[int, int]
-    padding: tuple[int, ...]
+    def shifted(values: Any, zero: Any, at: tuple[Any, ...], tap: tuple[Any, Any], channel: Any) -> Any:
+        position, meets = reaching(windows, at[1:3], tap)
+        value = values[at[0], *position, channel].astype("int32") - zero[at[0], 0]
+        return tirx.if_then_else(meets, value, tirx.const(0, "int32"))
 
-    def shifted(
-        self, values: Any, zero: Any, at: tuple[Any, ...], kernel: tuple[Any, Any], channel: Any
-    ) -> Any:
-        """An element less its zero point; none where this part of the kernel meets no element."""
-        spread = [
-            place + before - inner for place, inner, before in zip(at[1:3], kernel, self.padding, strict=True)
-        ]
-        places = [tirx.floordiv(place, step) for place, step in zip(spread, self.strides, strict=True)]
-        meets = [
-            tirx.all(place >= 0, place < extent, tirx.EQ(place * step, wide))
-            for place, extent, step, wide in zip(places, self.image, self.strides, spread, strict=True)
-        ]
-        found = values[at[0], places[0], places[1], channel].astype("int32") - zero[at[0], 0]
-        return tirx.if_then_else(tirx.all(*meets), found, tirx.const(0, "int32"))
+    return shifted
 
 
 def dense_product(values: Any, zero: Any, weights: Any, at: tuple[Any, ...], terms: Any) -> Any:
@@ -221,23 +202,23 @@ def matrices_product(rows: int) -> Product:
     return product
 
 
-def convolution_product(window: ImageWindow | TransposedWindow) -> Product:
+def convolution_product(element: Shifted) -> Product:
     """Weights are [outputs, height, width, channels]."""
 
     def product(values: Any, zero: Any, weights: Any, at: tuple[Any, ...], terms: Any) -> Any:
         row, column, channel = terms
-        shifted = window.shifted(values, zero, at, (row, column), channel)
+        shifted = element(values, zero, at, (row, column), channel)
         return shifted * weights[at[3], row, column, channel].astype("int32")
 
     return product
 
 
-def depthwise_product(window: ImageWindow, multiplier: int) -> Product:
+def depthwise_product(element: Shifted, multiplier: int) -> Product:
     """Weights are [1, height, width, outputs], `multiplier` outputs for each channel."""
 
     def product(values: Any, zero: Any, weights: Any, at: tuple[Any, ...], terms: Any) -> Any:
         row, column = terms
-        shifted = window.shifted(values, zero, at, (row, column), tirx.floordiv(at[3], multiplier))
+        shifted = element(values, zero, at, (row, column), tirx.floordiv(at[3], multiplier))
         return shifted * weights[0, row, column, at[3]].astype("int32")
 
     return product

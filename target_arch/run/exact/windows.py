@@ -19,7 +19,7 @@ from target_arch.run.exact.scaling import (
 
 
 @frozen(kw_only=True)
-class _Window:
+class SeenWindow:
     """Which rows and columns of an image an output element sees."""
 
     kernel: tuple[int, int]
@@ -47,9 +47,9 @@ class _Window:
                 yield row, column, padded[:, rows, columns, :]
 
 
-def _window(case: OperatorCase, kernel: tuple[int, int], dilation: tuple[int, int]) -> _Window:
+def _window(case: OperatorCase, kernel: tuple[int, int], dilation: tuple[int, int]) -> SeenWindow:
     shape = case.out.shape
-    return _Window(
+    return SeenWindow(
         kernel=kernel,
         strides=case.attribute("strides", (1, 1)),
         padding=case.attribute("padding", (0, 0, 0, 0)),
@@ -116,7 +116,7 @@ def _divided(real: float, count: int) -> tuple[int, int]:
     return (multiplier << more) // count, shift - more
 
 
-def _reduced(window: _Window, image: Integers, fill: int, combine: Callable[..., Any]) -> Integers:
+def _reduced(window: SeenWindow, image: Integers, fill: int, combine: Callable[..., Any]) -> Integers:
     found: Any = None
     for _, _, seen in window.taps(image, fill):
         found = seen.copy() if found is None else combine(found, seen)

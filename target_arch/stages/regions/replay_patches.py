@@ -35,7 +35,7 @@ def _columns_faults(patch: Patch) -> Iterator[str]:
             yield f"`{producer.image.name}` reads rows of {read}, and columns of others"
         for window in windows:
             there = patch.columns[window.tensor]
-            needed = window.needed(patch.columns[producer.image.name], there.of)
+            needed = window.needed(patch.columns[producer.image.name])
             if needed.start < there.start or needed.end > there.end:
                 yield f"`{producer.image.name}` reads columns {needed} of `{window.tensor}`, not {there}"
 

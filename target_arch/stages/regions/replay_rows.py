@@ -67,8 +67,7 @@ class _Replay:
     def _read(self, producer: Producer, row: int) -> Iterator[str]:
         for window in producer.reads:
             image = window.tensor
-            start = row * window.stride - window.before
-            for needed in range(max(start, 0), min(start + window.height, image.rows)):
+            for needed in window.along.needed(range(row, row + 1)):
                 if not self._there(image, needed):
                     yield f"row {row} of `{producer.image.name}` reads row {needed} of `{image.name}`"
 

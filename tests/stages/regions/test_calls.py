@@ -7,6 +7,7 @@ from attrs import evolve
 
 from target_arch.backends.plain_c.stripes.schedule import FusedOperators, in_place, stripes
 from target_arch.plan.kernels import Call, Kernel, LocalBuffer, Operand
+from target_arch.plan.operators.window import Window
 from target_arch.plan.regions.channels import BlockProducer, Channels, TensorChannels
 from target_arch.plan.regions.stripes import RowWindow, Stripes, TensorRows
 from target_arch.stages.errors import CheckError
@@ -26,12 +27,12 @@ def rows() -> Stripes:
     given = TensorRows(name="x", rows=12, row_bytes=6)
     first = FusedOperators(
         operators=("a",),
-        reads=(RowWindow(tensor=given, height=3, before=1),),
+        reads=(RowWindow(tensor=given, along=Window.same(12, 3)),),
         image=TensorRows(name="a", rows=12, row_bytes=6),
     )
     last = FusedOperators(
         operators=("b",),
-        reads=(RowWindow(tensor=first.image),),
+        reads=(RowWindow.equal(first.image),),
         image=TensorRows(name="b", rows=12, row_bytes=6),
     )
     plain = stripes([first, last], 1)

@@ -7,6 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from target_arch.backends.plain_c.stripes.schedule import FusedOperators, in_place, stripes
+from target_arch.plan.operators.window import Window
 from target_arch.plan.regions.stripes import RowWindow, Stripes, TensorRows
 from target_arch.stages.regions.replay_rows import faults
 
@@ -28,11 +29,11 @@ def chains(draw: st.DrawFn) -> list[FusedOperators]:
         last, height, stride = tensors[-1], draw(st.integers(1, 4)), draw(st.integers(1, 3))
         before = draw(st.integers(0, height - 1))
         after = draw(st.integers(0, height - 1))
-        rows = (last.rows + before + after - height) // stride + 1
-        assume(rows > 0)
-        reads = [RowWindow(tensor=last, height=height, stride=stride, before=before)]
+        window = Window.padded(last.rows, height, stride, before=before, after=after)
+        assume(window.out > 0)
+        rows, reads = window.out, [RowWindow(tensor=last, along=window)]
         if number and draw(st.booleans()) and tensors[-2].rows == rows:
-            reads.append(RowWindow(tensor=tensors[-2]))
+            reads.append(RowWindow.equal(tensors[-2]))
         units.append(unit(f"t{number}", rows, draw(st.integers(1, 9)), *reads))
         tensors.append(units[-1].image)
     return units
@@ -53,8 +54,8 @@ def test_every_row_is_there_when_it_is_read(units: list[FusedOperators], size: i
 
 def test_a_row_that_is_written_too_early_is_found() -> None:
     """An output that has to wait is written at once instead."""
-    first = unit("a", 12, 6, RowWindow(tensor=X, height=3, before=1))
-    plain = stripes([first, unit("b", 12, 6, RowWindow(tensor=first.image))], 1)
+    first = unit("a", 12, 6, RowWindow(tensor=X, along=Window.same(12, 3)))
+    plain = stripes([first, unit("b", 12, 6, RowWindow.equal(first.image))], 1)
     assert plain is not None
     placed = in_place(plain, X)
     assert placed is not None
@@ -70,8 +71,8 @@ def _with(plan: Stripes, number: int, *, held: int) -> Stripes:
 
 
 def test_a_plan_prints() -> None:
-    first = unit("a", 12, 4, RowWindow(tensor=X, height=3, before=1))
-    second = unit("b", 6, 8, RowWindow(tensor=first.image, height=3, stride=2))
+    first = unit("a", 12, 4, RowWindow(tensor=X, along=Window.same(12, 3)))
+    second = unit("b", 6, 8, RowWindow(tensor=first.image, along=Window.same(12, 3, 2)))
     plan = stripes([first, second], 1)
     assert plan is not None
     assert str(in_place(plan, X)) == (
@@ -83,10 +84,10 @@ def test_a_plan_prints() -> None:
 
 def test_lines_that_share_bytes_are_found() -> None:
     units = [
-        unit("a", 12, 4, RowWindow(tensor=X)),
-        unit("b", 12, 4, RowWindow(tensor=X)),
+        unit("a", 12, 4, RowWindow.equal(X)),
+        unit("b", 12, 4, RowWindow.equal(X)),
     ]
-    units.append(unit("c", 12, 4, RowWindow(tensor=units[0].image), RowWindow(tensor=units[1].image)))
+    units.append(unit("c", 12, 4, RowWindow.equal(units[0].image), RowWindow.equal(units[1].image)))
     plan = stripes(units, 1)
     assert plan is not None
     assert faults(plan) == []

@@ -15,6 +15,7 @@ from target_arch.backends.plain_c.stripes.schedule import FusedOperators
 from target_arch.backends.plain_c.stripes.units import rowwise
 from target_arch.backends.plain_c.stripes.windows import columns_of
 from target_arch.plan.model import Model, Operator, Tensor
+from target_arch.plan.operators.window import Window
 from target_arch.plan.regions.patches import Columns, ColumnWindow
 from target_arch.soc.words import InstructionSet
 
@@ -54,7 +55,7 @@ class Narrowing:
         first = columns_of(fused[0], self.model)
         if first is None or not all(self._is_image(name) for name in (*names, out)):
             return None
-        return (first, *(ColumnWindow(tensor=name) for name in names[1:]))
+        return (first, *(self._equal(name) for name in names[1:]))
 
     def columns(self, fused: Sequence[Fused], made: Columns) -> dict[str, Columns] | None:
         """The columns of each tensor that operators need for those of the last output: all of a tensor that
@@ -66,7 +67,7 @@ class Narrowing:
             if windows is None:
                 return None
             for window in windows:
-                needed = window.needed(own, self.model.tensors[window.tensor].shape[_COLUMNS])
+                needed = window.needed(own)
                 if needed.count <= 0:
                     return None
                 found[window.tensor] = needed.joined(found.get(window.tensor, needed))
@@ -111,6 +112,10 @@ class Narrowing:
     def _cut(self, name: str, columns: int) -> Tensor:
         return self.model.tensors[name].with_extent(_COLUMNS, columns)
 
+    def _equal(self, name: str) -> ColumnWindow:
+        columns = self.model.tensors[name].shape[_COLUMNS]
+        return ColumnWindow(tensor=name, along=Window(extent=columns, out=columns))
+
     def _is_image(self, name: str) -> bool:
         shape = self.model.tensors[name].shape
         return len(shape) == 4 and shape[0] == 1
@@ -124,8 +129,7 @@ def _padded(operator: Operator, window: ColumnWindow, made: Columns, there: Colu
     """The operator with the padding of columns `made` of its output before and behind those `there`."""
     attributes: dict[str, Any] = dict(operator.attributes)
     top, _, bottom, _ = attributes.get("padding", (0, 0, 0, 0))
-    before = window.before - made.start * window.stride + there.start
-    behind = (made.count - 1) * window.stride + window.width - before - there.count
-    if before or behind or "padding" in attributes:
-        attributes["padding"] = (top, before, bottom, behind)
+    part = window.along.part(made.range, there.range)
+    if part.before or part.after or "padding" in attributes:
+        attributes["padding"] = (top, part.before, bottom, part.after)
     return evolve(operator, attributes=attributes)

@@ -10,7 +10,6 @@ from typing import Any
 from attrs import evolve, frozen
 
 from target_arch.backends.plain_c.stripes.regions import RowRegions
-from target_arch.backends.plain_c.stripes.windows import ROW_TAPS
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.regions.region import Axis, Region
 from target_arch.soc.words import InstructionSet
@@ -50,9 +49,10 @@ def _upright(model: Model) -> Model:
     operators = []
     for operator in model.operators:
         turns = _turns(operator, model)
-        if turns and operator.kind in ROW_TAPS:
+        kernel = operator.facts.kernel_axes
+        if turns and kernel is not None:
             weights = operator.constants[0]
-            tensors[weights] = _turned(model.tensors[weights], ROW_TAPS[operator.kind])
+            tensors[weights] = _turned(model.tensors[weights], kernel[0])
         operators.append(_turned_operator(operator) if turns else operator)
     return evolve(model, tensors=tensors, operators=tuple(operators))
 
@@ -66,9 +66,8 @@ def _turns(operator: Operator, model: Model) -> bool:
     images = [model.tensors[name] for name in (*operator.inputs, operator.output)]
     if not operator.inputs or not all(map(_is_row, images)):
         return False
-    if operator.kind not in ROW_TAPS:
-        return True
-    return model.tensors[operator.constants[0]].shape[ROW_TAPS[operator.kind]] == 1
+    kernel = operator.facts.kernel_axes
+    return kernel is None or model.tensors[operator.constants[0]].shape[kernel[0]] == 1
 
 
 def _turned(tensor: Tensor, axis: int) -> Tensor:

@@ -67,7 +67,7 @@ class StripedConvolution(InlinedWeights):
         fetched.
         """
         window, whole = self.unit.reads[0], self._work
-        lines = max(window.height - window.stride, 0) * window.tensor.row_bytes
+        lines = max(window.along.reach - window.along.stride, 0) * window.tensor.row_bytes
         again: Work = {
             WorkUnit.GROUP: whole[WorkUnit.GROUP],
             WorkUnit.LINE: lines if WorkUnit.LINE in whole else 0,

@@ -106,10 +106,11 @@ class Defined:
 
 def _first(window: RowWindow, rows: str) -> str:
     """The place of the first row that row `y` of the output needs."""
-    first = "y" if window.stride == 1 else f"y * {window.stride}"
-    if not window.before:
+    along = window.along
+    first = "y" if along.stride == 1 else f"y * {along.stride}"
+    if not along.before:
         return f"ta_rows_at(&{rows}, {first})"
-    first = f"{first} - {window.before}"
+    first = f"{first} - {along.before}"
     return f"ta_rows_at(&{rows}, {first} < 0 ? 0 : {first})"
 
 
@@ -130,7 +131,7 @@ def defined(operator: Operator, model: Model, isa: InstructionSet) -> Defined | 
         return None
     image = rows_of(model.tensors[operator.output])
     clips = [_clip(windows[0], row) for row in range(image.rows)]
-    if len(set(clips)) > _RIMS or any(sum(clip) >= windows[0].height for clip in clips):
+    if len(set(clips)) > _RIMS or any(sum(clip) >= windows[0].along.reach for clip in clips):
         return None
     lowered = {clip: _lowered(operator, model, windows[0], clip) for clip in dict.fromkeys(clips)}
     usual = max(lowered, key=clips.count)
@@ -166,7 +167,7 @@ def _windows(operator: Operator, model: Model) -> tuple[RowWindow, ...] | None:
     window = window_of(operator, model)
     if window is None:
         return None
-    return (window, *(RowWindow(tensor=rows_of(tensor)) for tensor in inputs[1:]))
+    return (window, *(RowWindow.equal(rows_of(tensor)) for tensor in inputs[1:]))
 
 
 def _side_by_side(operator: Operator, inputs: Sequence[Tensor], out: Tensor, model: Model) -> bool:
@@ -178,13 +179,14 @@ def _side_by_side(operator: Operator, inputs: Sequence[Tensor], out: Tensor, mod
 
 
 def _clip(window: RowWindow, row: int) -> _Clip:
-    first = row * window.stride - window.before
-    return max(-first, 0), max(first + window.height - window.tensor.rows, 0)
+    row_only = range(row, row + 1)
+    part = window.along.part(row_only, window.along.needed(row_only))
+    return part.before, part.after
 
 
 def _lowered(operator: Operator, model: Model, window: RowWindow, clip: _Clip) -> LoweredOperator | None:
     """The operator for one row of its output, of an image of the rows that it needs."""
-    rows = window.height - sum(clip)
+    rows = window.along.reach - sum(clip)
     tensors = {
         **{name: model.tensors[name] for name in operator.constants},
         **{name: _cut(model.tensors[name], rows) for name in operator.inputs},

@@ -92,7 +92,8 @@ class RowsText:
         )
         yield from unit.constant(names)
         for place, window in enumerate(producer.reads):
-            yield struct("ta_rows_window", f"window{place}", (window.height, window.stride, window.before))
+            along = window.along
+            yield struct("ta_rows_window", f"window{place}", (along.reach, along.stride, along.before))
         for place, skip in enumerate(skipped):
             if skip:
                 yield f"const ta_rows {seen[place]} = ta_rows_behind(&{reads[place]}, {skip});"
@@ -135,7 +136,8 @@ class RowsText:
         return found
 
     def _needed_by(self, reader: Producer, window: RowWindow) -> str:
-        literal = f"&(ta_rows_window){{{window.height}, {window.stride}, {window.before}}}"
+        along = window.along
+        literal = f"&(ta_rows_window){{{along.reach}, {along.stride}, {along.before}}}"
         return f"ta_rows_needed(&{self._r(window.tensor)}, {literal}, &{self._r(reader.image)})"
 
     def _rows(self, image: TensorRows, at: str, row_bytes: int, done: int) -> str:

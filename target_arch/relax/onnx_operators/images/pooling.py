@@ -6,22 +6,17 @@ Transposed convolutions that state the shape of their result are here, too.
 from collections.abc import Mapping, Sequence
 from typing import Any, Never
 
-from attrs import frozen
+from attrs import evolve
 from tvm import relax, te, tirx
 
+from target_arch.plan.operators.window import Window
 from target_arch.relax.onnx_operators.node import Converter, Node, converter
 from target_arch.relax.site import NotConverted
+from target_arch.relax.te.windows import under
+from target_arch.soc.rounding import ceil_div
 
-
-@frozen(kw_only=True)
-class _Windows:
-    """The place of windows on an image, per dimension."""
-
-    kernel: tuple[int, ...]
-    strides: tuple[int, ...]
-    dilations: tuple[int, ...]
-    before: tuple[int, ...]
-    result: tuple[int, ...]
+_Windows = tuple[Window, ...]
+"""Along each dimension of an image."""
 
 
 def _is_open(node: Node) -> bool:
@@ -54,47 +49,42 @@ def _is_special(node: Node) -> bool:
 
 def _drops(node: Node, windows: _Windows) -> bool:
     """Whether a window that reaches the padding behind the image is left out."""
-    rank = len(windows.kernel)
-    after = [int(each) for each in node.attributes.get("pads", [0] * 2 * rank)][rank:]
-    rows = zip(
-        windows.result,
-        windows.strides,
-        windows.before,
-        after,
-        windows.kernel,
-        windows.dilations,
-        node.shape(0)[2:],
-        strict=True,
-    )
+    axes = zip(windows, _padded(node), strict=True)
     return any(
-        n < -(-(extent + front + back - (k - 1) * dilation - 1) // stride) + 1
-        for n, stride, front, back, k, dilation, extent in rows
+        window.out < ceil_div(padded.extent + padded.before + padded.after - padded.reach, padded.stride) + 1
+        for window, padded in axes
     )
+
+
+def _padded(node: Node) -> _Windows:
+    """The windows that are within the image and its padding."""
+    image = node.shape(0)[2:]
+    rank = len(image)
+    ones = [1] * rank
+    kernel, strides, dilations = (
+        [int(size) for size in sizes]
+        for sizes in (
+            node.attributes["kernel_shape"],
+            node.attributes.get("strides", ones),
+            node.attributes.get("dilations", ones),
+        )
+    )
+    pads = [int(size) for size in node.attributes.get("pads", [0] * 2 * rank)]
+    axes = zip(image, kernel, strides, dilations, pads[:rank], pads[rank:], strict=True)
+    return tuple(Window.padded(*axis) for axis in axes)
 
 
 def _windows(node: Node) -> _Windows:
-    image = node.shape(0)[2:]
-    rank = len(image)
-    kernel = [int(each) for each in node.attributes["kernel_shape"]]
-    strides = [int(each) for each in node.attributes.get("strides", [1] * rank)]
-    dilations = [int(each) for each in node.attributes.get("dilations", [1] * rank)]
-    reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
-    given = [int(each) for each in node.attributes.get("pads", [0] * 2 * rank)]
-    before, after = given[:rank], given[rank:]
-    spare = [e + a + b - r for e, a, b, r in zip(image, before, after, reach, strict=True)]
-    result = [each // stride + 1 for each, stride in zip(spare, strides, strict=True)]
-    if node.integer("ceil_mode", 0):
-        result = [-(-each // stride) + 1 for each, stride in zip(spare, strides, strict=True)]
-        # The last window has to begin inside of the image or of the padding before it.
-        ends = zip(result, strides, image, before, strict=True)
-        result = [n - 1 if (n - 1) * stride >= extent + front else n for n, stride, extent, front in ends]
-    return _Windows(
-        kernel=tuple(kernel),
-        strides=tuple(strides),
-        dilations=tuple(dilations),
-        before=tuple(before),
-        result=tuple(result),
-    )
+    padded = _padded(node)
+    return tuple(map(_with_last, padded)) if node.integer("ceil_mode", 0) else padded
+
+
+def _with_last(window: Window) -> Window:
+    """With one that sticks out of the padding, which has to begin inside of the image or before it."""
+    spare = window.extent + window.before + window.after - window.reach
+    out = ceil_div(spare, window.stride) + 1
+    begins_behind = (out - 1) * window.stride >= window.extent + window.before
+    return evolve(window, out=out - 1 if begins_behind else out)
 
 
 def _largest(node: Node, windows: _Windows) -> Any:
@@ -115,11 +105,10 @@ def _largest(node: Node, windows: _Windows) -> Any:
     reducer = te.comm_reducer(better, nothing, name="largest")
 
     def definition(x: Any) -> Any:
-        axes = [te.reduce_axis((0, size), name=f"k{n}") for n, size in enumerate(windows.kernel)]
+        axes = [te.reduce_axis((0, window.kernel), name=f"k{n}") for n, window in enumerate(windows)]
 
         def element(*at: Any) -> Any:
-            rows = zip(at[2:], axes, windows.strides, windows.dilations, windows.before, strict=True)
-            places = [i * stride + k * dilation - front for i, k, stride, dilation, front in rows]
+            places = under(windows, at[2:], axes)
             inside = tirx.all(
                 *(tirx.all(p >= 0, p < extent) for p, extent in zip(places, image, strict=True))
             )
@@ -129,10 +118,14 @@ def _largest(node: Node, windows: _Windows) -> Any:
             value = tirx.if_then_else(inside, x(*at[:2], *places), least)
             return reducer((tirx.if_then_else(inside, index, -1), value), axis=axes)
 
-        index, _ = te.compute((*shape[:2], *windows.result), element, name="found")
-        return te.compute((*shape[:2], *windows.result), lambda *at: tirx.max(index(*at), 0), name="indices")
+        index, _ = te.compute(_result(shape, windows), element, name="found")
+        return te.compute(_result(shape, windows), lambda *at: tirx.max(index(*at), 0), name="indices")
 
     return node.computed(definition, node.operand(0))
+
+
+def _result(shape: Sequence[int], windows: _Windows) -> tuple[int, ...]:
+    return (*shape[:2], *(window.out for window in windows))
 
 
 def _read(node: Node, indices: Any, windows: _Windows) -> Any:
@@ -142,7 +135,7 @@ def _read(node: Node, indices: Any, windows: _Windows) -> Any:
         def element(*at: Any) -> Any:
             return x(*at[:2], *_unravelled(index(*at), shape[2:]))
 
-        return te.compute((*shape[:2], *windows.result), element)
+        return te.compute(_result(shape, windows), element)
 
     return node.computed(definition, node.operand(0), indices)
 
@@ -173,7 +166,7 @@ def _numbered(node: Node, indices: Any, windows: _Windows) -> Any:
                     found = found * extent + place
             return (found + (n * shape[1] + c).astype("int32") * count).astype("int64")
 
-        return te.compute((*shape[:2], *windows.result), element)
+        return te.compute(_result(shape, windows), element)
 
     return node.computed(definition, indices)
 

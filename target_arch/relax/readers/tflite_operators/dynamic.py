@@ -9,6 +9,7 @@ import numpy as np
 from attrs import evolve
 from tvm import relax
 
+from target_arch.plan.windows import Windows
 from target_arch.relax.readers.tflite_operators.grids import bounds
 from target_arch.relax.readers.tflite_operators.site import TFLiteOperand, TFLiteOperator
 from target_arch.relax.site import NotConverted
@@ -27,18 +28,17 @@ def brings(x: TFLiteOperand, weight: TFLiteOperand) -> bool:
     return x.dtype == "float32" and weight.dtype == "int8" and weight.quantization is not None
 
 
-def convolution(
-    site: TFLiteOperator, weight: TFLiteOperand, window: dynamic_range.ImageWindow, activation: int
-) -> Any:
+def convolution(site: TFLiteOperator, weight: TFLiteOperand, windows: Windows, activation: int) -> Any:
     """Images of a batch are rows; symmetric where the weights have a single scale, as LiteRT has it."""
+    element = dynamic_range.in_image(windows)
     channels, several = site.x.shape[3], len(_weight_scales(weight)) > 1
     if site.operator == "DEPTHWISE_CONV_2D":
-        product = dynamic_range.depthwise_product(window, site.out.shape[3] // channels)
+        product = dynamic_range.depthwise_product(element, site.out.shape[3] // channels)
         terms, symmetric = weight.shape[1:3], False
     else:
         if weight.shape[3] != channels:
             raise NotConverted("groups of channels, with activations in floats and weights in int8")
-        product, terms, symmetric = dynamic_range.convolution_product(window), weight.shape[1:], not several
+        product, terms, symmetric = dynamic_range.convolution_product(element), weight.shape[1:], not several
     made = rows(site, site.x.expr, (site.x.shape[0], math.prod(site.x.shape[1:])), symmetric=symmetric)
     values = site.builder.emit(relax.op.reshape(made.values, site.x.shape))
     layer = dynamic_range.SumOfProducts(
@@ -55,7 +55,7 @@ def transposed_convolution(
     site: TFLiteOperator,
     weight: TFLiteOperand,
     x: TFLiteOperand,
-    window: dynamic_range.TransposedWindow,
+    windows: Windows,
     activation: int,
 ) -> Any:
     """Images of a batch are rows, asymmetric whatever the scales of the weights, as LiteRT has it."""
@@ -65,7 +65,7 @@ def transposed_convolution(
         name=site.operator.lower(),
         shape=site.out.shape,
         terms=weight.shape[1:],
-        product=dynamic_range.convolution_product(window),
+        product=dynamic_range.convolution_product(dynamic_range.spread(windows)),
         ends=bounds(activation),
     )
     return _weighted(site, weight, layer, evolve(made, values=values), bias=3)

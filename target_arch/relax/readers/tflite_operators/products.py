@@ -9,16 +9,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from tvm import relax
 
 from target_arch.plan.arithmetic import Rounding, float32, quantize_multiplier
 from target_arch.plan.model import Attribute
+from target_arch.plan.operators.window import Window
+from target_arch.plan.windows import Windows
 from target_arch.relax.readers.tflite_operators import dynamic
 from target_arch.relax.readers.tflite_operators.grids import bounds, ending, reals, steps
 from target_arch.relax.readers.tflite_operators.site import Converter, TFLiteOperand, TFLiteOperator
 from target_arch.relax.site import NotConverted
-from target_arch.relax.te import dynamic_range
 
 Array = np.ndarray[Any, Any]
 
@@ -92,20 +93,23 @@ def _weight(operand: TFLiteOperand) -> Any:
     return operand.constant
 
 
-def _padding(
+def _windows(
     same: bool,
     extents: tuple[int, ...],
     kernel: tuple[int, ...],
     strides: tuple[int, int],
     dilation: tuple[int, int],
-) -> tuple[int, ...]:
-    """Rows and columns of padding before the image (LiteRT `ComputePadding`)."""
-    found = []
-    for extent, size, step, by in zip(extents, kernel, strides, dilation, strict=True):
-        reach = (size - 1) * by + 1
-        count = -(-extent // step)
-        found.append(max((count - 1) * step + reach - extent, 0) // 2 if same else 0)
-    return tuple(found)
+) -> Windows:
+    """Along rows and columns, with the padding SAME or VALID."""
+    place = Window.same if same else Window.padded
+    axes = zip(extents, kernel, strides, dilation, strict=True)
+    rows, columns = (place(*axis) for axis in axes)
+    return rows, columns
+
+
+def _before(windows: Windows) -> tuple[int, int]:
+    rows, columns = windows
+    return rows.before, columns.before
 
 
 def convolution(table: str, name: str, site: TFLiteOperator) -> Any:
@@ -116,11 +120,9 @@ def convolution(table: str, name: str, site: TFLiteOperator) -> Any:
     strides = int(options.StrideH()), int(options.StrideW())
     dilation = int(options.DilationHFactor()), int(options.DilationWFactor())
     kernel, channels = weight.shape[1:3], site.out.shape[3]
-    padding = _padding(options.Padding() == 0, site.x.shape[1:3], kernel, strides, dilation)
+    windows = _windows(options.Padding() == 0, site.x.shape[1:3], kernel, strides, dilation)
     if dynamic.is_dynamic(site, weight):
-        image = site.x.shape[1], site.x.shape[2]
-        window = dynamic_range.ImageWindow(image=image, strides=strides, dilation=dilation, padding=padding)
-        return dynamic.convolution(site, weight, window, int(options.FusedActivationFunction()))
+        return dynamic.convolution(site, weight, windows, int(options.FusedActivationFunction()))
     bias = _bias(site, 2, site.x, channels)
     finish = _finish(site, site.x, weight, bias, int(options.FusedActivationFunction()), once=False)
     return site.defined(
@@ -130,7 +132,7 @@ def convolution(table: str, name: str, site: TFLiteOperator) -> Any:
         *finish.constants,
         strides=strides,
         dilation=dilation,
-        padding=padding,
+        padding=_before(windows),
         **finish.attributes,
     )
 
@@ -145,10 +147,8 @@ def transposed_convolution(site: TFLiteOperator) -> Any:
     strides = int(options.StrideH()), int(options.StrideW())
     same, activation = options.Padding() == 0, int(options.FusedActivationFunction())
     if brought:
-        padding = _transposed_padding(site, weight, same, strides)
-        image = x.shape[1], x.shape[2]
-        window = dynamic_range.TransposedWindow(image=image, strides=strides, padding=padding)
-        return dynamic.transposed_convolution(site, weight, x, window, activation)
+        windows = _written_windows(site, x, weight, same, strides)
+        return dynamic.transposed_convolution(site, weight, x, windows, activation)
     return transposed(site, x, weight, 3, same, strides, activation)
 
 
@@ -162,7 +162,7 @@ def transposed(
     activation: int = 0,
 ) -> Any:
     """A transposed convolution with the padding SAME or VALID; its bias may be left out."""
-    padding = _transposed_padding(site, weight, same, strides)
+    padding = _before(_written_windows(site, x, weight, same, strides))
     bias = _bias(site, bias_input, x, site.out.shape[3])
     place: dict[str, Attribute] = {"strides": strides, "padding": padding}
     if x.dtype == "float32":
@@ -186,10 +186,12 @@ def transposed(
     )
 
 
-def _transposed_padding(
-    site: TFLiteOperator, weight: TFLiteOperand, same: bool, strides: tuple[int, int]
-) -> tuple[int, ...]:
-    return _padding(same, site.out.shape[1:3], weight.shape[1:3], strides, (1, 1))
+def _written_windows(
+    site: TFLiteOperator, x: TFLiteOperand, weight: TFLiteOperand, same: bool, strides: tuple[int, int]
+) -> Windows:
+    """The windows in the result of a transposed convolution that the elements of `x` are added to."""
+    rows, columns = _windows(same, site.out.shape[1:3], weight.shape[1:3], strides, (1, 1))
+    return evolve(rows, out=x.shape[1]), evolve(columns, out=x.shape[2])
 
 
 _MOST_BIAS = 1 << 31

@@ -5,6 +5,7 @@ from typing import Any
 
 import onnx.helper
 
+from target_arch.plan.operators.window import Window
 from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, OnnxGraph, TensorKind
 
 _WEIGHTS: Mapping[str, int | None] = {
@@ -53,13 +54,13 @@ def _total(node: Any, given: Mapping[str, Any], types: Mapping[str, TensorKind])
         return None
     strides, dilations = (given.get(name, [1] * len(image)) for name in ("strides", "dilations"))
     extra = given.get("output_padding", [0] * len(image))
-    reach = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=True)]
     if node.op_type == "ConvTranspose":
+        reach = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=True)]
         rows = zip(reach, extra, strides, strict=True)
         total = [size + more - stride for size, more, stride in rows]
         return None if min(total, default=0) < 0 else total
-    windows = zip(image, reach, strides, strict=True)
-    total = [max((-(-extent // stride) - 1) * stride + size - extent, 0) for extent, size, stride in windows]
+    windows = [Window.same(*axis) for axis in zip(image, kernel, strides, dilations, strict=True)]
+    total = [window.before + window.after for window in windows]
     return None if node.op_type.endswith("Pool") and max(dilations, default=1) > 1 else total
 
 
