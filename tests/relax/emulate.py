@@ -25,7 +25,7 @@ def evaluate(model: Model, inputs: Mapping[str, Array], program: RelaxProgram | 
             values[tensor.name] = np.frombuffer(tensor.data, tensor.dtype).reshape(tensor.shape)
     for operator in model.operators:
         out = model.tensors[operator.output]
-        if operator.kind in ("reshape", "transpose", "concat", "relax"):
+        if operator.kind in ("reshape", "transpose", "concat", "lookup", "relax"):
             result = _moved(operator, values, out, program)
         else:
             result = _stored(_KINDS[operator.kind](operator, _real(model, operator, values)), operator, out)
@@ -43,6 +43,8 @@ def _moved(
         return source[0]
     if operator.kind == "concat":
         return np.concatenate(source, axis=operator.attributes["axis"])
+    if operator.kind == "lookup":
+        return values[operator.constants[0]][source[0].astype(int) - np.iinfo(source[0].dtype).min]
     assert program is not None
     return run_relax(program, operator.id, source).astype(out.dtype)
 

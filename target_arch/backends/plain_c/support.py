@@ -47,9 +47,12 @@ def _integer_refusal(operator: Operator, model: Model) -> str | None:
     real = (*operator.inputs,) if facts.float_inputs else (operator.output,) if facts.float_output else ()
     bias = operator.constants[1:2] if facts.weighted else ()
     averaged = facts.structure is Structure.POOL and operator.arithmetic is Arithmetic.TFLITE
-    stored = (*_STORED, "int16") if real or averaged else _STORED
+    tables = operator.constants if facts.structure is Structure.ELEMENTWISE else ()
+    stored = (*_STORED, "int16") if real or averaged or tables else _STORED
     finer = (*_STORED, "int16") if facts.structure is Structure.ROWS else stored
     for name in (*operator.inputs, *operator.constants, operator.output):
+        if name in tables:
+            continue
         tensor = model.tensors[name]
         expected = ("float32",) if name in real else ("int32",) if name in bias else stored
         expected = finer if name == operator.output and name not in real else expected

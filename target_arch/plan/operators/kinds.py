@@ -217,7 +217,26 @@ class OperatorKind(StrEnum):
         ),
     )
     RELU = "relu", evolve(_UNARY, attributes=(ACTIVATION,), scaling=Scaling.RATIO, oracle=True)
-    HARD_SWISH = "hard_swish", _UNARY
+    LOOKUP = (
+        "lookup",
+        evolve(
+            _UNARY,
+            constants=(Role(name="table", meaning="[N]: results"),),
+            attributes=(
+                Role(
+                    name="curve",
+                    meaning="(`each`: the table has the result of each stored value, from the least one "
+                    "on; of int16 `lines`: of 513, with lines between; `sigmoid`, `tanh`: LiteRT's table)",
+                ),
+                Role(name="multiplier", meaning="and"),
+                Role(name="shift", meaning="(of `sigmoid` and `tanh`: to the unit of their table)"),
+            ),
+            element_work=2.0,
+            arithmetics=INTEGERS,
+            oracle=True,
+        ),
+    )
+    HARD_SWISH = "hard_swish", evolve(_UNARY, arithmetics=(Arithmetic.FLOAT,))
     REQUANTIZE = "requantize", evolve(_UNARY, arithmetics=INTEGERS, scaling=Scaling.RATIO, oracle=True)
     QUANTIZE = (
         "quantize",

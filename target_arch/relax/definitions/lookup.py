@@ -3,18 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-from attrs import frozen
 from tvm import tirx
 
 from target_arch.plan.arithmetic import DTYPE_RANGE
-from target_arch.plan.model import Model, Operator, Quantization
-from target_arch.plan.operators.facts import Arithmetic
-from target_arch.relax.definitions.operands import operands_of
+from target_arch.plan.model import Model, Operator
 from target_arch.relax.te.definition import (
     Axes,
     Definition,
-    Packed,
     elements,
     one_by_one,
     placeholder,
@@ -23,71 +18,76 @@ from target_arch.relax.te.definition import (
 )
 from target_arch.relax.te.sigmoid import on_curve, signed
 
-Stored = Callable[[int, Quantization, Quantization], int]
-"""The stored result of a stored value, from the quantization of both; the table clamps it to its type."""
 
+def of_reals(function: Callable[[Any], Any]) -> Callable[[Operator, Model], Definition]:
+    """The definition of an operator that applies a function, in TE, to every float32 element."""
 
-@frozen(kw_only=True)
-class Function:
-    """A function of one number: `real` in TE on float32, `stored` for each arithmetic of integers."""
-
-    real: Callable[[Any], Any]
-    stored: Mapping[Arithmetic, Stored]
-
-    def definition(self, operator: Operator, model: Model) -> Definition:
-        """The function of every element. ValueError where a quantization has no exact form."""
-        x, out = tensor_of(model, operator, 0), model.tensors[operator.output]
-        axes: Axes = (("i", elements(x)),)
+    def definition(operator: Operator, model: Model) -> Definition:
+        x = tensor_of(model, operator, 0)
         data = placeholder(x, (elements(x),), "x")
-        if operator.arithmetic is Arithmetic.FLOAT:
-            result = stage("out", axes, lambda i: self.real(data[i]))
-            return Definition(arguments=(data, result), schedule=one_by_one((), ()))
-        least = DTYPE_RANGE[x.dtype][0]
-        packed = Packed(suffix="results", dtype=out.dtype, values=self.table(operator, model))
-        results = packed.placeholder()
-        result = stage("out", axes, lambda i: results[data[i].astype("int32") - tirx.const(least, "int32")])
-        return Definition(arguments=(data, results, result), schedule=one_by_one((), ()), packed=(packed,))
+        result = stage("out", (("i", elements(x)),), lambda i: function(data[i]))
+        return Definition(arguments=(data, result), schedule=one_by_one((), ()))
 
-    def table(self, operator: Operator, model: Model) -> tuple[int, ...]:
-        """The stored result of every stored value, from the least one on."""
-        x, out = tensor_of(model, operator, 0), model.tensors[operator.output]
-        if x.quantization is None or out.quantization is None:
-            raise ValueError(f"`{operator.id}`: a tensor has no quantization")
-        stored, (least, most) = self.stored[operator.arithmetic], DTYPE_RANGE[out.dtype]
-        first, last = DTYPE_RANGE[x.dtype]
-        values = (stored(value, x.quantization, out.quantization) for value in range(first, last + 1))
-        return tuple(min(max(value, least), most) for value in values)
-
-
-def by_floats(function: Callable[[np.float32], np.float32]) -> Stored:
-    """ONNX's rule: dequantize, the function in float32, quantize (half to even)."""
-
-    def stored(value: int, x: Quantization, out: Quantization) -> int:
-        real = np.float32(value - x.zero_point[0]) * np.float32(x.scale[0])
-        return int(np.rint(function(real) / np.float32(out.scale[0]))) + out.zero_point[0]
-
-    return stored
+    return definition
 
 
 def lookup(operator: Operator, model: Model) -> Definition:
-    """`constant0` has the result of every 8-bit value, from the least one on."""
-    given = operands_of(operator, model)
-    x, table = given.data
-    least = DTYPE_RANGE[given.tensors[0].dtype][0]
-    return given.finished(lambda *i: table[x(*i).astype("int32") - tirx.const(least, "int32")])
+    """The result of every stored value, read in `table` as its attribute `curve` says."""
+    x, table = (tensor_of(model, operator, index) for index in (0, 1))
+    data, results = placeholder(x, (elements(x),), "x"), placeholder(table, table.shape, "table")
+    axes: Axes = (("i", elements(x)),)
+    curve = str(operator.attributes["curve"])
+    if curve not in _CURVES:
+        raise ValueError(f"`{operator.id}`: there is no curve `{curve}`")
+    element, before = _CURVES[curve](operator, data, results, axes)
+    dtype = model.tensors[operator.output].dtype
+    out = stage("out", axes, lambda i: element(i).astype(dtype))
+    return Definition(arguments=(data, results, out), schedule=one_by_one(before, ()))
 
 
-def interpolated(operator: Operator, model: Model) -> Definition:
-    """`constant0` has the results of 513 evenly spaced int16 values; between two of them the result is on
-    a line, rounded half up (LiteRT `LUTLookup`).
+_Element = Callable[[Any], Any]
+_Curve = tuple[_Element, tuple[str, ...]]
+"""A result by its index, and the stages that it reads."""
+
+
+def _each(operator: Operator, x: Any, table: Any, axes: Axes) -> _Curve:
+    """The table has the result of every value."""
+    del operator, axes
+    least = tirx.const(DTYPE_RANGE[str(x.dtype)][0], "int32")
+    return lambda i: table[x[i].astype("int32") - least], ()
+
+
+def _lines(operator: Operator, x: Any, table: Any, axes: Axes) -> _Curve:
+    """The table has the results of 513 evenly spaced int16 values; between two of them the result is on a
+    line, rounded half up (LiteRT `LUTLookup`).
     """
-    given = operands_of(operator, model)
-    x, table = given.data
+    del operator, axes
+    return lambda i: on_line(table, x[i].astype("int32")), ()
 
-    def element(*i: Any) -> Any:
-        return on_line(table, x(*i).astype("int32")).astype(given.out.dtype)
 
-    return given.finished(element)
+def _sigmoid(operator: Operator, x: Any, table: Any, axes: Axes) -> _Curve:
+    """LiteRT's sigmoid of int16 values, or its hyperbolic tangent (`te.sigmoid`). The value times
+    `multiplier`, shifted to the right by `shift`, has its unit.
+    """
+    attributes: Any = operator.attributes
+    tanh, right = attributes["curve"] == "tanh", int(attributes["shift"])
+
+    def unit(i: Any) -> Any:
+        value = x[i].astype("int32") * int(attributes["multiplier"])
+        return (value + (1 << (right - 1))) >> right if right else value
+
+    value = stage("value", axes, unit)
+    size = stage("size", axes, lambda i: tirx.max(value(i), -value(i)))
+    line = stage("line", axes, lambda i: on_curve(table, size(i), tanh=tanh))
+    return lambda i: signed(value(i), line(i), tanh=tanh), ("value", "size", "line")
+
+
+_CURVES: Mapping[str, Callable[[Operator, Any, Any, Axes], _Curve]] = {
+    "each": _each,
+    "lines": _lines,
+    "sigmoid": _sigmoid,
+    "tanh": _sigmoid,
+}
 
 
 def on_line(table: Any, value: Any) -> Any:
@@ -98,30 +98,3 @@ def on_line(table: Any, value: Any) -> Any:
     base = table[place].astype("int32")
     slope = (table[place + 1].astype("int32") - base).astype("int16")
     return base + ((slope.astype("int32") * tirx.bitwise_and(value, tirx.const(127, "int32")) + 64) >> 7)
-
-
-def sigmoid(operator: Operator, model: Model) -> Definition:
-    """LiteRT's sigmoid of int16 values, or with `tanh` its hyperbolic tangent (`te.sigmoid`).
-
-    The value times `multiplier`, shifted to the right by `shift`, has its unit; `constant0` is its table.
-    """
-    given = operands_of(operator, model)
-    x, table = given.data
-    tanh, right = bool(given.number("tanh")), given.number("shift")
-
-    def unit(*i: Any) -> Any:
-        value = x(*i).astype("int32") * given.number("multiplier")
-        return (value + (1 << (right - 1))) >> right if right else value
-
-    value = stage("value", given.axes, unit)
-    size = stage("size", given.axes, lambda *i: tirx.max(value(*i), -value(*i)))
-
-    y = stage("line", given.axes, lambda *i: on_curve(table, size(*i), tanh=tanh))
-
-    def element(*i: Any) -> Any:
-        return signed(value(*i), y(*i), tanh=tanh).astype(given.out.dtype)
-
-    return given.finished(element, ("value", "size", "line"))
-
-
-DEFINITIONS = {"lookup": lookup, "interpolated": interpolated, "sigmoid": sigmoid}

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from target_arch.plan.model import Attribute, Model, Operator
-from target_arch.relax.definitions import lookup, movement, norms, pairs, products, reductions, resize, rows
+from target_arch.relax.definitions import movement, norms, pairs, products, reductions, resize, rows
 from target_arch.relax.te.definition import Definition
 
 DEFINITIONS: Mapping[str, Callable[[Operator, Model], Definition]] = {
-    **lookup.DEFINITIONS,
     **movement.DEFINITIONS,
     **norms.DEFINITIONS,
     **pairs.DEFINITIONS,

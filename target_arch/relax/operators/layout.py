@@ -148,7 +148,7 @@ class Layout:
     def _keep(self, draft: Draft) -> None:
         """Element by element: in the storage of the input."""
         held = self._values.held(draft.inputs[0])
-        self._emit(draft, (held.tensor,), (), held.storage, self._values.shape(held.tensor))
+        self._emit(draft, (held.tensor,), draft.constants, held.storage, self._values.shape(held.tensor))
 
     def _last_axis(self, draft: Draft) -> None:
         """Only the last dimension counts."""

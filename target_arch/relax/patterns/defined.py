@@ -2,9 +2,10 @@
 
 from tvm.relax.dpl import is_op, wildcard
 
+from target_arch.plan.model import Attribute
 from target_arch.plan.operators.facts import MACS_PER_OUTPUT, Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.relax.definitions.table import macs_per_output
+from target_arch.relax.definitions.table import DEFINITIONS, macs_per_output
 from target_arch.relax.ir.defined import ARITHMETIC, attributes_of
 from target_arch.relax.ir.graph import shape_of
 from target_arch.relax.patterns.constants import Constant
@@ -15,15 +16,26 @@ _ROOT = "call_dps_packed"
 
 def defined() -> Matcher:
     """An operator that the reader of the model named by its definition."""
+    return named(OperatorKind.DEFINED)
+
+
+def named(kind: OperatorKind) -> Matcher:
+    """An operator that the reader of the model named by its kind, or by a definition that is no kind yet."""
     call = is_op(f"relax.{_ROOT}")(wildcard(), wildcard())
-    return Matcher(roots=(_ROOT,), pattern=call, calls={"call": call}, build=_build)
+
+    def build(match: Match) -> Draft | None:
+        attributes = attributes_of(match.required("call"))
+        if attributes is None:
+            return None
+        name = str(attributes["operator"])
+        own = name in DEFINITIONS if kind is OperatorKind.DEFINED else name == kind
+        return _draft(match, kind, attributes) if own else None
+
+    return Matcher(roots=(_ROOT,), pattern=call, calls={"call": call}, build=build)
 
 
-def _build(match: Match) -> Draft | None:
+def _draft(match: Match, kind: OperatorKind, attributes: dict[str, Attribute]) -> Draft | None:
     call = match.required("call")
-    attributes = attributes_of(call)
-    if attributes is None:
-        return None
     operands = tuple(call.args[1].fields)
     inputs = tuple(operand for operand in operands if match.is_activation(operand))
     constants = [match.constant(operand) for operand in operands[len(inputs) :]]
@@ -34,8 +46,10 @@ def _build(match: Match) -> Draft | None:
     macs = macs_per_output(str(attributes["operator"]), [shape_of(each) for each in operands], attributes)
     if macs:
         attributes[MACS_PER_OUTPUT] = macs
+    if kind is not OperatorKind.DEFINED:
+        del attributes["operator"]
     return Draft(
-        kind=OperatorKind.DEFINED,
+        kind=kind,
         arithmetic=arithmetic,
         inputs=inputs,
         output=match.root,

@@ -1,4 +1,4 @@
-"""Functions of one number, applied element by element: between dequantize and quantize, or on floats."""
+"""Functions of one float, applied element by element."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,10 +9,7 @@ from tvm.relax.dpl import wildcard
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import dtype_of
 from target_arch.relax.patterns.matcher import Draft, Match, Matcher
-from target_arch.relax.patterns.pieces import between, dequantized, input_quantization, output_quantization
 
-STORED = ("int8", "uint8")
-"""Element types with so few values that a table has an entry for each."""
 FIRST = "first"
 
 
@@ -28,31 +25,6 @@ class Expression:
     of: Callable[[Any], tuple[Any, Mapping[str, Any]]]
     roots: tuple[str, ...]
     fits: Callable[[Match], bool]
-
-
-def stored_function(kind: OperatorKind, expression: Expression) -> Matcher:
-    """`dequantize → function → quantize` of 8-bit values, in the arithmetics of the kind."""
-    x = dequantized()
-    value, calls = expression.of(x)
-
-    def build(match: Match) -> Draft | None:
-        given, out = input_quantization(match, "x"), output_quantization(match)
-        source = match.required("x").args[0]
-        if given is None or out is None or not expression.fits(match):
-            return None
-        if match.graph.arithmetic not in kind.facts.arithmetics:
-            return None
-        if dtype_of(source) not in STORED or dtype_of(match.root) != dtype_of(source):
-            return None
-        return Draft(
-            kind=kind,
-            arithmetic=match.graph.arithmetic,
-            inputs=(source,),
-            output=match.root,
-            quantizations={source: given, match.root: out},
-        )
-
-    return between(value, {"x": x, **calls}, build)
 
 
 def float_function(kind: OperatorKind, expression: Expression) -> Matcher:

@@ -8,7 +8,7 @@ import numpy as np
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import IncompleteTableError, OperatorKind, facts_of
-from target_arch.run.exact import elements, products, windows
+from target_arch.run.exact import elements, products, tables, windows
 from target_arch.run.exact.case import Array, NotDefined, OperatorCase
 
 Oracle = Callable[[OperatorCase], Array]
@@ -34,6 +34,7 @@ DEFINITIONS = checked(
         OperatorKind.AVG_POOL2D: windows.avg_pool2d,
         OperatorKind.MAX_POOL2D: windows.max_pool2d,
         OperatorKind.RELU: elements.requantize,
+        OperatorKind.LOOKUP: tables.lookup,
         OperatorKind.REQUANTIZE: elements.requantize,
         OperatorKind.QUANTIZE: elements.quantize,
         OperatorKind.DEQUANTIZE: elements.dequantize,

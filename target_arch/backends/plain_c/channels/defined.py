@@ -80,8 +80,9 @@ class DefinedBlock:
 
     def _called(self, function: CFunction, names: BlockNames) -> str:
         x, *_, out = function.parameters
+        of_channels = _of_channels(self.operator, self.model)
         constants = (
-            f"{each.name}{names.suffix}{' + n' if _of_channels(self.model.tensors[name], self.read) else ''}"
+            f"{each.name}{names.suffix}{' + n' if name in of_channels else ''}"
             for each, name in zip(self.inside, self.constants, strict=True)
         )
         given = ", ".join((f"{cast(x)}{names.x}", *constants, f"{cast(out)}({names.out})"))
@@ -92,9 +93,13 @@ class DefinedBlock:
         return {count: _function(self.operator, self.model, count) for count in dict.fromkeys(blocks)}
 
 
-def _of_channels(constant: Tensor, image: TensorChannels) -> bool:
-    """Whether a constant has a value for each channel."""
-    return prod(constant.shape) == image.channels == constant.shape[-1]
+def _of_channels(operator: Operator, model: Model) -> tuple[str, ...]:
+    """The constants that have a value for each channel; tables of element-wise functions are for all."""
+    if operator.facts.structure is Structure.ELEMENTWISE:
+        return ()
+    channels = model.tensors[operator.output].shape[-1]
+    shapes = {name: model.tensors[name].shape for name in operator.constants}
+    return tuple(name for name, shape in shapes.items() if prod(shape) == channels == shape[-1])
 
 
 def defined_block(operator: Operator, model: Model, isa: InstructionSet) -> DefinedBlock | None:
@@ -107,9 +112,10 @@ def defined_block(operator: Operator, model: Model, isa: InstructionSet) -> Defi
     read, image = (channels_of(model.tensors[name]) for name in (operator.inputs[0], operator.output))
     if read is None or image is None or read.channels != image.channels:
         return None
-    constants = [model.tensors[name] for name in operator.constants]
-    if not all(prod(each.shape) == 1 or _of_channels(each, read) for each in constants):
-        return None
+    if facts.structure is not Structure.ELEMENTWISE:
+        others = set(operator.constants) - set(_of_channels(operator, model))
+        if any(prod(model.tensors[name].shape) != 1 for name in others):
+            return None
     try:
         _function(operator, model, read.channels)
     except (ValueError, UnprintableError):
@@ -120,12 +126,9 @@ def defined_block(operator: Operator, model: Model, isa: InstructionSet) -> Defi
 
 def _function(operator: Operator, model: Model, channels: int) -> CFunction:
     """The C of so many channels. Raises ValueError where it needs more than its operands."""
-    names = (*operator.inputs, *operator.constants, operator.output)
-    tensors = {name: model.tensors[name] for name in names}
-    all = tensors[operator.output].shape[-1]
-    for name, tensor in tensors.items():
-        if tensor.shape and tensor.shape[-1] == all:
-            tensors[name] = tensor.with_extent(-1, channels)
+    tensors = {name: model.tensors[name] for name in operator.constants}
+    for name in (*operator.inputs, *_of_channels(operator, model), operator.output):
+        tensors[name] = model.tensors[name].with_extent(-1, channels)
     lowered = lower_operator(operator, evolve(model, tensors=tensors))
     if lowered.scratch or lowered.packed:
         raise ValueError("it needs scratch or constants")

@@ -11,7 +11,10 @@ import numpy as np
 from tvm import relax
 
 from target_arch.plan.arithmetic import DTYPE_RANGE, float32, multiply_tflite, quantize_multiplier
-from target_arch.relax.readers.tflite_operators.grids import encoded, ending
+from target_arch.plan.model import Attribute
+from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.relax.readers.tflite_operators.grids import Encoded, encoded, ending
+from target_arch.relax.readers.tflite_operators.hard_swish import hard_swish as hard_swish_of_steps
 from target_arch.relax.readers.tflite_operators.site import (
     STORED,
     Converter,
@@ -41,7 +44,7 @@ def _by_floats(real: Real, x: TFLiteOperand, out: TFLiteOperand) -> list[int]:
 
 def _looked_up(site: TFLiteOperator, results: list[int]) -> Any:
     table = np.clip(results, *DTYPE_RANGE[site.out.dtype]).astype(site.out.dtype)
-    return site.defined("lookup", site.x.expr, table)
+    return site.defined(OperatorKind.LOOKUP, site.x.expr, table, curve="each")
 
 
 def _narrow(site: TFLiteOperator) -> bool:
@@ -52,7 +55,9 @@ def by_table(real: Callable[[TFLiteOperator], Real], site: TFLiteOperator) -> An
     """A function that LiteRT computes in float32 for its table; of int16 values at 513 places."""
     if site.stored and site.x.dtype == site.out.dtype == "int16" and site.operator != "ELU":
         reach = (np.float32(site.x.scale), np.float32(site.out.scale))
-        return site.defined("interpolated", site.x.expr, interpolation(real(site), *reach))
+        return site.defined(
+            OperatorKind.LOOKUP, site.x.expr, interpolation(real(site), *reach), curve="lines"
+        )
     if site.stored and not _narrow(site):
         raise NotConverted(f"stored values of type {site.x.dtype}")
     return _looked_up(site, _by_floats(real(site), site.x, site.out)) if site.stored else None
@@ -71,7 +76,12 @@ def sigmoid(real: Real, site: TFLiteOperator) -> Any:
         while multiplier <= 32767.0 / 2.0 and shift <= 30:
             multiplier, shift = multiplier * 2.0, shift + 1
     return site.defined(
-        "sigmoid", site.x.expr, sigmoid_table(), multiplier=int(multiplier), shift=shift, tanh=int(tanh)
+        OperatorKind.LOOKUP,
+        site.x.expr,
+        sigmoid_table(),
+        curve="tanh" if tanh else "sigmoid",
+        multiplier=int(multiplier),
+        shift=shift,
     )
 
 
@@ -160,6 +170,12 @@ def _rsqrt(site: TFLiteOperator) -> Real:
     return lambda x: np.float32(np.float32(1) / np.sqrt(x)) if x > 0 else most
 
 
+def _by_steps(site: TFLiteOperator, function: Callable[[int], int]) -> Any:
+    """A function of stored 8-bit values that LiteRT computes in integers, not yet clamped."""
+    least, most = DTYPE_RANGE[site.x.dtype]
+    return _looked_up(site, [function(value) for value in range(least, most + 1)])
+
+
 def absolute(site: TFLiteOperator) -> Any:
     """ABS: in integers, scaled where the scales differ."""
     if site.stored and site.x.dtype == "int16":
@@ -167,12 +183,18 @@ def absolute(site: TFLiteOperator) -> Any:
         return site.defined("magnitude", site.x.expr, swapped=0, offset0=-site.x.zero_point, **attributes)
     if not site.stored or site.x.dtype not in STORED:
         return None
-    least, most = DTYPE_RANGE[site.x.dtype]
-    sizes = [abs(value - site.x.zero_point) for value in range(least, most + 1)]
-    if site.x.scale != site.out.scale:
-        pair = quantize_multiplier(float32(site.x.scale / site.out.scale))
-        sizes = [multiply_tflite(size, *pair) for size in sizes]
-    return _looked_up(site, [size + site.out.zero_point for size in sizes])
+    zero, out = site.x.zero_point, site.out.zero_point
+    if site.x.scale == site.out.scale:
+        return _by_steps(site, lambda value: abs(value - zero) + out)
+    pair = quantize_multiplier(float32(site.x.scale / site.out.scale))
+    return _by_steps(site, lambda value: multiply_tflite(abs(value - zero), *pair) + out)
+
+
+def hard_swish(site: TFLiteOperator) -> Any:
+    """HARD_SWISH: of 8-bit values by rules of its own."""
+    if site.stored and not _narrow(site):
+        raise NotConverted(f"stored values of type {site.x.dtype}")
+    return _by_steps(site, hard_swish_of_steps(site.x, site.out)) if site.stored else None
 
 
 def leaky_relu(site: TFLiteOperator) -> Any:
@@ -182,8 +204,21 @@ def leaky_relu(site: TFLiteOperator) -> Any:
     alpha = float32(site.options("LeakyReluOptions").Alpha())
     steep = encoded(float32(site.x.scale / site.out.scale))
     flat = encoded(float32(float32(site.x.scale * alpha) / site.out.scale))
-    attributes = {**steep.named("0"), **flat.named("1"), **ending(site.out)}
-    return site.defined("leaky", site.x.expr, swapped=0, offset0=-site.x.zero_point, **attributes)
+    return _bent(site, steep, flat, ending(site.out))
+
+
+def _bent(site: TFLiteOperator, steep: Encoded, flat: Encoded, end: Mapping[str, Attribute]) -> Any:
+    """Values scaled by one multiplier from zero on, by another one below."""
+    if not _narrow(site):
+        attributes = {**steep.named("0"), **flat.named("1"), **end}
+        return site.defined("leaky", site.x.expr, swapped=0, offset0=-site.x.zero_point, **attributes)
+    zero, out = site.x.zero_point, site.out.zero_point
+
+    def scaled(value: int) -> int:
+        scale = steep if value >= zero else flat
+        return multiply_tflite(value - zero, scale.multiplier, scale.shift) + out
+
+    return _by_steps(site, scaled)
 
 
 def rescaled(low: float | None, high: float | None, site: TFLiteOperator) -> Any:
@@ -194,8 +229,7 @@ def rescaled(low: float | None, high: float | None, site: TFLiteOperator) -> Any
         return None
     ratio = site.x.scale / site.out.scale
     scale = encoded(ratio if site.operator == "QUANTIZE" else float32(ratio))
-    attributes = {**scale.named("0"), **scale.named("1"), **ending(site.out, low, high)}
-    return site.defined("leaky", site.x.expr, swapped=0, offset0=-site.x.zero_point, **attributes)
+    return _bent(site, scale, scale, ending(site.out, low, high))
 
 
 def fake_quant(site: TFLiteOperator) -> None:
@@ -211,6 +245,7 @@ CONVERTERS: Mapping[str, Converter] = {
     "EXP": partial(by_table, lambda _: _exp),
     "FAKE_QUANT": fake_quant,
     "GELU": gelu,
+    "HARD_SWISH": hard_swish,
     "LEAKY_RELU": leaky_relu,
     "LOG": partial(by_table, _log),
     "LOGISTIC": partial(sigmoid, _logistic),

@@ -27,7 +27,7 @@ CONVERTERS: Mapping[str, Converter] = {
 
 LEFT_TO_TVM = frozenset(
     {
-        "ADD_N", "BITWISE_XOR", "BROADCAST_ARGS", "CAST", "CEIL", "COS", "FLOOR", "HARD_SWISH", "LOG_SOFTMAX",
+        "ADD_N", "BITWISE_XOR", "BROADCAST_ARGS", "CAST", "CEIL", "COS", "FLOOR", "LOG_SOFTMAX",
         "LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR", "REDUCE_ALL", "REDUCE_ANY", "RIGHT_SHIFT", "ROUND",
         "SIGN", "SIN", "SQUARE",
     }
