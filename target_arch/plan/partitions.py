@@ -65,6 +65,11 @@ class Choice:
     candidates: tuple[Candidate, ...]
     way: str = ""
 
+    def compute(self, instance: str) -> float:
+        """Seconds of computing on an instance; 0 for one that cannot run it."""
+        costs = (each.cost for each in self.candidates if each.instance == instance)
+        return next((cost.compute for cost in costs if cost is not None), 0.0)
+
 
 @frozen(kw_only=True)
 class Partition:
@@ -135,6 +140,21 @@ class PartitionGraph:
     def choice(self, operator: str) -> Choice:
         """The choice made for an operator id. KeyError where there is none."""
         return self._choices[operator]
+
+    def region(self, operator: str) -> Region | None:
+        """The region that an operator is in; None for one that is called by itself."""
+        return next((each for each, _ in self._regions if operator in each.operators), None)
+
+    def added(self, region: Region) -> float:
+        """The seconds that one of its regions adds to a run."""
+        instance = next(instance for each, instance in self._regions if each == region)
+        own = (self._choices[id].compute(instance) for id in region.operators if id in self._choices)
+        return region.seconds(sum(own))
+
+    @cached_property
+    def _regions(self) -> tuple[tuple[Region, str], ...]:
+        """The regions, each with its instance."""
+        return tuple((each, part.instance) for part in self.partitions for each in part.regions)
 
     @cached_property
     def _partitions(self) -> dict[str, Partition]:

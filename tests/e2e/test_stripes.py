@@ -71,6 +71,20 @@ def test_no_plan_takes_less_than_its_steps_are_said_to_need(name: str, room: int
     assert max(taken) <= plan.peaks[arena] <= room
 
 
+def test_what_is_computed_twice_takes_time(shared: Path) -> None:
+    """The board counts 34.88 % more instructions in so few bytes, see `docs/memory.md`."""
+    model = shared / "models" / "ic_resnet_int8.tflite"
+    whole = compile_model(CompileRequest(model_path=model, soc=read_soc("mcu_m7")))
+    made = compile_model(CompileRequest(model_path=model, soc=read_soc("mcu_m7"), memory={"sram": 14_600}))
+    assert whole.execution is not None
+    assert made.execution is not None
+    more = made.execution.makespan - whole.execution.makespan
+    assert more / whole.execution.makespan == pytest.approx(0.35, abs=0.02)
+    regions = [region for partition in made.graph.partitions for region in partition.regions]
+    assert more == pytest.approx(sum(made.graph.added(region) for region in regions), rel=1e-6)
+    assert more == pytest.approx(sum(region.instructions for region in regions) / 216e6, rel=1e-6)
+
+
 def feed_forward(path: Path, tokens: int = 48, width: int = 24, hidden: int = 160) -> Path:
     """The feed-forward part of a transformer block, with its residual sum."""
     rng, shape = np.random.default_rng(0), (1, tokens, width)

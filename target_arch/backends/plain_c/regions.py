@@ -1,17 +1,20 @@
 """All ways to run neighbouring operators as one region, and the C of each."""
 
 from collections.abc import Iterator, Sequence
+from math import ceil
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from target_arch.backends.plain_c.channels.regions import ChannelRegions
 from target_arch.backends.plain_c.channels.text import ChannelsText
 from target_arch.backends.plain_c.kernels.joining import joinable
+from target_arch.backends.plain_c.kernels.pick import predicted
 from target_arch.backends.plain_c.patches.regions import PatchRegions
 from target_arch.backends.plain_c.patches.text import patches_function
 from target_arch.backends.plain_c.stripes.columns import ColumnRegions
 from target_arch.backends.plain_c.stripes.regions import RowRegions
 from target_arch.backends.plain_c.stripes.rows_text import RowsText
+from target_arch.backends.plain_c.work.rates import cycles
 from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import Model, Operator, Tensor
 from target_arch.plan.regions.region import Axis, Region
@@ -42,6 +45,7 @@ class Regions:
     columns: ColumnRegions = field(init=False)
     channels: ChannelRegions = field(init=False)
     patches: PatchRegions = field(init=False)
+    _alone: dict[str, float] = field(factory=dict, repr=False)
 
     def __attrs_post_init__(self) -> None:
         self.rows = RowRegions(model=self.model, isa=self.isa)
@@ -51,6 +55,10 @@ class Regions:
 
     def __call__(self, operators: Sequence[Operator], room: int, twice: bool) -> Iterator[Region]:
         """The ways to run exactly these neighbours as one call, see `Striping`."""
+        whole = ceil(sum(self._cycles(operator) for operator in operators))
+        return (evolve(region, whole=whole) for region in self._ways(operators, room, twice))
+
+    def _ways(self, operators: Sequence[Operator], room: int, twice: bool) -> Iterator[Region]:
         if len(operators) == 2 and joinable(operators[0], operators[1], self.model):
             yield self._usual(*operators)
         yield from self.channels(operators, room)
@@ -58,6 +66,12 @@ class Regions:
         yield from self.columns(operators, room)
         if twice:
             yield from self.patches(operators, room)
+
+    def _cycles(self, operator: Operator) -> float:
+        """The cycles of an operator as placement estimates them."""
+        if operator.id not in self._alone:
+            self._alone[operator.id] = cycles(predicted(operator, self.model, self.isa).work, self.isa)
+        return self._alone[operator.id]
 
     def code(self, region: Region, operators: Sequence[Operator]) -> RegionCode:
         """The C of a region that was found for these operators."""

@@ -66,7 +66,16 @@ def explanation(graph: PartitionGraph, operator: str) -> str:
         rows = [(*row[:5], row[6]) for row in rows]
     heading = f"operator {operator}: on {choice.instance}; {choice.reason}\n"
     heading += f"by {choice.way}\n" if choice.way else ""
+    heading += _in_region(graph, operator)
     return heading + table(rows[0], rows[1:], right=range(2, len(rows[0]) - 1)) + reasoning(choice)
+
+
+def _in_region(graph: PartitionGraph, operator: str) -> str:
+    """A line about the region that an operator is in, which its costs by itself do not have."""
+    region = graph.region(operator)
+    if region is None:
+        return ""
+    return f"in a region, which adds {duration(graph.added(region))} to a run: {region}\n"
 
 
 def lowering_order(order: LoweringOrder) -> str:

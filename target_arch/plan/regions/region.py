@@ -24,8 +24,9 @@ class Region:
 
     `scratch` are bytes of its own in `memory`, for what of the tensors between the operators is there. The
     output may take the place of the input `over`, which has at least as many bytes: the call no longer needs
-    a byte of it where it writes. `instructions` is an estimate of those it adds to a run. A region that is
-    `usual` is how the backend lowers these operators anyway.
+    a byte of it where it writes. `instructions` is an estimate of those it adds to a run, and `whole` the
+    same estimate of its operators one after the other: 0 where there is none, and then those take no time. A
+    region that is `usual` is how the backend lowers these operators anyway.
     """
 
     operators: tuple[str, ...]
@@ -36,7 +37,14 @@ class Region:
     memory: str = ""
     over: str | None = None
     instructions: int = 0
+    whole: int = 0
     usual: bool = False
+
+    def seconds(self, own: float) -> float:
+        """The seconds that it adds to a run in which its operators, one after the other, take `own` seconds:
+        its instructions take as long as theirs.
+        """
+        return own * self.instructions / self.whole if self.whole else 0.0
 
     def __str__(self) -> str:
         names = " to ".join(dict.fromkeys((self.operators[0], self.operators[-1])))

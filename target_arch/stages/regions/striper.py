@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from target_arch.plan.lowered import Attempt, AttemptKind
 from target_arch.plan.partitions import Partition, PartitionGraph
+from target_arch.plan.printed.reasoning import duration
 from target_arch.stages.errors import DoesNotFitError
 from target_arch.stages.regions.choose import Chosen, Regions, choose, with_regions
 from target_arch.stages.setting import Setting
@@ -83,10 +84,18 @@ def _attempt(graph: PartitionGraph, refusal: DoesNotFitError, chosen: Chosen) ->
     regions = [region for found in chosen.regions.values() for region in found]
     saved = f"{chosen.whole - chosen.peak:,} B less of `{refusal.memory}` by estimate"
     listed = "; ".join(str(region) for region in regions)
+    striped = with_regions(graph, chosen.regions)
+    added = sum(striped.added(region) for region in regions)
     return Attempt(
         kind=AttemptKind.STRIPE,
         operator=regions[0].operators[0],
         instance=partition.instance,
         reason=f"`{refusal.memory}` needs {refusal.needed:,} B, {refusal.available:,} B are available",
-        outcome=f"{saved}, about {chosen.instructions:,} instructions more ({listed})",
+        outcome=f"{saved}, {_price(chosen.instructions, added)} ({listed})",
     )
+
+
+def _price(instructions: int, seconds: float) -> str:
+    """The price of regions in a run; without its time where nothing says how long their operators take."""
+    time = f", {duration(seconds)}" if seconds else ""
+    return f"about {instructions:,} instructions more{time}"

@@ -1,14 +1,16 @@
 """The times of steps by the cost model of placement, in whole picoseconds.
 
 A dispatch takes an equal share of the estimates (or measured times) of its operators, or of the time that its
-kernel states. A copy takes the set-up of its path and the time of its bytes. Starting asynchronous work takes
-the host no time.
+kernel states; one of a region takes those of all its operators, and what it computes twice. A copy takes the
+set-up of its path and the time of its bytes. Starting asynchronous work takes the host no time.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 
 from target_arch.plan.kernels import Call, Kernel
-from target_arch.plan.partitions import Choice, Partition
+from target_arch.plan.partitions import Partition
+from target_arch.plan.regions.region import Region
 from target_arch.soc.model import CopyPath
 from target_arch.stages.paths.routes import PICO, Routes
 from target_arch.stages.program.partial import PartialLowering
@@ -55,11 +57,26 @@ def _shares(work: PartialLowering) -> dict[tuple[str, str], int]:
             each = round(kernel.seconds / max(calls.total(), 1) * PICO)
             found |= {(partition.id, id): each for id in calls}
             continue
-        times = {op.id: _seconds(choices.get(op.id), partition.instance) for op in partition.operators}
+        times = {
+            id: choices[id].compute(partition.instance) if id in choices else 0.0
+            for id in (operator.id for operator in partition.operators)
+        }
+        for region in partition.regions:
+            times |= _region_times(region, times, lowered=kernel is not None)
         within = sum(times[id] for id in times if not calls[id]) / max(calls.total(), 1)
         for id in calls:
             found[partition.id, id] = round((times.get(id, 0.0) / calls[id] + within) * PICO)
     return found
+
+
+def _region_times(region: Region, times: Mapping[str, float], *, lowered: bool) -> dict[str, float]:
+    """The times of the operators of a region: a lowered one is one call, at its last operator. What it adds
+    is there in either case.
+    """
+    own, last = sum(times[id] for id in region.operators), region.operators[-1]
+    if not lowered:
+        return {last: times[last] + region.seconds(own)}
+    return {**dict.fromkeys(region.operators, 0.0), last: own + region.seconds(own)}
 
 
 def _calls(partition: Partition, kernel: Kernel | None, *, chained: bool) -> Counter[str]:
@@ -70,9 +87,3 @@ def _calls(partition: Partition, kernel: Kernel | None, *, chained: bool) -> Cou
     if kernel is None:
         return Counter([first] if chained else [operator.id for operator in partition.operators])
     return Counter(action.operator or first for action in kernel.actions if isinstance(action, Call))
-
-
-def _seconds(choice: Choice | None, instance: str) -> float:
-    candidates = () if choice is None else choice.candidates
-    costs = (c.cost for c in candidates if c.instance == instance and c.cost is not None)
-    return next((cost.compute for cost in costs), 0.0)
