@@ -14,6 +14,7 @@ from target_arch.api.shown import Shown
 from target_arch.diagnostics import DiagnosticError, listed, refusal
 from target_arch.plan.lowered import Lowered
 from target_arch.run.bundles.manifest import has_vectors, read_manifest, tensors_in
+from target_arch.run.execute.tensors import checked_tensor, read_tensor
 
 if TYPE_CHECKING:
     from target_arch.api.views.archives import Archive, Layout
@@ -71,6 +72,18 @@ class Bundle:
     def build(self) -> "Executable":
         """Compile and link its programs, as far as they are not there yet. Raises as `run.build` does."""
         return run.build(self.directory, rtl=self.rtl, firmware=self.firmware)
+
+    def read_inputs(self, files: Sequence[str | Path]) -> list[Array]:
+        """The inputs of all models in order, each from an `.npy` file or, as raw bytes, from another one.
+        DiagnosticError where a file does not hold its input.
+        """
+        inputs = self.inputs
+        if len(files) != len(inputs):
+            names = listed(str(tensor["name"]) for tensor in inputs)
+            raise _wrong(
+                str(self.directory), f"there are {len(inputs)} inputs ({names}), {len(files)} files are given"
+            )
+        return [read_tensor(Path(file), tensor) for file, tensor in zip(files, inputs, strict=True)]
 
     def run(self, inputs: Arrays | Sequence[Array] = ()) -> dict[str, Array]:
         """Build it, and run it once: the outputs by name for `inputs` by name, or in order.
@@ -174,7 +187,8 @@ def packed(executable: "Executable", inputs: Arrays | Sequence[Array], place: st
         inputs = dict(zip(names, inputs, strict=True))
     if sorted(inputs) != sorted(names):
         raise _wrong(place, f"the inputs are {listed(names)}; given are {listed(inputs) or 'none'}")
-    return b"".join(_bytes(inputs[str(tensor["name"])], tensor, place) for tensor in wanted)
+    arrays = [checked_tensor(np.asarray(inputs[str(each["name"])]), each, place) for each in wanted]
+    return b"".join(array.tobytes() for array in arrays)
 
 
 def unpacked(executable: "Executable", outputs: bytes) -> dict[str, Array]:
@@ -185,14 +199,6 @@ def unpacked(executable: "Executable", outputs: bytes) -> dict[str, Array]:
         arrays[tensor["name"]] = np.frombuffer(content, tensor["dtype"]).reshape(tensor["shape"])
         start += tensor["bytes"]
     return arrays
-
-
-def _bytes(value: Array, tensor: Mapping[str, Any], place: str) -> bytes:
-    array = np.asarray(value)
-    has, takes = f"{array.dtype}{list(array.shape)}", f"{tensor['dtype']}{list(tensor['shape'])}"
-    if has != takes:
-        raise _wrong(place, f"input `{tensor['name']}` is {takes}, given is {has}")
-    return array.tobytes()
 
 
 def _wrong(place: str, message: str) -> DiagnosticError:

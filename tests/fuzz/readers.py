@@ -94,9 +94,9 @@ _FOUND: list[Any] = []
 
 
 def _array(path: Path) -> object:
-    from target_arch.cli.commands.bundles import _tensor
+    from target_arch.run.execute.tensors import read_tensor
 
-    return _tensor(path, {"name": "x", "dtype": "int8", "shape": [1, 8], "bytes": 8})
+    return read_tensor(path, {"name": "x", "dtype": "int8", "shape": [1, 8], "bytes": 8})
 
 
 def _archive(path: Path) -> object:

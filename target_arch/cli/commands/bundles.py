@@ -3,8 +3,6 @@
 import argparse
 import json
 import tempfile
-import warnings
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +22,6 @@ if TYPE_CHECKING:
     from target_arch.api.shown import Shown
     from target_arch.api.views.times import StepTimes
 
-_NPY_HEADER = 10_000
-"""Bytes that numpy reads of a header."""
-
 
 def run(options: argparse.Namespace) -> int:
     """Build and execute: on the files given, or on the bundle's own test vector."""
@@ -36,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     _same_port(bundle, options)
     _require_inputs(options)
     progress(f"building {options.bundle}")
-    inputs = _inputs(bundle, options.input) if options.input else None
+    inputs = bundle.read_inputs(options.input) if options.input else None
     arrays: dict[str, NDArray[Any]] = {}
     passed = True
     if inputs is None:
@@ -231,55 +226,6 @@ def _no_vector(bundle: "Bundle") -> DiagnosticError:
 
 def _text(arrays: dict[str, "NDArray[Any]"]) -> str:
     return "".join(f"{name} {array.dtype}{list(array.shape)}\n{array}\n" for name, array in arrays.items())
-
-
-def _inputs(bundle: "Bundle", files: Sequence[Path]) -> list["NDArray[Any]"]:
-    """The inputs of the models, in order. DiagnosticError where the files do not hold them."""
-    inputs = bundle.inputs
-    if len(files) != len(inputs):
-        names = ", ".join(f"`{tensor['name']}`" for tensor in inputs)
-        subject = "all models have" if len(bundle.models) > 1 else "the model has"
-        text = f"{subject} {len(inputs)} inputs ({names}), {len(files)} files are given"
-        raise refusal("wrong-input", "command line", text)
-    return [_tensor(path, tensor) for path, tensor in zip(files, inputs, strict=True)]
-
-
-def _tensor(path: Path, tensor: Mapping[str, Any]) -> "NDArray[Any]":
-    """One input. DiagnosticError where the file does not hold such a tensor."""
-    import numpy as np
-
-    try:
-        content = _npy(path, tensor) if path.suffix == ".npy" else path.read_bytes()
-    except OSError as error:
-        raise refusal("wrong-input", str(path), f"cannot be read: {error.strerror}") from error
-    if len(content) != tensor["bytes"]:
-        text = f"has {len(content):,} B, input `{tensor['name']}` takes {tensor['bytes']:,} B"
-        raise refusal("wrong-input", str(path), text)
-    return np.frombuffer(content, tensor["dtype"]).reshape(tensor["shape"])
-
-
-def _npy(path: Path, tensor: Mapping[str, Any]) -> bytes:
-    """The elements of an `.npy` file, which is no larger than its header and the tensor."""
-    import numpy as np
-
-    size, most = path.stat().st_size, tensor["bytes"] + _NPY_HEADER
-    if size > most:
-        text = f"has {size:,} B, an `.npy` file of input `{tensor['name']}` at most {most:,} B"
-        raise refusal("wrong-input", str(path), text)
-    try:
-        with path.open("rb") as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
-    except OSError:
-        raise
-    except Exception as error:
-        # numpy evaluates the header as Python, and raises whatever that does.
-        said = (str(error) or type(error).__name__).splitlines()[0]
-        raise refusal("wrong-input", str(path), f"is not an .npy file: {said}") from error
-    if str(array.dtype) != tensor["dtype"]:
-        text = f"holds {array.dtype}, input `{tensor['name']}` is {tensor['dtype']}"
-        raise refusal("wrong-input", str(path), text)
-    return array.tobytes()
 
 
 def _save(arrays: dict[str, "NDArray[Any]"], place: Path) -> None:

@@ -155,7 +155,7 @@ def test_run_takes_and_gives_the_tensors_of_every_model(two: Path, capsys: Captu
     assert [name.partition(".")[0] for name in outputs] == ["a", "b"]
     assert len({str(values) for values in outputs.values()}) == 1
     code, _, said = call(capsys, "run", str(two), *image)
-    assert (code, said.partition(" inputs")[0]) == (2, "command line: error: all models have 2")
+    assert (code, said.partition(" inputs")[0]) == (2, f"{two}: error: there are 2")
 
 
 def test_verify_and_report_look_at_every_model(two: Path, capsys: Capture) -> None:

@@ -324,14 +324,17 @@ def test_run_without_input_is_the_self_test(capsys: pytest.CaptureFixture[str], 
 @pytest.fixture
 def wrong_inputs(tmp_path: Path) -> dict[str, tuple[str, ...]]:
     np.save(tmp_path / "double.npy", np.zeros((1, 1, 8, 8)))
+    np.save(tmp_path / "last.npy", np.zeros((1, 8, 8, 1), np.float32))
     (tmp_path / "short.bin").write_bytes(b"1234")
     (tmp_path / "text.npy").write_text("not an array")
     return {
-        "holds float64, input `image` is float32": (str(tmp_path / "double.npy"),),
+        "input `image` is float32[1, 1, 8, 8], given is float64[1, 1, 8, 8]": (str(tmp_path / "double.npy"),),
+        'hint: convert it: `array.astype("float32")`': (str(tmp_path / "double.npy"),),
+        "input `image` is float32[1, 1, 8, 8], given is float32[1, 8, 8, 1]": (str(tmp_path / "last.npy"),),
         "has 4 B, input `image` takes 256 B": (str(tmp_path / "short.bin"),),
         "is not an .npy file": (str(tmp_path / "text.npy"),),
         "cannot be read: No such file or directory": (str(tmp_path / "absent.bin"),),
-        "the model has 1 inputs (`image`), 2 files are given": ("a", "b"),
+        "there are 1 inputs (`image`), 2 files are given": ("a", "b"),
     }
 
 
