@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 from attrs import frozen
 
+from target_arch.diagnostics.printable import printable
+
 
 @frozen
 class Blank:
@@ -49,7 +51,7 @@ class Advice:
     parts: tuple[str | Keyword, ...]
 
     def __str__(self) -> str:
-        return self.worded(str)
+        return printable(self.worded(str))
 
     def worded(self, words: Callable[[Keyword], str]) -> str:
         """The text with every option in these words."""

@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from pathlib import PurePath
 
-from attrs import frozen
+from attrs import field, frozen
 
 from target_arch.diagnostics.advice import Hint
+from target_arch.diagnostics.printable import printable
 from target_arch.diagnostics.span import Span
 
 Place = Span | str
@@ -14,12 +15,20 @@ Place = Span | str
 _LONGEST = 160
 
 
+def _shown_place(place: Place) -> Place:
+    return printable(place) if isinstance(place, str) else place
+
+
+def _shown_hint(hint: Hint | None) -> Hint | None:
+    return printable(hint) if isinstance(hint, str) else hint
+
+
 @frozen(kw_only=True)
 class Note:
     """The second place of a conflict."""
 
-    place: Place
-    message: str
+    place: Place = field(converter=_shown_place)
+    message: str = field(converter=printable)
 
 
 @frozen(kw_only=True)
@@ -28,13 +37,13 @@ class Diagnostic:
 
     `message` states the fault, lower case, without a full stop, names in backticks; only `hint` proposes a
     remedy. As text, it has the options of a request as keywords of Python. `rule` is its name in
-    documentation and tests.
+    documentation and tests. All text is printable, whatever name or file it quotes, see `printable`.
     """
 
     rule: str
-    place: Place
-    message: str
-    hint: Hint | None = None
+    place: Place = field(converter=_shown_place)
+    message: str = field(converter=printable)
+    hint: Hint | None = field(default=None, converter=_shown_hint)
     notes: tuple[Note, ...] = ()
     level: str = "error"
 

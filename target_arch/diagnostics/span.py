@@ -1,6 +1,8 @@
 """A place in a text file."""
 
-from attrs import frozen
+from attrs import field, frozen
+
+from target_arch.diagnostics.printable import in_place, printable
 
 
 @frozen(kw_only=True)
@@ -10,11 +12,11 @@ class Span:
     `text` is the whole line without its end, so that a message can be printed when the file is gone.
     """
 
-    path: str
+    path: str = field(converter=printable)
     line: int
     column: int
     length: int = 1
-    text: str = ""
+    text: str = field(default="", converter=in_place)
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}:{self.column}"

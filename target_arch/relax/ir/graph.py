@@ -47,10 +47,31 @@ class Graph:
         """The number of each variable in program order."""
         return {var: number for number, var in enumerate(self.variables)}
 
+    def matchable(self, var: Any, depth: int) -> Any:
+        """`bound` as TVM's patterns take it, for one of that depth that ends at `var`.
+
+        TVM looks at every entry each time: so only what a pattern of that depth can reach from `var` and its
+        neighbours in program order.
+        """
+        part = self.positions[var] // _NEIGHBOURS, -(-depth // _DEPTH)
+        if part not in self._matchable:
+            self._matchable[part] = tvm_ffi.convert(self._reach(part[0] * _NEIGHBOURS, part[1] * _DEPTH))
+        return self._matchable[part]
+
     @cached_property
-    def matchable(self) -> Any:
-        """`bound` as TVM's patterns take it; made once, as a model of n operators is matched n times."""
-        return tvm_ffi.convert(self.bound)
+    def _matchable(self) -> dict[tuple[int, int], Any]:
+        return {}
+
+    def _reach(self, first: int, depth: int) -> dict[Any, Any]:
+        """The variables from a position on that are neighbours, and what they read, level by level."""
+        level: Iterable[Any] = self.variables[first : first + _NEIGHBOURS]
+        found: dict[Any, Any] = {}
+        for _ in range(depth + 1):
+            bound = {each: self.bound[each] for each in level if each in self.bound}
+            found |= bound
+            reads = (read for value in bound.values() for read in variables_of(value))
+            level = [read for read in dict.fromkeys(reads) if read not in found]
+        return found
 
     def is_parameter(self, var: Any) -> bool:
         """True for an input of the function."""
@@ -131,6 +152,12 @@ def _behind(reads: Iterable[Any], bound: Mapping[Any, Any]) -> set[Any]:
             found.add(var)
             open_ones += variables_of(bound[var])
     return found
+
+
+_NEIGHBOURS = 256
+"""How many variables in program order are matched in one part of the program."""
+_DEPTH = 16
+"""Depths are rounded up to multiples, so that most patterns share a part."""
 
 
 def variables_of(expr: Any) -> Iterator[Any]:

@@ -7,11 +7,14 @@ repeated.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import tvm_ffi
 from attrs import field, frozen
 from tvm import relax
+from tvm.relax.dpl import DFPattern
 
 from target_arch.plan.model import Attribute, Quantization
 from target_arch.plan.operators.facts import Arithmetic, Facts
@@ -99,15 +102,30 @@ class Matcher:
     calls: Mapping[str, Any]
     build: Callable[[Match], Draft | None]
 
+    @cached_property
+    def _depth(self) -> int:
+        return _depth(self.pattern)
+
     def match(self, graph: Graph, var: Any) -> Draft | None:
         """The operator ending at this variable, None where there is none."""
         call = graph.call(var)
         if call is None or operator_name(call) not in self.roots:
             return None
-        found = self.pattern.extract_matched_expr(call, graph.matchable)
+        found = self.pattern.extract_matched_expr(call, graph.matchable(var, self._depth))
         if not found:
             return None
         return self.build(Match(graph=graph, root=var, found=found, calls=self.calls))
+
+
+_PARTS = ("args", "body", "fields", "left", "op", "params", "pattern", "reject", "right", "tuple")
+"""The fields of TVM's patterns that are patterns, or lists of them."""
+
+
+def _depth(pattern: Any) -> int:
+    """How many patterns stand inside each other: at least the calls on the longest way through a match."""
+    parts = (getattr(pattern, name, None) for name in _PARTS)
+    inside = (one for part in parts for one in (part if isinstance(part, tvm_ffi.Array) else (part,)))
+    return 1 + max((_depth(one) for one in inside if isinstance(one, DFPattern)), default=0)
 
 
 def single_quantization(quantization: Quantization | None) -> Quantization | None:

@@ -25,16 +25,31 @@ BUILD = "build"
 def claims_of(folder: Path) -> Claims:
     """The claims of the bundle there; empty without a bundle, or with one that lists no files."""
     found = {path: frozenset(allowed) for path, allowed in _journal(folder).items()}
+    for path, own in _listed(folder).items():
+        found[path] = found.get(path, frozenset()) | {own}
+    return found
+
+
+def _listed(folder: Path) -> dict[str, str]:
+    """The files that the manifest lists, itself too, with their digests; an edited manifest has none."""
     text, manifest = _manifest(folder)
     listed = manifest.get(FILES)
     if not isinstance(listed, Mapping):
-        return found
-    for path, expected in listed.items():
-        if path != MANIFEST and _is_inside(path) and isinstance(expected, str):
-            found[path] = found.get(path, frozenset()) | {expected}
-    own = digest(text) if is_intact(manifest) and manifest_text(manifest).encode() == text else ""
-    found[MANIFEST] = found.get(MANIFEST, frozenset()) | {own}
-    return found
+        return {}
+    files = listed.items()
+    found = {path: own for path, own in files if _is_inside(path) and isinstance(own, str)}
+    is_own = is_intact(manifest) and manifest_text(manifest).encode() == text
+    return {**found, MANIFEST: digest(text) if is_own else ""}
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a folder with a journal has every file of its manifest, as written, and none besides that the
+    journal lists: its writer died before its first change, or after the last one.
+    """
+    journal, listed = _journal(folder), _listed(folder)
+    other = any(_at(folder, path) == folder / path for path in journal if path not in listed)
+    own = {path: frozenset({expected}) for path, expected in listed.items()}
+    return bool(journal and own) and not other and all(is_claimed(folder, path, own) for path in own)
 
 
 def is_claimed(folder: Path, path: str, claims: Claims) -> bool:

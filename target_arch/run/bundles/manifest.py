@@ -10,7 +10,7 @@ from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
 from target_arch.emit.bundle_name import qualified
 from target_arch.emit.digests import FILES, MANIFEST, digest, is_intact, manifest_text, sealed
 from target_arch.emit.manifest import SCHEMA
-from target_arch.run.bundles.contents import JOURNAL
+from target_arch.run.bundles.contents import JOURNAL, is_whole
 from target_arch.run.bundles.errors import unwritable
 from target_arch.run.bundles.form import RULE
 from target_arch.run.bundles.lock import locked
@@ -154,7 +154,7 @@ def _files(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _refuse_half_written(directory: Path) -> None:
-    if (directory / JOURNAL).exists():
+    if (directory / JOURNAL).exists() and not is_whole(directory):
         hint = "compile into it again: that replaces the rest"
         message = "holds files of two bundles: a `compile` was interrupted here"
         raise refusal("half-written", directory, message, hint)

@@ -82,7 +82,7 @@ def _type_hint(value: Array, tensor: Mapping[str, Any]) -> str | None:
 
 
 def _shape_hint(has: Sequence[int], takes: Sequence[int]) -> str | None:
-    """How an array of one shape becomes one of the other, where that can be told."""
+    """How an array of one shape becomes one of the other, where they hold the same elements."""
     if [extent for extent in has if extent != 1] == [extent for extent in takes if extent != 1]:
         moved = _order(has, takes) if len(has) == len(takes) else None
         return _moved(moved) if moved in _LAYOUTS else f"`array.reshape({', '.join(map(str, takes))})`"

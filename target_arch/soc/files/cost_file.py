@@ -44,7 +44,7 @@ def read_costs(file: File, soc: SoC) -> Costs:
 
     Whether operators are known is judged where the model is.
     """
-    shown = "".join(each if each.isprintable() else "?" for each in str(file))
+    shown = str(file)
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:

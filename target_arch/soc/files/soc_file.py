@@ -85,7 +85,7 @@ def _located(path_or_name: str | File) -> tuple[File, str]:
     path = File(path_or_name)
     if str(path_or_name) in shipped_socs() and not path.is_file():
         return soc_configs() / f"{path_or_name}.toml", f"soc_configs/{path_or_name}.toml"
-    return path, "".join(each if each.isprintable() else "?" for each in str(path_or_name))
+    return path, str(path_or_name)
 
 
 def _read(path: File, shown: str) -> str:

@@ -110,3 +110,24 @@ def test_ties_of_an_activation_range_follow_the_format() -> None:
     quantization = Quantization(scale=(4.0,), zero_point=(0,))
     assert activation_range(quantization, "uint8", 0.0, 10.0, "tflite") == (0, 3)
     assert activation_range(quantization, "uint8", 0.0, 10.0, "onnx") == (0, 2)
+
+
+def _gates(tmp_path: Path, count: int) -> Path:
+    nodes = []
+    for number in range(count):
+        source, result = f"t{number}" if number else "x", f"t{number + 1}" if number < count - 1 else "y"
+        nodes.append(helper.make_node("Sigmoid", [source], [f"s{number}"]))
+        nodes.append(helper.make_node("Mul", [source, f"s{number}"], [result]))
+    return save(onnx_model(nodes, {"x": (1, 4)}, {"y": (1, 4)}), tmp_path / "gates.onnx")
+
+
+def test_a_long_chain_is_matched_part_by_part(tmp_path: Path) -> None:
+    """TVM looks at every variable that it is given, for each match: of all, a long model would take hours.
+    Where one part ends, what a pattern can reach is there all the same.
+    """
+    path = _gates(tmp_path, 400)
+    assert kinds(path, GATE) == ["swish"] * 400
+    _, program = import_model(path)
+    graph = program.graph
+    for var in (graph.variables[0], graph.variables[300], graph.variables[-1]):
+        assert len(graph.matchable(var, 8)) < 300

@@ -4,9 +4,11 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from onnx import TensorProto
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
@@ -288,4 +290,57 @@ def test_a_model_without_outputs(tmp_path: Path) -> None:
     model = onnx_model([helper.make_node("Relu", ["x"], ["y"])], {"x": (1, 4)}, {})
     assert complaint(save(model, tmp_path / "m.onnx")) == (
         "m.onnx: error: the model has no output [model-damaged]\nhint: copy or export the model again"
+    )
+
+
+def _flow(operator: str, data: bytes) -> Any:
+    """An `If` with a condition, or a `Loop` with a trip count, of these bytes."""
+    given = TensorProto(name="given", data_type=TensorProto.BOOL if operator == "If" else TensorProto.INT64)
+    given.raw_data = data
+    kind = helper.make_tensor_value_info
+    branches = [
+        helper.make_graph([helper.make_node("Relu", ["x"], [name])], name, [], [kind(name, 1, (1, 4))])
+        for name in ("a", "b")
+    ]
+    body = helper.make_graph(
+        [helper.make_node("Relu", ["h"], ["g"]), helper.make_node("Identity", ["k"], ["m"])],
+        "body",
+        [kind("i", TensorProto.INT64, ()), kind("k", TensorProto.BOOL, ()), kind("h", 1, (1, 4))],
+        [kind("m", TensorProto.BOOL, ()), kind("g", 1, (1, 4))],
+    )
+    nodes = {
+        "If": helper.make_node("If", ["given"], ["y"], then_branch=branches[0], else_branch=branches[1]),
+        "Loop": helper.make_node("Loop", ["given", "", "x"], ["y"], body=body),
+    }
+    model = onnx_model([nodes[operator]], {"x": (1, 4)}, {"y": (1, 4)})
+    model.graph.initializer.append(given)
+    return model
+
+
+@pytest.mark.parametrize(("operator", "data"), [("If", bytes(2)), ("If", bytes(3)), ("Loop", bytes(16))])
+def test_a_scalar_with_data_of_another_length(operator: str, data: bytes, tmp_path: Path) -> None:
+    """ONNX's checker refuses too little data only."""
+    assert complaint(save(_flow(operator, data), tmp_path / "m.onnx")) == (
+        "m.onnx: error: the data of tensor `given` does not have the length of its shape [model-damaged]\n"
+        "hint: copy or export the model again"
+    )
+
+
+def test_a_trip_count_of_several_numbers(tmp_path: Path) -> None:
+    model = _flow("Loop", bytes(16))
+    model.graph.initializer[0].dims.append(2)
+    assert "[unsupported-operator]" in complaint(save(model, tmp_path / "m.onnx"))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_a_resize_of_a_huge_extent(mode: str, tmp_path: Path) -> None:
+    """Its tables would take all memory."""
+    node = helper.make_node("Resize", ["x", "", "f"], ["y"], mode=mode)
+    factors = {"f": np.array([1, 1, 2.0**33, 1], np.float32)}
+    model = onnx_model([node], {"x": (1, 1, 4, 4)}, {"y": (1, 1, 2**35, 4)}, factors)
+    assert complaint(save(model, tmp_path / "m.onnx")) == (
+        "m.onnx: error: operator `Resize` is not supported [unsupported-operator]\n"
+        "m.onnx: note: `Resize` once, at `y`: its output has 34,359,738,368 places along a dimension, the "
+        "most are 1,048,576\n"
+        "hint: replace it in the model, or split the model before it"
     )

@@ -30,6 +30,8 @@ OLD_SAMPLING = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": 
 defined.
 """
 _FIRST_SAMPLING = 11
+_LONGEST = 1 << 20
+"""Places of the output along one dimension, for each of which tables have what it reads."""
 
 
 @frozen(kw_only=True)
@@ -148,6 +150,9 @@ def _sized(node: Node, shape: Sequence[int], axes: Sequence[int], sizes: Sequenc
 
 
 def _interpolated(node: Node, rules: _Rules, dimensions: Sequence[_Dimension]) -> Any:
+    longest = max((each.after for each in dimensions), default=0)
+    if longest > _LONGEST:
+        raise NotConverted(f"its output has {longest:,} places along a dimension, the most are {_LONGEST:,}")
     changed = [_taps(each, rules) for each in dimensions if each.before != each.after or _moves(each, rules)]
     shape = list(node.shape(0))
     for taps in changed:

@@ -1,7 +1,7 @@
 """Operators of a model in normal form become Relax, one by one, so that each that cannot is named."""
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,13 @@ def is_known(domain: str, operator: str) -> bool:
     if operator in CONVERTERS and _is_ours(domain, operator):
         return True
     theirs = domain == _CONTRIBUTED if operator in _FOREIGN else domain in ONNX_DOMAINS
-    return theirs and operator not in _EXPANDED and operator in _get_convert_map()
+    return theirs and operator not in _EXPANDED and operator in _of_frontend()
+
+
+@cache
+def _of_frontend() -> frozenset[str]:
+    """The names of the frontend's converters, whose table it makes anew for every operator."""
+    return frozenset(_get_convert_map())
 
 
 def _is_ours(domain: str, operator: str) -> bool:

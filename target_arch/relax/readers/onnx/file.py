@@ -12,7 +12,7 @@ from onnx.external_data_helper import load_external_data_for_model, uses_externa
 from target_arch.diagnostics import DiagnosticError
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.readers.frontend import HINT, plural
-from target_arch.relax.readers.onnx.rewriting.graph import opset_of, schema_of
+from target_arch.relax.readers.onnx.rewriting.graph import array_of, opset_of, schema_of
 
 _AGAIN = "copy or export the model again"
 _INPUTS_ONLY = 3
@@ -42,6 +42,7 @@ def loaded(path: Path, data: bytes) -> Any:
     except onnx.checker.ValidationError as error:
         raise invalid(path, error) from None
     _check_operands(path, model)
+    _check_lengths(path, _tensors(model))
     return model
 
 
@@ -72,6 +73,19 @@ def _check_operands(path: Path, model: Any) -> None:
                     f"the model is not valid: input {number} of an operator `{node.op_type}` has no name"
                 )
                 raise model_error("model-damaged", path, message, _AGAIN)
+
+
+def _check_lengths(path: Path, tensors: Iterable[Any]) -> None:
+    """DiagnosticError where a tensor has more data than its shape, which ONNX's checker accepts."""
+    for tensor in tensors:
+        try:
+            if tensor.data_type:
+                array_of(tensor)
+        except ValueError:
+            message = f"the data of tensor `{tensor.name}` does not have the length of its shape"
+            raise model_error("model-damaged", path, message, _AGAIN) from None
+        except (KeyError, NotImplementedError, TypeError):
+            continue  # of an element type that is refused by name later
 
 
 def invalid(path: Path, error: Exception) -> DiagnosticError:

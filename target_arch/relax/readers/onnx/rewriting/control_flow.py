@@ -123,6 +123,8 @@ def _trips(graph: OnnxGraph, node: Any, constants: Mapping[str, Any]) -> int | N
     count, start = node.input[:2]
     if (count and count not in constants) or (start and not _is_true(constants, start)):
         return None
+    if count and prod(constants[count].dims) != 1:
+        return None
     body, limit = _attribute(node, "body"), int(array_of(constants[count]).item()) if count else ENDLESS
     allowed = _MOST_OPERATORS // max(1, len(body.node))
     if limit > 0 and _goes_on(body, constants):
