@@ -57,7 +57,7 @@ def is_known(domain: str, operator: str) -> bool:
 
 @cache
 def _of_frontend() -> frozenset[str]:
-    """The names of the frontend's converters, whose table it makes anew for every operator."""
+    """The names of the frontend's converters, whose table is made again for every operator."""
     return frozenset(_get_convert_map())
 
 
