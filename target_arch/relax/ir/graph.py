@@ -4,17 +4,18 @@ The function must be straight-line: dataflow blocks of bindings, one tensor or a
 Control flow is refused by the importers.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-import tvm_ffi
 from attrs import field, frozen
 from tvm import relax
 
 from target_arch.plan.model import Quantization
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.defined import is_defined
+from target_arch.relax.ir.matchable import Matchable
+from target_arch.relax.ir.variables import variables_of
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -47,31 +48,10 @@ class Graph:
         """The number of each variable in program order."""
         return {var: number for number, var in enumerate(self.variables)}
 
-    def matchable(self, var: Any, depth: int) -> Any:
-        """`bound` as TVM's patterns take it, for one of that depth that ends at `var`.
-
-        TVM looks at every entry each time: so only what a pattern of that depth can reach from `var` and its
-        neighbours in program order.
-        """
-        part = self.positions[var] // _NEIGHBOURS, -(-depth // _DEPTH)
-        if part not in self._matchable:
-            self._matchable[part] = tvm_ffi.convert(self._reach(part[0] * _NEIGHBOURS, part[1] * _DEPTH))
-        return self._matchable[part]
-
     @cached_property
-    def _matchable(self) -> dict[tuple[int, int], Any]:
-        return {}
-
-    def _reach(self, first: int, depth: int) -> dict[Any, Any]:
-        """The variables from a position on that are neighbours, and what they read, level by level."""
-        level: Iterable[Any] = self.variables[first : first + _NEIGHBOURS]
-        found: dict[Any, Any] = {}
-        for _ in range(depth + 1):
-            bound = {each: self.bound[each] for each in level if each in self.bound}
-            found |= bound
-            reads = (read for value in bound.values() for read in variables_of(value))
-            level = [read for read in dict.fromkeys(reads) if read not in found]
-        return found
+    def matchable(self) -> Matchable:
+        """The bindings as TVM's patterns take them."""
+        return Matchable(variables=self.variables, positions=self.positions, bound=self.bound)
 
     def is_parameter(self, var: Any) -> bool:
         """True for an input of the function."""
@@ -152,26 +132,6 @@ def _behind(reads: Iterable[Any], bound: Mapping[Any, Any]) -> set[Any]:
             found.add(var)
             open_ones += variables_of(bound[var])
     return found
-
-
-_NEIGHBOURS = 256
-"""How many variables in program order are matched in one part of the program."""
-_DEPTH = 16
-"""Depths are rounded up to multiples, so that most patterns share a part."""
-
-
-def variables_of(expr: Any) -> Iterator[Any]:
-    """The variables an expression reads, in order, repeated where it reads one twice."""
-    if isinstance(expr, relax.Var):
-        yield expr
-    elif isinstance(expr, relax.Call):
-        for argument in expr.args:
-            yield from variables_of(argument)
-    elif isinstance(expr, relax.Tuple):
-        for item in expr.fields:
-            yield from variables_of(item)
-    elif isinstance(expr, relax.TupleGetItem):
-        yield from variables_of(expr.tuple_value)
 
 
 def shape_of(expr: Any) -> tuple[int, ...]:

@@ -15,7 +15,8 @@ from tvm import relax
 from target_arch.backend.contract import Pattern
 from target_arch.plan.model import Attribute
 from target_arch.plan.operators.kinds import OperatorKind
-from target_arch.relax.ir.graph import Graph, operator_name, variables_of
+from target_arch.relax.ir.graph import Graph, operator_name
+from target_arch.relax.ir.variables import variables_of
 from target_arch.relax.patterns.matcher import Draft, Matcher, operators_between
 
 _REPEATABLE = "dequantize"

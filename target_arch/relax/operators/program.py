@@ -7,7 +7,8 @@ from attrs import field, frozen
 from tvm import relax
 from tvm.ir import IRModule
 
-from target_arch.relax.ir.graph import Graph, called_function, variables_of
+from target_arch.relax.ir.graph import Graph, called_function
+from target_arch.relax.ir.variables import variables_of
 from target_arch.relax.patterns.matcher import Draft
 
 

@@ -19,7 +19,8 @@ from tvm.relax.dpl import DFPattern
 from target_arch.plan.model import Attribute, Quantization
 from target_arch.plan.operators.facts import Arithmetic, Facts
 from target_arch.plan.operators.kinds import OperatorKind, facts_of, kind_of
-from target_arch.relax.ir.graph import Graph, operator_name, variables_of
+from target_arch.relax.ir.graph import Graph, operator_name
+from target_arch.relax.ir.variables import variables_of
 from target_arch.relax.patterns.constants import Constant, constant_of, quantization_of
 
 NHWC, NCHW = "NHWC", "NCHW"
@@ -111,7 +112,7 @@ class Matcher:
         call = graph.call(var)
         if call is None or operator_name(call) not in self.roots:
             return None
-        found = self.pattern.extract_matched_expr(call, graph.matchable(var, self._depth))
+        found = self.pattern.extract_matched_expr(call, graph.matchable.around(var, self._depth))
         if not found:
             return None
         return self.build(Match(graph=graph, root=var, found=found, calls=self.calls))

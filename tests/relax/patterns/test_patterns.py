@@ -130,4 +130,4 @@ def test_a_long_chain_is_matched_part_by_part(tmp_path: Path) -> None:
     _, program = import_model(path)
     graph = program.graph
     for var in (graph.variables[0], graph.variables[300], graph.variables[-1]):
-        assert len(graph.matchable(var, 8)) < 300
+        assert len(graph.matchable.around(var, 8)) < 300
