@@ -50,6 +50,7 @@ def test_not_from_outside(tmp_path: Path, location: str) -> None:
     (folder / "link").symlink_to(tmp_path / "w.bin")
     with pytest.raises(DiagnosticError) as caught:
         import_model(model_with(folder, location))
-    message = f"the data of tensor `w` is outside of the model's folder: `{location}`"
+    shown = location.replace("\0", r"\x00")
+    message = f"the data of tensor `w` is outside of the model's folder: `{shown}`"
     hint = "put the file with the weights beside the model"
     assert str(caught.value) == f"{folder}/m.onnx: error: {message} [model-damaged]\nhint: {hint}"
