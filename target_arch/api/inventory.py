@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from target_arch.plan.inputs.shapes import InputShapes
+from target_arch.registry import PlugIns
 from target_arch.relax.tvm_import import import_tvm
 
 if TYPE_CHECKING:
@@ -17,9 +18,11 @@ def operators(
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     batch: int | None = None,
     input_values: Mapping[str, float] | None = None,
+    backend_dirs: Sequence[str | Path] = (),
 ) -> "Inventory":
     """The operators of a model file by name: how often each is there, where first, and why it has no form,
-    where it has none; with the refusal of the model, if there is one. The inputs as of `compile`.
+    where it has none; with the refusal of the model, if there is one. The inputs as of `compile`. Operator
+    libraries are those that are installed, and those in `backend_dirs`.
 
     DiagnosticError for a file that cannot be read.
     """
@@ -27,4 +30,6 @@ def operators(
     from target_arch.relax.inventory import inventory
 
     shapes = {name: tuple(shape) for name, shape in (input_shapes or {}).items()}
-    return inventory(Path(model), InputShapes(shapes=shapes, batch=batch, values=input_values or {}))
+    plug_ins = PlugIns.discover(tuple(map(Path, backend_dirs)))
+    inputs = InputShapes(shapes=shapes, batch=batch, values=input_values or {})
+    return inventory(Path(model), inputs, plug_ins.operators.converter)

@@ -110,7 +110,7 @@ def prepare(request: CompileRequest) -> PreparedModel:
     request = evolve(request, planner=evolve(request.planner, algorithms=plug_ins.planners))
     request.planner.check()
     backends = plug_ins.backends_for(request.soc)
-    model, program = _import(request, backends)
+    model, program = _import(request, backends, plug_ins)
     return PreparedModel(
         request=request,
         mode=mode,
@@ -144,7 +144,7 @@ def _on_fewer_composites(
     None if none does.
     """
     for request in fewer:
-        model, program = _import(request, prepared.backends)
+        model, program = _import(request, prepared.backends, prepared.plug_ins)
         if alike(model, prepared.model):
             continue
         ready = evolve(prepared, request=request, model=model, program=program)
@@ -219,8 +219,9 @@ def explain_model(request: CompileRequest, operators: Collection[str]) -> Partit
 
 
 def _placed(request: CompileRequest, operators: Collection[str]) -> PartitionGraph:
-    backends = _plug_ins(request).backends_for(request.soc)
-    model, _ = _import(request, backends)
+    plug_ins = _plug_ins(request)
+    backends = plug_ins.backends_for(request.soc)
+    model, _ = _import(request, backends, plug_ins)
     setting = _setting(request, backends)
     graph = _place(request, setting, backends, model, rules(request))
     grouping = Grouping(model=model, setting=setting, backends=backends)
@@ -236,14 +237,21 @@ def _processes(soc: SoC) -> tuple[str, ...]:
     return tuple(dict.fromkeys(arch.load.process for arch in soc.archs))
 
 
-def _import(request: CompileRequest, backends: Mapping[str, Backend]) -> tuple[Model, RelaxProgram]:
+def _import(
+    request: CompileRequest, backends: Mapping[str, Backend], plug_ins: PlugIns
+) -> tuple[Model, RelaxProgram]:
     """Composites are defined by the backends that take part alone: the host's and those of the targets."""
     require_io(request)
     soc = request.soc
     taking = (a for a in soc.archs if a.host or not request.targets or a.name in request.targets)
     patterns = dict.fromkeys(pattern for arch in taking for pattern in backends[arch.name].patterns)
     model, program = import_model(
-        request.model_path, request.name, tuple(patterns), request.input_shapes, request.states
+        request.model_path,
+        request.name,
+        tuple(patterns),
+        request.input_shapes,
+        request.states,
+        plug_ins.operators.converter,
     )
     return with_own_outputs(model) if request.io is IoOwner.CALLER else model, program
 

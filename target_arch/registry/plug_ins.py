@@ -1,6 +1,7 @@
-"""Everything that comes from plug-ins, in one value: backends, load processes, planners, policies and ports.
+"""Everything that comes from plug-ins, in one value: backends, load processes, operator libraries, planners,
+policies and ports.
 
-All five are found in the same way: by an entry-point group, in a `--backend-dir`, or added in Python
+All six are found in the same way: by an entry-point group, in a `--backend-dir`, or added in Python
 (`plug_ins.ports.add(port)`).
 """
 
@@ -23,6 +24,7 @@ from target_arch.registry.lookup.errors import PlugInError, raise_all
 from target_arch.registry.lookup.guard import Guard
 from target_arch.registry.lookup.sources import checked_folders, installed
 from target_arch.registry.lookup.table import PlugInKind, PlugInTable, discovered
+from target_arch.registry.operators import OPERATORS, OperatorLibraries
 from target_arch.registry.system_rules import kind_faults, order_faults, port_faults, process_faults
 from target_arch.registry.validate_systems import (
     load_process_complaints,
@@ -91,6 +93,7 @@ class PlugIns:
 
     backends: Backends = field(repr=False)
     load_processes: PlugInTable[LoadProcessKind] = field(repr=False)
+    operators: OperatorLibraries = field(repr=False)
     planners: PlugInTable[Algorithm] = field(repr=False)
     policies: PlugInTable[Policy] = field(repr=False)
     ports: PlugInTable[PortKind] = field(repr=False)
@@ -105,6 +108,7 @@ class PlugIns:
         return cls(
             backends=Backends(discovered(BACKENDS, every, known)),
             load_processes=PlugInTable(LOAD_PROCESSES, discovered(LOAD_PROCESSES, every, known)),
+            operators=OperatorLibraries(discovered(OPERATORS, every, known)),
             planners=PlugInTable(PLANNERS, discovered(PLANNERS, every, known)),
             policies=PlugInTable(POLICIES, discovered(POLICIES, every, known)),
             ports=PlugInTable(PORTS, discovered(PORTS, every, known)),
@@ -116,7 +120,14 @@ class PlugIns:
         Raises PlugInError with every fault.
         """
         refused = []
-        for table in (self.backends, self.load_processes, self.planners, self.policies, self.ports):
+        for table in (
+            self.backends,
+            self.load_processes,
+            self.operators,
+            self.planners,
+            self.policies,
+            self.ports,
+        ):
             try:
                 table.load_folders()
             except PlugInError as error:

@@ -10,46 +10,47 @@ from target_arch.backend.policy import Policy
 from target_arch.backend.port import BareMetal, Hosted, Machine, PortKind
 from target_arch.registry.lookup.table import Complaint
 
-_C_NAME = re.compile(r"[a-z][a-z0-9_]*")
+C_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _WORDS = re.compile(r"[a-z][a-z0-9-]*")
 _C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def port_complaints(port: PortKind, name: str) -> Iterator[Complaint]:
     """Everything wrong with the port that was found under a name."""
-    yield from _misnamed("port", port, name, _C_NAME)
+    yield from misnamed("port", port, name, C_NAME)
     for problem in _wrong_port(port):
         yield "port-incomplete", f"port `{name}`: {problem}", None
 
 
 def load_process_complaints(process: LoadProcessKind, name: str) -> Iterator[Complaint]:
     """Everything wrong with the load process that was found under a name."""
-    yield from _misnamed("load process", process, name, _C_NAME)
+    yield from misnamed("load process", process, name, C_NAME)
     for problem in _wrong_process(process):
         yield "load-process-incomplete", f"load process `{name}`: {problem}", None
 
 
 def policy_complaints(policy: Policy, name: str) -> Iterator[Complaint]:
     """Everything wrong with the policy that was found under a name."""
-    yield from _misnamed("policy", policy, name, _WORDS)
+    yield from misnamed("policy", policy, name)
     if not callable(policy.wishes):
         yield "policy-incomplete", f"policy `{name}`: `wishes` is not callable", None
 
 
 def planner_complaints(planner: Algorithm, name: str) -> Iterator[Complaint]:
     """Everything wrong with the planner that was found under a name."""
-    yield from _misnamed("planner", planner, name, _WORDS)
+    yield from misnamed("planner", planner, name)
     if not callable(planner.pack):
         yield "planner-incomplete", f"planner `{name}`: `pack` is not callable", None
 
 
-def _misnamed(word: str, value: Any, name: str, pattern: re.Pattern[str]) -> Iterator[Complaint]:
+def misnamed(word: str, value: Any, name: str, pattern: re.Pattern[str] = _WORDS) -> Iterator[Complaint]:
+    """Everything wrong with the name and the description of a plug-in."""
     rule = f"{word.replace(' ', '-')}-misnamed"
     if value.name != name:
         yield rule, f"the value registered as `{name}` calls itself `{value.name}`", "give both the same name"
     elif not pattern.fullmatch(name):
         said = f"{word} name `{name}` is not a lower-case identifier"
-        yield rule, said, f"use letters a to z, digits and `{'_' if pattern is _C_NAME else '-'}`"
+        yield rule, said, f"use letters a to z, digits and `{'_' if pattern is C_NAME else '-'}`"
     if not isinstance(value.description, str) or not value.description.strip():
         yield f"{word.replace(' ', '-')}-incomplete", f"{word} `{name}`: `description` is empty", None
 

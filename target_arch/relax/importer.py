@@ -27,6 +27,7 @@ from types import MappingProxyType
 from attrs import frozen
 
 from target_arch.backend.contract import Pattern
+from target_arch.backend.operators import Foreign, no_libraries
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.plan.model import Model
 from target_arch.relax.ir.errors import model_error
@@ -54,17 +55,18 @@ def import_model(
     patterns: tuple[Pattern, ...] | None = None,
     shapes: InputShapes = AS_IN_FILE,
     states: Mapping[str, str] = NO_STATES,
+    foreign: Foreign = no_libraries,
 ) -> tuple[Model, RelaxProgram]:
     """The model in a file as operators on NHWC tensors, and its Relax program.
 
     `name` is the model's name (a C identifier is made of it), by default the file's stem. `patterns` are the
     composites to look for, by default `standard_patterns()`. `shapes` fix open dimensions of inputs. `states`
-    maps names of inputs to those of outputs that are their values in the next run. Raises DiagnosticError,
-    see above.
+    maps names of inputs to those of outputs that are their values in the next run. `foreign` gives the
+    converters of operators that are not known here. Raises DiagnosticError, see above.
     """
     path = Path(path)
     checked = _checked(path)
-    imported = _imported(path, checked, shapes)
+    imported = _imported(path, checked, shapes, foreign)
     wanted = standard_patterns() if patterns is None else patterns
     pairs = (*imported.states, *asked_states(path, imported, states))
     return find_operators(imported.program, wanted, name or path.stem, path.name, imported.outputs, pairs)
@@ -76,7 +78,7 @@ def model_kind(path: Path) -> tuple[str, bytes]:
     return checked.kind, checked.data
 
 
-def _imported(path: Path, checked: _Checked, shapes: InputShapes) -> Imported:
+def _imported(path: Path, checked: _Checked, shapes: InputShapes, foreign: Foreign) -> Imported:
     """Read by the reader of the file's kind; only that reader is imported, since each imports a library."""
     if shapes.values and checked.kind != "onnx":
         message = f"values of inputs can be fixed in an ONNX model, this is {_NAMES[checked.kind]}"
@@ -84,14 +86,14 @@ def _imported(path: Path, checked: _Checked, shapes: InputShapes) -> Imported:
     if checked.kind == "tflite":
         from target_arch.relax.readers.tflite.reader import read_tflite
 
-        return read_tflite(path, checked.data, shapes)
+        return read_tflite(path, checked.data, shapes, foreign)
     if checked.kind == "onnx":
         from target_arch.relax.readers.onnx.reader import read_onnx
 
-        return read_onnx(path, checked.data, shapes)
+        return read_onnx(path, checked.data, shapes, foreign)
     from target_arch.relax.readers.pytorch.torch_export import read_torch
 
-    return read_torch(path, checked.data, shapes)
+    return read_torch(path, checked.data, shapes, foreign)
 
 
 def _checked(path: Path) -> _Checked:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from target_arch.backend.operators import Foreign, no_libraries
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.inputs.shapes import AS_IN_FILE, InputShapes
 from target_arch.relax.importer import import_model, model_kind
@@ -35,15 +36,16 @@ class Inventory:
     refusal: DiagnosticError | None
 
 
-def inventory(path: Path, shapes: InputShapes = AS_IN_FILE) -> Inventory:
+def inventory(path: Path, shapes: InputShapes = AS_IN_FILE, foreign: Foreign = no_libraries) -> Inventory:
     """The operators of a model file: of an ONNX model in normal form, of others as they are in the file.
+    `foreign` gives the converters of those that are not known here.
 
     Raises DiagnosticError where they cannot be read.
     """
     places: dict[str, list[str]] = {}
-    for name, place in _named(path, shapes):
+    for name, place in _named(path, shapes, foreign):
         places.setdefault(name, []).append(place)
-    refusal = _refusal(path, shapes)
+    refusal = _refusal(path, shapes, foreign)
     reasons = refusal.reasons if isinstance(refusal, UnsupportedOperatorsError) else {}
     uses = [
         OperatorUse(name=name, count=len(found), first=found[0], reason=reasons.get(name))
@@ -52,15 +54,15 @@ def inventory(path: Path, shapes: InputShapes = AS_IN_FILE) -> Inventory:
     return Inventory(uses=tuple(uses), refusal=refusal)
 
 
-def _refusal(path: Path, shapes: InputShapes) -> DiagnosticError | None:
+def _refusal(path: Path, shapes: InputShapes, foreign: Foreign) -> DiagnosticError | None:
     try:
-        import_model(path, shapes=shapes)
+        import_model(path, shapes=shapes, foreign=foreign)
     except DiagnosticError as error:
         return error
     return None
 
 
-def _named(path: Path, shapes: InputShapes) -> Named:
+def _named(path: Path, shapes: InputShapes, foreign: Foreign) -> Named:
     """Read by the reader of the file's kind; only that reader is imported."""
     kind, data = model_kind(path)
     if kind == "tflite":
@@ -70,7 +72,7 @@ def _named(path: Path, shapes: InputShapes) -> Named:
     if kind == "onnx":
         from target_arch.relax.readers.onnx.reader import named_nodes
 
-        return named_nodes(path, data, shapes)
+        return named_nodes(path, data, shapes, foreign)
     from target_arch.relax.readers.pytorch.torch_export import named_calls
 
-    return named_calls(path, data)
+    return named_calls(path, data, foreign)

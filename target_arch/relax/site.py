@@ -6,7 +6,7 @@ outputs. Shapes are static. What only one format has is added by the site of tha
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,19 @@ class NotConverted(ValueError):
     """No converter takes an operator as it is; the text is the reason, after the operator's name."""
 
 
+@frozen(kw_only=True)
+class Result:
+    """The shape and the element type of an output of an operator, as a file states them."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
 @frozen(kw_only=True, eq=False)
 class Site(ABC):
-    """An operator: its name in the format, its operands, and the ways to compute from them."""
+    """An operator: its name in the format, its operands, attributes and results, and the ways to compute from
+    them.
+    """
 
     operator: str
     builder: Any = field(repr=False)
@@ -36,6 +46,18 @@ class Site(ABC):
     @abstractmethod
     def given(self, index: int) -> Any | None:
         """Return the Relax expression of an operand, None where it is left out."""
+
+    @property
+    @abstractmethod
+    def attributes(self) -> Mapping[str, Any]:
+        """Its attributes by name: those of ONNX, the options of a custom operator of TFLite, and what is no
+        tensor of the arguments in PyTorch, defaults among it.
+        """
+
+    @property
+    @abstractmethod
+    def results(self) -> tuple[Result | None, ...]:
+        """Its outputs as the file states them; None for one of which it does not, as some of ONNX are."""
 
     def operand(self, index: int) -> Any:
         """Return an operand that must be there. Raises NotConverted."""

@@ -12,7 +12,7 @@ from target_arch.diagnostics import rules
 PACKAGE = Path(__file__).parents[2] / "target_arch"
 WORDS = re.compile(r'"([a-z]+(?:-[a-z0-9]+)+)"')
 CHECKS = re.compile(r'(?:yield|_fault\() ?"([a-z-]+)", ')
-PLUG_IN = re.compile(r"(unknown|backend|port|load-process|policy|planner)-[a-z]+(-process)?")
+PLUG_IN = re.compile(r"(unknown|backend|port|load-process|operator-library|policy|planner)-[a-z]+(-process)?")
 """Names that are joined from the kind of a plug-in."""
 NO_RULES = frozenset(
     """
@@ -20,7 +20,8 @@ NO_RULES = frozenset(
     by-length by-size by-time c-compiler c-first cortex-a53 cortex-m3 cortex-m4 cortex-m55 cortex-m7
     cp-sat ethos-u ethos-u55-128 full-model generic-rv64 hexagon-unknown-linux-musl k-activation k-input
     k-local
-    llvm-objdump load-process new-backend new-soc next-state not-installed ns-tir num-cores plan-check
+    llvm-objdump load-process new-backend new-operator new-soc next-state not-installed ns-tir num-cores
+    operator-library plan-check
     qemu-aarch64 qemu-hexagon qemu-riscv64 qemu-system-arm qemu-user re-place re-tile s-tir set-up
     target-arch utf-8 utf-8-sig
     """.split()  # noqa: SIM905

@@ -9,12 +9,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks.onnx_node_tests import page
 from target_arch.plan.operators.facts import ACTIVATION, EVERY_ARITHMETIC, Facts, Role
 from target_arch.plan.operators.kinds import OperatorKind
+from target_arch.relax.importer import import_model
 from target_arch.relax.kinds.table import FORMS
 from tests.docs.diffs import applied
 from tests.generated_pages import table
@@ -139,3 +141,19 @@ def test_the_steps_to_a_new_operator(tmp_path: Path, needs_tool: Callable[[str],
     )
     verified = ran(folder, "-m", "target_arch", "verify", "m.onnx", "--target", "c")
     assert verified.returncode == 0, verified.stdout + verified.stderr
+
+
+def test_operators_of_your_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The library of the page prints as it says, and a model with its operator is imported."""
+    section = PAGE.read_text().partition("## Operators of your own")[2].partition("\n## ")[0]
+    ((_, code),) = BLOCK.findall(section)
+    names: dict[str, Any] = {}
+    exec(compile(code, str(PAGE), "exec"), names)
+    assert code.rstrip().endswith(f"  # {capsys.readouterr().out.strip()}")
+    gain = helper.make_node("Gain", ["x"], ["y"], domain="com.acme", factor=2.0)
+    model = onnx_model([gain], {"x": (1, 9)}, {"y": (1, 9)})
+    model.opset_import.append(helper.make_opsetid("com.acme", 1))
+    imported, _ = import_model(
+        save(model, tmp_path / "m.onnx"), foreign=names["plug_ins"].operators.converter
+    )
+    assert [operator.kind for operator in imported.operators] == ["mul"]

@@ -42,7 +42,7 @@ def test_values_print() -> None:
 
 
 def test_nothing_is_imported_before_it_is_needed(tmp_path: Path) -> None:
-    for folder in ("ports", "load_processes", "policies", "planners"):
+    for folder in ("ports", "load_processes", "operators", "policies", "planners"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "broken.py").write_text("raise RuntimeError('at import')\n")
     found = PlugIns.discover([tmp_path])
@@ -54,6 +54,7 @@ def test_nothing_is_imported_before_it_is_needed(tmp_path: Path) -> None:
         f"[{rule}-broken]"
         for folder, word, rule in (
             ("load_processes", "load process", "load-process"),
+            ("operators", "operator library", "operator-library"),
             ("planners", "planner", "planner"),
             ("policies", "policy", "policy"),
             ("ports", "port", "port"),

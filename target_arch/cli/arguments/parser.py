@@ -266,6 +266,7 @@ def _partition(to: ArgumentParser) -> None:
 def _operators(to: ArgumentParser) -> None:
     to.add_argument("model", type=Path, metavar="MODEL", help="an .onnx, .tflite or .pt2 file")
     _input_shapes(to)
+    _backend_dirs(to)
     _format(to)
 
 
@@ -466,6 +467,11 @@ def _new_backend(to: ArgumentParser) -> None:
     to.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: NAME")
 
 
+def _new_operator(to: ArgumentParser) -> None:
+    to.add_argument("name", metavar="NAME", help="the library's name, a lower-case identifier")
+    to.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: NAME")
+
+
 def _demo(to: ArgumentParser) -> None:
     to.add_argument("--soc", default="zynq_edge", metavar="SOC", help="default: zynq_edge")
     to.add_argument("-o", "--output", type=Path, metavar="DIR", help="keep the bundle there")
@@ -487,8 +493,9 @@ def _format(to: ArgumentParser) -> None:
 def _backend_dirs(to: "argparse._ActionsContainer") -> None:
     to.add_argument(
         "--backend-dir", type=Path, action="append", default=[], metavar="DIR",
-        help="a folder with backends of your own, and in its folders ports, load_processes, policies and "
-        "planners other plug-ins; may repeat. Its Python files are run: name only folders that you trust",
+        help="a folder with backends of your own, and in its folders load_processes, operators, planners, "
+        "policies and ports other plug-ins; may repeat. Its Python files are run: name only folders that "
+        "you trust",
     )  # fmt: skip
 
 
@@ -529,7 +536,8 @@ COMMANDS = (
     Command("compare", "reports", "show two bundles side by side: what moved, what it cost", _compare),
     Command("package", "package", "write a bundle in the layout of another tool", _package),
     Command("new-soc", "describe", "write a small commented SoC file to start from", _new_soc),
-    Command("new-backend", "new_backend", "write a package with a backend that works", _new_backend),
+    Command("new-backend", "new_package", "write a package with a backend that works", _new_backend),
+    Command("new-operator", "new_package", "write a package with an operator of your own", _new_operator),
     Command("completion", "completion", "print a script that completes arguments in a shell", _completion),
     Command("demo", "demo", "the example model from file to verified C, with everything printed", _demo),
 )

@@ -16,7 +16,13 @@ def operators(options: argparse.Namespace) -> int:
     from target_arch.api.inventory import operators as listed
 
     shapes = input_shapes(options.input_shape, options.batch, options.input_value)
-    found = listed(options.model, input_shapes=shapes.shapes, batch=shapes.batch, input_values=shapes.values)
+    found = listed(
+        options.model,
+        input_shapes=shapes.shapes,
+        batch=shapes.batch,
+        input_values=shapes.values,
+        backend_dirs=options.backend_dir,
+    )
     if options.format == "json":
         json_data([asdict(use) for use in found.uses])
     else:

@@ -13,7 +13,7 @@ from attrs import field, frozen
 from target_arch.diagnostics import Diagnostic
 from target_arch.registry.lookup.errors import PlugInError, raise_all
 
-FOLDERS = ("load_processes", "planners", "policies", "ports")
+FOLDERS = ("load_processes", "operators", "planners", "policies", "ports")
 """The folders of a `--backend-dir` that hold other plug-ins than backends, a module each."""
 
 Installed = Mapping[str, tuple[EntryPoint, ...]]

@@ -79,6 +79,15 @@ class PlugInTable(Mapping[str, T]):
         self._checked[name] = self._check(source)
         self._sources[name] = source
 
+    def remove(self, name: str) -> None:
+        """Take a value out of the table."""
+        del self._sources[name]
+        self._checked.pop(name, None)
+
+    def is_in_folder(self, name: str) -> bool:
+        """Return whether a plug-in is from a folder that the user named."""
+        return self._sources[name].in_folder
+
     @property
     def names(self) -> tuple[str, ...]:
         """Every name, sorted. Imports nothing."""

@@ -8,17 +8,18 @@ from typing import Any
 
 from attrs import frozen
 
-from target_arch.relax.site import NotConverted, Site, counted
+from target_arch.relax.site import NotConverted, Result, Site, counted
 
 
 @frozen(kw_only=True, eq=False)
 class Node(Site):
     """An operator. `inputs` are Relax expressions, None for one that is left out; `outputs` counts its
-    outputs; `opset` is the version of ONNX's operators.
+    outputs, of which a foreign operator has the `results`; `opset` is the version of ONNX's operators.
     """
 
     inputs: tuple[Any | None, ...]
     attributes: Mapping[str, Any]
+    results: tuple[Result | None, ...] = ()
     outputs: int
     opset: int
 

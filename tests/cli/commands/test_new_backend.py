@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from target_arch.cli.arguments.backend_starts import BACKEND_STARTS
-from target_arch.cli.commands.new_backend import files
+from target_arch.cli.commands.new_package import files
 from tests.cli.commands.test_describe import call
 
 REPOSITORY = Path(__file__).parents[3]
@@ -43,7 +43,7 @@ def project(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("start", "more"), [("relu", []), ("conv2d", ["src/vecunit/layer.py"])])
 def test_what_is_written(start: str, more: list[str]) -> None:
-    written = files("vecunit", start)
+    written = files("vecunit", BACKEND_STARTS[start])
     assert sorted(written) == sorted(
         [
             "README.md",

@@ -5,16 +5,19 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from attrs import frozen
 from onnx import TensorProto
 from tvm import relax, tirx
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter, _get_convert_map, get_type, onnx_input
 
+from target_arch.backend.operators import Foreign, ForeignConverter, ModelFormat
 from target_arch.diagnostics import DiagnosticError, listed
 from target_arch.plan.inputs.shapes import AS_IN_FILE
 from target_arch.relax.onnx_converters import CONVERTERS, converted, takes
 from target_arch.relax.onnx_operators.halves import Halves
 from target_arch.relax.onnx_operators.node import Node
 from target_arch.relax.readers.attempts import UNCLEAR, Attempts, zeros
+from target_arch.relax.readers.foreign import results_of
 from target_arch.relax.readers.frontend import FAILURES
 from target_arch.relax.readers.onnx.loops import looped
 from target_arch.relax.readers.onnx.rewriting.contributed import WITHOUT_SCHEMA
@@ -22,7 +25,7 @@ from target_arch.relax.readers.onnx.rewriting.control_flow import Course
 from target_arch.relax.readers.onnx.rewriting.graph import ONNX_DOMAINS, TensorKind, opset_of
 from target_arch.relax.readers.onnx.rewriting.normal_form import normal_form
 from target_arch.relax.readers.unsupported import Unsupported, unsupported
-from target_arch.relax.site import NotConverted
+from target_arch.relax.site import NotConverted, Result
 
 _FOREIGN = frozenset(
     (
@@ -71,6 +74,21 @@ def is_foreign(domain: str) -> bool:
     return domain not in (*ONNX_DOMAINS, _CONTRIBUTED)
 
 
+@frozen(eq=False)
+class Known:
+    """The operators that have a converter: ours, and those of libraries of others."""
+
+    _foreign: Foreign
+
+    def takes(self, domain: str, operator: str) -> bool:
+        """Return whether a converter takes the operator."""
+        return is_known(domain, operator) or self.library(domain, operator) is not None
+
+    def library(self, domain: str, operator: str) -> ForeignConverter | None:
+        """Return the converter of an operator in a library; None for operators of ours."""
+        return self._foreign(ModelFormat.ONNX, f"{domain}.{operator}") if is_foreign(domain) else None
+
+
 def unknown(node: Any) -> Unsupported:
     """The refusal of an operator that no converter knows."""
     reason = f"no operator of `{node.domain}` is known here" if is_foreign(node.domain) else "not known here"
@@ -83,20 +101,21 @@ def convert(
     types: Mapping[str, TensorKind],
     authors: dict[Any, str],
     in_file: dict[Any, str],
+    known: Known,
 ) -> Any:
     """The Relax module of a model in normal form, whose tensors have `types`.
 
     `authors` and `in_file` receive the names of nodes and of tensors by the expressions they became. Raises
     DiagnosticError that names every operator that cannot be converted.
     """
-    return _Importer(path, types, authors, in_file).from_onnx(model.graph, opset_of(model))
+    return _Importer(path, types, authors, in_file, known).from_onnx(model.graph, opset_of(model))
 
 
-def _of_body(path: Path, model: Any) -> tuple[Any, int]:
+def _of_body(path: Path, known: Known, model: Any) -> tuple[Any, int]:
     """The Relax module of a loop's body, and the number of its results. Raises DiagnosticError."""
-    graph = normal_form(path, model, AS_IN_FILE, is_known)
+    graph = normal_form(path, model, AS_IN_FILE, known.takes)
     whole, types = graph.whole(), graph.types()
-    return convert(path, whole, types, {}, {}), len(whole.graph.output)
+    return convert(path, whole, types, {}, {}, known), len(whole.graph.output)
 
 
 class _Importer(ONNXGraphImporter):  # type: ignore[misc]
@@ -108,12 +127,14 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         types: Mapping[str, TensorKind],
         authors: dict[Any, str],
         in_file: dict[Any, str],
+        known: Known,
     ) -> None:
         super().__init__(None, None)
         self._path = path
         self._types = types
         self._authors = authors
         self._in_file = in_file
+        self._known = known
         self._halves = Halves(self.bb)
 
     def _check_for_unsupported_ops(self, graph: Any) -> None:
@@ -123,7 +144,9 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         attempts = Attempts()
         self._course = Course(graph, self._types)
         for node in graph.node:
-            if is_known(node.domain, node.op_type) and any(n and n not in self._nodes for n in node.input):
+            if self._known.takes(node.domain, node.op_type) and any(
+                n and n not in self._nodes for n in node.input
+            ):
                 continue  # it reads what a failed operator of unknown type would have written
             repeats = node.op_type == "Loop" and node.domain in ONNX_DOMAINS
             attempts.tried(
@@ -149,7 +172,7 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
 
     def _construct(self, node: Any) -> None:
         """Convert an operator. Raises NotConverted."""
-        if not is_known(node.domain, node.op_type):
+        if not self._known.takes(node.domain, node.op_type):
             inputs = self._course.deciding(node)
             reason = f"its course follows from {listed(inputs)}" if inputs else unknown(node).reason
             raise NotConverted(reason)
@@ -165,7 +188,7 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
         """Convert a loop. Raises NotConverted."""
         try:
             results = looped(
-                node, self._nodes, self.bb, self.opset, lambda model: _of_body(self._path, model)
+                node, self._nodes, self.bb, self.opset, partial(_of_body, self._path, self._known)
             )
         except (NotConverted, *FAILURES) as refusal:
             inputs = self._course.deciding(node)
@@ -204,7 +227,11 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
             outputs=len(node.output),
             opset=self.opset,
             builder=self.bb,
+            results=tuple(_result(self._types.get(name)) for name in node.output),
         )
+        library = self._known.library(node.domain, node.op_type)
+        if library is not None:
+            return results_of(library, ours)
         if _is_ours(node.domain, node.op_type) and takes(ours):
             made = converted(ours)
             found = self.bb.normalize(relax.Tuple(made) if isinstance(made, tuple) else made)
@@ -223,6 +250,14 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]
             kind = self._types.get(name)
             if kind is not None and kind.shape is not None and kind.elements:
                 self._nodes[name] = zeros(self.bb, kind.shape, get_type(kind.elements))
+
+
+def _result(kind: TensorKind | None) -> Result | None:
+    """The shape and type of an output in the file; float16 is computed in float32."""
+    if kind is None or kind.shape is None or not kind.elements:
+        return None
+    dtype = "float32" if kind.elements == TensorProto.FLOAT16 else get_type(kind.elements)
+    return Result(shape=tuple(kind.shape), dtype=dtype)
 
 
 def _is_fixed(value: Any) -> bool:

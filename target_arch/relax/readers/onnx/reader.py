@@ -5,12 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
+from target_arch.backend.operators import Foreign
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.graph import FileFacts
 from target_arch.relax.readers.frontend import imported, translated
-from target_arch.relax.readers.onnx.conversion import convert, is_foreign, is_known, unknown
+from target_arch.relax.readers.onnx.conversion import Known, convert, is_foreign, unknown
 from target_arch.relax.readers.onnx.element_types import check_element_types
 from target_arch.relax.readers.onnx.file import loaded
 from target_arch.relax.readers.onnx.rewriting.graph import OnnxGraph, array_of
@@ -19,24 +20,25 @@ from target_arch.relax.readers.source import Imported
 from target_arch.relax.readers.unsupported import unsupported
 
 
-def named_nodes(path: Path, data: bytes, wanted: InputShapes) -> Iterator[tuple[str, str]]:
+def named_nodes(path: Path, data: bytes, wanted: InputShapes, foreign: Foreign) -> Iterator[tuple[str, str]]:
     """The operators of a model in normal form, each with its name or that of its first output."""
-    for node in _graph(path, data, wanted).model.graph.node:
+    for node in _graph(path, data, wanted, Known(foreign)).model.graph.node:
         yield node.op_type, node.name or node.output[0]
 
 
-def read_onnx(path: Path, data: bytes, wanted: InputShapes) -> Imported:
+def read_onnx(path: Path, data: bytes, wanted: InputShapes, foreign: Foreign) -> Imported:
     """The graph of an ONNX model, with open dimensions as `wanted`.
 
     Raises DiagnosticError, see `importer.py`.
     """
-    graph = _graph(path, data, wanted)
+    known = Known(foreign)
+    graph = _graph(path, data, wanted, known)
     authors: dict[object, str] = {}
     in_file: dict[object, str] = {}
     types = graph.types()
     check_element_types(path, types)
     model = graph.whole()
-    module = translated(path, lambda: convert(path, model, types, authors, in_file))
+    module = translated(path, lambda: convert(path, model, types, authors, in_file, known))
     stored = [
         (array.astype(np.float32 if array.dtype == np.float16 else array.dtype).tobytes(), value.name)
         for value in model.graph.initializer
@@ -48,7 +50,7 @@ def read_onnx(path: Path, data: bytes, wanted: InputShapes) -> Imported:
     return imported(path, module, Arithmetic.ONNX, outputs, constants, file, halves=True)
 
 
-def _graph(path: Path, data: bytes, wanted: InputShapes) -> OnnxGraph:
+def _graph(path: Path, data: bytes, wanted: InputShapes, known: Known) -> OnnxGraph:
     """The graph in normal form. Operators of domains that nothing here knows are refused before anything
     else is asked for, since no shapes follow from them.
     """
@@ -56,9 +58,11 @@ def _graph(path: Path, data: bytes, wanted: InputShapes) -> OnnxGraph:
     own = {(each.domain, each.name) for each in model.functions}
     nodes = [node for node in model.graph.node if (node.domain, node.op_type) not in own]
     try:
-        return normal_form(path, model, wanted, is_known)
+        return normal_form(path, model, wanted, known.takes)
     except DiagnosticError:
-        foreign = [node for node in nodes if is_foreign(node.domain)]
+        foreign = [
+            node for node in nodes if is_foreign(node.domain) and not known.takes(node.domain, node.op_type)
+        ]
         if not foreign:
             raise
         raise unsupported(path, map(unknown, foreign)) from None

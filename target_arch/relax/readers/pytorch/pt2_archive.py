@@ -15,7 +15,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from attrs import frozen
@@ -42,8 +42,11 @@ _TARGET = re.compile(
     r"|torch\.sym_(int|float|max|min|not|sum|ite)"
     r"|_operator\.(getitem|add|sub|mul|floordiv|truediv|mod|neg|pos|eq|ne|lt|le|gt|ge|and_|or_)"
 )
+_LIBRARY = re.compile(r"torch\.ops\.([A-Za-z_]\w{0,80})\.([A-Za-z_]\w{0,80})\.[A-Za-z0-9_]{1,80}", re.ASCII)
 _QUANTIZED = b"torch.ops.quantized_decomposed."
 """Operators that PyTorch knows only after a module of its own is imported."""
+_BUILT_IN = ("aten", "prims", "quantized_decomposed", "higher_order")
+"""Namespaces of operators that are PyTorch's own."""
 _FILES = re.compile(r"torch\.ops\.aten\.(from_file|_?save.*|_?load.*)\..*")
 _MOST_BYTES = 2**32
 """Of all members unpacked."""
@@ -71,9 +74,14 @@ class _Members:
         return found
 
 
-def plain_archive(data: bytes) -> bytes:
+def _no_others(name: str) -> bool:
+    return False
+
+
+def plain_archive(data: bytes, others: Callable[[str], bool] = _no_others) -> bytes:
     """The archive with its graph, weights and constants alone, and sample inputs that are tensors; without
-    guards. Needs PyTorch.
+    guards. Beside PyTorch's own operators it may have those that `others` takes by name, as `acme::gain`.
+    Needs PyTorch.
 
     Raises NoProgram, or Unsafe where something else than tensors and known operators is needed.
     """
@@ -81,13 +89,16 @@ def plain_archive(data: bytes) -> bytes:
     kept = {name: members.contents[name] for name in _FACTS if name in members.contents}
     for config, folder in ((_WEIGHTS, "data/weights"), (_CONSTANTS, "data/constants")):
         table = members.table(config)
+        _check_functions(table, _no_others)
         kept[config] = json.dumps(_plain(table)).encode()
         for payload in _payloads(table):
             path = f"{folder}/{payload}"
             if path not in members.contents:
                 raise NoProgram(f"`{path}` is missing")
             kept[path] = members.contents[path]
-    kept[_MODEL] = json.dumps(_plain(members.table(_MODEL))).encode()
+    graph = members.table(_MODEL)
+    _check_functions(graph, others)
+    kept[_MODEL] = json.dumps(_plain(graph)).encode()
     return _archive({**kept, _SAMPLES: _plain_samples(members.contents.get(_SAMPLES, b""))})
 
 
@@ -169,11 +180,31 @@ def _plain(value: Any, key: str = "") -> Any:
     return value
 
 
-def _check_table(table: Mapping[str, Any]) -> None:
-    if "target" in table and {"inputs", "outputs"} <= table.keys():
-        target = table["target"]
-        if not isinstance(target, str) or not _TARGET.fullmatch(target) or _FILES.fullmatch(target):
+def _check_functions(value: Any, others: Callable[[str], bool]) -> None:
+    """Raise Unsafe for a function that is neither one of PyTorch's operators nor one that `others` takes."""
+    if isinstance(value, list):
+        for each in value:
+            _check_functions(each, others)
+    if not isinstance(value, dict):
+        return
+    if "target" in value and {"inputs", "outputs"} <= value.keys():
+        target = value["target"]
+        if not isinstance(target, str) or not (_is_own(target) or _is_of_others(target, others)):
             raise Unsafe(f"the function `{str(target)[:100]}`")
+    for each in value.values():
+        _check_functions(each, others)
+
+
+def _is_own(target: str) -> bool:
+    return _TARGET.fullmatch(target) is not None and _FILES.fullmatch(target) is None
+
+
+def _is_of_others(target: str, others: Callable[[str], bool]) -> bool:
+    operator = _LIBRARY.fullmatch(target)
+    return operator is not None and operator[1] not in _BUILT_IN and others("::".join(operator.groups()))
+
+
+def _check_table(table: Mapping[str, Any]) -> None:
     for key in ("as_custom_obj", "as_opaque_obj", "as_operator"):
         if table.get(key) is not None:
             raise Unsafe("an object that is no tensor")

@@ -14,9 +14,11 @@ from torch import Tag
 from tvm import relax
 from tvm.relax.frontend.torch.exported_program_translator import ExportedProgramImporter
 
+from target_arch.backend.operators import Foreign, ForeignConverter, ModelFormat
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.readers.attempts import Attempts, zeros
+from target_arch.relax.readers.foreign import results_of
 from target_arch.relax.readers.pytorch.torch_numbers import KnownValues, lifted
 from target_arch.relax.readers.pytorch.torch_operators import (
     arithmetic,
@@ -35,13 +37,13 @@ from target_arch.relax.readers.unsupported import Unsupported, unsupported
 from target_arch.relax.site import NotConverted
 
 
-def convert(path: Path, program: Any, in_file: dict[Any, str]) -> Any:
+def convert(path: Path, program: Any, in_file: dict[Any, str], foreign: Foreign) -> Any:
     """The Relax module of a program that is decomposed into core operators. `in_file` receives the names of
-    its nodes by the expressions they became.
+    its nodes by the expressions they became; `foreign` gives the converters of operators of libraries.
 
     Raises DiagnosticError that names every operator that cannot be converted.
     """
-    importer = _Importer(lifted(program))
+    importer = _Importer(lifted(program), foreign)
     module = importer.from_exported_program(
         program,
         keep_params_as_input=False,
@@ -67,9 +69,10 @@ def _tensors(program: Any) -> dict[str, Any]:
 class _Importer(ExportedProgramImporter):  # type: ignore[misc]
     """The frontend, which goes on after an operator that fails, with zeros for its outputs."""
 
-    def __init__(self, constants: Mapping[str, Any]) -> None:
+    def __init__(self, constants: Mapping[str, Any], foreign: Foreign) -> None:
         super().__init__()
         self.attempts = Attempts()
+        self.foreign = foreign
         self.numbers = KnownValues(constants)
 
     def _check_unsupported_func_type(self, nodes: Any) -> None:
@@ -100,6 +103,10 @@ def _guarded(importer: _Importer, name: str, known: Any, *, own: bool) -> Callab
         if importer.numbers.knows(node):
             return importer.numbers.constants(node)
         call = TorchCall(operator=operator, builder=importer.block_builder, node=node, importer=importer)
+        library = _library(importer.foreign, node)
+        if library is not None:
+            results = results_of(library, call)
+            return results if isinstance(node.meta.get("val"), tuple | list) else results[0]
         made = _made(call, name, known, own=own)
         # Some of TVM's are not bound to a variable, and have no type yet.
         if isinstance(made, relax.Call):
@@ -114,6 +121,17 @@ def _guarded(importer: _Importer, name: str, known: Any, *, own: bool) -> Callab
         )
 
     return convert_node
+
+
+def _library(foreign: Foreign, node: Any) -> ForeignConverter | None:
+    """Return the converter of an operator that is none of PyTorch's own."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is None or getattr(node.target, "namespace", "aten") in _OWN:
+        return None
+    return foreign(ModelFormat.PYTORCH, schema.name)
+
+
+_OWN = ("aten", "prims", "quantized_decomposed")
 
 
 def _made(call: TorchCall, name: str, known: Any, *, own: bool) -> Any:

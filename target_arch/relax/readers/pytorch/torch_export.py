@@ -1,7 +1,7 @@
 """Saved `torch.export` programs. PyTorch is an optional dependency, imported here and nowhere else."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from zipfile import is_zipfile
 
 from attrs import evolve
 
+from target_arch.backend.operators import Foreign, ModelFormat, no_libraries
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
@@ -25,14 +26,14 @@ from target_arch.relax.readers.quiet import quiet
 from target_arch.relax.readers.source import Imported
 
 
-def read_torch(path: Path, data: bytes, shapes: InputShapes) -> Imported:
+def read_torch(path: Path, data: bytes, shapes: InputShapes, foreign: Foreign) -> Imported:
     """A program that `torch.export.save` wrote, with open dimensions as in `shapes`.
 
     Raises DiagnosticError, see `importer.py`.
     """
-    program = with_input_shapes(path, load_program(path, data), shapes)
+    program = with_input_shapes(path, load_program(path, data, foreign), shapes)
     in_file: dict[Any, str] = {}
-    module, held = translated(path, lambda: _module(path, program, in_file))
+    module, held = translated(path, lambda: _module(path, program, in_file, foreign))
     results = tensor_outputs(program)
     outputs = (*results, *(f"{each.node}_value" for each in held))
     weights = reversed(list(program.state_dict.items()))
@@ -48,9 +49,9 @@ def _states(made: Imported, held: Sequence[HeldBuffer], results: int) -> Iterato
         yield StatePair(input=inputs.index(each.node), output=results + number, initial=each.initial)
 
 
-def named_calls(path: Path, data: bytes) -> Iterator[tuple[str, str]]:
+def named_calls(path: Path, data: bytes, foreign: Foreign) -> Iterator[tuple[str, str]]:
     """The core operators of an exported program, each with the name of its node."""
-    program = load_program(path, data)
+    program = load_program(path, data, foreign)
     with quiet():
         nodes = list(decomposed(program).graph.nodes)
     for node in nodes:
@@ -58,15 +59,17 @@ def named_calls(path: Path, data: bytes) -> Iterator[tuple[str, str]]:
             yield str(node.target.__name__).removesuffix(".default"), node.name
 
 
-def load_program(path: Path, data: bytes) -> Any:
-    """The exported program in an archive, loaded without running code from it. Raises DiagnosticError."""
+def load_program(path: Path, data: bytes, foreign: Foreign = no_libraries) -> Any:
+    """The exported program in an archive, loaded without running code from it. Its operators are those of
+    PyTorch and of libraries (`foreign`). Raises DiagnosticError.
+    """
     if not is_zipfile(io.BytesIO(data)):
         raise model_error("model-damaged", path, "the archive is cut off or damaged", "export it again")
     if find_spec("torch") is None:
         message = "reading `.pt2` needs PyTorch"
         raise model_error("missing-extra", path, message, "install `target-arch[torch]`")
     try:
-        archive = plain_archive(data)
+        archive = plain_archive(data, _declaring(foreign))
     except NoProgram as error:
         message = f"this is no saved torch.export program: {error}"
         raise model_error("model-damaged", path, message, _WRITE) from None
@@ -85,7 +88,21 @@ def load_program(path: Path, data: bytes) -> Any:
 _WRITE = "write it with `torch.export.save`"
 
 
-def _module(path: Path, program: Any, in_file: dict[Any, str]) -> tuple[Any, tuple[HeldBuffer, ...]]:
+def _declaring(foreign: Foreign) -> Callable[[str], bool]:
+    """Return whether a library has a converter of an operator of PyTorch, which it declares then."""
+
+    def is_declared(name: str) -> bool:
+        converter = foreign(ModelFormat.PYTORCH, name)
+        if converter is not None and converter.library.declare is not None:
+            converter.library.declare()
+        return converter is not None
+
+    return is_declared
+
+
+def _module(
+    path: Path, program: Any, in_file: dict[Any, str], foreign: Foreign
+) -> tuple[Any, tuple[HeldBuffer, ...]]:
     """The program as Relax, decomposed into the core operators of PyTorch, and the buffers that became its
     inputs. `in_file` receives the names of its nodes by the expressions they became.
     """
@@ -95,4 +112,4 @@ def _module(path: Path, program: Any, in_file: dict[Any, str]) -> tuple[Any, tup
     held = held_buffers(core)
     keep_tensors(core)
     count_from_start(core)
-    return convert(path, core, in_file), held
+    return convert(path, core, in_file, foreign), held

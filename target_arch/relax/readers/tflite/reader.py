@@ -12,6 +12,7 @@ from typing import Any
 import tflite
 from attrs import evolve
 
+from target_arch.backend.operators import Foreign
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
@@ -43,7 +44,7 @@ _HALF_BYTES = {
 }
 
 
-def read_tflite(path: Path, data: bytes, shapes: InputShapes) -> Imported:
+def read_tflite(path: Path, data: bytes, shapes: InputShapes, foreign: Foreign) -> Imported:
     """The first subgraph of a TFLite model, with open dimensions as in `shapes` (see `shapes.py`).
 
     Raises DiagnosticError, see `importer.py`.
@@ -52,7 +53,7 @@ def read_tflite(path: Path, data: bytes, shapes: InputShapes) -> Imported:
     model = tflite.Model.GetRootAsModel(with_input_shapes(path, data, shapes), 0)
     graph = model.Subgraphs(0)
     _refuse_dynamic_shapes(path, graph)
-    found: Translation = translated(path, lambda: translate(model, _layer, tflite_subprogram))
+    found: Translation = translated(path, lambda: translate(model, _layer, tflite_subprogram, foreign))
     if found.refused:
         raise unsupported(path, found.refused)
     outputs = [_name(graph.Tensors(graph.Outputs(index))) for index in range(graph.OutputsLength())]

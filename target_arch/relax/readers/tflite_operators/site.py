@@ -11,7 +11,7 @@ from flatbuffers import flexbuffers
 from target_arch.plan.model import Attribute, Quantization
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.defined import defined_call
-from target_arch.relax.site import NotConverted, Site, constant
+from target_arch.relax.site import NotConverted, Result, Site, constant
 
 STORED = ("int8", "uint8")
 INTEGERS = ("int8", "uint8", "int16", "int32", "int64")
@@ -148,6 +148,16 @@ class TFLiteOperator(Site):
         if not isinstance(found, dict):
             raise NotConverted("its options are missing")
         return found
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """The options of a custom operator. Raises NotConverted where they are no map."""
+        return self.custom if self.custom_bytes else {}
+
+    @property
+    def results(self) -> tuple[Result | None, ...]:
+        """Its outputs as the file states them."""
+        return tuple(Result(shape=each.shape, dtype=each.dtype) for each in self.outputs)
 
     @property
     def stored(self) -> bool:

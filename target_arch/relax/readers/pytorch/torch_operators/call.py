@@ -1,15 +1,16 @@
 """One operator of a decomposed PyTorch program on its way to Relax."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from attrs import frozen
+from tvm import relax
 
 from target_arch.plan.model import DTYPE_BYTES
 from target_arch.relax.onnx_converters import converted
 from target_arch.relax.onnx_operators.node import Node
-from target_arch.relax.site import NotConverted, Site
+from target_arch.relax.site import NotConverted, Result, Site
 
 
 @frozen(kw_only=True, eq=False)
@@ -23,6 +24,22 @@ class TorchCall(Site):
         """Return an argument by its place in the operator's schema."""
         arguments = self.node.target._schema.arguments
         return self.argument(arguments[index].name) if index < len(arguments) else None
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """The arguments that are no tensors, by name."""
+        values = {each.name: self.argument(each.name) for each in self.node.target._schema.arguments}
+        return {name: value for name, value in values.items() if not isinstance(value, relax.Expr)}
+
+    @property
+    def results(self) -> tuple[Result | None, ...]:
+        """Its outputs as PyTorch states them."""
+        value = self.node.meta["val"]
+        count = len(value) if isinstance(value, list | tuple) else 1
+        return tuple(
+            Result(shape=self.result_shape(number), dtype=self.result_dtype(number))
+            for number in range(count)
+        )
 
     def argument(self, name: str) -> Any:
         """An argument by its name in the operator's schema, or its default. Tensors are Relax expressions."""

@@ -12,10 +12,13 @@ from attrs import define, field, frozen
 from tvm import relax
 from tvm.relax.frontend.tflite.tflite_frontend import OperatorConverter
 
+from target_arch.backend.operators import Foreign, ModelFormat, no_libraries
+from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.model import Quantization
 from target_arch.relax.ir.graph import dtype_of, shape_of
 from target_arch.relax.operators.states import StatePair
 from target_arch.relax.readers.attempts import Attempts, zeros
+from target_arch.relax.readers.foreign import results_of
 from target_arch.relax.readers.tflite_operators.checks import check
 from target_arch.relax.readers.tflite_operators.custom.table import CUSTOM
 from target_arch.relax.readers.tflite_operators.site import TFLiteOperator
@@ -78,6 +81,7 @@ class _Walk:
     variables: Variables
     functions: Functions = field(repr=False)
     """What makes functions of a subgraph."""
+    foreign: Foreign = field(repr=False)
     attempts: Attempts = field(factory=Attempts)
     doubtful: set[int] = field(factory=set)
     """Tensors behind a refused operator whose shapes the file does not know: others may fail by these."""
@@ -106,7 +110,7 @@ class _Walk:
         """Convert an operator, or note that it has no form."""
         outputs = [int(operator.Outputs(index)) for index in range(operator.OutputsLength())]
         code = operator_name(stated)
-        custom = builtin_code(stated) == tflite.BuiltinOperator.CUSTOM and code not in CUSTOM
+        custom = builtin_code(stated) == tflite.BuiltinOperator.CUSTOM
         author = self.graph.Tensors(outputs[0]).author if outputs else ""
         self.attempts.tried(
             lambda: self._convert(operator, code, outputs, custom=custom),
@@ -115,9 +119,12 @@ class _Walk:
         )
 
     def _convert(self, operator: Any, code: str, outputs: list[int], *, custom: bool) -> None:
-        """Convert an operator, of which `custom` says that nothing knows it. Raises NotConverted."""
-        if custom:
-            raise NotConverted("a custom operator")
+        """Convert an operator. Raises NotConverted."""
+        library = None
+        if custom and code not in CUSTOM:
+            library = self.foreign(ModelFormat.TFLITE, code)
+            if library is None:
+                raise NotConverted("a custom operator")
         passed = len(self.ends)
         self.ends.note(outputs, passed)
         doubtful = any(int(operator.Inputs(n)) in self.doubtful for n in range(operator.InputsLength()))
@@ -126,8 +133,11 @@ class _Walk:
         if passed:
             check_alone(self.frontend.model, self.graph, operator, code)
         try:
-            results = self._results(operator, code, outputs)
-        except NotConverted:
+            if library is not None:
+                results = results_of(library, self._site(operator, code, outputs))
+            else:
+                results = self._results(operator, code, outputs)
+        except (NotConverted, DiagnosticError):
             raise
         except Exception:  # TVM's converters raise whatever they stumble over
             if code not in self.frontend.convert_map:
@@ -236,6 +246,7 @@ class _Walk:
             graph=graph,
             variables=variables,
             functions=self.functions,
+            foreign=self.foreign,
             attempts=self.attempts,
             number=number,
             around=self,
@@ -378,12 +389,16 @@ class _Walk:
         )
 
 
-def translate(model: Any, layer: Callable[[str], str], functions: Functions) -> Translation:
+def translate(
+    model: Any, layer: Callable[[str], str], functions: Functions, foreign: Foreign = no_libraries
+) -> Translation:
     """The first subgraph as the function `main`; `layer` gives the layer that a tensor's name contains,
-    `functions` those of a module, for loops.
+    `functions` those of a module, for loops; `foreign` the converters of custom operators.
     """
     graph, frontend = opened(model, 0, relax.BlockBuilder())
-    walk = _Walk(frontend=frontend, graph=graph, variables=Variables(model=model), functions=functions)
+    walk = _Walk(
+        frontend=frontend, graph=graph, variables=Variables(model=model), functions=functions, foreign=foreign
+    )
     return walk.function(layer, range(graph.OutputsLength()))
 
 
