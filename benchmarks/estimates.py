@@ -119,13 +119,13 @@ def _step(
 
 def _measured(path: Path, bundle: Path, machine: Machine, clock: float) -> dict[str, float]:
     """Cycles by the operator of a step."""
-    (model,) = read_manifest(bundle)["models"]
-    words = [str(step["what"]).split() for step in model["steps"]]
+    (model,) = read_manifest(bundle).models
+    words = [step.what.split() for step in model.steps]
     compiler = Compiler(command=machine.compiler, version="") if machine.compiler else None
     (inputs,) = reference_for(path).frames(1, seed=0)
     frame = b"".join(part.tobytes() for part in inputs)
     if machine.port == "host":
-        source = tracer_source(model["name"], (), len(words))
+        source = tracer_source(model.name, (), len(words))
         traces = traced(build(bundle, tracer=source), (), (frame,) * _RUNS)
         counts = [float(least) * clock for least in np.min([each.seconds for each in traces], axis=0)]
     else:

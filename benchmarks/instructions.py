@@ -134,8 +134,8 @@ def with_library(soc: SoC, library: Path, core: str) -> SoC:
 def on_board(executable: Executable, frame: bytes) -> tuple[int, dict[str, int]]:
     """Instructions of a run on an emulated board, and of each step by its text."""
     _, profile = run_on_machine(executable, (frame,))
-    (model,) = executable.manifest["models"]
-    steps = (step["what"] for step in model["steps"])
+    (model,) = executable.manifest.models
+    steps = (step.what for step in model.steps)
     return profile.instructions, dict(zip(steps, profile.steps, strict=True))
 
 
@@ -203,9 +203,9 @@ def sizes(executable: Executable) -> dict[str, int]:
     if executable.image is None:
         return {}
     found: dict[str, int] = {}
-    for part in executable.image.parts:
+    for part in executable.image.sections:
         found[part.what] = found.get(part.what, 0) + part.predicted
-    return {**found, "stack": executable.image.stack.bytes}
+    return {**found, "stack": executable.image.stack.predicted}
 
 
 def columns(library: Path, only: str) -> Iterator[tuple[str, Machine, SoC]]:

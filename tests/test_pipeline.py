@@ -21,7 +21,7 @@ def test_one_model_is_a_list_of_one() -> None:
     """Its bundle has no part that only several need, and its pools are those of its plan, to the byte."""
     alone, made = compile_model(digits()), compile_models(ModelsRequest(models=(digits(),)))
     assert made.bundle == made.models[0].bundle == alone.bundle
-    assert made.manifest["models"] == [made.models[0].manifest] == [alone.manifest]
+    assert list(made.manifest.models) == [made.models[0].manifest] == [alone.manifest]
     assert {pool.pool: pool.bytes for pool in made.pools.pools} == alone.plan.peaks
     assert not any("models" in path for path in made.bundle.files)
 
@@ -38,7 +38,7 @@ def test_a_single_model_and_its_bundle_have_one_name() -> None:
 )
 def test_names_that_are_no_identifiers_give_one_name_to_model_and_bundle(called: str, name: str) -> None:
     made = compile_models(ModelsRequest(models=(digits(called),)))
-    assert made.manifest["name"] == made.models[0].model.name == name
+    assert made.manifest.name == made.models[0].model.name == name
     stem = made.bundle.name
     headers = [path for path in made.bundle.files if path.startswith("include/") and path.count("/") == 1]
     assert sorted(headers) == sorted((f"include/{stem}.h", "include/mcu_m7_soc.h"))
@@ -47,7 +47,7 @@ def test_names_that_are_no_identifiers_give_one_name_to_model_and_bundle(called:
 
 def test_several_models_have_manifests_below_that_of_the_bundle() -> None:
     made = compile_models(ModelsRequest(models=(digits("a"), digits("b"))))
-    assert made.manifest["models"] == [one.manifest for one in made.models]
+    assert list(made.manifest.models) == [one.manifest for one in made.models]
     assert {one.bundle.name for one in made.models} == {made.bundle.name} == {"mcu_m7_models"}
 
 

@@ -19,10 +19,9 @@ from target_arch.api.views.report import Report
 from target_arch.api.views.times import StepTimes
 from target_arch.cli.arguments.parser import COMMANDS, parser
 from target_arch.diagnostics import Diagnostic, rules
-from target_arch.run.bundles.form import IntegerForm, ListOf, Maybe, Record, TableOf, TextForm, ValueForm
-from target_arch.run.bundles.manifest_form import BUNDLE, TensorForm
-from target_arch.run.bundles.report_form import SHOWN_BUNDLE
+from target_arch.plan.manifest.bundle import Manifest
 from target_arch.soc.schema.json_schema import json_schema
+from target_arch.soc.schema.records import key_paths
 
 PYTHON = (
     target_arch.load_soc,
@@ -48,15 +47,6 @@ PYTHON = (
 )
 """The values on the page about Python, in its order."""
 
-_WORDS = {
-    "IntegerForm": "integer",
-    "NumberForm": "number",
-    "TextForm": "text",
-    "BooleanForm": "true or false",
-    "PathInside": "path",
-    "Record": "table",
-    "TableOf": "table",
-}
 _TYPES = {"string": "text", "boolean": "true or false", "integer": "integer", "number": "number"}
 
 
@@ -175,50 +165,11 @@ def _limits(part: Mapping[str, Any]) -> str:
 
 
 def _manifest() -> str:
-    """Every key that readers of a manifest ask for, from the forms that they check."""
-    head = (
-        "# Keys of the manifest\n\nThe keys that `run`, `verify` and `report` check before they read a "
-        "manifest. [The manifest](../manifest.md) has their meaning.\n\n"
-    )
-    found = dict(_keys("", BUNDLE))
-    for key, words in _keys("", SHOWN_BUNDLE):
-        found.setdefault(key, words)
-    rows = [(f"`{key}`", words) for key, words in sorted(found.items())]
+    """Every key of a manifest, from the classes that it is read into."""
+    meaning = "[The manifest](../manifest.md) has their meaning."
+    head = f"# Keys of the manifest\n\nEvery key by its path. {meaning}\n\n"
+    rows = [(f"`{path}`", words) for path, words in sorted(key_paths(Manifest))]
     return head + _rows(("key", "value"), rows)
-
-
-def _keys(path: str, form: ValueForm) -> Iterator[tuple[str, str]]:
-    """Every key below a form, with its kind of value."""
-    inner, words = _inner(form)
-    if path:
-        yield path, words
-    if isinstance(inner, Record):
-        for key, part in {**inner.needed, **inner.further}.items():
-            yield from _keys(f"{path}.{key}".lstrip("."), part)
-    elif isinstance(inner, ListOf):
-        yield from (each for each in _keys(f"{path}[]", inner.of) if each[0] != f"{path}[]")
-    elif isinstance(inner, TableOf):
-        yield from (each for each in _keys(f"{path}.NAME", inner.of) if each[0] != f"{path}.NAME")
-
-
-def _inner(form: ValueForm) -> tuple[ValueForm, str]:
-    """The form behind `null or …` and tensors, and its words."""
-    if isinstance(form, Maybe):
-        inner, words = _inner(form.of)
-        return inner, f"{words}, or null"
-    if isinstance(form, TensorForm):
-        return form.form, "table"
-    return form, _words(form)
-
-
-def _words(form: ValueForm) -> str:
-    if isinstance(form, ListOf):
-        return f"list of {_inner(form.of)[1]}"
-    if isinstance(form, TextForm) and form.words:
-        return ", ".join(f"`{word}`" for word in sorted(form.words))
-    if isinstance(form, IntegerForm) and form.least > 0:
-        return f"integer from {form.least}"
-    return _WORDS[type(form).__name__]
 
 
 def _python() -> str:

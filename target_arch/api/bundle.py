@@ -13,7 +13,9 @@ from target_arch.api import views
 from target_arch.api.shown import Shown
 from target_arch.diagnostics import DiagnosticError, listed, refusal
 from target_arch.plan.lowered import Lowered
-from target_arch.run.bundles.manifest import has_vectors, read_manifest, tensors_in
+from target_arch.plan.manifest.bundle import Manifest
+from target_arch.plan.manifest.model import TensorEntry
+from target_arch.run.bundles.manifest import inputs_of, outputs_of, read_manifest
 from target_arch.run.execute.tensors import checked_tensor, read_tensor
 
 if TYPE_CHECKING:
@@ -49,21 +51,21 @@ class Bundle:
         return views.report_text(self.manifest)
 
     @property
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Manifest:
         """The manifest of the bundle. DiagnosticError where the folder holds none."""
         return read_manifest(self.directory)
 
     @property
     def models(self) -> tuple[str, ...]:
         """The names of its models."""
-        return tuple(str(model["name"]) for model in self.manifest["models"])
+        return tuple(model.name for model in self.manifest.models)
 
     @property
-    def inputs(self) -> tuple[Mapping[str, Any], ...]:
+    def inputs(self) -> tuple[TensorEntry, ...]:
         """The inputs of all models in order, each with `name` (`model.input` where there are several models),
         `shape`, `dtype` and `bytes`.
         """
-        return tuple(tensors_in(self.manifest, "inputs"))
+        return tuple(inputs_of(self.manifest))
 
     def simulated(self, *, rtl: bool = False, firmware: bool = False) -> "Bundle":
         """The same bundle, built otherwise."""
@@ -79,7 +81,7 @@ class Bundle:
         """
         inputs = self.inputs
         if len(files) != len(inputs):
-            names = listed(str(tensor["name"]) for tensor in inputs)
+            names = listed(str(tensor.name) for tensor in inputs)
             raise _wrong(
                 str(self.directory), f"there are {len(inputs)} inputs ({names}), {len(files)} files are given"
             )
@@ -117,7 +119,7 @@ class Bundle:
         instructions as of `counted`. None where it has no vector: then nothing is built. DiagnosticError
         where the run fails.
         """
-        if not has_vectors(self.manifest):
+        if not self.manifest.has_vectors:
             return None
         executable = self.build()
         if executable.machine is None:
@@ -179,25 +181,25 @@ class Bundle:
 
 def packed(executable: "Executable", inputs: Arrays | Sequence[Array], place: str) -> bytes:
     """The bytes of one frame. DiagnosticError where the inputs are not those of the models."""
-    wanted = tensors_in(executable.manifest, "inputs")
-    names = [str(tensor["name"]) for tensor in wanted]
+    wanted = inputs_of(executable.manifest)
+    names = [tensor.name for tensor in wanted]
     if not isinstance(inputs, Mapping):
         if len(inputs) != len(wanted):
             raise _wrong(place, f"there are {len(wanted)} inputs ({listed(names)}), {len(inputs)} are given")
         inputs = dict(zip(names, inputs, strict=True))
     if sorted(inputs) != sorted(names):
         raise _wrong(place, f"the inputs are {listed(names)}; given are {listed(inputs) or 'none'}")
-    arrays = [checked_tensor(np.asarray(inputs[str(each["name"])]), each, place) for each in wanted]
+    arrays = [checked_tensor(np.asarray(inputs[tensor.name]), tensor, place) for tensor in wanted]
     return b"".join(array.tobytes() for array in arrays)
 
 
 def unpacked(executable: "Executable", outputs: bytes) -> dict[str, Array]:
     """The outputs of a frame by name."""
     arrays, start = {}, 0
-    for tensor in tensors_in(executable.manifest, "outputs"):
-        content = outputs[start : start + tensor["bytes"]]
-        arrays[tensor["name"]] = np.frombuffer(content, tensor["dtype"]).reshape(tensor["shape"])
-        start += tensor["bytes"]
+    for tensor in outputs_of(executable.manifest):
+        content = outputs[start : start + tensor.bytes]
+        arrays[tensor.name] = np.frombuffer(content, tensor.dtype).reshape(tensor.shape)
+        start += tensor.bytes
     return arrays
 
 

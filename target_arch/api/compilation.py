@@ -3,9 +3,9 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from target_arch.api import views
 from target_arch.api.bundle import Bundle
@@ -16,6 +16,7 @@ from target_arch.diagnostics import listed, refusal
 from target_arch.emit import MANIFEST
 from target_arch.emit.programs.tracer import TRACED_PORT
 from target_arch.plan.execution import Execution
+from target_arch.plan.manifest.bundle import Manifest
 from target_arch.plan.memory import MemoryPlan
 from target_arch.plan.model_pools import ModelPools, Sharing
 from target_arch.plan.partitions import Choice
@@ -82,10 +83,9 @@ class Compilation:
         return self._made.bundle.files
 
     @property
-    def manifest(self) -> Mapping[str, Any]:
+    def manifest(self) -> Manifest:
         """The manifest of the bundle, as it is written."""
-        manifest: Mapping[str, Any] = json.loads(self.files[MANIFEST])
-        return manifest
+        return evolve(self._made.manifest, files=json.loads(self.files[MANIFEST])["files"])
 
     @property
     def unused_records(self) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ class Compilation:
     @property
     def watchable(self) -> bool:
         """Whether its programs run on this computer, on the port that shows every step."""
-        return bool(self._made.manifest["port"] == TRACED_PORT)
+        return bool(self._made.manifest.port == TRACED_PORT)
 
     def write(self, directory: str | Path) -> Bundle:
         """Write the bundle into a folder. Raises as `run.write_bundle` does."""

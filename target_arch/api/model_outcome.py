@@ -113,9 +113,8 @@ class ModelOutcome:
                 "`report --image`"
             )
         yield from self._firmware()
-        test = made.manifest["self_test"]
-        if isinstance(test, dict) and test["missing"]:
-            yield f"no self-test vector: {test['missing']}"
+        if made.manifest.self_test.missing:
+            yield f"no self-test vector: {made.manifest.self_test.missing}"
 
     def _firmware(self) -> Iterator[str]:
         """The memory of every firmware: its kernels and its stack."""

@@ -9,11 +9,12 @@ from attrs import field, frozen
 
 from target_arch.api.options import CompileOptions, requested
 from target_arch.api.shown import Shown
-from target_arch.emit.manifest import execution_facts, placement_facts
+from target_arch.emit.manifest import execution_entry, placement_entry
 from target_arch.plan.partitions import Candidate, Choice, Partition, PartitionGraph
 from target_arch.plan.printed import text
 from target_arch.plan.printed.reasoning import changes_to, require_operators
 from target_arch.soc import SoC
+from target_arch.soc.schema.records import to_json
 
 
 @frozen(kw_only=True, repr=False)
@@ -40,7 +41,10 @@ class Partitioning:
     def to_json(self) -> dict[str, object]:
         """The partitions, the estimates of the placement and the simulated run, as in a manifest."""
         graph = self.graph
-        facts = {"placement": placement_facts(graph), "execution": execution_facts(graph.run)}
+        facts = {
+            "placement": to_json(placement_entry(graph)),
+            "execution": to_json(execution_entry(graph.run)),
+        }
         return {"partitions": [_partition(each, self.soc) for each in graph.partitions], **facts}
 
     def __repr__(self) -> str:

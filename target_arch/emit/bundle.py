@@ -1,6 +1,6 @@
 """The bundle: every file of it, from the finished plans of its models."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.build_files import cmake_lists, makefile
@@ -31,12 +31,14 @@ from target_arch.emit.soc.source import simulation_source, soc_source
 from target_arch.emit.text.emitter import Emitter
 from target_arch.emit.text.names import comment
 from target_arch.plan.bundle import BundleFiles
+from target_arch.plan.manifest.bundle import Manifest
 from target_arch.soc.files.toml_writer import toml
 from target_arch.soc.model import SoC
+from target_arch.soc.schema.records import to_json
 
 
-def emit_bundle(inputs: EmitInputs, facts: Mapping[str, object]) -> BundleFiles:
-    """Every file of the bundle, of which `facts` are the manifest. Same inputs, same bytes.
+def emit_bundle(inputs: EmitInputs, manifest: Manifest) -> BundleFiles:
+    """Every file of the bundle, with its manifest. Same inputs, same bytes.
 
     DiagnosticError where a model's name clashes, ValueError where a plan contradicts itself: a constant
     without data, a copy whose ends differ in size, two C functions of one name.
@@ -59,7 +61,7 @@ def emit_bundle(inputs: EmitInputs, facts: Mapping[str, object]) -> BundleFiles:
         ],
     )
     carried = library_files(libraries(inputs.kernels))
-    return _finished(inputs, facts, {**runtime_files(inputs), **carried, **own})
+    return _finished(inputs, manifest, {**runtime_files(inputs), **carried, **own})
 
 
 def soc_file(soc: SoC) -> str:
@@ -67,7 +69,7 @@ def soc_file(soc: SoC) -> str:
     return f"{soc.name}.toml"
 
 
-def _finished(inputs: EmitInputs, facts: Mapping[str, object], texts: dict[str, str]) -> BundleFiles:
+def _finished(inputs: EmitInputs, manifest: Manifest, texts: dict[str, str]) -> BundleFiles:
     """The bundle of these sources, with the files that build, link and describe them."""
     paths = sorted(texts)
     contents = contents_of(inputs, paths)
@@ -84,7 +86,7 @@ def _finished(inputs: EmitInputs, facts: Mapping[str, object], texts: dict[str, 
     files = {path: text.encode("utf-8") for path, text in texts.items()} | firmware_files(
         inputs, arenas(inputs)
     )
-    files[MANIFEST] = manifest_text(with_files(facts, files)).encode("utf-8")
+    files[MANIFEST] = manifest_text(with_files(to_json(manifest), files)).encode("utf-8")
     return BundleFiles(name=inputs.stem, files={path: files[path] for path in sorted(files)})
 
 

@@ -2,54 +2,55 @@
 
 from collections.abc import Mapping
 
+from target_arch.plan.manifest.operators import CandidateEntry, CopyEntry, CostEntry, OperatorEntry
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.partitions import Candidate, Choice, Cost, PartitionGraph
 from target_arch.plan.printed.reasoning import changes_to
 
 
-def operator_facts(model: Model, graph: PartitionGraph) -> list[dict[str, object]]:
+def operator_entries(model: Model, graph: PartitionGraph) -> tuple[OperatorEntry, ...]:
     """One entry per operator, in the order of the model; costs in seconds, energy in joules."""
     choices = {choice.operator: choice for choice in graph.choices}
-    return [_operator(model, operator, choices.get(operator.id)) for operator in model.operators]
+    return tuple(_operator(model, operator, choices.get(operator.id)) for operator in model.operators)
 
 
-def _operator(model: Model, operator: Operator, choice: Choice | None) -> dict[str, object]:
+def _operator(model: Model, operator: Operator, choice: Choice | None) -> OperatorEntry:
     output = model.tensors[operator.output]
-    return {
-        "id": operator.id,
-        "kind": str(operator.kind),
-        "location": operator.location,
-        "inputs": list(operator.inputs),
-        "output": output.name,
-        "shape": list(output.shape),
-        "dtype": output.dtype,
-        "macs": model.macs(operator),
-        "constant_bytes": sum(model.tensors[name].bytes for name in operator.constants),
-        "reason": "" if choice is None else choice.reason,
-        "way": "" if choice is None else choice.way,
-        "candidates": [] if choice is None else _candidates(choice),
-    }
+    return OperatorEntry(
+        id=operator.id,
+        kind=str(operator.kind),
+        location=operator.location,
+        inputs=tuple(operator.inputs),
+        output=output.name,
+        shape=output.shape,
+        dtype=output.dtype,
+        macs=model.macs(operator),
+        constant_bytes=sum(model.tensors[name].bytes for name in operator.constants),
+        reason="" if choice is None else choice.reason,
+        way="" if choice is None else choice.way,
+        candidates=() if choice is None else _candidates(choice),
+    )
 
 
-def _candidates(choice: Choice) -> list[dict[str, object]]:
+def _candidates(choice: Choice) -> tuple[CandidateEntry, ...]:
     changes = changes_to(choice)
-    return [_candidate(each, changes) for each in choice.candidates]
+    return tuple(_candidate(candidate, changes) for candidate in choice.candidates)
 
 
-def _candidate(candidate: Candidate, changes: Mapping[str, str]) -> dict[str, object]:
-    return {
-        "instance": candidate.instance,
-        "cost": None if candidate.cost is None else _cost(candidate.cost),
-        "refusal": candidate.refusal,
-        "change": changes.get(candidate.instance),
-    }
+def _candidate(candidate: Candidate, changes: Mapping[str, str]) -> CandidateEntry:
+    return CandidateEntry(
+        instance=candidate.instance,
+        cost=None if candidate.cost is None else _cost(candidate.cost),
+        refusal=candidate.refusal,
+        change=changes.get(candidate.instance),
+    )
 
 
-def _cost(cost: Cost) -> dict[str, object]:
-    return {
-        "compute": cost.compute,
-        "copies": [{"what": part.what, "seconds": part.seconds} for part in cost.parts],
-        "load": cost.load,
-        "measured": cost.measured,
-        "energy": cost.energy,
-    }
+def _cost(cost: Cost) -> CostEntry:
+    return CostEntry(
+        compute=cost.compute,
+        copies=tuple(CopyEntry(what=part.what, seconds=part.seconds) for part in cost.parts),
+        load=cost.load,
+        measured=cost.measured,
+        energy=cost.energy,
+    )

@@ -1,12 +1,12 @@
 """Every value on the way of models through the program, kept."""
 
-from collections.abc import Mapping
-
 from attrs import field, fields, frozen
 
 from target_arch.pipeline.request import CompileRequest, ModelsRequest
 from target_arch.plan.bundle import BundleFiles
 from target_arch.plan.lowered import Lowered
+from target_arch.plan.manifest.bundle import Manifest
+from target_arch.plan.manifest.model import ModelEntry
 from target_arch.plan.memory import Arena
 from target_arch.plan.model_pools import ModelPools
 
@@ -18,12 +18,12 @@ class CompiledModel(Lowered):
     """
 
     request: CompileRequest
-    manifest: Mapping[str, object]
+    manifest: ModelEntry
     bundle: BundleFiles
 
     @classmethod
     def of(
-        cls, lowered: Lowered, request: CompileRequest, manifest: Mapping[str, object], bundle: BundleFiles
+        cls, lowered: Lowered, request: CompileRequest, manifest: ModelEntry, bundle: BundleFiles
     ) -> "CompiledModel":
         """The compilation that ended in this bundle."""
         known = {each.name: getattr(lowered, each.name) for each in fields(Lowered)}
@@ -45,5 +45,5 @@ class ModelsCompilation:
     request: ModelsRequest = field(repr=False)
     models: tuple[CompiledModel, ...]
     pools: ModelPools = field(repr=False)
-    manifest: Mapping[str, object] = field(repr=False)
+    manifest: Manifest = field(repr=False)
     bundle: BundleFiles = field(repr=False)

@@ -75,16 +75,16 @@ def compile_models(request: ModelsRequest) -> ModelsCompilation:
     prepared = tuple(prepare(each) for each in named_models(request))
     lowered = _pack(prepared, request.arenas)
     inputs = emit_inputs(name, prepared, lowered, request.arenas)
-    facts = manifest(inputs)
-    bundle = emit_bundle(inputs, facts)
+    described = manifest(inputs)
+    bundle = emit_bundle(inputs, described)
     return ModelsCompilation(
         request=request,
         models=tuple(
-            CompiledModel.of(each, one.request, said, bundle)
-            for one, each, said in zip(prepared, lowered, facts["models"], strict=True)
+            CompiledModel.of(each, one.request, entry, bundle)
+            for one, each, entry in zip(prepared, lowered, described.models, strict=True)
         ),
         pools=inputs.pools,
-        manifest=facts,
+        manifest=described,
         bundle=bundle,
     )
 

@@ -7,6 +7,7 @@ instance or a DMA channel is a thread; a wait is bound to what it waits for; the
 from collections.abc import Iterator
 
 from target_arch.plan.execution import Activity, ActivityKind
+from target_arch.plan.manifest.model import StepKind
 from target_arch.report.facts.shown import ShownBundle, ShownModel, ShownPool, ShownRun
 from target_arch.report.pictures.timeline import lanes
 from target_arch.soc.model import SoC
@@ -57,7 +58,7 @@ def _model(model: ShownModel, run: ShownRun, soc: SoC, process: int) -> Iterator
 def _bindings(model: ShownModel, run: ShownRun, process: int, threads: dict[str, int]) -> Iterator[Event]:
     """An arrow from the work that signals an event to the wait for it."""
     signals = {
-        step.event: step.number for step in model.steps if step.event and step.kind != ActivityKind.WAIT
+        step.event: step.number for step in model.steps if step.event and step.kind is not StepKind.WAIT
     }
     spans = {span.step: span for span in run.spans}
     for number, wait in enumerate(run.waits, start=1):

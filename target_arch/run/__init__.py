@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from target_arch.run.bundles.manifest import read_manifest, tensors_in
+    from target_arch.run.bundles.manifest import read_manifest
     from target_arch.run.bundles.write import write_bundle
     from target_arch.run.executables.executable import Executable, build
     from target_arch.run.execute.programs import (
@@ -37,14 +37,13 @@ __all__ = [
     "run_self_test",
     "self_test",
     "self_test_on_machine",
-    "tensors_in",
     "verify",
     "verify_models",
     "write_bundle",
 ]
 
 _PLACES = {
-    "bundles.manifest": ("read_manifest", "tensors_in"),
+    "bundles.manifest": ("read_manifest",),
     "bundles.write": ("write_bundle",),
     "executables.executable": ("Executable", "build"),
     "execute.programs": (

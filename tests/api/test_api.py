@@ -95,9 +95,7 @@ def test_a_verified_bundle_is_kept(model: Path, tmp_path: Path) -> None:
     kept = Bundle(directory=tmp_path / "kept")
     given = ["verify", str(model), "--target", "c", "--layers", "--count", "2", "-o", str(kept.directory)]
     assert main(given) == 0
-    assert [
-        layer["operator"] for layer in kept.manifest["models"][0]["verification"]["layers"]["layers"]
-    ] == [
+    assert [layer.operator for layer in kept.manifest.models[0].verification.layers.layers] == [
         "relu_0",
         "add_1",
     ]

@@ -118,20 +118,20 @@ def test_model(shared: Path, tmp_path: Path, rows: list[tuple[str, ...]], name: 
     assert image.differences == ()
     (frame,) = reference_for(model).frames(1, seed=0)
     _, profile = run_on_machine(executable, (b"".join(part.tobytes() for part in frame),))
-    assert profile.stack <= image.stack.bytes
+    assert profile.stack <= image.stack.predicted
     if name in INT8_MODELS:
         assert generated_stack(folder) <= MOST_STACK
     assert all(count > 0 for count in profile.steps), "every step of a host alone is a dispatch or a copy"
     assert 0 <= profile.instructions - sum(profile.steps) < 500 * len(profile.steps)
     sizes = dict.fromkeys(("code", "constants", "arenas", "variables"), 0)
-    for part in image.parts:
+    for part in image.sections:
         kind = {"vector table": "code", "read-only data": "code", "zeroed variables": "variables"}.get(
             part.what
         )
         if (kind or part.what) in sizes:
             sizes[kind or part.what] += part.predicted
     outputs = "bit-equal" if found.equal == found.outputs else "within tolerance"
-    numbers = (profile.instructions, *sizes.values(), image.stack.bytes)
+    numbers = (profile.instructions, *sizes.values(), image.stack.predicted)
     rows.append((name, soc, machine.name, outputs, *(f"{number:,}" for number in numbers)))
 
 

@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
 from target_arch.pipeline import CompileRequest, ModelsRequest, compile_model, compile_models
+from target_arch.plan.manifest.model import SelfTestEntry
 from target_arch.run import build, verify_models, write_bundle
 from target_arch.soc.files.soc_file import read_soc
 
@@ -74,7 +75,7 @@ def test_without_a_reference_the_bundle_says_so(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     made = compile_model(CompileRequest(model_path=path, soc=read_soc("mcu_m55")))
     missing = "the package `onnxruntime` is not installed"
-    assert made.manifest["self_test"] == {"reference": None, "missing": missing}
+    assert made.manifest.self_test == SelfTestEntry(reference=None, missing=missing)
     write_bundle(made.bundle, tmp_path / "bundle")
     assert build(tmp_path / "bundle").self_test is None
     program = tmp_path / "bundle" / "build" / "selftest"

@@ -133,7 +133,7 @@ def test_predicted_is_linked_for_two_models_on_a_board(
     executable = build(tmp_path)
     assert executable.image is not None
     assert executable.image.differences == ()
-    arenas = {part.section: part.linked for part in executable.image.parts}
+    arenas = {part.section: part.linked for part in executable.image.sections}
     pools = {str(pool.pool): pool.bytes for pool in made.pools.pools}
     assert arenas[".ta_sram"] == pools["sram"] == 16_000
     assert arenas[".ta_flash_constants"] == pools["flash.constants"]

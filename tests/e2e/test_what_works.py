@@ -29,15 +29,15 @@ def cell(compiled: Compile, model: Path, soc: str, rules: list[str]) -> str:
         made, folder = compiled(model, soc)
     except DiagnosticError as refusal:
         return f"refused: {refusal.diagnostics[0].message}"
-    found = read_manifest(folder)["models"][0]["verification"] or verify(model, folder).to_json()
-    if found["rule"] not in rules and found["equal"] < found["outputs"]:
-        rules.append(found["rule"])
-    within = f"within rule {rules.index(found['rule']) + 1}" if found["rule"] in rules else "bit-equal"
+    found = read_manifest(folder).models[0].verification or verify(model, folder)
+    if found.rule not in rules and found.equal < found.outputs:
+        rules.append(found.rule)
+    within = f"within rule {rules.index(found.rule) + 1}" if found.rule in rules else "bit-equal"
     counts: dict[str, int] = {}
     for partition in made.graph.partitions:
         counts[partition.instance] = counts.get(partition.instance, 0) + len(partition.operators)
     where = ", ".join(f"{name} {counts[name]}" for name in sorted(counts))
-    return f"{within if found['passed'] else '**wrong**'}<br>{where}"
+    return f"{within if found.passed else '**wrong**'}<br>{where}"
 
 
 def test_the_table_of_what_works(compiled: Compile, shared: Path, pytestconfig: pytest.Config) -> None:

@@ -68,7 +68,7 @@ def test_model(
     calls = (tmp_path / "log").read_text().splitlines()
     assert len(calls) == (FRAMES + 1) * dispatched(bundle)
     (image,) = build(bundle, firmware=True).firmware
-    assert image.differences == ()
+    assert image.entry.differences == ()
 
 
 @pytest.mark.parametrize("mode", ["lazy", "jitter"])

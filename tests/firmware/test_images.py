@@ -79,7 +79,7 @@ def test_the_loader_takes_the_image_and_refuses_everything_wrong_with_it(
 @pytest.mark.parametrize("core", EACH)
 def test_sizes_are_as_predicted(images: Images, core: str) -> None:
     image = images(core)
-    assert image.differences == ()
+    assert image.entry.differences == ()
     sizes = {part.section: part.predicted for part in image.parts}
     assert sizes[".text"] > 500
     assert sizes[".stack"] == 4096

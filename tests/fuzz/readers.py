@@ -63,13 +63,11 @@ _CHIP: list[Any] = []
 def _manifest(path: Path) -> object:
     from target_arch.api.views.manifest_text import report_text
     from target_arch.run.bundles.contents import claims_of
-    from target_arch.run.bundles.manifest import read_manifest, tensors_in
-    from target_arch.run.executables.machine import machine_in
+    from target_arch.run.bundles.manifest import inputs_of, read_manifest
 
     claims_of(path.parent)
     manifest = read_manifest(path.parent)
-    machine_in(manifest)
-    tensors_in(manifest, "inputs")
+    inputs_of(manifest)
     return report_text(manifest)
 
 
@@ -94,9 +92,10 @@ _FOUND: list[Any] = []
 
 
 def _array(path: Path) -> object:
+    from target_arch.plan.manifest.model import TensorEntry
     from target_arch.run.execute.tensors import read_tensor
 
-    return read_tensor(path, {"name": "x", "dtype": "int8", "shape": [1, 8], "bytes": 8})
+    return read_tensor(path, TensorEntry(name="x", dtype="int8", shape=(1, 8), bytes=8, buffer="x@sram"))
 
 
 def _archive(path: Path) -> object:

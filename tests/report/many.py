@@ -1,19 +1,17 @@
 """A report of a model that nobody compiled: as many operators as wanted, of all kinds of branches."""
 
 from target_arch.plan.execution import Activity, ActivityKind
+from target_arch.plan.manifest.model import SlotEntry, StepEntry, StepKind, TensorEntry
+from target_arch.plan.manifest.operators import PartitionEntry
 from target_arch.report.facts.shown import (
     ShownBudget,
     ShownBuffer,
     ShownBundle,
     ShownModel,
     ShownOperator,
-    ShownPartition,
     ShownPlace,
     ShownPool,
     ShownRun,
-    ShownSlot,
-    ShownStep,
-    ShownTensor,
 )
 from target_arch.soc import read_soc
 
@@ -24,8 +22,8 @@ def shown(count: int) -> ShownBundle:
     """A model of `count` operators on the SoC `zynq_edge`, each in a partition of its own."""
     model = ShownModel(
         name="many",
-        inputs=(ShownTensor(name="x", shape=(1, 8), dtype="int8", bytes=8),),
-        outputs=(ShownTensor(name="y", shape=(1, 8), dtype="int8", bytes=8),),
+        inputs=(TensorEntry(name="x", shape=(1, 8), dtype="int8", bytes=8, buffer="b"),),
+        outputs=(TensorEntry(name="y", shape=(1, 8), dtype="int8", bytes=8, buffer="b"),),
         states=(),
         operators=tuple(map(_operator, range(count))),
         partitions=tuple(_partition(number) for number in range(count)),
@@ -36,7 +34,7 @@ def shown(count: int) -> ShownBundle:
         budgets=tuple(_budget(number) for number in range(min(count, 40))),
         policy="c-first",
         lowering=tuple(
-            ShownSlot(partition=f"p{number}", phase="codegen", reason="r") for number in range(count)
+            SlotEntry(partition=f"p{number}", phase="codegen", reason="r") for number in range(count)
         ),
         attempts=(),
         verification=None,
@@ -89,16 +87,22 @@ def _operator(number: int) -> ShownOperator:
     )
 
 
-def _partition(number: int) -> ShownPartition:
-    return ShownPartition(
-        id=f"p{number}", instance=_place(number), operators=(f"conv2d_{number}",), reason="cheapest", notes=()
+def _partition(number: int) -> PartitionEntry:
+    return PartitionEntry(
+        id=f"p{number}",
+        target_arch=_place(number),
+        instance=_place(number),
+        operators=(f"conv2d_{number}",),
+        reason="cheapest",
+        notes=(),
     )
 
 
-def _step(number: int) -> ShownStep:
-    kind, where = ("wait", "") if number % 2 else ("dispatch", _place(number // 2))
+def _step(number: int) -> StepEntry:
+    wait = number % 2
+    kind, where = (StepKind.WAIT, "") if wait else (StepKind.DISPATCH, _place(number // 2))
     event = f"{_place(number // 2)}#{number // 2 // len(PLACES) + 1}"
-    return ShownStep(number=number, kind=kind, what=f"{kind} {where}", event=event)
+    return StepEntry(number=number, kind=kind, what=f"{kind} {where}", event=event)
 
 
 def _run(count: int) -> ShownRun:

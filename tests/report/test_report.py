@@ -12,6 +12,7 @@ import pytest
 
 from target_arch.diagnostics import DiagnosticError
 from target_arch.plan.execution import ActivityKind
+from target_arch.plan.manifest.verification import LayerEntry, LayersEntry, VerificationEntry
 from target_arch.report import (
     chip_picture,
     compared,
@@ -21,7 +22,6 @@ from target_arch.report import (
     report_page,
     trace,
 )
-from target_arch.report.facts.shown import ShownLayer, ShownVerification
 from target_arch.run.bundles.shown import read_report
 from target_arch.soc import read_soc, shipped_socs
 from tests.report.many import shown
@@ -49,13 +49,14 @@ def test_every_operator_has_its_reason_and_every_place_its_cost_or_refusal(digit
 def test_verification_operator_by_operator() -> None:
     found = shown(2)
     (model,) = found.models
-    layer = ShownLayer(
-        operator="conv2d_1", kind="conv2d", on="host", elements=640, differ=2, largest=1.0, exact="WRONG",
-        passed=False, first_wrong="element 7 of frame 0",
+    layer = LayerEntry(
+        operator="conv2d_1", kind="conv2d", on="host", location="", tensor="t", elements=640, differ=2,
+        largest=1.0, allowed=0.0, wrong=2, exact="WRONG", first_wrong="element 7 of frame 0",
     )  # fmt: skip
-    judged = ShownVerification(
-        passed=False, reference="LiteRT", rule="every bit equal", frames=1, outputs=10, equal=8, largest=1.0,
-        allowed=0.0, first_wrong="", self_test="passed", layers=(layer,),
+    judged = VerificationEntry(
+        reference="LiteRT", rule="every bit equal", seed=0, frames=1, outputs=10, equal=8, equal_to="",
+        largest=1.0, allowed=0.0, self_test="passed",
+        layers=LayersEntry(reference="LiteRT", seed=0, frames=1, layers=(layer,), unlike=0),
     )  # fmt: skip
     page = report_page(attrs.evolve(found, models=(attrs.evolve(model, verification=judged),)))
     rows = page[page.index("Operator by operator") :]

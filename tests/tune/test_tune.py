@@ -27,6 +27,7 @@ from target_arch.relax.tuning.search import Search
 from target_arch.relax.tuning.tasks import function_of, task_of, tunable
 from target_arch.run import verify, write_bundle
 from target_arch.soc import read_soc
+from target_arch.soc.schema.records import to_json
 from target_arch.tune import TuneRequest, TuningReport, tune
 from tests.backends.c.one import constant, one_operator, quantized
 from tests.e2e.conftest import DIGITS
@@ -108,7 +109,7 @@ def test_a_tuned_bundle_computes_the_same_bits(tuned: CompiledModel, tmp_path: P
     used = {task for kernel in tuned.kernels.values() for task in kernel.tuned}
     others = tuned.request.tuning.records.keys() - used
     assert len(used) >= 3, "kernels of their own; the rest are one function with what follows them"
-    assert tuned.manifest["tuning"] == {"used": sorted(used), "unused": sorted(others)}
+    assert to_json(tuned.manifest.tuning) == {"used": sorted(used), "unused": sorted(others)}
 
 
 def test_the_same_file_gives_the_same_bundle(tuned: CompiledModel, tmp_path: Path) -> None:
@@ -118,7 +119,7 @@ def test_the_same_file_gives_the_same_bundle(tuned: CompiledModel, tmp_path: Pat
     assert again.bundle.files == tuned.bundle.files
     assert tuning_text(again.request.tuning) == path.read_text()
     plain = compile_model(REQUEST)
-    assert plain.manifest["tuning"] is None
+    assert plain.manifest.tuning is None
     assert plain.bundle.files != tuned.bundle.files
 
 
@@ -128,7 +129,7 @@ KERNELS = evolve(REQUEST, optimize="balanced")
 def test_a_record_that_beat_another_code_changes_nothing(tuned: CompiledModel) -> None:
     """These records were measured beside the default schedule, which is slower than a kernel."""
     made = compile_model(evolve(KERNELS, tuning=tuned.request.tuning))
-    assert made.manifest["tuning"]["used"] == []
+    assert made.manifest.tuning.used == ()
     plain = compile_model(KERNELS)
     assert {**made.bundle.files, "manifest.json": b""} == {**plain.bundle.files, "manifest.json": b""}
 
@@ -150,7 +151,7 @@ def test_the_codes_of_operators() -> None:
 def test_every_code_computes_the_same_bits(turn: int, tmp_path: Path) -> None:
     wished = [record(task=task, rule=c[0], choice=c[turn], trace="") for task, c in choices().items()]
     made = compile_model(evolve(KERNELS, tuning=tuning_of(wished)))
-    assert made.manifest["tuning"] == {"used": sorted(choices()), "unused": []}
+    assert to_json(made.manifest.tuning) == {"used": sorted(choices()), "unused": []}
     write_bundle(made.bundle, tmp_path / "bundle")
     verification = verify(DIGITS, tmp_path / "bundle", count=10)
     assert verification.passed, str(verification)

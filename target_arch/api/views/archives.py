@@ -34,7 +34,7 @@ class Archive:
 def archived(directory: Path, layout: Layout) -> Archive:
     """The bundle in a folder as an archive. DiagnosticError where a file of it is missing."""
     with unchanged(directory) as manifest:
-        names = sorted({*manifest["files"], MANIFEST})
+        names = sorted({*manifest.files, MANIFEST})
         files = {name: _content(directory, name) for name in names}
     carried = carried_by(files, manifest)
     if layout == "arduino":

@@ -1,9 +1,7 @@
 """A bundle, alone or compared with another one: as text, page, pictures and trace."""
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import attrs
 from attrs import frozen
@@ -11,6 +9,7 @@ from attrs import frozen
 from target_arch import report
 from target_arch.api.shown import Shown
 from target_arch.api.views.manifest_text import report_text
+from target_arch.plan.manifest.bundle import Manifest
 from target_arch.run.bundles.manifest import read_manifest
 from target_arch.run.bundles.shown import read_report
 from target_arch.soc import SoC
@@ -36,12 +35,12 @@ def report_in(directory: Path) -> Report:
     return _report(read_report(directory), read_manifest(directory))
 
 
-def report_on(manifest: Mapping[str, Any], soc: SoC) -> Report:
+def report_on(manifest: Manifest, soc: SoC) -> Report:
     """The report of the bundle with that manifest, which is for that SoC."""
     return _report(report.read_shown(manifest, soc), manifest)
 
 
-def _report(shown: report.ShownBundle, manifest: Mapping[str, Any]) -> Report:
+def _report(shown: report.ShownBundle, manifest: Manifest) -> Report:
     return Report(
         title=f"report of {shown.name}",
         value=shown,

@@ -73,27 +73,27 @@ def measured(directory: Path, frame: bytes | None, *, rtl: bool = False) -> Step
     it has several models, or is for another port than TRACED_PORT.
     """
     manifest = read_manifest(directory)
-    model, *others = manifest["models"]
-    if others or manifest["port"] != TRACED_PORT:
+    model, *others = manifest.models
+    if others or manifest.port != TRACED_PORT:
         other = "emulated machines count their instructions"
         text = f"steps are timed of one model, with port `{TRACED_PORT}`; {other}"
         raise refusal("no-times", directory, text)
-    source = tracer_source(model["name"], (), len(model["steps"]))
+    source = tracer_source(model.name, (), len(model.steps))
     executable = build(directory, rtl=rtl, tracer=source)
     given = bytes(sum(executable.input_bytes)) if frame is None else frame
     traces = traced(executable, (), [given] * _RUNS)
-    spans = (model["execution"] or {}).get("entries", ())
-    predicted = {span["step"]: span["end"] - span["start"] for span in spans}
+    spans = () if model.execution is None else model.execution.entries
+    predicted = {span.step: span.end - span.start for span in spans}
     steps = tuple(
         StepTime(
-            number=step["number"],
-            what=step["what"].partition(", event ")[0],
-            predicted=predicted.get(step["number"]),
-            seconds=min(trace.seconds[step["number"]] for trace in traces),
+            number=step.number,
+            what=step.what.partition(", event ")[0],
+            predicted=predicted.get(step.number),
+            seconds=min(trace.seconds[step.number] for trace in traces),
         )
-        for step in model["steps"]
+        for step in model.steps
     )
-    return StepTimes(soc=manifest["soc"], steps=steps)
+    return StepTimes(soc=manifest.soc, steps=steps)
 
 
 def timeline(directory: Path, seconds: Sequence[float]) -> dict[str, object]:

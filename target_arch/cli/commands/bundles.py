@@ -165,17 +165,17 @@ def _compiled_again(bundle: "Bundle", options: argparse.Namespace) -> "Bundle":
     DiagnosticError where that gives another bundle.
     """
     manifest = bundle.manifest
-    model, *others = manifest["models"]
+    model, *others = manifest.models
     if others:
         raise _no_layers("one model at a time")
     again = argparse.Namespace(**vars(options))
-    again.soc = str(bundle.directory / f"{manifest['soc']}.toml")
+    again.soc = str(bundle.directory / f"{manifest.soc}.toml")
     again.selection = selection(again, soc_argument.found(again))
-    again.port, again.name = manifest["port"], options.name or model["name"]
+    again.port, again.name = manifest.port, options.name or model.name
     if options.mode == DEFAULT_MODE:
-        again.mode = manifest["mode"]
+        again.mode = manifest.mode
     if options.optimize == Goal.BALANCED:
-        again.optimize = manifest["optimize"]
+        again.optimize = manifest.optimize
     made = compiled(again)
     same = made.bundle(bundle.directory)
     _require_operators(made, options)
@@ -212,14 +212,14 @@ def _say(results: "dict[str, Verification]", options: argparse.Namespace) -> Non
 
 def _same_port(bundle: "Bundle", options: argparse.Namespace) -> None:
     """DiagnosticError where the bundle carries another port than the one asked for."""
-    carried = bundle.manifest["port"]
+    carried = bundle.manifest.port
     if options.port not in (None, carried):
         text = f"the bundle carries port `{carried}`, not `{options.port}`"
         raise refusal("another-port", str(bundle.directory), text, f"compile it with `--port {options.port}`")
 
 
 def _no_vector(bundle: "Bundle") -> DiagnosticError:
-    reasons = [str(each["self_test"]["missing"]) for each in bundle.manifest["models"]]
+    reasons = [str(model.self_test.missing) for model in bundle.manifest.models]
     text = f"the bundle has no test vector of its own: {'; '.join(reasons)}"
     return refusal("no-input", str(bundle.directory), text, "give an --input FILE for each model input")
 

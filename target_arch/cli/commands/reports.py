@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from target_arch.cli.text.output import data, json_data, progress, shown, unwritable, write_text
+from target_arch.soc.schema.records import to_json
 
 if TYPE_CHECKING:
     from target_arch.api.bundle import Bundle
@@ -21,7 +22,7 @@ def report(options: argparse.Namespace) -> int:
     if options.image:
         return _report_images(bundle, options)
     if options.format == "json":
-        json_data(bundle.manifest)
+        json_data(to_json(bundle.manifest))
     else:
         data(str(bundle))
     return 0

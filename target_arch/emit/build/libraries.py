@@ -9,6 +9,7 @@ from attrs import evolve
 
 from target_arch.emit.text.emitter import Emitter
 from target_arch.plan.kernels import Kernel, Library
+from target_arch.plan.manifest.bundle import LibraryEntry
 
 FOLDER = "libraries"
 QUIET = "-w"
@@ -65,18 +66,18 @@ def library_files(found: tuple[Library, ...]) -> dict[str, str]:
     return {f"{folder_of(each)}/{path}": text for each in found for path, text in each.texts.items()}
 
 
-def described(found: tuple[Library, ...]) -> list[dict[str, object]]:
+def described(found: tuple[Library, ...]) -> tuple[LibraryEntry, ...]:
     """The libraries for the manifest."""
-    return [
-        {
-            "name": library.name,
-            "carried": library.carried,
-            "variable": None if library.carried else library.variable,
-            "include": list(library.include),
-            "sources": list(library.sources),
-        }
+    return tuple(
+        LibraryEntry(
+            name=library.name,
+            carried=library.carried,
+            variable=None if library.carried else library.variable,
+            include=tuple(library.include),
+            sources=tuple(library.sources),
+        )
         for library in found
-    ]
+    )
 
 
 def include_flags(found: tuple[Library, ...]) -> str:

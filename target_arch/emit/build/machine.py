@@ -6,6 +6,7 @@ from target_arch.backend.port import BareMetal, Machine, PortKind
 from target_arch.diagnostics import Diagnostic, DiagnosticError, Hint, Keyword, advice
 from target_arch.emit.model.inputs import EmitInputs
 from target_arch.emit.text.emitter import Emitter
+from target_arch.plan.manifest.bundle import CrossToolchain, ToolchainEntry
 from target_arch.soc.model import Memory, Port, SoC
 
 _HEAD = """\
@@ -62,26 +63,28 @@ def link_flags(soc: str, port: str) -> tuple[str, ...]:
     return ("-nostartfiles", *scripts, "-Wl,--no-warn-rwx-segments")
 
 
-def toolchain(soc: SoC, port: PortKind) -> dict[str, object]:
-    """How the programs of a bundle are compiled, linked and run, as JSON values: complete for a computer that
-    has the bundle, but not the plug-in of its port.
+def toolchain(soc: SoC, port: PortKind) -> ToolchainEntry:
+    """How the programs of a bundle are compiled, linked and run: complete for a computer that has the bundle,
+    but not the plug-in of its port.
     """
-    found = machine_of(soc, port)
-    if found is None:
-        return {"libraries": list(port.hosted.libraries), "needs": list(port.hosted.needs)}
-    _, bare, machine = found
-    return {
-        "libraries": ["m"],
-        "needs": [],
-        "compiler": bare.compiler,
-        "flags": list(compile_flags(bare, machine)),
-        "link": list(link_flags(soc.name, port.name)),
-        "emulator": list(bare.command(machine.name)),
-        "packages": dict(bare.packages),
-        "counter_hz": machine.counter_hz,
-        "shift": bare.shift,
-        "start": f"{port.prefix}_start",
-    }
+    on_machine = machine_of(soc, port)
+    if on_machine is None:
+        return ToolchainEntry(libraries=tuple(port.hosted.libraries), needs=tuple(port.hosted.needs))
+    _, bare, machine = on_machine
+    return ToolchainEntry(
+        libraries=("m",),
+        needs=(),
+        cross=CrossToolchain(
+            compiler=bare.compiler,
+            flags=compile_flags(bare, machine),
+            link=link_flags(soc.name, port.name),
+            emulator=tuple(bare.command(machine.name)),
+            packages=dict(bare.packages),
+            counter_hz=machine.counter_hz,
+            shift=bare.shift,
+            start=f"{port.prefix}_start",
+        ),
+    )
 
 
 def require_machine(soc: SoC, port: PortKind) -> None:

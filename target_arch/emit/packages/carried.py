@@ -11,6 +11,8 @@ from target_arch.diagnostics import refusal
 from target_arch.emit.programs.buffers import lent_array, lent_value
 from target_arch.emit.text.literals import c_type
 from target_arch.emit.text.names import header_stem, identifiers
+from target_arch.plan.manifest.bundle import Manifest
+from target_arch.plan.manifest.model import ModelEntry
 from target_arch.plan.memory import BufferKind, IoOwner
 
 _OWN = ("include", "runtime", "src")
@@ -33,18 +35,18 @@ class CarriedBundle:
     headers: tuple[str, ...]
 
 
-def carried_by(files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> CarriedBundle:
+def carried_by(files: Mapping[str, bytes], manifest: Manifest) -> CarriedBundle:
     """The facts about the bundle with these files and this manifest."""
     facts = json.loads(files["library.json"])
     build, name = facts["build"], facts["name"]
     private = tuple(flag.removeprefix("-I ") for flag in build["flags"])
-    first = manifest["models"][0]
-    stem = header_stem(first["name"])
+    first = manifest.models[0]
+    stem = header_stem(first.name)
     return CarriedBundle(
         name=name,
         version=facts["version"],
         about=facts["description"],
-        port=manifest["port"],
+        port=manifest.port,
         stem=stem,
         lent=_lent(stem, first),
         sources=tuple(each[2:-1] for each in build["srcFilter"][1:]),
@@ -52,14 +54,13 @@ def carried_by(files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> Carri
     )
 
 
-def _lent(stem: str, model: Mapping[str, Any]) -> tuple[str, ...]:
-    if model["io"] != IoOwner.CALLER:
+def _lent(stem: str, model: ModelEntry) -> tuple[str, ...]:
+    if model.io is not IoOwner.CALLER:
         return ()
-    arrays = {}
-    for kind in (BufferKind.INPUT, BufferKind.OUTPUT):
-        tensors = {each["name"]: each["dtype"] for each in model[f"{kind}s"]}
-        for tensor, function in zip(tensors, functions(stem, kind, tensors).values(), strict=True):
-            arrays[function] = c_type(tensors[tensor])
+    arrays: dict[str, str] = {}
+    for kind, tensors in ((BufferKind.INPUT, model.inputs), (BufferKind.OUTPUT, model.outputs)):
+        names = functions(stem, kind, {tensor.name: tensor for tensor in tensors}).values()
+        arrays |= {name: c_type(tensor.dtype) for tensor, name in zip(tensors, names, strict=True)}
     lines = (line for name, of in arrays.items() for line in lent_array(of, name))
     return *lines, *lent_value(stem, list(arrays))
 

@@ -6,12 +6,13 @@ no text of Relay. Format: "Model Library Format" in TVM's documentation, 0.14 an
 """
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from target_arch.diagnostics import refusal
 from target_arch.emit.packages.carried import CarriedBundle, functions, place
 from target_arch.emit.text.emitter import Emitter
+from target_arch.plan.manifest.bundle import Manifest
+from target_arch.plan.manifest.model import ModelEntry, TensorEntry
 from target_arch.plan.memory import Arena
 
 _VERSION = 7
@@ -21,14 +22,12 @@ _NEVER = "1970-01-01 00:00:00Z"
 _CPU = 1
 """`kDLCPU`."""
 
-Tensors = Mapping[str, Mapping[str, Any]]
+Tensors = Mapping[str, TensorEntry]
 
 
-def model_library(
-    files: Mapping[str, bytes], carried: CarriedBundle, manifest: Mapping[str, Any]
-) -> dict[str, bytes]:
+def model_library(files: Mapping[str, bytes], carried: CarriedBundle, manifest: Manifest) -> dict[str, bytes]:
     """Path in the archive → content, for the files of a bundle. DiagnosticError for several models."""
-    model, *others = manifest["models"]
+    model, *others = manifest.models
     if others:
         text = f"has {1 + len(others)} models, and the format has one"
         raise refusal("one-model", f"bundle {carried.name}", text, "compile them one by one")
@@ -40,7 +39,7 @@ def model_library(
             place(placed, path, content, carried, _INCLUDE)
         elif path in ("LICENSE", "NOTICE", "manifest.json"):
             placed[path] = content
-    inputs, outputs = _tensors(model["inputs"]), _tensors(model["outputs"])
+    inputs, outputs = _tensors(model.inputs), _tensors(model.outputs)
     entry = _Entry(carried, inputs, outputs)
     placed[f"{_INCLUDE}/tvmgen_{_MODULE}.h"] = entry.header().encode()
     placed[f"{_SOURCE}/tvmgen_{_MODULE}.c"] = entry.source().encode()
@@ -66,8 +65,8 @@ def _moved(line: str, folder: str) -> str:
     return line.replace('"', f'"{folder}/', 1) if beside else line
 
 
-def _tensors(tensors: list[dict[str, Any]]) -> Tensors:
-    return {str(tensor["name"]): tensor for tensor in tensors}
+def _tensors(tensors: Sequence[TensorEntry]) -> Tensors:
+    return {tensor.name: tensor for tensor in tensors}
 
 
 class _Entry:
@@ -133,7 +132,7 @@ class _Entry:
         ]
 
     def _copy(self, kind: str, line: str) -> list[str]:
-        sizes = [tensor["bytes"] for tensor in self._sides[kind].values()]
+        sizes = [tensor.bytes for tensor in self._sides[kind].values()]
         found = self._functions[kind].items()
         return [
             line.format(name=name, function=function, bytes=size)
@@ -148,15 +147,15 @@ def _signature() -> str:
     )
 
 
-def _metadata(carried: CarriedBundle, model: Mapping[str, Any], inputs: Tensors, outputs: Tensors) -> str:
-    peaks = {Arena.named(name, pool["memory"]): pool["peak"] for name, pool in model["pools"].items()}
+def _metadata(carried: CarriedBundle, model: ModelEntry, inputs: Tensors, outputs: Tensors) -> str:
+    peaks = {Arena.named(name, pool.memory): pool.peak for name, pool in model.pools.items()}
     main = {
         "device": _CPU,
         "workspace_size_bytes": sum(
             peak for arena, peak in peaks.items() if not (arena.constant or arena.caller)
         ),
         "constants_size_bytes": sum(peak for arena, peak in peaks.items() if arena.constant),
-        "io_size_bytes": sum(each["bytes"] for each in (*inputs.values(), *outputs.values())),
+        "io_size_bytes": sum(tensor.bytes for tensor in (*inputs.values(), *outputs.values())),
         "inputs": _sizes(inputs),
         "outputs": _sizes(outputs),
     }
@@ -172,4 +171,4 @@ def _metadata(carried: CarriedBundle, model: Mapping[str, Any], inputs: Tensors,
 
 
 def _sizes(tensors: Tensors) -> dict[str, dict[str, object]]:
-    return {name: {"dtype": tensor["dtype"], "size": tensor["bytes"]} for name, tensor in tensors.items()}
+    return {name: {"dtype": tensor.dtype, "size": tensor.bytes} for name, tensor in tensors.items()}

@@ -9,17 +9,11 @@ from functools import cached_property
 from attrs import field, frozen
 
 from target_arch.plan.execution import Activity
+from target_arch.plan.manifest.image import SectionEntry
+from target_arch.plan.manifest.model import AttemptEntry, SlotEntry, StepEntry, TensorEntry
+from target_arch.plan.manifest.operators import PartitionEntry
+from target_arch.plan.manifest.verification import VerificationEntry
 from target_arch.soc.model import SoC
-
-
-@frozen(kw_only=True)
-class ShownTensor:
-    """An input or output of a model."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    bytes: int
 
 
 @frozen(kw_only=True)
@@ -65,27 +59,6 @@ class ShownOperator:
     def cost(self) -> float | None:
         """Seconds at its own place; None where nothing was estimated."""
         return next((each.total for each in self.places if each.instance == self.instance), None)
-
-
-@frozen(kw_only=True)
-class ShownPartition:
-    """A piece of the model on one instance, with the backend's notes on its kernel."""
-
-    id: str
-    instance: str
-    operators: tuple[str, ...]
-    reason: str
-    notes: tuple[str, ...]
-
-
-@frozen(kw_only=True)
-class ShownStep:
-    """A step; `kind` is `load`, `copy`, `dispatch` or `wait`."""
-
-    number: int
-    kind: str
-    what: str
-    event: str | None
 
 
 @frozen(kw_only=True)
@@ -154,78 +127,13 @@ class ShownBudget:
 
 
 @frozen(kw_only=True)
-class ShownSlot:
-    """A turn in the lowering order."""
-
-    partition: str
-    phase: str
-    reason: str
-
-
-@frozen(kw_only=True)
-class ShownAttempt:
-    """A partition that did not fit at first, and the change that followed."""
-
-    kind: str
-    operator: str
-    instance: str
-    reason: str
-    outcome: str
-
-
-@frozen(kw_only=True)
-class ShownLayer:
-    """An operator against the reference, on the reference's own inputs of it: how many elements there are,
-    how many differ, by how much at most, and the verdict of exact arithmetic (empty where there is none).
-    """
-
-    operator: str
-    kind: str
-    on: str
-    elements: int
-    differ: int
-    largest: float
-    exact: str
-    passed: bool
-    first_wrong: str
-
-
-@frozen(kw_only=True)
-class ShownVerification:
-    """The comparison with a reference; `layers` where operators were compared one by one."""
-
-    passed: bool
-    reference: str
-    rule: str
-    frames: int
-    outputs: int
-    equal: int
-    largest: float
-    allowed: float
-    first_wrong: str
-    self_test: str
-    layers: tuple[ShownLayer, ...] = ()
-
-
-@frozen(kw_only=True)
-class ShownSection:
-    """A section of the linked program."""
-
-    memory: str
-    section: str
-    what: str
-    predicted: int
-    linked: int
-
-
-@frozen(kw_only=True)
 class ShownImage:
     """A linked program: of the machine, or the firmware of a core. Its sections, and of every memory its
     name, capacity and bytes linked; `name` says which program it is.
     """
 
     name: str
-    sections: tuple[ShownSection, ...]
+    sections: tuple[SectionEntry, ...]
     memories: tuple[tuple[str, int, int], ...]
     stack: int
     stack_reserved: int
@@ -237,20 +145,20 @@ class ShownModel:
     """One model of a bundle."""
 
     name: str
-    inputs: tuple[ShownTensor, ...]
-    outputs: tuple[ShownTensor, ...]
+    inputs: tuple[TensorEntry, ...]
+    outputs: tuple[TensorEntry, ...]
     states: tuple[str, ...]
     operators: tuple[ShownOperator, ...] = field(repr=False)
-    partitions: tuple[ShownPartition, ...] = field(repr=False)
+    partitions: tuple[PartitionEntry, ...] = field(repr=False)
     method: str
     run: ShownRun | None
-    steps: tuple[ShownStep, ...] = field(repr=False)
+    steps: tuple[StepEntry, ...] = field(repr=False)
     pools: tuple[ShownPool, ...] = field(repr=False)
     budgets: tuple[ShownBudget, ...] = field(repr=False)
     policy: str
-    lowering: tuple[ShownSlot, ...] = field(repr=False)
-    attempts: tuple[ShownAttempt, ...]
-    verification: ShownVerification | None
+    lowering: tuple[SlotEntry, ...] = field(repr=False)
+    attempts: tuple[AttemptEntry, ...]
+    verification: VerificationEntry | None
 
     @cached_property
     def used(self) -> tuple[str, ...]:

@@ -141,7 +141,7 @@ def _image(image: ShownImage) -> ImageView:
         image=image,
         picture=image_picture(image),
         sections=tuple(
-            (each.memory, each.section, each.what, f"{each.predicted:,}", f"{each.linked:,}")
+            (each.memory, each.section, each.what, f"{each.predicted:,}", f"{each.linked or 0:,}")
             for each in image.sections
         ),
         fills=tuple(
@@ -163,8 +163,8 @@ def _links(model: ShownModel) -> Iterator[tuple[str, str]]:
 
 def _layers(model: ShownModel) -> Iterator[tuple[str, ...]]:
     """The rows of the operators that were compared one by one; those that are wrong first."""
-    found = () if model.verification is None else model.verification.layers
-    for each in sorted(found, key=lambda layer: layer.passed):
+    compared = None if model.verification is None else model.verification.layers
+    for each in sorted(() if compared is None else compared.layers, key=lambda layer: layer.passed):
         numbers = (f"{each.elements:,}", f"{each.differ:,}", f"{each.largest:g}")
         said = "right" if each.passed else "WRONG"
         yield each.operator, each.kind, each.on, *numbers, each.exact, said, each.first_wrong

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from target_arch.report.facts.shown import ShownImage, ShownSection
+from target_arch.plan.manifest.image import SectionEntry
+from target_arch.report.facts.shown import ShownImage
 from target_arch.report.pictures.axis import percent
 from target_arch.report.pictures.style import kind_class
 from target_arch.report.pictures.svg import Picture, fitted, group, label, tag, tip
@@ -41,7 +42,7 @@ def image_picture(image: ShownImage) -> Picture:
     drawn = []
     for number, (name, capacity, linked) in enumerate(image.memories):
         y = number * _ROW
-        sections = [section for section in image.sections if section.memory == name and section.linked > 0]
+        sections = [section for section in image.sections if section.memory == name and section.linked]
         said = f"{linked:,} of {capacity:,} B ({linked / capacity if capacity else 0:.1%})"
         drawn.append(label(0, y + 20, fitted(name, _NAME - 10), "ink strong"))
         drawn.append(label(_WIDTH - _NUMBERS + 12, y + 20, fitted(said, _NUMBERS - 14, 11), "dim small"))
@@ -51,14 +52,15 @@ def image_picture(image: ShownImage) -> Picture:
     return Picture(title=image.name, width=_WIDTH, height=height, body="".join(drawn))
 
 
-def _bar(sections: Sequence[ShownSection], capacity: int, linked: int) -> str:
+def _bar(sections: Sequence[SectionEntry], capacity: int, linked: int) -> str:
     """The sections one after the other, then the gaps between them."""
     drawn = [tag("rect", width="100%", height=_BAR, rx=2, class_="free")]
     start = 0
     for section in sections:
-        rect = _piece(start, section.linked, capacity, _CLASSES.get(section.what, _OTHER))
-        drawn.append(group([tip(f"{section.section}, {section.what}: {section.linked:,} B"), rect]))
-        start += section.linked
+        size = section.linked or 0
+        rect = _piece(start, size, capacity, _CLASSES.get(section.what, _OTHER))
+        drawn.append(group([tip(f"{section.section}, {section.what}: {size:,} B"), rect]))
+        start += size
     if linked > start:
         rest = _piece(start, linked - start, capacity, "wait")
         drawn.append(group([tip(f"gaps and initial values: {linked - start:,} B"), rest]))

@@ -11,8 +11,9 @@ from pathlib import Path, PurePosixPath
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.digests import FILES, MANIFEST, digest, is_intact, manifest_text
-from target_arch.run.bundles.form import ListOf, TableOf, TextForm, faults_of
 from target_arch.soc.files.json_text import parsed
+from target_arch.soc.schema.kinds import Faults
+from target_arch.soc.schema.records import kind_of
 
 Claims = Mapping[str, frozenset[str]]
 
@@ -133,7 +134,9 @@ def _journal(folder: Path) -> dict[str, Iterable[str]]:
         found = parsed((folder / JOURNAL).read_text(encoding="utf-8"), JOURNAL)
     except (FileNotFoundError, ValueError, DiagnosticError):
         return {}
-    if faults_of(found, TableOf(ListOf(TextForm()))):
+    faults: Faults = []
+    kind_of(Mapping[str, tuple[str, ...]]).read((JOURNAL,), found, faults)
+    if faults:
         return {}
     return {path: allowed for path, allowed in found.items() if _is_inside(path)}
 

@@ -1,31 +1,38 @@
 """Manifests of bundles on disk."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve, field, frozen
+
 from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
 from target_arch.emit.bundle_name import qualified
-from target_arch.emit.digests import FILES, MANIFEST, digest, is_intact, manifest_text, sealed
+from target_arch.emit.digests import MANIFEST, digest, is_intact, manifest_text, sealed
 from target_arch.emit.manifest import SCHEMA
+from target_arch.plan.manifest.bundle import Manifest
+from target_arch.plan.manifest.image import FirmwareEntry, ImageEntry
+from target_arch.plan.manifest.model import TensorEntry
+from target_arch.plan.manifest.verification import VerificationEntry
 from target_arch.run.bundles.contents import JOURNAL, is_whole
 from target_arch.run.bundles.errors import unwritable
-from target_arch.run.bundles.form import RULE
 from target_arch.run.bundles.lock import locked
-from target_arch.run.bundles.manifest_form import manifest_faults
 from target_arch.soc.faults import Fault
 from target_arch.soc.files.json_positions import JsonPositions
 from target_arch.soc.files.json_text import parsed
+from target_arch.soc.schema.kinds import Faults
+from target_arch.soc.schema.records import read_record, to_json
 
+_RULE = "bad-manifest"
 _HINT = "name the folder that `compile` wrote"
 
 
-def read_manifest(directory: Path) -> dict[str, Any]:
+def read_manifest(directory: Path) -> Manifest:
     """The manifest of the bundle in that folder; waits for a writer that is replacing it.
 
-    DiagnosticError where there is none, it has another schema or lacks fields that readers need, or a writer
+    DiagnosticError where there is none, it has another schema or lacks keys, or a writer
     was killed between two bundles.
     """
     if (directory / JOURNAL).exists():
@@ -34,7 +41,12 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     return _read(directory)
 
 
-def _read(directory: Path) -> dict[str, Any]:
+def _read(directory: Path) -> Manifest:
+    return _judged(directory, *_parsed(directory))
+
+
+def _parsed(directory: Path) -> tuple[str, dict[str, Any]]:
+    """The text of the manifest, and the table that it is."""
     path = directory / MANIFEST
     try:
         text = path.read_text(encoding="utf-8")
@@ -43,49 +55,51 @@ def _read(directory: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "it is not UTF-8"
         raise _no_bundle(directory, f"{MANIFEST} cannot be read: {why}") from error
-    manifest = parsed(text, str(path))
-    if not isinstance(manifest, dict) or not {"soc", "abi_hash"} <= manifest.keys():
+    table = parsed(text, str(path))
+    if not isinstance(table, dict) or not {"soc", "abi_hash"} <= table.keys():
         raise _no_bundle(directory, f"{MANIFEST} is another kind of file")
-    if manifest.get("schema") != SCHEMA:
-        raise _another_schema(directory, manifest)
-    faults = manifest_faults(manifest)
-    if faults:
-        raise DiagnosticError(misformed(faults, str(path), text))
+    if table.get("schema") != SCHEMA:
+        raise _another_schema(directory, table)
+    return text, table
+
+
+def _judged(directory: Path, text: str, table: dict[str, Any]) -> Manifest:
+    faults: Faults = []
+    manifest = read_record(Manifest, table, faults)
+    if manifest is None:
+        raise DiagnosticError(_misformed(faults, str(directory / MANIFEST), text))
     return manifest
 
 
-def misformed(faults: Iterable[Fault], shown: str, text: str) -> Iterator[Diagnostic]:
+def _misformed(faults: Iterable[Fault], shown: str, text: str) -> Iterator[Diagnostic]:
     """The faults at their places in the text of a manifest, which messages call `shown`."""
     positions = JsonPositions(shown, text)
     for fault in faults:
         place = positions.key(fault.path) if fault.at_key else positions.value(fault.path)
-        yield Diagnostic(rule=RULE, place=place, message=fault.message, hint="compile the model again")
+        yield Diagnostic(rule=_RULE, place=place, message=fault.message, hint="compile the model again")
 
 
-def has_vectors(manifest: Mapping[str, Any]) -> bool:
-    """Whether a model of the bundle has a self-test vector."""
-    return any(each["self_test"]["reference"] is not None for each in manifest["models"])
+def inputs_of(manifest: Manifest) -> list[TensorEntry]:
+    """The inputs of all models, by the names that they have in the bundle."""
+    return _qualified(manifest, [model.inputs for model in manifest.models])
 
 
-def facts_of_models(
-    manifest: Mapping[str, Any], facts: Mapping[str, Mapping[str, object]]
-) -> dict[str, object]:
-    """Facts about each model of a bundle, by its name, as facts for its manifest."""
-    return {"models": [{**each, **facts[each["name"]]} for each in manifest["models"]]}
+def outputs_of(manifest: Manifest) -> list[TensorEntry]:
+    """The outputs of all models, by the names that they have in the bundle."""
+    return _qualified(manifest, [model.outputs for model in manifest.models])
 
 
-def tensors_in(manifest: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
-    """The `inputs` or `outputs` of all models, by the names that they have in the bundle."""
-    models = manifest["models"]
+def _qualified(manifest: Manifest, tensors: Sequence[Sequence[TensorEntry]]) -> list[TensorEntry]:
+    models = manifest.models
     return [
-        {**tensor, "name": qualified(model["name"], tensor["name"], len(models))}
-        for model in models
-        for tensor in model[kind]
+        evolve(tensor, name=qualified(model.name, tensor.name, len(models)))
+        for model, of_model in zip(models, tensors, strict=True)
+        for tensor in of_model
     ]
 
 
 @contextmanager
-def unchanged(directory: Path) -> Iterator[dict[str, Any]]:
+def unchanged(directory: Path) -> Iterator[Manifest]:
     """The manifest, for as long as files of the bundle are read.
 
     DiagnosticError as `read_manifest`, and afterwards where the bundle was replaced or edited meanwhile.
@@ -113,7 +127,30 @@ def require_same(directory: Path, files: Mapping[str, bytes]) -> None:
         raise refusal("another-compilation", directory, message, hint)
 
 
-def record_facts(directory: Path, seen: Mapping[str, Any], facts: Mapping[str, object]) -> None:
+@frozen(kw_only=True)
+class RecordedFacts:
+    """Facts that are known later than a bundle: the verifications of its models by their names, and the sizes
+    of its programs.
+    """
+
+    verifications: Mapping[str, VerificationEntry] = field(factory=dict)
+    image: ImageEntry | None = None
+    firmware: tuple[FirmwareEntry, ...] = ()
+
+    def added_to(self, table: Mapping[str, Any]) -> dict[str, Any]:
+        """The table of a manifest with these facts in place of what it said before."""
+        models = [
+            {**model, "verification": to_json(self.verifications[model["name"]])}
+            if model["name"] in self.verifications
+            else model
+            for model in table["models"]
+        ]
+        images = {"image": self.image, "firmware": self.firmware}
+        known = {key: to_json(value) for key, value in images.items() if value}
+        return {**table, "models": models, **known}
+
+
+def record_facts(directory: Path, seen: Manifest, facts: RecordedFacts) -> None:
     """Put facts into the manifest of the bundle that `seen` was read from, in one step.
 
     DiagnosticError where it cannot be written, or another bundle was written there since.
@@ -123,34 +160,34 @@ def record_facts(directory: Path, seen: Mapping[str, Any], facts: Mapping[str, o
     try:
         with locked(directory):
             _refuse_half_written(directory)
-            now = _read(directory)
-            if _files(now) != _files(seen):
+            text, table = _parsed(directory)
+            if _files(_judged(directory, text, table)) != _files(seen):
                 raise _replaced(directory)
-            new = {**now, **facts}
+            new = facts.added_to(table)
             # An edited manifest stays recognisable as edited.
-            temporary.write_text(manifest_text(sealed(new) if is_intact(now) else new), encoding="utf-8")
+            temporary.write_text(manifest_text(sealed(new) if is_intact(table) else new), encoding="utf-8")
             temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise unwritable(path, error) from error
 
 
-def _stamps(directory: Path, manifest: Mapping[str, Any]) -> list[tuple[int, int]]:
+def _stamps(directory: Path, manifest: Manifest) -> list[tuple[int, int]]:
     """Of every listed file its number and its time in ns; zeros for one that is missing."""
     return [_stamp(directory / path) for path in sorted(_files(manifest))]
 
 
 def _stamp(path: Path) -> tuple[int, int]:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return 0, 0
-    return found.st_ino, found.st_mtime_ns
+    return status.st_ino, status.st_mtime_ns
 
 
-def _files(manifest: Mapping[str, Any]) -> dict[str, str]:
+def _files(manifest: Manifest) -> dict[str, str]:
     """The digests of the other files in the manifest; facts that are recorded later do not change them."""
-    return {path: manifest[FILES][path] for path in manifest.get(FILES, ()) if path != MANIFEST}
+    return {path: listed for path, listed in manifest.files.items() if path != MANIFEST}
 
 
 def _refuse_half_written(directory: Path) -> None:
@@ -164,9 +201,9 @@ def _no_bundle(directory: Path, why: str) -> DiagnosticError:
     return refusal("not-a-bundle", directory, f"is not a bundle: {why}", _HINT)
 
 
-def _another_schema(directory: Path, manifest: Mapping[str, Any]) -> DiagnosticError:
-    found = f"schema {manifest['schema']!r}" if "schema" in manifest else "no schema"
-    message = f"its manifest has {found}, and this version of target-arch reads schema {SCHEMA}"
+def _another_schema(directory: Path, table: Mapping[str, Any]) -> DiagnosticError:
+    version = f"schema {table['schema']!r}" if "schema" in table else "no schema"
+    message = f"its manifest has {version}, and this version of target-arch reads schema {SCHEMA}"
     return refusal("another-schema", directory, message, "compile the model again, with this version")
 
 

@@ -5,21 +5,19 @@ instead.
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from attrs import field, frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.build_files import FLAGS, library_sources, programs
-from target_arch.emit.digests import FILES
-from target_arch.plan.goal import goal
+from target_arch.plan.manifest.bundle import CrossToolchain, Manifest
+from target_arch.plan.manifest.image import ImageEntry
 from target_arch.run.bundles.errors import unwritable
-from target_arch.run.bundles.manifest import has_vectors, tensors_in, unchanged
+from target_arch.run.bundles.manifest import inputs_of, outputs_of, unchanged
 from target_arch.run.executables import rtl as verilated
 from target_arch.run.executables.firmware import FirmwareImage, build_firmware
-from target_arch.run.executables.image import CALL_GRAPH, Image, as_linked, predict, require_fit
+from target_arch.run.executables.image import CALL_GRAPH, as_linked, predict, require_fit
 from target_arch.run.executables.libraries import Libraries, libraries_of
-from target_arch.run.executables.machine import CrossMachine, machine_in
 from target_arch.run.executables.objects import Objects, run_compiler
 from target_arch.run.tools.toolchain import Compiler, find_compiler, find_cross_compiler
 
@@ -36,13 +34,13 @@ class Executable:
     directory: Path
     runner: Path
     self_test: Path | None
-    machine: CrossMachine | None
-    image: Image | None = field(repr=False)
+    machine: CrossToolchain | None
+    image: ImageEntry | None = field(repr=False)
     firmware: tuple[FirmwareImage, ...] = field(repr=False)
     input_bytes: tuple[int, ...]
     output_bytes: tuple[int, ...]
     tracer: Path | None
-    manifest: Mapping[str, Any] = field(repr=False)
+    manifest: Manifest = field(repr=False)
 
 
 def build(
@@ -66,13 +64,13 @@ def build(
     meanwhile, or the compiler refuses it; ToolMissing without a compiler, Verilator or an emulator.
     """
     with unchanged(directory) as manifest:
-        folder, machine = _prepared(directory / "build"), machine_in(manifest)
+        folder, machine = _prepared(directory / "build"), manifest.cross
         cc = compiler or _compiler(machine)
         images = build_firmware(directory, folder) if firmware else ()
         foreign = libraries_of(directory, manifest)
         sources = _Sources.of(directory, manifest, foreign, rtl=rtl)
         machines = _host_flags(sanitize) if machine is None else (*machine.flags, CALL_GRAPH)
-        level = optimize or goal(manifest["optimize"]).flag
+        level = optimize or manifest.optimize.flag
         command = (*cc.command, *_flags(level, foreign, machines, images))
         objects = Objects(
             directory=directory,
@@ -102,21 +100,21 @@ def build(
 
 def _executable(
     directory: Path,
-    manifest: Mapping[str, Any],
-    machine: CrossMachine | None,
+    manifest: Manifest,
+    machine: CrossToolchain | None,
     images: tuple[FirmwareImage, ...],
-    linked: Mapping[str, tuple[Path, Image | None]],
+    linked: Mapping[str, tuple[Path, ImageEntry | None]],
 ) -> Executable:
     runner, image = linked["runner"]
     return Executable(
         directory=directory,
         runner=runner,
-        self_test=linked["selftest"][0] if has_vectors(manifest) else None,
+        self_test=linked["selftest"][0] if manifest.has_vectors else None,
         machine=machine,
         image=image,
         firmware=images,
-        input_bytes=tuple(tensor["bytes"] for tensor in tensors_in(manifest, "inputs")),
-        output_bytes=tuple(tensor["bytes"] for tensor in tensors_in(manifest, "outputs")),
+        input_bytes=tuple(tensor.bytes for tensor in inputs_of(manifest)),
+        output_bytes=tuple(tensor.bytes for tensor in outputs_of(manifest)),
         tracer=linked["tracer"][0] if "tracer" in linked else None,
         manifest=manifest,
     )
@@ -135,10 +133,10 @@ class _Sources:
     headers: tuple[Path, ...]
 
     @classmethod
-    def of(cls, directory: Path, manifest: Mapping[str, Any], foreign: Libraries, *, rtl: bool) -> "_Sources":
+    def of(cls, directory: Path, manifest: Manifest, foreign: Libraries, *, rtl: bool) -> "_Sources":
         """The sources that the manifest lists: the folder may hold foreign ones too."""
         roots = ("include/", "libraries/", "runtime/", "src/")
-        listed = [directory / path for path in manifest.get(FILES, ()) if path.startswith(roots)]
+        listed = [directory / path for path in manifest.files if path.startswith(roots)]
         files = [path for path in listed if path.suffix in {".c", ".h"} and path.is_file()]
         paths = sorted(path.relative_to(directory).as_posix() for path in files)
         engines = _engines(directory, paths) if rtl else ()
@@ -152,7 +150,7 @@ class _Sources:
         )
 
 
-def _compiler(machine: CrossMachine | None) -> Compiler:
+def _compiler(machine: CrossToolchain | None) -> Compiler:
     return find_compiler() if machine is None else find_cross_compiler(machine.compiler, machine.packages)
 
 
@@ -185,9 +183,9 @@ def _written(folder: Path, text: str) -> str:
     return f"{folder.name}/{path.name}"
 
 
-def _libraries(manifest: Mapping[str, Any], machine: CrossMachine | None, *, cxx: bool) -> tuple[str, ...]:
+def _libraries(manifest: Manifest, machine: CrossToolchain | None, *, cxx: bool) -> tuple[str, ...]:
     """The libraries after the objects of a link."""
-    system = tuple(f"-l{name}" for name in manifest["toolchain"]["libraries"])
+    system = tuple(f"-l{name}" for name in manifest.toolchain.libraries)
     last = () if machine is None else machine.link
     return (*system, *(("-lstdc++",) if cxx else ()), *last)
 
@@ -197,22 +195,24 @@ class _Linking:
     """How the programs of a bundle are linked. `made` are the objects by their sources."""
 
     directory: Path
-    manifest: Mapping[str, Any]
-    machine: CrossMachine | None
+    manifest: Manifest
+    machine: CrossToolchain | None
     command: tuple[str, ...]
     libraries: tuple[str, ...]
     made: Mapping[str, Path]
 
-    def program(self, name: str, objects: Sequence[Path]) -> tuple[Path, Image | None]:
+    def program(self, name: str, objects: Sequence[Path]) -> tuple[Path, ImageEntry | None]:
         """The program, and its image where it is for a machine: predicted, refused where it does not fit."""
         target = self.directory / "build" / name
         if self.machine is None:
             return _link(self.directory, self.command, objects, target, self.libraries), None
         by_source = _by_source(self.made, objects)
-        predicted = predict(self.manifest, by_source, self.command, self.machine.start)
+        described = self.manifest.machine
+        assert described is not None
+        predicted = predict(described, by_source, self.command, self.machine.start)
         require_fit(predicted, str(self.directory))
         linked = _link(self.directory, self.command, objects, target, self.libraries)
-        return linked, as_linked(predicted, self.manifest, linked)
+        return linked, as_linked(predicted, described, linked)
 
 
 def _image_object(image: FirmwareImage, cc: Compiler, folder: Path) -> Path:

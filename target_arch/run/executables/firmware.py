@@ -21,9 +21,10 @@ from elftools.elf.elffile import ELFFile
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.build_files import FLAGS
 from target_arch.emit.build.firmware import DESCRIPTION, FOLDER, STACK_OPTION
+from target_arch.plan.manifest.image import CoreSectionEntry, FillEntry, FirmwareEntry
 from target_arch.run.executables.elf_objects import Object, Section, read_object
 from target_arch.run.executables.emulated import require_room
-from target_arch.run.executables.image import Fill, OutputSection
+from target_arch.run.executables.image import stack_entry
 from target_arch.run.executables.stack_depth import INDIRECT, Calls, Depth, depth
 from target_arch.run.executables.stack_frames import read_frames
 from target_arch.run.tools.toolchain import missing
@@ -60,54 +61,28 @@ class FirmwareImage:
     core: Core
     path: Path
     boot: Path
-    parts: tuple[OutputSection, ...]
-    fill: Fill
+    parts: tuple[CoreSectionEntry, ...]
+    fill: FillEntry
     stack: Depth
     description: Mapping[str, Any] = field(repr=False)
-
-    @property
-    def differences(self) -> tuple[str, ...]:
-        """Each size that the linker made otherwise, in words."""
-        sizes = [(f"section {part.section}", part.predicted, part.linked) for part in self.parts]
-        sizes.append((f"memory {self.fill.memory}", self.fill.predicted, self.fill.linked))
-        return tuple(
-            f"{what}: predicted {predicted} B, linked {linked} B"
-            for what, predicted, linked in sizes
-            if predicted != linked
-        )
 
     @property
     def reserved(self) -> int:
         """Bytes that the stack has."""
         return next(part.predicted for part in self.parts if part.section == ".stack")
 
-    def to_json(self) -> dict[str, object]:
+    @property
+    def entry(self) -> FirmwareEntry:
         """The value as it stands in the manifest."""
-        fill = self.fill
-        sizes = {"capacity": fill.capacity, "predicted": fill.predicted, "linked": fill.linked}
-        return {
-            "target_arch": self.target_arch,
-            "core": self.core.name,
-            "image": self.path.name,
-            "functions": list(self.description["functions"]),
-            "sections": [
-                {
-                    "section": part.section,
-                    "what": part.what,
-                    "predicted": part.predicted,
-                    "linked": part.linked,
-                }
-                for part in self.parts
-            ],
-            "memory": {"memory": fill.memory, **sizes},
-            "stack": {
-                "reserved": self.reserved,
-                "predicted": self.stack.bytes,
-                "path": list(self.stack.path),
-                "unknown": list(self.stack.unknown),
-            },
-            "differences": list(self.differences),
-        }
+        return FirmwareEntry(
+            target_arch=self.target_arch,
+            core=self.core.name,
+            image=self.path.name,
+            functions=tuple(self.description["functions"]),
+            sections=self.parts,
+            memory=self.fill,
+            stack=stack_entry(self.stack, self.reserved),
+        )
 
     def flags(self) -> tuple[str, ...]:
         """Flags for the host's compiler, so that the bundle loads this image."""
@@ -144,7 +119,7 @@ def described(directory: Path) -> tuple[Mapping[str, Any], ...]:
     return tuple(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else ()
 
 
-def kernels_fill(files: Mapping[str, bytes]) -> dict[str, Fill]:
+def kernels_fill(files: Mapping[str, bytes]) -> dict[str, FillEntry]:
     """The bytes that kernels and stack of every firmware take of its memory, by target_arch, from the files
     of a bundle with firmware that is not built yet.
     """
@@ -153,7 +128,7 @@ def kernels_fill(files: Mapping[str, bytes]) -> dict[str, Fill]:
         arch, memory = about["target_arch"], about["memory"]
         paths = [f"{FOLDER}/{arch}/{name}.o" for name in about["functions"]]
         _, used = _predict([read_object(path, files[path]) for path in paths], about)
-        found[arch] = Fill(memory=memory["name"], capacity=memory["bytes"], predicted=used)
+        found[arch] = _fill(memory, used)
     return found
 
 
@@ -185,7 +160,7 @@ def _build(directory: Path, folder: Path, about: Mapping[str, Any]) -> FirmwareI
     objects = [read_object(path.name, path.read_bytes()) for path in (*made, *kernels)]
     parts, used = _predict(objects, about)
     memory = about["memory"]
-    fill = Fill(memory=memory["name"], capacity=memory["bytes"], predicted=used)
+    fill = _fill(memory, used)
     stack = _stack([*made, *kernels], directory, reader, about)
     _require_fit(directory, arch, parts, fill, stack)
     image = folder / (about["image"] or f"{arch}.elf")
@@ -230,11 +205,14 @@ def _compiled(directory: Path, work: Path, core: Core, about: Mapping[str, Any],
     return made.absolute()
 
 
-def _predict(objects: Sequence[Object], about: Mapping[str, Any]) -> tuple[tuple[OutputSection, ...], int]:
+def _fill(memory: Mapping[str, Any], used: int) -> FillEntry:
+    return FillEntry(memory=memory["name"], capacity=memory["bytes"], predicted=used, linked=None)
+
+
+def _predict(objects: Sequence[Object], about: Mapping[str, Any]) -> tuple[tuple[CoreSectionEntry, ...], int]:
     """Every section, and how far the memory is filled behind the last."""
     held = _by_output(objects)
-    memory, at = about["memory"]["name"], 0
-    parts = []
+    at, parts = 0, []
     for name, (what, least) in _SECTIONS.items():
         inputs = held.get(name, [])
         if not inputs:
@@ -243,10 +221,10 @@ def _predict(objects: Sequence[Object], about: Mapping[str, Any]) -> tuple[tuple
         end = start
         for each in inputs:
             end = round_up(end, each.alignment) + each.bytes
-        parts.append(OutputSection(section=name, memory=memory, what=what, predicted=end - start))
+        parts.append(CoreSectionEntry(section=name, what=what, predicted=end - start, linked=None))
         at = end
     stack = round_up(about["stack"], 64)
-    parts.append(OutputSection(section=".stack", memory=memory, what="stack", predicted=stack))
+    parts.append(CoreSectionEntry(section=".stack", what="stack", predicted=stack, linked=None))
     return tuple(parts), round_up(at, 64) + stack
 
 
@@ -283,7 +261,7 @@ def _output(name: str) -> str | None:
 
 
 def _require_fit(
-    directory: Path, arch: str, parts: Sequence[OutputSection], fill: Fill, stack: Depth
+    directory: Path, arch: str, parts: Sequence[CoreSectionEntry], fill: FillEntry, stack: Depth
 ) -> None:
     reserved = parts[-1].predicted
     if stack.bytes > reserved:

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 from elftools.elf.elffile import ELFFile
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.build.machine import ALIGNMENT, ARENA_ALIGNMENT
+from target_arch.plan.manifest.bundle import MachineEntry, MachineMemory
+from target_arch.plan.manifest.image import FillEntry, ImageEntry, SectionEntry, StackEntry
 from target_arch.run.executables.elf_objects import Object, Section, members_taken, read_library, read_object
 from target_arch.run.executables.stack_depth import Depth, depth, read_calls
 from target_arch.soc.rounding import round_up
@@ -35,88 +37,9 @@ _KINDS = {
 }
 
 
-@frozen(kw_only=True)
-class OutputSection:
-    """An output section: its memory, its contents, its bytes as predicted and as linked."""
-
-    section: str
-    memory: str
-    what: str
-    predicted: int
-    linked: int | None = None
-
-
-@frozen(kw_only=True)
-class Fill:
-    """How full a memory is: bytes up to the end of the last section in it, gaps included."""
-
-    memory: str
-    capacity: int
-    predicted: int
-    linked: int | None = None
-
-
-@frozen(kw_only=True)
-class Image:
-    """A program on its machine. `stack` is how deep its stack can get, `reserved` are the bytes for it;
-    `libraries` are the members taken from libraries, in the order of linking.
-    """
-
-    stack: Depth
-    reserved: int
-    parts: tuple[OutputSection, ...]
-    fills: tuple[Fill, ...]
-    libraries: tuple[str, ...] = field(repr=False)
-
-    @property
-    def differences(self) -> tuple[str, ...]:
-        """Each size that the linker made otherwise, in words."""
-        sizes = (
-            *((f"section {part.section}", part.predicted, part.linked) for part in self.parts),
-            *((f"memory {fill.memory}", fill.predicted, fill.linked) for fill in self.fills),
-        )
-        return tuple(
-            f"{what}: predicted {predicted} B, linked {linked} B"
-            for what, predicted, linked in sizes
-            if linked is not None and linked != predicted
-        )
-
-    def to_json(self) -> dict[str, object]:
-        """The value as it stands in the manifest."""
-        return {
-            "sections": [
-                {
-                    "section": part.section,
-                    "memory": part.memory,
-                    "what": part.what,
-                    "predicted": part.predicted,
-                    "linked": part.linked,
-                }
-                for part in self.parts
-            ],
-            "memories": [
-                {
-                    "memory": fill.memory,
-                    "capacity": fill.capacity,
-                    "predicted": fill.predicted,
-                    "linked": fill.linked,
-                }
-                for fill in self.fills
-            ],
-            "stack": {
-                "reserved": self.reserved,
-                "predicted": self.stack.bytes,
-                "path": list(self.stack.path),
-                "unknown": list(self.stack.unknown),
-            },
-            "libraries": list(self.libraries),
-            "differences": list(self.differences),
-        }
-
-
 def predict(
-    manifest: Mapping[str, Any], objects: Mapping[str, Path], command: Sequence[str], start: str
-) -> Image:
+    machine: MachineEntry, objects: Mapping[str, Path], command: Sequence[str], start: str
+) -> ImageEntry:
     """The image that linking the objects will give, which are in the order of the link and by their sources.
 
     `command` is the compiler's, with the flags the objects were compiled with, CALL_GRAPH among them;
@@ -124,25 +47,33 @@ def predict(
     """
     own = {source: read_object(source, path.read_bytes()) for source, path in objects.items()}
     taken = members_taken(own.values(), _libraries(command))
-    machine = manifest["machine"]
     layout = _Layout(machine, _by_output((*own.values(), *taken)))
     calls = [
         read_calls(source, path.with_suffix(".ci").read_text(encoding="utf-8"), own[source].pointed_at)
         for source, path in objects.items()
     ]
-    return Image(
-        stack=depth(calls, start),
-        reserved=machine["stack"],
-        parts=tuple(layout.parts),
-        fills=tuple(
-            Fill(memory=each["name"], capacity=each["bytes"], predicted=layout.used.get(each["name"], 0))
-            for each in machine["memories"]
+    return ImageEntry(
+        stack=stack_entry(depth(calls, start), machine.stack),
+        sections=tuple(layout.sections),
+        memories=tuple(
+            FillEntry(
+                memory=memory.name,
+                capacity=memory.bytes,
+                predicted=layout.used.get(memory.name, 0),
+                linked=None,
+            )
+            for memory in machine.memories
         ),
         libraries=tuple(member.name for member in taken),
     )
 
 
-def require_fit(image: Image, place: str) -> None:
+def stack_entry(deepest: Depth, reserved: int) -> StackEntry:
+    """The stack of a program for its manifest."""
+    return StackEntry(reserved=reserved, predicted=deepest.bytes, path=deepest.path, unknown=deepest.unknown)
+
+
+def require_fit(image: ImageEntry, place: str) -> None:
     """DiagnosticError with every memory that the image does not fit into, and a stack that is too small."""
     refused = [
         Diagnostic(
@@ -151,18 +82,19 @@ def require_fit(image: Image, place: str) -> None:
             message=f"memory `{fill.memory}` has {fill.capacity:,} B, the image takes {fill.predicted:,} B: "
             + ", ".join(
                 f"{part.what} {part.predicted:,} B"
-                for part in image.parts
+                for part in image.sections
                 if part.memory == fill.memory and part.predicted
             ),
             hint=f"{fill.predicted - fill.capacity:,} B too many; it was not linked",
         )
-        for fill in image.fills
+        for fill in image.memories
         if fill.predicted > fill.capacity
     ]
-    if image.stack.bytes > image.reserved:
-        deepest = " -> ".join(image.stack.path)
+    if image.stack.predicted > image.stack.reserved:
+        stack = image.stack
         text = (
-            f"the stack has {image.reserved:,} B, the program needs up to {image.stack.bytes:,} B: {deepest}"
+            f"the stack has {stack.reserved:,} B, the program needs up to {stack.predicted:,} B: "
+            + " -> ".join(stack.path)
         )
         hint = "give the port's table in the SoC file a larger `stack`"
         refused.append(Diagnostic(rule="stack-too-small", place=place, message=text, hint=hint))
@@ -170,7 +102,7 @@ def require_fit(image: Image, place: str) -> None:
         raise DiagnosticError(refused)
 
 
-def as_linked(image: Image, manifest: Mapping[str, Any], program: Path) -> Image:
+def as_linked(image: ImageEntry, machine: MachineEntry, program: Path) -> ImageEntry:
     """The image with the sizes of the linked program."""
     with program.open("rb") as file:
         elf = ELFFile(file)
@@ -178,12 +110,13 @@ def as_linked(image: Image, manifest: Mapping[str, Any], program: Path) -> Image
         symbols = {
             each.name: int(each["st_value"]) for each in elf.get_section_by_name(".symtab").iter_symbols()
         }
-    bases = {each["name"]: int(each["base"]) for each in manifest["machine"]["memories"]}
+    bases = {memory.name: memory.base for memory in machine.memories}
     return evolve(
         image,
-        parts=tuple(evolve(part, linked=sizes.get(part.section, 0)) for part in image.parts),
-        fills=tuple(
-            evolve(fill, linked=symbols[f"ta_{fill.memory}_end"] - bases[fill.memory]) for fill in image.fills
+        sections=tuple(evolve(part, linked=sizes.get(part.section, 0)) for part in image.sections),
+        memories=tuple(
+            evolve(fill, linked=symbols[f"ta_{fill.memory}_end"] - bases[fill.memory])
+            for fill in image.memories
         ),
     )
 
@@ -232,21 +165,21 @@ def _size(sections: Iterable[Section]) -> int:
 class _Layout:
     """The scripts, section by section. `used` is how far each memory is filled."""
 
-    def __init__(self, machine: Mapping[str, Any], held: Mapping[str, list[Section]]) -> None:
-        self.parts: list[OutputSection] = []
+    def __init__(self, machine: MachineEntry, held: Mapping[str, list[Section]]) -> None:
+        self.sections: list[SectionEntry] = []
         self.used: dict[str, int] = {}
         self._held = held
-        code, data = machine["code"], machine["data"]
+        code, data = machine.code, machine.data
         for name in (".vectors", ".text", ".rodata"):
             self._add(name, code, _KINDS[name], _size(held.get(name, ())), self._alignment(name))
-        self._reserve(data, ".stack", machine["stack"])
+        self._reserve(data, ".stack", machine.stack)
         variables = round_up(_size(held.get(".data", ())), _WORD)
         self._add(".data", data, _KINDS[".data"], variables, ALIGNMENT)
         self._add(".data", code, "initial values", variables, ALIGNMENT, shown=False)
         zeroed = round_up(_size(held.get(".bss", ())), _WORD)
         self._add(".bss", data, _KINDS[".bss"], zeroed, ALIGNMENT)
-        for memory in machine["memories"]:
-            self._arenas(memory, shared=memory["name"] in (code, data))
+        for memory in machine.memories:
+            self._arenas(memory, shared=memory.name in (code, data))
 
     def _alignment(self, name: str) -> int:
         return max((section.alignment for section in self._held.get(name, ())), default=1)
@@ -254,14 +187,14 @@ class _Layout:
     def _reserve(self, memory: str, name: str, size: int) -> None:
         self._add(name, memory, _KINDS[name], size, 1)
 
-    def _arenas(self, memory: Mapping[str, Any], *, shared: bool) -> None:
-        name, first = memory["name"], ARENA_ALIGNMENT if shared else 1
+    def _arenas(self, memory: MachineMemory, *, shared: bool) -> None:
+        name, first = memory.name, ARENA_ALIGNMENT if shared else 1
         arenas, constants = f".ta_{name}", f".ta_{name}_constants"
         self._add(arenas, name, "arenas", 0, first)
         if self._held.get(arenas):
             self._add(arenas, name, "arenas", _size(self._held[arenas]), self._alignment(arenas))
         if self._held.get(constants):
-            least = _CONSTANT_ALIGNMENT if memory["writable"] else 1
+            least = _CONSTANT_ALIGNMENT if memory.writable else 1
             size = _size(self._held[constants])
             self._add(constants, name, "constants", size, max(least, self._alignment(constants)))
 
@@ -271,4 +204,6 @@ class _Layout:
         start = round_up(self.used.get(memory, 0), alignment)
         self.used[memory] = start + size
         if shown and size:
-            self.parts.append(OutputSection(section=section, memory=memory, what=what, predicted=size))
+            self.sections.append(
+                SectionEntry(section=section, memory=memory, what=what, predicted=size, linked=None)
+            )

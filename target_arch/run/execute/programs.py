@@ -4,14 +4,14 @@ import re
 import struct
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from attrs import frozen
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
 from target_arch.emit.programs.bare_metal import PROFILE_HEAD
+from target_arch.plan.manifest.bundle import Manifest
 from target_arch.run.executables.executable import Executable
 from target_arch.run.execute.needs import require
 from target_arch.run.tools.toolchain import tool
@@ -38,14 +38,14 @@ def run_frames(
     """
     size = sum(executable.input_bytes)
     if any(len(frame) != size for frame in inputs):
-        names = ", ".join(str(model["name"]) for model in executable.manifest["models"])
+        names = ", ".join(model.name for model in executable.manifest.models)
         raise ValueError(f"a frame of {names} has {size} B")
     if size == 0 and len(inputs) > 1:  # a program whose models have no inputs runs once
         alone = (run_frames(executable, [each], timeout=timeout, lazy=lazy, jitter=jitter) for each in inputs)
         return tuple(result for results in alone for result in results)
     if executable.machine is not None:
         return run_on_machine(executable, inputs, timeout=timeout)[0]
-    require(executable.manifest["toolchain"]["needs"])
+    require(executable.manifest.toolchain.needs)
     options = [*(["--lazy"] if lazy else []), *(["--jitter", str(jitter)] if jitter else [])]
     command = (str(executable.runner.absolute()), *options)
     answer = started(executable, command, b"".join(inputs), timeout)
@@ -138,7 +138,7 @@ def run_self_test(executable: Executable, *, timeout: float = 300.0) -> bool | N
     if executable.machine is not None:
         found = self_test_on_machine(executable, timeout=timeout)
         return None if found is None else found[0]
-    require(executable.manifest["toolchain"]["needs"])
+    require(executable.manifest.toolchain.needs)
     answer = started(executable, (str(executable.self_test.absolute()),), b"", timeout)
     if answer.returncode not in (0, 1) or _FAILED_STEP.search(answer.stderr.decode(errors="replace")):
         raise failed(executable, answer)
@@ -171,14 +171,14 @@ def failed(executable: Executable, answer: subprocess.CompletedProcess[bytes]) -
     return _error("run-failed", place, f"{found['phase']} failed with {found['status']}{said}")
 
 
-def _step(manifest: Mapping[str, Any], model: str | None, number: int) -> str:
+def _step(manifest: Manifest, model: str | None, number: int) -> str:
     """The step of a model, which is named where there are several."""
-    named = [each for each in manifest["models"] if model in (None, each["name"])]
+    named = [entry for entry in manifest.models if model in (None, entry.name)]
     of = f"model {model}, " if model is not None else ""
-    steps = named[0]["steps"] if named else ()
+    steps = named[0].steps if named else ()
     if not 0 <= number < len(steps):
         return "bundle" if not named or model is None else f"model {model}"
-    return f"{of}step {number} ({steps[number]['what']})"
+    return f"{of}step {number} ({steps[number].what})"
 
 
 def _error(rule: str, place: str, message: str) -> DiagnosticError:

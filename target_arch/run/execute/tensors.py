@@ -1,7 +1,7 @@
 """Arrays and files of callers as tensors of a bundle: read, and their shapes and types checked."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_arch.diagnostics import DiagnosticError, refusal
+from target_arch.plan.manifest.model import TensorEntry
 
 Array = NDArray[Any]
 
@@ -20,19 +21,18 @@ _LAYOUTS = {(0, 2, 3, 1): ("NCHW", "NHWC"), (0, 3, 1, 2): ("NHWC", "NCHW")}
 _MOST_AXES = 6
 
 
-def checked_tensor(value: Array, tensor: Mapping[str, Any], place: str) -> Array:
+def checked_tensor(value: Array, tensor: TensorEntry, place: str) -> Array:
     """The array, which is an input as a manifest describes it. DiagnosticError where its shape or type is
     another one.
     """
-    has, takes = f"{value.dtype}{list(value.shape)}", f"{tensor['dtype']}{list(tensor['shape'])}"
+    has, takes = f"{value.dtype}{list(value.shape)}", f"{tensor.dtype}{list(tensor.shape)}"
     if has == takes:
         return value
-    name = tensor.get("name", "")
-    hint = _type_hint(value, tensor) or _shape_hint(value.shape, tuple(tensor["shape"]))
-    raise refusal("wrong-input", place, f"input `{name}` is {takes}, given is {has}", hint)
+    hint = _type_hint(value, tensor) or _shape_hint(value.shape, tensor.shape)
+    raise refusal("wrong-input", place, f"input `{tensor.name}` is {takes}, given is {has}", hint)
 
 
-def read_tensor(path: Path, tensor: Mapping[str, Any]) -> Array:
+def read_tensor(path: Path, tensor: TensorEntry) -> Array:
     """An input in an `.npy` file, or as raw bytes in another one. DiagnosticError where the file does not
     hold it.
     """
@@ -42,17 +42,17 @@ def read_tensor(path: Path, tensor: Mapping[str, Any]) -> Array:
         content = path.read_bytes()
     except OSError as error:
         raise refusal("wrong-input", path, f"cannot be read: {error.strerror}") from error
-    if len(content) != tensor["bytes"]:
-        text = f"has {len(content):,} B, input `{tensor['name']}` takes {tensor['bytes']:,} B"
+    if len(content) != tensor.bytes:
+        text = f"has {len(content):,} B, input `{tensor.name}` takes {tensor.bytes:,} B"
         raise refusal("wrong-input", path, text)
-    return np.frombuffer(content, tensor["dtype"]).reshape(tensor["shape"])
+    return np.frombuffer(content, tensor.dtype).reshape(tensor.shape)
 
 
-def _npy(path: Path, tensor: Mapping[str, Any]) -> Array:
+def _npy(path: Path, tensor: TensorEntry) -> Array:
     """The array in an `.npy` file, which is no larger than its header and the tensor."""
-    size, most = path.stat().st_size, tensor["bytes"] + _NPY_HEADER
+    size, most = path.stat().st_size, tensor.bytes + _NPY_HEADER
     if size > most:
-        text = f"has {size:,} B, an `.npy` file of input `{tensor['name']}` at most {most:,} B"
+        text = f"has {size:,} B, an `.npy` file of input `{tensor.name}` at most {most:,} B"
         raise refusal("wrong-input", path, text)
     try:
         with path.open("rb") as file, warnings.catch_warnings():
@@ -72,8 +72,8 @@ def not_numpy(path: Path, error: Exception) -> DiagnosticError:
     return refusal("wrong-input", path, f"is not an {path.suffix} file: {said}")
 
 
-def _type_hint(value: Array, tensor: Mapping[str, Any]) -> str | None:
-    wanted = np.dtype(tensor["dtype"])
+def _type_hint(value: Array, tensor: TensorEntry) -> str | None:
+    wanted = np.dtype(tensor.dtype)
     if value.dtype == wanted:
         return None
     if value.dtype.kind == "f" and wanted.kind in "iu" and wanted.itemsize <= 2:

@@ -51,8 +51,8 @@ def traced(
 def _split(
     executable: Executable, observed: Sequence[Probe], written: bytes, count: int
 ) -> tuple[Trace, ...]:
-    (model,) = executable.manifest["models"]
-    steps, outputs = len(model["steps"]), sum(executable.output_bytes)
+    (model,) = executable.manifest.models
+    steps, outputs = len(model.steps), sum(executable.output_bytes)
     found, place = [], 0
     for _ in range(count):
         tensors = {}

@@ -4,8 +4,9 @@ import math
 from typing import Any
 
 import numpy as np
-from attrs import asdict, define, frozen
+from attrs import define, frozen
 
+from target_arch.plan.manifest.verification import LayerEntry, LayersEntry
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.printed.text import table
 from target_arch.run.references.reference import (
@@ -15,6 +16,7 @@ from target_arch.run.references.reference import (
     Reference,
     differences,
 )
+from target_arch.soc.schema.records import to_json
 
 _STEPPED = ("int8", "uint8", "int16", "uint16")
 
@@ -37,70 +39,16 @@ class Outcome:
 
 
 @frozen(kw_only=True)
-class Layer:
-    """An operator over all frames.
-
-    `tensor` is its output's name in the model's file; empty where the reference has no such tensor, and then
-    the numbers of `elements`, `differ` and `wrong` are 0. `differ` elements are not equal to the reference's,
-    `wrong` ones farther off than `allowed` (in steps; of floats, `allowed` and as much of the magnitude),
-    which is None where exact arithmetic judges alone: an input is not the reference's, as where a kernel
-    computes two operators and keeps the tensor between them. `exact` is `equal` or `WRONG`; empty where there
-    is no oracle, or no step computes the operator. `first_wrong` names the first wrong element, of either
-    comparison.
-    """
-
-    operator: str
-    kind: str
-    on: str
-    location: str
-    tensor: str
-    elements: int
-    differ: int
-    largest: float
-    allowed: float | None
-    wrong: int
-    exact: str
-    first_wrong: str
-
-    @property
-    def passed(self) -> bool:
-        return not self.wrong and self.exact != "WRONG"
-
-
-@frozen(kw_only=True)
-class Layers:
+class Layers(LayersEntry):
     """Every operator of a model, each on the reference's own inputs of it.
 
     `unlike` frames have other outputs in an ordinary run than where the steps run one by one: 0 where nothing
     is overtaken.
     """
 
-    reference: str
-    seed: int
-    frames: int
-    layers: tuple[Layer, ...]
-    unlike: int
-
-    @property
-    def passed(self) -> bool:
-        return not self.unlike and all(layer.passed for layer in self.layers)
-
     def to_json(self) -> dict[str, object]:
         """As JSON."""
-        rows = [{**asdict(layer), "passed": layer.passed} for layer in self.layers]
-        return {**asdict(self), "layers": rows, "passed": self.passed}
-
-    def summary(self) -> str:
-        """How many operators are right, and how many elements differ, in a line."""
-        right = sum(layer.passed for layer in self.layers)
-        differ, elements = (
-            sum(each) for each in zip(*((one.differ, one.elements) for one in self.layers), strict=True)
-        )
-        exact = sum(layer.exact == "equal" for layer in self.layers)
-        return (
-            f"{right} of {len(self.layers)} right, {exact} equal to exact arithmetic; {differ:,} of "
-            f"{elements:,} elements differ from the reference's"
-        )
+        return dict(to_json(self))
 
     def __str__(self) -> str:
         drawn = f"{self.frames} frames, seed {self.seed}"
@@ -116,7 +64,19 @@ class Layers:
         return "".join(said)
 
 
-def _row(layer: Layer) -> tuple[str, ...]:
+def summary(result: LayersEntry) -> str:
+    """How many operators are right, and how many elements differ, in a line."""
+    right = sum(layer.passed for layer in result.layers)
+    differ = sum(layer.differ for layer in result.layers)
+    elements = sum(layer.elements for layer in result.layers)
+    exact = sum(layer.exact == "equal" for layer in result.layers)
+    return (
+        f"{right} of {len(result.layers)} right, {exact} equal to exact arithmetic; {differ:,} of "
+        f"{elements:,} elements differ from the reference's"
+    )
+
+
+def _row(layer: LayerEntry) -> tuple[str, ...]:
     verdict = "" if layer.passed else "WRONG"
     if not layer.tensor:
         return (layer.operator, layer.on, "", "", "", "", layer.exact or "-", verdict)
@@ -156,10 +116,10 @@ class LayerResults:
         if outcome.theirs is not None:
             self._beside_reference(frame, outcome.ours, outcome.theirs)
 
-    def layer(self, on: str) -> Layer:
+    def layer(self, on: str) -> LayerEntry:
         """The operator over all frames; `on` is the instance that computes it."""
         origin = self.model.tensors[self.operator.output].origin
-        return Layer(
+        return LayerEntry(
             operator=self.operator.id,
             kind=str(self.operator.kind),
             on=on,

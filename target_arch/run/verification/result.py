@@ -1,14 +1,16 @@
 """The result of comparing a bundle with its reference."""
 
-from attrs import asdict, frozen
+from attrs import frozen
 
-from target_arch.run.verification.layer import Layers
+from target_arch.plan.manifest.verification import VerificationEntry
+from target_arch.run.verification.layer import summary
+from target_arch.soc.schema.records import to_json
 
 BY_OPERATOR = "each operator on the reference's own inputs: at most one step, and equal to exact arithmetic"
 
 
 @frozen(kw_only=True)
-class Verification:
+class Verification(VerificationEntry):
     """`outputs` output tensors were compared over `frames` random inputs; `equal` of them agree in every bit.
 
     Where the reference has several modes, `equal` counts for the mode with most agreement, `equal_to`.
@@ -19,30 +21,9 @@ class Verification:
     were compared; where `rule` is BY_OPERATOR these alone judge, and `allowed` and `wrong` are 0.
     """
 
-    reference: str
-    rule: str
-    seed: int
-    frames: int
-    outputs: int
-    equal: int
-    equal_to: str
-    largest: float
-    allowed: float
-    relative: float = 0.0
-    wrong: int = 0
-    first_wrong: str = ""
-    self_test: str
-    layers: Layers | None = None
-
-    @property
-    def passed(self) -> bool:
-        by_operator = self.layers is None or self.layers.passed
-        return not self.wrong and by_operator and self.self_test != "failed"
-
     def to_json(self) -> dict[str, object]:
         """The value as it stands in the manifest."""
-        layers = None if self.layers is None else self.layers.to_json()
-        return {**asdict(self), "layers": layers, "passed": self.passed}
+        return dict(to_json(self))
 
     def __str__(self) -> str:
         return "\n".join(
@@ -55,7 +36,7 @@ class Verification:
                 f"  largest difference  {self.largest:g}{self._allowed()}",
                 *self._faults(),
                 f"  self-test           {self.self_test}",
-                *(() if self.layers is None else (f"  operators           {self.layers.summary()}",)),
+                *(() if self.layers is None else (f"  operators           {summary(self.layers)}",)),
                 "",
             )
         )

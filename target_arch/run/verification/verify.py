@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from attrs import evolve
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError, refusal
 from target_arch.plan.lowered import Lowered
+from target_arch.plan.manifest.bundle import Manifest
+from target_arch.plan.manifest.model import ModelEntry, TensorEntry
 from target_arch.plan.model import model_name
-from target_arch.run.bundles.manifest import facts_of_models, read_manifest, record_facts
+from target_arch.run.bundles.manifest import RecordedFacts, read_manifest, record_facts
 from target_arch.run.executables.executable import Executable, build
 from target_arch.run.execute.programs import run_frames, run_self_test
 from target_arch.run.references.find import reference_for
@@ -97,9 +99,9 @@ def _with_layers(found: Verification, layers: Layers, *, judges: bool) -> Verifi
     return evolve(found, layers=layers, rule=BY_OPERATOR, allowed=0.0, wrong=0, first_wrong="")
 
 
-def _references(files: Mapping[str, Path], manifest: Mapping[str, Any]) -> dict[str, Reference]:
+def _references(files: Mapping[str, Path], manifest: Manifest) -> dict[str, Reference]:
     """The references of the models in a bundle, with inputs of its shapes where a file leaves them open."""
-    described = {each["name"]: each for each in manifest["models"]}
+    described = {model.name: model for model in manifest.models}
     return {
         name: reference_for(
             path, _shapes(described[name]), _states(described[name]), _values(described[name])
@@ -108,11 +110,11 @@ def _references(files: Mapping[str, Path], manifest: Mapping[str, Any]) -> dict[
     }
 
 
-def _shapes(model: Mapping[str, Any]) -> list[tuple[int, ...]]:
+def _shapes(model: ModelEntry) -> list[tuple[int, ...]]:
     """The shapes of the inputs of the model's file, in its order."""
-    shapes = [tuple(tensor["shape"]) for tensor in model["inputs"]]
-    for state in sorted((each for each in model["states"] if each["pair"]), key=lambda each: each["pair"]):
-        shapes.insert(state["pair"][0], tuple(state["shape"]))
+    shapes = [tensor.shape for tensor in model.inputs]
+    for pair, shape in sorted((state.pair, state.shape) for state in model.states if state.pair):
+        shapes.insert(pair[0], shape)
     return shapes
 
 
@@ -120,9 +122,9 @@ def compare(
     reference: Reference, executable: Executable, *, count: int = 50, seed: int = 0, lazy: bool = False
 ) -> Verification:
     """`compare_models` of a built bundle of one model."""
-    (model,) = executable.manifest["models"]
-    found = compare_models({model["name"]: reference}, executable, count=count, seed=seed, lazy=lazy)
-    return found[model["name"]]
+    (model,) = executable.manifest.models
+    found = compare_models({model.name: reference}, executable, count=count, seed=seed, lazy=lazy)
+    return found[model.name]
 
 
 def compare_models(
@@ -136,14 +138,14 @@ def compare_models(
     """Compare a built bundle with the references of its models, by name; see `verify_models`. `lazy` as in
     `run_frames`.
     """
-    described = {each["name"]: each for each in executable.manifest["models"]}
+    described = {model.name: model for model in executable.manifest.models}
     for name in described:
         references[name].reset()
     frames = {name: references[name].frames(count, seed) for name in described}
     answers = {name: tuple(references[name].answer(frame) for frame in frames[name]) for name in described}
     for name, each in described.items():
         first: Frame = answers[name][0][0] if answers[name] else ()
-        sizes = _sizes(each, "inputs"), _sizes(each, "outputs")
+        sizes = _sizes(each.inputs), _sizes(each.outputs)
         of = f", model {name}" if len(described) > 1 else ""
         same_model(references[name], sizes, first, f"{executable.directory}{of}")
     packed = [
@@ -160,51 +162,48 @@ def compare_models(
     }
 
 
-def _by_model(described: Mapping[str, Mapping[str, Any]], results: Sequence[bytes]) -> dict[str, list[bytes]]:
+def _by_model(described: Mapping[str, ModelEntry], results: Sequence[bytes]) -> dict[str, list[bytes]]:
     """The part of each model of every result."""
     found: dict[str, list[bytes]] = {}
     start = 0
     for name, each in described.items():
-        size = sum(_sizes(each, "outputs"))
+        size = sum(_sizes(each.outputs))
         found[name] = [result[start : start + size] for result in results]
         start += size
     return found
 
 
-def _states(model: Mapping[str, Any]) -> list[tuple[int, int]]:
+def _states(model: ModelEntry) -> list[tuple[int, int]]:
     """The inputs and outputs of the model's file that are states of the bundle, by number."""
-    return [tuple(each["pair"]) for each in model["states"] if each["pair"] is not None]
+    return [(state.pair[0], state.pair[1]) for state in model.states if state.pair is not None]
 
 
-def _values(model: Mapping[str, Any]) -> Mapping[str, float]:
+def _values(model: ModelEntry) -> Mapping[str, float]:
     """The inputs of the model's file that are constants of the bundle."""
-    wanted = model["input_shapes"]
-    return {} if wanted is None else dict(wanted["values"])
+    return {} if model.input_shapes is None else model.input_shapes.values
 
 
-def _names(model: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(tensor["name"] for tensor in model["outputs"])
+def _names(model: ModelEntry) -> tuple[str, ...]:
+    return tuple(tensor.name for tensor in model.outputs)
 
 
-def _sizes(model: Mapping[str, Any], kind: str) -> tuple[int, ...]:
-    return tuple(tensor["bytes"] for tensor in model[kind])
+def _sizes(tensors: Sequence[TensorEntry]) -> tuple[int, ...]:
+    return tuple(tensor.bytes for tensor in tensors)
 
 
 def _record(found: Mapping[str, Verification], executable: Executable) -> None:
     """Write the results into the manifest, and the sizes of programs for machines and cores."""
-    seen = executable.manifest
-    verdicts = {name: {"verification": each.to_json()} for name, each in found.items()}
-    facts = facts_of_models(seen, verdicts)
-    if executable.image is not None:
-        facts["image"] = executable.image.to_json()
-    if executable.firmware:
-        facts["firmware"] = [each.to_json() for each in executable.firmware]
-    record_facts(executable.directory, seen, facts)
+    facts = RecordedFacts(
+        verifications=found,
+        image=executable.image,
+        firmware=tuple(image.entry for image in executable.firmware),
+    )
+    record_facts(executable.directory, executable.manifest, facts)
 
 
-def _by_name(models: Mapping[str, Path], manifest: Mapping[str, Any], directory: Path) -> dict[str, Path]:
+def _by_name(models: Mapping[str, Path], manifest: Manifest, directory: Path) -> dict[str, Path]:
     """The model files by their names in the bundle. DiagnosticError where they are of other models."""
-    there = [each["name"] for each in manifest["models"]]
+    there = [model.name for model in manifest.models]
     if len(there) == len(models) == 1:
         return dict(zip(there, models.values(), strict=True))
     named = {model_name(name): path for name, path in models.items()}

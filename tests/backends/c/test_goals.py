@@ -83,7 +83,7 @@ def compiled(shared: Path, goal: str) -> CompiledModel:
 def flash(image: Image | None) -> int:
     """Bytes of code, read-only data and constants."""
     assert image is not None
-    return sum(part.linked or 0 for part in image.parts if part.what in FLASH)
+    return sum(part.linked or 0 for part in image.sections if part.what in FLASH)
 
 
 def test_size_is_smaller_and_equal(shared: Path, tmp_path: Path, needs_tool: Callable[[str], str]) -> None:

@@ -217,7 +217,7 @@ def test_readers_wait_beside_files_of_others(bundles: Bundles, tmp_path: Path) -
     with writer(bundles, out) as process:
         start = time.monotonic()
         while time.monotonic() < start + (2 if len(seen) == 2 else 30):
-            seen.add(read_manifest(out)["models"][0]["partitions"][0]["instance"])
+            seen.add(read_manifest(out).models[0].partitions[0].instance)
         assert process.is_alive()
     assert len(seen) == 2
 

@@ -58,7 +58,10 @@ def test_what_readers_need(tmp_path: Path, manifest: str, change: Change, messag
     assert ("bad-manifest", message) in refusals(tmp_path, json.dumps(value))
 
 
-RUN = {"makespan": 700e-6, "bound": 702e-6, "alone": 700e-6, "overlap": ""}
+RUN = {
+    "makespan": 700e-6, "bound": 702e-6, "gap": 0.0, "alone": 700e-6, "overlap": "",
+    "entries": [], "waits": [],
+}  # fmt: skip
 MACHINE = {"name": "m", "code": "c", "data": "d", "stack": 1, "memories": []}
 
 
@@ -100,7 +103,7 @@ def test_another_schema_is_refused(tmp_path: Path, manifest: str, schema: object
 def test_new_keys_are_accepted(tmp_path: Path, manifest: str) -> None:
     value = json.loads(manifest) | {"new": [{}]}
     (tmp_path / "manifest.json").write_text(json.dumps(value))
-    assert read_manifest(tmp_path)["new"] == [{}]
+    assert read_manifest(tmp_path).name == "tiny-add"
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from target_arch.diagnostics import DiagnosticError
-from target_arch.emit.digests import digest
+from target_arch.emit.digests import digest, manifest_text, sealed
 from target_arch.plan.bundle import BundleFiles
+from target_arch.plan.manifest.image import ImageEntry, StackEntry
+from target_arch.plan.manifest.verification import VerificationEntry
 from target_arch.run import read_manifest, write_bundle
 from target_arch.run.bundles import exchange
-from target_arch.run.bundles.manifest import facts_of_models, record_facts
+from target_arch.run.bundles.manifest import RecordedFacts, record_facts
 from tests.run.bundles.folders import contents, put, two_bundles
 
 THEIRS = {
@@ -27,7 +29,16 @@ IN_THE_WAY = (
 )
 IN_THE_WAY_HINT = "hint: move or delete it, or name another folder"
 
-VERIFIED = {"passed": True, "reference": "r", "equal": 1, "outputs": 1, "largest": 0.0}
+VERIFIED = VerificationEntry(
+    reference="r", rule="r", seed=0, frames=1, outputs=1, equal=1, equal_to="", largest=0.0, allowed=0.0,
+    self_test="passed",
+)  # fmt: skip
+IMAGE = ImageEntry(
+    sections=(),
+    memories=(),
+    stack=StackEntry(reserved=64, predicted=1, path=("main",), unknown=()),
+    libraries=(),
+)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +61,7 @@ def refused(bundle: BundleFiles, directory: Path) -> str:
 def test_writes_every_file_and_nothing_else(bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path) -> None:
     write_bundle(bundles[0], tmp_path / "a" / "b")
     assert contents(tmp_path) == under("a/b", bundles[0])
-    assert read_manifest(tmp_path / "a" / "b")["name"] == "tiny-add"
+    assert read_manifest(tmp_path / "a" / "b").name == "tiny-add"
 
 
 def test_the_manifest_lists_every_file(bundles: tuple[BundleFiles, BundleFiles]) -> None:
@@ -119,7 +130,7 @@ def test_an_edited_manifest_is_refused(bundles: tuple[BundleFiles, BundleFiles],
     manifest.write_text(manifest.read_text().replace("tiny-add", "my-add"))
     text = f"{manifest}: error: {EDITED}\n{EDITED_HINT}"
     assert refused(bundles[1], tmp_path) == text
-    record_facts(tmp_path, read_manifest(tmp_path), {"image": {}})
+    record_facts(tmp_path, read_manifest(tmp_path), RecordedFacts(image=IMAGE))
     assert refused(bundles[1], tmp_path) == text
 
 
@@ -152,7 +163,7 @@ def test_a_bundle_without_digests_is_refused(
 ) -> None:
     """As target_arch wrote them before manifests had the table: nothing says which files were edited."""
     put(tmp_path, bundles[0].files)
-    manifest = read_manifest(tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
     del manifest["files"]
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
     shared = [path for path in bundles[1].files if path in bundles[0].files]
@@ -169,10 +180,10 @@ def test_a_manifest_cannot_name_files_elsewhere(
     write_bundle(bundles[0], out)
     put(tmp_path, {"mine": b"mine", "linked/mine": b"mine"})
     (out / "away").symlink_to(tmp_path / "linked")
-    manifest = read_manifest(out)
+    manifest = json.loads((out / "manifest.json").read_text())
     names = ("../mine", str(tmp_path / "mine"), "away/mine")
     listed = {**manifest["files"], **dict.fromkeys(names, digest(b"mine"))}
-    record_facts(out, manifest, {"files": listed})
+    (out / "manifest.json").write_text(manifest_text(sealed({**manifest, "files": listed})))
     write_bundle(bundles[1], out)
     kept = {"mine": b"mine", "linked/mine": b"mine"}
     assert contents(tmp_path) == under("out", bundles[1]) | kept
@@ -292,10 +303,12 @@ def test_a_folder_that_is_no_bundle(tmp_path: Path, text: str | None, message: s
 def test_facts_found_later_are_no_edit(bundles: tuple[BundleFiles, BundleFiles], tmp_path: Path) -> None:
     write_bundle(bundles[0], tmp_path / "out")
     seen = read_manifest(tmp_path / "out")
-    verdicts = {each["name"]: {"verification": VERIFIED} for each in seen["models"]}
-    record_facts(tmp_path / "out", seen, facts_of_models(seen, verdicts))
-    record_facts(tmp_path / "out", seen, {"image": {"sections": []}})
-    assert [each["verification"] for each in read_manifest(tmp_path / "out")["models"]] == [VERIFIED]
+    verdicts = {model.name: VERIFIED for model in seen.models}
+    record_facts(tmp_path / "out", seen, RecordedFacts(verifications=verdicts))
+    record_facts(tmp_path / "out", seen, RecordedFacts(image=IMAGE))
+    recorded = read_manifest(tmp_path / "out")
+    assert [model.verification for model in recorded.models] == [VERIFIED]
+    assert recorded.image == IMAGE
     assert contents(tmp_path).keys() == under("out", bundles[0]).keys()
     write_bundle(bundles[1], tmp_path / "out")
     assert contents(tmp_path) == under("out", bundles[1])
@@ -308,7 +321,7 @@ def test_facts_about_another_bundle_are_refused(
     seen = read_manifest(tmp_path)
     write_bundle(bundles[1], tmp_path)
     with pytest.raises(DiagnosticError) as failure:
-        record_facts(tmp_path, seen, {"image": {"sections": []}})
+        record_facts(tmp_path, seen, RecordedFacts(image=IMAGE))
     message = "was replaced or edited while it was read [bundle-replaced]"
     assert str(failure.value) == f"{tmp_path}: error: {message}\nhint: run the command again"
     assert contents(tmp_path) == bundles[1].files

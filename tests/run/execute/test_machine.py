@@ -82,10 +82,16 @@ def test_the_image_is_as_predicted_and_the_stack_at_most(tiny: Executable) -> No
     image = tiny.image
     assert image is not None
     assert image.differences == ()
-    assert {part.what for part in image.parts} >= {"code", "read-only data", "constants", "arenas", "stack"}
-    assert all(part.linked == part.predicted for part in image.parts)
+    assert {part.what for part in image.sections} >= {
+        "code",
+        "read-only data",
+        "constants",
+        "arenas",
+        "stack",
+    }
+    assert all(part.linked == part.predicted for part in image.sections)
     used = run_on_machine(tiny, FRAMES)[1].stack
-    assert used <= image.stack.bytes <= image.reserved
+    assert used <= image.stack.predicted <= image.stack.reserved
     assert any(name.endswith("mps2_dispatch") for name in image.stack.path)
 
 

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from target_arch.diagnostics import DiagnosticError
+from target_arch.plan.manifest.model import TensorEntry
 from target_arch.run.execute.tensors import checked_tensor, read_tensor
 
 Shape = tuple[int, ...]
-SPECTRUM = {"name": "x", "dtype": "int8", "shape": [1, 49, 10, 1], "bytes": 490}
+SPECTRUM = TensorEntry(name="x", dtype="int8", shape=(1, 49, 10, 1), bytes=490, buffer="x@sram")
 
 
 def refused(has: Shape, takes: Shape, dtype: str = "float32", wanted: str = "float32") -> str:
-    tensor = {"name": "x", "dtype": wanted, "shape": list(takes)}
+    tensor = TensorEntry(name="x", dtype=wanted, shape=takes, bytes=0, buffer="x@sram")
     with pytest.raises(DiagnosticError) as failure:
         checked_tensor(np.zeros(has, dtype), tensor, "here")
     return str(failure.value)

@@ -30,6 +30,7 @@ from target_arch.run.references.reference import (
 )
 from target_arch.run.verification.faults import faults
 from target_arch.run.verification.verify import compare
+from target_arch.soc.schema.records import to_json
 from tests import tiny_plans
 
 X = Input(name="x", shape=(1, 8), dtype=np.dtype(np.int8), low=-128, high=127)
@@ -110,7 +111,7 @@ def test_verify_writes_the_manifest(
     monkeypatch.setattr("target_arch.run.verification.verify.reference_for", lambda *_: REFERENCE)
     found = verify(tmp_path / "model.tflite", executable.directory, count=5)
     assert isinstance(found, Verification)
-    assert read_manifest(executable.directory)["models"][0]["verification"] == {
+    assert to_json(read_manifest(executable.directory).models[0].verification) == {
         "allowed": 0.0,
         "equal": 5,
         "equal_to": "",

@@ -1,0 +1,298 @@
+"""The entry of one model in a manifest: its tensors, orders, budgets, buffers and steps."""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from math import prod
+from typing import Annotated
+
+from attrs import frozen
+
+from target_arch.plan.execution import ActivityKind, below_bound
+from target_arch.plan.manifest.operators import OperatorEntry, PartitionEntry
+from target_arch.plan.manifest.verification import VerificationEntry
+from target_arch.plan.memory import IoOwner
+from target_arch.plan.model import DTYPE_BYTES
+from target_arch.soc.faults import Path
+from target_arch.soc.schema.records import Real, Whole, WordKind
+
+Signed = Annotated[int, Whole(least=-(2**63))]
+"""Of at most 63 bits, either side of zero."""
+SignedNumber = Annotated[float, Real(signed=True)]
+ElementType = Annotated[str, WordKind(tuple(DTYPE_BYTES))]
+
+
+class StepKind(StrEnum):
+    """The kind of a step."""
+
+    LOAD = "load"
+    COPY = "copy"
+    DISPATCH = "dispatch"
+    WAIT = "wait"
+
+
+@frozen(kw_only=True)
+class TuningEntry:
+    """The records of a tuning file that were used."""
+
+    used: Annotated[tuple[str, ...], "tasks with a record that chose a kernel's code or schedule"]
+    unused: Annotated[tuple[str, ...], "tasks of the file whose record chose nothing here"]
+
+
+@frozen(kw_only=True)
+class InputShapesEntry:
+    """Shapes and values of inputs that were asked for."""
+
+    shapes: Annotated[Mapping[str, tuple[int, ...]], "the extents of an input by its name"]
+    batch: Annotated[int | None, "the extent of every open first dimension; null if not asked for"]
+    values: Annotated[
+        Mapping[str, SignedNumber],
+        "the number that all elements of an input are by its name; such an input is a constant",
+    ]
+
+
+@frozen(kw_only=True)
+class SelfTestEntry:
+    """The self-test of a model, or why it has none."""
+
+    reference: Annotated[
+        str | None, "the reference whose answer the self-test compares with; null without one"
+    ]
+    missing: Annotated[str | None, "why there is none; else null"]
+
+
+@frozen(kw_only=True)
+class TensorEntry:
+    """An input or output of a model. Its bytes are those of its shape and type."""
+
+    name: Annotated[str, "of the tensor, as in the model file"]
+    shape: tuple[int, ...]
+    dtype: Annotated[ElementType, "`int8`, `uint8`, `int32`, `float32`, …"]
+    bytes: int
+    buffer: Annotated[str, "the buffer that holds it, one of `buffers`"]
+
+    def contradictions(self) -> Iterator[tuple[Path, str]]:
+        """A size that is not that of the shape and type."""
+        size = prod(self.shape) * DTYPE_BYTES[self.dtype]
+        if self.bytes != size:
+            has = f"`{self.name}` has {self.bytes:,} B"
+            yield ("bytes",), f"{has}, its shape and type need {size:,} B"
+
+
+@frozen(kw_only=True)
+class StateEntry(TensorEntry):
+    """A state of a model. `buffer` is the one that a run finds it in."""
+
+    next_buffer: Annotated[str, "the buffer of the value that a run leaves; it has the bytes of `buffer`"]
+    initial_buffer: Annotated[str | None, "the constant it starts with; null for zeros"]
+    pair: Annotated[
+        tuple[int, ...] | None,
+        "the numbers of the input and the output that were [made a state](states.md); null if the model file "
+        "itself has the state",
+    ]
+
+
+@frozen(kw_only=True)
+class SlotEntry:
+    """A turn in the lowering order."""
+
+    partition: str
+    phase: Annotated[str, "the last phase of lowering that this turn reaches"]
+    reason: Annotated[str, "why it comes at this place in the order"]
+
+
+@frozen(kw_only=True)
+class PlacementEntry:
+    """How the placement was found, and its costs beside a run."""
+
+    method: Annotated[str, "how the placement was found"]
+    search_makespan: Annotated[float, "seconds of a run in the search model"]
+    search_bound: Annotated[
+        float,
+        "seconds that no placement undercuts in the search model: the critical path, or the busiest "
+        "instances",
+    ]
+    load: Annotated[float, "seconds to load and start all used instances, once, before the first run"]
+    load_bytes: Annotated[int, "size of the images that are loaded"]
+    energy: Annotated[
+        float | None, "joules of computing, of the operators with measured energy; null if there is none"
+    ]
+    metered: Annotated[int, "the number of operators with measured energy"]
+
+
+@frozen(kw_only=True)
+class SpanEntry:
+    """A busy interval of an instance or channel, or one in which the host waits."""
+
+    step: Annotated[int, "one of `steps`"]
+    kind: Annotated[ActivityKind, "`run` or `copy`; `wait` where the host stands still"]
+    what: Annotated[str, "the operator, the buffer that a copy fills, or the event that is waited for"]
+    where: Annotated[str, "the instance, the channel by its engine and number, or the host"]
+    start: Annotated[float, "seconds from the start of a run"]
+    end: Annotated[float, "likewise"]
+
+
+@frozen(kw_only=True)
+class ExecutionEntry:
+    """The simulated run of a model."""
+
+    makespan: Annotated[float, "seconds from the start of a run to the end of the last step"]
+    bound: Annotated[
+        float,
+        "a lower bound in seconds for every order of these steps: the longest path along which data flows, "
+        "or the time of the busiest instance, engine or host",
+    ]
+    gap: Annotated[float, "makespan less bound, divided by the bound; never negative"]
+    alone: Annotated[float, "makespan in seconds if partitions run one after the other"]
+    overlap: Annotated[str, "what overlaps, and what does not for lack of memory"]
+    entries: Annotated[tuple[SpanEntry, ...], "the busy intervals of instances and DMA channels"]
+    waits: Annotated[tuple[SpanEntry, ...], "the intervals in which the host stands still until an event"]
+
+    def contradictions(self) -> Iterator[tuple[Path, str]]:
+        """A run that takes less than its lower bound."""
+        below = below_bound(self.makespan, self.bound)
+        if below is not None:
+            yield ("makespan",), below
+
+
+@frozen(kw_only=True)
+class BudgetEntry:
+    """The bytes that one call of an accelerator was offered in one memory."""
+
+    partition: str
+    target_arch: str
+    site: Annotated[str, "the operator"]
+    pool: Annotated[str, "the memory"]
+    live: Annotated[Signed, "bytes of other buffers that are live there at that time"]
+    remaining: Annotated[Signed, "capacity less `live`"]
+    guaranteed: Annotated[
+        Signed, "the largest block promised to the call; a kernel that takes it always has a feasible plan"
+    ]
+    gap: Annotated[Signed, "`remaining` less `guaranteed`: alignment and holes"]
+    used: Annotated[Signed | None, "bytes that the partition's own buffers took there; null if not known"]
+
+
+@frozen(kw_only=True)
+class AttemptEntry:
+    """A change that was made because something did not fit."""
+
+    kind: Annotated[
+        str,
+        "`re-tile`: lowered again with a smaller budget; `split`: its partition was cut; `re-place`: it "
+        "went elsewhere; `stripe`: a core computes neighbours a stripe at a time; `targets`: the whole "
+        "model was placed on fewer target_archs",
+    ]
+    operator: Annotated[str, "`*` for the whole model"]
+    instance: Annotated[str, "the instance where it did not fit; of the whole model, its target_archs"]
+    reason: Annotated[str, "why"]
+    outcome: Annotated[str, "the new budget, the place of the cut, or the new instance"]
+
+
+@frozen(kw_only=True)
+class PoolEntry:
+    """The bytes that one model takes of a part of a memory."""
+
+    memory: Annotated[str, "the memory it is a part of"]
+    capacity: Annotated[int, "size of that memory"]
+    peak: Annotated[int, "bytes the model takes"]
+    bound: Annotated[
+        int,
+        "the largest sum of bytes that are live in one step: no plan of these steps takes less while "
+        "each buffer has bytes of its own",
+    ]
+    in_place_bound: Annotated[
+        int, "the same sum with every permitted in-place reuse: no plan of these steps takes less"
+    ]
+
+
+@frozen(kw_only=True)
+class HeldTensor:
+    """A tensor that is a part of a buffer."""
+
+    tensor: str
+    offset: Annotated[int, "from the start of the buffer"]
+    bytes: int
+
+
+@frozen(kw_only=True)
+class BufferEntry:
+    """The place and lifetime of a buffer."""
+
+    name: Annotated[str, "`tensor@memory`, or `partition.name` for a local buffer of a kernel"]
+    kind: Annotated[str, "`input`, `output`, `activation`, `constant`, `local`, `state` or `next state`"]
+    pool: Annotated[str, "one of `pools`"]
+    offset: Annotated[int, "from the start of the pool"]
+    bytes: Annotated[int, Whole(least=1)]
+    first: Annotated[int, "the number of the step from which on it is live"]
+    last: Annotated[int, "the number of the last step in which it is live"]
+    over: Annotated[
+        str | None,
+        "the buffer that it reuses, whose last read is in step `first` as well; null if it has bytes of "
+        "its own",
+    ]
+    holds: Annotated[
+        tuple[HeldTensor, ...],
+        "further tensors that are parts of it: `tensor`, `offset` from its start, `bytes`",
+    ]
+
+
+@frozen(kw_only=True)
+class StepEntry:
+    """A step of the bundle."""
+
+    number: Annotated[int, "its place, from 0; the C runtime reports a failed step by it"]
+    kind: Annotated[StepKind, "`load`, `copy`, `dispatch` or `wait`"]
+    what: Annotated[str, "the step in words"]
+    event: Annotated[
+        str | None,
+        "`axi_dma.0#3`: the third asynchronous step on that timeline (of an instance or channel); for a "
+        "wait, the event it waits for; null if the step is synchronous",
+    ]
+
+
+@frozen(kw_only=True)
+class ModelEntry:
+    """A model of a bundle."""
+
+    name: str
+    input_shapes: Annotated[
+        InputShapesEntry | None,
+        "shapes and values of inputs that were [asked for](models.md#open-dimensions); null if none",
+    ]
+    self_test: Annotated[
+        SelfTestEntry, "`reference`, whose answer the self-test has, or `missing`, why it has none"
+    ]
+    io: Annotated[
+        IoOwner,
+        "`caller` where inputs and outputs are [memory of the caller](embed.md#memory-of-the-caller), "
+        "else `arena`",
+    ]
+    inputs: Annotated[tuple[TensorEntry, ...], "the model's inputs, in its order"]
+    outputs: Annotated[tuple[TensorEntry, ...], "the model's outputs, in its order"]
+    states: Annotated[
+        tuple[StateEntry, ...], "the [states](states.md) of the model, which live from run to run"
+    ]
+    operators: Annotated[tuple[OperatorEntry, ...], "every operator of the model with the places it could be"]
+    partitions: Annotated[tuple[PartitionEntry, ...], "the operators that each instance executes"]
+    lowering_order: Annotated[
+        tuple[SlotEntry, ...], "the order in which partitions were lowered, with reasons"
+    ]
+    lowering_policy: Annotated[str, "the policy that made this order"]
+    placement: Annotated[PlacementEntry | None, "how the placement was found, and its costs outside of a run"]
+    execution: Annotated[ExecutionEntry | None, "a simulated run of the steps below"]
+    budgets: Annotated[
+        tuple[BudgetEntry, ...], "the bytes that each call of an accelerator was offered and took"
+    ]
+    attempts: Annotated[tuple[AttemptEntry, ...], "what did not fit at first, and how that was solved"]
+    pools: Annotated[Mapping[str, PoolEntry], "how full each part of a memory gets, by its name"]
+    buffers: Annotated[tuple[BufferEntry, ...], "the place and lifetime of every buffer"]
+    steps: Annotated[tuple[StepEntry, ...], "the steps that the bundle executes, in order"]
+    tuning: Annotated[
+        TuningEntry | None, "the records of a [tuning file](tuning.md) that were used; null without one"
+    ]
+    verification: Annotated[VerificationEntry | None, "the result of `verify`; null until it has run"]
+
+    def contradictions(self) -> Iterator[tuple[Path, str]]:
+        """Buffers of pools that the model does not have."""
+        for index, buffer in enumerate(self.buffers):
+            if buffer.pool not in self.pools:
+                yield ("buffers", index), f"there is no pool `{buffer.pool}`"

@@ -1,0 +1,84 @@
+"""The result of comparing a model with its reference, as manifests keep it."""
+
+from typing import Annotated
+
+from attrs import field, frozen
+
+
+@frozen(kw_only=True)
+class LayerEntry:
+    """An operator over all frames, on the reference's own inputs of it.
+
+    The numbers of `elements`, `differ` and `wrong` are 0 where the reference has no such tensor.
+    """
+
+    operator: Annotated[str, "its id"]
+    kind: str
+    on: Annotated[str, "the instance that computes it"]
+    location: Annotated[str, "its name in the model file"]
+    tensor: Annotated[str, "its output in the model file; empty where the reference has no such tensor"]
+    elements: Annotated[int, "how many were compared"]
+    differ: Annotated[int, "those that are not equal to the reference's"]
+    largest: Annotated[float, "the largest difference of one element, in steps"]
+    allowed: Annotated[
+        float | None,
+        "the largest difference that passes; null where exact arithmetic judges alone, since an input is"
+        " not the reference's",
+    ]
+    wrong: Annotated[int, "elements that are farther off"]
+    exact: Annotated[str, "`equal` to exact arithmetic or `WRONG`; empty where there is no verdict"]
+    first_wrong: Annotated[str, "the first wrong element, of either comparison"]
+    passed: bool = field(init=False)
+
+    @passed.default
+    def _passed(self) -> bool:
+        return not self.wrong and self.exact != "WRONG"
+
+
+@frozen(kw_only=True)
+class LayersEntry:
+    """Every operator of a model, each on the reference's own inputs of it."""
+
+    reference: str
+    seed: int
+    frames: int
+    layers: tuple[LayerEntry, ...]
+    unlike: Annotated[int, "frames whose ordinary run has other outputs than the steps one by one"]
+    passed: bool = field(init=False)
+
+    @passed.default
+    def _passed(self) -> bool:
+        return not self.unlike and all(layer.passed for layer in self.layers)
+
+
+@frozen(kw_only=True)
+class VerificationEntry:
+    """The comparison of a model with its reference."""
+
+    reference: Annotated[str, "the implementation that outputs were compared with"]
+    rule: Annotated[str, "how close outputs have to be"]
+    seed: Annotated[int, "of the random inputs"]
+    frames: Annotated[int, "how many random inputs there were"]
+    outputs: Annotated[int, "output tensors compared"]
+    equal: Annotated[int, "those that agree in every bit"]
+    equal_to: Annotated[str, "the mode of the reference that `equal` counts for; empty if there is only one"]
+    largest: Annotated[
+        float,
+        "the largest difference of one element, in quantization steps of the output (1 for float models)",
+    ]
+    allowed: Annotated[float, "the largest difference that the rule allows, likewise"]
+    relative: Annotated[
+        float, "the part of an element's magnitude by which it may differ besides; 0 where steps are counted"
+    ] = 0.0
+    wrong: Annotated[int, "elements that break the rule"] = 0
+    first_wrong: Annotated[str, "the first of them, both values, and the rule that it breaks"] = ""
+    self_test: Annotated[str, "`passed`, `failed` or `absent`"]
+    layers: Annotated[LayersEntry | None, "every operator by itself; null where they were not compared"] = (
+        None
+    )
+    passed: bool = field(init=False)
+
+    @passed.default
+    def _passed(self) -> bool:
+        by_operator = self.layers is None or self.layers.passed
+        return not self.wrong and by_operator and self.self_test != "failed"
