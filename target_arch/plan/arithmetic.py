@@ -43,7 +43,7 @@ from typing import Any
 from attrs import field, frozen
 
 from target_arch.plan.model import Model, Operator, Quantization
-from target_arch.plan.operators.facts import Arithmetic, Scaling
+from target_arch.plan.operators.facts import COUNT_IN_MULTIPLIER, Arithmetic, Scaling
 from target_arch.plan.operators.kinds import OperatorKind
 
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
@@ -160,7 +160,7 @@ def requantization(operator: Operator, model: Model) -> Requantization:
     scales = _effective_scales(operator, model)
     encode = quantize_multiplier if operator.arithmetic == Arithmetic.TFLITE else mantissa_and_shift
     encoded = [encode(scale) for scale in scales]
-    if is_tflite_mean(operator):
+    if counts_in_multiplier(operator):
         encoded = [_divided(*pair, _area(operator)) for pair in encoded]
     second = [*operator.inputs[1:], *operator.constants] if operator.facts.scaling is Scaling.FACTORS else []
     low, high = activation_range(operator, model)
@@ -296,17 +296,11 @@ def float32(value: float) -> float:
     return float(struct.unpack("<f", struct.pack("<f", value))[0])
 
 
-def is_tflite_mean(operator: Operator) -> bool:
-    """True for an `avg_pool2d` that was TFLite's MEAN, which divides by its multiplier and may change the
-    scale.
-
-    AVERAGE_POOL_2D keeps the scale and divides the sum.
+def counts_in_multiplier(operator: Operator) -> bool:
+    """True for an average whose multiplier also divides by the size of the window, and which may change the
+    scale: TFLite's MEAN. AVERAGE_POOL_2D keeps the scale and divides the sum.
     """
-    return (
-        operator.arithmetic == Arithmetic.TFLITE
-        and operator.kind is OperatorKind.AVG_POOL2D
-        and "mean" in operator.relax_ops
-    )
+    return operator.attributes.get(COUNT_IN_MULTIPLIER) is True
 
 
 def _divided(multiplier: int, shift: int, count: int) -> tuple[int, int]:
@@ -341,7 +335,7 @@ def _effective_scales(operator: Operator, model: Model) -> list[float]:
     if scaling is Scaling.FACTORS:
         second = _quantization((*operator.inputs, *operator.constants)[1], model).scale[0]
         return [float32(float32(x * second) / out)]
-    if (operator.kind is OperatorKind.REQUANTIZE and not onnx) or is_tflite_mean(operator):
+    if (operator.kind is OperatorKind.REQUANTIZE and not onnx) or counts_in_multiplier(operator):
         return [x / out]
     if scaling is Scaling.RATIO:
         return [float32(x / out)]

@@ -6,6 +6,7 @@ differ from exact integer arithmetic by one step of the output scale per operato
 differs by far more.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -134,6 +135,27 @@ def _softmax(operator: Operator, operands: list[Array]) -> Array:
     return power / power.sum(axis=-1, keepdims=True)
 
 
+def _function(operator: Operator, operands: list[Array]) -> Array:
+    x, name = operands[0], str(operator.attributes["function"])
+    parameters: Any = operator.attributes.get("parameters", ())
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name](x, *parameters)
+    numpy_name = {"abs": "absolute", "round": "rint"}.get(name, name)
+    return getattr(np, numpy_name.replace("asin", "arcsin").replace("acos", "arccos"))(x)
+
+
+_FUNCTIONS: dict[str, Callable[..., Array]] = {
+    "clip": np.clip,
+    "erf": np.vectorize(math.erf),
+    "gelu": lambda x: x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))) / 2,
+    "hard_swish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    "leaky_relu": lambda x, slope: np.where(x > 0, x, x * slope),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "softplus": lambda x, beta, most: np.where(x * beta > most, x, np.log1p(np.exp(x * beta)) / beta),
+}
+
 _KINDS: dict[str, Callable[[Operator, list[Array]], Array]] = {
     "conv2d": _conv2d,
     "depthwise_conv2d": _depthwise,
@@ -145,6 +167,7 @@ _KINDS: dict[str, Callable[[Operator, list[Array]], Array]] = {
     "avg_pool2d": _avg_pool,
     "softmax": _softmax,
     "relu": lambda _, operands: operands[0],
+    "function": _function,
     "quantize": lambda _, operands: operands[0],
     "requantize": lambda _, operands: operands[0],
     "dequantize": lambda _, operands: operands[0],

@@ -6,7 +6,7 @@ from target_arch.backend.contract import Backend, Question
 from target_arch.backends.cmsis_nn.host import CORES, FUNCTIONS, host_library
 from target_arch.backends.plain_c import support
 from target_arch.diagnostics import Diagnostic, DiagnosticError
-from target_arch.plan.arithmetic import Rounding, is_tflite_mean, requantization
+from target_arch.plan.arithmetic import Rounding, counts_in_multiplier, requantization
 from target_arch.plan.model import Model, Operator
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
@@ -46,7 +46,7 @@ def _other_types(operator: Operator, model: Model) -> Iterator[str]:
 
 
 def _pool_refusal(operator: Operator, model: Model) -> str | None:
-    if is_tflite_mean(operator):
+    if counts_in_multiplier(operator):
         return "a mean that scales, the library's pool divides"
     if operator.attributes.get("count_include_pad", False):
         return "padding counts in the mean, the library leaves it out"

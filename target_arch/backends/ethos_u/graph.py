@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve, field, mutable
 
 from target_arch.backends.ethos_u.tflite_file import Subgraph, SubgraphOperator
-from target_arch.plan.arithmetic import DTYPE_RANGE, activation_range, is_tflite_mean
+from target_arch.plan.arithmetic import DTYPE_RANGE, activation_range, counts_in_multiplier
 from target_arch.plan.model import Model, Operator, Quantization, Tensor
 from target_arch.plan.operators.facts import Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
@@ -252,7 +252,7 @@ def refusal(operator: Operator, model: Model) -> str | None:
         return f"the unit computes {kinds}; this is {operator.kind}"
     if not operator.facts.moves and operator.arithmetic != Arithmetic.TFLITE:
         return f"arithmetic is {operator.arithmetic}, Vela compiles TFLite's"
-    if is_tflite_mean(operator):
+    if counts_in_multiplier(operator):
         return "a MEAN of TFLite, which this backend does not write"
     unfit = next(_unfit(operator, model), None)
     if unfit is not None:

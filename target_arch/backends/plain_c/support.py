@@ -3,7 +3,7 @@
 from math import prod
 
 from target_arch.backend.contract import Question
-from target_arch.plan.arithmetic import is_tflite_mean
+from target_arch.plan.arithmetic import counts_in_multiplier
 from target_arch.plan.model import DTYPE_BYTES, Model, Operator
 from target_arch.plan.operators.facts import INTEGERS, Arithmetic, Lowering, Structure
 
@@ -80,7 +80,7 @@ def _weight_refusal(operator: Operator, model: Model) -> str | None:
 def _pool_refusal(operator: Operator, model: Model) -> str | None:
     """TFLite's pools copy their input's grid; LiteRT refuses others too."""
     pools = operator.facts.structure is Structure.POOL
-    if operator.arithmetic != Arithmetic.TFLITE or not pools or is_tflite_mean(operator):
+    if operator.arithmetic != Arithmetic.TFLITE or not pools or counts_in_multiplier(operator):
         return None
     x, out = (model.tensors[name].quantization for name in (operator.inputs[0], operator.output))
     same = x is not None and out is not None and (x.scale, x.zero_point) == (out.scale, out.zero_point)

@@ -19,6 +19,9 @@ class Arithmetic(StrEnum):
 MACS_PER_OUTPUT = "macs_per_output"
 """The attribute of operators whose multiply-accumulates do not follow from their kind."""
 
+COUNT_IN_MULTIPLIER = "count_in_multiplier"
+"""The attribute of averages whose multiplier also divides by the size of the window."""
+
 INTEGERS = (Arithmetic.TFLITE, Arithmetic.ONNX)
 EVERY_ARITHMETIC = (*INTEGERS, Arithmetic.FLOAT)
 

@@ -11,6 +11,7 @@ from attrs import evolve
 
 from target_arch.plan.operators.facts import (
     ACTIVATION,
+    COUNT_IN_MULTIPLIER,
     EVERY_ARITHMETIC,
     INTEGERS,
     MACS_PER_OUTPUT,
@@ -180,6 +181,7 @@ class OperatorKind(StrEnum):
             attributes=(
                 *_WINDOW,
                 Role(name="count_include_pad", meaning="(true where padding counts as zeros)"),
+                Role(name=COUNT_IN_MULTIPLIER, meaning="(true: TFLite's MEAN, whose multiplier divides)"),
                 ACTIVATION,
             ),
         ),
@@ -236,7 +238,19 @@ class OperatorKind(StrEnum):
             oracle=True,
         ),
     )
-    HARD_SWISH = "hard_swish", evolve(_UNARY, arithmetics=(Arithmetic.FLOAT,))
+    FUNCTION = (
+        "function",
+        evolve(
+            _UNARY,
+            attributes=(
+                Role(name="function", meaning="(its name: `sigmoid`, `erf`, `leaky_relu`)"),
+                Role(name="parameters", meaning="(numbers, where it has some)"),
+            ),
+            element_work=20.0,
+            arithmetics=(Arithmetic.FLOAT,),
+            integer_only=False,
+        ),
+    )
     REQUANTIZE = "requantize", evolve(_UNARY, arithmetics=INTEGERS, scaling=Scaling.RATIO, oracle=True)
     QUANTIZE = (
         "quantize",

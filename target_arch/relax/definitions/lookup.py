@@ -1,4 +1,4 @@
-"""Functions of one number: computed on floats, of stored values looked up in a table."""
+"""Functions of stored values, looked up in a table."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,18 +17,6 @@ from target_arch.relax.te.definition import (
     tensor_of,
 )
 from target_arch.relax.te.sigmoid import on_curve, signed
-
-
-def of_reals(function: Callable[[Any], Any]) -> Callable[[Operator, Model], Definition]:
-    """The definition of an operator that applies a function, in TE, to every float32 element."""
-
-    def definition(operator: Operator, model: Model) -> Definition:
-        x = tensor_of(model, operator, 0)
-        data = placeholder(x, (elements(x),), "x")
-        result = stage("out", (("i", elements(x)),), lambda i: function(data[i]))
-        return Definition(arguments=(data, result), schedule=one_by_one((), ()))
-
-    return definition
 
 
 def lookup(operator: Operator, model: Model) -> Definition:

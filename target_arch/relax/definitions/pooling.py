@@ -14,7 +14,7 @@ from target_arch.plan.arithmetic import (
     DTYPE_RANGE,
     Requantization,
     activation_range,
-    is_tflite_mean,
+    counts_in_multiplier,
     requantization,
 )
 from target_arch.plan.model import Model, Operator
@@ -82,7 +82,7 @@ def avg_pool2d(operator: Operator, model: Model) -> Definition:
     """The mean of each window, of the values inside the image unless `count_include_pad`."""
     pool = _pool(operator, model)
     floating = operator.arithmetic == Arithmetic.FLOAT
-    scales = operator.arithmetic == Arithmetic.ONNX or is_tflite_mean(operator)
+    scales = operator.arithmetic == Arithmetic.ONNX or counts_in_multiplier(operator)
     parameters = requantization(operator, model) if scales else None
     accumulator = "float32" if floating else "int32"
 
@@ -99,7 +99,7 @@ def avg_pool2d(operator: Operator, model: Model) -> Definition:
     def count(i: Any, j: Any) -> Any:
         return _count(pool.windows, (i, j), include_padding=include)
 
-    if parameters is not None and is_tflite_mean(operator):
+    if parameters is not None and counts_in_multiplier(operator):
         scaled = requantized(parameters, acc.__call__, pool.axes, pool.dtype)
         return Definition(arguments=(pool.data, scaled.out), schedule=in_lanes(("product",), LANES))
     if parameters is not None:

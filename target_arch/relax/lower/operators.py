@@ -32,7 +32,6 @@ class Signature:
     attributes: tuple[tuple[str, Attribute], ...]
     operands: tuple[tuple[tuple[int, ...], str, Quantization | None], ...]
     inputs: int
-    relax_ops: tuple[str, ...]
 
 
 @frozen(kw_only=True)
@@ -131,7 +130,6 @@ def signature_of(operator: Operator, model: Model) -> Signature:
         attributes=tuple(sorted(operator.attributes.items())),
         operands=tuple((tensor.shape, tensor.dtype, tensor.quantization) for tensor in tensors),
         inputs=len(operator.inputs),
-        relax_ops=operator.relax_ops,
     )
 
 
@@ -179,7 +177,6 @@ def _model_of(signature: Signature) -> Model:
         constants=tuple(names[signature.inputs : -1]),
         output=names[-1],
         attributes=dict(signature.attributes),
-        relax_ops=signature.relax_ops,
     )
     return Model(
         name="one",

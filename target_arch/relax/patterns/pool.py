@@ -10,6 +10,7 @@ from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
 
 from target_arch.plan.model import Attribute
+from target_arch.plan.operators.facts import COUNT_IN_MULTIPLIER, Arithmetic
 from target_arch.plan.operators.kinds import OperatorKind
 from target_arch.relax.ir.graph import Graph, dtype_of, operator_name, shape_of
 from target_arch.relax.patterns.matcher import NCHW, NHWC, Draft, Match, Matcher, full_range
@@ -137,6 +138,8 @@ def _build_stored(match: Match) -> Draft | None:
 def _build_integer(match: Match) -> Draft | None:
     call = match.required("pool")
     x, out, pool = input_quantization(match, "x"), output_quantization(match), _read(match.graph, call)
+    mean = operator_name(call) == "mean" and match.graph.arithmetic == Arithmetic.TFLITE
+    counted: dict[str, Attribute] = {COUNT_IN_MULTIPLIER: True} if mean else {}
     if x is None or out is None or pool is None:
         return None
     if pool.kind is OperatorKind.MAX_POOL2D and x != out:  # a maximum keeps its scale
@@ -147,7 +150,7 @@ def _build_integer(match: Match) -> Draft | None:
         arithmetic=match.graph.arithmetic,
         inputs=(source,),
         output=match.root,
-        attributes={**pool.attributes, **integer_activation(match, out)},
+        attributes={**pool.attributes, **counted, **integer_activation(match, out)},
         layout=pool.layout,
         quantizations={source: x, match.root: out},
     )

@@ -97,7 +97,7 @@ def avg_pool2d(case: OperatorCase) -> Array:
     ones = np.ones_like(stored)
     include = bool(case.attribute("count_include_pad", False))
     count = _reduced(window, ones, int(include), np.add)
-    if case.tflite and "mean" not in case.operator.relax_ops:
+    if case.tflite and not case.attribute("count_in_multiplier", False):
         total = _reduced(window, stored, 0, np.add)
         half = count // 2
         return case.clamped(np.where(total > 0, (total + half) // count, -((half - total) // count)))

@@ -45,7 +45,7 @@ REFUSALS = {
         quantized("out", (1, 1, 1, 1), 0.1, 0, "uint8"), kernel=(2, 2),
     ),
     "a mean that scales, the library's pool divides": with_operator(
-        MODELS["average"], relax_ops=("mean",)
+        MODELS["average"], attributes={"kernel": (2, 2), "count_in_multiplier": True}
     ),
     "padding counts in the mean, the library leaves it out": with_operator(
         MODELS["average"], attributes={"kernel": (2, 2), "count_include_pad": True}

@@ -47,12 +47,12 @@ def gated(tmp_path: Path, *, leaks: bool) -> Path:
 
 def test_a_pattern_of_a_plug_in_is_matched(tmp_path: Path) -> None:
     path = gated(tmp_path, leaks=False)
-    assert kinds(path) == ["relax", "mul", "add"]
+    assert kinds(path) == ["function", "mul", "add"]
     assert kinds(path, GATE) == ["swish", "add"]
 
 
 def test_a_composite_does_not_swallow_what_others_read(tmp_path: Path) -> None:
-    assert kinds(gated(tmp_path, leaks=True), GATE) == ["relax", "mul", "add"]
+    assert kinds(gated(tmp_path, leaks=True), GATE) == ["function", "mul", "add"]
 
 
 def test_asking_a_match_for_an_unknown_name_is_an_error_of_the_pattern(tmp_path: Path) -> None:

@@ -37,14 +37,14 @@ def clipped_conv(path: Path, low: float, high: float) -> Path:
     ("low", "high", "kinds"),
     [
         (0.0, 6.0, ["transpose", "conv2d", "transpose"]),
-        (-1.5, 4.5, ["transpose", "conv2d", "transpose", "relax"]),
+        (-1.5, 4.5, ["transpose", "conv2d", "function", "transpose"]),
     ],
 )
 def test_clip(tmp_path: Path, low: float, high: float, kinds: list[str]) -> None:
     path = clipped_conv(tmp_path / "clipped.onnx", low, high)
     model, _ = import_model(path, None, standard_patterns())
     assert [operator.kind for operator in model.operators] == kinds
-    if "relax" in kinds:
-        assert model.operators[-1].attributes["relax_op"] == "clip"
+    if "function" in kinds:
+        assert model.operators[2].attributes == {"function": "clip", "parameters": (low, high)}
     else:
         assert model.operators[1].attributes["activation"] == "relu6"

@@ -42,4 +42,4 @@ def made(operator: Operator, model: Model) -> Made:
 
 
 def _is_erf(operator: Operator) -> bool:
-    return operator.kind is OperatorKind.RELAX and operator.relax_ops == (_ERF,)
+    return operator.kind is OperatorKind.FUNCTION and operator.attributes["function"] == _ERF
