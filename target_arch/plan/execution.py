@@ -37,22 +37,27 @@ class Execution:
     """A simulated run of steps, as one host thread takes them. Times are seconds from the start of the run.
 
     `bound` holds for any order of the same steps: the longest way through them and the busiest instance or
-    engine. `alone` is the makespan with one partition after the other, as they were placed; `overlap` lists
-    the steps that run at the same time, and those that do not for lack of memory. `spans` are those in which
-    something is busy, `waits` those in which the host stands still.
+    engine. `division_bound` holds for any division of the same operators over the instances that accept them,
+    with copies for nothing: 0 where no costs are known. `busy` of the `instances` of the chip compute at a
+    time, on average over the run. `alone` is the makespan with one partition after the other, as they were
+    placed; `overlap` lists the steps that run at the same time, and those that do not for lack of memory.
+    `spans` are those in which something is busy, `waits` those in which the host stands still.
 
-    Raises DiagnosticError for a run that takes less than its bound: one of the two is wrong.
+    Raises DiagnosticError for a run that takes less than a bound: one of the two is wrong.
     """
 
     makespan: float
     bound: float
     alone: float
     overlap: str
+    division_bound: float = 0.0
+    busy: float = 0.0
+    instances: int = 1
     spans: tuple[Activity, ...] = field(repr=False)
     waits: tuple[Activity, ...] = field(default=(), repr=False)
 
     def __attrs_post_init__(self) -> None:
-        said = below_bound(self.makespan, self.bound)
+        said = below_bound(self.makespan, max(self.bound, self.division_bound))
         if said is not None:
             raise DiagnosticError([Diagnostic(rule="below-bound", place="simulated run", message=said)])
 

@@ -120,6 +120,9 @@ def _run(count: int) -> ShownRun:
     return ShownRun(
         makespan=count * 1e-6,
         bound=count * 0.9e-6,
+        division_bound=count * 0.3e-6,
+        busy=1.0,
+        instances=4,
         alone=count * 1e-6,
         overlap="all",
         spans=tuple(spans),

@@ -78,6 +78,9 @@ def _run(model: ModelEntry) -> str:
     run = Execution(
         makespan=simulated.makespan,
         bound=simulated.bound,
+        division_bound=simulated.division_bound,
+        busy=simulated.busy,
+        instances=simulated.instances,
         alone=simulated.alone,
         overlap=simulated.overlap,
         spans=(),

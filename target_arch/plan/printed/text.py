@@ -106,17 +106,31 @@ def execution(value: Execution) -> str:
 
 
 def simulated_run(value: Execution, facts: PlacementFacts | None = None, *, lowered: bool = True) -> str:
-    """The time of a run, its gap to the bound, overlapping steps, how the placement was found, and costs
-    beside a run. One that is not `lowered` is of stand-ins for kernels, without a bound: real kernels can
-    have fewer steps.
+    """The time of a run, its gaps to the bounds, how much of the chip is busy, overlapping steps, how the
+    placement was found, and costs beside a run. One that is not `lowered` is of stand-ins for kernels,
+    without bounds: real kernels can have fewer steps.
     """
     alone = f"; {duration(value.alone)} one after the other" if value.alone > value.makespan else ""
+    name = "simulated run" if lowered else "expected run, before lowering"
+    said = f"{_bounds(value) if lowered else ''}{_busy(value)}{alone}; {value.overlap}"
+    return f"{name}: {duration(value.makespan)}{said}{'' if facts is None else _placed(facts)}\n"
+
+
+def _bounds(value: Execution) -> str:
+    """The gaps of a run to its bounds."""
     above = _above(value.makespan, value.bound)
     bound = f", {above} the lower bound of {duration(value.bound)} for any order of its steps"
-    return (
-        f"{'simulated run' if lowered else 'expected run, before lowering'}: {duration(value.makespan)}"
-        f"{bound if lowered else ''}{alone}; {value.overlap}{'' if facts is None else _placed(facts)}\n"
-    )
+    if not value.division_bound:
+        return bound
+    above, least = _above(value.makespan, value.division_bound), duration(value.division_bound)
+    return f"{bound} and {above} that of {least} for any division of its operators over this chip"
+
+
+def _busy(value: Execution) -> str:
+    """How many instances compute at a time, where there are several."""
+    if value.instances < 2:
+        return ""
+    return f"; {value.busy:.2f} of {value.instances} instances busy on average"
 
 
 def _placed(facts: PlacementFacts) -> str:

@@ -81,7 +81,11 @@ def compared(before: ShownBundle, after: ShownBundle) -> Compared:
 
 def _figures(before: ShownModel, after: ShownModel) -> Iterator[Figure]:
     runs = before.run, after.run
-    for name, key in (("simulated run", "makespan"), ("its lower bound", "bound")):
+    for name, key in (
+        ("simulated run", "makespan"),
+        ("its lower bound, any order", "bound"),
+        ("its lower bound, any division", "division_bound"),
+    ):
         yield Figure(
             name=name, unit="s", before=getattr(runs[0], key, None), after=getattr(runs[1], key, None)
         )

@@ -100,7 +100,10 @@ def _run(entry: ExecutionEntry) -> ShownRun:
     return ShownRun(
         makespan=entry.makespan,
         bound=entry.bound,
+        division_bound=entry.division_bound,
         alone=entry.alone,
+        busy=entry.busy,
+        instances=entry.instances,
         overlap=entry.overlap,
         spans=tuple(map(_span, entry.entries)),
         waits=tuple(map(_span, entry.waits)),

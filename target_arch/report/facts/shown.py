@@ -67,7 +67,10 @@ class ShownRun:
 
     makespan: float
     bound: float
+    division_bound: float
     alone: float
+    busy: float
+    instances: int
     overlap: str
     spans: tuple[Activity, ...] = field(repr=False)
     waits: tuple[Activity, ...] = field(repr=False)

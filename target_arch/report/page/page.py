@@ -101,9 +101,9 @@ def page(template: str, **values: object) -> str:
     )
 
 
-def gap_text(run: ShownRun) -> str:
-    """How far a run is above its bound, in percent."""
-    return f"{run.makespan / run.bound - 1:.1%}" if run.bound else "0%"
+def gap_text(bound: float, run: ShownRun) -> str:
+    """How far a run is above a bound, in percent."""
+    return f"{run.makespan / bound - 1:.1%}" if bound else "0%"
 
 
 def _view(shown: ShownBundle, number: int) -> ModelView:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from attrs import evolve, frozen
 
 from target_arch.diagnostics import listed
-from target_arch.plan.execution import Execution
+from target_arch.plan.execution import ActivityKind, Execution
 from target_arch.plan.memory import Arena
 from target_arch.plan.steps import StepOrder
 from target_arch.stages.errors import DoesNotFitError
@@ -24,6 +24,7 @@ from target_arch.stages.steps.fit import Fitted
 from target_arch.stages.steps.list_order import OrderProblem, list_order, problem
 from target_arch.stages.steps.order import steps_of
 from target_arch.stages.steps.simulation.bounds import order_bound
+from target_arch.stages.steps.simulation.division import division_bound
 from target_arch.stages.steps.simulation.replay import Replay, replay
 from target_arch.stages.steps.simulation.times import Times
 
@@ -104,9 +105,18 @@ def _execution(work: PartialLowering, times: Times, found: _Run, alone: _Run, ov
         bound=order_bound(found.steps, times, channels) / PICO,
         alone=alone.makespan,
         overlap=overlap,
+        division_bound=division_bound(work, found.steps, times) / PICO,
+        busy=_busy(found),
+        instances=len(work.soc.instances),
         spans=found.replayed.spans,
         waits=found.replayed.waits,
     )
+
+
+def _busy(found: _Run) -> float:
+    """The instances that compute at a time, on average over the run."""
+    runs = (span.end - span.start for span in found.replayed.spans if span.kind is ActivityKind.RUN)
+    return sum(runs) / found.makespan if found.makespan else 0.0
 
 
 def _overlap_text(held: Sequence[Arena]) -> str:
@@ -115,5 +125,5 @@ def _overlap_text(held: Sequence[Arena]) -> str:
 
 def _instead(held: Sequence[Arena]) -> str:
     if not held:
-        return "one partition after the other; more at the same time would not be faster"
+        return "one partition after the other, as no order that overlaps was faster"
     return f"one partition after the other, as more at the same time does not fit {listed(map(str, held))}"

@@ -212,6 +212,12 @@ def test_a_run_is_one_line() -> None:
         "simulated run: 2 ms, 25.0% above the lower bound of 1.6 ms for any order of its steps; "
         "3 ms one after the other; o\n"
     )
+    shared = evolve(found, division_bound=0.4e-3, busy=1.25, instances=4)
+    assert text.simulated_run(shared) == (
+        "simulated run: 2 ms, 25.0% above the lower bound of 1.6 ms for any order of its steps and 400.0% "
+        "above that of 400 us for any division of its operators over this chip; "
+        "1.25 of 4 instances busy on average; 3 ms one after the other; o\n"
+    )
     assert text.simulated_run(evolve(found, makespan=1.6e-3, alone=1.6e-3), lowered=False) == (
         "expected run, before lowering: 1.6 ms; o\n"
     )

@@ -1,0 +1,128 @@
+"""A lower bound of the time of any division of operators over a chip.
+
+Operators are divided among all instances that accept them, in any shares, and copies are free. A run then
+takes the least time in which no instance has too much to do: the linear program of divisible work on
+unrelated machines. By its duality any weights of the instances give a bound: a second on an instance costs
+its weight, all instances together offer the sum of the weights in a second, and an operator costs no less
+than where it is cheapest. The simplex method, whose columns are assignments of all operators, finds the
+weights with which that is the most. The bound is computed from them in whole numbers: it holds whatever the
+weights are.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_arch.plan.partitions import Choice, Partition
+from target_arch.plan.steps import Dispatch, StepOrder
+from target_arch.stages.paths.routes import PICO
+from target_arch.stages.program.partial import PartialLowering
+from target_arch.stages.steps.simulation.times import Times
+
+_PIVOTS = 500
+_LITTLE = 1e-9
+_WHOLE = 2**32
+"""The largest weight in whole numbers."""
+
+_Numbers = NDArray[np.float64]
+
+
+def division_bound(work: PartialLowering, order: StepOrder, times: Times) -> int:
+    """The picoseconds that no division of the placed operators goes below, by the costs of their placement.
+    Where the steps of a partition take less than the costs of its operators, they count instead.
+    """
+    spent = Counter[str]()
+    for step in order.steps:
+        if isinstance(step, Dispatch):
+            spent[step.partition] += times.run(step.partition, step.operator)
+    placed = {choice.operator: choice for choice in work.graph.choices}
+    costs: list[dict[str, int]] = []
+    for part in work.graph.partitions:
+        choices = [placed[operator.id] for operator in part.operators if operator.id in placed]
+        costs += _costs(work, part, choices, spent[part.id])
+    return divided(costs)
+
+
+def divided(operators: Sequence[Mapping[str, int]]) -> int:
+    """The picoseconds that no division of these operators goes below. Each has its picoseconds by the
+    instances that accept it.
+    """
+    names = sorted({name for costs in operators for name in costs})
+    alike = Counter(tuple(costs.get(name) for costs in operators) for name in names)
+    kinds, counts = [*alike], np.array([*alike.values()], dtype=float)
+    if not kinds:
+        return 0
+    rates = np.array([[np.inf if cost is None else cost for cost in kind] for kind in kinds])
+    shares = _weights(rates / counts[:, None]) / counts
+    weights = [round(share / max(shares) * _WHOLE) for share in shares.tolist()]
+    least: Iterator[int] = (
+        min(weight * cost for weight, cost in zip(weights, costs, strict=True) if cost is not None)
+        for costs in zip(*kinds, strict=True)
+    )
+    offered: int = sum(weight * count for weight, count in zip(weights, alike.values(), strict=True))
+    return sum(least) // offered
+
+
+def _costs(
+    work: PartialLowering, partition: Partition, choices: Sequence[Choice], spent: int
+) -> Iterator[dict[str, int]]:
+    """The picoseconds of each operator of a partition by instance: those of the kind on which it is are no
+    more than was spent there.
+    """
+    arch = work.instance(partition).arch
+    expected = sum(_pico(choice.compute(partition.instance)) for choice in choices)
+    for choice in choices:
+        costs = {each.instance: _pico(each.cost.compute) for each in choice.candidates if each.cost}
+        if spent < expected:
+            own = [name for name in costs if work.soc.instance(name).arch == arch]
+            costs |= {name: costs[name] * spent // expected for name in own}
+        if costs:
+            yield costs
+
+
+def _pico(seconds: float) -> int:
+    return round(seconds * PICO)
+
+
+def _weights(rates: _Numbers) -> _Numbers:
+    """The weights of instances with which the bound is the largest, up to rounding. `rates` have by instance
+    and operator the time of the operator there, infinite where it is not accepted.
+
+    With the loads of an assignment as a column, a division is a sum of assignments, each as often as fits in
+    a second: the most of them are wanted. Prices of the instances are the weights, and the next assignment is
+    the cheapest by them.
+    """
+    count = len(rates)
+    best, most = np.ones(count), 0.0
+    basis, gains = np.eye(count), np.zeros(count)
+    scaled = rates / (rates.min(axis=0).sum() or 1.0)
+    for _ in range(_PIVOTS):
+        inverse = np.linalg.inv(basis)
+        prices = gains @ inverse
+        if prices.min() < -_LITTLE:
+            column, gain = np.eye(count)[prices.argmin()], 0.0
+        else:
+            column, gain = _cheapest(scaled, prices), 1.0
+            cost, offered = float(prices @ column), float(prices.sum())
+            if offered > 0 and cost / offered > most:
+                best, most = prices.clip(min=0.0), cost / offered
+            if cost >= 1 - _LITTLE:
+                break
+        moved, room = inverse @ column, inverse @ np.ones(count)
+        able = moved > _LITTLE
+        if not able.any():
+            break
+        leaving = int(np.where(able, room / np.where(able, moved, 1.0), np.inf).argmin())
+        basis[:, leaving], gains[leaving] = column, gain
+    return best
+
+
+def _cheapest(rates: _Numbers, prices: _Numbers) -> _Numbers:
+    """The loads of the instances where every operator is where it is cheapest."""
+    priced = np.where(np.isinf(rates), np.inf, np.where(np.isinf(rates), 0.0, rates) * prices[:, None])
+    chosen = priced.argmin(axis=0)
+    loads = np.zeros(len(rates))
+    np.add.at(loads, chosen, rates[chosen, np.arange(len(chosen))])
+    return loads
