@@ -76,7 +76,7 @@ class ModelOutcome:
     @property
     def attempts(self) -> str:
         """The attempts to make it fit, a line each; empty where it did at once."""
-        return "".join(map(str, self.stages.attempts))
+        return "".join(f"{attempt}\n" for attempt in self.stages.attempts)
 
     @property
     def summary(self) -> str:

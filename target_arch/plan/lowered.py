@@ -20,7 +20,7 @@ from target_arch.plan.steps import StepOrder
 class AttemptKind(StrEnum):
     """In the order in which they are tried: a smaller budget, smaller partitions, another instance; where
     the tensors of cores overflow a memory, stripes of them instead of whole ones; and the whole model placed
-    again on fewer target_archs.
+    again on fewer target_archs. Once it fits, other placements that may be faster.
     """
 
     RETILE = "re-tile"
@@ -28,6 +28,7 @@ class AttemptKind(StrEnum):
     REPLACE = "re-place"
     STRIPE = "stripe"
     TARGETS = "targets"
+    IMPROVE = "improve"
 
 
 @frozen(kw_only=True)
@@ -36,6 +37,9 @@ class Attempt:
 
     `operator` and `instance` say where, `reason` why it did not fit, `kind` and `outcome` the change tried.
     Of the whole model, the operator is `*`, and the instance names all target_archs of the placement.
+
+    To improve what fits, the operator was tried on the instance: `reason` is the run before, `outcome` that
+    after it, or why there is none.
     """
 
     kind: AttemptKind = field(converter=AttemptKind)
@@ -45,6 +49,8 @@ class Attempt:
     outcome: str = ""
 
     def __str__(self) -> str:
+        if self.kind is AttemptKind.IMPROVE:
+            return f"{self.operator} on `{self.instance}`: {self.reason}; {self.kind}: {self.outcome}"
         done = f"; {self.kind}: {self.outcome}" if self.outcome else ""
         return f"{self.operator} does not fit on `{self.instance}`: {self.reason}{done}"
 

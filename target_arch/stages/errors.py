@@ -68,6 +68,10 @@ class DoesNotFitError(DiagnosticError):
     staged: bool = False
     """Whether these need the memory for constants on their way to them, which any instance of a kind needs.
     """
+    crowd: tuple[tuple[str, ...], ...] = ()
+    """Groups of operators that keep bytes there: first those that run while bytes are missing, then those
+    that make or read the buffers alive.
+    """
     tried: tuple[Attempt, ...] = ()
 
     @place.default
@@ -118,6 +122,10 @@ class DoesNotFitError(DiagnosticError):
     def blaming(self, *operators: str, staged: bool = False) -> "DoesNotFitError":
         """The same refusal with the operators to move elsewhere."""
         return evolve(self, operators=operators, staged=staged)
+
+    def crowded_by(self, *groups: tuple[str, ...]) -> "DoesNotFitError":
+        """The same refusal with the operators that keep bytes in the memory."""
+        return evolve(self, crowd=groups)
 
     def after(self, tried: Iterable[Attempt]) -> "DoesNotFitError":
         """The same refusal with the attempts that led to it."""

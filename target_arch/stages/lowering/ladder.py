@@ -10,7 +10,7 @@ none fits, the model is refused, and the error names the cheapest changes found 
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 
 from attrs import evolve
 
@@ -24,7 +24,10 @@ from target_arch.soc.model import Instance, SoC
 from target_arch.stages.check.plan import check
 from target_arch.stages.check.rules.aliases import parts
 from target_arch.stages.errors import DoesNotFitError, PlacementError
-from target_arch.stages.lowering.fewer_targets import on_fewer_targets
+from target_arch.stages.lowering.climb import MOVES_AND_STRIPES, STRIPES, Climb, Relief, after
+from target_arch.stages.lowering.fewer_targets import Refusals, on_fewer_targets, placements
+from target_arch.stages.lowering.improve import improved, trials
+from target_arch.stages.lowering.off_memory import ROUNDS, Leaving, leaving
 from target_arch.stages.lowering.one_pass import Advance, Key, Known, Lower, Passed, Passes, key_of
 from target_arch.stages.lowering.refusals import Refused
 from target_arch.stages.lowering.remedy import remedy
@@ -62,27 +65,40 @@ def lower_in_order(
     """
     known: Known = {}
 
-    def climb(chip: SoC, wishes: Rules, placed: PartitionGraph | None = None) -> Lowered:
+    def climb_on(chip: SoC, wishes: Rules, placed: PartitionGraph | None, relief: Relief) -> Climb:
         passes = Passes(evolve(setting, soc=chip), lower, advance, known)
-        ladder = _Ladder(chip, place, wishes, passes, placed)
+        ladder = _Ladder(chip, place, wishes, passes, placed, relief)
         try:
-            return _climbed(chip, ladder, passes, order)
+            made = _climbed(chip, ladder, passes, order)
+            moved, able = tuple(ladder.moved), tuple(ladder.able.values())
+            return Climb(
+                lowered=made,
+                rules=ladder.rules,
+                start=wishes,
+                origin=ladder.origin,
+                moved=moved,
+                able=able,
+            )
         except DoesNotFitError as refusal:
-            raise refusal.after(ladder.attempts) from None
+            if not ladder.moved:
+                raise refusal.after(ladder.attempts) from None
+        return after(ladder.attempts, lambda: climb_on(chip, wishes, ladder.origin, relief & STRIPES))
 
     def fits(chip: SoC, wishes: Rules) -> bool:
         try:
-            climb(chip, wishes)
+            climb_on(chip, wishes, None, MOVES_AND_STRIPES)
         except DiagnosticError:
             return False
         return True
 
+    climb, fewer = partial(climb_on, setting.soc), cache(lambda: placements(setting.soc, rules, place))
     try:
-        return climb(setting.soc, rules)
+        found: Climb | Refusals = climb(rules, None, MOVES_AND_STRIPES)
     except DoesNotFitError as refusal:
-        found = on_fewer_targets(setting.soc, rules, place, partial(climb, setting.soc), refusal)
-    if isinstance(found, Lowered):
-        return found
+        found = on_fewer_targets(setting.soc, rules, fewer(), climb, refusal)
+    if isinstance(found, Climb):
+        better = trials(found, setting.soc, climb, fewer)
+        return improved(found, better if found.moved else ()).lowered
     raise remedy(found.nearest, setting.soc, found.rules, fits) if advised else found.nearest
 
 
@@ -96,7 +112,7 @@ def _climbed(
         try:
             passed = passes.run(graph, slots)
         except DoesNotFitError as refusal:
-            ladder.stripe(graph, refusal)
+            ladder.relieve(graph, refusal)
             graph = ladder.graph()
             continue
         if passed.settled is not None:
@@ -146,9 +162,16 @@ class _Ladder:
         rules: Rules,
         passes: Passes,
         placed: PartitionGraph | None,
+        relief: Relief,
     ) -> None:
         self.attempts: list[Attempt] = []
-        self._soc, self._place, self._rules, self._passes = soc, place, rules, passes
+        self.moved: list[Leaving] = []
+        """The operators that left a memory which overflowed."""
+        self.able: dict[str, Leaving] = {}
+        """Those that could leave it at first, by id."""
+        self.rules, self.origin = rules, placed
+        self._soc, self._place, self._passes = soc, place, passes
+        self._relief, self._rounds = relief, 0
         self._striping = Striper(passes.setting)
         self._able: dict[str, tuple[Candidate, ...]] = {}
         self._cuts: Cuts = frozenset()
@@ -166,17 +189,39 @@ class _Ladder:
         if self._placed is None:
             before = self.attempts
             try:
-                self._placed = self._place(self._rules)
+                self._placed = self._place(self.rules)
             except PlacementError:
                 if self._refusal is None:
                     raise
                 raise self._refusal from None
+            self.origin = self.origin or self._placed
             self.attempts = [_with_outcome(attempt, self._placed) for attempt in before]
         return self._striping.striped(cut(self._placed, self._cuts))
 
-    def stripe(self, graph: PartitionGraph, refusal: DoesNotFitError) -> None:
-        """Let cores run neighbours stripe by stripe, where that leaves enough. Raises the refusal else."""
+    def relieve(self, graph: PartitionGraph, refusal: DoesNotFitError) -> None:
+        """Place operators off the memory that overflows; where none can leave it, let cores run neighbours
+        stripe by stripe, where that leaves enough. Raises the refusal else.
+        """
+        able = AttemptKind.REPLACE in self._relief and self._rounds < ROUNDS
+        groups = leaving(graph, self._passes.setting, refusal) if able else ()
+        if groups:
+            self._leave(groups, refusal)
+            return
+        if AttemptKind.STRIPE not in self._relief:
+            raise refusal
         self.attempts.append(self._striping.further(graph, refusal))
+
+    def _leave(self, groups: tuple[tuple[Leaving, ...], ...], refusal: DoesNotFitError) -> None:
+        """Move the first group; later ones may leave in its place."""
+        found = groups[0]
+        if not self._rounds:
+            self.able = {move.operator: move for group in groups for move in group}
+        self._rounds, self._refusal = self._rounds + 1, refusal
+        self.moved += found
+        self._placed = None
+        for move in found:
+            self.rules = move.under(self.rules)
+            self.attempts.append(move.attempt)
 
     def climb(self, model: Model, refused: tuple[Refused, ...]) -> None:
         """Take the next rung for every refused partition; placement follows once, after all of them."""
@@ -194,7 +239,7 @@ class _Ladder:
             )
         if self._left:
             found = ((id, *pair) for id, pairs in self._left.items() for pair in pairs)
-            self._rules = self._rules.giving_up(found).sending(self._sent)
+            self.rules = self.rules.giving_up(found).sending(self._sent)
             self._left, self._sent, self._placed = {}, {}, None
 
     def _retile(self, refused: Refused) -> tuple[AttemptKind, str] | None:
@@ -247,7 +292,7 @@ class _Ladder:
     def _tried(self, operator: str, instance: Instance) -> bool:
         """True if the operator did not fit there, in this climb or an earlier one."""
         now = any(targets(target, instance) for target, _ in self._left.get(operator, ()))
-        return now or self._rules.unfit(operator, instance) is not None
+        return now or self.rules.unfit(operator, instance) is not None
 
 
 def _with_outcome(attempt: Attempt, graph: PartitionGraph) -> Attempt:

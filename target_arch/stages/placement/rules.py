@@ -76,6 +76,12 @@ class Rules:
         """These rules, and never again an operator on a target, each pair with its reason."""
         return evolve(self, given_up=(*self.given_up, *found))
 
+    def taking_back(self, pairs: Iterable[tuple[str, str]]) -> "Rules":
+        """These rules, in which these operators may go to these targets again."""
+        back = frozenset(pairs)
+        kept = (each for each in self.given_up if each[:2] not in back)
+        return evolve(self, given_up=tuple(kept))
+
 
 def targets(target: str, instance: Instance) -> bool:
     """True where the name of a target means the instance."""

@@ -26,6 +26,7 @@ from target_arch.stages.program.homes import ALL_WHOLE, NOWHERE, OnTheWay, Tenso
 from target_arch.stages.program.joining.join import join
 from target_arch.stages.program.partial import PartialLowering
 from target_arch.stages.program.program import Program
+from target_arch.stages.steps.crowd import running, touching
 from target_arch.stages.steps.order import steps_of
 from target_arch.stages.steps.remedies import (
     Assumptions,
@@ -237,16 +238,18 @@ def describe(steps: StepOrder, number: int) -> str:
 
 def _blaming(work: PartialLowering, steps: StepOrder, refusal: DoesNotFitError) -> DoesNotFitError:
     """The refusal with the operators on accelerators that need the memory: the one near the peak where it is
-    their own, else those that constants are on their way to.
+    their own, else those that constants are on their way to. Where there are none, with the operators that
+    crowd it.
     """
     nearest = _nearest_operator(work.soc, steps, refusal)
     if nearest is not None:
         return refusal.blaming(nearest)
     if not refusal.pool.shareable:
         return refusal
-    return refusal.blaming(
-        *readers(work, steps, crowding(work, steps, refusal.pool, refusal.missing)), staged=True
-    )
+    found = readers(work, steps, crowding(work, steps, refusal.pool, refusal.missing))
+    if found:
+        return refusal.blaming(*found, staged=True)
+    return refusal.crowded_by(running(steps, refusal), touching(work.graph.model, steps, refusal))
 
 
 def _nearest_operator(soc: SoC, steps: StepOrder, refusal: DoesNotFitError) -> str | None:
