@@ -1,8 +1,10 @@
 """The options of a compilation, and the request that they make."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
+
+from attrs import frozen
 
 from target_arch.api.soc import described
 from target_arch.diagnostics import name_hint
@@ -96,39 +98,42 @@ def input_shapes(options: CompileOptions) -> InputShapes:
     return InputShapes(shapes=shapes, batch=options.get("batch"), values=values)
 
 
-_CONVERTED = (
-    "memory", "memory_limits", "forbid", "targets", "order", "input_shapes", "batch", "input_values", "costs",
-    "tuning", "planner", "backend_dirs", "plug_ins",
-)  # fmt: skip
-"""Options that are no field of a request under their name."""
+@frozen
+class _Field:
+    """The field of a request that an option becomes, and how its value is made of the option and the SoC."""
+
+    name: str
+    read: Callable[[Any, SoC], object] = lambda value, _: value
+
+
+def _planner(text: str, soc: SoC) -> object:
+    from target_arch.api.planner import planner
+
+    return planner(text)
+
+
+_FIELDS: Mapping[str, _Field] = {
+    "memory": _Field("mode"),
+    "memory_limits": _Field("memory"),
+    "forbid": _Field("forbid", lambda wishes, _: {name: _several(wish) for name, wish in wishes.items()}),
+    "targets": _Field("targets", lambda names, _: tuple(names)),
+    "order": _Field("order", lambda names, _: tuple(names)),
+    "costs": _Field("costs", lambda file, soc: read_costs(Path(file), soc)),
+    "tuning": _Field("tuning", lambda file, _: read_tuning(Path(file))),
+    "planner": _Field("planner", _planner),
+}
+"""Options that are not the field of their name, as they are."""
+
+_TOGETHER = ("input_shapes", "batch", "input_values", "backend_dirs", "plug_ins")
+"""Options that several fields are made of, or several options one field."""
 
 
 def _fields(options: CompileOptions, soc: SoC) -> dict[str, Any]:
     """The fields of a request that options are."""
-    return {
-        "mode": options.get("memory", "default"),
-        "memory": options.get("memory_limits", {}),
-        "forbid": {name: _several(wish) for name, wish in options.get("forbid", {}).items()},
-        "targets": tuple(options.get("targets", ())),
-        "order": tuple(options.get("order", ())),
-        "input_shapes": input_shapes(options),
-        **_from_text(options, soc),
-        **{name: value for name, value in options.items() if name not in _CONVERTED},
-    }
-
-
-def _from_text(options: CompileOptions, soc: SoC) -> dict[str, Any]:
-    """The fields that are read out of files and texts."""
-    from target_arch.api.planner import planner
-
-    found: dict[str, Any] = {}
-    if "costs" in options:
-        found["costs"] = read_costs(Path(options["costs"]), soc)
-    if "tuning" in options:
-        found["tuning"] = read_tuning(Path(options["tuning"]))
-    if "planner" in options:
-        found["planner"] = planner(options["planner"])
-    return found
+    own = {name: value for name, value in options.items() if name not in _TOGETHER}
+    fields = {name: _FIELDS.get(name, _Field(name)) for name in own}
+    values = {field.name: field.read(own[name], soc) for name, field in fields.items()}
+    return {**values, "input_shapes": input_shapes(options)}
 
 
 def _several(wish: Wish) -> tuple[str, ...]:

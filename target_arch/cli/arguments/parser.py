@@ -10,9 +10,7 @@ from attrs import frozen
 
 import target_arch
 from target_arch.cli.arguments.backend_starts import BACKEND_STARTS
-from target_arch.plan.goal import Goal
-from target_arch.plan.memory import IoOwner
-from target_arch.plan.model_pools import Sharing
+from target_arch.cli.arguments.options import BUNDLE, MODEL, PLAN, TARGET, OptionRow, positive
 
 ArgumentParser = argparse.ArgumentParser
 Run = Callable[[argparse.Namespace], int]
@@ -27,8 +25,6 @@ _MORE_OPTIONS = (
     "those of its target_archs, and `target-arch backends` those of every backend."
 )
 
-_TARGET = "NAME[,NAME|,OPTION=VALUE]..."
-DEFAULT_MODE = "default"
 DUMPS = ("model", "partitions", "search", "execution", "lowering", "budgets", "memory", "steps")
 
 
@@ -112,7 +108,7 @@ def _socs(to: ArgumentParser) -> None:
 def _show(to: ArgumentParser) -> None:
     to.add_argument("soc", nargs="*", metavar="SOC", help="a SoC file, or the name of a shipped one")
     to.add_argument(
-        "--target", action="append", default=[], metavar=_TARGET,
+        "--target", action="append", default=[], metavar=TARGET,
         help="print the SoC that these backends make, as a file that `check` accepts",
     )  # fmt: skip
     to.add_argument("--svg", type=Path, metavar="FILE", help="draw the SoC into a file instead")
@@ -136,127 +132,22 @@ def _model(to: ArgumentParser) -> None:
     _soc(to)
 
 
-def _input_shapes(to: "argparse._ActionsContainer") -> None:
-    to.add_argument(
-        "--input-shape", action="append", default=[], metavar="NAME=EXTENTxEXTENT...",
-        help="the shape of a model input whose file leaves dimensions open, as in x=1x3x224x224 (of several "
-        "models MODEL:NAME=...); may repeat",
-    )  # fmt: skip
-    to.add_argument(
-        "--batch", type=_positive, metavar="N", help="the extent of every first dimension that is left open"
-    )
-    to.add_argument(
-        "--input-value", action="append", default=[], metavar="NAME=NUMBER",
-        help="make an input of an ONNX model a constant, all of whose elements are the number, as one that "
-        "chooses a branch (of several models MODEL:NAME=...); may repeat",
-    )  # fmt: skip
-
-
 def _soc(to: ArgumentParser) -> None:
     to.add_argument("--soc", metavar="SOC", help="a SoC file, or the name of a shipped one")
     _planning(to)
 
 
-_RULES = (
-    (
-        "--require",
-        "place an operator (id, kind or *; of several models MODEL:OPERATOR) there; without a TARGET, as in "
-        "conv2d=, drop the SoC file's rule for it; so, too, with the next two",
-    ),
-    ("--prefer", "place it there if that takes it, whatever it costs"),
-    ("--forbid", "do not place it there"),
-)
-
-
 def _planning(to: ArgumentParser) -> None:
-    _input_shapes(to.add_argument_group("model"))
+    _add(MODEL, to.add_argument_group("model"))
     plan = to.add_argument_group("plan")
-    _places(plan)
-    _orders(plan)
-    _wishes(plan)
-    _measurements(plan)
-    _search(plan)
+    _add(PLAN, plan)
     _backend_dirs(plan)
     _format(to)
 
 
-def _places(plan: "argparse._ActionsContainer") -> None:
-    plan.add_argument("--mode", default=DEFAULT_MODE, help="memory mode of the SoC file (default: default)")
-    plan.add_argument(
-        "--memory",
-        action="append",
-        default=[],
-        metavar="NAME=SIZE",
-        help="the most that models may take of a memory, such as sram=40KiB: where tensors do not fit, cores "
-        "compute them in stripes; may repeat",
-    )
-    plan.add_argument(
-        "--target", action="append", default=[], metavar=_TARGET,
-        help="use only these target_archs and the host, in this order of priority; OPTION=VALUE sets an "
-        "option of the NAME before it. Without --soc: build the SoC from what these backends are like by "
-        "default; then MEMORY=SIZE, clock=, host= and backend= can be set, too. May be JSON",
-    )  # fmt: skip
-
-
-def _orders(plan: "argparse._ActionsContainer") -> None:
-    plan.add_argument(
-        "--partitioning-order",
-        metavar="NAME,NAME,...",
-        help="the order in which target_archs claim operators of equal cost",
-    )
-    plan.add_argument(
-        "--lowering-order",
-        action="append",
-        default=[],
-        metavar="[PHASE=]ORDER",
-        help="a policy such as c-first, or partition ids, instances and target_archs with commas; for all of "
-        "lowering, or for one phase: graph, s-tir, ns-tir, codegen (s-tir=program). May repeat",
-    )
-
-
-def _wishes(plan: "argparse._ActionsContainer") -> None:
-    for rule, what in _RULES:
-        plan.add_argument(rule, action="append", default=[], metavar="OPERATOR=TARGET", help=what)
-    plan.add_argument(
-        "--state", action="append", default=[], metavar="[MODEL:]INPUT=OUTPUT",
-        help="the output of a run is the input of the next one: both become a state of the model, zeros at "
-        "first; may repeat",
-    )  # fmt: skip
-
-
-def _measurements(plan: "argparse._ActionsContainer") -> None:
-    plan.add_argument(
-        "--cost",
-        type=Path,
-        metavar="FILE",
-        help="measured costs (JSON), which count instead of estimates",
-    )
-    plan.add_argument(
-        "--tuning-db",
-        type=Path,
-        metavar="FILE",
-        help="what `tune` found to be better than the rules' choice",
-    )
-
-
-def _search(plan: "argparse._ActionsContainer") -> None:
-    plan.add_argument(
-        "--exact",
-        action="store_true",
-        help="let a solver prove the placement optimal, or improve it; needs the extra `exact`",
-    )
-    plan.add_argument(
-        "--optimize", choices=tuple(Goal), default=Goal.BALANCED,
-        help="size: the smallest code and no packed weights, compiled with -Os; speed: packed weights of any "
-        "size (default: balanced)",
-    )  # fmt: skip
-    plan.add_argument(
-        "--planner",
-        default="best",
-        metavar="NAME[,nodes=N|,seconds=S|,seed=N]...",
-        help="the algorithm of the memory plan, and how long one that searches may take; with seconds "
-        "the plan may differ from run to run",
-    )
+def _add(rows: tuple[OptionRow, ...], to: "argparse._ActionsContainer") -> None:
+    for row in rows:
+        row.add(to)
 
 
 def _partition(to: ArgumentParser) -> None:
@@ -265,7 +156,7 @@ def _partition(to: ArgumentParser) -> None:
 
 def _operators(to: ArgumentParser) -> None:
     to.add_argument("model", type=Path, metavar="MODEL", help="an .onnx, .tflite or .pt2 file")
-    _input_shapes(to)
+    _add(MODEL, to)
     _backend_dirs(to)
     _format(to)
 
@@ -294,7 +185,7 @@ def _compile(to: ArgumentParser) -> None:
         metavar="DIR",
         help="the bundle's folder; files of others there stay",
     )
-    _bundle_options(to)
+    _add(BUNDLE, to)
     to.add_argument(
         "--dump",
         action="append",
@@ -308,7 +199,7 @@ def _tune(to: ArgumentParser) -> None:
     _model(to)
     to.add_argument("-o", "--output", type=Path, metavar="FILE", help="the tuning file to write")
     to.add_argument("--target-arch", metavar="NAME", help="only the kernels of this one (default: of all)")
-    to.add_argument("--trials", type=_positive, default=32, help="schedules to try per task (default: 32)")
+    to.add_argument("--trials", type=positive, default=32, help="schedules to try per task (default: 32)")
     to.add_argument("--seed", type=int, default=0, help="of the search (default: 0)")
     to.add_argument("--cc", metavar="COMMAND", help="the C compiler (default: this computer's)")
     to.add_argument("--cflags", default="-O2", help="its flags (default: -O2, as in a bundle's Makefile)")
@@ -322,32 +213,6 @@ def _tune(to: ArgumentParser) -> None:
     to.add_argument("--key", default="target_arch", help="of these servers (default: target_arch)")
 
 
-def _bundle_options(to: ArgumentParser) -> None:
-    to.add_argument(
-        "--name", help="the model's name in C (default: from the file's); of several models the bundle's"
-    )
-    to.add_argument(
-        "--arenas",
-        choices=tuple(Sharing),
-        help="several models: shared, they run in turn on the same bytes (the default), or separate, "
-        "each keeps its inputs and outputs while others run",
-    )
-    to.add_argument(
-        "--io",
-        choices=tuple(IoOwner),
-        help="whose the memory of inputs and outputs is: arena, the bundle's (the default), or caller: every "
-        "run takes their addresses",
-    )
-    to.add_argument(
-        "--image",
-        action="append",
-        default=[],
-        metavar="[MODEL:]TARGET=FILE",
-        help="the program that a model wants on a target_arch, instead of the SoC file's; may repeat",
-    )
-    to.add_argument("--port", help="the port of the C runtime that the bundle carries (default: host)")
-
-
 def _run(to: ArgumentParser) -> None:
     to.add_argument("bundle", type=Path, metavar="BUNDLE", help="a folder that `compile` wrote")
     _port(to)
@@ -359,7 +224,7 @@ def _run(to: ArgumentParser) -> None:
         "-o", "--output", type=Path, metavar="PLACE",
         help="write each output to PLACE/<name>.npy, or the only one to a file that ends with .npy",
     )  # fmt: skip
-    to.add_argument("--top", type=_positive, metavar="N", help="print the N largest elements of every output")
+    to.add_argument("--top", type=positive, metavar="N", help="print the N largest elements of every output")
     to.add_argument(
         "--times", action="store_true",
         help="also run the steps one by one, and print how long each takes beside what was predicted",
@@ -388,7 +253,7 @@ def _verify(to: ArgumentParser) -> None:
     given.add_argument(
         "--soc", metavar="SOC", help="compile for this SoC (or for --target) first, into a temporary folder"
     )
-    to.add_argument("--count", type=_positive, default=50, help="random inputs (default: 50)")
+    to.add_argument("--count", type=positive, default=50, help="random inputs (default: 50)")
     to.add_argument("--seed", type=int, default=0, help="of the random inputs (default: 0)")
     to.add_argument(
         "--layers", action="store_true",
@@ -401,7 +266,7 @@ def _verify(to: ArgumentParser) -> None:
     )  # fmt: skip
     _simulated(to)
     _planning(to)
-    _bundle_options(to)
+    _add(BUNDLE, to)
 
 
 def _simulated(to: ArgumentParser) -> None:
@@ -497,13 +362,6 @@ def _backend_dirs(to: "argparse._ActionsContainer") -> None:
         "policies and ports other plug-ins; may repeat. Its Python files are run: name only folders that "
         "you trust",
     )  # fmt: skip
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value
 
 
 COMMANDS = (

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from target_arch.cli.arguments import soc_argument
-from target_arch.cli.arguments.parser import DEFAULT_MODE
+from target_arch.cli.arguments.options import DEFAULT_MODE
 from target_arch.cli.arguments.targets import selection
 from target_arch.cli.commands.compile import compiled, named_files
 from target_arch.cli.text.output import data, json_data, progress, unwritable, write_text

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from target_arch.cli.arguments.compile_options import bundle_options
+from target_arch.cli.arguments.options import OF_MODELS, bundle_options
 from target_arch.cli.arguments.parser import DUMPS
 from target_arch.cli.arguments.targets import configured
 from target_arch.cli.text.output import data, note, progress
@@ -14,9 +14,6 @@ from target_arch.diagnostics import refusal
 if TYPE_CHECKING:
     from target_arch.api.compilation import Compilation
     from target_arch.api.model_outcome import ModelOutcome
-
-_QUALIFIED = ("require", "prefer", "forbid", "image", "input_shape", "input_value", "state")
-"""Options whose values may begin with the name of the model they are for."""
 
 
 def compile(options: argparse.Namespace) -> int:
@@ -98,7 +95,7 @@ def _options_of(
 ) -> argparse.Namespace:
     """The options of one model: without the settings for others."""
     names = [name or path.stem for name, path in files]
-    own = {key: _mine(getattr(options, key), names, number) for key in _QUALIFIED}
+    own = {key: _mine(getattr(options, key), names, number) for key in OF_MODELS}
     return argparse.Namespace(**{**vars(options), **own, "name": files[number][0]})
 
 

@@ -4,7 +4,7 @@ import argparse
 
 import attrs
 
-from target_arch.cli.arguments.compile_options import compile_options
+from target_arch.cli.arguments.options import compile_options
 from target_arch.cli.arguments.targets import configured
 from target_arch.cli.text.output import data, json_data, progress
 from target_arch.diagnostics import name_hint, refusal, rules

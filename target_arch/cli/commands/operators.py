@@ -4,7 +4,7 @@ import argparse
 
 from attrs import asdict
 
-from target_arch.cli.arguments.input_shapes import input_shapes
+from target_arch.cli.arguments.options import model_options
 from target_arch.cli.text.output import data, json_data, message, progress, rendered
 
 
@@ -15,14 +15,7 @@ def operators(options: argparse.Namespace) -> int:
     progress(f"reading {options.model}")
     from target_arch.api.inventory import operators as listed
 
-    shapes = input_shapes(options.input_shape, options.batch, options.input_value)
-    found = listed(
-        options.model,
-        input_shapes=shapes.shapes,
-        batch=shapes.batch,
-        input_values=shapes.values,
-        backend_dirs=options.backend_dir,
-    )
+    found = listed(options.model, backend_dirs=options.backend_dir, **model_options(options))
     if options.format == "json":
         json_data([asdict(use) for use in found.uses])
     else:

@@ -1,23 +1,22 @@
-"""`--input-shape`, `--batch` and `--input-value`."""
+"""Texts of options as values: `--input-shape` and `--input-value`."""
 
 import pytest
 
-from target_arch.cli.arguments.input_shapes import input_shapes
+from target_arch.cli.arguments.option_texts import numbers, shapes
 from target_arch.diagnostics import DiagnosticError
-from target_arch.plan.inputs.shapes import InputShapes
 
 
 def test_shapes_by_name() -> None:
     """A name may have any character; the last `=` ends it."""
     given = ["x=1x3x224x224", "serving:0=7", "a=b=2x2", "scalar="]
-    shapes = {"x": (1, 3, 224, 224), "serving:0": (7,), "a=b": (2, 2), "scalar": ()}
-    assert input_shapes(given, 4) == InputShapes(shapes=shapes, batch=4)
+    expected = {"x": (1, 3, 224, 224), "serving:0": (7,), "a=b": (2, 2), "scalar": ()}
+    assert shapes(given) == expected
 
 
 @pytest.mark.parametrize("text", ["x", "=1x2", "x=1x", "x=1,2", "x=0x2", "x=-1", "x=9999999999", "x=1X2"])
 def test_what_is_no_shape(text: str) -> None:
     with pytest.raises(DiagnosticError) as caught:
-        input_shapes([text], None)
+        shapes([text])
     assert str(caught.value) == (
         f"command line: error: `{text}` is not NAME=EXTENTxEXTENT... [bad-shape]\n"
         "hint: as in `--input-shape x=1x3x224x224`; a scalar is `x=`"
@@ -26,7 +25,7 @@ def test_what_is_no_shape(text: str) -> None:
 
 def test_two_shapes_for_one_input() -> None:
     with pytest.raises(DiagnosticError) as caught:
-        input_shapes(["x=1x2", "x=1x2", "x=2x2"], None)
+        shapes(["x=1x2", "x=1x2", "x=2x2"])
     assert str(caught.value) == (
         "command line: error: input `x` is to have two shapes: 1x2 and 2x2 [bad-shape]\n"
         "hint: name one of them"
@@ -35,13 +34,13 @@ def test_two_shapes_for_one_input() -> None:
 
 def test_values_by_name() -> None:
     given = ["sr=16000", "a=b=-1", "x=0.5", "y=1e-3"]
-    assert input_shapes([], None, given).values == {"sr": 16000, "a=b": -1, "x": 0.5, "y": 0.001}
+    assert numbers(given) == {"sr": 16000, "a=b": -1, "x": 0.5, "y": 0.001}
 
 
 @pytest.mark.parametrize("text", ["x", "=1", "x=", "x=one", "x=1x2", "x=.", "x=nan", "x=1e999"])
 def test_what_is_no_value(text: str) -> None:
     with pytest.raises(DiagnosticError) as caught:
-        input_shapes([], None, [text])
+        numbers([text])
     assert str(caught.value) == (
         f"command line: error: `{text}` is not NAME=NUMBER [bad-value]\n"
         "hint: as in `--input-value rate=16000`"
@@ -50,7 +49,7 @@ def test_what_is_no_value(text: str) -> None:
 
 def test_two_values_for_one_input() -> None:
     with pytest.raises(DiagnosticError) as caught:
-        input_shapes([], None, ["x=1", "x=1.0", "x=2"])
+        numbers(["x=1", "x=1.0", "x=2"])
     assert str(caught.value) == (
         "command line: error: input `x` is to have two values: 1 and 2 [bad-value]\nhint: name one of them"
     )
