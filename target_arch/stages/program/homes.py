@@ -1,8 +1,10 @@
 """The memories of tensors: the one that each producer writes, and one for each constant.
 
 A tensor's *home* is the memory its producer writes. Among the memories that the producer can write, the home
-is the one from which most consumers read without another copy; ties go to the memory that the SoC file names
-first. When a memory overflows, `spilled` moves tensors to their next candidate.
+is the one that costs the least time: of copies to the memories in which consumers read, hop by hop, and of
+moves out of and into the tiles of accelerators. Ties go to the memory that the SoC file names first: what a
+core takes to compute does not depend on where it reads and writes. When a memory overflows, `spilled` moves
+tensors to their next candidate.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -15,11 +17,11 @@ from target_arch.plan.partitions import Partition, border
 from target_arch.soc.model import Instance, MemoryMode, SoC
 from target_arch.stages.errors import StepError, failure
 from target_arch.stages.paths import reach as access
-from target_arch.stages.paths.routes import Routes
+from target_arch.stages.paths.routes import PICO, Routes
 from target_arch.stages.program.partial import PartialLowering
 
-Wants = dict[str, dict[tuple[str, ...], None]]
-"""By tensor, the sets of memories in which consumers accept it, each once, in the order of the program."""
+Ends = dict[str, dict["End", None]]
+"""By tensor, the ends of its ways to or from kernels, each once, in the order of the program."""
 
 NOTHING: Mapping[str, int] = {}
 OnTheWay = tuple[str, str]
@@ -52,12 +54,28 @@ class TensorHomes:
 
 
 @frozen(kw_only=True)
+class End:
+    """The memories in which a kernel accepts a tensor, or leaves it, and those of the tiles that are moved
+    out of them or into them; none where it touches the tensor in place.
+    """
+
+    memories: tuple[str, ...]
+    tiles: tuple[str, ...] = ()
+
+
+@frozen(kw_only=True)
 class Demand:
     """A partition reads or writes a tensor, which must then be in one of `memories`."""
 
     tensor: str
     write: bool
     memories: tuple[str, ...]
+    tiles: tuple[str, ...] = ()
+
+    @property
+    def end(self) -> End:
+        """The end of the way of the tensor."""
+        return End(memories=self.memories, tiles=self.tiles)
 
     @property
     def access(self) -> Access:
@@ -78,23 +96,23 @@ def choose_homes(
     """
     routes, model, mode = work.routes, work.graph.model, work.mode
     needs = MemoryDemands(work)
-    reads: Wants = {}
-    writes: Wants = {}
+    reads: Ends = {}
+    writes: Ends = {}
     for partition in work.graph.partitions:
         for touch in needs.of(partition, work.kernels.get(partition.id)):
-            (writes if touch.write else reads).setdefault(touch.tensor, {})[touch.memories] = None
+            (writes if touch.write else reads).setdefault(touch.tensor, {})[touch.end] = None
     tensors = work.tensors
     for name in model.outputs:
-        reads.setdefault(name, {})[mode.io] = None
+        reads.setdefault(name, {})[End(memories=mode.io)] = None
     for name in (state.initial for state in model.states if state.initial is not None):
-        reads.setdefault(name, {})[mode.constants] = None
+        reads.setdefault(name, {})[End(memories=mode.constants)] = None
     made = {operator.output for operator in model.operators}
     outputs = frozenset(model.outputs)
     candidates = {name: _common(found) for name, found in writes.items() if name in made}
     candidates |= {name: _preferred(mode, candidates[name]) for name in candidates if name in outputs}
     candidates |= dict.fromkeys(model.inputs, mode.io)
     candidates |= {state.tensor: candidates[state.next] for state in model.states}
-    chooser = _Chooser(routes, reads)
+    chooser = _Chooser(routes, reads, writes)
     ordered = {name: chooser.ordered(tensors[name], homes) for name, homes in candidates.items()}
     fixed = [tensors[name] for name in reads if name in tensors and tensors[name].data is not None]
     homes = {name: _home(found, spilled.get(name, 0), pinned.get(name)) for name, found in ordered.items()}
@@ -155,8 +173,11 @@ class MemoryDemands:
     ) -> tuple[Demand, ...]:
         there = self._access(instance)
         return (
-            *(Demand(tensor=name, write=False, memories=there.reads) for name in dict.fromkeys(reads)),
-            *(Demand(tensor=name, write=True, memories=there.writes) for name in writes),
+            *(
+                Demand(tensor=name, write=False, memories=there.reads, tiles=there.local)
+                for name in dict.fromkeys(reads)
+            ),
+            *(Demand(tensor=name, write=True, memories=there.writes, tiles=there.local) for name in writes),
         )
 
     def _access(self, instance: Instance) -> access.MemoryAccess:
@@ -201,9 +222,11 @@ class MemoryDemands:
     def _move(self, move: Move, local: Mapping[str, str]) -> Iterator[Demand]:
         source, target = local.get(move.source.of), local.get(move.target.of)
         if source is None and target is not None:
-            yield Demand(tensor=move.source.of, write=False, memories=self.feeding((target,)))
+            memories = self.feeding((target,))
+            yield Demand(tensor=move.source.of, write=False, memories=memories, tiles=(target,))
         if target is None and source is not None:
-            yield Demand(tensor=move.target.of, write=True, memories=self.draining((source,)))
+            memories = self.draining((source,))
+            yield Demand(tensor=move.target.of, write=True, memories=memories, tiles=(source,))
 
 
 def _home(candidates: tuple[str, ...], passed_over: int, pinned: str | None) -> str:
@@ -212,9 +235,10 @@ def _home(candidates: tuple[str, ...], passed_over: int, pinned: str | None) -> 
     return candidates[min(passed_over, len(candidates) - 1)]
 
 
-def _common(options: Collection[tuple[str, ...]]) -> tuple[str, ...]:
+def _common(ends: Collection[End]) -> tuple[str, ...]:
     """The memories that satisfy all demands, in the order of the first."""
-    return tuple(name for name in next(iter(options)) if all(name in other for other in options))
+    options = [end.memories for end in ends]
+    return tuple(name for name in options[0] if all(name in other for other in options))
 
 
 def _preferred(mode: MemoryMode, homes: tuple[str, ...]) -> tuple[str, ...]:
@@ -223,44 +247,59 @@ def _preferred(mode: MemoryMode, homes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class _Chooser:
-    def __init__(self, routes: Routes, reads: Wants) -> None:
+    def __init__(self, routes: Routes, reads: Ends, writes: Ends) -> None:
         self._routes = routes
-        self._reads = reads
+        self._reads, self._writes = reads, writes
 
     def ordered(self, tensor: Tensor, homes: tuple[str, ...]) -> tuple[str, ...]:
-        """The homes from which all consumers can be served, fewest copies first. Raises StepError if there is
+        """The homes from which all consumers can be served, the cheapest first. Raises StepError if there is
         none.
         """
-        able = [
-            home
-            for home in homes
-            if all(self._served(home, want, tensor.bytes) for want in self._wants(tensor))
-        ]
+        wants = self._reads.get(tensor.name, {})
+        able = [home for home in homes if all(self._served(home, end, tensor.bytes) for end in wants)]
         if not able:
-            wanted = [
-                want
-                for want in self._wants(tensor)
-                if not any(self._served(h, want, tensor.bytes) for h in homes)
-            ]
-            goal = wanted[0] if wanted else homes
+            unserved = (
+                end for end in wants if not any(self._served(home, end, tensor.bytes) for home in homes)
+            )
+            goal = next((end.memories for end in unserved), homes)
             raise failure(
                 StepError, "no-copy-path", f"tensor {tensor.name}", self._routes.missing(homes, goal)
             )
-        return tuple(sorted(able, key=lambda home: (self.copies(home, tensor), homes.index(home))))
+        if len(able) == 1:
+            return tuple(able)
+        return tuple(sorted(able, key=lambda home: (self.seconds(home, tensor), homes.index(home))))
 
-    def copies(self, home: str, tensor: Tensor) -> int:
-        """How many further memories the tensor must be copied to if it lives there."""
-        return sum(home not in want for want in self._wants(tensor))
+    def seconds(self, home: str, tensor: Tensor) -> int:
+        """The picoseconds of the copies and moves of a tensor that lives there: out of the tiles of its
+        producer, and to each consumer.
+        """
+        left = (self._move(end.tiles, (home,), tensor.bytes) for end in self._writes.get(tensor.name, ()))
+        wants = self._reads.get(tensor.name, ())
+        return sum(left) + sum(self._brought(home, end, tensor.bytes) for end in wants)
 
-    def _wants(self, tensor: Tensor) -> Collection[tuple[str, ...]]:
-        return self._reads.get(tensor.name, ())
+    def _brought(self, home: str, end: End, bytes: int) -> int:
+        """From the home to where a consumer reads, as `TensorPlaces` brings it, and into its tiles."""
+        if home in end.memories:
+            return self._move((home,), end.tiles, bytes)
+        ways = (
+            (round(seconds * PICO), number, memory)
+            for number, memory in enumerate(end.memories)
+            if (seconds := self._routes.route_seconds(home, memory, bytes)) is not None
+        )
+        way, _, memory = min(ways)
+        return way + self._move((memory,), end.tiles, bytes)
 
-    def _served(self, home: str, want: tuple[str, ...], bytes: int) -> bool:
-        return any(self._routes.route(home, memory, bytes) is not None for memory in want)
+    def _move(self, sources: tuple[str, ...], targets: tuple[str, ...], bytes: int) -> int:
+        """Between a memory and tiles; nothing where there are none, or no direct path."""
+        found = self._routes.nearest(sources, targets, bytes)
+        return 0 if found is None else found[1]
+
+    def _served(self, home: str, end: End, bytes: int) -> bool:
+        return any(self._routes.route(home, memory, bytes) is not None for memory in end.memories)
 
 
 def _constants(soc: SoC, mode: MemoryMode, chooser: _Chooser, tensors: list[Tensor]) -> dict[str, str]:
-    """A memory for every constant: fewest copies first, then the preferred memory, while there is room."""
+    """A memory for every constant: the cheapest first, then the preferred memory, while there is room."""
     room = {name: soc.memory(name).size for name in mode.constants}
     chosen = {}
     for tensor in tensors:
