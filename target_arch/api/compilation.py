@@ -135,7 +135,7 @@ class Compilation:
 def compile(model: str | Path, soc: str | Path | SoC, **options: Unpack[CompileOptions]) -> Compilation:
     """Compile a model file for a SoC (a value, a file, or the name of a shipped one).
 
-    DiagnosticError for every refusal; TypeError for an option that there is not.
+    DiagnosticError for every refusal, and for options that there are not or of other types.
     """
     return compile_models([(model, options)], soc)
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from attrs import frozen
 
+from target_arch.api.option_types import require_options
 from target_arch.api.soc import described
-from target_arch.diagnostics import name_hint
 from target_arch.plan.inputs.shapes import InputShapes
 from target_arch.plan.tuning import read_tuning
 from target_arch.registry import PlugIns
@@ -77,12 +77,9 @@ class CompileOptions(TypedDict, total=False):
 def requested(model: str | Path, soc: str | Path | SoC, options: CompileOptions) -> "CompileRequest":
     """The request to compile a model file for a SoC (a value, a file, or the name of a shipped one).
 
-    DiagnosticError for files that cannot be read; TypeError for an option that there is not.
+    DiagnosticError for files that cannot be read, and options that there are not or of other types.
     """
-    unknown = sorted(options.keys() - CompileOptions.__annotations__.keys())
-    if unknown:
-        hint = name_hint(unknown[0], CompileOptions.__annotations__, "there are")
-        raise TypeError(f"there is no option `{unknown[0]}`: {hint}")
+    require_options(options, CompileOptions)
     import_tvm()
     from target_arch.pipeline import CompileRequest
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from target_arch.api.option_types import require_options
 from target_arch.api.options import CompileOptions, requested
 from target_arch.soc import SoC
 
@@ -42,6 +43,7 @@ def tune_kernels(model: str | Path, soc: str | Path | SoC, **options: Unpack[Tun
 
     Raises as `compile`, where there is no task or server; ToolMissing without a compiler.
     """
+    require_options(options, TuneOptions)
     own = TuneOptions.__annotations__.keys() - CompileOptions.__annotations__.keys()
     settings: dict[str, Any] = {name: value for name, value in options.items() if name in own}
     others = {name: value for name, value in options.items() if name not in own}

@@ -164,7 +164,11 @@ def partitioning_order(request: CompileRequest) -> tuple[str, ...]:
 
 
 def rules(request: CompileRequest) -> Rules:
-    """The rules of the request and of the SoC file, those of the request first."""
+    """The rules of the request and of the SoC file, those of the request first.
+
+    Raises DiagnosticError where the request drops a rule that the SoC file does not have.
+    """
+    _require_dropped(request)
     forbidden = tuple(
         (operator, target) for operator in request.forbid for target in request.forbid[operator]
     )
@@ -181,6 +185,23 @@ def rules(request: CompileRequest) -> Rules:
             {*soc.require, *soc.prefer, *soc.forbid} - {*request.require, *request.prefer, *request.forbid}
         ),
     )
+
+
+def _require_dropped(request: CompileRequest) -> None:
+    kinds = {"require": request.soc.require, "prefer": request.soc.prefer, "forbid": request.soc.forbid}
+    faults = [
+        Diagnostic(
+            rule="no-rule",
+            place=kind,
+            message=f"`{request.soc.name}` has no rule `{kind}` for `{operator}` that could be dropped",
+            hint=name_hint(operator, there, "it has some for") if there else "leave it out",
+        )
+        for kind, there in kinds.items()
+        for operator, target in getattr(request, kind).items()
+        if not target and operator not in there
+    ]
+    if faults:
+        raise DiagnosticError(faults)
 
 
 def _without_dropped(rules: Mapping[str, str]) -> dict[str, str]:

@@ -32,6 +32,13 @@ FREQUENCY: Mapping[str, Fraction] = {
     "GHz": Fraction(10**9),
 }
 
+BITS: Mapping[str, Fraction] = {
+    f"{prefix}{unit}": Fraction(10**power, 8)
+    for prefix, power in (("", 0), ("k", 3), ("M", 6), ("G", 9))
+    for unit in ("bit/s", "bps", "b/s")
+}
+"""Bytes per second of units that data sheets have, and files do not: `Mb/s` is too near `MB/s`."""
+
 PATTERN = r"^[+-]?[0-9]{1,15}(\.[0-9]{1,15})? *UNIT$"
 """How a quantity is written; UNIT stands for the alternatives."""
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -157,10 +158,39 @@ def test_placed_and_not_lowered(model: Path) -> None:
 
 def test_the_typo_of_an_option(model: Path) -> None:
     """Also the name of a field of the request, which is no option."""
-    with pytest.raises(TypeError, match="there is no option `plannr`: did you mean `planner`"):
+    with pytest.raises(target_arch.DiagnosticError) as typo:
         target_arch.compile(model, "mcu_m7", plannr="best")  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="there is no option `mode`"):
+    said = "options: error: there is no option `plannr` [unknown-keyword]\nhint: did you mean `planner`?"
+    assert str(typo.value) == said
+    with pytest.raises(target_arch.DiagnosticError, match="there is no option `mode`"):
         target_arch.partition(model, "mcu_m7", mode="default")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("batch", "x", "option `batch` is 'x', and takes `int | None`"),
+        ("batch", True, "option `batch` is True, and takes `int | None`"),
+        ("require", {"*": 3}, "option `require` is {'*': 3}, and takes `Mapping[str, str]`"),
+        ("targets", "dsp_cpu", "option `targets` is 'dsp_cpu', and takes `Sequence[str]`"),
+        ("states", {1: "a"}, "option `states` is {1: 'a'}, and takes `Mapping[str, str]`"),
+        ("costs", 3, "option `costs` is 3, and takes `str | Path`"),
+        ("forbid", {"a": 1}, "option `forbid` is {'a': 1}, and takes `Mapping[str, str | Sequence[str]]`"),
+        ("name", b"a", "option `name` is b'a', and takes `str | None`"),
+    ],
+)  # fmt: skip
+def test_options_of_other_types(model: Path, option: str, value: object, said: str) -> None:
+    with pytest.raises(target_arch.DiagnosticError) as fault:
+        target_arch.compile(model, "mcu_m7", **{option: value})  # type: ignore[arg-type]
+    assert str(fault.value) == f"options: error: {said} [bad-keyword]"
+
+
+def test_options_may_be_of_numpy(model: Path) -> None:
+    limits: dict[str, Any] = {"sram": np.int64(4096)}
+    made = target_arch.compile(model, "mcu_m7", memory_limits=limits, targets=[])
+    assert made.operators == ("relu_0", "add_1")
+    with pytest.raises(target_arch.DiagnosticError, match=r"could become 3"):
+        target_arch.compile(model, "mcu_m7", batch=np.int64(3))  # type: ignore[arg-type]
 
 
 def test_two_bundles_beside_each_other(model: Path, bundle: Bundle, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from target_arch.plan.manifest.model import (
     TuningEntry,
 )
 from target_arch.plan.manifest.operators import CandidateEntry, OperatorEntry, PartitionEntry
-from target_arch.plan.manifest.verification import LayerEntry, LayersEntry, VerificationEntry
+from target_arch.plan.manifest.verification import FloatsEntry, LayerEntry, LayersEntry, VerificationEntry
 from target_arch.plan.memory import BufferKind
 from target_arch.soc.schema.records import key_table
 
@@ -61,6 +61,7 @@ PARTS: dict[str, Any] = {
     "### `buffers[]`": BufferEntry,
     "### `steps[]`": StepEntry,
     "### `verification`": VerificationEntry,
+    "### `verification.floats`": FloatsEntry,
     "### `verification.layers`": LayersEntry,
     "### `verification.layers.layers[]`": LayerEntry,
 }

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from target_arch.cli.arguments.soc_argument import target_of
-from target_arch.diagnostics import refusal
+from target_arch.diagnostics import DiagnosticError, listed, refusal
 from target_arch.plan.orders import PHASES
 from target_arch.soc import SoC
 from target_arch.soc.units import SIZE, split
@@ -59,14 +59,25 @@ def memory_limits(texts: Sequence[str]) -> dict[str, int]:
     limits: dict[str, int] = {}
     for text in texts:
         name, equals, size = text.partition("=")
+        if not (name and equals):
+            raise _bad_limit(text, "names no memory and size")
+        if name in limits:
+            raise _bad_limit(text, "names a memory twice")
         limit = _bytes(size)
-        if not (name and equals) or limit is None or limit <= 0 or name in limits:
-            said = f"`--memory {text}` names " + (
-                "a memory twice" if name in limits else "no memory and size"
-            )
-            raise refusal("bad-memory", "command line", said, "write `--memory sram=40KiB`, once per memory")
+        if limit is None:
+            raise _bad_limit(text, f"has a size of `{size}`: bytes, or a number with {listed(SIZE)}")
+        if limit <= 0:
+            raise _bad_limit(text, f"leaves nothing of `{name}`", _OTHERWISE)
         limits[name] = limit
     return limits
+
+
+_WRITE = "write `--memory sram=40KiB`, once per memory"
+_OTHERWISE = "the least is 1 byte; a memory mode of the SoC file says which memories are used at all"
+
+
+def _bad_limit(text: str, fault: str, hint: str = _WRITE) -> DiagnosticError:
+    return refusal("bad-memory", "command line", f"`--memory {text}` {fault}", hint)
 
 
 def _bytes(text: str) -> int | None:

@@ -20,6 +20,12 @@ _EXIT_CODES = (
     "defect or the system ended the process, 130 interrupted."
 )
 
+_DESCRIPTION = (
+    "Compile neural networks for all compute elements of a chip at once: from a model and a SoC file to C, "
+    "with the memory plan, the copies, and a check of the results. Each COMMAND has its own --help; "
+    "`demo` shows all of it."
+)
+
 _MORE_OPTIONS = (
     "Target_archs have options of their own, --<target_arch>-<option>: --help beside --soc or --target shows "
     "those of its target_archs, and `target-arch backends` those of every backend."
@@ -58,7 +64,7 @@ class Command:
 def parser() -> tuple[ArgumentParser, Mapping[str, ArgumentParser]]:
     """The parser of the whole command line, and those of its commands by name."""
     made = ArgumentParser(
-        prog="target-arch", description=target_arch.__doc__, epilog=_EXIT_CODES, allow_abbrev=False
+        prog="target-arch", description=_DESCRIPTION, epilog=_EXIT_CODES, allow_abbrev=False
     )
     tvm = f"apache-tvm {version('apache-tvm')}"
     made.add_argument("--version", action="version", version=f"target-arch {target_arch.__version__} ({tvm})")

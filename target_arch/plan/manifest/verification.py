@@ -52,6 +52,15 @@ class LayersEntry:
 
 
 @frozen(kw_only=True)
+class FloatsEntry:
+    """Of the outputs that are floats without a step in a model of integers."""
+
+    largest: Annotated[float, "the largest difference of one element"]
+    allowed: Annotated[float, "the largest difference that the rule of floats allows"]
+    relative: Annotated[float, "the part of an element's magnitude by which it may differ besides"]
+
+
+@frozen(kw_only=True)
 class VerificationEntry:
     """The comparison of a model with its reference."""
 
@@ -70,6 +79,10 @@ class VerificationEntry:
     relative: Annotated[
         float, "the part of an element's magnitude by which it may differ besides; 0 where steps are counted"
     ] = 0.0
+    floats: Annotated[
+        FloatsEntry | None,
+        "of floats beside integers, whose differences `largest` and `allowed` then leave out; null elsewhere",
+    ] = None
     wrong: Annotated[int, "elements that break the rule"] = 0
     first_wrong: Annotated[str, "the first of them, both values, and the rule that it breaks"] = ""
     self_test: Annotated[str, "`passed`, `failed` or `absent`"]

@@ -20,6 +20,7 @@ from target_arch.plan.kernels import CFunction
 from target_arch.plan.model import DTYPE_BYTES, Operator, Tensor
 from target_arch.relax.ir.graph import operator_name
 from target_arch.relax.lower.lowering import print_scheduled
+from target_arch.relax.quiet import quiet
 
 
 class NotLegalizedError(Exception):
@@ -145,8 +146,9 @@ def _fused(module: Any, *before: Any) -> Any:
         relax.transform.FuseTIR(),
         relax.transform.DeadCodeElimination(),
     )
-    for step in passes:
-        module = step(module)
+    with quiet():  # TVM warns of indices out of bounds, whatever they are
+        for step in passes:
+            module = step(module)
     return module
 
 

@@ -16,8 +16,8 @@ from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import UnsupportedOperatorsError, model_error
 from target_arch.relax.ir.graph import FileFacts, operator_name, read_graph
 from target_arch.relax.operators.program import RelaxProgram
+from target_arch.relax.quiet import quiet
 from target_arch.relax.readers.outputs import with_computed_outputs
-from target_arch.relax.readers.quiet import quiet
 from target_arch.relax.readers.source import Imported
 from target_arch.relax.te.half import HALF
 

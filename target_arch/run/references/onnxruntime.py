@@ -170,6 +170,10 @@ def _version() -> str:
     return str(onnxruntime.__version__)
 
 
+_FATAL = 4
+"""Severity of what onnxruntime logs itself: whatever it refuses is an exception, too."""
+
+
 def _sessions(model: Path, content: bytes, *, optimized: bool = True) -> list[Any]:
     """Without graph optimizations, then, if `optimized`, with all of them; one thread each, so that sums have
     one order.
@@ -184,7 +188,7 @@ def _sessions(model: Path, content: bytes, *, optimized: bool = True) -> list[An
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = level
         options.intra_op_num_threads = 1
-        options.log_severity_level = 3
+        options.log_severity_level = _FATAL
         try:
             sessions.append(
                 onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])

@@ -9,10 +9,10 @@ import numpy as np
 from attrs import frozen
 
 from target_arch.diagnostics import refusal
+from target_arch.relax.quiet import quiet
 from target_arch.relax.readers.pytorch.pt2_archive import loaded, plain_archive
 from target_arch.relax.readers.pytorch.torch_decomposed import decomposed
 from target_arch.relax.readers.pytorch.torch_signature import called, leaves, tensor_inputs, tensor_outputs
-from target_arch.relax.readers.quiet import quiet
 from target_arch.run.references.indices.uses import Use, highest_indices, index_limits
 from target_arch.run.references.reference import (
     FLOAT_RELATIVE,

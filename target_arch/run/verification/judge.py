@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from target_arch.diagnostics import Diagnostic, DiagnosticError
+from target_arch.plan.manifest.verification import FloatsEntry
 from target_arch.run.references import rounding
-from target_arch.run.references.reference import Frame, Reference, distance, spread
+from target_arch.run.references.reference import FLOAT_RELATIVE, Frame, Reference, differences, spread
 from target_arch.run.references.rounding import ROUNDING_RULE, STEPS_RULE
 from target_arch.run.verification.faults import faults
 from target_arch.run.verification.result import Verification
@@ -39,6 +40,9 @@ def judged(
         steps = rounding.step_limits(reference, frames, [first for first, *_ in answers])
         limits = tuple(limit + more for limit, more in zip(limits, steps, strict=True))
         wrong, rule = faults(reference, ours, answers, limits), f"{reference.rule}, {STEPS_RULE}"
+    real = [number for number, is_real in enumerate(reference.reals) if is_real]
+    others = [number for number in range(len(reference.units)) if number not in real]
+    mixed = bool(real and others)
     return Verification(
         reference=reference.name,
         rule=rule,
@@ -47,23 +51,44 @@ def judged(
         outputs=len(answers) * len(reference.units),
         equal=equal,
         equal_to=mode,
-        largest=_largest(reference, ours, answers),
-        allowed=max(limits, default=reference.allowed),
-        relative=reference.relative,
+        largest=_largest(reference, ours, answers, others if mixed else range(len(reference.units))),
+        allowed=max((limits[number] for number in others or real), default=reference.allowed),
+        relative=reference.relative if others else FLOAT_RELATIVE if real else reference.relative,
+        floats=_floats(reference, ours, answers, limits, real) if mixed else None,
         wrong=sum(fault.elements for fault in wrong),
         first_wrong=wrong[0].said(names) if wrong else "",
         self_test={None: "absent", True: "passed", False: "failed"}[own],
     )
 
 
-def _largest(reference: Reference, ours: Sequence[Frame], answers: Sequence[tuple[Frame, ...]]) -> float:
-    """The largest difference from any of the reference's answers; whole steps where the reference counts
-    steps.
+def _floats(
+    reference: Reference,
+    ours: Sequence[Frame],
+    answers: Sequence[tuple[Frame, ...]],
+    limits: Sequence[float],
+    real: Sequence[int],
+) -> FloatsEntry:
+    return FloatsEntry(
+        largest=_largest(reference, ours, answers, real),
+        allowed=max(limits[number] for number in real),
+        relative=FLOAT_RELATIVE,
+    )
+
+
+def _largest(
+    reference: Reference,
+    ours: Sequence[Frame],
+    answers: Sequence[tuple[Frame, ...]],
+    outputs: Sequence[int],
+) -> float:
+    """The largest difference of some outputs from any of the reference's answers; whole steps where the
+    reference counts steps.
     """
     apart = (
-        distance(reference, mine, theirs)
+        float(differences(mine[number], theirs[number]).max(initial=0.0) / reference.units[number])
         for mine, every in zip(ours, answers, strict=True)
         for theirs in every
+        for number in outputs
     )
     return max(apart, default=0.0)
 

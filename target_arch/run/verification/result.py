@@ -2,7 +2,7 @@
 
 from attrs import frozen
 
-from target_arch.plan.manifest.verification import VerificationEntry
+from target_arch.plan.manifest.verification import FloatsEntry, VerificationEntry
 from target_arch.run.verification.layer import summary
 from target_arch.soc.schema.records import to_json
 
@@ -17,8 +17,10 @@ class Verification(VerificationEntry):
     `largest` is the largest difference of one element, `allowed` the largest that the rule accepts, both in
     steps of the output (1 for float outputs of float models); `relative` of an element's magnitude passes
     besides. `wrong` elements break the rule; `first_wrong` names the first, both values, and the rule that it
-    breaks. `self_test` is `passed`, `failed` or `absent`. `layers` are the operators one by one, where they
-    were compared; where `rule` is BY_OPERATOR these alone judge, and `allowed` and `wrong` are 0.
+    breaks. Where floats are outputs beside integers, `floats` has their differences, and `largest` and
+    `allowed` are those of the others. `self_test` is `passed`, `failed` or `absent`. `layers` are operators
+    one by one, where they were compared; where `rule` is BY_OPERATOR these alone judge, and `allowed` and
+    `wrong` are 0.
     """
 
     def to_json(self) -> dict[str, object]:
@@ -34,6 +36,7 @@ class Verification(VerificationEntry):
                 f"  inputs              {self.frames} random frames, seed {self.seed}",
                 f"  bit-equal           {self.equal} of {self.outputs} outputs{self._mode()}",
                 f"  largest difference  {self.largest:g}{self._allowed()}",
+                *(() if self.floats is None else (_of_floats(self.floats),)),
                 *self._faults(),
                 f"  self-test           {self.self_test}",
                 *(() if self.layers is None else (f"  operators           {summary(self.layers)}",)),
@@ -54,3 +57,8 @@ class Verification(VerificationEntry):
 
     def _mode(self) -> str:
         return f" ({self.equal_to})" if self.equal_to else ""
+
+
+def _of_floats(floats: FloatsEntry) -> str:
+    relative = f" + {floats.relative:g} of the magnitude" if floats.relative else ""
+    return f"{'':22}{floats.largest:g} of floats, allowed {floats.allowed:g}{relative}"

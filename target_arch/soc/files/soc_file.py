@@ -88,7 +88,14 @@ def _located(path_or_name: str | File) -> tuple[File, str]:
     return path, str(path_or_name)
 
 
+_MODELS = (".onnx", ".pt2", ".tflite")
+
+
 def _read(path: File, shown: str) -> str:
+    if shown.lower().endswith(_MODELS):
+        message = "this is a model, and a SoC file is wanted here"
+        hint = "name the model first, and the SoC as `--soc`; in Python as the second argument"
+        raise DiagnosticError([Diagnostic(rule="cannot-read", place=shown, message=message, hint=hint)])
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)

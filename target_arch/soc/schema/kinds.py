@@ -15,7 +15,7 @@ from attrs import frozen
 
 from target_arch.diagnostics import listed, name_hint
 from target_arch.soc.faults import Fault, Path
-from target_arch.soc.units import PATTERN, SIZE, split, written
+from target_arch.soc.units import BANDWIDTH, BITS, PATTERN, SIZE, split, written
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -157,16 +157,19 @@ class Quantity:
             )
         number, unit = parts
         if unit not in self.units:
-            return self._bad(path, *self._unit_fault(path, unit, example), faults)
+            return self._bad(path, *self._unit_fault(path, number, unit, example), faults)
         return number * self.units[unit]
 
-    def _unit_fault(self, path: Path, unit: str, example: str) -> tuple[str, str]:
+    def _unit_fault(self, path: Path, number: Fraction, unit: str, example: str) -> tuple[str, str]:
         """Message and hint for text behind a number that is no unit."""
         if unit[:1].isdigit():
             return (
                 f"`{path[-1]}` has a number of more than 15 digits",
                 f"write it in a larger unit, {example}",
             )
+        if self.units is BANDWIDTH and unit in BITS:
+            in_bytes = written(float(number * BITS[unit]), BANDWIDTH)
+            return f"`{unit}` counts bits, and bandwidths are in bytes", f"write `{in_bytes}`"
         if unit:
             return f"`{unit}` is no unit of {self.what}", name_hint(unit, self.units, "units are")
         return f"`{path[-1]}` needs a unit", example

@@ -185,8 +185,10 @@ class _Reasoner:
         theirs, rival = min(others, key=lambda other: other[0])
         if mine.total == theirs:
             return f"as cheap as on `{rival}`, first in the partitioning order{after}"
-        lead = "cheapest" if mine.total < theirs else "cheapest together with its neighbours"
-        return f"{lead}: {duration(mine.total)} vs {duration(theirs)} on `{rival}`{after}"
+        if mine.total < theirs:
+            return f"cheapest: {duration(mine.total)} vs {duration(theirs)} on `{rival}`{after}"
+        alone = f"alone {duration(mine.total)}, and {duration(theirs)} on `{rival}`"
+        return f"cheapest together with its neighbours; {alone}{after}"
 
 
 def _users(problem: ChainProblem, groups: Mapping[str, int]) -> dict[str, list[int]]:

@@ -10,7 +10,7 @@ from tvm import relax
 
 from target_arch.plan.model import Operator
 from target_arch.relax.c.expressions import UnprintableError
-from target_arch.relax.lower.fallback import LoweredRelax, NotLegalizedError, lower_relax
+from target_arch.relax.lower.fallback import LoweredRelax, NotLegalizedError, _legalized, lower_relax
 from tests.backends.c.one import Array, Compile, array_of, call, compiler
 
 RNG = np.random.default_rng(3)
@@ -142,3 +142,11 @@ def test_what_has_no_c_is_said() -> None:
     function = relax_function(lambda x: op.astype(op.astype(x, "float16"), "float32"), (X,))
     with pytest.raises(UnprintableError, match="float16"):
         lowered(function, (X,))
+
+
+def test_nothing_of_tvm_reaches_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    """It warns of indices out of bounds, whatever they are."""
+    places = np.array([0, 2], np.int32)
+    function = relax_function(lambda x, at: relax.op.take(x, at, axis=1), (X, places))
+    _legalized(tvm.IRModule({"main": function}))
+    assert capfd.readouterr().err == ""

@@ -29,6 +29,7 @@ from target_arch.run.references.reference import (
     spread,
 )
 from target_arch.run.verification.faults import faults
+from target_arch.run.verification.judge import judged
 from target_arch.run.verification.verify import compare
 from target_arch.soc.schema.records import to_json
 from tests import tiny_plans
@@ -116,6 +117,7 @@ def test_verify_writes_the_manifest(
         "equal": 5,
         "equal_to": "",
         "first_wrong": "",
+        "floats": None,
         "frames": 5,
         "largest": 0.0,
         "outputs": 5,
@@ -231,3 +233,17 @@ def test_steps_that_are_printed_as_floats_have_a_few_ulps() -> None:
     assert float(near[0]) - float(theirs[0]) > step
     assert faults(rule, [(near,)], [((theirs,),)], [1.0]) == []
     assert len(faults(rule, [(far,)], [((theirs,),)], [1.0])) == 1
+
+
+def test_floats_beside_integers_have_their_own_numbers() -> None:
+    """One step is allowed for integers, and next to nothing for floats."""
+    mixed = evolve(REFERENCE, units=(1.0, 1.0), allowed=1.0, reals=(False, True))
+    answer = (np.array([3], np.int8), np.array([0.5], np.float32))
+    ours = np.array([4], np.int8).tobytes() + np.array([0.50002], np.float32).tobytes()
+    found = judged(mixed, [ours], [()], [(answer,)], ("n", "r"), seed=0, own=None)
+    assert found.passed
+    lines = str(found).splitlines()
+    assert lines[-3:-1] == [
+        "  largest difference  1, allowed 1",
+        "                      2.00272e-05 of floats, allowed 0.0001 + 0.0001 of the magnitude",
+    ]

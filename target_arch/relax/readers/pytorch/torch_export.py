@@ -15,6 +15,7 @@ from target_arch.plan.operators.facts import Arithmetic
 from target_arch.relax.ir.errors import model_error
 from target_arch.relax.ir.graph import FileFacts
 from target_arch.relax.operators.states import StatePair
+from target_arch.relax.quiet import quiet
 from target_arch.relax.readers.frontend import imported, translated
 from target_arch.relax.readers.pytorch.pt2_archive import NoProgram, Unsafe, loaded, plain_archive
 from target_arch.relax.readers.pytorch.torch_decomposed import decomposed
@@ -22,7 +23,6 @@ from target_arch.relax.readers.pytorch.torch_indices import count_from_start
 from target_arch.relax.readers.pytorch.torch_shapes import with_input_shapes
 from target_arch.relax.readers.pytorch.torch_signature import keep_tensors, tensor_outputs
 from target_arch.relax.readers.pytorch.torch_states import HeldBuffer, held_buffers
-from target_arch.relax.readers.quiet import quiet
 from target_arch.relax.readers.source import Imported
 
 
@@ -52,8 +52,7 @@ def _states(made: Imported, held: Sequence[HeldBuffer], results: int) -> Iterato
 def named_calls(path: Path, data: bytes, foreign: Foreign) -> Iterator[tuple[str, str]]:
     """The core operators of an exported program, each with the name of its node."""
     program = load_program(path, data, foreign)
-    with quiet():
-        nodes = list(decomposed(program).graph.nodes)
+    nodes = translated(path, lambda: list(decomposed(program).graph.nodes))
     for node in nodes:
         if node.op == "call_function":
             yield str(node.target.__name__).removesuffix(".default"), node.name

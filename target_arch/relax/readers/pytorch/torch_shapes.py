@@ -5,8 +5,8 @@ from typing import Any
 
 from target_arch.plan.inputs.shapes import Extent, InputShapes, ModelInput, Shape
 from target_arch.relax.ir.errors import model_error
+from target_arch.relax.quiet import quiet
 from target_arch.relax.readers.frontend import FAILURES
-from target_arch.relax.readers.quiet import quiet
 
 
 def with_input_shapes(path: Path, program: Any, wanted: InputShapes) -> Any:

@@ -12,7 +12,7 @@ import tflite
 
 from target_arch.plan.inputs.shapes import Extent, InputShapes, ModelInput, Shape
 from target_arch.relax.ir.errors import model_error
-from target_arch.relax.readers.quiet import quiet
+from target_arch.relax.quiet import quiet
 from target_arch.relax.readers.tflite_operators.walk.graphs import file_shape
 
 

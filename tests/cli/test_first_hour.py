@@ -1,0 +1,101 @@
+"""Slips of the first hour: each is answered by what is wrong, and by what to write."""
+
+from pathlib import Path
+
+import pytest
+
+from target_arch.cli.main import main
+from target_arch.diagnostics import DiagnosticError
+from target_arch.pipeline import CompileRequest
+from target_arch.pipeline.resolve import rules
+from target_arch.registry import PlugIns
+from target_arch.soc import parse_soc, read_soc
+from target_arch.soc.units import BANDWIDTH, BITS
+from tests.relax.models import helper, onnx_model, save
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    node = helper.make_node("Relu", ["x"], ["y"])
+    return save(onnx_model([node], {"x": (1, 4)}, {"y": (1, 4)}), tmp_path / "m.onnx")
+
+
+def test_model_and_soc_swapped(model: Path, capsys: Capture) -> None:
+    assert main(["partition", "zynq_edge", "--soc", str(model)]) == 2
+    assert capsys.readouterr().err == (
+        f"{model}: error: this is a model, and a SoC file is wanted here [cannot-read]\n"
+        "hint: name the model first, and the SoC as `--soc`; in Python as the second argument\n"
+    )
+
+
+def test_a_bandwidth_in_bits() -> None:
+    text = 'schema = 1\nname = "a"\n[memory.ddr]\nbase = 0\nsize = "1 MiB"\nread_bandwidth = "66 Mbit/s"\n'
+    with pytest.raises(DiagnosticError) as fault:
+        parse_soc(text, "a.toml")
+    (found,) = [each for each in fault.value.diagnostics if each.rule == "bad-unit"]
+    assert str(found) == (
+        "a.toml:6:18: error: `Mbit/s` counts bits, and bandwidths are in bytes [bad-unit]\n"
+        '    6 | read_bandwidth = "66 Mbit/s"\n'
+        "      |                  ^^^^^^^^^^^\n"
+        "hint: write `8.25 MB/s`"
+    )
+    assert not BITS.keys() & BANDWIDTH.keys()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            ["sram=0"],
+            "`--memory sram=0` leaves nothing of `sram` [bad-memory]\n"
+            "hint: the least is 1 byte; a memory mode of the SoC file says which memories are used at all",
+        ),
+        (
+            ["sram=4kB"],
+            "`--memory sram=4kB` has a size of `4kB`: bytes, or a number with `B`, `GiB`, `KiB`, `MiB` "
+            "[bad-memory]\nhint: write `--memory sram=40KiB`, once per memory",
+        ),
+        (
+            ["=4"],
+            "`--memory =4` names no memory and size [bad-memory]\n"
+            "hint: write `--memory sram=40KiB`, once per memory",
+        ),
+        (
+            ["sram=4", "sram=5"],
+            "`--memory sram=5` names a memory twice [bad-memory]\n"
+            "hint: write `--memory sram=40KiB`, once per memory",
+        ),
+    ],
+)
+def test_limits_of_memory(given: list[str], said: str, model: Path, capsys: Capture) -> None:
+    options = [word for each in given for word in ("--memory", each)]
+    assert main(["partition", str(model), "--soc", "zynq_edge", *options]) == 2
+    assert capsys.readouterr().err == f"command line: error: {said}\n"
+
+
+def test_a_rule_that_is_not_there_cannot_be_dropped(model: Path, capsys: Capture) -> None:
+    assert main(["partition", str(model), "--soc", "zynq_edge", "--require", "conv2d="]) == 2
+    assert capsys.readouterr().err == (
+        "require: error: `zynq_edge` has no rule `require` for `conv2d` that could be dropped [no-rule]\n"
+        "hint: leave it out\n"
+    )
+
+
+def test_a_rule_that_is_there_can_be_dropped(model: Path) -> None:
+    soc = read_soc("zynq_edge")
+    wanted = CompileRequest(
+        model_path=model, soc=soc, plug_ins=PlugIns.discover(), forbid={"relu": ()}, prefer={"relu": ""}
+    )
+    with pytest.raises(DiagnosticError) as fault:
+        rules(wanted)
+    assert [each.place for each in fault.value.diagnostics] == ["prefer", "forbid"]
+
+
+def test_help_begins_with_what_it_is_for(capsys: Capture) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    text = " ".join(capsys.readouterr().out.partition("positional arguments")[0].split())
+    assert "COMMAND ... Compile neural networks for all compute elements of a chip at once:" in text
+    assert "DiagnosticError" not in text
