@@ -25,6 +25,7 @@ from target_arch.relax.readers.pytorch.torch_operators import (
     bags,
     images,
     indexing,
+    recurrent,
     reductions,
     sampling,
     scans,
@@ -43,13 +44,14 @@ def convert(path: Path, program: Any, in_file: dict[Any, str], foreign: Foreign)
 
     Raises DiagnosticError that names every operator that cannot be converted.
     """
-    importer = _Importer(lifted(program), foreign)
+    tensors = _tensors(program)
+    importer = _Importer(lifted(program), tensors, foreign)
     module = importer.from_exported_program(
         program,
         keep_params_as_input=False,
         unwrap_unit_return_tuple=True,
         no_bind_return_tuple=False,
-        custom_convert_map=quantized_converters(_tensors(program)),
+        custom_convert_map=quantized_converters(tensors),
     )
     if importer.attempts.failures:
         raise unsupported(path, importer.attempts.failures)
@@ -69,10 +71,11 @@ def _tensors(program: Any) -> dict[str, Any]:
 class _Importer(ExportedProgramImporter):  # type: ignore[misc]
     """The frontend, which goes on after an operator that fails, with zeros for its outputs."""
 
-    def __init__(self, constants: Mapping[str, Any], foreign: Foreign) -> None:
+    def __init__(self, constants: Mapping[str, Any], tensors: Mapping[str, Any], foreign: Foreign) -> None:
         super().__init__()
         self.attempts = Attempts()
         self.foreign = foreign
+        self.tensors = tensors
         self.numbers = KnownValues(constants)
 
     def _check_unsupported_func_type(self, nodes: Any) -> None:
@@ -212,6 +215,13 @@ def _not_trained(node: Any) -> None:
         raise NotConverted(_RANDOM)
 
 
+def _not_dropped(node: Any) -> None:
+    """A recurrent layer drops values between layers while it is trained."""
+    layers, dropout, training = node.args[4:7]
+    if training and dropout and layers > 1:
+        raise NotConverted(_RANDOM)
+
+
 _RANDOM = "its results are random; export the model after `eval()`"
 
 
@@ -223,6 +233,7 @@ _MULTIPLE = (
 )  # fmt: skip
 _CHECKS: Mapping[str, Callable[[Any], None]] = {
     **{name if "." in name else f"{name}.default": _only_first for name in _MULTIPLE},
+    **dict.fromkeys(recurrent.CONVERTERS, _not_dropped),
     "native_dropout.default": _not_random,
     "rrelu_with_noise_functional.default": _not_trained,
 }
@@ -233,6 +244,7 @@ _CONVERTERS: Mapping[str, Convert] = {
     **bags.CONVERTERS,
     **images.CONVERTERS,
     **indexing.CONVERTERS,
+    **recurrent.CONVERTERS,
     **reductions.CONVERTERS,
     **sampling.CONVERTERS,
     **scans.CONVERTERS,

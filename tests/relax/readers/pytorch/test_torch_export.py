@@ -131,7 +131,7 @@ def test_indices_that_count_from_the_end(forward: Callable[..., Any], tmp_path: 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 def test_recurrent_layers(kind: str, tmp_path: Path) -> None:
-    """PyTorch takes them apart into steps; the last step and the state are read from the end."""
+    """The last step and the state are read from the end."""
     torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
     torch.manual_seed(0)
     layer = getattr(torch.nn, kind)(3, 4, batch_first=True)
@@ -141,6 +141,55 @@ def test_recurrent_layers(kind: str, tmp_path: Path) -> None:
         return output[:, -1] + (state[0] if kind == "LSTM" else state)[-1]
 
     assert difference(last, tmp_path / "m.pt2", torch.randn(1, 3, 3), parts=layer) < 1e-6
+
+
+@pytest.mark.parametrize("sequence_first", [True, False])
+@pytest.mark.parametrize("has_biases", [True, False])
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN", "RNN of relu"])
+def test_recurrent_layers_are_loops(
+    kind: str, has_biases: bool, sequence_first: bool, tmp_path: Path
+) -> None:
+    """Two layers of two directions, with the states that they begin with."""
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    torch.manual_seed(0)
+    name, _, nonlinearity = kind.partition(" of ")
+    layers = getattr(torch.nn, name)(
+        3, 4, 2, bias=has_biases, batch_first=not sequence_first, bidirectional=True,
+        **({"nonlinearity": nonlinearity} if nonlinearity else {}),
+    )  # fmt: skip
+    x, start = torch.randn(6, 5, 3), torch.randn(4, 5 if sequence_first else 6, 4)
+
+    def both(x: Any, start: Any) -> Any:
+        output, state = layers(x, (start, start) if kind == "LSTM" else start)
+        return torch.concat([output.flatten(), *(each.flatten() for each in state)])
+
+    assert difference(both, tmp_path / "m.pt2", x, start, parts=layers) < 1e-6
+    model, _ = import_model(tmp_path / "m.pt2")
+    cells = [each for each in model.operators if each.attributes.get("relax_op") == name]
+    assert len(cells) == 2
+
+
+def test_an_lstm_with_projections_is_taken_apart(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+    torch.manual_seed(0)
+    layer = torch.nn.LSTM(3, 4, proj_size=2)
+    assert difference(lambda x: layer(x)[0], tmp_path / "m.pt2", torch.randn(3, 1, 3), parts=layer) < 1e-6
+
+
+def test_layers_that_are_trained_are_random(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="pip install target-arch[torch]")
+
+    class Net(torch.nn.Module):  # type: ignore[name-defined, misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = torch.nn.GRU(3, 4, 2, dropout=0.5)
+
+        def forward(self, x: Any) -> Any:
+            return self.layers(x)[0]
+
+    path = tmp_path / "m.pt2"
+    torch.export.save(torch.export.export(Net(), (torch.zeros(3, 1, 3),)), path)
+    assert "note: `gru.input` once, at `gru`: its results are random; export" in complaint(path)
 
 
 def test_operators_without_a_form_are_named_with_their_places(tmp_path: Path) -> None:
